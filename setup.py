@@ -45,7 +45,7 @@ def node_executables() -> list[tuple[str, list[str]]]:
 setup(
     name=PACKAGE,
     version="0.1.0",
-    description="Certified distances between superovoids on a robot's links: library and ROS 2 nodes",
+    description="The library superovoid in ROS 2: a distance service of a robot, its client, and demos",
     long_description=(HERE / "README.md").read_text(encoding="utf-8") if (HERE / "README.md").is_file() else "",
     long_description_content_type="text/markdown",
     maintainer="superovoid_ros maintainers",
@@ -53,7 +53,6 @@ setup(
     license="Apache-2.0",
     python_requires=">=3.11",
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
-    package_data={PACKAGE: ["py.typed"]},
     zip_safe=False,
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
@@ -63,22 +62,10 @@ setup(
         *node_executables(),
     ],
     # Reasons for each: docs/dependencies.md. rosdep keys of the same: package.xml.
-    install_requires=[
-        "lxml",
-        "matplotlib",
-        "numba>=0.58,<0.69",
-        "numpy",
-        "pyyaml",
-        "rich",
-        "scipy",
-        # For meshes alone, and imported for the first one: trimesh, and what it reads Collada and turns triangles with.
-        "networkx",
-        "pycollada",
-        "trimesh",
-    ],
+    install_requires=["matplotlib", "numpy", "pyyaml", "rich", "scipy", "superovoid"],
     extras_require={
         # ROS 2 from PyPI, for machines without ROS 2. The interfaces of this repository are built beside it and
-        # choose the distribution: pip install ./superovoid_interfaces '.[wheels]'
+        # choose the distribution: pip install ./superovoid ./superovoid_interfaces '.[wheels]'
         "wheels": [
             "ros-ament-index-python",
             "ros-builtin-interfaces",
@@ -95,53 +82,18 @@ setup(
             "ros-std-srvs",
             "ros-visualization-msgs",
         ],
-        # Other libraries and 40 digits, for `superovoid experiment` and `superovoid bench engine`, `kinds` and
-        # `never-wrong` only.
-        "bench": ["casadi", "coal", "distance3d", "mpmath", "mujoco", "python-fcl", "scikit-image"],
-        # pinocchio with Coal, and robots, for `superovoid bench robots` only.
-        "robots": ["coal", "example-robot-data", "pin"],
-        # `to_dataframe()` of results.
-        "table": ["pandas"],
-        # The planner of `superovoid plan` and of the node, times of paths, and 40 digits' module, whose double
-        # precision part checks the result.
-        "plan": ["mpmath", "ompl", "toppra", "urchin"],
-        # `superovoid dataset`: stores, and workers beyond this process.
-        "dataset": ["dask", "distributed", "pyarrow", "zarr>=3"],
-        # `superovoid verify` and `superovoid_ros.checker`: ball arithmetic.
-        "verify": ["python-flint"],
-        # `superovoid view`: pages in a browser, and bags that are shown there; bags of `superovoid replay`.
-        "view": ["mcap", "mcap-ros2-support", "viser"],
-        # Tests of these pages, and pictures of them, in the Chromium of the system.
-        "browser": ["playwright"],
         # This site: sphinx-build -W docs build/site. With "wheels", since the nodes are asked what they declare.
         "docs": ["myst-parser", "ompl", "sphinx", "sphinx-rtd-theme"],
-        "test": [
-            "distributed",
-            "hypothesis",
-            "mpmath",
-            "mypy",
-            "ompl",
-            "pyarrow",
-            "pytest",
-            "pytest-xdist",
-            "python-flint",
-            "ruff",
-            "toppra",
-            "urchin",
-            "zarr>=3",
-        ],
+        "test": ["hypothesis", "mypy", "pytest", "pytest-xdist", "ruff", "superovoid[test]"],
     },
     entry_points={
         "console_scripts": [
-            "superovoid = superovoid_ros.cli:command",
             "distance_service = superovoid_ros.nodes.common.start:distance_service",
             "path_trail = superovoid_ros.nodes.common.start:path_trail",
             "sweep_player = superovoid_ros.nodes.common.start:sweep_player",
         ],
         "superovoid.commands": [
-            "bench = superovoid_ros.experiments.commands.bench",
             "demo = superovoid_ros.commands.demo",
-            "experiment = superovoid_ros.experiments.commands.experiment",
             "fit-hands = superovoid_ros.commands.fit_hands",
             "load = superovoid_ros.commands.load",
             "plan = superovoid_ros.commands.plan",

@@ -21,8 +21,8 @@ DOCS = Path(__file__).resolve().parent
 
 def sweep():
     """Both hands in the grasp sweep, the pairs between their fingers."""
+    from superovoid.viewing.recording import Moment, Recording
     from superovoid_ros.motions import grasp_sweep
-    from superovoid_ros.viewing.recording import Moment, Recording
 
     robot, motion = grasp_sweep.shipped()
     frames = [motion.frame(index) for index in range(len(motion))]
@@ -32,8 +32,8 @@ def sweep():
 
 def bite():
     """Two molars that bite."""
+    from superovoid.viewing.recording import Moment, Recording
     from superovoid_ros.motions import dental_bite
-    from superovoid_ros.viewing.recording import Moment, Recording
 
     robot, motion = dental_bite.shipped()
     moments = [Moment(index, motion.frame(index).positions) for index in range(len(motion))]
@@ -42,7 +42,7 @@ def bite():
 
 def grasp():
     """The path that `superovoid plan` wrote with its first seed; of its states every third."""
-    from superovoid_ros.viewing.recording_files import read_csv
+    from superovoid.viewing.recording_files import read_csv
 
     found = read_csv(DOCS / "recordings" / "plan_grasp.csv")
     return replace(found, title="Grasp of two hands", moments=found.moments[::3], notes=("Every third state.",))
@@ -50,9 +50,9 @@ def grasp():
 
 def fitted():
     """The iCub's hands as they stand, superovoids fitted to the meshes of every link."""
+    from superovoid.viewing.recording import Moment, Recording
+    from superovoid.viewing.robot_model import RobotModel
     from superovoid_ros.motions import grasp_sweep
-    from superovoid_ros.viewing.recording import Moment, Recording
-    from superovoid_ros.viewing.robot_model import RobotModel
 
     robot, _ = grasp_sweep.shipped("superovoids")
     stands = RobotModel(robot)
@@ -75,8 +75,8 @@ def write(folder: Path) -> None:
     folder : Path
         Of the generated pages.
     """
-    from superovoid_ros.viewing.recording import ReplayModel
-    from superovoid_ros.viewing.serving import ServingError
+    from superovoid.viewing.recording import ReplayModel
+    from superovoid.viewing.serving import ServingError
 
     text = (
         "# Pages that move\n\nEach is one file, which plays a recording in the browser and asks no server: `superovoid "
@@ -85,7 +85,7 @@ def write(folder: Path) -> None:
     target = folder / FOLDER / "recordings"
     target.mkdir(parents=True, exist_ok=True)
     try:
-        from superovoid_ros.viewing.html_file import write_html
+        from superovoid.viewing.html_file import write_html
 
         for name, (title, words, recording) in PAGES.items():
             write_html(ReplayModel(recording()), target / f"{name}.html")

@@ -259,7 +259,7 @@ def parameters_page() -> str:
 
 def commands() -> Iterator[tuple[str, argparse.ArgumentParser]]:
     """Yield every command of `superovoid` and its parser, subcommands after what they belong to."""
-    from superovoid_ros.cli.command_line import parser
+    from superovoid.cli.command_line import parser
 
     def below(name: str, one: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
         yield name, one

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from superovoid_ros import Superovoid, distances
+from superovoid import Superovoid, distances
 
 PAIRS = 5000
 random = np.random.default_rng(0)

@@ -9,7 +9,7 @@ how a decision is made that is safe with all of them.
 
 import numpy as np
 
-from superovoid_ros import Plane, Sphere, Status, Superellipsoid, Superovoid, distance
+from superovoid import Plane, Sphere, Status, Superellipsoid, Superovoid, distance
 
 SAFE = 0.01  # m
 

@@ -10,8 +10,8 @@ is closest to it, which is smaller to store, faster and smooth.
 import numpy as np
 from picture import save_picture
 
-from superovoid_ros import Body, ConvexMesh, Plane, Scene
-from superovoid_ros.fitting import fit_superovoid
+from superovoid import Body, ConvexMesh, Plane, Scene
+from superovoid.fitting import fit_superovoid
 
 # Points of an egg: a surface that no shape of the library has.
 angle, height = np.meshgrid(np.linspace(0.0, 2.0 * np.pi, 16, endpoint=False), np.linspace(-1.0, 1.0, 13))

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
-from superovoid_ros import Superellipsoid
+from superovoid import Superellipsoid
 
 EXPONENTS = (0.1, 1.0, 1.9)
 LIGHT = np.array([0.3, -0.5, 0.8]) / np.linalg.norm([0.3, -0.5, 0.8])

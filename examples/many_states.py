@@ -10,8 +10,8 @@ joints. Here the gradient moves the thumbs apart.
 import matplotlib.pyplot as plt
 import numpy as np
 
+from superovoid.states import state_distances
 from superovoid_ros.motions import grasp_sweep
-from superovoid_ros.states import state_distances
 
 robot, sweep = grasp_sweep.shipped()
 scene = robot.scene()

@@ -12,9 +12,9 @@ from itertools import pairwise
 import numpy as np
 from picture import save_picture
 
-from superovoid_ros import Body, Superellipsoid
-from superovoid_ros.planning import MotionValidator, PlanningProblem, SceneValidity, find_path
-from superovoid_ros.robot import Robot
+from superovoid import Body, Superellipsoid
+from superovoid.planning import MotionValidator, PlanningProblem, SceneValidity, find_path
+from superovoid.robot import Robot
 
 URDF = """<robot name="gantry">
   <link name="base"/>

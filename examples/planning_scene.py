@@ -10,9 +10,9 @@ and takes effect all at once with `commit`, which returns a new scene.
 import numpy as np
 from picture import save_picture
 
-from superovoid_ros import Box, Superellipsoid
+from superovoid import Box, Superellipsoid
+from superovoid.robot import PlanningScene
 from superovoid_ros.motions import grasp_sweep
-from superovoid_ros.robot import PlanningScene
 
 robot, sweep = grasp_sweep.shipped()
 frame = sweep.frame(0)

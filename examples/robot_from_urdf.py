@@ -10,7 +10,7 @@ written in a `contact_geometry` element, which other programs ignore. The SRDF s
 import numpy as np
 from picture import save_picture
 
-from superovoid_ros.robot import Robot
+from superovoid.robot import Robot
 
 URDF = """<robot name="arm">
   <link name="base"><collision><geometry><cylinder radius="0.1" length="0.2"/></geometry></collision></link>

@@ -10,7 +10,7 @@ overlapping at its end. A fast body cannot slip through a thin one between two s
 import numpy as np
 from picture import save_picture
 
-from superovoid_ros import Motion, Superellipsoid, Superovoid, distances, time_of_impact
+from superovoid import Motion, Superellipsoid, Superovoid, distances, time_of_impact
 
 ball = Superovoid((0.02, 0.02, 0.03), (1.0, 1.0), (0.2, 0.2))
 plate = Superellipsoid((0.2, 0.2, 0.001), (0.2, 0.2))

@@ -9,7 +9,7 @@ The signed distance of two superovoids, the points where it is attained, the nor
 import numpy as np
 from picture import save_picture
 
-from superovoid_ros import Superovoid, distance, distances
+from superovoid import Superovoid, distance, distances
 
 finger = Superovoid(size=(0.006, 0.007, 0.011), epsilon=(0.9, 0.8), taper=(0.1, 0.1))  # metres
 thumb = Superovoid(size=(0.007, 0.007, 0.013), epsilon=(0.96, 0.64), taper=(0.2, 0.2))

@@ -4,44 +4,42 @@
 """The layout of docs/architecture.md: imports run one way, a name is one module's, ROS stays where it belongs."""
 
 import ast
-from collections import Counter
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = ROOT / "superovoid_ros"
-# From the lowest: a package imports those before it, not those after it.
-LAYERS = (
-    *(
-        "checker",
-        "compiled",
-        "shapes",
-        "contact",
-        "scene",
-        "resources",
-        "output",
-        "robot",
-        "states",
-        "dataset",
-        "planning",
-        "fitting",
-        "motions",
+PACKAGES = {
+    "superovoid": ROOT / "superovoid" / "superovoid",
+    "superovoid_ros": ROOT / "superovoid_ros",
+    "superovoid_papers": ROOT / "superovoid_papers" / "superovoid_papers",
+}
+# From the lowest: a folder or module of a package imports those before it, not those after it.
+LAYERS = {
+    "superovoid": (
+        *("checker", "compiled", "shapes", "contact", "scene", "extensions", "output", "robot", "states", "dataset"),
+        *("planning", "fitting", "viewing", "bags", "testing", "cli"),
     ),
-    *("icub", "viewing", "bags", "methods", "nodes", "client", "tools", "experiments", "cli"),
-)
-# Tools that measure, or attack, are experiments that need a node.
-MEASURING = {"superovoid_ros.tools.call_times", "superovoid_ros.tools.fuzzed"}
+    "superovoid_ros": ("resources", "motions", "icub", "nodes", "client", "tools", "commands"),
+    "superovoid_papers": ("methods", "benchmarks", "judges", "experiments", "commands"),
+}
+# What a package imports of the others. Of ROS, papers take the hands and their motions, which import nothing of ROS.
+ARROWS = {
+    "superovoid": {"superovoid"},
+    "superovoid_ros": {"superovoid", "superovoid_ros"},
+    "superovoid_papers": {"superovoid", "superovoid_ros", "superovoid_papers"},
+}
+PLAIN_PARTS = {"resources", "motions", "icub"}
 # A method of what is below that leads to what is above, imported when it is called.
 UPWARDS = {
-    ("superovoid_ros.robot.robot", "superovoid_ros.states"),
-    *(("superovoid_ros.robot.robot", f"superovoid_ros.viewing.{name}") for name in ("robot_model", "robot_page")),
-    *(("superovoid_ros.scene.scene", f"superovoid_ros.viewing.{name}") for name in ("scene_model", "scene_page")),
-    ("superovoid_ros.fitting.showing", "superovoid_ros.viewing.fit_page"),
+    ("superovoid.robot.robot", "superovoid.states"),
+    *(("superovoid.robot.robot", f"superovoid.viewing.{name}") for name in ("robot_model", "robot_page")),
+    *(("superovoid.scene.scene", f"superovoid.viewing.{name}") for name in ("scene_model", "scene_page")),
+    ("superovoid.fitting.showing", "superovoid.viewing.fit_page"),
     # For annotations.
     *(
-        (f"superovoid_ros.{name}", "superovoid_ros.viewing.serving")
+        (f"superovoid.{name}", "superovoid.viewing.serving")
         for name in ("robot.robot", "scene.scene", "fitting.showing")
     ),
 }
@@ -49,11 +47,11 @@ ROS = {"rclpy", "launch", "launch_ros", "tf2_ros", "rosidl_runtime_py"}
 MESSAGES = ("_msgs", "_srvs", "_interfaces")
 
 
-def name_of(path):
-    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+def name_of(path, package):
+    return ".".join((package, *path.relative_to(PACKAGES[package]).with_suffix("").parts)).removesuffix(".__init__")
 
 
-MODULES = {name_of(path): path for path in PACKAGE.rglob("*.py")}
+MODULES = {name_of(path, package): path for package, folder in PACKAGES.items() for path in folder.rglob("*.py")}
 
 
 @cache
@@ -73,38 +71,52 @@ def imports(path):
     return tuple(names)
 
 
+def package_of(module):
+    return module.partition(".")[0]
+
+
 def layer_of(module):
     return module.split(".")[1] if module.count(".") else ""
 
 
-def test_every_package_has_its_place():
-    assert {layer_of(module) for module in MODULES} - {""} == set(LAYERS)
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_folder_has_its_place(package):
+    found = {layer_of(module) for module in MODULES if package_of(module) == package}
+    assert found - {""} == set(LAYERS[package])
 
 
-@pytest.mark.parametrize("layer", LAYERS)
-def test_imports_run_one_way(layer):
-    above = set(LAYERS[LAYERS.index(layer) + 1 :])
+@pytest.mark.parametrize("package", PACKAGES)
+def test_imports_between_packages_run_one_way(package):
     for module, path in MODULES.items():
-        if layer_of(module) == layer and module not in MEASURING:
-            found = {other for other in imports(path) if other in MODULES and layer_of(other) in above}
-            found -= {other for other in found if (module, other) in UPWARDS}
+        if package_of(module) == package:
+            found = {package_of(other) for other in imports(path)} & set(PACKAGES)
+            assert found <= ARROWS[package], f"{module} imports {sorted(found - ARROWS[package])}"
+
+
+def test_papers_take_the_hands_alone_of_the_package_for_ros():
+    for module, path in MODULES.items():
+        if package_of(module) == "superovoid_papers":
+            found = {other for other in imports(path) if package_of(other) == "superovoid_ros" and other in MODULES}
+            assert {layer_of(other) for other in found} <= {"", *PLAIN_PARTS}, f"{module} imports {sorted(found)}"
+
+
+@pytest.mark.parametrize(("package", "layer"), [(package, layer) for package in LAYERS for layer in LAYERS[package]])
+def test_imports_within_a_package_run_one_way(package, layer):
+    above = set(LAYERS[package][LAYERS[package].index(layer) + 1 :])
+    for module, path in MODULES.items():
+        if package_of(module) == package and layer_of(module) == layer:
+            found = {each for each in imports(path) if each in MODULES and package_of(each) == package}
+            found = {each for each in found if layer_of(each) in above and (module, each) not in UPWARDS}
             assert not found, f"{module} imports {sorted(found)}"
 
 
 def test_the_checker_shares_no_code_with_what_it_checks():
-    own = {module: path for module, path in MODULES.items() if layer_of(module) == "checker"}
+    own = {module: path for module, path in MODULES.items() if module.startswith("superovoid.checker")}
     assert len(own) > 4
     for module, path in own.items():
-        found = {other for other in imports(path) if other.split(".")[0] == "superovoid_ros"}
+        found = {other for other in imports(path) if package_of(other) in PACKAGES}
         assert {layer_of(other) for other in found} <= {"checker"}, f"{module} imports {sorted(found)}"
         assert not {"numba", "mpmath"} & {other.split(".")[0] for other in imports(path)}
-
-
-def test_no_two_modules_have_one_name():
-    for folder in ("superovoid_ros", "test"):
-        names = Counter(path.name for path in (ROOT / folder).rglob("*.py"))
-        several = {name for name, count in names.items() if count > 1}
-        assert several <= {"__init__.py", "__main__.py", "conftest.py"}
 
 
 def test_no_module_imports_itself_through_others():
@@ -152,7 +164,7 @@ def is_of_ros(name):
 
 def test_only_nodes_and_the_client_import_ros_or_messages():
     talking = {module for module, path in MODULES.items() if any(map(is_of_ros, imports(path)))}
-    others = {module for module in talking if layer_of(module) not in ("nodes", "client")}
+    others = {module for module in talking if not module.startswith(("superovoid_ros.nodes.", "superovoid_ros.client"))}
     assert not others
     assert {"superovoid_ros.client", "superovoid_ros.nodes.common.caller"} <= talking
 
@@ -214,7 +226,9 @@ def test_what_objects_and_rules_become_is_plain_python_and_goes_one_way():
 
 
 def test_names_say_whether_a_module_is_private_by_their_folder():
-    assert not list(PACKAGE.rglob("_[!_]*.py"))
+    assert not [
+        path for path in MODULES.values() if path.name.startswith("_") and path.stem.strip("_") == path.stem[1:]
+    ]
 
 
 def private_names(tree, of=None):
@@ -230,7 +244,7 @@ def private_names(tree, of=None):
 
 
 def test_private_members_of_a_scene_are_read_by_its_own_module_alone():
-    own = "superovoid_ros.scene.scene"
+    own = "superovoid.scene.scene"
     trees = {module: tree_of(path) for module, path in MODULES.items()}
     private = private_names(trees[own], of="Scene")
     others = set().union(*(private_names(tree) for module, tree in trees.items() if module != own))

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-import superovoid_ros
+import superovoid
 from superovoid_ros.resources import share_directory
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -55,7 +55,7 @@ def test_one_version_everywhere():
     versions = {
         "package.xml": manifest().findtext("version"),
         "setup.py": setup_arguments()["version"],
-        "superovoid_ros": superovoid_ros.__version__,
+        "superovoid_ros": superovoid.__version__,
         "superovoid_interfaces/package.xml": manifest(ROOT / "superovoid_interfaces").findtext("version"),
         "superovoid_demos/package.xml": manifest(ROOT / "superovoid_demos").findtext("version"),
         "superovoid_interfaces/pyproject.toml": re.search(
@@ -211,7 +211,7 @@ def test_the_quality_declaration_speaks_of_every_package_and_of_this_python():
     for folder in (ROOT, ROOT / "superovoid_interfaces", ROOT / "superovoid_demos"):
         assert f"`{manifest(folder).findtext('name')}`" in text
     # What is said of levels holds as long as the version does.
-    assert superovoid_ros.__version__.startswith("0.") and f"{superovoid_ros.__version__} is not stable" in text
+    assert superovoid.__version__.startswith("0.") and f"{superovoid.__version__} is not stable" in text
     assert setup_arguments()["python_requires"] == ">=3.11" and "needs 3.11" in text
     for link in re.findall(r"\]\((?!http)([^)#]+)", text):
         assert (ROOT / link).exists(), link

@@ -13,14 +13,14 @@ import pytest
 from rich.console import Console
 from rich.table import Table
 
-from superovoid_ros.output import print_table
+from superovoid.output import print_table
 
 HEADINGS = ("contender", "total mean, us", "not converged", "paper: guess | total | iterations | per iteration")
 ROWS = (
     ("quadParametric, printed", "13.42 ± 9.25", "40.00 %", "129.28 ± 9.26 | 396.00 ± 107.77 | 6.20 ± 2.55 | 31.75"),
     ("octImplicit", "63.70 ± 40.21", "0.00 %", ""),
 )
-PROGRAM = "import sys; from superovoid_ros.cli import command; sys.argv = ['superovoid', *sys.argv[1:]]; "
+PROGRAM = "import sys; from superovoid.cli import command; sys.argv = ['superovoid', *sys.argv[1:]]; "
 
 
 def wide_table():

@@ -9,31 +9,31 @@ import pickle
 
 import pytest
 
-import superovoid_ros
+import superovoid
 
 MODULES = ("contact", "scene", "shapes", "states", "robot")
 # Names that users and scripts import by these modules.
 KEPT = {
     "superovoid_ros": ("Superovoid", "distance", "distances", "Scene", "Body", "Robot", "state_distances"),
-    "superovoid_ros.robot": ("Robot",),
-    "superovoid_ros.states": ("state_distances",),
+    "superovoid.robot": ("Robot",),
+    "superovoid.states": ("state_distances",),
     "superovoid_ros.client": ("DistanceClient",),
 }
 
 
 def test_every_public_name_is_there_and_documented():
-    assert sorted(set(superovoid_ros.__all__)) == sorted(superovoid_ros.__all__)
-    for name in superovoid_ros.__all__:
-        public = getattr(superovoid_ros, name)
-        assert public.__doc__ and name in dir(superovoid_ros)
+    assert sorted(set(superovoid.__all__)) == sorted(superovoid.__all__)
+    for name in superovoid.__all__:
+        public = getattr(superovoid, name)
+        assert public.__doc__ and name in dir(superovoid)
         assert pickle.loads(pickle.dumps(public)) is public
 
 
 def test_names_of_the_engine_scenes_and_states_are_all_at_the_top():
     for module in ("contact", "scene", "states"):
         inner = importlib.import_module(f"superovoid_ros.{module}")
-        assert set(inner.__all__) <= set(superovoid_ros.__all__)
-    for name in superovoid_ros.__all__:
+        assert set(inner.__all__) <= set(superovoid.__all__)
+    for name in superovoid.__all__:
         homes = [importlib.import_module(f"superovoid_ros.{module}") for module in MODULES]
         assert any(name in home.__all__ for home in homes), name
 

@@ -15,11 +15,12 @@ import numpy as np
 import pytest
 import trimesh
 
-import superovoid_ros as api
-from superovoid_ros import contact, fitting, methods, planning, robot, scene, shapes, states
-from superovoid_ros.contact.records import Record
-from superovoid_ros.methods import goncalves2017, lopes2010, lower_bound, sohn2002, wellmann2008
-from superovoid_ros.methods.result import unproven
+import superovoid as api
+from superovoid import contact, fitting, planning, robot, scene, shapes, states
+from superovoid.contact.records import Record
+from superovoid_papers import methods
+from superovoid_papers.methods import goncalves2017, lopes2010, lower_bound, sohn2002, wellmann2008
+from superovoid_papers.methods.result import unproven
 
 MODULES = [contact, fitting, methods, planning, robot, scene, shapes, states]
 MODULES += [goncalves2017, lopes2010, lower_bound, sohn2002, wellmann2008]

@@ -19,7 +19,7 @@ def test_a_typed_script_runs():
         part()
 
 
-WRONG = "from superovoid_ros import Box, distance\ndistance(Box((1, 1, 1)), 'here', Box, None)\n"
+WRONG = "from superovoid import Box, distance\ndistance(Box((1, 1, 1)), 'here', Box, None)\n"
 
 
 @pytest.fixture(scope="module")

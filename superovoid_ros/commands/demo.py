@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from superovoid_ros.cli import option_values, view
+from superovoid.cli import option_values, view
 from superovoid_ros.commands.missing import needs_ros
 
 
@@ -80,8 +80,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     from rich.console import Console
 
+    from superovoid.output import OutputError, output_folder, print_table, progress
     from superovoid_ros.motions.replays import REPLAYS
-    from superovoid_ros.output import OutputError, output_folder, print_table, progress
     from superovoid_ros.resources import share_directory
     from superovoid_ros.tools.demo import report
 

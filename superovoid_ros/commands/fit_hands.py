@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from superovoid_ros.cli import option_values
+from superovoid.cli import option_values
 
 
 def add(commands: argparse._SubParsersAction) -> None:

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from superovoid_ros.cli import option_values
+from superovoid.cli import option_values
 from superovoid_ros.commands.missing import needs_ros
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 1
     from rich.console import Console
 
-    from superovoid_ros.output import OutputError, leave, machine, output_folder, print_table
+    from superovoid.output import OutputError, leave, machine, output_folder, print_table
     from superovoid_ros.tools.load import measures as experiment
 
     console = Console()
@@ -125,7 +125,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _stream(console: Console, folder: Path, arguments: argparse.Namespace) -> int:
     """Measure the way from joint states to the topic and report."""
-    from superovoid_ros.output import leave, machine, print_table
+    from superovoid.output import leave, machine, print_table
     from superovoid_ros.tools.load import stream
 
     rate, duration = arguments.stream, arguments.duration

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from superovoid_ros.cli import option_values, view
+from superovoid.cli import option_values, view
 from superovoid_ros.commands.missing import needs_ros
 
 
@@ -81,10 +81,10 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         import ompl  # noqa: F401 (before the minute that all else takes)
 
+        from superovoid.planning import PlanningError
         from superovoid_ros.icub import grasp_planning
-        from superovoid_ros.planning import PlanningError
     except ModuleNotFoundError as error:
-        print(f"superovoid plan: no module {error.name!r}: pip install '.[plan]'", file=sys.stderr)
+        print(f"superovoid plan: no module {error.name!r}: pip install 'superovoid[plan]'", file=sys.stderr)
         return 1
     try:
         code = grasp_planning.main(arguments.seed, arguments.margin, arguments.time, arguments.output, **options)

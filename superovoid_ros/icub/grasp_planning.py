@@ -22,10 +22,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from superovoid_ros.experiments.judges.path_check import PathCheck, check_path
-from superovoid_ros.icub.grasp_problem import COLOURS, GraspExample, joint_columns, shipped
-from superovoid_ros.output import print_table, write_lines
-from superovoid_ros.planning import (
+from superovoid.output import print_table, write_lines
+from superovoid.planning import (
     MotionValidator,
     OptimisedPath,
     PlanningProblem,
@@ -39,8 +37,10 @@ from superovoid_ros.planning import (
     retreat,
     trail,
 )
-from superovoid_ros.planning.optimise import KEPT
-from superovoid_ros.planning.problem import FloatArray
+from superovoid.planning.optimise import KEPT
+from superovoid.planning.problem import FloatArray
+from superovoid.testing.path_check import PathCheck, check_path
+from superovoid_ros.icub.grasp_problem import COLOURS, GraspExample, joint_columns, shipped
 
 _LIGHT = np.array([0.3, -0.5, 0.8]) / np.linalg.norm([0.3, -0.5, 0.8])
 _PICTURES = 4

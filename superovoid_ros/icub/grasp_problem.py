@@ -11,15 +11,15 @@ from pathlib import Path
 
 import numpy as np
 
-from superovoid_ros.planning import BaseJoint, PlanningProblem, with_base_joints
-from superovoid_ros.planning.problem import FloatArray
+from superovoid.planning import BaseJoint, PlanningProblem, with_base_joints
+from superovoid.planning.problem import FloatArray
+from superovoid.robot import Robot
+from superovoid.robot.urdf import pose_matrix
+from superovoid.scene import Body
+from superovoid.shapes import Superovoid
+from superovoid.viewing.recording import Recording
+from superovoid.viewing.recording_files import Table, path_of
 from superovoid_ros.resources import read_yaml, share_directory
-from superovoid_ros.robot import Robot
-from superovoid_ros.robot.urdf import pose_matrix
-from superovoid_ros.scene import Body
-from superovoid_ros.shapes import Superovoid
-from superovoid_ros.viewing.recording import Recording
-from superovoid_ros.viewing.recording_files import Table, path_of
 
 SIDES = "left", "right"
 OBJECT = "object"

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from superovoid_ros.fitting.fit import Fit, fit_superellipsoid, fit_superovoid
-from superovoid_ros.fitting.hulls import hull_points
-from superovoid_ros.fitting.robot_files import roll_pitch_yaw
+from superovoid.fitting.fit import Fit, fit_superellipsoid, fit_superovoid
+from superovoid.fitting.hulls import hull_points
+from superovoid.fitting.robot_files import roll_pitch_yaw
 from superovoid_ros.icub.hand_models import FIGURES, FITS
 from superovoid_ros.resources import read_yaml
 
@@ -42,7 +42,7 @@ def fit_link(
     Parameters
     ----------
     parts : list of mapping
-        The link's parts (see `superovoid_ros.fitting.hulls.hull_points`).
+        The link's parts (see `superovoid.fitting.hulls.hull_points`).
     options : mapping, optional
         For each kind, keyword arguments of its fit other than the usual ones.
     kinds : sequence of str

@@ -24,10 +24,10 @@ from pathlib import Path
 import numpy as np
 import trimesh
 
+from superovoid.robot.robot import Robot
+from superovoid.robot.urdf import pose_matrix, read_urdf
+from superovoid.shapes import Ellipsoid, Superellipsoid, Superovoid
 from superovoid_ros.resources import read_yaml
-from superovoid_ros.robot.robot import Robot
-from superovoid_ros.robot.urdf import pose_matrix, read_urdf
-from superovoid_ros.shapes import Ellipsoid, Superellipsoid, Superovoid
 
 FIGURES, FITS = "icub_hand.yaml", "icub_hand_fits.yaml"
 SIDES = ("left", "right")

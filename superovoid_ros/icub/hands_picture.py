@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from superovoid.scene import Scene, SceneResult
 from superovoid_ros.motions import arm_sweep, grasp_sweep
-from superovoid_ros.scene import Scene, SceneResult
 
 _COLOURS = {"l": (0.45, 0.70, 0.40), "r": (0.35, 0.55, 0.80)}
 _BODY, _CONTACT = (0.75, 0.75, 0.72), (0.85, 0.25, 0.20)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from superovoid_ros.robot.urdf import Description, Joint
+from superovoid.robot.urdf import Description, Joint
 
 Names = Mapping[str, Sequence[str]]
 States = Mapping[str, Mapping[str, Mapping[str, float]]]

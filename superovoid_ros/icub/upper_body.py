@@ -22,6 +22,9 @@ from pathlib import Path
 
 import numpy as np
 
+from superovoid.robot.robot import Robot
+from superovoid.robot.srdf import read_srdf
+from superovoid.robot.urdf import pose_matrix, read_urdf
 from superovoid_ros.icub.hand_models import (
     FIGURES,
     FITS,
@@ -40,9 +43,6 @@ from superovoid_ros.icub.hand_models import (
 )
 from superovoid_ros.icub.moveit_files import moveit_files
 from superovoid_ros.resources import read_yaml
-from superovoid_ros.robot.robot import Robot
-from superovoid_ros.robot.srdf import read_srdf
-from superovoid_ros.robot.urdf import pose_matrix, read_urdf
 
 ARM = "icub_arm.yaml"
 ROBOT = "icub_upper_body"

@@ -5,7 +5,7 @@
 
 `superovoid_ros.motions.grasp_sweep` says where the right palm is as seen from the left one.  The iCub's arms bring
 them there in front of its chest: `follow` finds the joint positions frame by frame, each beginning at those of the
-frame before (`superovoid_ros.robot.reach`).  They are kept in ``config/grasp_sweep_arms.yaml``, which
+frame before (`superovoid.robot.reach`).  They are kept in ``config/grasp_sweep_arms.yaml``, which
 
     python -m superovoid_ros.motions.arm_sweep
 
@@ -24,10 +24,10 @@ from pathlib import Path
 import numpy as np
 import yaml
 
+from superovoid.robot import Robot
+from superovoid.robot.reach import pose_errors, reach
 from superovoid_ros.motions.grasp_sweep import GraspSweep, SweepFrame
 from superovoid_ros.resources import share_directory
-from superovoid_ros.robot import Robot
-from superovoid_ros.robot.reach import pose_errors, reach
 
 FILE = "grasp_sweep_arms.yaml"
 COMMAND = "python -m superovoid_ros.motions.arm_sweep"

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from superovoid.robot import Robot
 from superovoid_ros.motions.recorded import Frame, Motion
 from superovoid_ros.resources import share_directory
-from superovoid_ros.robot import Robot
 
 FILE, ROBOT = "dental_bite.yaml", "molars"
 LOWER, UPPER = "lower_molar", "upper_molar"

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from superovoid.robot import Robot
 from superovoid_ros.motions.recorded import Frame, Motion
 from superovoid_ros.resources import share_directory
-from superovoid_ros.robot import Robot
 
 
 @dataclass(frozen=True)

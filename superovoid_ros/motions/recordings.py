@@ -5,11 +5,11 @@
 
 from __future__ import annotations
 
+from superovoid.robot import Robot
+from superovoid.viewing.recording import Moment, Recording
+from superovoid.viewing.recording_files import RecordingError, Table
 from superovoid_ros.motions.replays import REPLAYS
 from superovoid_ros.resources import share_directory
-from superovoid_ros.robot import Robot
-from superovoid_ros.viewing.recording import Moment, Recording
-from superovoid_ros.viewing.recording_files import RecordingError, Table
 
 MOTION_COLUMNS = ("motion", "representation", "links_a", "links_b", "frame", "distance_m")
 """What is read of the demo's table."""

@@ -20,11 +20,11 @@ from contextlib import ExitStack
 import numpy as np
 from numpy.typing import NDArray
 
+from superovoid.output import machine
+from superovoid_papers.benchmarks.many_states import CUTOFF, hands, regimes
 from superovoid_ros.client import DistanceClient, Question
-from superovoid_ros.experiments.benchmarks.many_states import CUTOFF, hands, regimes
 from superovoid_ros.nodes.clients.recorded_service import Calls, recorded_service
 from superovoid_ros.nodes.common.caller import Caller
-from superovoid_ros.output import machine
 from superovoid_ros.tools.load.measures import GROUPS
 from superovoid_ros.tools.process.child import Child, HelperProcess, hands_service
 from superovoid_ros.tools.process.network import own_network

@@ -3,7 +3,7 @@
 
 """Messages, requests and parameters that nobody meant, for a distance service that runs, and a witness that asks it.
 
-Kinds of `superovoid_ros.experiments.judges.fuzz`. The node is a process of its own; after each input a client asks it
+Kinds of `superovoid_papers.judges.fuzz`. The node is a process of its own; after each input a client asks it
 for a distance that is known, in a state given as a whole. Whatever came before, the answer is right or a refusal, and
 after a refusal the node is put in order by its own services and must answer. An input is the bytes of a damaged
 message, with the topic in its first byte, or the seed of a message made by its fields. Requests have no damaged bytes:
@@ -18,8 +18,8 @@ from contextlib import contextmanager
 
 from hypothesis import strategies as st
 
-from superovoid_ros.experiments.judges.fuzz import Target
-from superovoid_ros.experiments.judges.fuzz.mutations import mutated
+from superovoid_papers.judges.fuzz import Target
+from superovoid_papers.judges.fuzz.mutations import mutated
 from superovoid_ros.nodes.clients.stranger import TOPICS, URDF, Stranger, WrongAnswerError, sample
 from superovoid_ros.tools.process.child import NodeProcess
 from superovoid_ros.tools.process.network import own_network

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Planning with the distances of a `distance_service`: the second answer to `superovoid_ros.planning.Validity`.
+"""Planning with the distances of a `distance_service`: the second answer to `superovoid.planning.Validity`.
 
 with DistanceClient() as client:                            # of a service that runs and knows robot and obstacles
     validity = ServiceValidity(problem, client)
@@ -20,11 +20,11 @@ from typing import TypeVar
 
 import numpy as np
 
-from superovoid_ros.cli.interruption import INTERRUPTS
+from superovoid.cli.interruption import INTERRUPTS
+from superovoid.planning.problem import FloatArray, PlanningError, PlanningProblem
+from superovoid.planning.validity import Clearances, doubtful_pairs
 from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceUnavailableError
 from superovoid_ros.nodes.distance_service.world.objects import superovoid_object
-from superovoid_ros.planning.problem import FloatArray, PlanningError, PlanningProblem
-from superovoid_ros.planning.validity import Clearances, doubtful_pairs
 from superovoid_ros.tools.process.child import NodeError, NodeProcess, inside
 from superovoid_ros.tools.process.network import own_network
 from superovoid_ros.tools.process.waiting import NOT_READY, Watch, wait_for
@@ -66,7 +66,7 @@ class ServiceValidity:
             )
 
     def clearances(self, states: FloatArray, cutoff: FloatArray, gradients: bool = False) -> Clearances:
-        """See `superovoid_ros.planning.Validity`: one service call for all states."""
+        """See `superovoid.planning.Validity`: one service call for all states."""
         problem = self._problem
         farthest = np.inf if self._doubtful.any() else float(np.max(cutoff, initial=1e-9))
         found = self._client.distances(

@@ -61,7 +61,7 @@ def test_a_quotation_with_another_figure_is_found():
 
 @pytest.mark.slow
 def test_the_table_of_the_first_start_has_the_rows_that_its_command_prints(capsys):
-    from superovoid_ros.experiments.benchmarks import compile_times
+    from superovoid_papers.benchmarks import compile_times
 
     compile_times.measure()
     printed = re.findall(r"^\| (.*) \| [\d.]+ s \|$", capsys.readouterr().out, re.M)

@@ -73,7 +73,7 @@ def test_modules_and_tests_that_pages_run_exist(page):
 
 
 def test_commands_that_pages_type_are_known(tmp_path):
-    from superovoid_ros.cli.command_line import read
+    from superovoid.cli.command_line import read
 
     seen = set()
     for page in PAGES:

@@ -29,7 +29,7 @@ def test_a_recording_of_the_site_is_whole(pages, name, least):
 
 
 def test_the_page_that_leads_to_them_has_a_link_to_each_that_was_written(pages, monkeypatch, tmp_path):
-    pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
+    pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
     monkeypatch.setattr(pages, "PAGES", {"fitted": pages.PAGES["fitted"]})
     pages.write(tmp_path)
     text = (tmp_path / "recordings.md").read_text(encoding="utf-8")

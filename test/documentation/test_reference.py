@@ -33,8 +33,8 @@ def test_a_build_without_a_public_name_fails():
     names = {f"{module.__name__}.{name}" for module in reference_pages.public_modules() for name in module.__all__}
     environment = SimpleNamespace(domaindata={"py": {"objects": names}})
     reference_pages.check_complete(None, environment)
-    names.remove("superovoid_ros.distances")
-    names.remove("superovoid_ros.contact.distances")
+    names.remove("superovoid.distances")
+    names.remove("superovoid.contact.distances")
     with pytest.raises(reference_pages.ExtensionError, match=r"superovoid_ros\.distances"):
         reference_pages.check_complete(None, environment)
 
@@ -78,7 +78,7 @@ def test_every_parameter_of_the_nodes_is_in_their_table():
 
 
 def test_every_subcommand_has_its_help_in_the_page(capsys):
-    from superovoid_ros.cli.command_line import parser
+    from superovoid.cli.command_line import parser
 
     headings = re.findall(r"^## superovoid ?(.*)$", reference_pages.commands_page(), re.M)
 

@@ -25,8 +25,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
+from superovoid.states.ahead import LEVELS, compile_level
 from superovoid_ros.nodes.common.conversions import to_transform
-from superovoid_ros.states.ahead import LEVELS, compile_level
 from superovoid_ros.tools.process.child import NodeError, NodeProcess
 from superovoid_ros.tools.process.network import take_domain
 from superovoid_ros.tools.process.waiting import wait_for

@@ -12,17 +12,17 @@ WAITING = ("test/nodes/", "test/tools/", "test/launch/")
 
 LONGEST = (
     "test/tools/test_load.py",
-    "test/compiled/test_kernel_cache.py",
+    "superovoid/test/compiled/test_kernel_cache.py",
     "test/tools/test_fuzz_messages.py",
     "test/tools/test_demo.py",
     "test/nodes/test_sweep_by_arms.py",
     "test/nodes/test_world.py",
-    "test/experiments/test_never_wrong.py",
-    "test/contact/test_contact_points.py",
-    "test/planning/test_planning.py",
-    "test/shapes/test_dents.py",
-    "test/shapes/test_primitives.py",
-    "test/contact/test_derivatives.py",
+    "superovoid_papers/test/experiments/test_never_wrong.py",
+    "superovoid/test/contact/test_contact_points.py",
+    "superovoid/test/planning/test_planning.py",
+    "superovoid/test/shapes/test_dents.py",
+    "superovoid/test/shapes/test_primitives.py",
+    "superovoid/test/contact/test_derivatives.py",
 )
 """Files that take longest, the longest first: the last files of a run are short ones, and processes end together."""
 

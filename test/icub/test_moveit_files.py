@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from superovoid.robot import Robot
 from superovoid_ros.resources import PACKAGE, share_directory
-from superovoid_ros.robot import Robot
 
 SHARE = share_directory()
 CONFIG = SHARE / "config"

@@ -15,9 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from urchin import URDF
 
+from superovoid.robot import REPRESENTATIONS, Robot
 from superovoid_ros.icub.hand_models import HandFigures, write_hands
 from superovoid_ros.resources import share_directory
-from superovoid_ros.robot import REPRESENTATIONS, Robot
 
 SHARE = share_directory()
 URDF_TEXT = (SHARE / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8")

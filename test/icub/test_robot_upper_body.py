@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from urchin import URDF
 
+from superovoid.robot import REPRESENTATIONS, Robot
 from superovoid_ros.icub.upper_body import write_upper_body
 from superovoid_ros.motions.grasp_sweep import shipped
 from superovoid_ros.resources import share_directory
-from superovoid_ros.robot import REPRESENTATIONS, Robot
 
 SHARE = share_directory()
 URDF_TEXT = (SHARE / "urdf" / "icub_upper_body.urdf").read_text(encoding="utf-8")

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from superovoid.robot import Robot
 from superovoid_ros.motions.dental_bite import DentalBite, shipped
 from superovoid_ros.motions.replays import REPLAYS
 from superovoid_ros.resources import share_directory
-from superovoid_ros.robot import Robot
 
 ROBOT, BITE = shipped()
 

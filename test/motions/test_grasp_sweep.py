@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from superovoid.robot import Robot
 from superovoid_ros.motions.grasp_sweep import GraspSweep
 from superovoid_ros.resources import share_directory
-from superovoid_ros.robot import Robot
 
 SHARE = share_directory()
 SWEEP = GraspSweep.from_file(SHARE / "config" / "grasp_sweep.yaml")

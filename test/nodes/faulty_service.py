@@ -13,6 +13,7 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
+from superovoid.robot.planning_scene import PlanningScene
 from superovoid_ros.nodes.common.mistakes import CannotStartError
 from superovoid_ros.nodes.common.process import run
 from superovoid_ros.nodes.common.qos import serve
@@ -20,7 +21,6 @@ from superovoid_ros.nodes.distance_service.answers import state_validity
 from superovoid_ros.nodes.distance_service.answers.workers import Workers
 from superovoid_ros.nodes.distance_service.distance_service import DistanceService
 from superovoid_ros.nodes.distance_service.part import Common, Part
-from superovoid_ros.robot.planning_scene import PlanningScene
 
 
 def broadcast() -> None:

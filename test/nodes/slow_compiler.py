@@ -10,9 +10,9 @@ import os
 import time
 from pathlib import Path
 
-from superovoid_ros.compiled import jit
+from superovoid.compiled import jit
+from superovoid.states import ahead
 from superovoid_ros.nodes.distance_service.distance_service import main
-from superovoid_ros.states import ahead
 
 compile_level = ahead.compile_level
 

@@ -19,13 +19,13 @@ from rclpy.node import Node
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import GetDistances
 
+from superovoid.robot import Robot
+from superovoid.scene import Body
+from superovoid.shapes import Superovoid
+from superovoid.states import state_distances
 from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceFailedError, ServiceUnavailableError
 from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.nodes.distance_service.world.objects import superovoid_object
-from superovoid_ros.robot import Robot
-from superovoid_ros.scene import Body
-from superovoid_ros.shapes import Superovoid
-from superovoid_ros.states import state_distances
 
 import arm
 from asking import START_TIMEOUT

@@ -12,11 +12,11 @@ import yaml
 from builtin_interfaces.msg import Time
 from superovoid_interfaces.msg import DistanceArray, PairDistance
 
+from superovoid.viewing.meanings import COLOURS, Meaning
+from superovoid.viewing.picture import Asked
 from superovoid_ros.motions.grasp_sweep import shipped
 from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers
 from superovoid_ros.resources import share_directory
-from superovoid_ros.viewing.meanings import COLOURS, Meaning
-from superovoid_ros.viewing.picture import Asked
 
 CONFIG = share_directory() / "config"
 NAMESPACES = {"bodies", "points", "segments", "normals", "distances", "incomplete"}

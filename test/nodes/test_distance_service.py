@@ -18,8 +18,8 @@ from superovoid_interfaces.srv import GetMinDistance, GetPenetration
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
+from superovoid.robot import Robot
 from superovoid_ros.nodes.common.conversions import to_nanoseconds, to_transform
-from superovoid_ros.robot import Robot
 
 import arm
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-COMMAND = [sys.executable, "-m", "superovoid_ros.cli"]
+COMMAND = [sys.executable, "-m", "superovoid.cli"]
 DEADLINE = 120.0  # s; a machine that has much else to do is waited for
 
 

@@ -10,12 +10,12 @@ import pytest
 from rclpy.context import Context
 from rclpy.node import Node
 
+from superovoid.robot import Robot
+from superovoid.robot.octomap import Octree
+from superovoid.shapes import Superovoid
 from superovoid_ros.nodes.common import mistakes
 from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of, refusals, shortened
 from superovoid_ros.nodes.common.throttle import MOST, Log
-from superovoid_ros.robot import Robot
-from superovoid_ros.robot.octomap import Octree
-from superovoid_ros.shapes import Superovoid
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ import pytest
 from geometry_msgs.msg import TransformStamped
 from superovoid_interfaces.srv import GetDistances, GetMinDistance
 
-from superovoid_ros.contact import Status
+from superovoid.contact import Status
+from superovoid.robot import Robot
+from superovoid.states import state_distances
 from superovoid_ros.motions.grasp_sweep import GraspSweep
 from superovoid_ros.nodes.common.conversions import to_quaternion
 from superovoid_ros.resources import share_directory
-from superovoid_ros.robot import Robot
-from superovoid_ros.states import state_distances
 
 import arm
 

@@ -10,10 +10,10 @@ from geometry_msgs.msg import Point
 from rclpy.serialization import serialize_message
 from visualization_msgs.msg import Marker, MarkerArray
 
+from superovoid.viewing.meanings import COLOURS, Meaning
 from superovoid_ros.nodes.clients.heard_bodies import HeardBodies
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.common.qos import read
-from superovoid_ros.viewing.meanings import COLOURS, Meaning
 
 CORNERS = (Point(), Point(x=1.0), Point(y=1.0))
 

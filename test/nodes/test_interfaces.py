@@ -34,7 +34,7 @@ from superovoid_interfaces.srv import (
     SetPairRules,
 )
 
-from superovoid_ros.contact import Status
+from superovoid.contact import Status
 
 # Hashes of the real packages, from the type descriptions of a MoveIt 2 installation published on GitHub: two nodes talk
 # to each other only where these are equal. Names of fields, their types, defaults and order go into a hash.

@@ -12,11 +12,11 @@ from moveit_msgs.msg import PlanningScene, RobotState
 from moveit_msgs.srv import ApplyPlanningScene
 from superovoid_interfaces.srv import GetMinDistance
 
+from superovoid.robot import Robot
 from superovoid_ros.nodes.common.conversions import to_transform
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.robot_state.given import default_positions
 from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
-from superovoid_ros.robot import Robot
 
 import arm
 from parameters import set_parameters

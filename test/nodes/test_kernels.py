@@ -16,16 +16,16 @@ from lifecycle_msgs.srv import GetState
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance
 
+from superovoid.compiled import jit
+from superovoid.robot import Robot
+from superovoid.scene import Body, Scene
+from superovoid.shapes import Box, Plane, Sphere, Torus
+from superovoid.states import ahead
 from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceUnavailableError
-from superovoid_ros.compiled import jit
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.health import compiling
 from superovoid_ros.nodes.distance_service.health.compiling import ENGINE, USUAL, Kernels
 from superovoid_ros.nodes.distance_service.world.model import Model
-from superovoid_ros.robot import Robot
-from superovoid_ros.scene import Body, Scene
-from superovoid_ros.shapes import Box, Plane, Sphere, Torus
-from superovoid_ros.states import ahead
 
 import parts
 from asking import START_TIMEOUT

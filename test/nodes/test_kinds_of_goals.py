@@ -27,8 +27,8 @@ from moveit_msgs.srv import ApplyPlanningScene, GetMotionPlan, GetPositionIK, Ge
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import Mesh, MeshTriangle, SolidPrimitive
 
+from superovoid.robot import Robot
 from superovoid_ros.nodes.common.conversions import to_pose
-from superovoid_ros.robot import Robot
 
 pytestmark = panda.NEEDS_PLANNER
 Code = MoveItErrorCodes

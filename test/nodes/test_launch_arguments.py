@@ -67,7 +67,7 @@ def test_only_arguments_that_are_given_set_parameters(tmp_path):
 
 
 def test_choices_are_those_of_the_robot():
-    from superovoid_ros import robot
+    from superovoid import robot
 
     assert launch_arguments.REPRESENTATIONS == tuple(robot.REPRESENTATIONS)
     assert launch_arguments.MESHES == tuple(robot.MESHES)

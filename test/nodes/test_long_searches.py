@@ -29,7 +29,7 @@ from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
 from superovoid_interfaces.srv import GetDistances
 
-from superovoid_ros.compiled.threads import processors
+from superovoid.compiled.threads import processors
 from superovoid_ros.nodes.common.conversions import to_pose
 
 import lifecycle

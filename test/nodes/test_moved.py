@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from superovoid.robot import Robot
+from superovoid.robot.planning_scene import PlanningScene
+from superovoid.shapes import Box, ConvexMesh, Plane, Sphere
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.robot_state.moved import check_still
 from superovoid_ros.nodes.distance_service.robot_state.transforms import StampedTransform
-from superovoid_ros.robot import Robot
-from superovoid_ros.robot.planning_scene import PlanningScene
-from superovoid_ros.shapes import Box, ConvexMesh, Plane, Sphere
 
 ROBOT = Robot.from_urdf('<robot name="stand"><link name="stand"/></robot>')
 TOLERANCE = 1e-3

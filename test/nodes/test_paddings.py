@@ -8,12 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from superovoid.planning.scene_problem import pairs_of_group
+from superovoid.robot import Robot
+from superovoid.robot.planning_scene import Padding
+from superovoid.shapes import Box, Cylinder, Sphere
 from superovoid_ros.nodes.distance_service.answers.state_validity import _found
 from superovoid_ros.nodes.distance_service.world.model import Model, Paddings
-from superovoid_ros.planning.scene_problem import pairs_of_group
-from superovoid_ros.robot import Robot
-from superovoid_ros.robot.planning_scene import Padding
-from superovoid_ros.shapes import Box, Cylinder, Sphere
 
 import arm
 

@@ -14,6 +14,10 @@ from diagnostic_msgs.msg import DiagnosticStatus
 from rclpy.serialization import serialize_message
 from superovoid_interfaces.srv import GetMinDistance
 
+from superovoid.robot import Robot
+from superovoid.robot.limits import Limits
+from superovoid.robot.planning_scene import Padding
+from superovoid.shapes import Sphere
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.answers.queries import Queries
 from superovoid_ros.nodes.distance_service.answers.workers import Workers
@@ -34,10 +38,6 @@ from superovoid_ros.nodes.distance_service.world.current import MOST_WAITING, Cu
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.world import World
-from superovoid_ros.robot import Robot
-from superovoid_ros.robot.limits import Limits
-from superovoid_ros.robot.planning_scene import Padding
-from superovoid_ros.shapes import Sphere
 
 import arm
 import parts

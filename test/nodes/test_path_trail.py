@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from visualization_msgs.msg import Marker, MarkerArray
 
+from superovoid.planning import trail
 from superovoid_ros.icub import grasp_problem
 from superovoid_ros.nodes.common.qos import LATCHED
-from superovoid_ros.planning import trail
 
 
 @pytest.fixture(scope="module")

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from superovoid_interfaces.srv import GetDistances
 
-from superovoid_ros import Status
+from superovoid import Status
+from superovoid.contact.rows import ResultRows
 from superovoid_ros.client import DistanceRow, Distances, Question, QuestionOptions
-from superovoid_ros.contact.rows import ResultRows
 from superovoid_ros.nodes.common.questions import joined
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from superovoid.robot import Robot
+from superovoid.scene import Body, Scene
+from superovoid.shapes import Superovoid
 from superovoid_ros.nodes.distance_service.answers.queries import ask, ask_once
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Joints
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.resources import share_directory
-from superovoid_ros.robot import Robot
-from superovoid_ros.scene import Body, Scene
-from superovoid_ros.shapes import Superovoid
 
 
 @pytest.fixture(scope="module")

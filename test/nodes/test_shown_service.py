@@ -14,10 +14,10 @@ from moveit_msgs.srv import GetPlanningScene
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance
 
-from superovoid_ros import Robot, Superovoid
+from superovoid import Robot, Superovoid
+from superovoid.viewing.meanings import Meaning
+from superovoid.viewing.robot_model import RobotModel
 from superovoid_ros.nodes.clients.shown_service import ShownService
-from superovoid_ros.viewing.meanings import Meaning
-from superovoid_ros.viewing.robot_model import RobotModel
 
 import arm
 import tabs
@@ -203,9 +203,9 @@ def test_a_node_that_comes_again_is_shown_again(start_node, client):
 
 
 def test_a_handle_of_the_page_moves_the_object_of_the_node(service, client):
-    pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
-    from superovoid_ros.viewing.node_page import NodePage
-    from superovoid_ros.viewing.serving import open_server
+    pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
+    from superovoid.viewing.node_page import NodePage
+    from superovoid.viewing.serving import open_server
 
     service.add_object("egg", EGG, arm.at(0.0, 0.0, 2.0))
     until(client, lambda: "egg" in service.objects)
@@ -238,9 +238,9 @@ def test_a_mouse_that_drags_a_handle_moves_the_object_in_the_planning_scene_of_t
     tab,  # noqa: F811
     tmp_path,
 ):
-    pytest.importorskip("viser", reason="viser is missing: pip install '.[view]'")
-    from superovoid_ros.viewing.node_page import NodePage
-    from superovoid_ros.viewing.serving import open_server
+    pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
+    from superovoid.viewing.node_page import NodePage
+    from superovoid.viewing.serving import open_server
 
     parts = PlanningSceneComponents(components=PlanningSceneComponents.WORLD_OBJECT_GEOMETRY)
 

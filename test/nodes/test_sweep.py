@@ -14,10 +14,10 @@ from std_msgs.msg import UInt32
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration, PlayFrame
 from tf2_msgs.msg import TFMessage
 
+from superovoid.robot import Robot
 from superovoid_ros.motions.grasp_sweep import GraspSweep
 from superovoid_ros.nodes.common.conversions import from_transform, to_nanoseconds, to_transform
 from superovoid_ros.resources import share_directory
-from superovoid_ros.robot import Robot
 
 import sweeps
 

@@ -13,12 +13,12 @@ import pytest
 from matplotlib.figure import Figure
 from visualization_msgs.msg import MarkerArray
 
-from superovoid_ros import cli
+from superovoid import cli
 from superovoid_ros.motions import dental_bite
 from superovoid_ros.motions.grasp_sweep import shipped
 from superovoid_ros.tools.demo.report import plot
 
-COMMAND = [sys.executable, "-m", "superovoid_ros.cli", "demo"]
+COMMAND = [sys.executable, "-m", "superovoid.cli", "demo"]
 FRAMES = range(28, 34)
 
 

@@ -10,10 +10,10 @@ import time
 
 import pytest
 
-pytest.importorskip("superovoid_ros.experiments.judges.fuzz")
+pytest.importorskip("superovoid_papers.judges.fuzz")
 
 
-from superovoid_ros.experiments.judges.fuzz import MESSAGES, running
+from superovoid_papers.judges.fuzz import MESSAGES, running
 from superovoid_ros.nodes.clients.stranger import NAME, SERVICES, TOPICS, WrongAnswerError
 from superovoid_ros.tools import fuzzed
 from superovoid_ros.tools.fuzzed import tried

@@ -105,7 +105,7 @@ def test_client_killed_with_calls_under_way_harms_no_other(running):
 
 @pytest.mark.slow
 def test_command_leaves_a_table_and_a_plot(loopback_domain, tmp_path):
-    command = [sys.executable, "-m", "superovoid_ros.cli", "load", "--no-faults", "--output", str(tmp_path)]
+    command = [sys.executable, "-m", "superovoid.cli", "load", "--no-faults", "--output", str(tmp_path)]
     options = ["--clients", "1", "--rates", "20,40", "--duration", "1", "--soak", "3"]
     done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=200)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -10,10 +10,8 @@ import importlib.util
 import numpy as np
 import pytest
 
-from superovoid_ros.cli import main
-from superovoid_ros.client import RequestRefusedError
-from superovoid_ros.icub import grasp_problem
-from superovoid_ros.planning import (
+from superovoid.cli import main
+from superovoid.planning import (
     MotionValidator,
     PlanningError,
     PlanningProblem,
@@ -21,9 +19,11 @@ from superovoid_ros.planning import (
     find_path,
     optimise_path,
 )
-from superovoid_ros.robot import Robot
-from superovoid_ros.scene import Body
-from superovoid_ros.shapes import Box, Sphere
+from superovoid.robot import Robot
+from superovoid.scene import Body
+from superovoid.shapes import Box, Sphere
+from superovoid_ros.client import RequestRefusedError
+from superovoid_ros.icub import grasp_problem
 from superovoid_ros.tools.service_planner import ServiceValidity, planning_service
 
 # A ball on two slides, and an egg in its way.
@@ -77,7 +77,7 @@ def test_answers_are_those_of_the_scene(problem, distances):
     np.testing.assert_allclose(there.gradient, here.gradient, atol=1e-5)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("ompl") is None, reason="OMPL is missing: pip install '.[plan]'")
+@pytest.mark.skipif(importlib.util.find_spec("ompl") is None, reason="OMPL is missing: pip install 'superovoid[plan]'")
 def test_a_path_is_found_and_optimised_through_the_service(problem, distances):
     validity = ServiceValidity(problem, distances)
     assert not MotionValidator(problem, validity).check(*ENDS).valid
@@ -143,7 +143,7 @@ def test_motions_of_the_hands_are_proved_or_refused_through_the_service_as_by_th
     assert there.states == here.states
 
 
-@pytest.mark.skipif(importlib.util.find_spec("ompl") is None, reason="OMPL is missing: pip install '.[plan]'")
+@pytest.mark.skipif(importlib.util.find_spec("ompl") is None, reason="OMPL is missing: pip install 'superovoid[plan]'")
 @pytest.mark.slow
 def test_the_whole_example_ends_without_unwanted_contact_through_the_service(loopback_domain, tmp_path, capsys):
     assert main(["plan", "--service", "--output", str(tmp_path)]) == 0

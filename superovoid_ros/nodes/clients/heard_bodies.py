@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
+from superovoid.viewing.meanings import COLOURS, Meaning
+from superovoid.viewing.picture import TriangleBody, Triangles
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
 from superovoid_ros.nodes.common.mistakes import InputError, shortened
-from superovoid_ros.viewing.meanings import COLOURS, Meaning
-from superovoid_ros.viewing.picture import TriangleBody, Triangles
 
 FloatArray = NDArray[np.float64]
 

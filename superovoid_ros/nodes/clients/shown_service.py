@@ -29,15 +29,10 @@ from superovoid_interfaces.srv import ApplyObjects, GetMinDistance, GetPairRules
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
-from superovoid_ros.nodes.clients.heard_bodies import HeardBodies, HeardBody
-from superovoid_ros.nodes.common.caller import Caller
-from superovoid_ros.nodes.common.conversions import from_pose, to_pose
-from superovoid_ros.nodes.common.mistakes import InputError, shortened
-from superovoid_ros.nodes.common.qos import SERVICE, read
-from superovoid_ros.robot.planning_scene import OCTOMAP
-from superovoid_ros.shapes import Superovoid
-from superovoid_ros.viewing.meanings import Meaning, meanings, status_words
-from superovoid_ros.viewing.picture import (
+from superovoid.robot.planning_scene import OCTOMAP
+from superovoid.shapes import Superovoid
+from superovoid.viewing.meanings import Meaning, meanings, status_words
+from superovoid.viewing.picture import (
     MOST_PAIRS,
     NEAR,
     Clearance,
@@ -48,6 +43,11 @@ from superovoid_ros.viewing.picture import (
     extent_of,
     round_length,
 )
+from superovoid_ros.nodes.clients.heard_bodies import HeardBodies, HeardBody
+from superovoid_ros.nodes.common.caller import Caller
+from superovoid_ros.nodes.common.conversions import from_pose, to_pose
+from superovoid_ros.nodes.common.mistakes import InputError, shortened
+from superovoid_ros.nodes.common.qos import SERVICE, read
 
 FloatArray = NDArray[np.float64]
 

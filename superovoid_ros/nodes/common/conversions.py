@@ -14,10 +14,10 @@ from geometry_msgs.msg import Point, Pose, Quaternion, Transform, TransformStamp
 from scipy.spatial.transform import Rotation
 from superovoid_interfaces.msg import DistanceArray, PairDistance
 
-from superovoid_ros.contact import Status
+from superovoid.contact import Status
+from superovoid.robot.forward import QUATERNION_TOLERANCE
+from superovoid.scene import SceneResult
 from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.robot.forward import QUATERNION_TOLERANCE
-from superovoid_ros.scene import SceneResult
 
 NANOSECONDS = 1_000_000_000
 _MOST_SPARE = 1000

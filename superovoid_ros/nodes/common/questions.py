@@ -16,12 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 from superovoid_interfaces.srv import GetDistances
 
-from superovoid_ros.contact.inputs import as_poses
-from superovoid_ros.contact.poses import PosesLike
-from superovoid_ros.contact.records import Record
-from superovoid_ros.contact.status import Status
+from superovoid.contact.inputs import as_poses
+from superovoid.contact.poses import PosesLike
+from superovoid.contact.records import Record
+from superovoid.contact.status import Status
+from superovoid.states.state_rows import StateRows
 from superovoid_ros.nodes.common.conversions import to_nanoseconds
-from superovoid_ros.states.state_rows import StateRows
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -92,7 +92,7 @@ class Distances(StateRows):
     """Certified interval around the distance, m."""
     upper: FloatArray
     status: NDArray[np.uint8]
-    """Flags of `superovoid_ros.Status` as numbers; `status_words` has them in words."""
+    """Flags of `superovoid.Status` as numbers; `status_words` has them in words."""
     point_a: FloatArray
     """Shape (rows, 3), m, in `frame`."""
     point_b: FloatArray

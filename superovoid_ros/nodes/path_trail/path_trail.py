@@ -18,13 +18,13 @@ from rclpy.node import Node
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
+from superovoid.planning import PlanningProblem, trail
 from superovoid_ros.icub import grasp_problem
 from superovoid_ros.nodes.common.conversions import to_point
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.common.parameters import require_values
 from superovoid_ros.nodes.common.process import run
 from superovoid_ros.nodes.common.qos import LATCHED
-from superovoid_ros.planning import PlanningProblem, trail
 
 WIDTH = 0.001
 """m, of a line"""

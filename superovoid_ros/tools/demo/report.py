@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 from rich.table import Table
 
+from superovoid.output import write_lines
 from superovoid_ros.motions.replays import Replay
-from superovoid_ros.output import write_lines
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
-from superovoid_ros.cli.interruption import INTERRUPTS
+from superovoid.cli.interruption import INTERRUPTS
 from superovoid_ros.nodes.clients.sweep_client import SweepClient
 from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.tools.demo.report import SweepRow

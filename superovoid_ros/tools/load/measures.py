@@ -21,9 +21,9 @@ from types import SimpleNamespace
 import numpy as np
 from rich.table import Table
 
-from superovoid_ros.contact import Status
+from superovoid.contact import Status
+from superovoid.output import CsvRow, column
 from superovoid_ros.motions.grasp_sweep import shipped
-from superovoid_ros.output import CsvRow, column
 
 KINDS = ("closest", "near", "penetration", "many")
 """Of questions, asked in turn: the closest pair; all pairs within `CUTOFF`; all overlapping pairs; all pairs within

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from superovoid_ros.cli.interruption import INTERRUPTS
+from superovoid.cli.interruption import INTERRUPTS
 from superovoid_ros.motions.grasp_sweep import shipped
 from superovoid_ros.nodes.common.parent import start_helper
 from superovoid_ros.tools.load import measures

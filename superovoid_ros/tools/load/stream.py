@@ -20,11 +20,11 @@ from multiprocessing.connection import Connection
 import numpy as np
 from rich.table import Table
 
+from superovoid.output import CsvRow, column
 from superovoid_ros.motions.grasp_sweep import shipped
 from superovoid_ros.nodes.clients.distance_listener import DistanceListener
 from superovoid_ros.nodes.clients.joint_sender import JointSender
 from superovoid_ros.nodes.common.parent import be_helper
-from superovoid_ros.output import CsvRow, column
 from superovoid_ros.tools.load import measures
 from superovoid_ros.tools.load.clients import joint_positions, spare_garbage
 from superovoid_ros.tools.load.measures import CUTOFF, GROUPS

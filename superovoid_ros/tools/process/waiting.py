@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from superovoid_ros.cli.interruption import INTERRUPTS
+from superovoid.cli.interruption import INTERRUPTS
 from superovoid_ros.tools.process.child import Child, NodeError
 
 PATIENCE = 60.0

@@ -13,6 +13,9 @@ import numpy as np
 from geometry_msgs.msg import TransformStamped
 from moveit_msgs.msg import Constraints, RobotState
 
+from superovoid.robot.kinematics import OUTSIDE
+from superovoid.robot.planning_scene import Edit
+from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.conversions import from_transform, to_transform
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.health.compiling import Kernels
@@ -22,9 +25,6 @@ from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundi
 from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.to_changes import attached_change, attached_changes
-from superovoid_ros.robot.kinematics import OUTSIDE
-from superovoid_ros.robot.planning_scene import Edit
-from superovoid_ros.robot.planning_scene import PlanningScene as Planning
 
 
 @dataclass(frozen=True)

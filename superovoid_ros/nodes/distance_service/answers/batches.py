@@ -22,8 +22,10 @@ import numpy as np
 from rclpy.callback_groups import ReentrantCallbackGroup
 from superovoid_interfaces.srv import GetDistances
 
-from superovoid_ros.compiled.threads import processors
-from superovoid_ros.contact import Status
+from superovoid.compiled.threads import processors
+from superovoid.contact import Status
+from superovoid.robot.forward import poses_of_numbers
+from superovoid.states import StateDistances, StateQuery
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.common.parameters import count
 from superovoid_ros.nodes.common.qos import serve
@@ -33,8 +35,6 @@ from superovoid_ros.nodes.distance_service.robot_state.given import joints_given
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements, Rest
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model, Selection
-from superovoid_ros.robot.forward import poses_of_numbers
-from superovoid_ros.states import StateDistances, StateQuery
 
 # Rows that end an answer; about 300 MB without gradients.
 _MOST_ROWS = 2_000_000

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from moveit_msgs.msg import MoveItErrorCodes
 
-from superovoid_ros.nodes.common.mistakes import InputError, reason_of
-from superovoid_ros.planning import (
+from superovoid.planning import (
     GoalError,
     NoPathError,
     NoSolutionError,
     PlanningError,
     StartError,
 )
+from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 
 SOURCE = "distance_service"
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Constraints of requests as goals and conditions of the planner, `superovoid_ros.planning`."""
+"""Constraints of requests as goals and conditions of the planner, `superovoid.planning`."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ import numpy as np
 from moveit_msgs.msg import Constraints, JointConstraint, MoveItErrorCodes, OrientationConstraint, PositionConstraint
 from scipy.spatial.transform import Rotation
 
+from superovoid.planning import GoalRegion, PoseGoal
+from superovoid.robot import Robot
+from superovoid.robot.groups import Group
+from superovoid.shapes import Shape
 from superovoid_ros.nodes.common.conversions import from_pose
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.answers.asked import Asked
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
 from superovoid_ros.nodes.distance_service.answers.state_validity import evaluate
 from superovoid_ros.nodes.distance_service.world.objects import shape_of_mesh, shape_of_primitive
-from superovoid_ros.planning import GoalRegion, PoseGoal
-from superovoid_ros.robot import Robot
-from superovoid_ros.robot.groups import Group
-from superovoid_ros.shapes import Shape
 
 MOST_CONSTRAINTS = 1000  # of a request
 _DRAWS = 200  # points tried for one within a region

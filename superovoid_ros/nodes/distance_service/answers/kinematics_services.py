@@ -15,6 +15,9 @@ from moveit_msgs.srv import GetPositionFK, GetPositionIK
 from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import Header
 
+from superovoid.planning import GroupPlanner, MotionValidator, PoseGoal, SceneValidity, Search, Solution
+from superovoid.robot.groups import Group
+from superovoid.robot.kinematics import OUTSIDE
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose, to_transform
 from superovoid_ros.nodes.common.mistakes import refusals
 from superovoid_ros.nodes.common.qos import serve
@@ -35,9 +38,6 @@ from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.current_scene import attached_messages
-from superovoid_ros.planning import GroupPlanner, MotionValidator, PoseGoal, SceneValidity, Search, Solution
-from superovoid_ros.robot.groups import Group
-from superovoid_ros.robot.kinematics import OUTSIDE
 
 DEFAULT_TIMEOUT, LONGEST_TIMEOUT = 1.0, 60.0  # s
 MOST_POSES = 50  # of a request; with more, one start alone takes longer than most timeouts

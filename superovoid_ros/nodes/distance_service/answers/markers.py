@@ -8,7 +8,7 @@ each of their sizes, id = index of the first of them), `points` (one sphere list
 `segments` (one line list), `normals` (one line list, of the closest pairs: outward at both closest points), `distances`
 (one text a pair, of the closest ones).
 
-Colours are those of `superovoid_ros.viewing.meanings`, as on pages: they follow from the proved intervals. The field
+Colours are those of `superovoid.viewing.meanings`, as on pages: they follow from the proved intervals. The field
 `text` of a body's marker, which displays do not draw, has its name and, in a second line, its link or object.
 
 A body is sent once, in the frame of its link, and again where its colour changes. The frames move: they are sent on
@@ -28,10 +28,10 @@ from geometry_msgs.msg import TransformStamped, Vector3
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
+from superovoid.scene import Body, SceneResult
+from superovoid.viewing.meanings import COLOURS, Meaning, meanings
 from superovoid_ros.nodes.common.conversions import to_point, to_pose, to_transforms
 from superovoid_ros.nodes.common.mistakes import shortened
-from superovoid_ros.scene import Body, SceneResult
-from superovoid_ros.viewing.meanings import COLOURS, Meaning, meanings
 
 WHITE = ColorRGBA(r=1.0, g=1.0, b=1.0, a=1.0)
 NORMAL_LENGTH = 5.0

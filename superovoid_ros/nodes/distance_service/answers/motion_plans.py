@@ -26,6 +26,17 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectoryPoint
 
+from superovoid.planning import (
+    GroupPlanner,
+    PlanningError,
+    SceneValidity,
+    Trajectory,
+    check_trajectory,
+    motion_limits,
+)
+from superovoid.planning.first_path import ACCEPT_SPACING
+from superovoid.planning.timing import along
+from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.common.qos import serve
@@ -49,17 +60,6 @@ from superovoid_ros.nodes.distance_service.health.compiling import Kernels
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
-from superovoid_ros.planning import (
-    GroupPlanner,
-    PlanningError,
-    SceneValidity,
-    Trajectory,
-    check_trajectory,
-    motion_limits,
-)
-from superovoid_ros.planning.first_path import ACCEPT_SPACING
-from superovoid_ros.planning.timing import along
-from superovoid_ros.robot.groups import Group
 
 DEFAULT_TIME, LONGEST_TIME = 1.0, 600.0  # s, of planning
 LONGEST_MOTION = 1e6  # s

@@ -13,6 +13,10 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from superovoid_interfaces.msg import DistanceArray, PairDistance
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration
 
+from superovoid.robot import Robot
+from superovoid.robot.planning_scene import query_parts
+from superovoid.scene import Scene, SceneResult
+from superovoid.states import StateQuery
 from superovoid_ros.nodes.common.conversions import fill_pairs
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.qos import serve
@@ -21,10 +25,6 @@ from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Joints, Measurements, State
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Selection
-from superovoid_ros.robot import Robot
-from superovoid_ros.robot.planning_scene import query_parts
-from superovoid_ros.scene import Scene, SceneResult
-from superovoid_ros.states import StateQuery
 
 # Pairs of an answer; more are refused. The messages of so many take a second to be written.
 _MOST_PAIRS = 20_000

@@ -29,6 +29,10 @@ from moveit_msgs.srv import GetStateValidity
 from rclpy.callback_groups import ReentrantCallbackGroup
 from scipy.spatial.transform import Rotation
 
+from superovoid.planning.scene_problem import pairs_of_group
+from superovoid.robot.planning_scene import PlanningScene as Planning
+from superovoid.scene import Body, Scene, SceneResult
+from superovoid.shapes import ConvexMesh
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_vector
 from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of, refusals
 from superovoid_ros.nodes.common.parameters import text
@@ -42,10 +46,6 @@ from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.model import Model, Paddings
 from superovoid_ros.nodes.distance_service.world.objects import shape_of_mesh, shape_of_primitive
-from superovoid_ros.planning.scene_problem import pairs_of_group
-from superovoid_ros.robot.planning_scene import PlanningScene as Planning
-from superovoid_ros.scene import Body, Scene, SceneResult
-from superovoid_ros.shapes import ConvexMesh
 
 # Pairs are asked for up to so far beyond their paddings, so that none is missed whose proved bound is below and whose
 # distance is, by rounding, above [m].

@@ -16,6 +16,7 @@ from superovoid_interfaces.msg import DistanceArray, PairDistance
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
+from superovoid.robot.planning_scene import OCTOMAP
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, to_time
 from superovoid_ros.nodes.common.mistakes import LOG_PERIOD, InputError, reason_of
 from superovoid_ros.nodes.common.parameters import count, number, switch, texts
@@ -27,7 +28,6 @@ from superovoid_ros.nodes.distance_service.robot_state.measurements import Measu
 from superovoid_ros.nodes.distance_service.robot_state.transforms import own_frames
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model, Selection, split_pair
-from superovoid_ros.robot.planning_scene import OCTOMAP
 
 
 def _check_pairs(entries: object) -> None:

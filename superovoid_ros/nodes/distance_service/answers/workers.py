@@ -21,7 +21,7 @@ from typing import TypeVar
 from rclpy.exceptions import InvalidHandle
 from rclpy.task import Future
 
-from superovoid_ros.compiled.threads import processors
+from superovoid.compiled.threads import processors
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.part import Common, Part
 

@@ -17,11 +17,11 @@ from collections.abc import Callable, Iterable, Mapping
 
 from rclpy.clock import Clock, ClockType
 
-from superovoid_ros.compiled.jit import Stopped, watched
+from superovoid.compiled.jit import Stopped, watched
+from superovoid.scene import Scene
+from superovoid.states import ahead
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 from superovoid_ros.nodes.distance_service.part import Common, Part
-from superovoid_ros.scene import Scene
-from superovoid_ros.states import ahead
 
 ENGINE = 0
 """The level that reading a robot needs."""

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from superovoid.robot import Robot
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
-from superovoid_ros.robot import Robot
 
 
 def joints_given(robot: Robot, names: Sequence[str], positions: Sequence[float]) -> dict[str, float]:

@@ -18,6 +18,9 @@ from sensor_msgs.msg import JointState
 from superovoid_interfaces.msg import DistanceArray
 from superovoid_interfaces.srv import GetDistances
 
+from superovoid.robot import Robot
+from superovoid.robot.planning_scene import PlanningScene
+from superovoid.robot.scene_objects import object_frame
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, from_transform, stamp_of, to_time
 from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of
 from superovoid_ros.nodes.common.parameters import number, text
@@ -32,9 +35,6 @@ from superovoid_ros.nodes.distance_service.robot_state.transforms import (
     transform_source,
 )
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings, is_link
-from superovoid_ros.robot import Robot
-from superovoid_ros.robot.planning_scene import PlanningScene
-from superovoid_ros.robot.scene_objects import object_frame
 
 
 def _check_unknown(value: object) -> None:

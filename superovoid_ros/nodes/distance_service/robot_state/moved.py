@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from superovoid.robot.planning_scene import PlanningScene
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.robot_state.transforms import TransformSource
 from superovoid_ros.nodes.distance_service.world.given_in_frames import places
-from superovoid_ros.robot.planning_scene import PlanningScene
 
 
 def check_still(planning: PlanningScene, transforms: TransformSource, root: str, tolerance: float) -> None:

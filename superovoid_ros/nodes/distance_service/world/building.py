@@ -12,15 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from superovoid.robot import Robot
+from superovoid.robot.limits import Limits
+from superovoid.robot.planning_scene import Padding, PlanningScene
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of, refusals
 from superovoid_ros.nodes.distance_service.world.changes import Change, Refused
 from superovoid_ros.nodes.distance_service.world.current import Standing
 from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.refused import Refusal, Unread
-from superovoid_ros.robot import Robot
-from superovoid_ros.robot.limits import Limits
-from superovoid_ros.robot.planning_scene import Padding, PlanningScene
 
 
 @dataclass(frozen=True)

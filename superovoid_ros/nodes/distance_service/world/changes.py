@@ -16,14 +16,14 @@ from typing import Protocol
 
 import numpy as np
 
+from superovoid.robot import Robot
+from superovoid.robot.octomap import Octree
+from superovoid.robot.planning_scene import OCTOMAP, Edit
+from superovoid.robot.rules import AllowedCollisionMatrix
+from superovoid.robot.scene_objects import MORE, Doubt
+from superovoid.shapes import ConvexMesh, Mesh, Plane, Shape, Superovoid
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.world.frames import Frames
-from superovoid_ros.robot import Robot
-from superovoid_ros.robot.octomap import Octree
-from superovoid_ros.robot.planning_scene import OCTOMAP, Edit
-from superovoid_ros.robot.rules import AllowedCollisionMatrix
-from superovoid_ros.robot.scene_objects import MORE, Doubt
-from superovoid_ros.shapes import ConvexMesh, Mesh, Plane, Shape, Superovoid
 
 FROM_MOVEIT, FROM_SERVICE = "moveit", "superovoid"
 """Who brought an object: a whole planning scene replaces those of MoveIt's messages, and no others."""

@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from superovoid.robot.planning_scene import PlanningScene
+from superovoid.scene import Scene
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.world.changes import Change
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.refused import Unread
-from superovoid_ros.robot.planning_scene import PlanningScene
-from superovoid_ros.scene import Scene
 
 MOST_WAITING, MOST_BYTES = 5_000, 64_000_000
 """Changes that wait for a robot, and what they may hold together."""

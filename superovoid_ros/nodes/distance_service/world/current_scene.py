@@ -27,6 +27,10 @@ from moveit_msgs.srv import GetPlanningScene
 from octomap_msgs.msg import Octomap, OctomapWithPose
 from std_msgs.msg import ColorRGBA, Header
 
+from superovoid.robot import Robot
+from superovoid.robot.kinematics import OUTSIDE
+from superovoid.robot.planning_scene import OCTOMAP, Misfit, SceneObject
+from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.conversions import to_pose, to_transform
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 from superovoid_ros.nodes.common.qos import serve
@@ -36,10 +40,6 @@ from superovoid_ros.nodes.distance_service.world.changes import FROM_MOVEIT
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.objects import message_of_matrix, message_of_shapes
-from superovoid_ros.robot import Robot
-from superovoid_ros.robot.kinematics import OUTSIDE
-from superovoid_ros.robot.planning_scene import OCTOMAP, Misfit, SceneObject
-from superovoid_ros.robot.planning_scene import PlanningScene as Planning
 
 
 class CurrentScene(Part):

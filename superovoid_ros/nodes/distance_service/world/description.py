@@ -13,6 +13,9 @@ from typing import TypeVar
 from rclpy.task import Future
 from std_msgs.msg import String
 
+from superovoid.robot import MESHES, REPRESENTATIONS, Robot
+from superovoid.robot.limits import MOST_PAIRS, Limits
+from superovoid.robot.planning_scene import Padding
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 from superovoid_ros.nodes.common.packages import Packages
 from superovoid_ros.nodes.common.parameters import Check, count, number, switch, text, texts
@@ -25,9 +28,6 @@ from superovoid_ros.nodes.distance_service.world.current import CurrentModel, St
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
 from superovoid_ros.nodes.distance_service.world.reader import Reader, Task
-from superovoid_ros.robot import MESHES, REPRESENTATIONS, Robot
-from superovoid_ros.robot.limits import MOST_PAIRS, Limits
-from superovoid_ros.robot.planning_scene import Padding
 
 Found = TypeVar("Found")
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from superovoid.robot import Robot
+from superovoid.robot.planning_scene import Edit
+from superovoid.robot.scene_objects import GivenIn, SceneObject, object_frame
 from superovoid_ros.nodes.common.mistakes import InputError, listing
 from superovoid_ros.nodes.distance_service.world.given_in_frames import moved_by
-from superovoid_ros.robot import Robot
-from superovoid_ros.robot.planning_scene import Edit
-from superovoid_ros.robot.scene_objects import GivenIn, SceneObject, object_frame
 
 
 @dataclass(frozen=True)

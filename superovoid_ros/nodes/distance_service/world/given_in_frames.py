@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from superovoid_ros.robot.planning_scene import PlanningScene, SceneObject
+from superovoid.robot.planning_scene import PlanningScene, SceneObject
 
 _NOT_TURNED = 1e-12  # rad; by so little a half-space may be turned: it reaches everywhere
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from superovoid.planning.scene_problem import pairs_of_group
+from superovoid.robot import Robot
+from superovoid.robot.planning_scene import Misfit, PlanningScene
+from superovoid.scene import Scene
+from superovoid.states import StateQuery
+from superovoid.states.floor_query import CLEAR, FloorQuery
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shortened
-from superovoid_ros.planning.scene_problem import pairs_of_group
-from superovoid_ros.robot import Robot
-from superovoid_ros.robot.planning_scene import Misfit, PlanningScene
-from superovoid_ros.scene import Scene
-from superovoid_ros.states import StateQuery
-from superovoid_ros.states.floor_query import CLEAR, FloorQuery
 
 # Selections kept ready; clients ask the same few again and again.
 _SELECTIONS_KEPT = 64
@@ -182,7 +182,7 @@ class Model:
         selection
             Of `select`.
         gradients, base_gradients, **limits
-            As for `superovoid_ros.states.StateQuery`, limits as for `StateQuery.limited`.
+            As for `superovoid.states.StateQuery`, limits as for `StateQuery.limited`.
         """
         key = (id(selection), gradients, base_gradients)
         kept = self._questions.get(key)

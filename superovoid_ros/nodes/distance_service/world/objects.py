@@ -22,13 +22,13 @@ from shape_msgs.msg import MeshTriangle, SolidPrimitive
 from shape_msgs.msg import Plane as PlaneMessage
 from superovoid_interfaces.msg import SuperovoidObject
 
+from superovoid.robot.errors import is_refusal
+from superovoid.robot.octomap import Octree
+from superovoid.robot.rules import AllowedCollisionMatrix
+from superovoid.scene import Body
+from superovoid.shapes import Box, Cone, ConvexMesh, Cylinder, Mesh, Plane, Shape, Shell, Sphere, Superovoid
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_pose
 from superovoid_ros.nodes.common.mistakes import InputError, check_name, refusals
-from superovoid_ros.robot.errors import is_refusal
-from superovoid_ros.robot.octomap import Octree
-from superovoid_ros.robot.rules import AllowedCollisionMatrix
-from superovoid_ros.scene import Body
-from superovoid_ros.shapes import Box, Cone, ConvexMesh, Cylinder, Mesh, Plane, Shape, Shell, Sphere, Superovoid
 
 # type -> name, names of the dimensions, and the shape made of them. Lengths are full ones, as in the message.
 _PRISM = 5  # SolidPrimitive.PRISM, which older shape_msgs do not name

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from superovoid.robot.planning_scene import Edit
+from superovoid.robot.scene_objects import Doubt
 from superovoid_ros.nodes.distance_service.world.changes import FROM_MOVEIT
 from superovoid_ros.nodes.distance_service.world.frames import Frames
-from superovoid_ros.robot.planning_scene import Edit
-from superovoid_ros.robot.scene_objects import Doubt
 
 
 class Unread(NamedTuple):

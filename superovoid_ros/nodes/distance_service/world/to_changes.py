@@ -20,6 +20,9 @@ from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningSc
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import SetPairRules
 
+from superovoid.robot.limits import MAXIMUM_NAME
+from superovoid.robot.planning_scene import OCTOMAP
+from superovoid.robot.scene_objects import Doubt
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
 from superovoid_ros.nodes.common.mistakes import InputError, refusals, shortened
 from superovoid_ros.nodes.distance_service.world.changes import (
@@ -46,9 +49,6 @@ from superovoid_ros.nodes.distance_service.world.objects import (
     superovoid_of,
 )
 from superovoid_ros.nodes.distance_service.world.refused import Unread
-from superovoid_ros.robot.limits import MAXIMUM_NAME
-from superovoid_ros.robot.planning_scene import OCTOMAP
-from superovoid_ros.robot.scene_objects import Doubt
 
 _MOST_JOINTS = 1_000  # of a scene's state
 Message, Read = TypeVar("Message"), TypeVar("Read")

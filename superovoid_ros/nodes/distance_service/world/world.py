@@ -27,6 +27,9 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
 
+from superovoid.robot.planning_scene import OCTOMAP
+from superovoid.robot.planning_scene import PlanningScene as Planning
+from superovoid.robot.rules import DEFAULT
 from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError, listing, reason_of, refusals, shortened
 from superovoid_ros.nodes.common.parameters import count, switch, text
 from superovoid_ros.nodes.common.qos import Taken, listen_to_every, serve
@@ -48,9 +51,6 @@ from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.objects import OPEN_MESHES
 from superovoid_ros.nodes.distance_service.world.reader import Reader, Task
 from superovoid_ros.nodes.distance_service.world.refused import Unread
-from superovoid_ros.robot.planning_scene import OCTOMAP
-from superovoid_ros.robot.planning_scene import PlanningScene as Planning
-from superovoid_ros.robot.rules import DEFAULT
 
 _MOST_LISTED = 10  # reasons in the diagnostics
 _MOST_TOGETHER = 5_000  # requests that are read together

@@ -1,0 +1,150 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Certified distances between superovoids and what stands around them: a plain library, and a ROS 2 service on top."""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+# Type checkers take a name of this kind for true; `typing` itself takes longer to import than all of this.
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from superovoid.contact import (
+        Derivatives,
+        DerivativeStatus,
+        DistanceResult,
+        DistanceResults,
+        Impact,
+        ImpactStatus,
+        Motion,
+        PoseGradients,
+        Proof,
+        Status,
+        UndecidedError,
+        Verdict,
+        Verdicts,
+        are_closer,
+        derivatives,
+        distance,
+        distances,
+        intersect,
+        intersects,
+        is_closer,
+        pose_gradients,
+        time_of_impact,
+    )
+    from superovoid.robot import DistanceGradients, Robot, RobotDescriptionError
+    from superovoid.scene import Body, PairResult, Scene, SceneResult
+    from superovoid.shapes import (
+        Box,
+        Capsule,
+        Cone,
+        ConvexMesh,
+        Cylinder,
+        Ellipsoid,
+        Mesh,
+        Plane,
+        Shape,
+        Shell,
+        Sphere,
+        Superellipsoid,
+        Superovoid,
+        Torus,
+    )
+    from superovoid.states import (
+        StateDistances,
+        StateQuery,
+        StateVerdicts,
+        ThresholdQuery,
+        are_states_closer,
+        state_distances,
+    )
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Body",
+    "Box",
+    "Capsule",
+    "Cone",
+    "ConvexMesh",
+    "Cylinder",
+    "DerivativeStatus",
+    "Derivatives",
+    "DistanceGradients",
+    "DistanceResult",
+    "DistanceResults",
+    "Ellipsoid",
+    "Impact",
+    "ImpactStatus",
+    "Mesh",
+    "Motion",
+    "PairResult",
+    "Plane",
+    "PoseGradients",
+    "Proof",
+    "Robot",
+    "RobotDescriptionError",
+    "Scene",
+    "SceneResult",
+    "Shape",
+    "Shell",
+    "Sphere",
+    "StateDistances",
+    "StateQuery",
+    "StateVerdicts",
+    "Status",
+    "Superellipsoid",
+    "Superovoid",
+    "ThresholdQuery",
+    "Torus",
+    "UndecidedError",
+    "Verdict",
+    "Verdicts",
+    "are_closer",
+    "are_states_closer",
+    "derivatives",
+    "distance",
+    "distances",
+    "intersect",
+    "intersects",
+    "is_closer",
+    "pose_gradients",
+    "state_distances",
+    "time_of_impact",
+]
+
+# Where the names above are, the quickest to import first. They are imported when they are first asked for: they bring
+# the compiler, which takes a second or two, and what only needs a module beside them, as `superovoid --help`
+# does, need not wait.
+_MODULES = ("contact", "scene", "shapes", "states", "robot")
+_OF_ROBOTS = (
+    "DistanceGradients",
+    "Robot",
+    "RobotDescriptionError",
+    "StateDistances",
+    "StateQuery",
+    "StateVerdicts",
+    "ThresholdQuery",
+    "are_states_closer",
+    "state_distances",
+)
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"{__name__}.{name}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Robots bring readers of XML and meshes, so that bodies alone do not wait for them.
+    wanted = _MODULES[3:] if name in _OF_ROBOTS else _MODULES[:3]
+    for module in map(import_module, (f"{__name__}.{module}" for module in wanted)):
+        globals().update((public, getattr(module, public)) for public in __all__ if hasattr(module, public))
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -1,0 +1,100 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Distances along a recorded run as a table, CSV or Parquet, a row for each pair that was asked for."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple, Protocol
+
+from superovoid.dataset.dataset_errors import needs
+from superovoid.dataset.whole_files import becoming, remove_left_overs_of
+
+KNOWN = "known"
+
+
+class Row(NamedTuple):
+    """A pair in a state; or a state that is not known, or without a pair within the cut-off."""
+
+    time_s: float
+    """Since the first joint states."""
+    recorded_ns: int
+    """Time of recording."""
+    state: str
+    """"known", or why it is not."""
+    body_a: str
+    """Empty: no pair, and every one asked for lies within [lower_m, upper_m]."""
+    body_b: str
+    distance_m: float
+    lower_m: float
+    upper_m: float
+    status: str
+
+
+class TableWriter(Protocol):
+    """Takes rows."""
+
+    def write(self, rows: Sequence[Row]) -> None:
+        """Write rows."""
+
+
+@contextmanager
+def table_at(path: Path) -> Iterator[TableWriter]:
+    """A table that is there, whole, when the block ends: Parquet where the name ends so, else CSV.
+
+    Raises
+    ------
+    DatasetError
+        If what writes Parquet is missing.
+    OSError
+        If it cannot be written.
+    """
+    remove_left_overs_of(path)
+    with becoming(path) as file:
+        writer = _Parquet(file) if path.suffix == ".parquet" else _Csv(file)
+        try:
+            yield writer
+        finally:
+            writer.close()
+
+
+class _Csv:
+    def __init__(self, file: BinaryIO) -> None:
+        self._text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        self._writer = csv.writer(self._text)
+        self._writer.writerow(Row._fields)
+
+    def write(self, rows: Sequence[Row]) -> None:
+        self._writer.writerows(rows)
+
+    def close(self) -> None:
+        self._text.detach()  # after what is left has been written; the file is another's
+
+
+class _Parquet:
+    def __init__(self, file: BinaryIO) -> None:
+        try:
+            import pyarrow
+            import pyarrow.parquet
+        except ModuleNotFoundError as error:
+            raise needs(error) from None
+        kinds = {"recorded_ns": pyarrow.uint64()}
+        self._arrow: Any = pyarrow
+        self._schema = pyarrow.schema(
+            (name, kinds.get(name, pyarrow.float64() if name.endswith(("_s", "_m")) else pyarrow.string()))
+            for name in Row._fields
+        )
+        self._writer = pyarrow.parquet.ParquetWriter(file, self._schema, compression="zstd")
+
+    def write(self, rows: Sequence[Row]) -> None:
+        if rows:
+            columns = dict(zip(Row._fields, zip(*rows, strict=True), strict=True))
+            self._writer.write_table(self._arrow.table(columns, schema=self._schema))
+
+    def close(self) -> None:
+        self._writer.close()

@@ -1,0 +1,251 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is checked and what comes of it, as plain data and as JSON."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+ACCEPTED, REFUTED, UNDECIDED = "accepted", "refuted", "undecided"
+TOLERANCE = 1e-9
+
+
+class Answer(NamedTuple):
+    """An answer with its certificate: the direction and the points."""
+
+    distance: float
+    lower: float
+    upper: float
+    point_a: FloatArray
+    point_b: FloatArray
+    normal: FloatArray
+    tolerance: float = TOLERANCE
+
+    @property
+    def finite(self) -> bool:
+        """Whether all of its numbers are."""
+        numbers = np.concatenate([[self.distance, self.lower, self.upper], self.point_a, self.point_b, self.normal])
+        return bool(np.isfinite(numbers).all())
+
+
+class Exported(NamedTuple):
+    """What proves an answer beside its normal and its points, as the engine writes it down (docs/verify.md)."""
+
+    cones: str
+    points: FloatArray
+    pieces: str
+    heights: FloatArray
+    directions: FloatArray
+
+
+class Finding(NamedTuple):
+    """A verdict on one part of an answer, and why it is no better."""
+
+    verdict: str
+    why: str
+
+
+class Check(NamedTuple):
+    """What the checker proved of one answer."""
+
+    verdict: str
+    """``accepted``: the interval holds the truth, points and normal keep what docs/numerics.md, section 4 promises.
+    ``refuted``: one of these is proved to be wrong. ``undecided``: neither was proved."""
+    interval: Finding
+    """Of `lower` and `upper` alone: accepted where both are proved, refuted where the truth is proved to be outside."""
+    points: Finding
+    """Of the points: on the surfaces and as far from each other along the normal as the interval says, at touch too."""
+    normal: Finding
+    """Of the normal: a unit vector that proves `lower` to the tolerance, or that of a half-space. For other
+    bodies that are not convex it is refuted or not judged."""
+    lower: float
+    """The checker's own proved lower bound of the signed distance, m; -inf: none."""
+    upper: float
+    """The checker's own proved upper bound, m; inf: none. It stops where the claim is proved."""
+    missing: float
+    """By how much the claimed interval would have to be widened at its worse end to be accepted, m; 0 if it is."""
+    parts: int
+    """Cones of directions, or pairs of pieces, that were judged."""
+    certificate: Finding
+    """Of the cones or pieces of the certificate: accepted where they prove their end of the interval."""
+
+    @classmethod
+    def of(
+        cls,
+        findings: tuple[Finding, Finding, Finding, Finding],
+        answer: Answer,
+        bounds: tuple[float, float],
+        cones: int,
+    ) -> Check:
+        """Put interval, points, normal and certificate together.
+
+        A normal that is not judged leaves the verdict to interval and points. A certificate that proves nothing leaves
+        it to what the checker finds by itself.
+        """
+        interval, points, normal, certificate = findings
+        lower, upper = bounds
+        parts = (interval, points, normal)
+        if any(part.verdict == REFUTED for part in parts):
+            verdict = REFUTED
+        else:
+            verdict = ACCEPTED if interval.verdict == points.verdict == ACCEPTED else UNDECIDED
+        missing = max(answer.lower - lower, upper - answer.upper, 0.0)
+        return cls(verdict, interval, points, normal, lower, upper, missing, cones, certificate)
+
+    def lines(self) -> Iterable[str]:
+        """The check in words."""
+        yield f"{self.verdict}: proved [{self.lower!r}, {self.upper!r}] m"
+        for name in ("interval", "points", "normal", "certificate"):
+            finding = getattr(self, name)
+            yield f"  {name}: {finding.verdict}{finding.why and ', '}{finding.why}"
+
+
+def described(shape: Any) -> dict[str, Any]:
+    """Kind and parameters of a body: of a description itself, or of a shape by its class and attributes.
+
+    Raises
+    ------
+    ValueError
+        If the kind is none that can be checked.
+    """
+    from superovoid.checker.solids import FIELDS
+
+    if isinstance(shape, dict):
+        return shape
+    kind = type(shape).__name__
+    if kind not in FIELDS:
+        raise ValueError(f"{kind}: cannot be checked; kinds are {', '.join(FIELDS)}")
+    values = {name: getattr(shape, name) for name in FIELDS[kind]}
+    return {"kind": kind} | {name: np.asarray(value, dtype=np.float64).tolist() for name, value in values.items()}
+
+
+def _holds_booleans(value: Any) -> bool:
+    """Whether there is a True or False among numbers, which numpy takes for 1 and 0."""
+    if isinstance(value, list | tuple):
+        return any(_holds_booleans(one) for one in value)
+    return isinstance(value, bool | np.bool_)
+
+
+def numbers_of(name: str, value: Any, shape: tuple[int | None, ...], finite: bool = True) -> FloatArray:
+    """Doubles of a shape, None for any length; `ValueError` names what has others."""
+    words = " x ".join("n" if length is None else str(length) for length in shape) or "one"
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "iuf" or _holds_booleans(value):
+            raise TypeError
+        as_given, array = array.astype(np.longdouble), array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name}: must be numbers ({words}), found {repr(value)[:60]}") from None
+    if not np.array_equal(array, as_given, equal_nan=True):
+        raise ValueError(f"{name}: must be doubles, found {repr(value)[:60]}, which is none without rounding")
+    fits = len(array.shape) == len(shape) and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
+    if not fits or not array.size:
+        raise ValueError(f"{name}: must be numbers ({words}), found shape {array.shape}")
+    if finite and not np.isfinite(array).all():
+        raise ValueError(f"{name}: must be finite, found {repr(value)[:60]}")
+    return array
+
+
+def pose_of(name: str, pose: Any) -> FloatArray:
+    """A pose as an array of doubles; `ValueError` where it is none."""
+    array = numbers_of(name, pose, (4, 4))
+    if not (array[3] == (0.0, 0.0, 0.0, 1.0)).all():
+        raise ValueError(f"{name}: the last row must be 0, 0, 0, 1")
+    return array
+
+
+def answer_of(result: Any, tolerance: float = TOLERANCE) -> Answer:
+    """The numbers of a result, or of a mapping with the same names."""
+
+    def get(name: str) -> Any:
+        if isinstance(result, dict):
+            if name not in result:
+                raise ValueError(f"answer.{name}: is missing")
+            return result[name]
+        if not hasattr(result, name):
+            raise ValueError(f"answer: must be a DistanceResult or a mapping with {name}, found {repr(result)[:60]}")
+        return getattr(result, name)
+
+    def read(name: str, shape: tuple[int, ...]) -> FloatArray:
+        return numbers_of(f"answer.{name}", get(name), shape, finite=False)
+
+    numbers = [float(read(name, ())) for name in ("distance", "lower", "upper")]
+    vectors = [read(name, (3,)) for name in ("point_a", "point_b", "normal")]
+    if not (math.isfinite(tolerance) and tolerance > 0.0):
+        raise ValueError(f"tolerance = {tolerance}: must be a positive number")
+    return Answer(*numbers, *vectors, tolerance)
+
+
+_LISTS: dict[str, tuple[int | None, ...]] = {"points": (None, 6), "heights": (None,), "directions": (None, 3)}
+_LETTERS = {"cones": "012.*", "pieces": "ab."}
+
+
+def exported_of(certificate: Any) -> Exported | None:
+    """A certificate, of a result or of a mapping with the same names; None: none.
+
+    Raises
+    ------
+    ValueError
+        If something is missing, or is no tree or no numbers.
+    """
+    if certificate is None:
+        return None
+    found = {}
+    for name in Exported._fields:
+        if isinstance(certificate, dict) and name not in certificate:
+            raise ValueError(f"certificate.{name}: is missing")
+        if not isinstance(certificate, dict) and not hasattr(certificate, name):
+            raise ValueError(f"certificate: must have {', '.join(Exported._fields)}, found {repr(certificate)[:60]}")
+        value = certificate[name] if isinstance(certificate, dict) else getattr(certificate, name)
+        if name in _LETTERS:
+            if not isinstance(value, str) or set(value) - set(_LETTERS[name]):
+                raise ValueError(f"certificate.{name}: must be text of {_LETTERS[name]}, found {repr(value)[:60]}")
+        elif isinstance(value, list | np.ndarray) and len(value) == 0:
+            value = np.empty([length or 0 for length in _LISTS[name]])
+        else:
+            value = numbers_of(f"certificate.{name}", value, _LISTS[name])
+        found[name] = value
+    return Exported(**found)
+
+
+def record(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, tolerance: float = TOLERANCE) -> dict[str, Any]:
+    """Make a record of bodies, poses and an answer that JSON can hold and `superovoid verify` reads.
+
+    Numbers of JSON are decimal; Python writes and reads doubles so that they stay the same, bit by bit.
+
+    Parameters
+    ----------
+    result : DistanceResult or mapping
+    a, b : Shape or mapping
+    pose_a, pose_b : (4, 4) array_like
+    tolerance : float, optional
+        The one that `distance` was asked with.
+
+    Returns
+    -------
+    dict
+    """
+    answer = answer_of(result, tolerance)
+    certificate = result.get("certificate") if isinstance(result, dict) else getattr(result, "certificate", None)
+    exported = exported_of(certificate)
+    written = {} if exported is None else {"certificate": _as_json(exported._asdict())}
+    return {
+        "a": described(a),
+        "pose_a": pose_of("pose_a", pose_a).tolist(),
+        "b": described(b),
+        "pose_b": pose_of("pose_b", pose_b).tolist(),
+        "tolerance": tolerance,
+        "answer": _as_json({name: value for name, value in answer._asdict().items() if name != "tolerance"}),
+    } | written
+
+
+def _as_json(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.tolist() if isinstance(value, np.ndarray) else value for name, value in values.items()}

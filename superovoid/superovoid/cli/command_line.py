@@ -1,0 +1,67 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The command line of `superovoid`: its commands, each in a module of its own, and their options."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from functools import partial
+
+from superovoid import __version__
+from superovoid.cli import build_dataset, fit, replay_bag, verify, view
+from superovoid.extensions import COMMANDS, extensions
+
+ELSEWHERE = {
+    "superovoid_ros": ("demo", "load", "plan"),
+    "superovoid_papers": ("bench", "experiment"),
+}
+"""Distributions that add commands: name -> those that a user looks for."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Build the command line."""
+    top = argparse.ArgumentParser(
+        prog="superovoid",
+        description="Certified distances between superovoids.",
+        epilog="Wherever exponents are given or printed, the first is that of the sections across z, the second that "
+        "along z: the opposite of the usual order of superquadrics.",
+    )
+    top.add_argument("--version", action="version", version=f"superovoid {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND")
+    for command in (view, verify, fit, build_dataset, replay_bag, *extensions(COMMANDS).values()):
+        command.add(commands)
+    for distribution, names in ELSEWHERE.items():
+        for name in names:
+            if name not in commands.choices:
+                missing = commands.add_parser(name, help=f"of {distribution}, which is not installed", add_help=False)
+                missing.set_defaults(check=partial(_not_installed, distribution))
+    return top
+
+
+def _not_installed(distribution: str, _: argparse.Namespace) -> str:
+    return f"is a command of {distribution}, which is not installed: pip install ./{distribution}, in the repository"
+
+
+def name_of(chosen: argparse.Namespace) -> str:
+    """Return the words that chose a command."""
+    words = [getattr(chosen, level, None) for level in ("command", "subject", "experiment")]
+    return " ".join(["superovoid", *filter(None, words)])
+
+
+def read(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read a command line; `run` of the result runs it. What makes no sense ends the process with code 2."""
+    top = parser()
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    chosen, unknown = top.parse_known_args(words)
+    name = name_of(chosen)
+    if unknown and "run" in chosen:
+        top.exit(2, f"{name}: error: unknown: {' '.join(unknown)}; `{name} --help` says what there is\n")
+    if chosen.command is None:
+        top.error("a command is missing; `superovoid --help` says which there are")
+    problem = chosen.check(chosen) if "check" in chosen else ""
+    if problem:
+        top.exit(2, f"{name}: error: {problem}\n")
+    return chosen

@@ -1,0 +1,364 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""`superovoid fit robot.urdf`: bodies for the links of any robot."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from superovoid.cli import option_values
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from superovoid.fitting import FittedPairs, LinkFit, PlannerStudy, RobotCheck, RobotFit
+
+_KINDS = ("superovoid", "box", "cylinder", "capsule")
+_MOST_BODIES, _USUAL, _USUAL_MOST = 16, 3, 8
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """Add the command to the command line."""
+    command = commands.add_parser(
+        "fit",
+        help="fit contact geometry to the links of any robot",
+        description="Fit superovoids to the links of a robot whose geometry is meshes, all bodies of a link together. "
+        "Writes the URDF with contact geometry beside what it has, and a report (report.json), and prints a table: "
+        "measured figures, and what is proved. A link that cannot be fitted stays as it is and says why. Started again "
+        "with the same output folder, it fits only what has changed. Exit code 1 where a link could not be fitted.",
+    )
+    command.add_argument("urdf", metavar="URDF", help="the robot: a file, or package://name/urdf/robot.urdf")
+    option_values.add_packages(command)
+    command.add_argument(
+        "--check",
+        action="store_true",
+        dest="only_check",
+        help="fit nothing: measure the bodies that the URDF has, whoever made them (contact geometry, else collision "
+        "elements), against its meshes, or those of --against",
+    )
+    command.add_argument("--against", metavar="URDF", help="with --check: the URDF with the meshes")
+    command.add_argument(
+        "--target",
+        choices=("collision", "visual", "hull"),
+        help="what is aimed at: the meshes of the collision elements (default), those of the visual ones, or the "
+        "convex hull of a link's collision elements",
+    )
+    bodies = option_values.count(1, _MOST_BODIES)
+    command.add_argument(
+        "--bodies",
+        type=bodies,
+        metavar="N",
+        help=f"of a link (default: {_USUAL}); with --tolerance: at most (default: {_USUAL_MOST}); with --contain: one",
+    )
+    command.add_argument(
+        "--tolerance",
+        type=option_values.length,
+        metavar="LENGTH",
+        help="as few bodies a link as keep 95 %% of both surfaces this close to each other, for example 2mm",
+    )
+    command.add_argument("--contain", action="store_true", help="one body a link that is proved to hold the link")
+    command.add_argument(
+        "--link",
+        type=option_values.named(bodies, "panda_link5=4"),
+        action="append",
+        default=[],
+        metavar="NAME=N",
+        help="another number of bodies for a link; may be repeated",
+    )
+    command.add_argument(
+        "--kinds",
+        type=option_values.some_of(_KINDS),
+        default=("superovoid",),
+        metavar="KIND,...",
+        help=f"what the bodies may be: some of {', '.join(_KINDS)} (default: superovoid)",
+    )
+    command.add_argument(
+        "--srdf",
+        metavar="SRDF",
+        help="the robot's SRDF: one is written whose disabled pairs are found anew for the bodies, all else as it is",
+    )
+    command.add_argument("--new-srdf", action="store_true", help="write an SRDF where the robot has none")
+    command.add_argument(
+        "--study",
+        type=option_values.count(100, 10_000_000),
+        metavar="N",
+        help="compare bodies and meshes in N random states: where only one of them collides, how deep, and how fast "
+        "both are answered",
+    )
+    command.add_argument(
+        "--states",
+        type=option_values.count(1, 10_000_000),
+        default=10_000,
+        metavar="N",
+        help="random states for --srdf (default: 10000)",
+    )
+    command.add_argument(
+        "--tessellated",
+        type=option_values.length,
+        metavar="LENGTH",
+        help="also write a ROS package with a URDF whose collision meshes hold the bodies and stick out of them by at "
+        "most LENGTH, for example 1mm",
+    )
+    command.add_argument(
+        "--seed",
+        type=option_values.seed,
+        default=0,
+        metavar="N",
+        help="of the search and of random states (default: 0)",
+    )
+    option_values.add_output(command, "superovoid_fit", "folder for URDF, report and what is fitted by now")
+    command.set_defaults(run=run, check=check)
+
+
+def check(arguments: argparse.Namespace) -> str:
+    """Return what is wrong with options taken together; empty: nothing."""
+    if arguments.only_check:
+        return _check_of_check(arguments)
+    if arguments.against is not None:
+        return "argument --against: there is something to measure against with --check only"
+    if arguments.contain and arguments.tolerance is not None:
+        return "argument --tolerance: --contain has none to keep"
+    if arguments.contain and (arguments.bodies or 1) > 1:
+        return f"argument --bodies: {arguments.bodies}: with --contain a link has one body"
+    if arguments.contain and arguments.link:
+        return "argument --link: with --contain a link has one body"
+    if arguments.new_srdf and arguments.srdf is not None:
+        return "argument --new-srdf: --srdf has one already"
+    return ""
+
+
+def _check_of_check(arguments: argparse.Namespace) -> str:
+    """Return which option of a fit is given with --check; empty: none."""
+    fits = {
+        "--bodies": arguments.bodies,
+        "--tolerance": arguments.tolerance,
+        "--contain": arguments.contain or None,
+        "--link": arguments.link or None,
+        "--srdf": arguments.srdf,
+        "--new-srdf": arguments.new_srdf or None,
+        "--tessellated": arguments.tessellated,
+        "--study": arguments.study,
+    }
+    given = next((name for name, value in fits.items() if value is not None), "")
+    return given and f"argument {given}: --check fits nothing"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Fit the links of a robot."""
+    from rich.console import Console
+
+    from superovoid.cli.fit_tables import print_links, print_pairs, print_paths, print_study
+    from superovoid.fitting import fit_robot
+    from superovoid.output import OutputError, output_folder, progress
+    from superovoid.robot import Robot
+
+    if arguments.only_check:
+        return _run_check(arguments)
+    usual = 1 if arguments.contain else _USUAL if arguments.tolerance is None else _USUAL_MOST
+    console = Console()
+    try:
+        folder = output_folder(arguments.output)
+        if arguments.srdf is not None:
+            # Read before anything is fitted, so that a mistake is told at once.
+            Robot.load(
+                arguments.urdf, srdf=arguments.srdf, package_directories=dict(arguments.package), meshes="ignore"
+            )
+        with progress(console) as bar:
+            task = bar.add_task("links", total=None)
+
+            def tell(_link: LinkFit, count: int) -> None:
+                bar.update(task, advance=1, total=count)
+
+            fit = fit_robot(
+                arguments.urdf,
+                package_directories=dict(arguments.package),
+                target=arguments.target or "collision",
+                bodies=arguments.bodies or usual,
+                tolerance=arguments.tolerance,
+                contain=arguments.contain,
+                kinds=arguments.kinds,
+                links=dict(arguments.link),
+                seed=arguments.seed,
+                folder=folder / "links",
+                progress=tell,
+            )
+        pairs = _pairs(arguments, fit, console)
+        study = _study(arguments, fit, console)
+        paths = _write(fit, pairs, study, arguments, folder, console)
+    except (OutputError, ImportError, ValueError, OSError) as error:
+        return _refused(error, arguments.urdf)
+    print_links(console, fit.links, fit.options.contain)
+    if pairs is not None:
+        print_pairs(console, pairs.report)
+    if study is not None:
+        print_study(console, study)
+    print_paths(console, paths)
+    return int(any(link.state in ("failed", "unreadable") for link in fit.links))
+
+
+def _run_check(arguments: argparse.Namespace) -> int:
+    """Measure what there is."""
+    import json
+
+    from rich.console import Console
+
+    from superovoid.cli.fit_tables import print_links, print_paths
+    from superovoid.fitting import check_robot
+    from superovoid.output import OutputError, output_folder, progress
+
+    console = Console()
+    try:
+        folder = output_folder(arguments.output)
+        with progress(console) as bar:
+            task = bar.add_task("links", total=None)
+
+            def tell(_link: LinkFit, count: int) -> None:
+                bar.update(task, advance=1, total=count)
+
+            found = check_robot(
+                arguments.urdf,
+                against=arguments.against,
+                target=arguments.target,
+                package_directories=dict(arguments.package),
+                seed=arguments.seed,
+                progress=tell,
+            )
+        texts = {
+            folder / "check.json": json.dumps(found.report(), indent=1) + "\n",
+            folder / "check.html": _page(found, arguments, console, {}),
+        }
+        for path, text in texts.items():
+            path.write_text(text, encoding="utf-8")
+    except (OutputError, ImportError, ValueError, OSError) as error:
+        return _refused(error, arguments.urdf)
+    print_links(console, found.links, holds=True)
+    print_paths(console, list(texts))
+    return int(any(link.state in ("failed", "unreadable") for link in found.links))
+
+
+def _refused(error: Exception, urdf: str) -> int:
+    """Say what cannot be used; a bug is no such thing."""
+    from superovoid.output import OutputError
+    from superovoid.robot.errors import is_refusal
+
+    if isinstance(error, OSError):
+        return _failed(f"{error.filename or urdf}: {error.strerror or error}")
+    if isinstance(error, ValueError) and not isinstance(error, OutputError | ImportError) and not is_refusal(error):
+        raise error
+    return _failed(str(error))
+
+
+def _failed(words: str) -> int:
+    print(f"superovoid fit: {words}", file=sys.stderr)
+    return 1
+
+
+def _pairs(arguments: argparse.Namespace, fit: RobotFit, console: Console) -> FittedPairs | None:
+    """Find the disabled pairs anew, where that is asked for."""
+    from superovoid.fitting import PairSearch, fitted_pairs
+    from superovoid.output import progress
+
+    if arguments.srdf is None and not arguments.new_srdf:
+        return None
+    with progress(console) as bar:
+        task = bar.add_task("states and pairs", total=None)
+        return fitted_pairs(
+            fit,
+            arguments.srdf,
+            package_directories=_packages(arguments),
+            search=PairSearch(arguments.states, arguments.seed),
+            progress=lambda done, count: bar.update(task, completed=done, total=count),
+        )
+
+
+def _packages(arguments: argparse.Namespace) -> dict[str, Path]:
+    """Folders of packages: those given, and the one around the URDF."""
+    from superovoid.robot.files import PackageFolders, read_document
+
+    given = dict(arguments.package)
+    found: dict[str, Path] = {}
+    for urdf in (arguments.against, arguments.urdf):
+        if urdf is not None:
+            found |= read_document("URDF", urdf, PackageFolders(given))[1]
+    return {**found, **given}
+
+
+def _study(arguments: argparse.Namespace, fit: RobotFit, console: Console) -> PlannerStudy | None:
+    """Compare bodies and meshes in random states, where that is asked for."""
+    from superovoid.fitting import study_planner
+    from superovoid.output import progress
+
+    if arguments.study is None:
+        return None
+    with progress(console) as bar:
+        task = bar.add_task("states", total=None)
+        return study_planner(
+            fit,
+            arguments.srdf,
+            package_directories=_packages(arguments),
+            states=arguments.study,
+            seed=arguments.seed,
+            progress=lambda done, count: bar.update(task, completed=done, total=count),
+        )
+
+
+def _write(
+    fit: RobotFit,
+    pairs: FittedPairs | None,
+    study: PlannerStudy | None,
+    arguments: argparse.Namespace,
+    folder: Path,
+    console: Console,
+) -> list[Path]:
+    """Write all there is, and return where."""
+    import json
+
+    from superovoid.fitting import write_tessellated
+
+    name = _name(arguments)
+    report = fit.report()
+    texts = {folder / f"{name}_superovoids.urdf": fit.urdf}
+    meshes = None
+    if pairs is not None:
+        texts[folder / f"{name}_superovoids.srdf"] = pairs.srdf
+        report["pairs"] = pairs.report.to_dict()
+    if study is not None:
+        report["study"] = study.to_dict()
+    if arguments.tessellated is not None:
+        meshes = write_tessellated(fit, folder, name, arguments.tessellated)
+        report["tessellated"] = {
+            "package": meshes.package,
+            "triangles": meshes.triangles,
+            "overshoot": meshes.overshoot,
+        }
+        report["proved"].append("tessellated.overshoot")
+    texts[folder / "report.json"] = json.dumps(report, indent=1) + "\n"
+    parts = {"pairs": None if pairs is None else pairs.report, "meshes": meshes, "study": study}
+    texts[folder / "report.html"] = _page(fit, arguments, console, parts)
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
+    return [*texts, *([] if meshes is None else [meshes.urdf])]
+
+
+def _name(arguments: argparse.Namespace) -> str:
+    return Path(arguments.urdf.rsplit("/", 1)[-1]).stem or "robot"
+
+
+def _page(found: RobotFit | RobotCheck, arguments: argparse.Namespace, console: Console, parts: dict[str, Any]) -> str:
+    from superovoid.fitting.report_page import report_page
+    from superovoid.output import progress
+    from superovoid.robot.files import PackageFolders
+
+    with progress(console) as bar:
+        task = bar.add_task("pictures", total=None)
+        return report_page(
+            found,
+            PackageFolders(_packages(arguments)),
+            title=_name(arguments),
+            progress=lambda done, count: bar.update(task, completed=done, total=count),
+            **parts,
+        )

@@ -1,0 +1,191 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""`superovoid replay`: the distances of a recorded run, as messages in a bag and as a table."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from superovoid.cli import option_values
+from superovoid.cli.view import document, node, robot_and_looks
+
+if TYPE_CHECKING:
+    from superovoid.bags import Asked, Replayed
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """Add the command to the command line."""
+    command = commands.add_parser(
+        "replay",
+        help="distances of a recorded run (a bag, MCAP), as topics in a bag and as a table, by all processors",
+        description="Compute the proved distances of a robot in every state that a bag has of it, and write them as "
+        "messages of type superovoid_interfaces/DistanceArray into a bag, and as a table. ROS is not needed. Exit code "
+        "1 where no state is known.",
+    )
+    command.add_argument(
+        "bag",
+        type=_bag,
+        metavar="BAG",
+        help="NAME.mcap, or a folder with one: joint states, transforms of floating links",
+    )
+    command.add_argument(
+        "urdf",
+        nargs="?",
+        type=document,
+        metavar="URDF",
+        help="a file, or package://NAME/... (default: robot_description of the bag)",
+    )
+    command.add_argument("--srdf", type=document, metavar="SRDF", help="groups and disabled pairs, beside a URDF")
+    option_values.add_packages(command)
+    command.add_argument(
+        "--meshes",
+        choices=("hull", "triangles", "shells", "ignore"),
+        default="hull",
+        help="of collision elements (default: hull)",
+    )
+    command.add_argument("--topic", metavar="NAME", help="of the joint states (default: the only joint_states)")
+    command.add_argument(
+        "--rate",
+        type=option_values.number(most=1e5, unit="Hz"),
+        metavar="HZ",
+        help="states a second (default: one for each message of joint states)",
+    )
+    command.add_argument(
+        "--between", type=_names, nargs=2, metavar="NAMES", help="only pairs between these links or groups (A,B C)"
+    )
+    command.add_argument(
+        "--cutoff",
+        type=option_values.number(above=False, most=1e4, unit="metres"),
+        metavar="METRES",
+        help="only pairs that are no farther",
+    )
+    command.add_argument(
+        "--closest",
+        type=option_values.count(),
+        metavar="N",
+        help="so many pairs of each state (default: one, with --cutoff all within it)",
+    )
+    command.add_argument("--threads", type=option_values.count(1, 1024), metavar="N", help="default: one a processor")
+    option_values.add_output(command, ".", "folder for BAG_distances.mcap and BAG_distances.csv")
+    command.add_argument("--parquet", action="store_true", help="write the table as Parquet instead of CSV")
+    command.add_argument(
+        "--all", action="store_true", dest="with_recording", help="write all that was recorded into the new bag too"
+    )
+    command.add_argument(
+        "--name",
+        type=node,
+        default="/distance_service",
+        metavar="NAME",
+        help="the topic is NAME/distances (default: /distance_service, as the node's)",
+    )
+    command.set_defaults(run=run, check=check)
+
+
+def check(arguments: argparse.Namespace) -> str:
+    """Return what is wrong with options taken together; empty: nothing."""
+    if arguments.srdf is not None and arguments.urdf is None:
+        return "argument --srdf: is about a URDF that is given too"
+    return ""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Compute the distances of a recorded run."""
+    from rich.console import Console
+
+    from superovoid.bags import replay
+    from superovoid.dataset.dataset_errors import DatasetError
+    from superovoid.output import OutputError, output_folder, progress
+    from superovoid.robot.errors import RobotDescriptionError, is_refusal
+    from superovoid.viewing.recording_files import RecordingError
+
+    console, path = Console(), arguments.bag
+    try:
+        folder = output_folder(Path(arguments.output))
+        robot = robot_and_looks(arguments.urdf, path, arguments)[0]
+        outputs = {
+            "table": folder / f"{path.stem}_distances.{'parquet' if arguments.parquet else 'csv'}",
+            "bag": folder / f"{path.stem}_distances.mcap",
+        }
+        with progress(console if console.is_terminal else None) as bar:
+            task = bar.add_task("states", total=None)
+            did = replay(
+                path,
+                robot,
+                _asked(arguments),
+                topic=arguments.topic or "",
+                rate=arguments.rate,
+                **outputs,
+                name=arguments.name,
+                with_recording=arguments.with_recording,
+                threads=arguments.threads,
+                progress=lambda count, at: bar.update(task, completed=count, description=f"states, {at:.1f} s"),
+            )
+    except (RecordingError, RobotDescriptionError, DatasetError, OutputError) as error:
+        return _failed(str(error))
+    except ValueError as error:
+        if not is_refusal(error):
+            raise
+        return _failed(str(error))
+    except OSError as error:
+        return _failed(f"{error.filename or arguments.output}: {error.strerror or error}")
+    print("\n".join(_told(did)))
+    for what, where in outputs.items():
+        print(f"{what}: {where}, {where.stat().st_size / 1e6:.2f} MB")
+    return 0 if did.known else 1
+
+
+def _failed(words: str) -> int:
+    print(f"superovoid replay: {words}", file=sys.stderr)
+    return 1
+
+
+def _asked(arguments: argparse.Namespace) -> Asked:
+    from superovoid.bags import Asked
+
+    return Asked(
+        arguments.between and tuple(arguments.between),
+        math.inf if arguments.cutoff is None else arguments.cutoff,
+        1 if arguments.closest is None and arguments.cutoff is None else arguments.closest,
+    )
+
+
+def _told(did: Replayed) -> list[str]:
+    """What is said of a run."""
+    lines = [
+        f"{did.states} states in {did.lasts:.3f} s, {did.known} known; {did.pairs} pairs, {did.rows} rows, "
+        f"{did.seconds:.2f} s, {did.states / max(did.seconds, 1e-9):.4g} states/s"
+    ]
+    if did.first_unknown[1]:
+        lines.append(f"not known first at {did.first_unknown[0]:.3f} s: {did.first_unknown[1]}")
+    least = did.least
+    if least is not None:
+        lines.append(
+            f"least distance {1e3 * least.distance_m:.4g} mm, proved in [{1e3 * least.lower_m:.7g}, "
+            f"{1e3 * least.upper_m:.7g}], at {least.time_s:.3f} s: {least.body_a} and {least.body_b}, {least.status}"
+        )
+    elif did.known:
+        lines.append("no pair within the cut-off in any known state")
+    return lines
+
+
+def _bag(text: str) -> Path:
+    """Read a bag: a file, or a folder with one as `ros2 bag record` leaves it."""
+    path = Path(text)
+    try:
+        is_folder = path.is_dir()
+        files = sorted(path.glob("*.mcap")) if is_folder else []
+    except (OSError, ValueError):
+        is_folder, files = False, []
+    if is_folder and len(files) != 1:
+        found = f"{len(files)} files NAME.mcap: give one of them" if files else "no file NAME.mcap"
+        raise argparse.ArgumentTypeError(f"{option_values.quoted(text)}: is a folder with {found}")
+    return option_values.file(str(files[0]) if is_folder else text)
+
+
+def _names(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",")]

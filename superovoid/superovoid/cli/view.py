@@ -1,0 +1,326 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""`superovoid view`: a robot and its closest points, a recording, or two superovoids, in a browser."""
+
+from __future__ import annotations
+
+import argparse
+import ipaddress
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from superovoid.cli import option_values
+from superovoid.extensions import NODES, extensions
+
+if TYPE_CHECKING:
+    from superovoid.robot import Robot
+    from superovoid.viewing.recording import ReplayModel
+    from superovoid.viewing.robot_page import Looks
+    from superovoid.viewing.serving import Viewer
+
+RECORDINGS = (".csv", ".mcap")
+"""Endings of files that are recordings; other files are URDFs."""
+HANDS = "package://superovoid_ros/urdf/icub_hands.urdf", "package://superovoid_ros/config/icub_hands.srdf"
+"""Robot that is shown if none is given, if its package is installed."""
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """Add the command to the command line."""
+    command = commands.add_parser(
+        "view",
+        help="a robot and its closest points, or a recording of them, in a browser, without ROS",
+        description="Serve a page on this machine: the robot with its contact geometry, a slider for every joint, the "
+        "closest pairs with their proved intervals, objects that can be added and moved. Of a recording: the robot as "
+        "it moved, a timeline, and the least distance along it. Ends by Ctrl-C.",
+    )
+    command.add_argument(
+        "files",
+        nargs="*",
+        type=document,
+        metavar="FILE",
+        help="a URDF, or package://NAME/... of one (default: the iCub's hands, of the package superovoid_ros); a "
+        "recording (.csv) as `superovoid demo` and `superovoid plan` write it, or of that URDF's joints; a bag (.mcap) with joint states",
+    )
+    command.add_argument(
+        "--shapes", action="store_true", help="two superovoids with sliders for their parameters, instead of a robot"
+    )
+    command.add_argument(
+        "--srdf", type=document, metavar="SRDF", help="file, or package://NAME/...: groups, states, disabled pairs"
+    )
+    option_values.add_packages(command)
+    command.add_argument(
+        "--meshes",
+        choices=("hull", "triangles", "shells", "ignore"),
+        default="hull",
+        help="what a mesh of a collision element is (default: its convex hull)",
+    )
+    command.add_argument(
+        "--near",
+        type=option_values.number(above=False, most=1e4, unit="metres"),
+        metavar="METRES",
+        help="pairs at most this far apart are shown at first (default: about a fiftieth of the robot)",
+    )
+    command.add_argument(
+        "--topic", metavar="NAME", help="of the joint states in a bag (default: the only joint_states)"
+    )
+    command.add_argument(
+        "--rate",
+        type=option_values.number(most=1000.0, unit="Hz"),
+        metavar="HZ",
+        help="moments of a bag that are shown a second (default: 20)",
+    )
+    command.add_argument(
+        "--node",
+        type=node,
+        nargs="?",
+        const="/distance_service",
+        metavar="NAME",
+        help="a running distance service, as it publishes and answers, instead of a robot's file (needs ROS 2; "
+        "default: /distance_service)",
+    )
+    command.add_argument(
+        "--html",
+        type=option_values.output_file,
+        metavar="FILE",
+        help="write the recording, or the robot as it stands, as one page that opens from disk, instead of serving it",
+    )
+    command.add_argument(
+        "--host", type=host, default="127.0.0.1", metavar="ADDRESS", help="to listen at (default: this machine only)"
+    )
+    command.add_argument(
+        "--port", type=option_values.count(1, 65535), metavar="N", help="port to listen at (default: one that is free)"
+    )
+    command.set_defaults(run=run, check=check)
+
+
+def document(text: str) -> str | Path:
+    """Read a file that can be read, or an address in a package."""
+    return text if text.startswith("package://") else option_values.file(text)
+
+
+def node(text: str) -> str:
+    """Read the name of a node."""
+    parts = text.removeprefix("/").split("/")
+    if not all(part.isascii() and part.isidentifier() for part in parts):
+        raise argparse.ArgumentTypeError(f"{option_values.quoted(text)}: must be a node's name, as /distance_service")
+    return "/" + "/".join(parts)
+
+
+def host(text: str) -> str:
+    """Read an address of the internet protocol."""
+    try:
+        return str(ipaddress.ip_address("127.0.0.1" if text == "localhost" else text))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{option_values.quoted(text)}: must be an address, as 127.0.0.1, or 0.0.0.0 for every one of this machine"
+        ) from None
+
+
+def check(arguments: argparse.Namespace) -> str:
+    """Return what is wrong with options of `view` taken together; empty: nothing."""
+    robots, recordings = _sorted(arguments.files)
+    if len(robots) > 1 or len(recordings) > 1:
+        many, what = (robots, "robots") if len(robots) > 1 else (recordings, "recordings")
+        return f"argument FILE: two {what}, {many[0]} and {many[1]}: one is shown at a time"
+    if arguments.shapes and (
+        arguments.files or arguments.srdf or arguments.package or arguments.near is not None or arguments.html
+    ):
+        return "argument --shapes: shows two superovoids and no robot; leave the robot's options out"
+    if arguments.node and (arguments.files or arguments.srdf or arguments.package or arguments.shapes):
+        return "argument --node: shows what a node knows; leave the robot's options out"
+    if arguments.node and arguments.html:
+        return "argument --html: writes a recording or a robot's file, and --node is live"
+    is_bag = bool(recordings) and recordings[0].suffix.lower() == ".mcap"
+    if not is_bag and (arguments.topic is not None or arguments.rate is not None):
+        return (
+            f"argument {'--rate' if arguments.topic is None else '--topic'}: is about a bag (.mcap), and none is given"
+        )
+    if arguments.srdf is not None and not robots:
+        return "argument --srdf: is about a URDF that is given too"
+    return ""
+
+
+def _sorted(files: list[str | Path]) -> tuple[list[str | Path], list[Path]]:
+    """Robots, and recordings."""
+    recordings = [file for file in files if isinstance(file, Path) and file.suffix.lower() in RECORDINGS]
+    return [file for file in files if file not in recordings], recordings
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Serve a page until interrupted, or write one."""
+    if not has_viser("view"):
+        return 1
+    if arguments.node:
+        # Before anything else: wheels of ROS 2 may restart Python once to set the library path.
+        try:
+            follow = extensions(NODES).get("follow")
+        except ModuleNotFoundError as error:
+            print(f"superovoid view --node: needs ROS 2: no module {error.name!r}", file=sys.stderr)
+            return 1
+        if follow is None:
+            print("superovoid view --node: needs the package superovoid_ros, which is not installed", file=sys.stderr)
+            return 1
+    from superovoid.robot import RobotDescriptionError
+    from superovoid.viewing.recording_files import RecordingError
+    from superovoid.viewing.serving import ServingError
+
+    try:
+        if arguments.node:
+            return _serve_node(arguments, follow)
+        if arguments.html is not None:
+            return _write(_replay(arguments)[0], arguments.html)
+        return serve(_opened(arguments))
+    except (RobotDescriptionError, RecordingError, ServingError, ValueError) as error:
+        if type(error) is ValueError and not _is_refusal(error):
+            raise
+        print(f"superovoid view: {error}", file=sys.stderr)
+        return 1
+
+
+def has_viser(command: str) -> bool:
+    """Whether pages can be served; says what to install where not. Before anything takes long."""
+    try:
+        import viser  # noqa: F401
+    except ModuleNotFoundError as error:
+        print(f"superovoid {command}: no module {error.name!r}: pip install 'superovoid[view]'", file=sys.stderr)
+        return False
+    return True
+
+
+def serve(viewer: Viewer) -> int:
+    """Serve a page until interrupted."""
+    with viewer:
+        print(f"{viewer.title}: {viewer.url}   (Ctrl-C ends it)", flush=True)
+        viewer.wait()
+    return 0
+
+
+def serve_recording(path: Path, command: str) -> int:
+    """Serve a page with what a command has written, until interrupted."""
+    from superovoid.viewing.recording import ReplayModel
+    from superovoid.viewing.recording_files import RecordingError, read_csv
+    from superovoid.viewing.replay_page import show_replay
+    from superovoid.viewing.serving import ServingError
+
+    try:
+        return serve(show_replay(ReplayModel(read_csv(path))))
+    except (RecordingError, ServingError) as error:
+        print(f"superovoid {command}: {error}", file=sys.stderr)
+        return 1
+
+
+def _serve_node(arguments: argparse.Namespace, follow: Callable[..., Any]) -> int:
+    """Serve a page with a running node until interrupted."""
+    from superovoid.cli.interruption import INTERRUPTS
+    from superovoid.viewing.node_page import show_node
+
+    def on_wait(words: str) -> None:
+        print(f"superovoid view: waiting: {words}", file=sys.stderr, flush=True)
+
+    with follow(arguments.node, arguments.near) as service:
+        service.wait(on_wait, INTERRUPTS.check)
+        return serve(show_node(service, host=arguments.host, port=arguments.port or 0))
+
+
+def _write(model: ReplayModel, path: Path) -> int:
+    """Write a page."""
+    from rich.console import Console
+
+    from superovoid.output import progress
+    from superovoid.viewing.html_file import write_html
+
+    count = len(model.recording.moments)
+    with progress(Console()) as bar:
+        task = bar.add_task(model.title, total=count)
+        write_html(model, path, lambda index: bar.update(task, completed=index + 1))
+    print(f"{model.title}: {path}, {path.stat().st_size / 1e6:.2f} MB")
+    return 0
+
+
+def _opened(arguments: argparse.Namespace) -> Viewer:
+    """The page that is asked for."""
+    place = {"host": arguments.host, "port": arguments.port or 0}
+    if arguments.shapes:
+        from superovoid.viewing.pair_page import show_pair
+
+        return show_pair(**place)
+    if _sorted(arguments.files)[1]:
+        from superovoid.viewing.replay_page import show_replay
+
+        replay, looks = _replay(arguments)
+        return show_replay(replay, looks=looks, notes=replay.robot.warnings, **place)
+    from superovoid.viewing.robot_model import RobotModel
+    from superovoid.viewing.robot_page import show_robot
+
+    robot, looks = _robot(arguments)
+    return show_robot(RobotModel(robot, arguments.near), looks=looks, notes=robot.warnings, **place)
+
+
+def _replay(arguments: argparse.Namespace) -> tuple[ReplayModel, Looks | None]:
+    """The recording that is asked for, or the robot as it stands; what reads how it looks."""
+    from superovoid.viewing.recording import Moment, Recording, ReplayModel
+    from superovoid.viewing.recording_files import read_csv
+    from superovoid.viewing.robot_model import RobotModel
+
+    robots, recordings = _sorted(arguments.files)
+    is_bag = bool(recordings) and recordings[0].suffix.lower() == ".mcap"
+    robot, looks = _robot(arguments) if robots or is_bag or not recordings else (None, None)
+    if is_bag:
+        from superovoid.viewing.recording import FRAMES_A_SECOND
+        from superovoid.viewing.recording_bags import read_bag
+
+        recording = read_bag(recordings[0], robot, topic=arguments.topic or "", rate=arguments.rate or FRAMES_A_SECOND)
+    elif recordings:
+        recording = read_csv(recordings[0], robot)
+    else:
+        stands = RobotModel(robot)
+        notes = [f"Where {', '.join(robot.base_links)} really are, the URDF does not say."] if robot.base_links else []
+        recording = Recording(robot.name, robot, [Moment(0.0, stands.positions, stands.base_poses)], notes=notes)
+    return ReplayModel(recording, arguments.near), looks
+
+
+def _is_refusal(error: ValueError) -> bool:
+    from superovoid.robot.errors import is_refusal
+
+    return is_refusal(error)
+
+
+def _robot(arguments: argparse.Namespace) -> tuple[Robot, Looks]:
+    """The robot that is asked for, and what reads how it looks."""
+    robots, recordings = _sorted(arguments.files)
+    return robot_and_looks(next(iter(robots), None), next(iter(recordings), None), arguments)
+
+
+def robot_and_looks(
+    urdf: str | Path | None, recording: Path | None, arguments: argparse.Namespace
+) -> tuple[Robot, Looks]:
+    """A robot: of a URDF, of what a recording says, or the iCub's hands; and what reads how it looks.
+
+    Of the options `srdf`, `package` and `meshes` are looked at.
+    """
+    from superovoid.robot import Robot, RobotDescriptionError
+    from superovoid.robot.appearance import read_looks
+    from superovoid.robot.files import PackageFolders, read_document
+
+    srdf = arguments.srdf
+    if urdf is None and recording is not None:
+        from superovoid.viewing.recording_bags import read_descriptions
+        from superovoid.viewing.recording_files import RecordingError
+
+        said = read_descriptions(recording)
+        if not said.urdf.strip():
+            raise RecordingError(f"{recording}: no robot_description is in it: give a URDF beside it")
+        urdf, srdf = said.urdf, said.srdf or None
+    elif urdf is None:
+        if "superovoid_ros" not in PackageFolders():
+            raise RobotDescriptionError("a URDF is missing, and superovoid_ros, which has the iCub's hands, too")
+        urdf, srdf = HANDS
+    given = {name: Path(folder).absolute() for name, folder in arguments.package}
+    text, around = read_document("URDF", urdf, PackageFolders(given))
+    folders = PackageFolders({**around, **given})
+    rules = None if srdf is None else read_document("SRDF", srdf, PackageFolders(given))[0]
+    robot = Robot.from_urdf(text, srdf=rules, package_directories=folders, meshes=arguments.meshes)
+    return robot, lambda element: read_looks(text, element, folders)

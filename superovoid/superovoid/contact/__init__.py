@@ -1,0 +1,51 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The engine: signed distance of a pair of shapes at two poses. Knows nothing of robots or ROS."""
+
+from superovoid.contact.differentiation import (
+    Derivatives,
+    DerivativeStatus,
+    PoseGradients,
+    derivatives,
+    pose_gradients,
+)
+from superovoid.contact.impact import Impact, ImpactStatus, Motion, time_of_impact
+from superovoid.contact.results import DistanceResult, DistanceResults
+from superovoid.contact.signed_distance import distance, distances
+from superovoid.contact.status import Status
+from superovoid.contact.thresholds import (
+    Proof,
+    UndecidedError,
+    Verdict,
+    Verdicts,
+    are_closer,
+    intersect,
+    intersects,
+    is_closer,
+)
+
+__all__ = [
+    "DerivativeStatus",
+    "Derivatives",
+    "DistanceResult",
+    "DistanceResults",
+    "Impact",
+    "ImpactStatus",
+    "Motion",
+    "PoseGradients",
+    "Proof",
+    "Status",
+    "UndecidedError",
+    "Verdict",
+    "Verdicts",
+    "are_closer",
+    "derivatives",
+    "distance",
+    "distances",
+    "intersect",
+    "intersects",
+    "is_closer",
+    "pose_gradients",
+    "time_of_impact",
+]

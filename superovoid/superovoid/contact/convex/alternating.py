@@ -1,0 +1,119 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+r"""Nearest points of two cores apart that a point is projected on in closed form: points, segments, boxes, cylinders.
+
+A point is projected on the one core, the result on the other, and so on. That converges to a nearest pair (Cheney and
+Goldstein, "Proximity maps for convex sets", Proc. AMS 10, 1959). Where one of the points is a vertex, it ends after few
+steps. Elsewhere the points x of A move by nearly the same factor less each time, and from three of them their limit is
+told (Aitken). The points decide nothing: y - x is a direction that proves their distance, or all goes on elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from superovoid.compiled.jit import kernel
+from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.shapes.kernels.kinds import BOX, CAPSULE, CYLINDER, POINT
+from superovoid.shapes.kernels.surface import A1, A2, A3
+
+_STEPS = 8
+_SLOWEST = 0.95  # factor between steps beyond which their limit is not told
+_STILL = 1e-7  # of the distance: what the points may be from their limit
+
+
+@kernel(forceinline=True)
+def has_projection(kind):
+    """Whether this module is for a core of this kind."""
+    return kind == BOX or kind == CYLINDER or kind == CAPSULE or kind == POINT
+
+
+@kernel(forceinline=True)
+def _projected(row, kind, p):
+    """The point of a core that is nearest to a point; p itself where it is inside."""
+    if kind == POINT:
+        return (0.0, 0.0, 0.0)
+    z = min(max(p[2], -row[A3]), row[A3])
+    if kind == BOX:
+        return (min(max(p[0], -row[A1]), row[A1]), min(max(p[1], -row[A2]), row[A2]), z)
+    if kind == CAPSULE:
+        return (0.0, 0.0, z)
+    across = math.sqrt(p[0] * p[0] + p[1] * p[1])
+    part = row[A1] / across if across > row[A1] else 1.0
+    return (part * p[0], part * p[1], z)
+
+
+@kernel(forceinline=True)
+def _support_value(row, kind, n):
+    """How far a core reaches along a direction."""
+    if kind == POINT:
+        return 0.0
+    along = row[A3] * abs(n[2])
+    if kind == BOX:
+        return row[A1] * abs(n[0]) + row[A2] * abs(n[1]) + along
+    if kind == CAPSULE:
+        return along
+    return row[A1] * math.sqrt(n[0] * n[0] + n[1] * n[1]) + along
+
+
+class Nearest(NamedTuple):
+    """Points of both cores in the frame of A, the direction from one to the other, and what that proves."""
+
+    x: tuple
+    y: tuple
+    n: tuple
+    length: float
+    lower: float  # of the distance, without what rounding takes from it
+    steps: int
+
+
+@kernel(forceinline=True)
+def _proof(pair, x, y, steps):
+    u = sub(y, x)
+    length = norm(u)
+    n = scale(1.0 / length, u)
+    a, b = pair.a, pair.b
+    reach = _support_value(a.row, a.kind, n) + _support_value(b.row, b.kind, rotate_back(pair.rotation, scale(-1.0, n)))
+    return Nearest(x, y, n, length, dot(n, pair.centre) - reach, steps)
+
+
+@kernel
+def nearest_points(pair, goal, rounding, far):
+    """Points of two cores that are nearest to each other, unless the cores overlap or steps run out: `lower` says.
+
+    Ends where the points are known to a part of their distance, and it to `goal`, or is proved to exceed `far`.
+    `rounding` is what may be in a step that would be none, m.
+    """
+    rotation, centre = pair.rotation, pair.centre
+    row_a, kind_a = pair.a.row, pair.a.kind
+    row_b, kind_b = pair.b.row, pair.b.kind
+    x = _projected(row_a, kind_a, centre)
+    found = Nearest(x, centre, centre, 0.0, -math.inf, 0)
+    before = (0.0, 0.0, 0.0)  # the step before
+    factor = 0.0
+    has_before = has_factor = False
+    for k in range(_STEPS):
+        y = add(centre, rotate(rotation, _projected(row_b, kind_b, rotate_back(rotation, sub(x, centre)))))
+        new = _projected(row_a, kind_a, y)
+        step = sub(new, x)
+        x = new
+        apart, moved = sub(y, x), dot(step, step)
+        squared = dot(apart, apart)
+        if not squared > rounding * rounding:
+            break
+        rests = moved <= rounding * rounding
+        if rests or (has_factor and moved <= (_STILL * (1.0 - abs(factor))) ** 2 * squared):
+            found = _proof(pair, x, y, k + 1)
+            if rests or found.length - found.lower <= goal or found.lower > far:
+                break
+        if has_before:
+            factor = dot(before, step) / dot(before, before)
+            has_factor = abs(factor) < _SLOWEST
+            if has_factor:
+                x = combine(1.0, x, factor / (1.0 - factor), step)
+                has_before = False
+                continue
+        before, has_before = step, True
+    return found

@@ -1,0 +1,368 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+r"""A torus, a circle with a ball around it, against any other body.
+
+Apart: the smallest signed distance d of a point c(phi) of the circle from the other core, by branch and bound over
+arcs. One evaluation bounds d on the whole circle:
+
+convex core    d is convex and n its subgradient: d(q) >= d(p) + n . (q - p), a sinusoid along the circle
+other circle   d^2 = |q|^2 + R^2 - 2 R rho(q), rho the distance from its axis, and 2 rho <= rho^2 / rho_0 + rho_0: a
+               trigonometric polynomial of degree two, below which lies the parabola of its largest second derivative
+
+Both are exact to second order at the middle of an arc. The arc with the least bound is cut about the root of the
+derivative that the secant rule finds, or in three.
+
+Overlapping, no body of the pair need be convex: the depth is proved from below by a ball of the torus alone
+(r - d at the best point) and from above by the depth of the hulls, or by a translation after which the search shows
+the bodies apart. Where these do not meet, the status says NON_CONVEX.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.vector import combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.contact.convex import beside_dent, cores
+from superovoid.contact.convex.core_settling import holds_means
+from superovoid.contact.minkowski import difference
+from superovoid.contact.minkowski.flats import REACH
+from superovoid.contact.minkowski.on_surfaces import direction_of
+from superovoid.contact.pair import Pair
+from superovoid.contact.status import DENT, NON_CONVEX, NON_UNIQUE, UNPROVEN
+from superovoid.shapes.kernels.kinds import (
+    CAPSULE,
+    CODE,
+    CONE,
+    CONVEX_MESH,
+    CYLINDER,
+    PLANE_LOSS,
+    POINT,
+    SUPEROVOID,
+    TORUS,
+    TRIANGLE,
+    Core,
+    ball_radius,
+    point_in_hull,
+    point_to_circle,
+    point_to_core,
+)
+from superovoid.shapes.kernels.rounding import EPS
+from superovoid.shapes.kernels.surface import A1, A2, RADIUS, SIZE
+
+_FIRST_ARCS, _MOST_ARCS = 6, 400
+_SECANT_STEPS = 12
+_ADVANCES = 9  # places looked at on the way back from a translation that parts the bodies by more than it must
+
+
+@kernel
+def _distance_at(pair, n, goal, budget, w):
+    """Distance of a point B, whose axes are those of A, from the core of A: `Cores` with n from A to the point."""
+    out_of_line()
+    a, ka, p = pair.a.row, pair.a.kind, pair.centre
+    if ka == TORUS:
+        d, n, foot, _ = point_to_circle(a, p)
+        return cores.Cores(d, d, d, foot, p, n, 1, 0)
+    if ka == CONVEX_MESH:
+        d, _, _, _ = point_in_hull(pair.a, p)
+        closed = d <= 0.0
+    else:
+        closed = ka != SUPEROVOID and ka != TRIANGLE
+    if closed:
+        d, n, foot, _ = point_to_core(pair.a, p)
+        return cores.Cores(d, d, d, foot, p, n, 1, 0)
+    k = cores.solve_cores(pair, n, goal, math.inf, budget, w)
+    # The best bound may be that of another direction; only with its own is n a subgradient.
+    zero = np.int64(0)
+    c = difference.difference_support(pair, k.n, zero, zero)
+    return cores.Cores(k.distance, min(-c.h, k.distance), k.upper, k.x, k.y, k.n, k.iterations, k.status)
+
+
+@kernel
+def _circle_frame(rotation, phi):
+    """Radial and tangential unit vectors at an angle of the circle, in the frame of A."""
+    c, s = math.cos(phi), math.sin(phi)
+    return rotate(rotation, (c, s, 0.0)), rotate(rotation, (-s, c, 0.0))
+
+
+@kernel
+def _tilt(a, ka, p, d):
+    """Bound of the angle by which the direction from the foot of a closed form to a point d away is rounded."""
+    if d <= 0.0 or ka == SUPEROVOID or ka == TRIANGLE or ka == CONVEX_MESH:
+        return 0.0  # inside an axis or a normal; of a search its own support point
+    return min(2.0, 16.0 * EPS * (norm(p) + a[RADIUS]) / d)
+
+
+@kernel
+def _bound_convex(lower, n, tilt, radius, er, et, half):
+    """Least of lower + n . (c(phi + psi) - c(phi)) over |psi| <= half, for an n that may be tilted."""
+    nr, nt = dot(n, er), dot(n, et)
+    least = min(nr * (math.cos(half) - 1.0) + nt * math.sin(half), nr * (math.cos(half) - 1.0) - nt * math.sin(half))
+    if abs(math.atan2(-nt, -nr)) < half:
+        least = min(least, -math.hypot(nr, nt) - nr)
+    return lower + radius * (min(least, 0.0) - tilt * half)
+
+
+@kernel
+def _bound_circle(other, p, d, centre, radius, er, et, half):
+    """Lower bound of the distance of an arc of one circle from another, the axis of which is z.
+
+    d is that of the middle p of the arc. The square is put together from that of d, not from its terms, which may be as
+    much larger as the circles are than they are apart; what the rest rounds is taken off.
+    """
+    out_of_line()
+    rho = math.hypot(p[0], p[1])
+    near_axis = rho < 1e-3 * other
+    rho = max(rho, 1e-3 * other)
+    share = 1.0 - other / rho
+    # q = centre + radius (er cos psi + et sin psi); share (qx^2 + qy^2) + qz^2 in cosines and sines of psi and 2 psi.
+    a1 = b1 = a2 = b2 = value = slope = 0.0
+    for i in range(3):
+        weight = share if i < 2 else 1.0
+        c, e, t = centre[i], radius * er[i], radius * et[i]
+        a1 += 2.0 * weight * c * e
+        b1 += 2.0 * weight * c * t
+        a2 += 0.5 * weight * (e * e - t * t)
+        b2 += weight * e * t
+        value += weight * (c + e) * (c + e)
+        slope += 2.0 * weight * (c + e) * t
+    bend = math.hypot(a1, b1) + 4.0 * math.hypot(a2, b2)
+    square = value + other * (other - rho) if near_axis else d * d
+    long = norm(p)
+    rounded = square + half * radius * (2.0 * long + half * (norm(centre) + 2.0 * radius))
+    square -= abs(slope) * half + 0.5 * bend * half * half + 8.0 * EPS * rounded
+    return math.sqrt(square) if square > 0.0 else 0.0
+
+
+@kernel(_nrt=True)
+def _nearest_to_dent(pair, n, goal, enough, budget, w):
+    """As `nearest_on_circle` for a superovoid with a dent; of a common point of it and the circle how deep it is."""
+    out_of_line()
+    margin = difference.rounding(pair.a.row, pair.b.row, pair.centre)
+    found = beside_dent.nearest_points(pair, n, 0.5 * goal, enough, margin)
+    length = norm(sub(found.y, found.x))
+    n = direction_of(found.x, found.y, found.n)
+    if found.upper <= 0.0:
+        point = Core(pair.b.row, CODE[POINT], pair.b.pool)
+        k = _distance_at(Pair(pair.a, point, np.eye(3), found.y), n, 0.25 * goal, budget, w)
+        return cores.Cores(k.distance, -math.inf, k.upper, k.x, k.y, k.n, found.views + k.iterations, k.status)
+    lower = min(found.lower + margin, length)
+    return cores.Cores(length, lower, max(length, found.upper - margin), found.x, found.y, n, found.views, 0)
+
+
+@kernel
+def _nearest(best, elsewhere, at, aside):
+    """The nearer of two places, and the least distance known of a place far from the nearest."""
+    if norm(sub(at.y, best.y)) > aside:
+        elsewhere = min(elsewhere, max(at.distance, best.distance))
+    return (at if at.distance < best.distance else best), elsewhere
+
+
+@kernel
+def circle_goes_on(pair, core, goal, budget, w):
+    """Whether points a hundredth of the smaller body along the circle of a torus, B, are as near: it lies on a flat."""
+    out_of_line()
+    a, b, rotation, centre = pair.a.row, pair.b.row, pair.rotation, pair.centre
+    if not holds_means(a, pair.a.kind):
+        return False
+    y = rotate_back(rotation, sub(core.y, centre))
+    phi = math.atan2(y[1], y[0]) if abs(y[0]) + abs(y[1]) > 0.0 else 0.0
+    turn = REACH * min(a[SIZE], b[SIZE]) / b[A1]
+    point, identity = Core(b, CODE[POINT], pair.b.pool), np.eye(3)
+    for side in range(2):
+        er, _ = _circle_frame(rotation, phi + turn if side == 0 else phi - turn)
+        beside = combine(1.0, centre, b[A1], er)
+        at = _distance_at(Pair(pair.a, point, identity, beside), core.n, 0.25 * goal, budget, w)
+        if at.distance <= core.distance + goal:
+            return True
+    return False
+
+
+@kernel(_nrt=True)
+def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
+    """Point of the circle of a torus B with the least signed distance from the core of A.
+
+    Returns `Cores` whose y is the point of the circle, `NON_UNIQUE` where one far from it was seen to be as near. Ends
+    early where the bound exceeds `enough`, and unproved after a few arcs where the distance is below `overlap`.
+    """
+    out_of_line()
+    a, ka = pair.a.row, pair.a.kind
+    b, rotation, centre = pair.b.row, pair.rotation, pair.centre
+    if not holds_means(a, ka):
+        return _nearest_to_dent(pair, n, goal, enough, budget, w)
+    radius = b[A1]
+    point, identity = Core(b, CODE[POINT], pair.b.pool), np.eye(3)
+    middles = np.empty(_MOST_ARCS)
+    halves = np.empty(_MOST_ARCS)
+    bounds = np.empty(_MOST_ARCS)
+    slopes = np.empty(_MOST_ARCS)
+    best = cores.Cores(math.inf, -math.inf, math.inf, n, n, n, 0, 0)
+    aside, elsewhere = REACH * min(a[SIZE], b[SIZE]), math.inf
+    spent = 0
+    count = 0
+    fine = 0.25 * goal
+    pending = _FIRST_ARCS
+    if ka == CAPSULE or ka == CYLINDER or ka == CONE or ka == TORUS:
+        slack = cores.axial_slack(b, rotation, centre)
+        if slack <= 0.1 * goal:
+            # With a common axis all points of the circle are equally far.
+            er, _ = _circle_frame(rotation, 0.0)
+            p = combine(1.0, centre, radius, er)
+            k = _distance_at(Pair(pair.a, point, identity, p), n, fine, budget, w)
+            return cores.Cores(k.distance, k.lower - 2.0 * slack, k.upper, k.x, k.y, k.n, 1, k.status | NON_UNIQUE)
+    # The first arcs start at the point that faces A.
+    toward = rotate_back(rotation, scale(-1.0, centre))
+    first = math.atan2(toward[1], toward[0]) if abs(toward[0]) + abs(toward[1]) > 0.0 else 0.0
+    for i in range(_FIRST_ARCS):
+        middles[i] = first + 2.0 * math.pi * i / _FIRST_ARCS
+        halves[i] = math.pi / _FIRST_ARCS
+    proved = -math.inf
+    while True:
+        # Evaluate the arcs that wait.
+        for i in range(count, count + pending):
+            er, et = _circle_frame(rotation, middles[i])
+            p = combine(1.0, centre, radius, er)
+            at = _distance_at(Pair(pair.a, point, identity, p), best.n, fine, budget, w)
+            spent += at.iterations
+            best, elsewhere = _nearest(best, elsewhere, at, aside)
+            slopes[i] = dot(at.n, et)
+            if ka == TORUS:
+                bounds[i] = _bound_circle(a[A1], p, at.distance, centre, radius, er, et, halves[i])
+            else:
+                tilt = _tilt(a, ka, p, at.distance)
+                bounds[i] = _bound_convex(at.lower, at.n, tilt, radius, er, et, halves[i])
+        count += pending
+        pending = 0
+        worst = 0
+        for i in range(1, count):
+            if bounds[i] < bounds[worst]:
+                worst = i
+        proved = bounds[worst]
+        if best.distance - proved <= 0.5 * goal or proved > enough or count + 3 > _MOST_ARCS:
+            break
+        if best.distance < overlap and count > _FIRST_ARCS + 2:
+            break
+        # Cut the arc at the root of the derivative that the secant rule finds, if there is one, else in the middle.
+        middle, half, slope = middles[worst], halves[worst], slopes[worst]
+        left, right = middle - half, middle + half
+        cut = middle
+        if abs(slope) > 1e-12:
+            s_other, other = slope, middle
+            s_here, here = slope, middle
+            step = -math.copysign(0.5 * half, slope)
+            for _ in range(_SECANT_STEPS):
+                other, s_other = here, s_here
+                here = min(right, max(left, here + step))
+                er, et = _circle_frame(rotation, here)
+                p = combine(1.0, centre, radius, er)
+                at = _distance_at(Pair(pair.a, point, identity, p), best.n, fine, budget, w)
+                spent += at.iterations
+                s_here = dot(at.n, et)
+                best, elsewhere = _nearest(best, elsewhere, at, aside)
+                if s_here == s_other or abs(s_here) < 1e-14 or here == other:
+                    break
+                step = -s_here * (here - other) / (s_here - s_other)
+                if abs(step) < 1e-12:
+                    break
+            cut = here
+        if left + 0.05 * half < cut < right - 0.05 * half and abs(cut - middle) > 1e-3 * half:
+            # A narrow arc about the root, and what is left on both sides.
+            narrow = min(0.5 * half, cut - left, right - cut)
+            middles[worst], halves[worst] = cut, narrow
+            pending = 0
+            k = count
+            if cut - narrow - left > 1e-15:
+                middles[k], halves[k] = 0.5 * (left + cut - narrow), 0.5 * (cut - narrow - left)
+                k += 1
+            if right - cut - narrow > 1e-15:
+                middles[k], halves[k] = 0.5 * (right + cut + narrow), 0.5 * (right - cut - narrow)
+                k += 1
+            pending = k - count
+        else:
+            # Thirds keep the middle as the middle of its part.
+            middles[worst], halves[worst] = middle, half / 3.0
+            middles[count], halves[count] = middle - 2.0 * half / 3.0, half / 3.0
+            middles[count + 1], halves[count + 1] = middle + 2.0 * half / 3.0, half / 3.0
+            pending = 2
+        er, et = _circle_frame(rotation, middles[worst])
+        p = combine(1.0, centre, radius, er)
+        at = _distance_at(Pair(pair.a, point, identity, p), best.n, fine, budget, w)
+        spent += at.iterations
+        best, elsewhere = _nearest(best, elsewhere, at, aside)
+        slopes[worst] = dot(at.n, et)
+        if ka == TORUS:
+            bound = _bound_circle(a[A1], p, at.distance, centre, radius, er, et, halves[worst])
+            bounds[worst] = max(bounds[worst], bound)
+        else:
+            tilt = _tilt(a, ka, p, at.distance)
+            bound = _bound_convex(at.lower, at.n, tilt, radius, er, et, halves[worst])
+            bounds[worst] = max(bounds[worst], bound)
+    status = best.status | (NON_UNIQUE if elsewhere <= best.distance + goal else 0)
+    return cores.Cores(best.distance, min(proved, best.distance), best.upper, best.x, best.y, best.n, spent, status)
+
+
+@kernel
+def solve(pair, n, goal, budget, w):
+    """Signed distance of a convex body or a torus A and a torus B, with flags of the status. Radii are counted."""
+    out_of_line()
+    a, ka, b = pair.a.row, pair.a.kind, pair.b.row
+    rotation, centre = pair.rotation, pair.centre
+    margin = difference.rounding(a, b, centre) + a[PLANE_LOSS]
+    ball_a, ball_b = ball_radius(a, ka), b[A2]
+    radii = ball_a + ball_b
+    core = nearest_on_circle(pair, n, goal, math.inf, radii - goal, budget, w)
+    outward = cores.ball_direction(core.x, core.y, core.n, radii)
+    x = combine(1.0, core.x, ball_a, outward)
+    y = combine(1.0, core.y, -ball_b, outward)
+    flags = DENT if not holds_means(a, ka) and core.upper - core.lower > goal else 0
+    distance, lower, upper = core.distance - radii, core.lower - radii - margin, core.upper - radii + margin
+    if distance >= 0.0:
+        # The direction of a search is known to the square root of its tolerance only; its points are exact.
+        n = direction_of(x, y, core.n) if distance > goal else core.n
+        if core.status & NON_UNIQUE or circle_goes_on(pair, core, goal, budget, w):
+            flags |= NON_UNIQUE
+        return cores.Cores(distance, lower, max(upper, distance), x, y, n, core.iterations, 0), flags
+    # The hulls: a disc with a ball for the torus.
+    hulls = cores.solve_cores(pair, core.n, goal, math.inf, budget, w)
+    deepest = hulls.lower - radii
+    # Where a point of the circle has several ways out of A, one that is not across the circle leaves the rest of the
+    # torus in A.
+    height, _, _, _ = point_to_circle(b, rotate_back(rotation, sub(y, centre)))
+    if upper - deepest <= goal and abs(height - ball_b) <= goal:
+        return cores.Cores(distance, min(deepest, distance), upper, x, y, core.n, core.iterations, 0), flags
+    # Does the translation by the depth of the ball part the bodies?
+    step = -distance + 0.75 * goal
+    far = combine(1.0, centre, step, core.n)
+    enough = radii + 2.0 * margin
+    moved = nearest_on_circle(Pair(pair.a, pair.b, pair.rotation, far), core.n, goal, enough, radii, budget, w)
+    if moved.lower > enough:
+        answer = cores.Cores(distance, -step, upper, x, y, core.n, core.iterations + moved.iterations, 0)
+        return answer, flags
+    # The hulls' translation parts the bodies; so does a shorter one, by as much as they are apart after it.
+    length = 0.25 * goal - deepest
+    iterations = core.iterations + moved.iterations
+    for i in range(_ADVANCES):
+        far = combine(1.0, centre, length, hulls.n)
+        moved = nearest_on_circle(
+            Pair(pair.a, pair.b, pair.rotation, far),
+            hulls.n,
+            0.25 * goal,
+            math.inf,
+            -math.inf,
+            budget,
+            w,
+        )
+        iterations += moved.iterations
+        gap = moved.lower - radii - margin
+        outward = cores.ball_direction(moved.x, moved.y, moved.n, radii)
+        x = combine(1.0, moved.x, ball_a, outward)
+        y = combine(1.0, combine(1.0, moved.y, -ball_b, outward), -length, hulls.n)
+        if gap <= goal or i == _ADVANCES - 1:
+            break
+        length -= gap
+    if upper + length > goal:
+        flags = UNPROVEN | NON_CONVEX
+    return cores.Cores(-length, -length, max(upper, -length), x, y, hulls.n, iterations, 0), flags

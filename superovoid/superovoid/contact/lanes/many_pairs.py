@@ -1,0 +1,500 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+r"""Many pairs: what `pair_solver.solve_pair` answers at the first try, in SIMD lanes; the rest handed to it.
+
+    pairs --load--> block --prepare--> block --Newton in lanes--> block --prove--> block --store--> answers, states
+                                                                                     \--> open pairs --> solve_pair
+
+A block holds CHUNK pairs in the layout of `newton_lanes`: one flat buffer, a row a quantity, bodies A before bodies B.
+Newton runs in fewer lanes than a block has pairs; a lane that has converged, or failed, takes in the next pair. Then
+the certificate, that of `pair_solver.certify`, is evaluated for the whole block. Pairs whose interval it does not close
+- deep overlaps, contacts near a dent - and those that may need a flag are for the scalar solver, which searches.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.compiled.jit import kernel
+from superovoid.compiled.threads import share
+from superovoid.compiled.vector import add, scale, sub
+from superovoid.contact import columns, status
+from superovoid.contact.lanes import newton_lanes
+from superovoid.contact.lanes.newton_lanes import (
+    CONVERGED,
+    POINT_LENGTH,
+    RUNNING,
+    SHAPE_LENGTH,
+    SUBSTITUTES,
+    WIDTH,
+    Layout,
+    observe,
+    rotate,
+    rotate_back,
+    sweep,
+)
+from superovoid.contact.lanes.simd import in_lanes, inlined, loader
+from superovoid.contact.pair import Pair
+from superovoid.contact.superovoids import certificate, pair_solver
+from superovoid.contact.superovoids.answers import COLD_ITERATIONS, WARM_ITERATIONS
+from superovoid.contact.superovoids.certificate import flatness, rises_from
+from superovoid.shapes.kernels.surface import (
+    A1,
+    A2,
+    A3,
+    BODY_LENGTH,
+    DENT_HI,
+    DENT_LO,
+    DENT_NU_HI,
+    DENT_NU_LO,
+    DENT_R_HI,
+    DENT_R_LO,
+    DENTED,
+    SIZE,
+    TX,
+    TY,
+    SurfacePoint,
+)
+
+FloatArray = NDArray[np.float64]
+Rows = TypeVar("Rows", range, NDArray[np.int64])
+
+CHUNK = 512  # 0.6 MB a block
+_PORTION = 16  # open pairs that a thread takes at a time, at most: they differ by orders of magnitude in cost
+_PORTIONS = 4  # for each thread, at least
+ROW = 2 * CHUNK + 8
+_POSE_LENGTH = 12  # translation, then rotation row by row: the order in which `pair_solver.in_order` compares
+
+_layout = Layout(ROW)
+# Of each body.
+BODY, POSE = _layout.rows(BODY_LENGTH), _layout.rows(_POSE_LENGTH)
+POINT, START = _layout.rows(POINT_LENGTH), _layout.rows(3)
+# Of each pair.
+SWAPPED, WARM = _layout.rows(), _layout.rows()
+ROTATION, CENTRE = _layout.rows(9), _layout.rows(3)
+GOAL, TOLERANCE, UNIT = _layout.rows(), _layout.rows(), _layout.rows()
+PHASE, ITERATIONS = _layout.rows(), _layout.rows()
+DISTANCE, LOWER, UPPER = _layout.rows(), _layout.rows(), _layout.rows()
+RESULT = DISTANCE  # in the order of a result row
+POINT_A, POINT_B, NORMAL, STATUS = _layout.rows(3), _layout.rows(3), _layout.rows(3), _layout.rows()
+LENGTH = _layout.length
+
+load_3, load_9, load_12, load_body = (loader(count, ROW) for count in (3, 9, _POSE_LENGTH, BODY_LENGTH))
+load_8 = loader(POINT_LENGTH, ROW)
+
+
+@inlined
+def load_point(block, at):
+    """Surface point of a pair in the block."""
+    f = load_8(block, at)
+    return SurfacePoint(f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7])
+
+
+@kernel
+def hull_excess(body, f, n):
+    """`certificate.hull_excess` where it needs no search: infinite over a dent and where its edge does not tell."""
+    above, below = f.w > body[DENT_HI], f.w < body[DENT_LO]
+    edge = body[DENT_HI] if above else body[DENT_LO]
+    r = body[DENT_R_HI] if above else body[DENT_R_LO]
+    nu = body[DENT_NU_HI] if above else body[DENT_NU_LO]
+    rises = rises_from(body, f, n, edge, r, nu, 1.0 if above else -1.0)
+    return 0.0 if body[DENTED] == 0.0 or ((above or below) and rises) else math.inf
+
+
+@kernel
+def is_flat(a, b, rotation, fa, fb, k, reach, goal):
+    """First test of `certificate.is_flat`: where it does not clear the contact, the scalar solver looks closer."""
+    return flatness(a, b, rotation, fa, fb, k) * reach * reach < 2.0 * goal
+
+
+@inlined
+def store_3(block, at, v):
+    """Write a vector to three rows of the block."""
+    block[at], block[at + ROW], block[at + 2 * ROW] = v[0], v[1], v[2]
+
+
+# --- between arrays of pairs and a block ------------------------------------------------------------------------
+
+
+@inlined
+def _load_body(block, at, body):
+    for j in range(BODY_LENGTH):
+        block[at + j * ROW] = body[j]
+
+
+@inlined
+def _load_pose(block, at, pose):
+    for j in range(3):
+        block[at + j * ROW] = pose[j, 3]
+        for k in range(3):
+            block[at + (3 + 3 * j + k) * ROW] = pose[j, k]
+
+
+@inlined
+def _load_point(block, at, state, k):
+    for j in range(POINT_LENGTH):
+        block[at + j * ROW] = state[k + j]
+
+
+@inlined
+def load_bodies(block, i, a, b, pose_a, pose_b):
+    """The bodies of a pair take a column of the block, in the order in which they are solved."""
+    straight = pair_solver.in_order(a, b, pose_a, pose_b)
+    at_a, at_b = (i, CHUNK + i) if straight else (CHUNK + i, i)
+    block[SWAPPED + i] = 0.0 if straight else 1.0
+    _load_body(block, BODY + at_a, a)
+    _load_body(block, BODY + at_b, b)
+
+
+@inlined
+def places_of(block, i):
+    """Where the block has the bodies of a pair, as they were given."""
+    return (i, CHUNK + i) if block[SWAPPED + i] == 0.0 else (CHUNK + i, i)
+
+
+@inlined
+def load_poses(block, i, pose_a, pose_b):
+    """Their poses."""
+    at_a, at_b = places_of(block, i)
+    _load_pose(block, POSE + at_a, pose_a)
+    _load_pose(block, POSE + at_b, pose_b)
+
+
+@inlined
+def load_points(block, i, state):
+    """The points of an earlier answer."""
+    at_a, at_b = places_of(block, i)
+    _load_point(block, POINT + at_a, state, 0)
+    _load_point(block, POINT + at_b, state, POINT_LENGTH)
+
+
+@kernel(nogil=True)
+def load(block, a, b, pose_a, pose_b, states, first, count):
+    """Transpose a range of pairs into the columns of a block; a loop a source is faster than one loop."""
+    for i in range(count):
+        load_bodies(block, i, a[first + i], b[first + i], pose_a[first + i], pose_b[first + i])
+    for i in range(count):
+        load_poses(block, i, pose_a[first + i], pose_b[first + i])
+    for i in range(count):
+        load_points(block, i, states[first + i])
+
+
+@kernel(forceinline=True)
+def store_pair(block, i, tolerance, state, row):
+    """Write the answer of a pair of the block; return whether its interval is closed. Else nothing is written."""
+    goal, distance, lower, upper = block[GOAL + i], block[DISTANCE + i], block[LOWER + i], block[UPPER + i]
+    closed = lower <= distance and distance <= upper and upper - lower <= goal  # false for NaN
+    if not (closed and block[PHASE + i] == CONVERGED and block[STATUS + i] == 0.0):
+        return False
+    for j in range(columns.STATUS):
+        row[j] = block[RESULT + j * ROW + i]
+    row[columns.STATUS] = status.PRECISION if goal > 2.0 * tolerance * block[UNIT + i] else 0.0
+    row[columns.ITERATIONS] = block[ITERATIONS + i]
+    at_a, at_b = places_of(block, i)
+    for j in range(POINT_LENGTH):
+        state[j] = block[POINT + j * ROW + at_a]
+        state[POINT_LENGTH + j] = block[POINT + j * ROW + at_b]
+    return True
+
+
+@kernel(nogil=True)
+def store(block, first, count, tolerance, states, out, open_rows):
+    """Write the answers of the pairs whose interval is closed; list the others and return how many they are."""
+    opened = 0
+    for i in range(count):
+        if not store_pair(block, i, tolerance, states[first + i], out[first + i]):
+            open_rows[opened] = first + i
+            opened += 1
+    return opened
+
+
+@kernel(forceinline=True)
+def close_contact(block, i, a, b, pose_a, pose_b, tolerance, budget, state, rotation, row):
+    """Answer a pair of the block from its contact, where `pair_solver.answer_contact` does; return whether it did."""
+    if block[PHASE + i] != CONVERGED:
+        return False
+    fa, fb = load_point(block, POINT + i), load_point(block, POINT + CHUNK + i)
+    steps, cold = np.int64(block[ITERATIONS + i]), block[WARM + i] == 0.0
+    return pair_solver.answer_contact(
+        a, b, pose_a, pose_b, tolerance, budget, fa, fb, steps, cold, state, rotation, row
+    )
+
+
+@kernel(nogil=True)
+def close_contacts(block, first, opened, a, b, pose_a, pose_b, tolerance, budget, states, rotation, out, open_rows):
+    """Answer those of the pairs listed that their contacts lead to an answer of; return how many stay listed."""
+    left = 0
+    for k in range(opened):
+        row = open_rows[k]
+        places = a[row], b[row], pose_a[row], pose_b[row]
+        if not close_contact(block, row - first, *places, tolerance, budget, states[row], rotation, out[row]):
+            open_rows[left] = row
+            left += 1
+    return left
+
+
+# --- in a block -------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _whole(count):
+    """So many columns, and as many more as fill the registers: no loop over them has an end of its own."""
+    return (count + WIDTH - 1) // WIDTH * WIDTH
+
+
+@inlined
+def _store_column(block, at, v):
+    """Column of a rotation, which is kept row by row."""
+    block[at], block[at + 3 * ROW], block[at + 6 * ROW] = v[0], v[1], v[2]
+
+
+@inlined
+def _start(body, n):
+    """Point on the ray of the unit shape along n."""
+    return (body[A1] * (1.0 + body[TX] * n[2]) * n[0], body[A2] * (1.0 + body[TY] * n[2]) * n[1], body[A3] * n[2])
+
+
+line_of_centres = in_lanes(pair_solver.line_of_centres, SUBSTITUTES)
+gap_tolerance = in_lanes(certificate.gap_tolerance, SUBSTITUTES)
+newton_tolerance = in_lanes(pair_solver.newton_tolerance, SUBSTITUTES)
+still_face = in_lanes(pair_solver.still_face, SUBSTITUTES)
+
+
+@kernel(nogil=True)
+def prepare(block, count, tolerance):
+    """Relative poses, tolerances and cold starts of the first pairs of a block."""
+    count = _whole(count)
+    for i in range(count):
+        pose_a, pose_b = load_12(block, POSE + i), load_12(block, POSE + CHUNK + i)
+        turn_a, turn_b = pose_a[3:], pose_b[3:]
+        _store_column(block, ROTATION + i, rotate_back(turn_a, (turn_b[0], turn_b[3], turn_b[6])))
+        _store_column(block, ROTATION + ROW + i, rotate_back(turn_a, (turn_b[1], turn_b[4], turn_b[7])))
+        _store_column(block, ROTATION + 2 * ROW + i, rotate_back(turn_a, (turn_b[2], turn_b[5], turn_b[8])))
+        store_3(block, CENTRE + i, rotate_back(turn_a, sub(pose_b[:3], pose_a[:3])))
+    for i in range(count):
+        a, b = load_body(block, BODY + i), load_body(block, BODY + CHUNK + i)
+        centre = load_3(block, CENTRE + i)
+        goal = gap_tolerance(a, b, centre, tolerance)
+        block[GOAL + i] = goal
+        block[TOLERANCE + i] = newton_tolerance(a, b, centre, goal)
+        block[UNIT + i] = min(a[SIZE], b[SIZE])
+        n = line_of_centres(centre)
+        store_3(block, START + i, _start(a, n))
+        m = rotate_back(load_9(block, ROTATION + i), scale(-1.0, n))
+        store_3(block, START + CHUNK + i, _start(b, m))
+    for i in range(count):
+        a, b = load_body(block, BODY + i), load_body(block, BODY + CHUNK + i)
+        fa, fb = load_point(block, POINT + i), load_point(block, POINT + CHUNK + i)
+        pair = Pair(a, b, load_9(block, ROTATION + i), load_3(block, CENTRE + i))
+        is_kept = (fa.r != 0.0) | (fa.w != 0.0)
+        block[WARM + i] = 1.0 if is_kept & still_face(pair, fa, fb) else 0.0
+
+
+@kernel
+def _enter(lanes, lane, block, i):
+    """A pair of the block takes a lane."""
+    warm = block[WARM + i]
+    for side in range(2):
+        to, at = lane + side * WIDTH, i + side * CHUNK
+        for j in range(SHAPE_LENGTH):
+            lanes[newton_lanes.SHAPE + j * newton_lanes.ROW + to] = block[BODY + j * ROW + at]
+        for j in range(POINT_LENGTH):
+            lanes[newton_lanes.POINT + j * newton_lanes.ROW + to] = block[POINT + j * ROW + at]
+        for j in range(3):
+            lanes[newton_lanes.FROM_X + j * newton_lanes.ROW + to] = block[START + j * ROW + at]
+            lanes[newton_lanes.STEP_X + j * newton_lanes.ROW + to] = 0.0
+        lanes[newton_lanes.PART + to] = 1.0
+        lanes[newton_lanes.CHART_1 + to] = lanes[newton_lanes.CHART_2 + to] = 1.0
+        lanes[newton_lanes.HOLD + to] = warm
+    for j in range(9):
+        lanes[newton_lanes.ROTATION + j * newton_lanes.ROW + lane] = block[ROTATION + j * ROW + i]
+    for j in range(3):
+        lanes[newton_lanes.CENTRE + j * newton_lanes.ROW + lane] = block[CENTRE + j * ROW + i]
+    lanes[newton_lanes.SIZE + lane] = block[UNIT + i]
+    lanes[newton_lanes.TOLERANCE + lane] = block[TOLERANCE + i]
+    lanes[newton_lanes.LIMIT + lane] = WARM_ITERATIONS if warm != 0.0 else COLD_ITERATIONS
+    lanes[newton_lanes.LAST + lane] = 1e300
+    lanes[newton_lanes.BACKTRACKS + lane] = lanes[newton_lanes.ITERATIONS + lane] = 0.0
+
+
+@kernel
+def _leave(lanes, lane, block, i):
+    """A lane gives its points back to the block."""
+    block[PHASE + i] = lanes[newton_lanes.PHASE + lane]
+    block[ITERATIONS + i] = lanes[newton_lanes.ITERATIONS + lane]
+    for j in range(POINT_LENGTH):
+        block[POINT + j * ROW + i] = lanes[newton_lanes.POINT + j * newton_lanes.ROW + lane]
+        block[POINT + j * ROW + CHUNK + i] = lanes[newton_lanes.POINT + j * newton_lanes.ROW + WIDTH + lane]
+
+
+@kernel(nogil=True)
+def converge(lanes, pair, block, count):
+    """Newton for the pairs of a block; a lane that is done takes in the next pair. `pair` is scratch."""
+    following = 0
+    for lane in range(WIDTH):
+        pair[lane] = -1
+        lanes[newton_lanes.PHASE + lane] = CONVERGED
+    while True:
+        idle = 0
+        for lane in range(WIDTH):
+            if pair[lane] >= 0 and lanes[newton_lanes.PHASE + lane] == RUNNING:
+                continue
+            if pair[lane] >= 0:
+                _leave(lanes, lane, block, pair[lane])
+                pair[lane] = -1
+            if following < count:
+                _enter(lanes, lane, block, following)
+                pair[lane] = following
+                following += 1
+            else:
+                idle += 1
+        if idle == WIDTH:
+            return
+        sweep(lanes)
+
+
+SUBSTITUTES[certificate.hull_excess] = in_lanes(hull_excess, SUBSTITUTES)
+SUBSTITUTES[certificate.is_flat] = in_lanes(is_flat, SUBSTITUTES)
+certify = in_lanes(pair_solver.certify, SUBSTITUTES)
+
+
+@inlined
+def _pick(first, u, v):
+    return (u[0] if first else v[0], u[1] if first else v[1], u[2] if first else v[2])
+
+
+@inlined
+def _prove_pair(block, i):
+    a, b = load_body(block, BODY + i), load_body(block, BODY + CHUNK + i)
+    fa, fb = load_point(block, POINT + i), load_point(block, POINT + CHUNK + i)
+    pair = Pair(a, b, load_9(block, ROTATION + i), load_3(block, CENTRE + i))
+    k = observe(pair, fa, fb, block[UNIT + i])
+    answer = certify(pair, fa, fb, k, block[GOAL + i], 0)
+    block[DISTANCE + i], block[LOWER + i], block[UPPER + i] = answer.distance, answer.lower, answer.upper
+    block[STATUS + i] = answer.status
+    pose_a, pose_b = load_12(block, POSE + i), load_12(block, POSE + CHUNK + i)
+    x = add(pose_a[:3], rotate(pose_a[3:], answer.x))
+    y = add(pose_b[:3], rotate(pose_b[3:], answer.y))
+    n = rotate(pose_a[3:], answer.n)
+    swapped = block[SWAPPED + i] != 0.0
+    store_3(block, POINT_A + i, _pick(swapped, y, x))
+    store_3(block, POINT_B + i, _pick(swapped, x, y))
+    store_3(block, NORMAL + i, scale(-1.0 if swapped else 1.0, n))
+
+
+@kernel(nogil=True)
+def prove(block, count):
+    """Certificates and answers, in the world, of the converged pairs among the first of a block."""
+    for i in range(_whole(count)):
+        _prove_pair(block, i)
+
+
+def _at_a_time(count: int, threads: int, least: int, most: int) -> int:
+    """How many of some rows a thread takes at once: few enough that all threads end at about the same time."""
+    return most if threads == 1 else min(most, max(least, count // (_PORTIONS * threads)))
+
+
+def _portions(rows: Rows, size: int) -> list[Rows]:
+    return [rows[k : k + size] for k in range(0, len(rows), size)]
+
+
+def solve_in_lanes(
+    a: FloatArray,
+    b: FloatArray,
+    pose_a: FloatArray,
+    pose_b: FloatArray,
+    tolerance: float,
+    states: FloatArray,
+    out: FloatArray,
+    budget: int | None = None,
+    blocks: Iterable[range] | None = None,
+) -> NDArray[np.int64]:
+    """Answer what closes at the first try; return the rows of the other pairs.
+
+    Parameters
+    ----------
+    a, b : (n, BODY_LENGTH) ndarray
+        Packed bodies.
+    pose_a, pose_b : (n, 4, 4) ndarray
+        Poses, body to world, m.
+    tolerance : float
+        As for `pair_solver.solve_pair`.
+    states : (n, STATE_LENGTH) ndarray
+        Surface points of earlier answers, zeros for none; renewed where a pair is answered.
+    out : (n, RESULT_LENGTH) ndarray
+        Answers.
+    budget : int, optional
+        Support points that a search from a contact found in the lanes may spend. None: pairs that take more than a
+        certificate in closed form in lanes stay open.
+    blocks : iterable of range, optional
+        Rows to take at once, at most CHUNK; threads share one iterator. None: all.
+    """
+    block = np.zeros(LENGTH)
+    lanes = np.zeros(newton_lanes.LENGTH)
+    pair = np.empty(WIDTH, np.int64)
+    open_rows, rotation = np.empty(CHUNK, np.int64), np.empty((3, 3))
+    found = [np.empty(0, np.int64)]
+    for rows in _portions(range(len(a)), CHUNK) if blocks is None else blocks:
+        first, count = rows.start, len(rows)
+        load(block, a, b, pose_a, pose_b, states, first, count)
+        prepare(block, count, tolerance)
+        converge(lanes, pair, block, count)
+        prove(block, count)
+        opened = store(block, first, count, tolerance, states, out, open_rows)
+        if budget is not None:
+            opened = close_contacts(
+                block, first, opened, a, b, pose_a, pose_b, tolerance, budget, states, rotation, out, open_rows
+            )
+        found.append(open_rows[:opened].copy())
+    return np.concatenate(found)
+
+
+def solve_batch(
+    a: FloatArray,
+    b: FloatArray,
+    pose_a: FloatArray,
+    pose_b: FloatArray,
+    tolerance: float,
+    budget: int,
+    states: FloatArray,
+    out: FloatArray,
+    threads: int = 1,
+) -> int:
+    """`pair_solver.solve_pairs` for large batches; the answers do not depend on the number of threads.
+
+    Parameters
+    ----------
+    a, b, pose_a, pose_b, tolerance, states, out
+        As for `solve_in_lanes`.
+    budget : int
+        Support points that the global search may spend on a pair that is left open.
+    threads : int, optional
+        Kernels run without the interpreter's lock.
+
+    Returns
+    -------
+    int
+        Number of pairs that were left to the scalar solver.
+    """
+    blocks = _portions(range(len(a)), _at_a_time(len(a), threads, 2 * WIDTH, CHUNK))
+
+    def first_try(left: Iterator[range]) -> NDArray[np.int64]:
+        return solve_in_lanes(a, b, pose_a, pose_b, tolerance, states, out, budget, left)
+
+    still_open = np.concatenate(share(blocks, first_try, threads))
+    portions = _portions(still_open, _at_a_time(len(still_open), threads, 1, _PORTION))
+
+    def search(left: Iterator[NDArray[np.int64]]) -> None:
+        for rows in left:
+            kept, answers = states[rows], np.empty((len(rows), columns.RESULT_LENGTH))
+            pair_solver.solve_pairs(a[rows], b[rows], pose_a[rows], pose_b[rows], tolerance, budget, kept, answers)
+            states[rows], out[rows] = kept, answers
+
+    share(portions, search, min(threads, len(portions)))
+    return len(still_open)

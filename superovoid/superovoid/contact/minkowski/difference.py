@@ -1,0 +1,508 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+r"""The Minkowski difference M = A - B of two convex cores (frame of A): what all searches over its directions share.
+
+Support points of M with what they came from; simplices of them in a workspace; and
+
+polish    Newton for the minimum of h_M where it is the maximum of a few smooth functions, one for each pair of strata
+          (`shapes.kernels.kinds`) among the support points: with tangential parts p_i, values v_i, Hessians H_i, and
+          weights l_i that make sum l_i p_i vanish, the step d minimises sum l_i (p_i . d + d . (H_i - v) d / 2) subject
+          to all v_i + p_i . d being equal. A vertex against a smooth body is one stratum, an edge two, a face three:
+          the constraints pin n to the great circle of an edge, the cone of a ruling, or the normal of a face.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.vector import (
+    add,
+    combine,
+    cross,
+    dot,
+    norm,
+    rotate,
+    rotate_back,
+    scale,
+    sub,
+    tangent_frame,
+)
+from superovoid.shapes.kernels.kinds import SUPEROVOID, SUPPORT_LOSS, core_support, stratum_point
+from superovoid.shapes.kernels.rounding import EPS, allowance
+from superovoid.shapes.kernels.support_function import support, support_near
+from superovoid.shapes.kernels.surface import RADIUS, position
+
+# A row of a simplex: point of M, of A, of B (frame of A), the two strata, the weight.
+M, X, Y, STRATUM_A, STRATUM_B, WEIGHT, SIMPLEX_LENGTH = 0, 3, 6, 9, 10, 11, 12
+WORK_ROWS = 8
+
+_POLISH_STEPS = 12
+_MOST_TURN = 0.5  # rad, of a step of Newton
+LOSS = 0.02  # by which a point of a search may fall short of a support point, of the gap between bound and h_M
+_HELD = 32.0 * EPS  # of the farthest corner: how near to the origin a point of a tetrahedron is taken for it
+WELL_AWAY = 0.05  # chord at which a direction is another one, not the same refined
+
+
+class Corner(NamedTuple):
+    """Support point of M with what it came from."""
+
+    m: tuple
+    x: tuple  # point of A
+    y: tuple  # point of B, in the frame of A
+    stratum_a: int
+    stratum_b: int
+    h: float  # proved upper bound of h_M
+    height: float  # w and r of the surface point of the superovoid of the pair, if there is one
+    radius: float
+
+
+@kernel(_nrt=True)
+def new_workspace():
+    """Scratch of one solve: a simplex and a bundle."""
+    return np.zeros((2 * WORK_ROWS, SIMPLEX_LENGTH))
+
+
+@kernel
+def rounding(a, b, centre):
+    """Bound of the errors in a support point of M and of what is derived from it: rounding, and hulls of points."""
+    return allowance(a[RADIUS], b[RADIUS], norm(centre)) + a[SUPPORT_LOSS] + b[SUPPORT_LOSS]
+
+
+@kernel
+def _support_of(core, n, start):
+    """As `core_support`, with height and radius of the surface point of a superovoid."""
+    if core.kind == SUPEROVOID:
+        f, upper = support(core.row, n)
+        return position(core.row, f), 0, upper, f.w, f.r
+    x, stratum, upper = core_support(core, n, start)
+    return x, stratum, upper, 0.0, 0.0
+
+
+@kernel
+def difference_support(pair, n, start_a, start_b):
+    """Support point of M along a unit vector."""
+    out_of_line()
+    rotation, centre = pair.rotation, pair.centre
+    x, stratum_a, ha, wa, ra = _support_of(pair.a, n, start_a)
+    y, stratum_b, hb, wb, rb = _support_of(pair.b, rotate_back(rotation, scale(-1.0, n)), start_b)
+    y = add(centre, rotate(rotation, y))
+    w, r = (wa, ra) if pair.a.kind == SUPEROVOID else (wb, rb)
+    return Corner(sub(x, y), x, y, stratum_a, stratum_b, ha + hb - dot(n, centre), w, r)
+
+
+@kernel
+def _nearly_support(core, n, start, w, r, loss):
+    """Support point of a core, or a point of it so close to one that bounds from points do not care."""
+    if core.kind == SUPEROVOID:
+        f = support_near(core.row, n, w, r, loss)
+        return position(core.row, f), 0, f.w, f.r
+    x, stratum, _ = core_support(core, n, start)
+    return x, stratum, w, r
+
+
+@kernel
+def difference_point(pair, n, start_a, start_b, w, r, loss):
+    """As `difference_support` where any point of M serves: cheaper for superovoids, and `h` is not proved.
+
+    `w` and `r` are height and radius of a surface point of the superovoid close by, if there is one; `loss` is the
+    length by which its point may fall short.
+    """
+    out_of_line()
+    rotation, centre = pair.rotation, pair.centre
+    x, stratum_a, wa, ra = _nearly_support(pair.a, n, start_a, w, r, loss)
+    y, stratum_b, wb, rb = _nearly_support(pair.b, rotate_back(rotation, scale(-1.0, n)), start_b, w, r, loss)
+    y = add(centre, rotate(rotation, y))
+    m = sub(x, y)
+    w, r = (wa, ra) if pair.a.kind == SUPEROVOID else (wb, rb)
+    return Corner(m, x, y, stratum_a, stratum_b, dot(n, m), w, r)
+
+
+@kernel
+def put(w, k, c):
+    """Write a corner to row k."""
+    for i in range(3):
+        w[k, M + i] = c.m[i]
+        w[k, X + i] = c.x[i]
+        w[k, Y + i] = c.y[i]
+    w[k, STRATUM_A], w[k, STRATUM_B] = c.stratum_a, c.stratum_b
+    w[k, WEIGHT] = 0.0
+
+
+@kernel
+def row_point(w, k, column):
+    """Three columns of row k as a vector."""
+    return (w[k, column], w[k, column + 1], w[k, column + 2])
+
+
+@kernel
+def mean_point(w, count, column):
+    """Weighted mean of a column of points."""
+    x = (0.0, 0.0, 0.0)
+    for k in range(count):
+        x = combine(1.0, x, w[k, WEIGHT], row_point(w, k, column))
+    return x
+
+
+# --- nearest point of a simplex ---------------------------------------------------------------------------------
+
+
+@kernel
+def segment_weights(p, q):
+    """Weights of the point of a segment that is closest to the origin."""
+    d = sub(q, p)
+    length = dot(d, d)
+    t = -dot(p, d) / length if length > 0.0 else 0.0
+    t = min(1.0, max(0.0, t))
+    return 1.0 - t, t
+
+
+@kernel
+def triangle_weights(p, q, r):
+    """Weights of the point of a triangle that is nearest to the origin.
+
+    Inside its plane prism by the projection on the plane; else the nearest of the three edges.
+    """
+    out_of_line()
+    u, v = sub(q, p), sub(r, p)
+    normal = cross(u, v)
+    area = dot(normal, normal)
+    if area > 0.0:
+        # The origin's foot in the frame of the longest two edges: (q x r, r x p, p x q) . normal / area.
+        wq = dot(cross(scale(-1.0, p), v), normal) / area
+        wr = dot(cross(u, scale(-1.0, p)), normal) / area
+        wp = 1.0 - wq - wr
+        if wp >= 0.0 and wq >= 0.0 and wr >= 0.0:
+            return wp, wq, wr
+    best = math.inf
+    weights = (1.0, 0.0, 0.0)
+    s, t = segment_weights(p, q)
+    x = combine(s, p, t, q)
+    if dot(x, x) < best:
+        best, weights = dot(x, x), (s, t, 0.0)
+    s, t = segment_weights(q, r)
+    x = combine(s, q, t, r)
+    if dot(x, x) < best:
+        best, weights = dot(x, x), (0.0, s, t)
+    s, t = segment_weights(r, p)
+    x = combine(s, r, t, p)
+    if dot(x, x) < best:
+        weights = (t, 0.0, s)
+    return weights
+
+
+@kernel
+def tetrahedron_weights(p, q, r, s):
+    """Weights of the point of a tetrahedron that is the origin, and how far that point misses it.
+
+    The barycentric coordinates of the origin from the normals of three faces, refined once by what their point misses
+    it by, with those below 0 set to 0. Weights of a tetrahedron without volume are those of a corner.
+    """
+    out_of_line()
+    u, v, t = sub(q, p), sub(r, p), sub(s, p)
+    nq, nr, ns = cross(v, t), cross(t, u), cross(u, v)
+    volume = dot(nq, u)
+    wp, wq, wr, ws, x = 1.0, 0.0, 0.0, 0.0, p
+    if volume == 0.0:
+        return wp, wq, wr, ws, norm(x)
+    for _ in range(2):
+        wq = max(0.0, wq - dot(nq, x) / volume)
+        wr = max(0.0, wr - dot(nr, x) / volume)
+        ws = max(0.0, ws - dot(ns, x) / volume)
+        wp = max(0.0, 1.0 - wq - wr - ws)
+        whole = wp + wq + wr + ws
+        wp, wq, wr, ws = wp / whole, wq / whole, wr / whole, ws / whole
+        x = add(combine(wp, p, wq, q), combine(wr, r, ws, s))
+    return wp, wq, wr, ws, norm(x)
+
+
+@kernel
+def holds_origin(p, q, r, s):
+    """Whether a tetrahedron, of which signs of volumes say that it holds the origin, does so to rounding.
+
+    Of a thin one the signs say anything: its volumes are what rounding left of them.
+    """
+    _, _, _, _, missed = tetrahedron_weights(p, q, r, s)
+    largest = max(max(dot(p, p), dot(q, q)), max(dot(r, r), dot(s, s)))
+    return missed <= _HELD * math.sqrt(largest)
+
+
+@kernel
+def nearest_of_simplex(w, count):
+    """Weigh the rows of a simplex for its point nearest to the origin and drop the rows without weight.
+
+    Returns how many are left; 4 means that the origin is inside.
+    """
+    out_of_line()
+    if count == 1:
+        w[0, WEIGHT] = 1.0
+        return 1
+    p, q = row_point(w, 0, M), row_point(w, 1, M)
+    if count == 2:
+        w[0, WEIGHT], w[1, WEIGHT] = segment_weights(p, q)
+    elif count == 3:
+        w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT] = triangle_weights(p, q, row_point(w, 2, M))
+    else:
+        corners = (p, q, row_point(w, 2, M), row_point(w, 3, M))
+        faces = ((0, 1, 2, 3), (0, 1, 3, 2), (0, 2, 3, 1), (1, 2, 3, 0))
+        best = math.inf
+        for every in range(2):  # of a thin tetrahedron that does not hold the origin, every face
+            for f in range(4):
+                i, j, k, opposite = faces[f]
+                pi, pj, pk = corners[i], corners[j], corners[k]
+                normal = cross(sub(pj, pi), sub(pk, pi))
+                if every == 0 and dot(normal, sub(corners[opposite], pi)) * dot(normal, pi) < 0.0:
+                    continue  # the origin is on the side of the opposite corner
+                s, t, u = triangle_weights(pi, pj, pk)
+                x = add(combine(s, pi, t, pj), scale(u, pk))
+                if dot(x, x) < best:
+                    best = dot(x, x)
+                    w[i, WEIGHT], w[j, WEIGHT], w[k, WEIGHT], w[opposite, WEIGHT] = s, t, u, 0.0
+            if best < math.inf:
+                break
+            if holds_origin(p, q, corners[2], corners[3]):
+                return 4
+    left = 0
+    for k in range(count):
+        if w[k, WEIGHT] > 0.0:
+            if left < k:
+                for i in range(SIMPLEX_LENGTH):
+                    w[left, i] = w[k, i]
+            left += 1
+    return left
+
+
+@kernel
+def weigh_origin(w):
+    """Weigh the four rows of a simplex that holds the origin for it."""
+    p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
+    w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT], w[3, WEIGHT], _ = tetrahedron_weights(p, q, r, s)
+
+
+@kernel
+def towards(w, count, v):
+    """Direction from A to B for the nearest point v of a simplex: of three points the normal of their plane."""
+    if count == 3:
+        p = row_point(w, 0, M)
+        normal = cross(sub(row_point(w, 1, M), p), sub(row_point(w, 2, M), p))
+        length = norm(normal)
+        if length > 0.0:
+            return scale((-1.0 if dot(normal, p) > 0.0 else 1.0) / length, normal)
+    return scale(-1.0 / norm(v), v)
+
+
+# --- polish -----------------------------------------------------------------------------------------------------
+
+
+@kernel
+def gather(w, count):
+    """Copy one row for each pair of strata of a simplex behind it; returns how many (at most 3)."""
+    found = 0
+    for k in range(count):
+        known = False
+        for j in range(found):
+            row = WORK_ROWS + j
+            if w[row, STRATUM_A] == w[k, STRATUM_A] and w[row, STRATUM_B] == w[k, STRATUM_B]:
+                known = True
+                w[row, WEIGHT] += w[k, WEIGHT]
+        if not known and found < 3:
+            for i in range(SIMPLEX_LENGTH):
+                w[WORK_ROWS + found, i] = w[k, i]
+            found += 1
+    return found
+
+
+class Local(NamedTuple):
+    """A local minimum of h_M: direction, points, proved h_M."""
+
+    n: tuple
+    x: tuple
+    y: tuple
+    h: float
+    gap: float  # length of what is left between h n and x - y
+
+
+@kernel
+def _weigh_bundle(w, count, n, value):
+    """Weights of the bundle for its point nearest to `value` n."""
+    target = scale(value, n)
+    p = sub(row_point(w, WORK_ROWS, M), target)
+    if count == 1:
+        w[WORK_ROWS, WEIGHT] = 1.0
+        return
+    q = sub(row_point(w, WORK_ROWS + 1, M), target)
+    if count == 2:
+        w[WORK_ROWS, WEIGHT], w[WORK_ROWS + 1, WEIGHT] = segment_weights(p, q)
+        return
+    r = sub(row_point(w, WORK_ROWS + 2, M), target)
+    s, t, u = triangle_weights(p, q, r)
+    w[WORK_ROWS, WEIGHT], w[WORK_ROWS + 1, WEIGHT], w[WORK_ROWS + 2, WEIGHT] = s, t, u
+
+
+@kernel
+def _bundle_mean(w, count, column):
+    x = (0.0, 0.0, 0.0)
+    for k in range(count):
+        x = combine(1.0, x, w[WORK_ROWS + k, WEIGHT], row_point(w, WORK_ROWS + k, column))
+    return x
+
+
+@kernel
+def newton_turn(n, t1, t2, count, hessian, value, mean, q, r):
+    """Turn a direction by a Newton step for the minimum of the largest h_s of a bundle of strata.
+
+    Parameters
+    ----------
+    t1, t2
+        The tangent frame of n in which the Hessian is.
+    count
+        How many strata the bundle has.
+    hessian
+        Entries 11, 12, 22 of the weighted Hessian of the h_s.
+    value
+        The largest h_s.
+    mean
+        Weighted point of the strata.
+    q, r
+        Points of the second and third stratum less that of the first, along which the h_s are equal; else anything.
+
+    Returns
+    -------
+    Whether there is a step, and the direction.
+    """
+    w11, w12, w22 = hessian
+    w11 -= value
+    w22 -= value
+    p1, p2 = dot(mean, t1), dot(mean, t2)
+    if count == 1:
+        det = w11 * w22 - w12 * w12
+        if not (det > 0.0 and w11 + w22 > 0.0):
+            # Curved less than the depth: no minimum here. Without the curvature of the sphere there may be one.
+            w11 += value
+            w22 += value
+            det = w11 * w22 - w12 * w12
+            if not (det > 0.0 and w11 + w22 > 0.0):
+                return False, n
+        d1 = -(w22 * p1 - w12 * p2) / det
+        d2 = -(w11 * p2 - w12 * p1) / det
+    else:
+        q1, q2, q0 = dot(q, t1), dot(q, t2), dot(q, n)
+        length = q1 * q1 + q2 * q2
+        if not (length > 0.0):
+            return False, n
+        if count == 2:
+            f1, f2 = -q0 * q1 / length, -q0 * q2 / length
+            s1, s2 = -q2, q1
+            bend = s1 * (w11 * s1 + w12 * s2) + s2 * (w12 * s1 + w22 * s2)
+            push = s1 * (p1 + w11 * f1 + w12 * f2) + s2 * (p2 + w12 * f1 + w22 * f2)
+            along = -push / bend if bend > 0.0 else 0.0
+            d1, d2 = f1 + along * s1, f2 + along * s2
+        else:
+            r1, r2, r0 = dot(r, t1), dot(r, t2), dot(r, n)
+            det = q1 * r2 - q2 * r1
+            if not (abs(det) > 1e-14 * math.sqrt(length * (r1 * r1 + r2 * r2))):
+                return False, n
+            d1 = (-q0 * r2 + r0 * q2) / det
+            d2 = (-r0 * q1 + q0 * r1) / det
+    turn = math.hypot(d1, d2)
+    if not (turn < 1e30) or turn < 1e-18:
+        return False, n
+    part = min(1.0, _MOST_TURN / turn)
+    n = add(n, combine(part * d1, t1, part * d2, t2))
+    return True, scale(1.0 / norm(n), n)
+
+
+@kernel
+def polish(pair, n, apart, w, count):
+    """Newton from a direction for the minimum of h_M on the bundle of `count` strata in the workspace.
+
+    Returns the last direction that was no worse than the one before, judged by what is left of stationarity.
+    `apart` is 1.0 for cores that are apart and 0.0 for others.
+    """
+    out_of_line()
+    a, b, rotation, centre = pair.a.row, pair.b.row, pair.rotation, pair.centre
+    best = Local(n, n, n, math.inf, math.inf)
+    exact = 2.0 * EPS * (a[RADIUS] + b[RADIUS] + norm(centre))
+    for _ in range(_POLISH_STEPS):
+        t1, t2 = tangent_frame(n)
+        m = rotate_back(rotation, scale(-1.0, n))
+        b1, b2 = rotate_back(rotation, t1), rotate_back(rotation, t2)
+        w11 = w12 = w22 = 0.0
+        # Points and Hessians of the strata; the weights of the step before weigh the Hessians.
+        for k in range(count):
+            row = WORK_ROWS + k
+            x, a11, a12, a22 = stratum_point(pair.a, int(w[row, STRATUM_A]), n, t1, t2)
+            # The Hessian of h_B(-n): both signs of the second derivative cancel.
+            y, c11, c12, c22 = stratum_point(pair.b, int(w[row, STRATUM_B]), m, b1, b2)
+            y = add(centre, rotate(rotation, y))
+            for i in range(3):
+                w[row, M + i] = x[i] - y[i]
+                w[row, X + i] = x[i]
+                w[row, Y + i] = y[i]
+            share = w[row, WEIGHT]
+            w11 += share * (a11 + c11)
+            w12 += share * (a12 + c12)
+            w22 += share * (a22 + c22)
+        m0 = row_point(w, WORK_ROWS, M)
+        value = dot(m0, n)
+        for k in range(1, count):
+            value = max(value, dot(row_point(w, WORK_ROWS + k, M), n))
+        _weigh_bundle(w, count, n, 0.0 if apart == 1.0 else value)
+        mean = _bundle_mean(w, count, M)
+        gap = norm(combine(1.0, mean, -dot(mean, n), n)) + abs(value - dot(mean, n))
+        if not (gap < best.gap):
+            break
+        best = Local(n, _bundle_mean(w, count, X), _bundle_mean(w, count, Y), value, gap)
+        if gap <= exact:
+            break
+        q = sub(row_point(w, WORK_ROWS + 1, M), m0) if count > 1 else m0
+        r = sub(row_point(w, WORK_ROWS + 2, M), m0) if count > 2 else m0
+        goes_on, n = newton_turn(n, t1, t2, count, (w11, w12, w22), value, mean, q, r)
+        if not goes_on:
+            break
+    return best
+
+
+# --- what a search finds ------------------------------------------------------------------------------------------
+
+
+class Found(NamedTuple):
+    """What a search has found and proved."""
+
+    value: float  # smallest h_M found
+    proved: float  # lower bound of h_M over the sphere
+    n: tuple
+    x: tuple
+    y: tuple
+    polished: bool
+    spent: int
+    rival: float  # smallest h_M met in a direction well away from n
+
+
+@kernel
+def well_away(n, other):
+    """Whether two directions are farther apart than what one minimum spreads over."""
+    d = sub(n, other)
+    return dot(d, d) > WELL_AWAY * WELL_AWAY
+
+
+@kernel
+def take(found, n, c):
+    """The best of what was found and a corner at direction n."""
+    away = well_away(n, found.n)
+    if c.h < found.value:
+        rival = min(found.rival, found.value) if away else found.rival
+        return Found(c.h, found.proved, n, c.x, c.y, False, found.spent + 1, rival)
+    rival = min(found.rival, c.h) if away else found.rival
+    return Found(found.value, found.proved, found.n, found.x, found.y, found.polished, found.spent + 1, rival)
+
+
+@kernel
+def with_rival(found, h):
+    """What was found, with another minimum well away from it."""
+    rival = min(found.rival, h)
+    return Found(found.value, found.proved, found.n, found.x, found.y, found.polished, found.spent, rival)

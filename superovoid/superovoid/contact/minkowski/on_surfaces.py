@@ -1,0 +1,92 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+r"""Points brought onto the surface of their body.
+
+A mean of support points lies in the hull of its body: under the surface by what a search has left open, and over a dent
+above it. It is moved along the normal of the contact, which leaves the direction of the difference of two such points
+as it is, where they are along that normal.
+"""
+
+from __future__ import annotations
+
+from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.vector import combine, dot, norm, scale, sub
+from superovoid.contact.superovoids.newton import retract
+from superovoid.shapes.kernels.kinds import (
+    BOX,
+    CAPSULE,
+    CONE,
+    CONVEX_MESH,
+    CYLINDER,
+    SUPEROVOID,
+    TORUS,
+    ball_radius,
+    point_to_core,
+)
+from superovoid.shapes.kernels.surface import RADIUS, gradient, position
+
+_STEPS = 12
+_SETTLED = 1e-15  # of the radius: a step that moves the point no more
+_UPRIGHT = 1e-3  # cosine between the direction and the normal of the surface below which a step is not trusted
+
+
+@kernel
+def along_to_surface(body, x, n):
+    """Point of the surface of a superovoid on the line through x along n, both in its frame.
+
+    Newton on the tangent planes of the points that lie radially above those of the line: from inside a convex body the
+    first step goes beyond the surface at most, the others come back from there. What is left at the end, or where the
+    line runs along the surface, is made up for radially.
+    """
+    out_of_line()
+    p = x
+    for _ in range(_STEPS):
+        f = retract(body, x, n, 1.0, True, True)
+        p = position(body, f)
+        g = gradient(body, f)
+        slope = dot(g, n)
+        if not (slope > _UPRIGHT * norm(g)):
+            break
+        step = dot(g, sub(p, x)) / slope
+        if not (abs(step) > _SETTLED * body[RADIUS]):
+            break
+        x = combine(1.0, x, step, n)
+    return p
+
+
+@kernel
+def onto_surface(core, p, n):
+    """Point of the surface of a whole body at or next to p, along n for a superovoid and nearest for the others.
+
+    Of a mesh that is not convex, a half-space and a sphere, and outside a convex mesh, p itself: their points are not
+    means.
+    """
+    out_of_line()
+    row, kind = core.row, core.kind
+    if kind == SUPEROVOID:
+        return along_to_surface(row, p, n)
+    if kind == CONVEX_MESH:
+        height, normal, _, _ = point_to_core(core, p)
+        return combine(1.0, p, -height, normal) if height < 0.0 else p
+    if kind == BOX or kind == CYLINDER or kind == CONE:
+        _, _, foot, _ = point_to_core(core, p)
+        return foot
+    if kind == CAPSULE or kind == TORUS:
+        _, normal, foot, _ = point_to_core(core, p)
+        return combine(1.0, foot, ball_radius(row, kind), normal)
+    return p
+
+
+@kernel
+def off_line(x, y, value, n):
+    """Length of what keeps x - y from being `value` n."""
+    return norm(combine(1.0, sub(x, y), -value, n))
+
+
+@kernel
+def direction_of(x, y, n):
+    """Unit vector from x to y; n where they are one."""
+    u = sub(y, x)
+    length = norm(u)
+    return scale(1.0 / length, u) if length > 0.0 else n

@@ -1,0 +1,52 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Two bodies as kernels hand them on: a pair in the frame of the first, bodies in the world, what limits an answer.
+
+Pairs are made where they are used: a kernel that counts no references (`jit.kernel`) may not return arrays to one that
+does.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.shapes.kernels.kinds import Core
+
+
+class Pair(NamedTuple):
+    """Two bodies in the frame of A: packed superovoids (rows), or cores of any kinds."""
+
+    a: NDArray[np.float64] | Core
+    b: NDArray[np.float64] | Core
+    rotation: NDArray[np.float64]
+    """from the frame of B to that of A, shape (3, 3)"""
+    centre: tuple[float, float, float]
+    """origin of the frame of B"""
+
+
+class Posed(NamedTuple):
+    """A packed superovoid in the world."""
+
+    row: NDArray[np.float64]
+    pose: NDArray[np.float64]
+
+
+class Placed(NamedTuple):
+    """A packed body in the world, with the pool that its row refers to."""
+
+    row: NDArray[np.float64]
+    pool: NDArray[np.float64]
+    pose: NDArray[np.float64]
+
+
+class Limit(NamedTuple):
+    """When an answer is good enough, and what it may cost."""
+
+    tolerance: float
+    budget: int
+    beyond: float
+    """m: a distance that is proved to exceed this need not be known any better"""

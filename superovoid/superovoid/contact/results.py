@@ -1,0 +1,113 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Answers for one pair, and for many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.contact import columns
+from superovoid.contact.certificates import Certificate
+from superovoid.contact.records import Record
+from superovoid.contact.rows import ResultRows
+from superovoid.contact.status import STATUSES, Status
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DistanceResult(Record):
+    """Signed distance of two bodies with what proves it."""
+
+    distance: float
+    """Signed distance, m: positive apart, negative minus the minimum translational distance."""
+    lower: float
+    """Proved lower bound of the signed distance, m."""
+    upper: float
+    """Proved upper bound of the signed distance, m."""
+    point_a: FloatArray
+    """Witness point on the surface of body A, shape (3,), world, m. With any status, the points are between `lower` and
+    `upper` from each other where the bodies are apart, and distance times normal, to within the width of the interval,
+    where they overlap; docs/numerics.md, section 4 says what else they promise."""
+    point_b: FloatArray
+    """Witness point on the surface of body B, shape (3,), world, m."""
+    normal: FloatArray
+    """Unit common normal from A to B, shape (3,), world."""
+    status: Status
+    iterations: int
+    """Newton iterations spent."""
+    certificate: Certificate | None = field(default=None, repr=False, kw_only=True)
+    """What proves the interval, for others to check (docs/verify.md); None: it was not asked for."""
+
+    @property
+    def certified(self) -> bool:
+        """`Status.certified`: whether the interval is as narrow as was asked for."""
+        return self.status.certified
+
+    @property
+    def differentiable(self) -> bool:
+        """`Status.differentiable`: whether gradients are the derivative of the distance."""
+        return self.status.differentiable
+
+    @classmethod
+    def _from_row(cls, row: FloatArray) -> DistanceResult:
+        """Result from a row of the engine, in a third of the time that eight guarded assignments take."""
+        distance, lower, upper, *_, status, iterations = row.tolist()
+        result = object.__new__(cls)
+        result.__dict__.update(
+            distance=distance,
+            lower=lower,
+            upper=upper,
+            point_a=row[columns.POINT_A : columns.POINT_A + 3],
+            point_b=row[columns.POINT_B : columns.POINT_B + 3],
+            normal=row[columns.NORMAL : columns.NORMAL + 3],
+            status=STATUSES[int(status)],
+            iterations=int(iterations),
+        )
+        return result
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DistanceResults(ResultRows):
+    """`DistanceResult` as arrays, one row a pair.
+
+    ``results[0]`` is a row, ``results[:10]`` and ``results[results.certified & (results.distance < 0.01)]`` are fewer
+    rows, and a loop goes over rows. Results are equal when all their arrays are, and have no hash.
+    """
+
+    distance: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    point_a: FloatArray
+    point_b: FloatArray
+    normal: FloatArray
+    status: NDArray[np.uint8]
+    """The flags of `Status` as numbers; `status_words` has them in words."""
+    iterations: NDArray[np.int32]
+
+    PER_ROW: ClassVar[tuple[str, ...]] = (
+        *("distance", "lower", "upper", "point_a", "point_b", "normal", "status", "iterations"),
+    )
+    """The fields that have an entry a row."""
+
+    def _row(self, row: int) -> DistanceResult:
+        return DistanceResult(**self._values(DistanceResults.PER_ROW, row))
+
+    @classmethod
+    def from_rows(cls, rows: FloatArray) -> DistanceResults:
+        """Wrap the result rows of the kernels."""
+        return cls(
+            rows[:, columns.DISTANCE],
+            rows[:, columns.LOWER],
+            rows[:, columns.UPPER],
+            rows[:, columns.POINT_A : columns.POINT_A + 3],
+            rows[:, columns.POINT_B : columns.POINT_B + 3],
+            rows[:, columns.NORMAL : columns.NORMAL + 3],
+            rows[:, columns.STATUS].astype(np.uint8),
+            rows[:, columns.ITERATIONS].astype(np.int32),
+        )

@@ -1,0 +1,216 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The engine as a person calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.compiled.threads import workers
+from superovoid.contact import columns
+from superovoid.contact.broadcasting import CHUNK, packed_rows, pair_count, which_superovoids
+from superovoid.contact.certificates import Certificate
+from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance, packed_row
+from superovoid.contact.poses import PosesLike
+from superovoid.contact.results import DistanceResult, DistanceResults
+from superovoid.contact.superovoids import pair_solver
+from superovoid.shapes import Shape, Superovoid
+
+FloatArray = NDArray[np.float64]
+BATCH = 512  # pairs from which on SIMD lanes are used, and that a thread is started for
+
+
+def solve_of_kinds(
+    a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, tolerance: float, out: FloatArray
+) -> None:
+    """Answer for a pair that is not two superovoids. What it needs is imported, and compiled, only then."""
+    from superovoid.contact.kind_table import kernel_for
+
+    row_a, row_b = a._row, b._row
+    kernel_for(row_a, row_b)(
+        row_a,
+        row_b,
+        a._pool,
+        b._pool,
+        pose_a,
+        pose_b,
+        tolerance,
+        SEARCH_BUDGET,
+        np.zeros(columns.STATE_LENGTH),
+        out,
+    )
+
+
+def distance(
+    a: Shape,
+    pose_a: PosesLike,
+    b: Shape,
+    pose_b: PosesLike,
+    *,
+    tolerance: float = TOLERANCE,
+    certificate: bool = False,
+) -> DistanceResult:
+    """Signed distance of two bodies, with witness points, normal and a proved interval.
+
+    Parameters
+    ----------
+    a, b : Shape
+        The bodies, of any kinds of `superovoid.shapes` (docs/shapes.md says how each pair is solved).
+    pose_a, pose_b : (4, 4) array_like or transform
+        Poses, body to world, m: 4 x 4 arrays, scipy's `RigidTransform`, objects with ``homogeneous`` (pinocchio), or
+        pairs (rotation, translation).
+    tolerance : float, optional
+        Width of the interval [lower, upper] that counts as certified, as a fraction of the smaller body's largest
+        semi-axis. What rounding takes at large coordinates is allowed on top.
+    certificate : bool, optional
+        Whether to write down what proves the interval, for others to check (docs/verify.md): cones of directions of an
+        overlap, pieces of bodies with a dent. Of other kinds than superovoids it is empty.
+
+    Returns
+    -------
+    DistanceResult
+        `status` says what could not be proved; no answer is ever a sentinel.
+
+    Raises
+    ------
+    ValueError
+        If a pose is not a rigid transform.
+    TypeError
+        If a shape is none of ours.
+
+    Notes
+    -----
+    Swapping the bodies swaps the points and turns the normal, bit by bit, and nothing else. Only two identical bodies
+    at identical poses have no order, so their arbitrary normal cannot turn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from superovoid import Sphere, distance
+    >>> apart = np.eye(4)
+    >>> apart[0, 3] = 3.0
+    >>> float(round(distance(Sphere(1.0), np.eye(4), Sphere(0.5), apart).distance, 12))
+    1.5
+    """
+    out = np.empty(columns.RESULT_LENGTH)
+    pose_a = as_poses("pose_a", pose_a)
+    pose_b = as_poses("pose_b", pose_b)
+    if pose_a.ndim != 2 or pose_b.ndim != 2:
+        name, pose = ("pose_a", pose_a) if pose_a.ndim != 2 else ("pose_b", pose_b)
+        raise ValueError(f"{name}: must have shape (4, 4), found {pose.shape}; distances() takes arrays")
+    row_a, row_b = packed_row("a", a), packed_row("b", b)
+    state = columns.unkept_states(1)[0]
+    ovoids = isinstance(a, Superovoid) and isinstance(b, Superovoid)
+    if ovoids:
+        pair_solver.solve_pair(
+            row_a,
+            row_b,
+            pose_a,
+            pose_b,
+            check_tolerance(tolerance),
+            SEARCH_BUDGET,
+            state,
+            np.empty((3, 3)),
+            out,
+        )
+    else:
+        solve_of_kinds(a, pose_a, b, pose_b, check_tolerance(tolerance), out)
+    result = DistanceResult._from_row(out)
+    if certificate:
+        result.__dict__["certificate"] = Certificate()
+        if ovoids:
+            from superovoid.contact.certificate_writing import certificate_of  # kernels that few need
+
+            result.__dict__["certificate"] = certificate_of(result, row_a, row_b, pose_a, pose_b, state)
+    return result
+
+
+def distances(
+    shapes_a: Shape | Sequence[Shape],
+    poses_a: PosesLike,
+    shapes_b: Shape | Sequence[Shape],
+    poses_b: PosesLike,
+    *,
+    tolerance: float = TOLERANCE,
+    threads: int | None = None,
+) -> DistanceResults:
+    """Signed distances of many pairs.
+
+    Parameters
+    ----------
+    shapes_a, shapes_b : Shape or sequence of Shape
+        The bodies of each pair; a single one stands in every pair.
+    poses_a, poses_b : (n, 4, 4) or (4, 4) array_like, transform, or sequence of transforms
+        Poses, body to world, m, in any form that `distance` takes; a single one stands in every pair.
+    tolerance : float, optional
+        As for `distance`.
+    threads : int, optional
+        Threads to share the pairs of a large batch among; None: as many as there are processors and as pay. The
+        answers are the same for any number.
+
+    Returns
+    -------
+    DistanceResults
+        Arrays with one row a pair.
+
+    Raises
+    ------
+    ValueError
+        If lengths do not match, a pose is not a rigid transform, or `threads` is not positive.
+
+    Notes
+    -----
+    Batches of 512 pairs and more are solved in SIMD lanes (docs/batch.md). Their answers agree with those of
+    `distance` within both intervals, not bit by bit.
+    """
+    most = workers(threads)
+    pose_a = as_poses("poses_a", poses_a)
+    pose_b = as_poses("poses_b", poses_b)
+    counts = {}
+    for name, value in (("shapes_a", shapes_a), ("shapes_b", shapes_b)):
+        if not isinstance(value, Shape):
+            if not hasattr(value, "__len__"):
+                raise TypeError(f"{name}: must be a shape or a sequence of shapes, found {type(value).__name__}")
+            counts[name] = len(value)
+    for name, pose in (("poses_a", pose_a), ("poses_b", pose_b)):
+        if pose.ndim == 3:
+            counts[name] = len(pose)
+        elif pose.ndim != 2:
+            raise ValueError(f"{name}: must have shape (n, 4, 4) or (4, 4), found {pose.shape}")
+    n = pair_count(counts)
+
+    def each(name: str, shapes: Shape | Sequence[Shape]) -> list[Shape]:
+        if isinstance(shapes, Shape):
+            return [shapes] * n
+        for i, shape in enumerate(shapes):
+            packed_row(f"{name}[{i}]", shape)
+        return list(shapes)
+
+    all_a, all_b = each("shapes_a", shapes_a), each("shapes_b", shapes_b)
+    pose_a, pose_b = (np.broadcast_to(pose, (n, 4, 4)) for pose in (pose_a, pose_b))
+    tolerance = check_tolerance(tolerance)
+    out = np.empty((n, columns.RESULT_LENGTH))
+    some = which_superovoids(all_a, all_b)
+    in_lanes = len(some) >= BATCH  # of all pairs, not of a chunk: the answers do not depend on chunks
+    for first in range(0, len(some), CHUNK):
+        chunk = some[first : first + CHUNK]
+        rows_a, rows_b = packed_rows(all_a, chunk), packed_rows(all_b, chunk)
+        states, solved = columns.unkept_states(len(chunk)), np.empty((len(chunk), columns.RESULT_LENGTH))
+        # Indexing copies: numba would compile the kernels again for views that are read-only.
+        arguments = (rows_a, rows_b, pose_a[chunk], pose_b[chunk], tolerance, SEARCH_BUDGET, states, solved)
+        if in_lanes:
+            from superovoid.contact.lanes import (
+                many_pairs,  # here, so that who has few pairs never waits for its kernels
+            )
+
+            many_pairs.solve_batch(*arguments, threads=max(1, min(most, len(some) // BATCH)))
+        else:
+            pair_solver.solve_pairs(*arguments)
+        out[chunk] = solved
+    for i in np.delete(np.arange(n), some):
+        solve_of_kinds(all_a[i], pose_a[i].copy(), all_b[i], pose_b[i].copy(), tolerance, out[i])
+    return DistanceResults.from_rows(out)

@@ -1,0 +1,201 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+r"""Answers for a pair of bodies, and those that Newton's method gives with what is proved in closed form."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.vector import dot, norm, sub
+from superovoid.contact.status import ARBITRARY_NORMAL, NON_UNIQUE, UNPROVEN
+from superovoid.contact.superovoids.caps import Cap
+from superovoid.contact.superovoids.certificate import is_flat, lower_bound, proved_depth, rounding_margin
+from superovoid.contact.superovoids.ellipsoid_depth import depth_of_ellipsoids
+from superovoid.contact.superovoids.ellipsoid_pairs import are_ellipsoids
+from superovoid.contact.superovoids.newton import solve
+from superovoid.contact.superovoids.wider_balls import depth_by_balls
+from superovoid.shapes.kernels.surface import RADIUS, SIZE, SurfacePoint
+
+_NEWTON_TOLERANCE = 1e-10  # of the residual; tighter where a tighter interval is asked for
+# numpy integers: numba would compile a kernel once more for every literal it is called with.
+COLD_ITERATIONS = np.int64(40)
+WARM_ITERATIONS = np.int64(30)
+CLOSED = np.int64(0)
+_FAR_APART = 1e-2  # of the smaller body: points that far apart, as good as each other, are not unique
+OTHER_NORMAL = 5e-3  # 1 - cos of the angle between normals that are not the same
+_BEYOND = 1.01  # times the width of balls that is needed for no other normal to be as good
+
+
+class Answer(NamedTuple):
+    """Answer for a pair in the frame of A; `n` from A to B."""
+
+    distance: float
+    lower: float
+    upper: float
+    x: tuple  # point of A
+    y: tuple  # point of B, in the frame of B
+    n: tuple
+    fa: SurfacePoint
+    fb: SurfacePoint
+    status: int
+    iterations: int
+    searched: bool  # by the global search, which then proved `cap` and `level` (`directions.Optimum`)
+    cap: Cap
+    level: float
+
+
+@kernel
+def certify(pair, fa, fb, k, goal, iterations):
+    """Answer from a converged pair of surface points with the interval that can be proved in closed form."""
+    out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
+    size = min(a[SIZE], b[SIZE])
+    status = 0
+    if is_flat(a, b, rotation, fa, fb, k, _FAR_APART * size, goal):
+        status |= NON_UNIQUE
+    d = dot(k.u, k.n)
+    lower, n = lower_bound(pair, fa, fb, k)
+    if norm(sub(n, k.n)) * (a[RADIUS] + b[RADIUS]) <= 0.1 * goal:
+        n = k.n  # proves the bound as well, and is in the middle of the two normals
+    margin = rounding_margin(a, b, centre)
+    if d >= 0.0:
+        distance = norm(k.u)
+        upper = distance + margin
+    else:
+        distance = d
+        depth, radius = proved_depth(a, b, fa, fb, k)
+        if depth + d >= -goal and (radius + d) * OTHER_NORMAL < goal:
+            status |= ARBITRARY_NORMAL
+        upper = (-depth if depth > 0.0 else norm(k.u)) + margin
+    return Answer(
+        distance,
+        min(lower, distance),
+        max(upper, distance),
+        k.x,
+        k.y,
+        n,
+        fa,
+        fb,
+        status,
+        iterations,
+        False,
+        Cap(0.0, 0.0),
+        0.0,
+    )
+
+
+@kernel
+def with_interval(answer, lower, upper, status):
+    """The same answer with another interval and further flags."""
+    return Answer(
+        answer.distance,
+        min(lower, answer.distance),
+        max(upper, answer.distance),
+        answer.x,
+        answer.y,
+        answer.n,
+        answer.fa,
+        answer.fb,
+        answer.status | status,
+        answer.iterations,
+        False,
+        Cap(0.0, 0.0),
+        0.0,
+    )
+
+
+@kernel
+def with_iterations(answer, iterations):
+    """The same answer with another count of iterations."""
+    return Answer(
+        answer.distance,
+        answer.lower,
+        answer.upper,
+        answer.x,
+        answer.y,
+        answer.n,
+        answer.fa,
+        answer.fb,
+        answer.status,
+        iterations,
+        answer.searched,
+        answer.cap,
+        answer.level,
+    )
+
+
+@kernel
+def depth_at_contact(pair, fa, fb, k, depth, goal):
+    """Lower bound of the depth in closed form at a contact of a depth; -inf where none is known that is as good.
+
+    It says also that no other direction is as good, to within the goal.
+    """
+    out_of_line()
+    wanted = depth + _BEYOND * goal / OTHER_NORMAL
+    if are_ellipsoids(pair):
+        return depth_of_ellipsoids(pair, k.n, wanted)
+    return depth_by_balls(pair, fa, fb, k, wanted)
+
+
+@kernel
+def certify_deep(pair, fa, fb, k, goal, iterations):
+    """As `certify`; a depth beyond the tangent balls known there is proved by wider ones, where these reach."""
+    out_of_line()
+    answer = certify(pair, fa, fb, k, goal, iterations)
+    if answer.distance < 0.0 and answer.upper - answer.distance > goal:
+        depth = depth_at_contact(pair, fa, fb, k, -answer.distance, goal)
+        upper = rounding_margin(pair.a, pair.b, pair.centre) - depth
+        if upper < answer.upper:
+            return with_interval(answer, answer.lower, upper, CLOSED)
+    return answer
+
+
+@kernel
+def searched(answer):
+    """The same answer as one that is proved by a search, without a cap."""
+    return Answer(
+        answer.distance,
+        answer.lower,
+        answer.upper,
+        answer.x,
+        answer.y,
+        answer.n,
+        answer.fa,
+        answer.fb,
+        answer.status,
+        answer.iterations,
+        True,
+        Cap(0.0, 0.0),
+        0.0,
+    )
+
+
+@kernel
+def is_closed(answer, goal):
+    """Whether the interval is as narrow as asked for."""
+    return answer.upper - answer.lower <= goal
+
+
+@kernel
+def newton_tolerance(a, b, centre, goal):
+    """Residual that leaves an interval well inside the goal; neither is ever below what rounding takes."""
+    size = min(a[SIZE], b[SIZE])
+    return max(min(_NEWTON_TOLERANCE, 0.1 * goal / size), 0.125 * rounding_margin(a, b, centre) / size)
+
+
+@kernel
+def newton_from(pair, fa, fb, goal, max_iterations, iterations):
+    """Run Newton; an answer with an empty interval (lower = -inf) where it does not converge."""
+    out_of_line()
+    a, b, centre = pair.a, pair.b, pair.centre
+    tolerance = newton_tolerance(a, b, centre, goal)
+    ok, used, fa, fb, k = solve(pair, fa, fb, tolerance, max_iterations)
+    iterations += used
+    if ok:
+        return certify_deep(pair, fa, fb, k, goal, iterations)
+    return Answer(math.inf, -math.inf, math.inf, k.x, k.y, k.n, fa, fb, UNPROVEN, iterations, False, Cap(0.0, 0.0), 0.0)

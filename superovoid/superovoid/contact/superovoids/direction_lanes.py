@@ -1,0 +1,219 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+r"""Many directions of a search at once, in SIMD lanes: where to split triangles, support points, bounds.
+
+    triangles --cut--> directions --support--> points of M --bound--> lower bounds of h_M over the parts
+
+All lie in one flat buffer, a row a quantity (`newton_lanes`). The formulas are those of the scalar kernels, recompiled
+(`simd.in_lanes`). Support points are those of `support_function.support_near`, with a fixed number of steps: points of
+M whatever they are worth, and what they may lack stands beside them.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.vector import add, combine, scale, sub
+from superovoid.contact.lanes.newton_lanes import SUBSTITUTES, Layout, rotate, rotate_back
+from superovoid.contact.lanes.simd import in_lanes, inlined, loader
+from superovoid.contact.superovoids import triangles
+from superovoid.contact.superovoids.ellipsoid_pairs import is_ellipsoid
+from superovoid.contact.superovoids.triangles import Triangle
+from superovoid.shapes.kernels import support_function, surface
+from superovoid.shapes.kernels.surface import A1, A2, A3, DENT_DEFICIT, DENT_HI, DENT_LO, INV_A3, TX, TY
+
+WIDTH = 32
+ROW = WIDTH + 8  # no power of two, which would crowd a column into a few sets of the cache
+_NEXT_STEPS, _FIRST_STEPS = np.int64(2), np.int64(3)  # to a support point from one close by, and from nothing
+
+_layout = Layout(ROW)
+# Three corners and the first once more, each a direction and its support point of M; then, thrice, the direction that
+# splits the triangle and the point of M along it. So each edge is as far from one of these as the others.
+CORNERS, THIRD = _layout.rows(24), _layout.rows(18)
+BOUNDS = _layout.rows(18)  # of h_M over an edge's triangle with that direction, in every sixth row
+CORNER = 6 * ROW
+POINT, CORE = THIRD, THIRD + 3 * ROW
+KEY, CHORDS, GAP = _layout.rows(), _layout.rows(3), _layout.rows()  # bound of the triangle; of `triangles.Split`
+TURNS, IN_THREE = _layout.rows(), _layout.rows()
+MISSING = _layout.rows()  # what the point of M may lack of h_M
+# Of body A, then of B: direction in its frame, height and radius of the surface point, that point, what it may lack.
+_BODY_ROWS = 9
+BODY_A = _layout.rows(_BODY_ROWS)
+BODY_B = _layout.rows(_BODY_ROWS)
+HEIGHT, RING, X, LACK = 3 * ROW, 4 * ROW, 5 * ROW, 8 * ROW
+LENGTH = _layout.length
+
+_load_3, _load_6, _load_18 = loader(3, ROW), loader(6, ROW), loader(18, ROW)
+_load_shape = loader(INV_A3 + 1, 1)
+
+_split_of = in_lanes(triangles.split_of, SUBSTITUTES)
+_triangle_bound = in_lanes(triangles.triangle_bound, SUBSTITUTES)
+_near_step = in_lanes(support_function.near_step, SUBSTITUTES)
+_position = in_lanes(surface.position, SUBSTITUTES)
+
+
+def _fan() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return 32 directions, an icosahedron's corners and faces, the first along z, and the 60 triangles between."""
+    turns = 0.4 * math.pi * np.arange(5)
+    ring = [np.array([2.0 * math.cos(t), 2.0 * math.sin(t), 1.0]) / math.sqrt(5.0) for t in turns]
+    axis = np.array([0.0, 0.0, 1.0])
+    corners = [axis, *ring, -axis, *(-corner for corner in ring)]
+    faces = [f for f in combinations(range(12), 3) if all(corners[i] @ corners[j] > 0.4 for i, j in combinations(f, 2))]
+    middles = [sum(corners[i] for i in face) for face in faces]
+    cells = [(i, j, 12 + k) for k, face in enumerate(faces) for i, j in combinations(face, 2)]
+    return np.array([*corners, *(middle / np.linalg.norm(middle) for middle in middles)]), np.array(cells, np.int64)
+
+
+FAN, FAN_CELLS = _fan()
+
+
+RING_SIZE = 10
+
+
+def _rings() -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the triangles of the fan away from its first direction, those between two rings about it, and to the fan.
+
+    Ten directions of the fan stand around the first one, corners and faces in turns; a ring has as many, each half a
+    step further round than the next one outwards. Between two rings are twenty triangles, the inner ring's directions
+    being numbered 0 to 9 and the outer one's 10 to 19. Those of the fan have negative numbers there: -1 - i.
+    """
+    away = FAN_CELLS[(FAN_CELLS != 0).all(axis=1)]
+    around = np.unique(FAN_CELLS[(FAN_CELLS == 0).any(axis=1)])[1:]
+    around = around[np.argsort(np.arctan2(FAN[around, 1], FAN[around, 0]) % (2.0 * math.pi))]
+    steps = np.arange(RING_SIZE)
+    after = (steps + 1) % RING_SIZE
+
+    def strip(outer: NDArray[np.int64]) -> NDArray[np.int64]:
+        # Direction i of the inner ring stands half a step after the i-th of the outer one.
+        one = np.stack([steps, outer, outer[after]], axis=1)
+        two = np.stack([steps, outer[after], after], axis=1)
+        return np.concatenate([one, two])
+
+    return away, strip(steps + RING_SIZE), strip(-1 - around)
+
+
+FAN_AWAY, STRIP, LAST_STRIP = _rings()
+
+
+@inlined
+def _store_3(lanes, at, v):
+    lanes[at], lanes[at + ROW], lanes[at + 2 * ROW] = v[0], v[1], v[2]
+
+
+@kernel
+def cut_in_lanes(lanes, count, radius, dented):
+    """Where to split each triangle: `triangles.split_of`."""
+    out_of_line()
+    for i in range(count):
+        t = _load_18(lanes, CORNERS + i)
+        triangle = Triangle(t[0:3], t[6:9], t[12:15], t[3:6], t[9:12], t[15:18])
+        split = _split_of(triangle, lanes[KEY + i], radius, dented)
+        _store_3(lanes, POINT + i, split.point)
+        _store_3(lanes, CHORDS + i, split.chords)
+        lanes[GAP + i] = split.gap
+        lanes[TURNS + i] = split.turns
+        lanes[IN_THREE + i] = 1.0 if split.in_three else 0.0
+
+
+@kernel
+def bound_in_lanes(lanes, count):
+    """Lower bound of h_M, balls taken off, over triangles of two corners and the direction: `triangles.triangle_bound`.
+
+    The buffer begins at the first of the two corners.
+    """
+    out_of_line()
+    for i in range(count):
+        p, q = _load_6(lanes, CORNERS + i), _load_6(lanes, CORNERS + CORNER + i)
+        r = _load_6(lanes, THIRD + i)
+        lanes[BOUNDS + i] = _triangle_bound(Triangle(p[0:3], q[0:3], r[0:3], p[3:6], q[3:6], r[3:6]))
+
+
+@kernel
+def bound_parts_in_lanes(lanes, count):
+    """Bounds of the three triangles of an edge and the direction that splits the triangle."""
+    for j in range(6):
+        for i in range(count):
+            lanes[CORNERS + 3 * CORNER + j * ROW + i] = lanes[CORNERS + j * ROW + i]
+            lanes[THIRD + CORNER + j * ROW + i] = lanes[THIRD + j * ROW + i]
+            lanes[THIRD + 2 * CORNER + j * ROW + i] = lanes[THIRD + j * ROW + i]
+    for edge in range(3):
+        bound_in_lanes(lanes[edge * CORNER :], count)
+
+
+@kernel
+def _points_of_ellipsoid(rows, body, count):
+    """Surface points of an ellipsoid along directions in its frame: the closed form."""
+    out_of_line()
+    a1, a2, a3 = body[A1], body[A2], body[A3]
+    for i in range(count):
+        n = _load_3(rows, i)
+        v = (a1 * n[0], a2 * n[1], a3 * n[2])
+        s = 1.0 / math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+        w = s * v[2]
+        rows[HEIGHT + i], rows[RING + i] = w, math.sqrt(max(0.0, 1.0 - w * w))
+        rows[LACK + i] = 0.0
+        _store_3(rows, X + i, (a1 * s * v[0], a2 * s * v[1], a3 * w))
+
+
+@kernel
+def _points_of(rows, body, count, steps):
+    """Surface points of a body along directions in its frame, from heights and radii close by.
+
+    The rows are those of the body: no constant distances, no vectors.
+    """
+    out_of_line()
+    if is_ellipsoid(body):
+        _points_of_ellipsoid(rows, body, count)
+        return
+    shape = _load_shape(body, 0)
+    lo, hi, deficit = body[DENT_LO], body[DENT_HI], body[DENT_DEFICIT]
+    if shape[TX] == 0.0 and shape[TY] == 0.0:
+        steps = 1
+    for _ in range(steps):
+        for i in range(count):
+            f, lack = _near_step(shape, _load_3(rows, i), rows[HEIGHT + i], rows[RING + i])
+            rows[HEIGHT + i], rows[RING + i] = f.w, f.r
+            rows[LACK + i] = max(lack, deficit if lo <= f.w and f.w <= hi else 0.0)
+            _store_3(rows, X + i, _position(shape, f))
+
+
+@kernel
+def points_in_lanes(lanes, pair, count, first):
+    """Surface points of both bodies along directions, from heights and radii close by; `first`: or from none."""
+    out_of_line()
+    t = pair.rotation
+    turn = t[0, 0], t[0, 1], t[0, 2], t[1, 0], t[1, 1], t[1, 2], t[2, 0], t[2, 1], t[2, 2]
+    for i in range(count):
+        n = _load_3(lanes, POINT + i)
+        _store_3(lanes, BODY_A + i, n)
+        _store_3(lanes, BODY_B + i, rotate_back(turn, scale(-1.0, n)))
+    steps = _FIRST_STEPS if first else _NEXT_STEPS
+    _points_of(lanes[BODY_A:], pair.a, count, steps)
+    _points_of(lanes[BODY_B:], pair.b, count, steps)
+
+
+@kernel
+def differences_in_lanes(lanes, pair, radius, count):
+    """Points of M from points of both bodies, and what they may lack."""
+    out_of_line()
+    centre, t = pair.centre, pair.rotation
+    turn = t[0, 0], t[0, 1], t[0, 2], t[1, 0], t[1, 1], t[1, 2], t[2, 0], t[2, 1], t[2, 2]
+    for i in range(count):
+        n = _load_3(lanes, POINT + i)
+        y = add(centre, rotate(turn, _load_3(lanes, BODY_B + X + i)))
+        m = sub(_load_3(lanes, BODY_A + X + i), y)
+        _store_3(lanes, CORE + i, combine(1.0, m, -radius, n))
+        lanes[MISSING + i] = lanes[BODY_A + LACK + i] + lanes[BODY_B + LACK + i]
+
+
+@kernel
+def support_in_lanes(lanes, pair, radius, count, first):
+    """Points of M along directions, from heights and radii close by; `first`: or from none."""
+    points_in_lanes(lanes, pair, count, first)
+    differences_in_lanes(lanes, pair, radius, count)

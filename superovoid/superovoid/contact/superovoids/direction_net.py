@@ -1,0 +1,449 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The net of a search: triangles of directions that cover the sphere, split one by one or in SIMD lanes."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.row_heap import lift
+from superovoid.compiled.vector import combine, dot, norm, scale, tangent_frame
+from superovoid.contact.pair import Pair
+from superovoid.contact.superovoids.direction_lanes import (
+    BODY_A,
+    BODY_B,
+    BOUNDS,
+    CHORDS,
+    CORE,
+    CORNER,
+    CORNERS,
+    FAN,
+    FAN_AWAY,
+    FAN_CELLS,
+    HEIGHT,
+    IN_THREE,
+    KEY,
+    LAST_STRIP,
+    POINT,
+    RING,
+    RING_SIZE,
+    ROW,
+    STRIP,
+    THIRD,
+    TURNS,
+    WIDTH,
+    bound_in_lanes,
+    bound_parts_in_lanes,
+    cut_in_lanes,
+    support_in_lanes,
+)
+from superovoid.contact.superovoids.triangles import Triangle, split_of, triangle_bound
+from superovoid.shapes.kernels.surface import DENTED
+
+FINEST = 1e-15  # shortest edge
+_NEAR_FAN, _GROWTH = 0.6, math.log(3.0)  # angle up to which there are rings, and from one to the next, at most
+
+# Columns of a vertex: direction, support point of M with balls taken off, height and radius of the surface points of
+# A and B. numpy integers: numba would compile once more for every literal.
+N_COLUMN, M_COLUMN, _GUESS = np.int64(0), np.int64(3), np.int64(6)
+VERTEX = 10
+
+# Places of `Net.counts`.
+WAITING, CELLS, VERTICES = range(3)
+
+
+class Problem(NamedTuple):
+    """What a search is about."""
+
+    pair: Pair
+    radius: float  # of the balls that are taken off
+    goal: float  # width of the bracket of the depth to reach, m
+    tolerance: float  # residual at which Newton has converged
+    polishing: int  # support points that may be spent on polishing directions
+
+
+class Net(NamedTuple):
+    """Triangles that cover the sphere, apart from what is done. All arrays change as the search goes on."""
+
+    vertices: NDArray[np.float64]  # one row a direction that was looked at, so as many as support points were spent
+    cells: NDArray[np.int64]  # the three vertices of each triangle
+    key: NDArray[np.float64]  # lower bounds of h_M over them
+    heap: NDArray[np.int64]  # those that wait, least bound on top
+    counts: NDArray[np.int64]
+
+
+class Cut(NamedTuple):
+    """Where to split a triangle."""
+
+    corners: tuple  # its vertices, turned so that the edge to split runs from the first to the second
+    point: tuple
+    chords: tuple  # from the corners to the point
+    gap: float  # how far the bound may lie below h_M
+    in_three: bool  # at a direction inside, not on the edge
+
+
+def step(function):
+    """A step of the search, inlined there: what it hands on stays in registers."""
+    return kernel(function, forceinline=True)
+
+
+@kernel(_nrt=True, forceinline=True)
+def new_net(budget):
+    """A net that a number of support points can be spent on."""
+    most = 2 * budget + 8  # triangles
+    return Net(
+        np.empty((budget + 8, VERTEX)),
+        np.empty((most, 3), np.int64),
+        np.empty(most),
+        np.empty(most, np.int64),
+        np.zeros(3, np.int64),
+    )
+
+
+@step
+def row_of(rows, i, k):
+    """Vector of a row from column k on."""
+    return (rows[i, k], rows[i, k + 1], rows[i, k + 2])
+
+
+@step
+def set_row(rows, i, k, vector):
+    """Write a vector into a row from column k on."""
+    rows[i, k], rows[i, k + 1], rows[i, k + 2] = vector
+
+
+@step
+def guess_of(vertices, at, corners, chords):
+    """Heights and radii, from column `at` on, for a direction between three vertices, by its chords to them."""
+    (i, j, k), (c1, c2, c3) = corners, chords
+    w1, w2, w3 = c2 * c3, c3 * c1, c1 * c2
+    total = w1 + w2 + w3
+    w1, w2, w3 = w1 / total, w2 / total, w3 / total
+    return (
+        w1 * vertices[i, at] + w2 * vertices[j, at] + w3 * vertices[k, at],
+        w1 * vertices[i, at + 1] + w2 * vertices[j, at + 1] + w3 * vertices[k, at + 1],
+        w1 * vertices[i, at + 2] + w2 * vertices[j, at + 2] + w3 * vertices[k, at + 2],
+        w1 * vertices[i, at + 3] + w2 * vertices[j, at + 3] + w3 * vertices[k, at + 3],
+    )
+
+
+@step
+def triangle_of(vertices, corners):
+    """The triangle between three vertices."""
+    i, j, k = corners
+    return Triangle(
+        row_of(vertices, i, N_COLUMN),
+        row_of(vertices, j, N_COLUMN),
+        row_of(vertices, k, N_COLUMN),
+        row_of(vertices, i, M_COLUMN),
+        row_of(vertices, j, M_COLUMN),
+        row_of(vertices, k, M_COLUMN),
+    )
+
+
+@step
+def corners_of(net, cell):
+    """The vertices of a triangle of the net."""
+    return (net.cells[cell, 0], net.cells[cell, 1], net.cells[cell, 2])
+
+
+@step
+def put_on_heap(net, cell, bound):
+    """Let a triangle wait, with a bound of h_M over it."""
+    net.key[cell] = bound
+    length = net.counts[WAITING]
+    net.heap[length] = cell
+    lift(net.heap, net.key, length)
+    net.counts[WAITING] = length + 1
+
+
+@step
+def wait(net, cell, least, radius):
+    """Put a triangle on the heap, with its bound or that of the one it is part of."""
+    bound = triangle_bound(triangle_of(net.vertices, corners_of(net, cell)))
+    put_on_heap(net, cell, max(least, radius + bound))
+
+
+@step
+def divide(net, cell, vertex, cut, bound, radius):
+    """Replace a triangle by its two or three parts."""
+    i, j, k = cut.corners
+    second = net.counts[CELLS]
+    set_row(net.cells, cell, 0, (i, vertex, k))
+    set_row(net.cells, second, 0, (vertex, j, k))
+    net.counts[CELLS] += 1
+    if cut.in_three:
+        set_row(net.cells, second + 1, 0, (i, j, vertex))
+        net.counts[CELLS] += 1
+    wait(net, cell, bound, radius)
+    for part in range(second, net.counts[CELLS]):
+        wait(net, part, bound, radius)
+
+
+@step
+def octahedron(n):
+    """Six directions, of which n is the first; the fourth to the sixth are opposite to the first three."""
+    t1, t2 = tangent_frame(n)
+    return n, t1, t2, scale(-1.0, n), scale(-1.0, t1), scale(-1.0, t2)
+
+
+@step
+def cut_of(problem, corners, triangle, bound):
+    """Where to split a triangle."""
+    i, j, k = corners
+    dented = problem.pair.a[DENTED] + problem.pair.b[DENTED] != 0.0
+    split = split_of(triangle, bound, problem.radius, dented)
+    turned = (i, j, k) if split.turns == 0 else ((j, k, i) if split.turns == 1 else (k, i, j))
+    return Cut(turned, split.point, split.chords, split.gap, split.in_three)
+
+
+# --- in lanes -----------------------------------------------------------------------------------------------------
+
+
+@step
+def in_lane(lanes, at):
+    """Vector of a lane."""
+    return (lanes[at], lanes[at + ROW], lanes[at + 2 * ROW])
+
+
+@step
+def put_in_lane(lanes, at, vector):
+    """Write a vector into a lane."""
+    lanes[at], lanes[at + ROW], lanes[at + 2 * ROW] = vector
+
+
+@step
+def lanes_for(count):
+    """As many lanes as fill vectors."""
+    return (count + 7) // 8 * 8
+
+
+@step
+def _load_corner(net, vertex, lanes, at):
+    row = net.vertices[vertex]
+    for j in range(6):
+        lanes[at + j * ROW] = row[j]
+
+
+@step
+def turned_corners(net, cell, lanes, i):
+    """Vertices of a triangle in a lane, turned so that the edge to split runs from the first to the second."""
+    one, two, three = corners_of(net, cell)
+    turns = lanes[TURNS + i]
+    return (one, two, three) if turns == 0.0 else ((two, three, one) if turns == 1.0 else (three, one, two))
+
+
+@step
+def vertex_of_lane(net, lanes, i):
+    """Number of a new vertex along the direction of a lane."""
+    vertex = net.counts[VERTICES]
+    net.counts[VERTICES] += 1
+    row = net.vertices[vertex]
+    for j in range(6):
+        row[j] = lanes[THIRD + j * ROW + i]
+    row[_GUESS], row[_GUESS + 1] = lanes[BODY_A + HEIGHT + i], lanes[BODY_A + RING + i]
+    row[_GUESS + 2], row[_GUESS + 3] = lanes[BODY_B + HEIGHT + i], lanes[BODY_B + RING + i]
+    return vertex
+
+
+@step
+def put_support_point(net, vertex, m, fa, fb):
+    """Give a vertex another point of M, balls taken off, with its surface points."""
+    set_row(net.vertices, vertex, M_COLUMN, m)
+    net.vertices[vertex, _GUESS], net.vertices[vertex, _GUESS + 1] = fa.w, fa.r
+    net.vertices[vertex, _GUESS + 2], net.vertices[vertex, _GUESS + 3] = fb.w, fb.r
+
+
+@kernel
+def choose_in_lanes(problem, net, taken, count, lanes):
+    """Directions that split some triangles, and heights and radii for them."""
+    out_of_line()
+    pair, radius = problem.pair, problem.radius
+    for i in range(count):
+        lanes[KEY + i] = net.key[taken[i]]
+        for corner in range(3):
+            _load_corner(net, net.cells[taken[i], corner], lanes, CORNERS + corner * CORNER + i)
+    cut_in_lanes(lanes, lanes_for(count), radius, pair.a[DENTED] + pair.b[DENTED] != 0.0)
+    for i in range(count):
+        guess = guess_of(net.vertices, _GUESS, turned_corners(net, taken[i], lanes, i), in_lane(lanes, CHORDS + i))
+        lanes[BODY_A + HEIGHT + i], lanes[BODY_A + RING + i] = guess[0], guess[1]
+        lanes[BODY_B + HEIGHT + i], lanes[BODY_B + RING + i] = guess[2], guess[3]
+
+
+@kernel
+def look_in_lanes(problem, net, taken, count, lanes):
+    """Look along the directions that split some triangles, and bound the parts."""
+    out_of_line()
+    choose_in_lanes(problem, net, taken, count, lanes)
+    filled = lanes_for(count)
+    support_in_lanes(lanes, problem.pair, problem.radius, filled, False)
+    bound_parts_in_lanes(lanes, filled)
+
+
+@step
+def lowest_lane(lanes, count):
+    """Lane of which the point of M is the least far along its direction."""
+    lowest, least = 0, math.inf
+    for i in range(count):
+        reached = dot(in_lane(lanes, POINT + i), in_lane(lanes, CORE + i))
+        if reached < least:
+            lowest, least = i, reached
+    return lowest
+
+
+@step
+def divide_lane(net, cell, vertex, lanes, i, radius, enough):
+    """Replace a triangle in a lane by its parts. Those whose bound is enough need not wait; returns the least of these.
+
+    The part that has the first edge is empty where that edge was split.
+    """
+    one, two, three = corners_of(net, cell)
+    split_edge = -1 if lanes[IN_THREE + i] != 0.0 else int(lanes[TURNS + i])
+    bound, least = net.key[cell], math.inf
+    part = cell
+    for edge in range(3):
+        if edge == split_edge:
+            continue
+        key = max(bound, radius + lanes[BOUNDS + edge * CORNER + i])
+        if key >= enough:
+            least = min(least, key)
+            continue
+        if part < 0:
+            part = net.counts[CELLS]
+            net.counts[CELLS] += 1
+        first = one if edge == 0 else (two if edge == 1 else three)
+        second = two if edge == 0 else (three if edge == 1 else one)
+        set_row(net.cells, part, 0, (first, second, vertex))
+        put_on_heap(net, part, key)
+        part = -1
+    return least
+
+
+@step
+def choose_fan(n, lanes):
+    """Directions `direction_lanes.FAN` about n, and heights and radii to begin with."""
+    t1, t2 = tangent_frame(n)
+    for i in range(WIDTH):
+        direction = combine(1.0, combine(FAN[i, 0], t1, FAN[i, 1], t2), FAN[i, 2], n)
+        put_in_lane(lanes, POINT + i, scale(1.0 / norm(direction), direction))
+        lanes[BODY_A + HEIGHT + i] = lanes[BODY_B + HEIGHT + i] = 0.0
+        lanes[BODY_A + RING + i] = lanes[BODY_B + RING + i] = 1.0
+
+
+@kernel
+def fan_in_lanes(problem, n, net, lanes):
+    """First vertices of a net: the directions `direction_lanes.FAN` about n, which is the first."""
+    out_of_line()
+    choose_fan(n, lanes)
+    support_in_lanes(lanes, problem.pair, problem.radius, WIDTH, True)
+    for i in range(WIDTH):
+        vertex_of_lane(net, lanes, i)
+
+
+@kernel
+def _wait_in_lanes(net, cells, first_vertex, lanes, radius, enough):
+    """Bound triangles and put those on the heap whose bound is not enough. Returns the least bound of the others.
+
+    Corners are numbered from a vertex on, and negative ones, -1 - i, from the first vertex of the net.
+    """
+    out_of_line()
+    least = math.inf
+    for first in range(0, cells.shape[0], WIDTH):
+        count = min(WIDTH, cells.shape[0] - first)
+        for i in range(count):
+            one, two, three = _corners_from(cells, first + i, first_vertex)
+            _load_corner(net, one, lanes, CORNERS + i)
+            _load_corner(net, two, lanes, CORNERS + CORNER + i)
+            _load_corner(net, three, lanes, THIRD + i)
+        bound_in_lanes(lanes, lanes_for(count))
+        for i in range(count):
+            key = radius + lanes[BOUNDS + i]
+            if key >= enough:
+                least = min(least, key)
+                continue
+            cell = net.counts[CELLS]
+            net.counts[CELLS] += 1
+            set_row(net.cells, cell, 0, _corners_from(cells, first + i, first_vertex))
+            put_on_heap(net, cell, key)
+    return least
+
+
+@step
+def _numbered(corner, first_vertex):
+    return first_vertex + corner if corner >= 0 else -1 - corner
+
+
+@step
+def _corners_from(cells, k, first_vertex):
+    return (
+        _numbered(cells[k, 0], first_vertex),
+        _numbered(cells[k, 1], first_vertex),
+        _numbered(cells[k, 2], first_vertex),
+    )
+
+
+@kernel
+def wait_for_fan(net, lanes, radius, enough):
+    """Put the triangles of the fan on the heap. Returns the least bound of those whose bound is enough."""
+    return _wait_in_lanes(net, FAN_CELLS, np.int64(0), lanes, radius, enough)
+
+
+@step
+def rings_beyond(inner):
+    """How many rings there are from an angle up to the fan, and the factor from the angle of one to the next."""
+    rings = max(1, math.ceil(math.log(_NEAR_FAN / inner) / _GROWTH))
+    return rings, (_NEAR_FAN / inner) ** (1.0 / rings)
+
+
+@step
+def choose_ring(net, n, angle, half_steps, lanes, first):
+    """Directions of a ring at an angle to n, in lanes, with heights and radii to begin with: those of vertex 0."""
+    t1, t2 = tangent_frame(n)
+    half_step = math.pi / RING_SIZE
+    for i in range(RING_SIZE):
+        turn = half_step * (half_steps + 2 * i)
+        across = combine(math.cos(turn), t1, math.sin(turn), t2)
+        put_in_lane(lanes, POINT + first + i, combine(math.cos(angle), n, math.sin(angle), across))
+        lanes[BODY_A + HEIGHT + first + i] = net.vertices[0, _GUESS]
+        lanes[BODY_A + RING + first + i] = net.vertices[0, _GUESS + 1]
+        lanes[BODY_B + HEIGHT + first + i] = net.vertices[0, _GUESS + 2]
+        lanes[BODY_B + RING + first + i] = net.vertices[0, _GUESS + 3]
+
+
+@kernel
+def rings_in_lanes(problem, n, inner, net, lanes):
+    """Look along rings of directions about n, the first direction of the fan, the innermost at an angle to n.
+
+    Returns the first vertex and the number of rings.
+    """
+    out_of_line()
+    rings, factor = rings_beyond(inner)
+    first_vertex, filled, angle = net.counts[VERTICES], 0, inner
+    for ring in range(rings):
+        choose_ring(net, n, angle, rings - ring, lanes, filled)
+        filled += RING_SIZE
+        angle *= factor
+        if filled + RING_SIZE > WIDTH or ring == rings - 1:
+            support_in_lanes(lanes, problem.pair, problem.radius, lanes_for(filled), True)
+            for i in range(filled):
+                vertex_of_lane(net, lanes, i)
+            filled = 0
+    return first_vertex, rings
+
+
+@kernel
+def wait_for_rings(net, first_vertex, rings, lanes, radius, enough):
+    """As `wait_for_fan`, with rings in place of the triangles at the fan's first direction."""
+    out_of_line()
+    least = _wait_in_lanes(net, FAN_AWAY, np.int64(0), lanes, radius, enough)
+    for ring in range(rings - 1):
+        vertex = first_vertex + RING_SIZE * ring
+        least = min(least, _wait_in_lanes(net, STRIP, vertex, lanes, radius, enough))
+    vertex = first_vertex + RING_SIZE * (rings - 1)
+    return min(least, _wait_in_lanes(net, LAST_STRIP, vertex, lanes, radius, enough))

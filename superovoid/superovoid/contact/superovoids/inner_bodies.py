@@ -1,0 +1,326 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+r"""Convex bodies inside a body with a dent that share its surface at a height.
+
+The section S_w of a body at height w is scaled by a share alpha(w) <= 1, with alpha = 1 at the height of a contact and
+alpha' = 0 there. What is left lies inside the body and touches its surface along that section. With psi(w) the support
+of S_w along an azimuth it is convex iff alpha psi is concave for every azimuth. With a = |alpha'| / alpha and T the
+distance from the contact's height that is
+
+    da/dT >= a^2 - 2 a d(log psi)/dT + psi''/psi,
+
+with the symbols of `shapes.kernels.dents`, c the share of the x term, d = 1 away from the equator and -1 towards it:
+
+    d(log psi)/dT = d (-v^(s-1) / y + c X/kx + (1-c) Y/ky),      psi''/psi = v^(s-2) / y^2 N(v, c).
+
+On intervals of the height the right side is bounded, and a grows by as much (docs/numerics.md, "Overlapping").
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.vector import dot
+from superovoid.shapes.kernels.dents import defect_between, highest, slice_defect
+from superovoid.shapes.kernels.support_function import point_at_height, slice_at
+from superovoid.shapes.kernels.surface import (
+    A1,
+    A2,
+    A3,
+    DENT_HI,
+    DENT_LO,
+    DENTED,
+    S_,
+    T_,
+    TX,
+    TY,
+    P,
+    Q,
+    position,
+    power,
+)
+
+NODES = 96  # intervals of a side at most
+COLUMNS = 4  # height where an interval begins, -log alpha and a there, da/dT on it
+_PARTS = 24  # of a dent, on which the growth of a is bounded
+_MOST_STEPS = 400  # intervals that are tried
+_STEEPEST = 8.0  # a
+_ROUNDED = 1.0 + 1e-9
+_NEAR_POLE = 1.0 - 1e-9
+_CUTS = 40  # of a bracket about a support point
+_SLACK = 0.02  # of a bracket: how far from its ends it is cut
+_SHRUNK = 0.3  # of a bracket: what two cuts are to leave of it
+
+
+class Inner(NamedTuple):
+    """The share of the sections that an inner body takes."""
+
+    lo: float  # height from which on, upwards, the share is 1
+    hi: float  # and up to which
+    rows: NDArray[np.float64]  # intervals downwards from `lo`, and upwards from `hi`
+
+
+@kernel
+def _interval_growth(v1, v2, big_1, big_2, defect, s, s_1, unlike, x, y, outwards, a, most):
+    """Bound of da/dT over the heights [v1, v2] of one side of the equator, a between `a` and `most` there."""
+    y_1, y_2 = 1.0 - big_1, 1.0 - big_2
+    tx_1, tx_2 = x / (1.0 + x * v2), x / (1.0 + x * v1)
+    ty_1, ty_2 = y / (1.0 + y * v2), y / (1.0 + y * v1)
+    steep = max(abs(tx_1), abs(tx_2), abs(ty_1), abs(ty_2))
+    if v1 > 0.0:
+        # N plus what a adds to it, times y^2 v^(2-s): no term grows towards the pole.
+        stretch = y_1 * y_1 * max(v1 * v1 / big_1, v2 * v2 / big_2)
+        added = stretch * (most * most + 2.0 * most * steep) + (2.0 * most * y_1 * v2 if outwards else 0.0)
+        if defect + _ROUNDED * added <= 0.0:
+            return 0.0
+    if not (y_2 > 0.0):
+        return math.inf
+    # Each term by itself; u = v^(s-1) / y grows with v, X/kx falls.
+    u_1, u_2 = (big_1 / v1 if v1 > 0.0 else 0.0) / y_1, big_2 / v2 / y_2
+    low = big_1 / (v1 * v1) if v1 > 0.0 else (1.0 if s == 2.0 else (0.0 if s > 2.0 else math.inf))
+    high = big_2 / (v2 * v2)
+    own = most * most + (2.0 * most * u_2 if outwards else -2.0 * a * u_1)
+    z_1, z_2 = (u_1 + a, u_2 + most) if outwards else (u_1 - most, u_2 - a)
+    p = max(-z_1 * tx_1, -z_1 * tx_2, -z_2 * tx_1, -z_2 * tx_2)
+    q = max(-z_1 * ty_1, -z_1 * ty_2, -z_2 * ty_1, -z_2 * ty_2)
+    k = unlike / (min(1.0 + x * v1, 1.0 + x * v2) * min(1.0 + y * v1, 1.0 + y * v2)) ** 2
+    bent = s_1 * min(low, high) / (y_1 * y_1)
+    growth = own + highest(p, q, k) - bent + 1e-9 * (abs(p) + abs(q) + k + bent + abs(own))
+    if v1 > 0.0:
+        # Or psi''/psi from the bound of N, and the terms of a by themselves.
+        factor = max(low, high) / (y_2 * y_2) if defect > 0.0 else min(low, high) / (y_1 * y_1)
+        other = own + 2.0 * most * steep + defect * factor
+        growth = min(growth, other + 1e-9 * (abs(own) + 2.0 * most * steep + abs(defect) * factor))
+    return 0.0 if growth <= 0.0 else growth
+
+
+@kernel
+def _end_of_growth(v1, v2, defect, s, s_1, unlike, x, y, outwards, a):
+    """Bound of da/dT over an interval from the slope a at its beginning; infinite where none is found."""
+    width = v2 - v1
+    big_1, big_2 = power(v1, s), power(v2, s)
+    most = a
+    for _ in range(6):
+        growth = _interval_growth(v1, v2, big_1, big_2, defect, s, s_1, unlike, x, y, outwards, a, most)
+        if a + growth * width <= most or growth == 0.0:
+            return growth
+        if not (growth < math.inf):
+            return math.inf
+        most = a + 1.25 * growth * width
+        if most > _STEEPEST:
+            return math.inf
+    return math.inf
+
+
+@kernel
+def _fill(b, start, upwards, rows):
+    """Intervals of the share on one side of a height where it is 1; returns whether it could be bounded to the pole."""
+    out_of_line()
+    s = b[S_]
+    s_1 = s / b[T_]  # s - 1 and q - 1 without cancellation
+    unlike = b[Q] / b[P] * (b[TX] - b[TY]) ** 2
+    finest = (b[DENT_HI] - b[DENT_LO]) / _PARTS
+    far = b[DENT_HI] if upwards else b[DENT_LO]
+    w, spent, a, step = start, 0.0, 0.0, finest
+    count = 0
+    at, at_w = 0.0, 2.0  # N at a height, where it is known
+    for _ in range(_MOST_STEPS):
+        beyond = w >= far if upwards else w <= far
+        if beyond and a == 0.0:
+            break  # concave from here on
+        side = 1.0 if w > 0.0 or (w == 0.0 and upwards) else -1.0
+        v = abs(w)
+        if v >= 1.0:
+            break
+        outwards = upwards == (side > 0.0)
+        x, y = side * b[TX], side * b[TY]
+        reach = 1.0 - v if outwards else v
+        step = min(step, reach)
+        last = step == reach
+        other = (1.0 if outwards else 0.0) if last else (v + step if outwards else v - step)
+        v1, v2 = min(v, other), max(v, other)
+        if at_w != w and v > 0.0:
+            at = slice_defect(v, s, s_1, unlike, x, y)
+        at_w = w
+        defect = math.inf
+        if v1 > 0.0:
+            there = slice_defect(other, s, s_1, unlike, x, y) if other < 1.0 else -s_1
+            defect = defect_between(v1, v2, at if v == v1 else there, there if v == v1 else at, s, s_1, unlike, x, y)
+        else:
+            there = 0.0
+        growth = _end_of_growth(v1, v2, defect, s, s_1, unlike, x, y, outwards, a)
+        if growth > 0.0 and step > finest:
+            step = max(finest, 0.5 * step)
+            continue
+        if not (growth < math.inf) or count + 1 >= NODES:
+            return False
+        rows[count, 0], rows[count, 1], rows[count, 2], rows[count, 3] = w, spent, a, growth
+        count += 1
+        width = v2 - v1
+        spent += (a + 0.5 * growth * width) * width
+        a += growth * width
+        w = side * other
+        at, at_w = there, w if v1 > 0.0 else 2.0
+        step = 2.0 * width if growth == 0.0 else max(width, finest)
+    beyond = w >= far if upwards else w <= far
+    if not (beyond and (a == 0.0 or abs(w) >= 1.0)):
+        return False
+    rows[count, 0], rows[count, 1], rows[count, 2], rows[count, 3] = w, spent, 0.0, 0.0
+    for i in range(count + 1, NODES):
+        rows[i, 0] = 2.0 if upwards else -2.0
+    return True
+
+
+@kernel
+def fill_shares(b, w, rows):
+    """Find a convex body inside a body that shares its surface at a height.
+
+    Parameters
+    ----------
+    w : float
+        The height.
+    rows : array, shape (2, NODES, COLUMNS)
+        Filled in.
+
+    Returns
+    -------
+    tuple
+        Lowest and highest height between which the share is 1, and whether it could be bounded elsewhere. A body
+        without a dent is all of it.
+    """
+    out_of_line()
+    if b[DENTED] == 0.0:
+        return -1.0, 1.0, True
+    if w >= b[DENT_HI]:
+        return b[DENT_HI], 1.0, _fill(b, b[DENT_HI], False, rows[0])
+    if w <= b[DENT_LO]:
+        return -1.0, b[DENT_LO], _fill(b, b[DENT_LO], True, rows[1])
+    return w, w, _fill(b, w, False, rows[0]) and _fill(b, w, True, rows[1])
+
+
+@kernel
+def share_at(inner, w):
+    """The share alpha of the section at a height, and a = |alpha'| / alpha."""
+    if inner.lo <= w <= inner.hi:
+        return 1.0, 0.0
+    upwards = w > inner.hi
+    rows = inner.rows[1 if upwards else 0]
+    i = 0
+    while i + 1 < NODES and (rows[i + 1, 0] <= w if upwards else rows[i + 1, 0] >= w):
+        i += 1
+    t = abs(w - rows[i, 0])
+    return math.exp(-(rows[i, 1] + (rows[i, 2] + 0.5 * rows[i, 3] * t) * t)), rows[i, 2] + rows[i, 3] * t
+
+
+class _Section(NamedTuple):
+    """A section of an inner body for a direction."""
+
+    w: float
+    value: float
+    slope: float
+
+
+@kernel
+def _section_at(b, inner, n, w):
+    rise = b[A3] * n[2]
+    full = slice_at(b, n, w)
+    share, a = share_at(inner, w)
+    across = full.phi - rise * w
+    down = -a if w > inner.hi else a
+    return _Section(w, rise * w + share * across, rise + share * (full.slope - rise + down * across))
+
+
+@kernel
+def most_missing(b, inner):
+    """Bound of how far a point of the body is from that of the inner body at its height."""
+    least = 1.0
+    for side in range(2):
+        if (inner.hi if side == 1 else -inner.lo) < 1.0:
+            i = 0
+            while i + 1 < NODES and abs(inner.rows[side, i + 1, 0]) <= 1.0:
+                i += 1
+            # The last interval reaches the pole, a node of its own, or nothing is missing.
+            least = min(least, math.exp(-inner.rows[side, i, 1]))
+    x, y = b[A1] * (1.0 + abs(b[TX])), b[A2] * (1.0 + abs(b[TY]))
+    return _ROUNDED * (1.0 - least) * math.sqrt(x * x + y * y)
+
+
+@kernel
+def inner_point(b, inner, f):
+    """The point of an inner body next to a surface point of the body, at its height."""
+    x = position(b, f)
+    share, _ = share_at(inner, f.w)
+    return (share * x[0], share * x[1], x[2])
+
+
+@kernel
+def inner_height(b, inner, n, w, loss):
+    """Height at which a point of an inner body is the farthest along n, to within about a loss, and how far that is.
+
+    From a height where the share is less than 1. The direction is not that of a pole.
+    """
+    out_of_line()
+    upwards = w > inner.hi
+    lo, hi = max(inner.lo, -_NEAR_POLE), min(inner.hi, _NEAR_POLE)
+    edge = _section_at(b, inner, n, hi if upwards else lo)
+    here = _section_at(b, inner, n, min(max(w, -_NEAR_POLE), _NEAR_POLE))
+    left, right = (edge, here) if upwards else (here, edge)
+    if left.slope < 0.0:
+        if upwards and lo < hi:
+            left, right = _section_at(b, inner, n, lo), left
+        if left.slope < 0.0 and left.w > -_NEAR_POLE:
+            left, right = _section_at(b, inner, n, -_NEAR_POLE), left
+    elif right.slope > 0.0:
+        if not upwards and lo < hi:
+            left, right = right, _section_at(b, inner, n, hi)
+        if right.slope > 0.0 and right.w < _NEAR_POLE:
+            left, right = right, _section_at(b, inner, n, _NEAR_POLE)
+    # The values are concave in w: between two heights they are highest below where the tangents at both meet.
+    best = left if left.value > right.value else right
+    before = former = math.inf  # widths one and two cuts ago
+    stays = 0  # how often the right end stayed in a row, of the left end less than 0
+    for _ in range(_CUTS):
+        if not (left.slope > 0.0 and right.slope < 0.0 and right.w > left.w):
+            break
+        wide = right.w - left.w
+        step = (right.value - left.value - right.slope * wide) / (left.slope - right.slope)
+        if left.value + left.slope * step <= best.value + loss:
+            break
+        if wide <= _SHRUNK * former:
+            # Where the slope vanishes if it changes evenly, the slope of an end that stays halved: the Illinois rule
+            # (Dowell and Jarratt 1971). Where the slope jumps that narrows the bracket little, and it is cut where the
+            # tangents meet.
+            rise, fall = left.slope, -right.slope
+            if stays > 1:
+                fall *= 0.5 ** (stays - 1)
+            elif stays < -1:
+                rise *= 0.5 ** (-stays - 1)
+            step = wide * rise / (rise + fall)
+        former, before = before, wide
+        slack = _SLACK * wide
+        middle = _section_at(b, inner, n, left.w + min(max(step, slack), wide - slack))
+        best = middle if middle.value > best.value else best
+        if middle.slope > 0.0:
+            left, stays = middle, max(stays, 0) + 1
+        else:
+            right, stays = middle, min(stays, 0) - 1
+    return best.w, best.value
+
+
+@kernel
+def inner_support(b, inner, n, f, loss):
+    """Surface point whose point of the inner body is the farthest along n, to within about a loss.
+
+    `f` is that of the body.
+    """
+    out_of_line()
+    if inner.lo <= f.w <= inner.hi or b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
+        return f
+    w, value = inner_height(b, inner, n, f.w, loss)
+    return f if dot(n, inner_point(b, inner, f)) >= value else point_at_height(b, n, w)

@@ -1,0 +1,331 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+r"""Answers for bodies with dents: of the bodies where that can be proved, of their hulls where it cannot.
+
+Apart, the bodies are proved piece by piece (`between_pieces`). Where they overlap, an own contact of theirs is proved
+from both sides: moved apart along its normal by its depth they are proved to be apart, piece by piece, and convex
+bodies inside them are proved to overlap no less (`inner_search`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.contact.minkowski.on_surfaces import direction_of, off_line
+from superovoid.contact.pair import Pair
+from superovoid.contact.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, UNPROVEN
+from superovoid.contact.superovoids.answers import (
+    CLOSED,
+    COLD_ITERATIONS,
+    Answer,
+    is_closed,
+    newton_from,
+    searched,
+    with_interval,
+)
+from superovoid.contact.superovoids.between_pieces import SHARE_OF_GOAL, Closest, search_pieces
+from superovoid.contact.superovoids.caps import Cap
+from superovoid.contact.superovoids.certificate import clear_of_dent, rounding_margin
+from superovoid.contact.superovoids.contact_of_flats import contact_of_flats
+from superovoid.contact.superovoids.directions import minkowski_support, proved_support
+from superovoid.contact.superovoids.inner_search import AWAY, inner_depth
+from superovoid.contact.superovoids.without_contact import apart_without_contact
+from superovoid.shapes.kernels.support_function import LOOSE, other_support, profile_value
+from superovoid.shapes.kernels.surface import DENTED, SIZE, position
+
+_SHALLOW_DENT = 4e-3  # of the smaller body, up to which the interval that a dent leaves open is accepted
+_CLOSER_CONTACTS = 4  # of bodies with dents, that may be found one after the other
+_APART, _SHARE_OF_INNER = 0.5, 0.25  # of the goal, by which the proofs of an overlap may leave it open to either side
+PIECE_VIEWS = np.int64(1000)  # directions that the proofs by pieces may look at, for all contacts of a pair together
+_PARTED_VIEWS = np.int64(250)
+_INNER_BUDGET, _BUDGET_AGAIN = np.int64(450), np.int64(225)  # at a contact, and with what a search of the hulls tells
+
+
+@kernel(separate=True)
+def apart_over_dents(pair, answer, goal, views):
+    """Answer for bodies with dents that are apart, from an own contact of theirs: proved piece by piece.
+
+    Closed, or else the answer as it was: bodies that overlap elsewhere, or are no farther apart than the goal, or that
+    would take more directions than `views`. Returns how many of these are left, too.
+    """
+    margin = rounding_margin(pair.a, pair.b, pair.centre)
+    best = answer
+    for _ in range(_CLOSER_CONTACTS):
+        n = best.n
+        closest = Closest(best.distance, best.fa, best.fb)
+        found = search_pieces(pair, n, closest, SHARE_OF_GOAL * goal, views)
+        views -= found.views
+        lower = found.lower - margin
+        if not (lower > 0.0 and found.lower >= found.closest.distance - goal):
+            return answer, views
+        if found.closest.distance >= best.distance - margin:
+            return with_interval(best, max(lower, best.lower), best.upper, CLOSED), views
+        own = newton_from(pair, found.closest.fa, found.closest.fb, goal, COLD_ITERATIONS, best.iterations)
+        if own.lower > -math.inf and 0.0 <= own.distance <= found.closest.distance + margin:
+            if own.upper - lower <= goal:
+                return with_interval(own, lower, own.upper, CLOSED), views
+            best = own
+        else:
+            return answer, views
+    return answer, views
+
+
+@kernel
+def beside_dent(a, b, answer, goal):
+    """Whether nothing but what the hulls add over a dent, and not much of it, keeps an interval open."""
+    if a[DENTED] + b[DENTED] == 0.0 or answer.lower == -math.inf:
+        return False
+    open_below = answer.distance - answer.lower
+    return answer.upper - answer.distance <= goal and open_below <= _SHALLOW_DENT * min(a[SIZE], b[SIZE])
+
+
+@kernel
+def dented(pair, answer, goal):
+    """Answer beside a shallow dent: own points, hull's bound.
+
+    No contact is better than the hulls' bound; the better one may lie on the other side of a dent.
+    """
+    out_of_line()
+    a, b, rotation = pair.a, pair.b, pair.rotation
+    best = answer
+    n = answer.n
+    m = rotate_back(rotation, scale(-1.0, n))
+    for i in range(2):
+        fa, fb = answer.fa, answer.fb
+        if clear_of_dent(a, fa, n) if i == 0 else clear_of_dent(b, fb, m):
+            continue
+        if i == 0:
+            fa = other_support(a, n, fa)
+            gain = profile_value(a, n, fa) - profile_value(a, n, answer.fa)
+        else:
+            fb = other_support(b, m, fb)
+            gain = profile_value(b, m, fb) - profile_value(b, m, answer.fb)
+        if gain > 0.0:
+            own = newton_from(pair, fa, fb, goal, COLD_ITERATIONS, best.iterations)
+            # The bodies are no farther apart, and overlap no less, than at any contact of which that is proved.
+            if own.upper - own.distance <= goal and own.distance < best.distance:
+                best = own
+    lower = max(best.lower, answer.lower)
+    if best.distance < 0.0 and best.upper - lower > goal:
+        lower = max(lower, parted(pair, best, goal))
+    status = 0 if best.upper - lower <= goal else UNPROVEN | DENT
+    return apart_without_contact(pair, with_interval(best, lower, best.upper, status), goal)
+
+
+@kernel
+def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, iterations):
+    """Answer for a pair of which a body has a dent, from the contact of the hulls.
+
+    The closest points of the hulls may lie on a bitangent plane over a dent; then each of the two contacts of that
+    plane is a start for the body's own closest points.
+    """
+    out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
+    n = optimum.n
+    m = rotate_back(rotation, scale(-1.0, n))
+    fa = optimum.fa
+    inner_budget = _BUDGET_AGAIN  # inner bodies have been tried at the contact that is given
+    sides_a = 1 if clear_of_dent(a, fa, n) else 2
+    sides_b = 1 if clear_of_dent(b, optimum.fb, m) else 2
+    for i in range(sides_a):
+        if i == 1:
+            fa = other_support(a, n, optimum.fa)
+        fb = optimum.fb
+        for j in range(sides_b):
+            if j == 1:
+                fb = other_support(b, m, optimum.fb)
+            own = newton_from(pair, fa, fb, goal, COLD_ITERATIONS, iterations)
+            iterations = own.iterations
+            if own.lower > -math.inf and _own_is_better(own, best):
+                best, inner_budget = own, _INNER_BUDGET
+    refuted = best.distance < hull_lower
+    if best.lower == -math.inf or refuted or (best.distance >= 0.0 and hull_lower <= 0.0 and optimum.value > 0.0):
+        # No common normal found, or one deeper than the hulls are, or one at which the bodies are apart while their
+        # hulls overlap, which proves nothing: the depth of the hulls is the answer on the safe side.
+        margin = rounding_margin(a, b, centre)
+        x, y = points_at_hulls(pair, best, optimum, goal)
+        length = norm(sub(y, x))
+        value, upper = optimum.value, length + margin
+        if value > 0.0:
+            # Points over a dent may be far from realising the depth: the interval says by how much.
+            upper = min(upper, hull_upper)
+            if best.lower > -math.inf and not refuted:
+                upper = min(upper, best.upper)
+            upper = max(upper, off_line(x, y, value, n) - value)
+        elif off_line(x, y, -length, n) > goal:
+            direction = direction_of(x, y, n)
+            h = proved_support(pair, direction)
+            if h <= value or length + h <= 0.5 * goal:
+                n, value = direction, h
+                hull_lower = -value - margin
+        lower = min(hull_lower, -value)
+        upper = max(upper, -value)
+        proved = upper - lower <= goal
+        return Answer(
+            -value,
+            lower,
+            upper,
+            x,
+            rotate_back(rotation, sub(y, centre)),
+            n,
+            optimum.fa,
+            optimum.fb,
+            NON_UNIQUE if proved else UNPROVEN | DENT,
+            iterations,
+            True,
+            Cap(0.0, 0.0),
+            0.0,
+        )
+    best = with_interval(best, max(best.lower, hull_lower), min(best.upper, hull_upper), 0)
+    if best.distance < 0.0:
+        best = proved_overlap(pair, best, optimum, goal, inner_budget)
+        if optimum.rival <= -best.distance + goal:
+            best = with_interval(best, best.lower, best.upper, ARBITRARY_NORMAL)
+    status = best.status if best.upper - best.lower <= goal else UNPROVEN | DENT
+    return Answer(
+        best.distance,
+        best.lower,
+        best.upper,
+        best.x,
+        best.y,
+        best.n,
+        best.fa,
+        best.fb,
+        status,
+        iterations,
+        True,
+        Cap(0.0, 0.0),
+        0.0,
+    )
+
+
+@kernel
+def parted(pair, answer, goal):
+    """Lower bound of the signed distance of two bodies that overlap at an own contact: minus a way that parts them.
+
+    B is moved along the normal by the depth of the contact and half of the goal; the bodies are then proved to be
+    apart, piece by piece. -inf where they are not, or it takes too long.
+    """
+    out_of_line()
+    rotation = pair.rotation
+    gap = _APART * goal
+    n = scale(1.0 / norm(answer.n), answer.n)
+    centre = combine(1.0, pair.centre, gap - answer.distance, n)
+    margin = rounding_margin(pair.a, pair.b, centre)
+    moved = Pair(pair.a, pair.b, rotation, centre)
+    closest = Closest(gap, answer.fa, answer.fb)
+    found = search_pieces(moved, n, closest, SHARE_OF_GOAL * goal, _PARTED_VIEWS)
+    if not (found.lower > margin):
+        return -math.inf
+    return answer.distance - gap - margin
+
+
+@kernel
+def _status_of_other(pair, answer, direction, goal):
+    """`ARBITRARY_NORMAL` if Newton's method finds a contact next to a direction that parts the bodies as soon."""
+    out_of_line()
+    if 1.0 - dot(answer.n, direction) <= AWAY:
+        return CLOSED
+    _, fa, fb = minkowski_support(pair, direction, LOOSE)
+    own = newton_from(pair, fa, fb, goal, COLD_ITERATIONS, 0)
+    wanted = answer.distance - goal
+    if own.lower == -math.inf or own.distance < wanted or 1.0 - dot(answer.n, own.n) <= AWAY:
+        return CLOSED
+    lower = own.lower if own.lower >= wanted else parted(pair, own, goal)
+    return np.int64(ARBITRARY_NORMAL) if lower >= wanted else CLOSED
+
+
+@kernel
+def proved_overlap(pair, answer, optimum, goal, budget):
+    """Answer for an own contact at which bodies with dents overlap, with what is proved of the bodies themselves.
+
+    The budget is of support points of inner bodies.
+    """
+    out_of_line()
+    lower, upper, status = answer.lower, answer.upper, CLOSED
+    if upper - answer.distance > _SHARE_OF_INNER * goal:
+        fa, fb, n, cap, level = answer.fa, answer.fb, answer.n, Cap(0.0, 0.0), -math.inf
+        if optimum.converged and abs(optimum.value + answer.distance) <= 0.1 * goal:
+            fa, fb, n, cap, level = optimum.fa, optimum.fb, optimum.n, optimum.cap, optimum.level
+        target, as_good = -answer.distance - _SHARE_OF_INNER * goal, goal - answer.distance
+        found = inner_depth(pair, fa, fb, n, target, as_good, cap, level, budget)
+        if found.depth > 0.0:
+            upper = min(upper, rounding_margin(pair.a, pair.b, pair.centre) - found.depth)
+            # The hulls' direction may be another one than the answer's, and what was met away from it the answer's.
+            other = found.other if 1.0 - dot(answer.n, n) <= AWAY else n
+            status = _status_of_other(pair, answer, other, goal)
+    if upper - lower > goal:
+        lower = max(lower, parted(pair, answer, goal))
+    return with_interval(answer, lower, upper, status)
+
+
+@kernel(separate=True)
+def proved_contact(pair, answer, goal):
+    """Answer for an own contact of bodies with dents that overlap, proved without a search of the hulls.
+
+    The depth is proved by balls or else by inner bodies, the way out by the normal or else by the bodies being apart
+    once they are moved along it. Where not both are proved the answer stays open.
+    """
+    out_of_line()
+    if answer.distance < 0.0 and answer.upper - answer.distance <= goal - _APART * goal:
+        lower = parted(pair, answer, goal)
+        if lower > answer.lower:
+            answer = with_interval(answer, lower, answer.upper, CLOSED)
+        return searched(answer) if is_closed(answer, goal) else answer
+    if not (answer.distance < 0.0 and answer.lower > -math.inf):
+        return answer
+    fa, fb, n, none = answer.fa, answer.fb, answer.n, Cap(0.0, 0.0)
+    target, as_good = -answer.distance - _SHARE_OF_INNER * goal, goal - answer.distance
+    found = inner_depth(pair, fa, fb, n, target, as_good, none, -math.inf, _INNER_BUDGET)
+    if not (found.depth >= target):
+        return answer
+    upper = min(answer.upper, rounding_margin(pair.a, pair.b, pair.centre) - found.depth)
+    lower = answer.lower
+    if upper - lower > goal:
+        # In a dent the normal proves no more than of the hulls.
+        lower = max(lower, parted(pair, answer, goal))
+        if upper - lower > goal:
+            return answer
+    return searched(with_interval(answer, lower, upper, _status_of_other(pair, answer, found.other, goal)))
+
+
+@kernel
+def points_at_hulls(pair, best, optimum, goal):
+    """Surface points of bodies with a dent next to the contact of their hulls, both in the frame of A.
+
+    Apart the nearest that are known, overlapping those whose difference is next to the depth along the direction: the
+    hulls' contact brought onto the bodies, its support points, or where Newton has ended.
+    """
+    out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
+    value = optimum.value if optimum.value > 0.0 else 0.0
+    flat = contact_of_flats(pair, optimum, goal)
+    x, y = flat.x, flat.y
+    least = off_line(x, y, value, optimum.n)
+    for i in range(2):
+        if i == 1 and best.lower == -math.inf:
+            continue
+        fx = position(a, optimum.fa) if i == 0 else best.x
+        fy = add(centre, rotate(rotation, position(b, optimum.fb) if i == 0 else best.y))
+        off = off_line(fx, fy, value, optimum.n)
+        if off < least:
+            x, y, least = fx, fy, off
+    return x, y
+
+
+@kernel
+def _own_is_better(one, other):
+    """Apart: the smaller distance. Overlapping: the contact along the better direction of the hulls.
+
+    A shallower contact inside a dent may leave the bodies overlapping elsewhere, so its depth proves nothing.
+    """
+    if other.lower == -math.inf:
+        return True
+    if one.distance >= 0.0 and other.distance >= 0.0:
+        return one.distance < other.distance
+    return one.lower > other.lower

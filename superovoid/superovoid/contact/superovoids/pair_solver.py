@@ -1,0 +1,662 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+r"""One pair of bodies from poses to an answer: Newton proposes, the certificate disposes.
+
+1.  Newton from the points on the line of centres, then from the support points along it.
+2.  Certificate: interval from support functions, points and tangent balls (`certificate`).
+3.  Where the interval stays open - a deep overlap may have several local minima of the depth, a hard pair may not have
+    converged - the sphere of directions is searched by branch and bound (`search`), which polishes every
+    improvement by Newton and ends with a proof. Convex bodies that a first look shows to be apart are proved by their
+    nearest points instead.
+4.  Bodies with a dent: the search answers for the hulls, Newton from every contact of the hulls for the bodies, and
+    their own proofs for both sides of the interval (`over_dents`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.vector import LEAST_LENGTH, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.contact.columns import (
+    DISTANCE,
+    ITERATIONS,
+    LOWER,
+    NORMAL,
+    POINT_A,
+    POINT_B,
+    PROOF,
+    PROOF_CAP,
+    PROOF_CENTRE,
+    PROOF_LEVEL,
+    PROOF_LOWER,
+    PROOF_N,
+    PROOF_ROTATION,
+    PROOF_STATUS,
+    PROOF_UPPER,
+    STATUS,
+    UNKEPT,
+    UPPER,
+)
+from superovoid.contact.minkowski.mirror_planes import AWAY, IMAGES, ON_PLANE, image_of_direction
+from superovoid.contact.minkowski.on_surfaces import off_line
+from superovoid.contact.pair import Pair
+from superovoid.contact.status import ARBITRARY_NORMAL, NON_UNIQUE, PRECISION, UNPROVEN
+from superovoid.contact.superovoids.answers import (
+    CLOSED,
+    COLD_ITERATIONS,
+    OTHER_NORMAL,
+    WARM_ITERATIONS,
+    Answer,
+    certify,
+    certify_deep,
+    is_closed,
+    newton_from,
+    newton_tolerance,
+    with_interval,
+    with_iterations,
+)
+from superovoid.contact.superovoids.cap_lanes import largest_cap
+from superovoid.contact.superovoids.caps import Cap
+from superovoid.contact.superovoids.certificate import gap_tolerance, rounding_margin
+from superovoid.contact.superovoids.contact_of_flats import contact_of_flats
+from superovoid.contact.superovoids.directions import Optimum, minkowski_support, proved_support
+from superovoid.contact.superovoids.ellipsoid_depth import other_minimum
+from superovoid.contact.superovoids.ellipsoid_pairs import are_ellipsoids
+from superovoid.contact.superovoids.newton import observe, refine
+from superovoid.contact.superovoids.over_dents import (
+    PIECE_VIEWS,
+    apart_over_dents,
+    beside_dent,
+    dented,
+    dented_after_search,
+    proved_contact,
+)
+from superovoid.contact.superovoids.search import search
+from superovoid.contact.superovoids.without_contact import apart_without_contact, facing, polished, together
+from superovoid.shapes.kernels.kinds import is_sphere
+from superovoid.shapes.kernels.support_function import LOOSE, support_candidate
+from superovoid.shapes.kernels.surface import (
+    A1,
+    A2,
+    A3,
+    DENT_DEFICIT,
+    DENTED,
+    RADIUS,
+    SIZE,
+    TX,
+    TY,
+    SurfacePoint,
+    gradient,
+    surface_point_towards,
+)
+
+ANSWERED, OPEN, PROVE, START_AGAIN = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
+# What a support point costs of the budget, at most: of a thin body with a taper, and over a dent.
+_THIN_COST, _DENT_COST = 4, 12
+_THIN = 1e-2
+_FACING = 0.95  # cosine
+_STILL = 0.1  # of the goal: bodies that have moved by no more are where they were
+_SEEN = np.int64(ARBITRARY_NORMAL | NON_UNIQUE)
+_SHARP = 0.25  # of the goal: what may lie between a contact and its lower end for a search to begin with it
+_HULL_GOAL = 2e-3  # of the smaller body, to which the depth of hulls is searched
+_TOUCHING = 0.03  # of the smaller body, up to which bodies that seem to overlap may be apart after a first look
+_FIRST_LOOK = 40  # share of a search's budget, after which points are asked for the proof of a distance
+
+
+@kernel
+def line_of_centres(centre):
+    """Unit vector towards the centre of the other body; the z axis where the centres coincide."""
+    length = norm(centre)
+    if length > 0.0:
+        return scale(1.0 / length, centre)
+    return (0.0, 0.0, 1.0)
+
+
+@kernel
+def _support_cost(b):
+    """Most that a support point of a body costs, in those of most bodies."""
+    if b[DENTED] != 0.0:
+        return _DENT_COST
+    if b[TX] == 0.0 and b[TY] == 0.0:
+        return 1
+    return _THIN_COST if min(b[A1], b[A2], b[A3]) < _THIN * b[SIZE] else 1
+
+
+@kernel
+def _proved_at(pair, answer, goal):
+    """An open answer from Newton's contact with what is proved at that, of bodies with dents too, without a search."""
+    out_of_line()
+    a, b = pair.a, pair.b
+    k = observe(pair, answer.fa, answer.fb, min(a[SIZE], b[SIZE]))
+    fa, fb, k = refine(pair, answer.fa, answer.fb, k)
+    answer = certify_deep(pair, fa, fb, k, goal, answer.iterations)
+    return proved_contact(pair, answer, goal) if a[DENTED] + b[DENTED] > 0.0 else answer
+
+
+@kernel
+def _has_mirrored_way(pair, n, goal):
+    """Whether an image of the way out along n is as short to within the goal: a search may not come upon it.
+
+    Next to n it is another one only where the way between both is longer.
+    """
+    near = ON_PLANE * min(pair.a[SIZE], pair.b[SIZE])
+    depth = proved_support(pair, n) + goal
+    for i in range(IMAGES):
+        found, other, between, chord = image_of_direction(pair.rotation, pair.centre, near, n, i)
+        if found and proved_support(pair, other) <= depth and (chord > AWAY or proved_support(pair, between) > depth):
+            return True
+    return False
+
+
+@kernel
+def _after_search(pair, best, value, optimum, deficit, goal):
+    """Answer from the best direction that a search has found and what it has proved, and from Newton's of a value."""
+    out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
+    iterations = best.iterations + optimum.iterations
+    margin = rounding_margin(a, b, centre)
+    hull_lower = -optimum.value - margin
+    hull_upper = -optimum.proved + margin
+    if a[DENTED] + b[DENTED] > 0.0:
+        return dented_after_search(pair, best, optimum, hull_lower, hull_upper + deficit, goal, iterations)
+    if optimum.converged:
+        answer = best
+        if optimum.value < value:
+            k = observe(pair, optimum.fa, optimum.fb, min(a[SIZE], b[SIZE]))
+            answer = certify(pair, optimum.fa, optimum.fb, k, goal, iterations)
+        lower = max(answer.lower, hull_lower)
+        upper = min(answer.upper, hull_upper)
+        distance, x, y, status = answer.distance, answer.x, answer.y, answer.status
+        direction = answer.n if answer.lower >= hull_lower else optimum.n  # the one that proves `lower`
+    else:
+        # Newton cannot resolve the contact: parallel flats, or normals beyond the arithmetic.
+        flat = contact_of_flats(pair, optimum, goal)
+        distance, direction, status = -flat.value, flat.n, NON_UNIQUE
+        lower, upper = distance - margin, hull_upper
+        x, y = flat.x, rotate_back(rotation, sub(flat.y, centre))
+        if distance > 0.0:
+            # The points span the distance: an open one is theirs.
+            length = norm(sub(flat.y, flat.x))
+            upper = length + margin
+            if upper - lower > goal:
+                distance = length
+        else:
+            off = off_line(flat.x, flat.y, flat.value, flat.n)
+            if off > goal:
+                upper = max(upper, distance + off)
+    if upper - lower > goal:
+        status |= UNPROVEN
+    if optimum.value > 0.0 and (optimum.rival <= optimum.value + goal or _has_mirrored_way(pair, direction, goal)):
+        status |= ARBITRARY_NORMAL
+    return Answer(
+        distance,
+        min(lower, distance),
+        max(upper, distance),
+        x,
+        y,
+        direction,
+        optimum.fa,
+        optimum.fb,
+        status,
+        iterations,
+        True,
+        optimum.cap,
+        optimum.level,
+    )
+
+
+@kernel
+def _of_both_minima(pair, best, goal):
+    """The contact of two ellipsoids at the other minimum of their depth, where that is less deep."""
+    out_of_line()
+    n, depth = other_minimum(pair, best.n)
+    if depth >= -best.distance:
+        return best
+    _, fa, fb = minkowski_support(pair, n, LOOSE)
+    other = newton_from(pair, fa, fb, goal, COLD_ITERATIONS, best.iterations)
+    return other if other.lower > best.lower else with_iterations(best, other.iterations)
+
+
+@kernel
+def prove(pair, n, best, goal, budget, is_looked_at, lasts):
+    """Search the sphere of directions, from an open answer or, where Newton has not converged, from the direction n.
+
+    `is_looked_at`: whether the answer says what is proved at its contact (`_proved_at`) already. `lasts`: whether the
+    proof is kept for other poses.
+    """
+    out_of_line()
+    a, b, centre = pair.a, pair.b, pair.centre
+    known = best.lower > -math.inf
+    is_dented = a[DENTED] + b[DENTED] > 0.0
+    if known:
+        if not is_looked_at and (is_dented or best.distance - best.lower > _SHARP * goal):
+            best = _proved_at(pair, best, goal)
+        if is_dented and is_closed(best, goal):
+            return best
+        if best.distance < 0.0 and are_ellipsoids(pair):
+            best = _of_both_minima(pair, best, goal)
+            if is_closed(best, goal):
+                return best
+        n = best.n
+    value = min(-best.lower, proved_support(pair, n)) if known else math.inf
+    optimum = Optimum(value, -math.inf, n, best.fa, best.fb, known, 0, 0, Cap(0.0, 0.0), -math.inf, math.inf)
+    size = min(a[SIZE], b[SIZE])
+    search_goal = 0.5 * goal
+    deficit = a[DENT_DEFICIT] + b[DENT_DEFICIT]
+    budget = budget // max(_support_cost(a), _support_cost(b))
+    if deficit > 0.0:
+        # What a dent leaves open no search of the hulls can close.
+        if known and best.distance >= 0.0:
+            search_goal = max(search_goal, 0.02 * (best.upper - best.lower))
+        else:
+            search_goal = max(search_goal, min(0.25 * deficit, _HULL_GOAL * size))
+    tolerance = newton_tolerance(a, b, centre, goal)
+    before, has_points = best, False
+    if not is_dented and (not known or best.distance >= 0.0):
+        # Apart, points prove what triangles of directions would have to be refined for to the last digit.
+        first = search(pair, optimum, search_goal, tolerance, budget // _FIRST_LOOK, lasts)
+        if first.value < _TOUCHING * size:
+            answer = _after_search(pair, best, value, first, deficit, goal)
+            if not first.converged:
+                answer = polished(pair, apart_without_contact(pair, answer, goal), goal)
+            is_apart = answer.lower > 0.0 or (first.converged and answer.distance >= 0.0)
+            if is_apart and is_closed(answer, goal):
+                return answer
+            before, has_points = answer, True
+    optimum = search(pair, optimum, search_goal, tolerance, budget, lasts or is_dented)
+    answer = _after_search(pair, best, value, optimum, deficit, goal)
+    if is_dented:
+        return apart_without_contact(pair, answer, goal)
+    if not optimum.converged:
+        answer = facing(pair, answer, goal)
+    if is_closed(answer, goal):
+        return answer
+    if has_points:
+        answer = together(pair, before, answer, goal)
+    if answer.lower > 0.0 and not is_closed(answer, goal):
+        # The search may have come upon a better direction for points than the first look.
+        again = polished(pair, apart_without_contact(pair, answer, goal), goal)
+        answer = again if is_closed(again, goal) else together(pair, answer, again, goal)
+    return answer
+
+
+@kernel
+def still_face(pair, fa, fb):
+    """Whether the normals of an earlier answer's points still face each other: else a start from nothing is better."""
+    ga, gb = gradient(pair.a, fa), rotate(pair.rotation, gradient(pair.b, fb))
+    across = -dot(ga, gb)
+    return across > 0.0 and across * across > _FACING * _FACING * dot(ga, ga) * dot(gb, gb)
+
+
+@kernel
+def solve_relative(pair, state, start_a, start_b, order, goal, budget):
+    """Answer in the frame of A: Newton from up to three starts, then what their proofs leave open.
+
+    The starts are the points of an earlier answer (where the state has any), the points on the line of centres, and the
+    support points along it.
+    """
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
+    n = line_of_centres(centre)
+    m = rotate_back(rotation, scale(-1.0, n))
+    fa, fb = load_point(state, start_a), load_point(state, start_b)
+    first = 0 if (fa.r != 0.0 or fa.w != 0.0) and still_face(pair, fa, fb) else 1
+    best = Answer(math.inf, -math.inf, math.inf, n, n, n, fa, fb, UNPROVEN, 0, False, Cap(0.0, 0.0), 0.0)
+    views, is_looked_at, lasts = PIECE_VIEWS, False, state[PROOF] != UNKEPT
+    for start in range(first, 3):
+        if start == 1:
+            fa, fb = surface_point_towards(a, n), surface_point_towards(b, m)
+        elif start == 2:
+            fa, fb = support_candidate(a, n, LOOSE), support_candidate(b, m, LOOSE)
+        steps = WARM_ITERATIONS if start == 0 else COLD_ITERATIONS
+        answer = newton_from(pair, fa, fb, goal, steps, best.iterations)
+        if is_closed(answer, goal):
+            return answer
+        if a[DENTED] + b[DENTED] > 0.0 and answer.lower > -math.inf and answer.distance > goal:
+            apart, views = apart_over_dents(pair, answer, goal, views)
+            if is_closed(apart, goal):
+                return apart
+        if start == 0 and answer.lower > -math.inf:
+            answer, use = _what_next(pair, answer, state, order, goal)
+            if use == ANSWERED:
+                return answer
+            if use == PROVE:
+                return prove(pair, n, answer, goal, budget, False, lasts)
+            continue
+        if answer.distance < 0.0 and answer.upper - answer.distance <= goal:
+            # No way out is shorter than this contact's. What is open is whether this one is.
+            return prove(pair, n, answer, goal, budget, False, lasts)
+        if beside_dent(a, b, answer, goal):
+            return dented(pair, answer, goal)
+        looks = start == 1 and a[DENTED] + b[DENTED] > 0.0 and answer.distance < 0.0
+        if looks:
+            answer = _proved_at(pair, answer, goal)
+            if is_closed(answer, goal):
+                return answer
+        if start == first or answer.lower > best.lower:
+            best, is_looked_at = answer, looks
+        else:
+            best = with_iterations(best, answer.iterations)
+        if a[DENTED] + b[DENTED] == 0.0 and best.distance < 0.0 and best.lower > -math.inf:
+            # A contact deeper than its balls prove: the search looks elsewhere itself, and better than a further start.
+            break
+    return prove(pair, n, best, goal, budget, is_looked_at, lasts)
+
+
+@kernel
+def _what_next(pair, answer, state, order, goal):
+    """An open answer from a former contact, with what the former search of the pair proved, and what to do with it."""
+    answer, use = with_former_proof(pair, answer, state, order, goal)
+    if use != OPEN:
+        return answer, use
+    if beside_dent(pair.a, pair.b, answer, goal):
+        return dented(pair, answer, goal), ANSWERED
+    return answer, START_AGAIN if answer.distance >= 0.0 else PROVE
+
+
+@kernel
+def with_former_proof(pair, answer, state, order, goal):
+    """An open answer from a former contact, with what the former search of the pair proved, and what that makes of it.
+
+    That is `ANSWERED`, `START_AGAIN` or `OPEN`. Nothing of dents is called here: what asks this for bodies without any
+    (`carried_proof`) compiles nothing of them.
+    """
+    out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
+    if state[PROOF] == order:
+        moved = motion(b, rotation, centre, state)
+        # As good as unmoved: what that search saw of other directions and points still is so, to within the interval.
+        is_still = moved <= _STILL * goal
+        flags = np.int64(state[PROOF_STATUS]) & _SEEN if is_still else CLOSED
+        is_alone = is_still or answer.distance >= 0.0  # `ARBITRARY_NORMAL` is of overlaps
+        lower, upper = answer.lower, answer.upper
+        if moved == 0.0 or a[DENTED] + b[DENTED] == 0.0:
+            # The signed distance of convex bodies changes by no more than the motion.
+            lower = max(lower, state[PROOF_LOWER] - moved)
+            upper = min(upper, state[PROOF_UPPER] + moved)
+        if answer.distance < lower - rounding_margin(a, b, centre):
+            # Newton has ended at another local minimum of the depth than the one that was proved.
+            return answer, START_AGAIN
+        if answer.distance < 0.0:
+            depth = depth_still_proved(pair, answer, state, moved, goal)
+            if depth > 0.0:
+                upper = min(upper, rounding_margin(a, b, centre) - depth)
+                is_alone = True
+        if is_alone and upper - lower <= goal:
+            return with_interval(answer, lower, upper, flags), ANSWERED
+        if moved == 0.0 and not (answer.distance < 0.0 < upper and a[DENTED] + b[DENTED] > 0.0):
+            # A search has done its best already. A depth is another answer where it is not known that dents overlap.
+            return with_interval(answer, lower, upper, int(state[PROOF_STATUS])), ANSWERED
+    return answer, OPEN
+
+
+@kernel
+def motion(b, rotation, centre, state):
+    """Bound of how far any point of B has moved, in the frame of A, since the last search.
+
+    The interval of that search holds for the poses as they were rounded, with the allowance for what they round left
+    over: that serves the poses of now, and only the sums here are to be made up for.
+    """
+    turned = 0.0
+    for i in range(3):
+        for j in range(3):
+            turned += (rotation[i, j] - state[PROOF_ROTATION + 3 * i + j]) ** 2
+    former = (state[PROOF_CENTRE], state[PROOF_CENTRE + 1], state[PROOF_CENTRE + 2])
+    return (1.0 + 1e-12) * (norm(sub(centre, former)) + math.sqrt(turned) * b[RADIUS])
+
+
+@kernel
+def depth_still_proved(pair, answer, state, moved, goal):
+    """Lower bound of the depth at this pose from the last proof of one; 0 where that does not cover it.
+
+    Outside its cap h_M was at least the level, and a motion changes h_M(n) by no more than |dc| + |dR| radius_B. The
+    goal beyond the depth is asked for, so that no direction there is as good.
+    Inside, the contact must be a local minimum on a cap about its new normal that covers the former one.
+    """
+    out_of_line()
+    if state[PROOF_CAP] == 0.0 or state[PROOF_LEVEL] - moved < goal - answer.distance:
+        return 0.0
+    if np.int64(state[PROOF_STATUS]) & ARBITRARY_NORMAL != 0:
+        return 0.0  # another direction was as good, and may be so now
+    chord = norm(sub(answer.n, (state[PROOF_N], state[PROOF_N + 1], state[PROOF_N + 2])))
+    angle = state[PROOF_CAP] + 2.0 * math.asin(min(1.0, 0.5 * chord))
+    cap = largest_cap(pair, answer.fa, answer.fb)
+    return min(cap.floor, state[PROOF_LEVEL] - moved) if cap.angle >= angle else 0.0
+
+
+@kernel
+def _save_proof(state, order, rotation, centre, answer):
+    state[PROOF] = order
+    state[PROOF_CAP] = answer.cap.angle
+    state[PROOF_LEVEL] = answer.level
+    state[PROOF_LOWER] = answer.lower
+    state[PROOF_UPPER] = answer.upper
+    state[PROOF_STATUS] = answer.status
+    for i in range(3):
+        state[PROOF_N + i] = answer.n[i]
+        state[PROOF_CENTRE + i] = centre[i]
+        for j in range(3):
+            state[PROOF_ROTATION + 3 * i + j] = rotation[i, j]
+
+
+@kernel
+def poses_in_order(pose_a, pose_b):
+    """Whether two poses are in the order of their translations, then of their rotations."""
+    for i in range(3):
+        if pose_a[i, 3] != pose_b[i, 3]:
+            return pose_a[i, 3] < pose_b[i, 3]
+    for i in range(3):
+        for j in range(3):
+            if pose_a[i, j] != pose_b[i, j]:
+                return pose_a[i, j] < pose_b[i, j]
+    return True
+
+
+@kernel
+def in_order(a, b, pose_a, pose_b):
+    """Whether the pair is solved as given; else swapped, so that both orders give the same answer bit by bit."""
+    for i in range(TY + 4):  # semi-axes, tapers, exponents
+        if a[i] != b[i]:
+            return a[i] < b[i]
+    return poses_in_order(pose_a, pose_b)
+
+
+@kernel
+def relative_pose(pose_a, pose_b, rotation):
+    """Rotation (filled in) and centre of B in the frame of A."""
+    for i in range(3):
+        for j in range(3):
+            rotation[i, j] = pose_a[0, i] * pose_b[0, j] + pose_a[1, i] * pose_b[1, j] + pose_a[2, i] * pose_b[2, j]
+    offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
+    return rotate_back(pose_a, offset)
+
+
+@kernel
+def load_point(state, k):
+    """A surface point as a state has it."""
+    return SurfacePoint(
+        state[k],
+        state[k + 1],
+        state[k + 2],
+        state[k + 3],
+        state[k + 4],
+        state[k + 5],
+        state[k + 6],
+        state[k + 7],
+    )
+
+
+@kernel
+def _save(state, k, f):
+    state[k], state[k + 1], state[k + 2], state[k + 3] = f.C, f.S, f.Cd, f.Sd
+    state[k + 4], state[k + 5], state[k + 6], state[k + 7] = f.r, f.w, f.rd, f.wd
+
+
+@kernel
+def place_of_points(straight):
+    """Where a state has the points of the two bodies in the order in which they are solved, and its number."""
+    return (0, 8, 1.0) if straight else (8, 0, 2.0)
+
+
+@kernel
+def save_points(state, ka, kb, answer):
+    """Keep the points of an answer for the next one."""
+    _save(state, ka, answer.fa)
+    _save(state, kb, answer.fb)
+
+
+@kernel
+def write_answer(a, b, pose_a, pose_b, straight, answer, goal, tolerance, out):
+    """Write an answer in the frame of A as a result row in the world, of the bodies as they were given."""
+    x = rotate(pose_a, answer.x)
+    y = rotate(pose_b, answer.y)
+    n = rotate(pose_a, answer.n)
+    pa, pb, sign = (POINT_A, POINT_B, 1.0) if straight else (POINT_B, POINT_A, -1.0)
+    out[DISTANCE] = answer.distance
+    out[LOWER] = answer.lower
+    out[UPPER] = answer.upper
+    for i in range(3):
+        out[pa + i] = x[i] + pose_a[i, 3]
+        out[pb + i] = y[i] + pose_b[i, 3]
+        out[NORMAL + i] = sign * n[i]
+    status = answer.status
+    if answer.upper - answer.lower > goal:
+        status |= UNPROVEN
+    if goal > 2.0 * tolerance * min(a[SIZE], b[SIZE]):
+        status |= PRECISION
+    out[STATUS] = status
+    out[ITERATIONS] = answer.iterations
+
+
+@kernel
+def _solve_spheres(a, b, pose_a, pose_b, tolerance, out):
+    """Two spheres: the distance of their centres less both radii. Nothing of a former answer is needed.
+
+    Where the centres are one, the normal is the z-axis of the body that comes first in the order.
+    """
+    out_of_line()
+    offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
+    length = norm(offset)
+    if length > LEAST_LENGTH:
+        n = scale(1.0 / length, offset)
+    elif in_order(a, b, pose_a, pose_b):
+        n = (pose_a[0, 2], pose_a[1, 2], pose_a[2, 2])
+    else:
+        n = (-pose_b[0, 2], -pose_b[1, 2], -pose_b[2, 2])
+    distance = length - (a[A1] + b[A1])
+    margin, goal = rounding_margin(a, b, offset), gap_tolerance(a, b, offset, tolerance)
+    out[DISTANCE] = distance
+    out[LOWER] = distance - margin
+    out[UPPER] = distance + margin
+    for i in range(3):
+        out[POINT_A + i] = pose_a[i, 3] + a[A1] * n[i]
+        out[POINT_B + i] = pose_b[i, 3] - b[A1] * n[i]
+        out[NORMAL + i] = n[i]
+    status = ARBITRARY_NORMAL if distance < 0.0 and length * OTHER_NORMAL < goal else 0
+    if goal > 2.0 * tolerance * min(a[SIZE], b[SIZE]):
+        status |= PRECISION
+    out[STATUS] = status
+    out[ITERATIONS] = 0
+
+
+@kernel(separate=True)
+def solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out):
+    """Answer for two packed bodies at world poses, written to a result row; the state is read and renewed.
+
+    Parameters
+    ----------
+    a, b : array, shape (BODY_LENGTH,)
+    pose_a, pose_b : array, shape (4, 4)
+        Body to world.
+    tolerance : float
+        Width of the interval that counts as certified, relative to the smaller body.
+    budget : int
+        Support points that the global search may spend on the pair.
+    state : array, shape (STATE_LENGTH,)
+        Surface points of an earlier answer of this pair, zeros for none.
+    rotation : array, shape (3, 3)
+        Scratch.
+    out : array, shape (RESULT_LENGTH,)
+    """
+    if is_sphere(a) and is_sphere(b):
+        _solve_spheres(a, b, pose_a, pose_b, tolerance, out)
+        return
+    straight = in_order(a, b, pose_a, pose_b)
+    if not straight:
+        a, b = b, a
+        pose_a, pose_b = pose_b, pose_a
+    ka, kb, order = place_of_points(straight)
+    centre = relative_pose(pose_a, pose_b, rotation)
+    goal = gap_tolerance(a, b, centre, tolerance)
+    answer = solve_relative(Pair(a, b, rotation, centre), state, ka, kb, order, goal, budget)
+    if answer.searched:
+        _save_proof(state, order, rotation, centre, answer)
+    save_points(state, ka, kb, answer)
+    write_answer(a, b, pose_a, pose_b, straight, answer, goal, tolerance, out)
+
+
+@kernel(separate=True)
+def answer_contact(a, b, pose_a, pose_b, tolerance, budget, fa, fb, iterations, cold, state, rotation, out):
+    """Answer a pair as `solve_pair`, from a contact that Newton's method has found, where that leads to the answer.
+
+    Parameters
+    ----------
+    fa, fb : SurfacePoint
+        The contact, in the order in which the pair is solved.
+    iterations : int
+        That it took.
+    cold : bool
+        Whether nothing of an earlier answer was known. What that proves of a depth is for `solve_pair`. An overlap of
+        convex bodies of which nothing is known is searched.
+
+    Returns
+    -------
+    bool
+        Whether the pair is answered: by a search or else certified and without a flag. Otherwise nothing is written.
+    """
+    straight = in_order(a, b, pose_a, pose_b)
+    if not straight:
+        a, b = b, a
+        pose_a, pose_b = pose_b, pose_a
+    ka, kb, order = place_of_points(straight)
+    centre = relative_pose(pose_a, pose_b, rotation)
+    goal = gap_tolerance(a, b, centre, tolerance)
+    pair, size = Pair(a, b, rotation, centre), min(a[SIZE], b[SIZE])
+    k = observe(pair, fa, fb, size)
+    answer = certify_deep(pair, fa, fb, k, goal, iterations)
+    is_searched = False
+    if not is_closed(answer, goal):
+        is_dented = a[DENTED] + b[DENTED] > 0.0
+        if is_dented and answer.distance > goal:
+            answer, _ = apart_over_dents(pair, answer, goal, PIECE_VIEWS)
+        elif answer.distance < 0.0 and cold:
+            is_searched = not is_dented and answer.lower > -math.inf
+            if is_searched:
+                answer = prove(pair, k.n, answer, goal, budget, False, state[PROOF] != UNKEPT)
+            else:
+                answer = _proved_at(pair, answer, goal)
+    # False for NaN.
+    if not answer.lower <= answer.distance <= answer.upper:
+        return False
+    if not (is_searched or (is_closed(answer, goal) and answer.status == 0)):
+        return False
+    if answer.searched:
+        _save_proof(state, order, rotation, centre, answer)
+    save_points(state, ka, kb, answer)
+    write_answer(a, b, pose_a, pose_b, straight, answer, goal, tolerance, out)
+    return True
+
+
+@kernel(nogil=True)
+def solve_rows(a, b, pose_a, pose_b, tolerance, budget, states, rotation, out):
+    """`solve_pair` for rows of bodies and poses; `rotation` is scratch, shape (3, 3)."""
+    for i in range(a.shape[0]):
+        solve_pair(a[i], b[i], pose_a[i], pose_b[i], tolerance, budget, states[i], rotation, out[i])
+
+
+def solve_pairs(a, b, pose_a, pose_b, tolerance, budget, states, out):
+    """`solve_pair` for rows of bodies and poses."""
+    solve_rows(a, b, pose_a, pose_b, tolerance, budget, states, np.empty((3, 3)), out)

@@ -1,0 +1,140 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+r"""Pairs of pieces that prove how far apart two bodies with dents are, written down so that others can check them.
+
+As `between_pieces`, whose steps this takes. Both bodies are cut at heights until every pair of pieces has a direction n
+with g(n) = n . c - h_P(n) - h_Q(-n) >= the lower bound. What is written is the order of the cuts, from which it follows
+that no pair is left out, and the directions.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.contact.superovoids.between_pieces import (
+    _beside_contact,
+    _cut_height,
+    _side_of_contact,
+    _to_cut,
+    improved,
+    look,
+    turned,
+)
+from superovoid.contact.superovoids.pieces import is_convex_piece
+from superovoid.shapes.kernels.surface import DENT_HI, DENT_LO, DENTED
+
+# Entries of a tree: A or B is cut, or a pair of pieces has its direction.
+CUT_A, CUT_B, DIRECTION = 0, 1, 2
+_TRIES, _CONVEX_TRIES = 12, 40  # directions for a pair with a slab, and for two convex pieces
+_DEEPEST = 200
+_THINNEST = 1e-12
+_CELL, _N = 4, 4
+
+
+@kernel
+def _edge_inside(b, lo, hi):
+    """A height at which a piece has to be cut before it has a support function: an edge of the dent, or the equator."""
+    if b[DENTED] == 0.0:
+        return math.nan
+    for edge in (b[DENT_LO], b[DENT_HI], 0.0):
+        if lo < edge < hi and (edge != 0.0 or b[DENT_LO] < 0.0 < b[DENT_HI]):
+            return edge
+    return math.nan
+
+
+@kernel
+def _set(row, cell, n):
+    for i in range(_CELL):
+        row[i] = cell[i]
+    for i in range(3):
+        row[_N + i] = n[i]
+
+
+@kernel(_nrt=True)
+def cut(pair, n, closest, goal, tree, heights, directions):
+    """Prove that two bodies are no closer than `closest.distance - goal`, piece by piece.
+
+    Parameters
+    ----------
+    pair : Pair
+    n : tuple
+        Direction to begin with, in the frame of A.
+    closest : Closest
+        The points of the answer.
+    goal : float
+    tree, heights, directions : array
+        Take the entries, the heights of the cuts and the directions (k, 3).
+
+    Returns
+    -------
+    tuple of int
+        Numbers of entries, heights and directions; zeros where a pair has to be given up.
+    """
+    out_of_line()
+    a, b = pair.a, pair.b
+    stack = np.empty((_DEEPEST, _CELL + 3))
+    _set(stack[0], (-1.0, 1.0, -1.0, 1.0), n)
+    waiting = 1
+    entries = cuts = found = 0
+    while waiting > 0:
+        if entries == tree.shape[0] or cuts == heights.shape[0] or found == directions.shape[0]:
+            return 0, 0, 0
+        if waiting + 2 > _DEEPEST:
+            return 0, 0, 0
+        waiting -= 1
+        row = stack[waiting]
+        cell = (row[0], row[1], row[2], row[3])
+        n = (row[_N], row[_N + 1], row[_N + 2])
+        n_one = n_other = n
+        w, v = _edge_inside(a, cell[0], cell[1]), _edge_inside(b, cell[2], cell[3])
+        first = not math.isnan(w)
+        if not first:
+            w = v
+        if math.isnan(w):
+            convex_a, convex_b = is_convex_piece(a, cell[0], cell[1]), is_convex_piece(b, cell[2], cell[3])
+            both = convex_a and convex_b
+            best = look(pair, n, cell)
+            side_a = _side_of_contact(cell[0], cell[1], closest.fa.w)
+            side_b = _side_of_contact(cell[2], cell[3], closest.fb.w)
+            part, share = 1.0, 0.125
+            if not both and side_a >= 0 and side_b >= 0 and best.bound < closest.distance - goal:
+                inside = (side_a == 2 and not convex_a) or (side_b == 2 and not convex_b)
+                part, share = (0.0, share) if inside else _beside_contact(pair, cell, best, closest, goal)
+            if part > 0.0:
+                tries = _CONVEX_TRIES if both else _TRIES
+                best, _, _ = turned(pair, cell, best, closest, goal, tries, both, part)
+            if best.bound >= closest.distance - goal:
+                for i in range(3):
+                    directions[found, i] = best.n[i]
+                found += 1
+                tree[entries] = DIRECTION
+                entries += 1
+                continue
+            first = _to_cut(cell, best, closest, convex_a, convex_b, goal)
+            if both or (cell[1] - cell[0] if first else cell[3] - cell[2]) < _THINNEST:
+                return 0, 0, 0
+            side = side_a if first else side_b
+            if first:
+                w = _cut_height(cell[0], cell[1], closest.fa.w, share)
+            else:
+                w = _cut_height(cell[2], cell[3], closest.fb.w, share)
+            n_one = n_other = best.n
+            if part == 0.0 and (side == 0 or side == 1) and best.inner < closest.distance - goal:
+                away, _ = improved(pair, best, share)
+                n_one, n_other = (away, best.n) if side == 1 else (best.n, away)
+        tree[entries] = CUT_A if first else CUT_B
+        entries += 1
+        heights[cuts] = w
+        cuts += 1
+        if first:
+            one, other = (cell[0], w, cell[2], cell[3]), (w, cell[1], cell[2], cell[3])
+        else:
+            one, other = (cell[0], cell[1], cell[2], w), (cell[0], cell[1], w, cell[3])
+        _set(stack[waiting], other, n_other)
+        _set(stack[waiting + 1], one, n_one)
+        waiting += 2
+    return entries, cuts, found

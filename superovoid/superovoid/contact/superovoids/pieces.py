@@ -1,0 +1,144 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+r"""Pieces of a superovoid between two heights, and their support points.
+
+Outside the dent interval every slice profile phi(w) is concave (`shapes.kernels.dents`): what lies above it is a convex
+body, and so is what lies below. Between them a piece is a slab, which is cut at the equator at the latest. Its convex
+hull has the support h(n) = max phi over its heights, bounded from the slices at its two ends.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.shapes.kernels.support_function import (
+    OF_PIECES,
+    parabola_bound,
+    point_at_height,
+    product_bound,
+    profile_value,
+    ring_at,
+    slice_of,
+    support_from,
+)
+from superovoid.shapes.kernels.surface import (
+    A1,
+    A2,
+    A3,
+    DENT_CURVATURE,
+    DENT_HI,
+    DENT_LO,
+    DENT_NU_HI,
+    DENT_NU_LO,
+    DENTED,
+    S_,
+    SIZE,
+    TX,
+    TY,
+    Q,
+    SurfacePoint,
+    _point_from_normal_at,
+    dual_ratio,
+)
+
+_LARGEST_RADIUS = 1e6  # of a curvature, in sizes of the body
+
+
+class PieceSupport(NamedTuple):
+    """Support point of a piece along a unit direction."""
+
+    f: SurfacePoint
+    value: float  # n . x of the point
+    upper: float  # proved upper bound of n . x over the piece
+    inside: bool  # between the ends, not at one of them
+
+
+@kernel
+def is_convex_piece(b, lo, hi):
+    """Whether a piece is convex as it is."""
+    return b[DENTED] == 0.0 or hi <= b[DENT_LO] or lo >= b[DENT_HI]
+
+
+@kernel
+def slope_of(f):
+    """Slope nu of the meridian at a surface point."""
+    return f.wd / f.rd if f.rd > 0.0 else math.inf
+
+
+@kernel
+def _support_of_slab(b, n, lo, hi):
+    """Support of the part between two heights of a dent, both on one side of the equator."""
+    k, rise = b[DENT_CURVATURE], b[A3] * n[2]
+    left, f_left = slice_of(b, n, ring_at(b, lo))
+    right, f_right = slice_of(b, n, ring_at(b, hi))
+    if left.slope > 0.0 and right.slope < 0.0:
+        # A maximum inside: about where the slopes say.
+        width = hi - lo
+        w = lo + width * min(0.9, max(0.1, left.slope / (left.slope - right.slope)))
+        middle, f = slice_of(b, n, ring_at(b, w))
+        upper = max(
+            min(parabola_bound(left, middle, k), product_bound(left, middle, rise)),
+            min(parabola_bound(middle, right, k), product_bound(middle, right, rise)),
+        )
+        if middle.phi >= max(left.phi, right.phi):
+            return PieceSupport(f, middle.phi, upper, True)
+    else:
+        upper = min(parabola_bound(left, right, k), product_bound(left, right, rise))
+    if left.phi >= right.phi:
+        return PieceSupport(f_left, left.phi, upper, False)
+    return PieceSupport(f_right, right.phi, upper, False)
+
+
+@kernel
+def piece_support(b, n, lo, hi, near):
+    """Support point of the part of a body between two heights, along a unit direction.
+
+    `near` is the slope of the meridian at a point that may be near to it, infinite for none.
+    """
+    out_of_line()
+    if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
+        w = hi if n[2] > 0.0 else lo
+        f = _point_from_normal_at(b, n, 1.0, 1.0, 0.0) if abs(w) == 1.0 else point_at_height(b, n, w)
+        value = profile_value(b, n, f)
+        return PieceSupport(f, value, value, abs(w) == 1.0)
+    if not is_convex_piece(b, lo, hi):
+        return _support_of_slab(b, n, lo, hi)
+    nu_lo = -math.inf if lo == -1.0 else b[DENT_NU_HI]
+    nu_hi = math.inf if hi == 1.0 else b[DENT_NU_LO]
+    f = support_from(b, n, nu_lo, nu_hi, near, OF_PIECES)
+    value = profile_value(b, n, f)
+    width = 1e-9 * (hi - lo)
+    return PieceSupport(f, value, value, (lo == -1.0 or f.w > lo + width) and (hi == 1.0 or f.w < hi - width))
+
+
+@kernel
+def piece_radii(b, n, f, inside):
+    """Radius matrix alpha e e^T + beta Z Z^T of a piece at a support point (`caps`), of a slice its first part only.
+
+    Returns alpha, e, beta, Z. It steers a search only.
+    """
+    kx, ky = 1.0 + b[TX] * f.w, 1.0 + b[TY] * f.w
+    q, s = b[Q], b[S_]
+    most = _LARGEST_RADIUS * b[SIZE]
+    g = max(b[A1] * kx * n[0] * f.C + b[A2] * ky * n[1] * f.S, 1e-100)
+    e = (b[A1] * kx * f.Sd, -b[A2] * ky * f.Cd, 0.0)
+    bend = dual_ratio(f.C * f.S, f.Cd * f.Sd, q)
+    alpha = min(f.r * (q - 1.0) * bend / g, most / max(e[0] * e[0] + e[1] * e[1], 1e-100))
+    if not inside:
+        return alpha, e, 0.0, e
+    tx, ty = b[TX] / kx, b[TY] / ky
+    c, d = f.C * f.Cd, f.S * f.Sd
+    dg = g * (c * tx + d * ty)
+    ddg = (q - 1.0) * c * d * (tx - ty) * (tx - ty) * g
+    sharp = dual_ratio(f.wd, f.w, s)
+    r_s = f.r * f.rd
+    mx = r_s * (tx + (q - 1.0) * (tx - ty) * d) - f.wd
+    my = r_s * (ty - (q - 1.0) * (tx - ty) * c) - f.wd
+    z = (b[A1] * kx * mx * f.C, b[A2] * ky * my * f.S, b[A3] * f.rd)
+    below = (s - 1.0) * sharp * g + 2.0 * f.r * f.wd * f.rd * dg - r_s * r_s * ddg
+    length = max(z[0] * z[0] + z[1] * z[1] + z[2] * z[2], 1e-100)
+    beta = min(f.r / below, most / length) if below > 0.0 else most / length
+    return alpha, e, beta, z

@@ -1,0 +1,317 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+r"""Answers for bodies that may be apart, and of which Newton's method has found no contact: by their nearest points.
+
+Edges and flats that are nearly sharp, thin bodies and great distances leave Newton's method without a contact. There
+the nearest points of the bodies prove the answer (`nearest_pieces`): of convex bodies as they are, of bodies with dents
+piece by piece. Where a point is found to be in both bodies, they overlap, and the answer says so.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.contact.minkowski.on_surfaces import along_to_surface, direction_of, off_line
+from superovoid.contact.separation import is_in_both
+from superovoid.contact.status import DENT, NON_UNIQUE, UNPROVEN
+from superovoid.contact.superovoids.answers import (
+    CLOSED,
+    COLD_ITERATIONS,
+    Answer,
+    certify,
+    is_closed,
+    newton_from,
+    newton_tolerance,
+    with_interval,
+)
+from superovoid.contact.superovoids.between_pieces import SHARE_OF_GOAL
+from superovoid.contact.superovoids.caps import Cap
+from superovoid.contact.superovoids.certificate import rounding_margin
+from superovoid.contact.superovoids.contact_of_flats import contact_of_flats
+from superovoid.contact.superovoids.directions import Optimum, descend, minkowski_support, proved_support
+from superovoid.contact.superovoids.nearest_pieces import Nearest, nearest_of_pieces
+from superovoid.contact.superovoids.newton import observe, refine
+from superovoid.shapes.kernels.support_function import EXACT, support_candidate
+from superovoid.shapes.kernels.surface import DENTED, SIZE, position
+
+_NEAREST_VIEWS = np.int64(1000)  # directions that the proof by nearest points may look at
+_ALONG = 5.0  # goals; half of what the points of a proved distance may lie off the normal
+_FAR = 10.0  # of the smaller body, from which on the interval says how far off they may be
+_FACING_STEPS, _TILT, _LESS_TILT = 12, 1e-4, 0.1
+_LEFT_OVER = 0.9  # of what lies across, that a step may leave
+
+
+@kernel
+def _open_status(pair):
+    """Status of an answer that stays open."""
+    return UNPROVEN | DENT if pair.a[DENTED] + pair.b[DENTED] > 0.0 else UNPROVEN
+
+
+@kernel
+def _overlapping(pair, answer, p, goal):
+    """An open answer of bodies that both hold a point p: with an interval that ends at 0, and points that fit it."""
+    out_of_line()
+    rotation, centre = pair.rotation, pair.centre
+    n = scale(1.0 / norm(answer.n), answer.n)
+    lower, distance = min(answer.lower, 0.0), answer.distance
+    x, y = answer.x, add(centre, rotate(rotation, answer.y))
+    if not (distance < 0.0 and off_line(x, y, -distance, n) <= -lower):
+        # The ways out of both bodies along the normal: together no longer than the depth of the hulls.
+        x = along_to_surface(pair.a, p, n)
+        y = along_to_surface(pair.b, rotate_back(rotation, sub(p, centre)), rotate_back(rotation, scale(-1.0, n)))
+        y = add(centre, rotate(rotation, y))
+        if not (distance < 0.0):
+            distance = max(lower, min(0.0, dot(n, sub(y, x))))
+    upper = max(0.0, lower + off_line(x, y, -distance, n))
+    return Answer(
+        distance,
+        lower,
+        upper,
+        x,
+        rotate_back(rotation, sub(y, centre)),
+        answer.n,
+        answer.fa,
+        answer.fb,
+        NON_UNIQUE if upper - lower <= goal else _open_status(pair),
+        answer.iterations,
+        answer.searched,
+        answer.cap,
+        answer.level,
+    )
+
+
+@kernel
+def _shares(across, to_x, to_y):
+    """Parts of a step in each body, from 0 to 1, that take the most off the part across of x - y."""
+    square_x, square_y, product = dot(to_x, to_x), dot(to_y, to_y), dot(to_x, to_y)
+    along_x, along_y = -dot(across, to_x), dot(across, to_y)
+    det = square_x * square_y - product * product
+    if det > 0.0:
+        s = (square_y * along_x + product * along_y) / det
+        t = (square_x * along_y + product * along_x) / det
+        if 0.0 <= s <= 1.0 and 0.0 <= t <= 1.0:
+            return s, t
+    s = min(1.0, max(0.0, along_x / square_x)) if square_x > 0.0 else 0.0
+    t = min(1.0, max(0.0, along_y / square_y)) if square_y > 0.0 else 0.0
+    if s * (2.0 * along_x - s * square_x) >= t * (2.0 * along_y - t * square_y):
+        return s, 0.0
+    return 0.0, t
+
+
+@kernel
+def _face_to_face(pair, n, x, y, enough):
+    """Points with x - y along n, from others that nearly are; points of the bodies where these are convex.
+
+    A step goes towards support points of directions tilted from n to either side. They lie to the side, and are hardly
+    lower.
+    """
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
+    tilt = _TILT
+    for _ in range(_FACING_STEPS):
+        m = sub(x, y)
+        across = combine(1.0, m, -dot(n, m), n)
+        off = norm(across)
+        if off <= enough:
+            break
+        best_x, best_y, least = x, y, _LEFT_OVER * off
+        for sides in range(4):
+            tilt_a, tilt_b = tilt if sides % 2 == 0 else -tilt, tilt if sides < 2 else -tilt
+            to_x = sub(position(a, support_candidate(a, combine(1.0, n, -tilt_a / off, across), EXACT)), x)
+            inward = rotate_back(rotation, combine(-1.0, n, tilt_b / off, across))
+            to_y = sub(add(centre, rotate(rotation, position(b, support_candidate(b, inward, EXACT)))), y)
+            side_x, side_y = combine(1.0, to_x, -dot(n, to_x), n), combine(1.0, to_y, -dot(n, to_y), n)
+            s, t = _shares(across, side_x, side_y)
+            left = norm(add(across, combine(s, side_x, -t, side_y)))
+            if left < least:
+                best_x, best_y, least = combine(1.0, x, s, to_x), combine(1.0, y, t, to_y), left
+        if least == _LEFT_OVER * off:
+            tilt *= _LESS_TILT
+        x, y = best_x, best_y
+    return x, y
+
+
+@kernel
+def _with_points(pair, answer, x, y, n, lower, status):
+    """The same answer with other points, apart, the direction that proves them, and its lower end."""
+    rotation, centre = pair.rotation, pair.centre
+    length = norm(sub(y, x))
+    return Answer(
+        length,
+        lower,
+        length + rounding_margin(pair.a, pair.b, centre),
+        x,
+        rotate_back(rotation, sub(y, centre)),
+        n,
+        answer.fa,
+        answer.fb,
+        status,
+        answer.iterations,
+        answer.searched,
+        answer.cap,
+        answer.level,
+    )
+
+
+@kernel
+def facing(pair, answer, goal):
+    """A closed answer from points apart, with points that lie along its normal as promised; or an open one.
+
+    The interval of two points and a direction may be closed long before the points lie along it.
+    """
+    out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
+    n = scale(1.0 / norm(answer.n), answer.n)
+    x, y = answer.x, add(centre, rotate(rotation, answer.y))
+    off = off_line(x, y, dot(n, sub(x, y)), n)
+    if not (answer.lower > 0.0 and is_closed(answer, goal) and off > _ALONG * goal):
+        return answer
+    margin = rounding_margin(a, b, centre)
+    # Whatever way they were found: they are on the surfaces, and length and direction are looked at.
+    p, q = _face_to_face(pair, n, x, y, goal)
+    p = along_to_surface(a, p, n)
+    q = along_to_surface(b, rotate_back(rotation, sub(q, centre)), rotate_back(rotation, scale(-1.0, n)))
+    q = add(centre, rotate(rotation, q))
+    length, left = norm(sub(q, p)), off_line(p, q, dot(n, sub(p, q)), n)
+    if left <= _ALONG * goal and length + margin - answer.lower <= goal:
+        return _with_points(pair, answer, p, q, n, min(answer.lower, length), answer.status)
+    # The direction of the points may prove as much.
+    direction = direction_of(x, y, n)
+    length = norm(sub(y, x))
+    lower = -proved_support(pair, direction) - margin
+    if length + margin - lower <= goal:
+        return _with_points(pair, answer, x, y, direction, min(lower, length), answer.status)
+    if answer.distance > _FAR * min(a[SIZE], b[SIZE]):
+        return answer
+    return with_interval(answer, answer.lower, max(answer.upper, answer.distance + off), _open_status(pair))
+
+
+@kernel
+def apart_without_contact(pair, answer, goal):
+    """Answer for bodies that are not proved to overlap: where they are apart, with points that span it.
+
+    Neither the depth of the hulls nor an own contact says anything of bodies that are apart elsewhere. So they are
+    overlapping where a point is proved to be in both. Where neither is proved, the nearest points found are the answer,
+    with an interval that goes from the depth of the hulls to their distance.
+    """
+    out_of_line()
+    if is_closed(answer, goal) or answer.upper <= 0.0:
+        return facing(pair, answer, goal)
+    rotation, centre = pair.rotation, pair.centre
+    margin = rounding_margin(pair.a, pair.b, centre)
+    y = add(centre, rotate(rotation, answer.y))
+    middle = combine(0.5, answer.x, 0.5, y)
+    if answer.lower < 0.0 and is_in_both(pair, middle):
+        return _overlapping(pair, answer, middle, goal)
+    known = Nearest(norm(sub(y, answer.x)), answer.x, y, answer.fa, answer.fb)
+    n = scale(1.0 / norm(answer.n), answer.n)
+    found = nearest_of_pieces(pair, n, known, SHARE_OF_GOAL * goal, margin, _NEAREST_VIEWS)
+    if found.overlap:
+        return _overlapping(pair, answer, found.common, goal)
+    lower = max(answer.lower, found.lower)
+    x, y, distance = found.nearest.x, found.nearest.y, found.nearest.distance
+    if lower <= 0.0 and 0.0 <= answer.distance <= distance:
+        return answer
+    # Bodies that may touch have the direction that proves the lower end: their points have none of their own. So have
+    # convex bodies of which the points are not near enough.
+    along = found.n if lower > answer.lower else n
+    closed = distance + margin - lower <= goal
+    convex = pair.a[DENTED] + pair.b[DENTED] == 0.0
+    spans = lower > 0.0 and distance > goal and (closed or not convex)
+    direction = direction_of(x, y, n) if spans else along
+    h = -lower
+    if closed:
+        h = proved_support(pair, direction)
+    if h > -lower:
+        # Where the contact is one of the hulls too, its normal is to prove it: points of flats along a direction.
+        height = proved_support(pair, found.n)
+        if height < h:
+            none = Cap(0.0, 0.0)
+            fa, fb = found.nearest.fa, found.nearest.fb
+            optimum = Optimum(height, -math.inf, found.n, fa, fb, False, 0, 0, none, -math.inf, math.inf)
+            flat = contact_of_flats(pair, optimum, goal)
+            length = norm(sub(flat.y, flat.x))
+            if length + margin - lower <= goal and proved_support(pair, flat.n) <= goal - lower:
+                x, y, direction, distance = flat.x, flat.y, flat.n, length
+                h = -lower
+        if convex and h > goal - lower:
+            direction = along
+    answer = Answer(
+        distance,
+        min(lower, distance),
+        distance + margin,
+        x,
+        rotate_back(rotation, sub(y, centre)),
+        direction,
+        found.nearest.fa,
+        found.nearest.fb,
+        NON_UNIQUE if closed else _open_status(pair),
+        answer.iterations,
+        True,
+        Cap(0.0, 0.0),
+        0.0,
+    )
+    return facing(pair, answer, goal)
+
+
+@kernel
+def together(pair, one, other, goal):
+    """What two open answers prove together of bodies apart: the better lower end with its normal, the nearer points.
+
+    The second one where neither proves that the bodies are apart.
+    """
+    out_of_line()
+    low = one if one.lower > other.lower else other
+    near = one if one.distance > 0.0 and (one.upper < other.upper or not (other.distance > 0.0)) else other
+    if not (low.lower > 0.0 and near.distance > 0.0):
+        return other
+    y = add(pair.centre, rotate(pair.rotation, near.y))
+    is_open = near.upper - low.lower > goal
+    answer = Answer(
+        norm(sub(y, near.x)),
+        low.lower,
+        near.upper,
+        near.x,
+        near.y,
+        low.n,
+        near.fa,
+        near.fb,
+        NON_UNIQUE | UNPROVEN if is_open else NON_UNIQUE,
+        other.iterations,
+        True,
+        Cap(0.0, 0.0),
+        0.0,
+    )
+    return facing(pair, answer, goal)
+
+
+@kernel
+def polished(pair, answer, goal):
+    """An answer from points with what its own normal proves; or the contact that Newton's method finds from there.
+
+    It begins along the normal, and then along the direction of the points.
+    """
+    out_of_line()
+    if not (answer.lower > 0.0):
+        return answer
+    tolerance = newton_tolerance(pair.a, pair.b, pair.centre, goal)
+    n = answer.n
+    for attempt in range(2):
+        if attempt == 1:
+            n = direction_of(answer.x, add(pair.centre, rotate(pair.rotation, answer.y)), n)
+        _, fa, fb = minkowski_support(pair, n, EXACT)
+        own = newton_from(pair, fa, fb, goal, COLD_ITERATIONS, answer.iterations)
+        if own.lower == -math.inf:
+            ok, _, fa, fb, _ = descend(pair, n, fa, fb, tolerance)
+            if ok:
+                fa, fb, k = refine(pair, fa, fb, observe(pair, fa, fb, min(pair.a[SIZE], pair.b[SIZE])))
+                if k.residual < tolerance:
+                    own = certify(pair, fa, fb, k, goal, own.iterations)
+        if is_closed(own, goal):
+            return own
+    lower = -proved_support(pair, answer.n) - rounding_margin(pair.a, pair.b, pair.centre)
+    return with_interval(answer, lower, answer.upper, CLOSED)

@@ -1,0 +1,162 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The manifest of a data set: all that it takes to compute any of its chunks again, and what its bits depend on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from superovoid import __version__
+from superovoid.dataset.arithmetic import arithmetic, differences
+from superovoid.dataset.dataset_errors import DatasetError
+
+FORMAT = 1
+MOST_CHUNKS = 10**8
+"""Of a data set: a list of them is had in memory."""
+_WORD = "superovoid data set"
+
+
+def seal(parts: Mapping[str, Any]) -> dict[str, Any]:
+    """Make a manifest of its parts: with its format, version, arithmetic and a digest of all.
+
+    Parts: ``robot``, ``states``, ``question``, ``chunks``, which say what is computed, and ``where``: files of these.
+    """
+    manifest = {"what": _WORD, "format": FORMAT, "superovoid": __version__, **parts, "arithmetic": arithmetic()}
+    return {**manifest, "sha256": _digest(manifest)}
+
+
+def _digest(manifest: Mapping[str, Any]) -> str:
+    rest = {name: value for name, value in manifest.items() if name != "sha256"}
+    return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
+
+
+def checked(found: Any, where: str) -> dict[str, Any]:
+    """A manifest that was read.
+
+    Raises
+    ------
+    DatasetError
+        If it is none, of another format, or was changed.
+    """
+    if not isinstance(found, dict) or found.get("what") != _WORD:
+        raise DatasetError(f"{where}: is no data set of superovoid: it has no manifest of one")
+    if found.get("format") != FORMAT:
+        raise DatasetError(
+            f"{where}: its format is {found.get('format')!r}, written by superovoid "
+            f"{found.get('superovoid')!r}; this version reads format {FORMAT}"
+        )
+    if found.get("sha256") != _digest(found):
+        raise DatasetError(f"{where}: its manifest is damaged: its contents do not have the digest that it names")
+    wrong = _misfit(found, _FORM, "manifest") or _mismatch(found)
+    if wrong:
+        raise DatasetError(f"{where}: {wrong}")
+    return found
+
+
+class _Whole(int):
+    """The least value of a whole number."""
+
+
+# What each part is: a type, a tuple of what it may be, a mapping with at least these names, a list of one kind.
+_NAMES = [str]
+_FORM: dict[str, Any] = {
+    "superovoid": str,
+    "arithmetic": {},
+    "robot": {"urdf": str, "srdf": (str, None), "meshes": str, "representation": str, "name": str, "fingerprint": str},
+    "states": {"count": _Whole(1)},
+    "question": {
+        "between": ([_NAMES], None),
+        "extras": _NAMES,
+        "cutoff": (str, None),
+        "bodies": _NAMES,
+        "pairs": [[_Whole(0)]],
+        "joints": _NAMES,
+        "bases": _NAMES,
+        "columns": [
+            {"name": str, "tail": [_Whole(0)], "kind": str, "fill": str, "per pair": bool, "unit": str},
+        ],
+    },
+    "chunks": {"states": _Whole(1), "count": _Whole(1)},
+    "where": {"packages": {}, "states file": (str, None)},
+}
+
+
+def _misfit(value: Any, form: Any, what: str) -> str:
+    """Words on the first part that is not as it is to be; empty: none."""
+    if isinstance(form, tuple):
+        found = [_misfit(value, each, what) for each in form]
+        return "" if "" in found else found[0]
+    if isinstance(form, list):
+        is_one = isinstance(value, list)
+        inner = (_misfit(each, form[0], f"{what}, {number}") for number, each in enumerate(value if is_one else ()))
+    elif isinstance(form, dict):
+        is_one = isinstance(value, dict)
+        inner = (
+            _misfit(value[name], each, f"{what}, {name}") if name in value else f"{what} has no {name!r}"
+            for name, each in form.items()
+        )
+    elif isinstance(form, _Whole):
+        is_one = type(value) is int and form <= value < 2**63
+        return "" if is_one else f"{what}: must be an integer of at least {int(form)}, found {_short(value)}"
+    else:
+        is_one = value is None if form is None else type(value) is form
+        return "" if is_one else f"{what}: found {_short(value)}"
+    return next(filter(None, inner), "") if is_one else f"{what}: found {_short(value)}"
+
+
+def _mismatch(found: Mapping[str, Any]) -> str:
+    """Words on parts that contradict each other; empty: none."""
+    question, states, chunks = found["question"], found["states"]["count"], found["chunks"]
+    if chunks["count"] != -(-states // chunks["states"]) or chunks["count"] > MOST_CHUNKS:
+        return f"manifest, chunks: {chunks['count']} of {chunks['states']} states, found {states} states"
+    bodies = len(question["bodies"])
+    if any(len(pair) != 2 or max(pair) >= bodies for pair in question["pairs"]):
+        return f"manifest, question, pairs: must be two of {bodies} bodies each"
+    if question["between"] is not None and len(question["between"]) != 2:
+        return "manifest, question, between: must be two lists of names"
+    for column in question["columns"]:
+        if not column["name"].isidentifier() or column["kind"] not in ("float64", "uint8", "int32", "int64"):
+            return f"manifest, question, columns: found {_short(column)}"
+        try:
+            float(column["fill"])
+        except ValueError:
+            return f"manifest, question, columns: found {_short(column)}"
+    return ""
+
+
+def refuse_other(stored: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> None:
+    """Raise `DatasetError` where a store holds another data set than the one that is asked for."""
+    for part in ("question", "states", "chunks", "robot"):
+        if stored[part] != asked[part]:
+            raise DatasetError(f"{where}: holds another data set: {_first_difference(part, stored[part], asked[part])}")
+    refuse_other_arithmetic(stored, where)
+
+
+def refuse_other_arithmetic(stored: Mapping[str, Any], where: str) -> None:
+    """Raise `DatasetError` where chunks computed here might have other bits than those that are there."""
+    words = ""
+    if stored["superovoid"] != __version__:
+        words = f"superovoid {stored['superovoid']} there, {__version__} here; "
+    words += differences(arithmetic(), stored["arithmetic"])
+    if words:
+        raise DatasetError(
+            f"{where}: chunks computed here might have other last bits than those that are there: {words}. Use the "
+            "same software and kind of processor, or begin a data set that all machines can share (docs/datasets.md)"
+        )
+
+
+def _first_difference(name: str, stored: Any, asked: Any) -> str:
+    if isinstance(stored, Mapping) and isinstance(asked, Mapping):
+        for key in dict.fromkeys([*stored, *asked]):
+            if stored.get(key) != asked.get(key):
+                return _first_difference(f"{name}: {key}", stored.get(key), asked.get(key))
+    return f"{name}: {_short(stored)} there, {_short(asked)} asked for"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else f"{text[:60]}..."

@@ -1,0 +1,225 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is asked about each state, and the answer for a chunk of states as arrays."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.dataset.dataset_errors import DatasetError
+from superovoid.robot import Robot
+from superovoid.states import StateDistances, StateQuery
+
+FloatArray = NDArray[np.float64]
+Arrays = dict[str, NDArray[Any]]
+
+EXTRAS = ("points", "normals", "gradients")
+# States that are asked about at once: a multiple of the blocks of `StateQuery`, so that bits do not depend on it.
+_AT_ONCE_ROWS = 1 << 16
+_BLOCK = 64
+
+
+class Stopped(Exception):
+    """A chunk was broken off because it is not wanted any more."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """An array of a store."""
+
+    name: str
+    tail: tuple[int, ...]
+    """Its shape without the states, or rows."""
+    kind: str
+    """numpy's name of its numbers."""
+    fill: float = math.nan
+    """What readers get where nothing was computed: nothing is known there, and the value says so."""
+    per_pair: bool = True
+    unit: str = ""
+
+
+class Question:
+    """What is asked about states of a robot.
+
+    Parameters
+    ----------
+    robot : Robot
+    between : (sequence of str, sequence of str), optional
+        Links or groups: only pairs between these; default: all pairs that the robot's rules allow.
+    extras : sequence of {"points", "normals", "gradients"}
+        Wanted beside distance, interval and status.
+    cutoff : float, optional
+        m. Given: rows of the pairs that are no farther, else an answer for every pair.
+
+    Raises
+    ------
+    DatasetError
+        If no pair is allowed, or a name is unknown.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        between: tuple[Sequence[str], Sequence[str]] | None,
+        extras: Iterable[str],
+        cutoff: float | None,
+    ) -> None:
+        extras = tuple(name for name in EXTRAS if name in set(extras))
+        if cutoff is not None and not math.isfinite(cutoff):
+            raise DatasetError(f"cutoff = {cutoff!r}: must be a finite number of metres")
+        self.robot, self.extras, self.cutoff = robot, extras, cutoff
+        scene = robot.scene()
+        try:
+            pairs = robot.body_pairs(*between) if between is not None else None
+            self._ask = StateQuery(
+                robot,
+                scene,
+                pairs=pairs,
+                cutoff=math.inf if cutoff is None else cutoff,
+                gradients="gradients" in extras,
+            )
+        except ValueError as error:
+            raise DatasetError(f"pairs: {error}") from None
+        tables = scene.tables(pairs)
+        order = np.lexsort((tables.pairs.max(axis=1), tables.pairs.min(axis=1)))
+        self.pairs = np.sort(tables.pairs, axis=1)[order]
+        if not len(self.pairs):
+            named = "" if between is None else f" between {' and '.join(', '.join(names) for names in between)}"
+            raise DatasetError(
+                f"pairs: '{robot.name}' has none{named} that may be checked, so there is nothing to compute"
+            )
+        self.bodies = tuple(body.name for body in scene.bodies)
+        self._keys = self.pairs[:, 0] * len(self.bodies) + self.pairs[:, 1]
+        self.fingerprint = _fingerprint(robot, tables, self.bodies)
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The arrays of an answer about every pair, a row a state."""
+        pairs, joints, bases = len(self.pairs), len(self.robot.joint_names), len(self.robot.base_links)
+        found = [Column("positions", (joints,), "float64", per_pair=False, unit="rad or m")]
+        if bases:
+            found.append(Column("base_poses", (bases, 4, 4), "float64", per_pair=False, unit="m"))
+        found += [
+            Column("distance", (pairs,), "float64", unit="m"),
+            Column("lower", (pairs,), "float64", -math.inf, unit="m"),
+            Column("upper", (pairs,), "float64", math.inf, unit="m"),
+            Column("status", (pairs,), "uint8", 1, unit="flags of superovoid.Status"),
+        ]
+        if "points" in self.extras:
+            found += [Column(name, (pairs, 3), "float64", unit="m") for name in ("point_a", "point_b")]
+        if "normals" in self.extras:
+            found.append(Column("normal", (pairs, 3), "float64", unit="unit vector"))
+        if "gradients" in self.extras:
+            found.append(Column("gradient", (pairs, joints), "float64", unit="m/rad or m/m"))
+        return tuple(found)
+
+    def answer(self, joints: FloatArray, bases: FloatArray, stop: threading.Event | None = None) -> Arrays:
+        """Answers for states in their order, by this thread alone.
+
+        Parameters
+        ----------
+        joints, bases : array
+            (states, joints) and (states, bases, 4, 4). The first state begins without anything known of others, so
+            that the same states get the same bits whatever was asked before.
+        stop : threading.Event, optional
+            Once it is set the rest is not computed.
+
+        Raises
+        ------
+        Stopped
+            If `stop` came before the end.
+        """
+        states = len(joints)
+        at_once = max(1, _AT_ONCE_ROWS // (_BLOCK * len(self.pairs))) * _BLOCK
+        parts = []
+        for start in range(0, states, at_once):
+            part = slice(start, min(start + at_once, states))
+            poses = {link: bases[part, i] for i, link in enumerate(self.robot.base_links)}
+            found = self._ask(joints[part], base_poses=poses, threads=1, stop=stop)
+            if found.done < part.stop - part.start:
+                raise Stopped
+            parts.append(self._every_pair(found) if self.cutoff is None else self._rows(found, start))
+        whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+        if self.cutoff is not None:
+            return whole
+        given = {"positions": np.ascontiguousarray(joints), "base_poses": np.ascontiguousarray(bases)}
+        return {column.name: whole[column.name] if column.per_pair else given[column.name] for column in self.columns}
+
+    def _values(self, found: StateDistances) -> Arrays:
+        values: Arrays = {
+            "distance": found.distance,
+            "lower": found.lower,
+            "upper": found.upper,
+            "status": found.status,
+        }
+        swapped = found.body_a > found.body_b
+        if "points" in self.extras:
+            values["point_a"] = np.where(swapped[:, None], found.point_b, found.point_a)
+            values["point_b"] = np.where(swapped[:, None], found.point_a, found.point_b)
+        if "normals" in self.extras:
+            values["normal"] = np.where(swapped[:, None], -found.normal, found.normal)
+        if found.gradients is not None:
+            values["gradient"] = found.gradients
+        return values
+
+    def _pair_of(self, found: StateDistances) -> NDArray[np.int64]:
+        a, b = np.minimum(found.body_a, found.body_b), np.maximum(found.body_a, found.body_b)
+        return np.searchsorted(self._keys, a * len(self.bodies) + b)
+
+    def _every_pair(self, found: StateDistances) -> Arrays:
+        states, pairs = found.states, len(self.pairs)
+        if len(found.distance) != states * pairs:
+            raise RuntimeError(f"{len(found.distance)} answers for {states} states of {pairs} pairs")
+        row = found.state * pairs + self._pair_of(found)
+        placed = {}
+        for name, values in self._values(found).items():
+            into = np.empty((states * pairs, *values.shape[1:]), values.dtype)
+            into[row] = values
+            placed[name] = into.reshape(states, pairs, *values.shape[1:])
+        return placed
+
+    def _rows(self, found: StateDistances, first: int) -> Arrays:
+        """Rows by state, then by distance; states are counted from the first of the chunk."""
+        return {"state": found.state + first, "pair": self._pair_of(found).astype(np.int32), **self._values(found)}
+
+
+def _fingerprint(robot: Robot, tables: Any, bodies: tuple[str, ...]) -> str:
+    """A digest of all numbers of a robot that kernels take, and of the names that its joints and bodies have."""
+    digest = hashlib.sha256()
+    _feed(digest, (robot.joint_names, robot.base_links, bodies, tables, robot._kinematics._tree))
+    return digest.hexdigest()
+
+
+def _feed(digest: Any, value: Any) -> None:
+    if isinstance(value, np.ndarray):
+        digest.update(f"{value.dtype.str} {value.shape}\n".encode())
+        digest.update(np.ascontiguousarray(value).tobytes())
+    elif isinstance(value, tuple | list):
+        digest.update(f"{len(value)}(\n".encode())
+        for each in value:
+            _feed(digest, each)
+    elif isinstance(value, Mapping):
+        _feed(digest, list(value.items()))
+    elif value is None or isinstance(value, str | int | float | np.generic):
+        digest.update(f"{value!r}\n".encode())
+    else:  # a kernel: what code is run is part of the arithmetic
+        digest.update(f"{type(value).__name__} {getattr(value, '__name__', '')}\n".encode())
+
+
+def digests_of(arrays: Arrays) -> dict[str, str]:
+    """A digest of the bits of each array."""
+    found = {}
+    for name, values in arrays.items():
+        digest = hashlib.sha256(f"{values.dtype.str} {values.shape}\n".encode())
+        digest.update(np.ascontiguousarray(values).data.cast("B") if values.size else b"")
+        found[name] = digest.hexdigest()
+    return found

@@ -1,0 +1,198 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""One convex body of small volume that holds a solid.
+
+The logarithm of the volume is minimised with every corner of the solid's hull inside (sequential quadratic
+programming), from several starts; the corners are taken in as they come to matter.  What rounding and the optimiser's
+tolerance leave outside is taken in by growing the body, until the engine proves that it holds every corner (`proofs`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.spatial.transform import Rotation
+from scipy.special import beta, gammaln
+
+from superovoid.fitting import normal_equations as equations
+from superovoid.fitting.joint import Bodies, boxed, principal_box, rolled, wedges
+from superovoid.fitting.mesh_fits import checked_kinds
+from superovoid.fitting.proofs import containment_margin
+from superovoid.fitting.robot_files import body_from_record, record_of_body
+from superovoid.fitting.targets import Target
+from superovoid.shapes import Shape
+
+FloatArray = NDArray[np.float64]
+
+_FOOT_STEPS = 40
+_ACTIVE = 0.07  # of the radius: corners that deep inside do not matter yet
+_FEW_STEPS, _KEPT = 15, 12
+_MOST_ROUNDS, _MOST_STEPS = 4, 60
+_GROWTH = 1e-6  # of the size: more than the optimiser's tolerance leaves
+_EXPONENTS = ((0.5, 0.5), (1.0, 0.4), (0.5, 1.0), (0.2, 0.4))
+_TAPERS = (0.0, 0.4, -0.4)  # of the convex limit
+_LARGER = 1.15  # than the box of most points
+_TURNED = 60  # starts with axes of no order
+_TURNED_KINDS = (
+    (equations.SUPEROVOID, (1.0, 0.1)),
+    (equations.SUPEROVOID, (0.5, 0.5)),
+    (equations.SUPEROVOID, (1.0, 1.0)),
+    (equations.SUPEROVOID, (0.3, 0.7)),
+    (equations.WEDGE, (0.5, 1.0)),
+)
+
+
+def enclose(
+    target: Target, points: FloatArray | None = None, *, kinds: Sequence[str] = ("superovoid",)
+) -> tuple[Shape, FloatArray]:
+    """A body of small volume that is proved to hold a solid.
+
+    Parameters
+    ----------
+    target : Target
+    points : (n, 3) ndarray, optional
+        What must be held: the corners of the solid before they were made one. Default: the solid's.
+    kinds : sequence of {"superovoid", "box", "cylinder", "capsule"}
+        What it may be.
+
+    Returns
+    -------
+    shape : Shape
+    pose : (4, 4) ndarray
+
+    Raises
+    ------
+    ValueError
+        If no body was found that is proved to hold the solid.
+    """
+    held = target.corners.reshape(-1, 3) if points is None else points
+    corners = (target.hull.points[target.hull.vertices] - target.centre) / target.radius
+    coarse = [
+        _smallest(start, corners, 1, _FEW_STEPS) for kind in checked_kinds(kinds) for start in _starts(corners, kind)
+    ]
+    coarse.sort(key=lambda each: each[0])
+    fine = [_smallest(bodies, corners, _MOST_ROUNDS, _MOST_STEPS) for _, bodies in coarse[:_KEPT]]
+    _, bodies = min(coarse[:1] + fine, key=lambda each: each[0])
+    for _ in range(40):
+        # The body as a URDF has it: its pose by angles.
+        shape, pose = body_from_record(record_of_body(*bodies.shapes(target.radius, target.centre)[0]))
+        margin = containment_margin(shape, pose, held)
+        if margin >= 0.0:
+            return shape, pose
+        unknowns = bodies.unknowns.copy()
+        unknowns[:, :3] += _GROWTH + 2.0 * -margin / target.radius / np.exp(unknowns[:, :3]).min()
+        bodies = Bodies(bodies.kinds, unknowns, bodies.rotations)
+    raise ValueError("no body was found that is proved to hold the solid")
+
+
+def _starts(corners: FloatArray, kind: int) -> list[Bodies]:
+    axes, half, centre = principal_box(corners)
+    grown = np.zeros(equations.PARAMETERS)
+    grown[:3] = math.log(_LARGER)
+    found = []
+    for shift in range(3):
+        turned, lengths = rolled(axes, half, shift)
+        for exponents in _EXPONENTS if kind == equations.SUPEROVOID else _EXPONENTS[:1]:
+            for taper in _TAPERS if kind == equations.SUPEROVOID else _TAPERS[:1]:
+                start = boxed(kind, turned, _LARGER * lengths, centre, exponents)
+                start.unknowns[0, 5] = math.asin(taper)
+                found.append(start)
+    if kind == equations.SUPEROVOID:
+        found += [start.turned(grown) for start in wedges(corners)]
+    for number, rotation in enumerate(Rotation.random(_TURNED, rng=np.random.default_rng(1)).as_matrix()):
+        along = corners @ rotation
+        low, high = along.min(axis=0), along.max(axis=0)
+        each, exponents = _TURNED_KINDS[number % len(_TURNED_KINDS)]
+        each = each if kind == equations.SUPEROVOID else kind
+        found.append(boxed(each, rotation, 0.5 * (high - low), rotation @ (0.5 * (low + high)), exponents))
+    return found
+
+
+def _distances(bodies: Bodies, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Signed distances of points, and their derivatives by the unknowns."""
+    distances, slopes = np.empty(len(points)), np.empty((len(points), equations.PARAMETERS))
+    equations.body_distances(bodies.rows()[0], points, _FOOT_STEPS, distances, slopes)
+    return distances, slopes
+
+
+def _log_volumes(bodies: Bodies) -> FloatArray:
+    """Logarithms of the volumes, by the formulas of the shapes (`Superovoid.volume`)."""
+    rows = bodies.rows()
+    a1, a2, a3 = rows[:, equations.SIZE : equations.SIZE + 3].T
+    e1, e2 = rows[:, equations.EXPONENTS : equations.EXPONENTS + 2].T
+    tapers = rows[:, equations.TAPERS : equations.TAPERS + 2].prod(axis=1)
+    section = np.exp(2.0 * gammaln(1.0 + 0.5 * e1) - gammaln(1.0 + e1))
+    layers = 0.5 * e2 * (beta(0.5 * e2, 1.0 + e2) + tapers * beta(1.5 * e2, 1.0 + e2))
+    turned = 2.0 * np.pi * a1 * a1
+    volumes = {
+        equations.BOX: 8.0 * a1 * a2 * a3,
+        equations.CYLINDER: turned * a3,
+        equations.CAPSULE: turned * (a3 + 2.0 / 3.0 * a1),
+    }
+    found = 8.0 * a1 * a2 * a3 * section * layers
+    for kind, volume in volumes.items():
+        found = np.where(bodies.kinds == kind, volume, found)
+    return np.asarray(np.log(found))
+
+
+def _smallest(start: Bodies, corners: FloatArray, rounds: int, steps: int) -> tuple[float, Bodies]:
+    """Logarithm of the volume, and a body that holds the corners, shrunk and grown from a start."""
+    bodies = start
+    for _ in range(rounds):
+        distance, _ = _distances(bodies, corners)
+        near = distance > -_ACTIVE
+        bodies = _shrunk(bodies, corners[near], steps)
+        if _distances(bodies, corners)[0].max() <= 1e-7:
+            break
+    # What is still outside is taken in for the comparison of volumes.
+    for _ in range(30):
+        worst = float(_distances(bodies, corners)[0].max())
+        if worst <= 0.0:
+            break
+        unknowns = bodies.unknowns.copy()
+        unknowns[:, :3] += 1.5 * worst / np.exp(unknowns[:, :3]).min() + 1e-9
+        bodies = Bodies(bodies.kinds, unknowns, bodies.rotations)
+    return float(_log_volumes(bodies)[0]), bodies
+
+
+def _shrunk(bodies: Bodies, points: FloatArray, steps: int) -> Bodies:
+    used = [0, 2] if bodies.kinds[0] in (equations.CYLINDER, equations.CAPSULE) else [0, 1, 2]
+    used += [3, 4, 5] if bodies.kinds[0] in (equations.SUPEROVOID, equations.WEDGE) else []
+    used += list(range(6, 12))
+
+    def at(x: FloatArray) -> Bodies:
+        step = np.zeros(equations.PARAMETERS)
+        step[used] = x
+        return bodies.turned(step)
+
+    def volume(x: FloatArray) -> float:
+        return float(_log_volumes(at(x))[0])
+
+    def slope(x: FloatArray) -> FloatArray:
+        # Turn and centre change no volume.
+        here, found = at(x), np.zeros(len(used))
+        sized = [i for i, name in enumerate(used) if name < 6]
+        steps = 1e-6 * np.eye(equations.PARAMETERS)[[used[i] for i in sized]]
+        unknowns = np.concatenate([here.unknowns + steps, here.unknowns - steps])
+        ahead, behind = _log_volumes(Bodies(
+            np.repeat(here.kinds, 2 * len(sized)), unknowns, np.repeat(here.rotations, 2 * len(sized), axis=0)
+        )).reshape(2, -1)  # fmt: skip
+        found[sized] = (ahead - behind) / 2e-6
+        return found
+
+    constraint = {
+        "type": "ineq",
+        "fun": lambda x: -_distances(at(x), points)[0],
+        "jac": lambda x: -_distances(at(x), points)[1][:, used],
+    }
+    limits = [(-1.0, 1.0)] * len(used)
+    found = minimize(
+        volume, np.zeros(len(used)), jac=slope, bounds=limits, constraints=[constraint], method="SLSQP",
+        options={"maxiter": steps, "ftol": 1e-7},
+    )  # fmt: skip
+    return at(found.x) if np.isfinite(found.x).all() else bodies

@@ -1,0 +1,310 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+r"""Signed distances of samples to several bodies, and the normal equations of a fit.
+
+All bodies are convex.  Then the signed distance of a point p is the largest of all heights above supporting planes,
+
+    d(p) = max over unit n of  n . p - h(n) = max over points x of the surface of  n(x) . (p - x),
+
+inside as outside, so every surface point proves a lower bound and the search below only keeps what is better.  Where
+the maximum is attained, at the foot f with normal n, the derivative needs no second search (the envelope theorem):
+
+    d d / d centre = -n,    d d / d turn = -(f - centre) x n,    d d / d parameter = -d h / d parameter.
+
+Of a superovoid with gauge N (see `projection`; N = 1 on the surface) the last is (d N / d parameter)(f) / |grad N(f)|.
+
+A body is a row of numbers: kind, three lengths, exponents e1 and e2, tapers Tx and Ty, rotation, centre, and four
+derivatives of exponents and tapers by the optimiser's parameters.  Parameters of a body, twelve of each kind:
+
+====== =======================================================================================
+0 - 2  logarithms of the lengths; superovoid and box a1 a2 a3, cylinder and capsule radius (0)
+       and half length without caps (2)
+3 - 5  by substitutions that keep them in bounds, superovoid: exponents e1 and e2 and the taper, equal in x and y;
+       wedge (a superovoid with e2 = 1): exponent e1 and tapers Tx and Ty
+6 - 8  turn about the centre, added to the rotation
+9 - 11 centre
+====== =======================================================================================
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from superovoid.compiled.jit import kernel
+from superovoid.compiled.vector import combine, cross, dot, norm, rotate, rotate_back, sub
+
+PARAMETERS = 12
+SUPEROVOID, BOX, CYLINDER, CAPSULE, WEDGE = 0, 1, 2, 3, 4
+KIND, SIZE, EXPONENTS, TAPERS, ROTATION, CENTRE, CHAIN, RADIUS, ROW_LENGTH = 0, 1, 4, 6, 8, 17, 20, 24, 25
+
+_TINY = 1e-300
+_LEAST_FACTOR = 0.02  # of the taper, for points far outside
+_STEP_DOWN, _STEP_UP = 0.3, 1.6
+
+
+class Loss(NamedTuple):
+    """How a difference of distances counts. Lengths in the unit of the samples."""
+
+    band: float
+    """both distances are cut to [-band, band]"""
+    softness: float
+    """of the minimum over bodies; 0: the minimum itself"""
+    knee: float
+    """differences count squared below, and linearly above"""
+    steps: int
+    """of the search for a foot, at most"""
+    fill: float
+    """weight of the logarithms of the lengths: what is unseen is made small"""
+
+
+class Surface(NamedTuple):
+    """A point of the surface of an untapered unit shape, with the gauge's derivatives."""
+
+    u: tuple
+    radial: float  # d N / d r
+    gu: float
+    gv: float
+    gw: float
+
+
+@kernel
+def _ratio_power(ratio, exponent):
+    return math.exp(exponent * math.log(ratio)) if ratio > 0.0 else 0.0
+
+
+@kernel
+def _pair_norm(x, y, power):
+    """(x^power + y^power)^(1/power) for x, y >= 0, scaled by the larger so that no power overflows."""
+    large, small = max(x, y), min(x, y)
+    if large <= 0.0:
+        return 0.0
+    return large * math.exp(math.log1p(_ratio_power(small / large, power)) / power)
+
+
+@kernel
+def _unit_surface(row, u):
+    """The point of the unit surface along u, with derivatives."""
+    p, s = 2.0 / row[EXPONENTS], 2.0 / row[EXPONENTS + 1]
+    x, y, z = abs(u[0]), abs(u[1]), abs(u[2])
+    r = _pair_norm(x, y, p)
+    n = _pair_norm(r, z, s)
+    if n < _TINY:
+        return Surface((0.0, 0.0, 1.0), 0.0, 0.0, 0.0, 1.0)
+    radial = _ratio_power(r / n, s - 1.0)
+    gu = gv = 0.0
+    if r > 0.0:
+        gu = math.copysign(radial * _ratio_power(x / r, p - 1.0), u[0])
+        gv = math.copysign(radial * _ratio_power(y / r, p - 1.0), u[1])
+    gw = math.copysign(_ratio_power(z / n, s - 1.0), u[2])
+    return Surface((u[0] / n, u[1] / n, u[2] / n), radial, gu, gv, gw)
+
+
+@kernel
+def _untapered(row, x):
+    w = x[2] / row[SIZE + 2]
+    kx, ky = max(1.0 + row[TAPERS] * w, _LEAST_FACTOR), max(1.0 + row[TAPERS + 1] * w, _LEAST_FACTOR)
+    return (x[0] / (row[SIZE] * kx), x[1] / (row[SIZE + 1] * ky), w)
+
+
+@kernel
+def _surface_point(row, unit):
+    """Point, unit normal and |grad N| in the frame of the body."""
+    u = unit.u
+    tx, ty = row[TAPERS], row[TAPERS + 1]
+    kx, ky = 1.0 + tx * u[2], 1.0 + ty * u[2]
+    x = (row[SIZE] * kx * u[0], row[SIZE + 1] * ky * u[1], row[SIZE + 2] * u[2])
+    g = (
+        unit.gu / (row[SIZE] * kx),
+        unit.gv / (row[SIZE + 1] * ky),
+        (unit.gw - unit.gu * u[0] * tx / kx - unit.gv * u[1] * ty / ky) / row[SIZE + 2],
+    )
+    length = norm(g)
+    return x, (g[0] / length, g[1] / length, g[2] / length), length
+
+
+@kernel
+def _superovoid_distance(row, p, steps):
+    """Signed distance, foot, normal, |grad N| and the foot's unit surface."""
+    unit = _unit_surface(row, _untapered(row, p))
+    x, n, slope = _surface_point(row, unit)
+    d = dot(sub(p, x), n)
+    share = 1.0
+    for _ in range(steps):
+        # Towards where the plane of the best point so far is nearest to p, by as much as pays.
+        along = sub(combine(1.0, p, -d, n), x)
+        if share * norm(along) < 1e-9 * row[RADIUS]:
+            break
+        trial = _unit_surface(row, _untapered(row, combine(1.0, x, share, along)))
+        x_trial, n_trial, slope_trial = _surface_point(row, trial)
+        d_trial = dot(sub(p, x_trial), n_trial)
+        if d_trial > d:
+            unit, x, n, slope, d = trial, x_trial, n_trial, slope_trial, d_trial
+            share = min(1.0, _STEP_UP * share)
+        else:
+            share *= _STEP_DOWN
+    return d, x, n, slope, unit
+
+
+@kernel
+def _superovoid_slopes(row, unit, slope, out):
+    """Derivatives of the distance by the first six parameters."""
+    u = unit.u
+    p, s = 2.0 / row[EXPONENTS], 2.0 / row[EXPONENTS + 1]
+    by_tx = -unit.gu * u[0] * u[2] / (1.0 + row[TAPERS] * u[2]) / slope
+    by_ty = -unit.gv * u[1] * u[2] / (1.0 + row[TAPERS + 1] * u[2]) / slope
+    out[0] = -unit.gu * u[0] / slope
+    out[1] = -unit.gv * u[1] / slope
+    out[2] = -unit.gw * u[2] / slope - row[TAPERS] * by_tx - row[TAPERS + 1] * by_ty
+    x, y, z = abs(u[0]), abs(u[1]), abs(u[2])
+    r = _pair_norm(x, y, p)
+    by_e1 = by_e2 = 0.0
+    if r > 0.0:
+        total = 0.0
+        if x > 0.0:
+            total += math.exp(p * math.log(x / r)) * math.log(x / r)
+        if y > 0.0:
+            total += math.exp(p * math.log(y / r)) * math.log(y / r)
+        by_e1 = unit.radial * r / p * total * (-2.0 / (row[EXPONENTS] * row[EXPONENTS])) / slope
+        by_e2 = math.exp(s * math.log(r)) * math.log(r)
+    if z > 0.0:
+        by_e2 += math.exp(s * math.log(z)) * math.log(z)
+    by_e2 *= -2.0 / (row[EXPONENTS + 1] * row[EXPONENTS + 1]) / s / slope
+    out[3] = by_e1 * row[CHAIN]
+    if row[KIND] == WEDGE:
+        out[4], out[5] = by_tx * row[CHAIN + 1], by_ty * row[CHAIN + 2]
+    else:
+        out[4] = by_e2 * row[CHAIN + 1] + (by_tx + by_ty) * row[CHAIN + 3]
+        out[5] = (by_tx + by_ty) * row[CHAIN + 2]
+
+
+@kernel
+def _box_distance(a, p):
+    """Signed distance, foot and normal of a box of half lengths a about the origin."""
+    q = (abs(p[0]) - a[0], abs(p[1]) - a[1], abs(p[2]) - a[2])
+    out = (max(q[0], 0.0), max(q[1], 0.0), max(q[2], 0.0))
+    d = norm(out)
+    if d > 0.0:
+        n = (math.copysign(out[0] / d, p[0]), math.copysign(out[1] / d, p[1]), math.copysign(out[2] / d, p[2]))
+    else:
+        d = max(q[0], q[1], q[2])
+        n = (
+            math.copysign(1.0, p[0]) if q[0] == d else 0.0,
+            math.copysign(1.0, p[1]) if q[1] == d and q[0] != d else 0.0,
+            math.copysign(1.0, p[2]) if q[2] == d and q[0] != d and q[1] != d else 0.0,
+        )
+    return d, combine(1.0, p, -d, n), n
+
+
+@kernel
+def _turned_distance(kind, radius, half, p):
+    """Signed distance, foot and normal of a cylinder or capsule about z."""
+    across = math.hypot(p[0], p[1])
+    ex, ey = (p[0] / across, p[1] / across) if across > 0.0 else (1.0, 0.0)
+    if kind == CAPSULE:
+        beyond = p[2] - min(max(p[2], -half), half)
+        size = math.hypot(across, beyond)
+        n = (p[0] / size, p[1] / size, beyond / size) if size > 0.0 else (1.0, 0.0, 0.0)
+        d = size - radius
+    else:
+        d, _, m = _box_distance((radius, 1e30, half), (across, 0.0, p[2]))
+        n = (m[0] * ex, m[0] * ey, m[2])
+    return d, combine(1.0, p, -d, n), n
+
+
+@kernel
+def body_distance(row, p, steps, out):
+    """Signed distance of a point to a body, with its derivatives by the parameters in `out`."""
+    local = rotate_back(
+        row[ROTATION : ROTATION + 9].reshape(3, 3), sub(p, (row[CENTRE], row[CENTRE + 1], row[CENTRE + 2]))
+    )
+    kind = row[KIND]
+    if kind == SUPEROVOID or kind == WEDGE:
+        d, x, n, slope, unit = _superovoid_distance(row, local, steps)
+        _superovoid_slopes(row, unit, slope, out)
+    else:
+        out[1] = out[3] = out[4] = out[5] = 0.0
+        if kind == BOX:
+            d, x, n = _box_distance((row[SIZE], row[SIZE + 1], row[SIZE + 2]), local)
+            out[0], out[1] = -row[SIZE] * abs(n[0]), -row[SIZE + 1] * abs(n[1])
+        else:
+            d, x, n = _turned_distance(kind, row[SIZE], row[SIZE + 2], local)
+            out[0] = -row[SIZE] * (1.0 if kind == CAPSULE else math.hypot(n[0], n[1]))
+        out[2] = -row[SIZE + 2] * abs(n[2])
+    moment = cross(x, n)
+    rotation = row[ROTATION : ROTATION + 9].reshape(3, 3)
+    turned, normal = rotate(rotation, moment), rotate(rotation, n)
+    out[6], out[7], out[8] = -turned[0], -turned[1], -turned[2]
+    out[9], out[10], out[11] = -normal[0], -normal[1], -normal[2]
+    return d
+
+
+@kernel(nogil=True)
+def body_distances(row, points, steps, distances, slopes):
+    """Fill in the signed distance of each point to a body, and its derivatives by the parameters."""
+    for i in range(len(points)):
+        distances[i] = body_distance(row, (points[i, 0], points[i, 1], points[i, 2]), steps, slopes[i])
+
+
+@kernel(nogil=True)
+def normal_equations(rows, samples, loss, matrix, right, residuals, slopes, values):
+    """Fill in J^T W J and J^T W r of all samples, and the residuals; return the loss.
+
+    A sample is a row: point, target distance, weight.
+    """
+    bodies = len(rows)
+    matrix[:] = 0.0
+    right[:] = 0.0
+    cost = 0.0
+    for i in range(len(samples)):
+        p = (samples[i, 0], samples[i, 1], samples[i, 2])
+        target, weight = samples[i, 3], samples[i, 4]
+        least = loss.band
+        for b in range(bodies):
+            row = rows[b]
+            gap = norm(sub(p, (row[CENTRE], row[CENTRE + 1], row[CENTRE + 2]))) - row[RADIUS]
+            if gap > least + 4.0 * loss.softness:  # no lower bound is above the distance
+                values[b] = np.inf
+                continue
+            values[b] = body_distance(row, p, loss.steps, slopes[b])
+            least = min(least, values[b])
+        distance, total = least, 0.0
+        if loss.softness > 0.0:
+            for b in range(bodies):
+                values[b] = math.exp(-(values[b] - least) / loss.softness) if values[b] < np.inf else 0.0
+                total += values[b]
+            if total > 0.0:
+                distance = least - loss.softness * math.log(max(total, 1.0))
+        else:
+            for b in range(bodies):  # the first of those that are nearest
+                values[b] = 1.0 if total == 0.0 and values[b] <= least else 0.0
+                total += values[b]
+        cut = min(max(distance, -loss.band), loss.band)
+        residual = cut - min(max(target, -loss.band), loss.band)
+        residuals[i] = residual
+        bend = math.sqrt(1.0 + (residual / loss.knee) ** 2)
+        cost += weight * loss.knee * loss.knee * (bend - 1.0)
+        if cut != distance or total == 0.0 or distance >= loss.band:
+            continue
+        weight /= bend
+        for b in range(bodies):
+            share_b = values[b] / total
+            if share_b < 1e-4:
+                continue
+            first = PARAMETERS * b
+            for j in range(PARAMETERS):
+                at = weight * share_b * slopes[b, j]
+                right[first + j] += at * residual
+                for c in range(b + 1):
+                    share_c = values[c] / total
+                    if share_c < 1e-4:
+                        continue
+                    for k in range(PARAMETERS):
+                        matrix[first + j, PARAMETERS * c + k] += at * share_c * slopes[c, k]
+    for j in range(len(right)):
+        for k in range(j):
+            matrix[k, j] = matrix[j, k]
+    return cost

@@ -1,0 +1,61 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Polytopes that are proved to hold a convex body.
+
+A polytope is the convex hull of points of the body's surface, scaled about a point inside until every facet lies beyond
+the body's support plane of the same normal.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import ConvexHull
+
+from superovoid.shapes import Shape
+
+FloatArray = NDArray[np.float64]
+
+_BEYOND = 1e-6  # of the size: what single precision may lose
+_ROUNDED = 1e-9  # of the size: what support functions and planes of facets may lose
+
+
+def polytope_around(shape: Shape, resolution: int) -> tuple[FloatArray, NDArray[np.int64]] | None:
+    """A polytope that holds a body; None where it cannot be shown to.
+
+    Parameters
+    ----------
+    shape : Shape
+        Convex, or to be held with its convex hull.
+    resolution : int
+        Of the points on its surface, round its axis.
+
+    Returns
+    -------
+    vertices : (n, 3) ndarray
+        In the frame of the body; numbers of single precision.
+    faces : (m, 3) ndarray of int
+        Triangles, counter-clockwise seen from outside.
+    """
+    points = np.unique(shape.triangles(resolution)[0], axis=0)
+    lower, upper = shape.aabb()
+    size = float(np.abs([lower, upper]).max())
+    centre = points.mean(axis=0)
+    hull = ConvexHull(points)
+    normals, offsets = hull.equations[:, :3], -hull.equations[:, 3] - hull.equations[:, :3] @ centre
+    beyond = shape.support_value(normals) + shape.support_loss - normals @ centre
+    if not offsets.min() > _ROUNDED * size:
+        return None
+    factor = float((beyond / offsets).max()) + 2.0 * (_BEYOND + _ROUNDED) * size / float(offsets.min())
+    corners = points[hull.vertices]
+    written = (centre + factor * (corners - centre)).astype(np.float32).astype(np.float64)
+    outer = ConvexHull(written)
+    planes = outer.equations[:, :3], -outer.equations[:, 3]
+    if not (shape.support_value(planes[0]) + shape.support_loss + _ROUNDED * size <= planes[1]).all():
+        return None
+    corners = written[outer.simplices]
+    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    faces = np.where(np.einsum("ij,ij->i", across, planes[0])[:, None] < 0.0, outer.simplices[:, ::-1], outer.simplices)
+    used, faces = np.unique(faces, return_inverse=True)
+    return written[used], faces.reshape(-1, 3).astype(np.int64)

@@ -1,0 +1,421 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The report of a fit, or of a check, as one HTML file: tables and pictures, nothing from elsewhere."""
+
+from __future__ import annotations
+
+import base64
+import html
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid import __version__
+from superovoid.fitting.allowed_pairs import PairReport
+from superovoid.fitting.drawing import Camera
+from superovoid.fitting.link_geometry import read_links
+from superovoid.fitting.link_pictures import (
+    BODIES,
+    MESH,
+    PROTRUDING,
+    UNCOVERED,
+    LinkPicture,
+    Mark,
+    assembled,
+    link_pictures,
+)
+from superovoid.fitting.mesh_fits import target_of
+from superovoid.fitting.planner_study import PlannerStudy
+from superovoid.fitting.robot_checks import RobotCheck
+from superovoid.fitting.robot_fits import LinkFit, RobotFit
+from superovoid.fitting.stand_ins import robot_with
+from superovoid.fitting.targets import Target
+from superovoid.fitting.tessellated import TessellatedRobot
+from superovoid.robot.groups import home_of
+
+FloatArray = NDArray[np.float64]
+
+_SIZES = ((15, 250), (30, 210), (60, 160), (10**9, 110))  # links up to so many, and pixels of their pictures
+_WHOLE = 460  # pixels of a picture of the whole robot
+_TRIANGLES = 48  # facets round a body in it
+_SHOWN = 400  # rows of a table
+
+
+def report_page(
+    found: RobotFit | RobotCheck,
+    packages: Mapping[str, Path],
+    *,
+    title: str,
+    pairs: PairReport | None = None,
+    meshes: TessellatedRobot | None = None,
+    study: PlannerStudy | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> str:
+    """The report as a page.
+
+    Parameters
+    ----------
+    found : RobotFit or RobotCheck
+    packages : mapping of str to Path
+        Where packages are.
+    title : str
+        Name of the robot's file.
+    pairs, meshes, study : optional
+        What else was found.
+    progress : callable, optional
+        Called with how many links are drawn and how many there are.
+    """
+    targets = targets_of(found, packages)
+    done = [link for link in found.links if link.link in targets]
+    largest = scale_of(done)
+    pixels = next(size for most, size in _SIZES if len(done) <= most)
+    blocks = []
+    for number, link in enumerate(done):
+        placed = [(body.shape, body.pose) for body in link.bodies]
+        blocks.append(link_block(link, link_pictures(placed, targets[link.link], largest, pixels)))
+        if progress is not None:
+            progress(number + 1, len(done))
+    parts = [
+        f"<h1>{html.escape(title)}</h1>",
+        _summary(found, done),
+        _whole(found, targets, done),
+        "<h2>Links</h2>",
+        _link_table(done),
+        _others(found.links),
+        f'<h2>Link by link</h2>{legend(largest)}<div class="links">{"".join(blocks)}</div>' if blocks else "",
+    ]
+    if pairs is not None:
+        parts.append(_pairs(pairs))
+    if study is not None:
+        parts.append(_study(study))
+    if meshes is not None:
+        rows = [(name, _mm(value)) for name, value in meshes.overshoot.items()]
+        parts.append(
+            f"<h2>Meshes for other programs</h2><p>Package <code>{html.escape(meshes.package)}</code>, "
+            f"{meshes.triangles:,} triangles. Each mesh holds its body (proved).</p>"
+            + _table(("link", "sticks out of its bodies by at most, mm (proved)"), rows)
+        )
+    parts.append(_footer(found))
+    body = "\n".join(parts)
+    return (
+        f'<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><title>{html.escape(title)}</title>'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><style>{_STYLE}</style></head>'
+        f"<body><main>\n{body}\n</main></body></html>\n"
+    )
+
+
+def targets_of(found: RobotFit | RobotCheck, packages: Mapping[str, Path]) -> dict[str, Target]:
+    """What links were aimed at, or measured against."""
+    if isinstance(found, RobotCheck):
+        text, kinds = found.against, dict(found.targets)
+    else:
+        text = found.source
+        kinds = {link.link: found.options.target for link in found.links if link.state == "fitted"}
+    targets: dict[str, Target] = {}
+    for kind in sorted(set(kinds.values())):
+        for link in read_links(text, packages, kind, own=False):
+            if kinds.get(link.name) == kind and link.state == "meshes":
+                targets[link.name] = target_of((link.vertices, link.faces), "hull" if kind == "hull" else "mesh")
+    return targets
+
+
+def scale_of(links: Sequence[LinkFit]) -> float:
+    """Return where the colours end: a round length that samples of three quarters of the links do not exceed."""
+    worst = [max(link.quality.uncovered_max, link.quality.protruding_max) for link in links if link.quality is not None]
+    if not worst:
+        return 1e-3
+    wanted = max(float(np.quantile(worst, 0.75)), 1e-5)
+    power = 10.0 ** math.floor(math.log10(wanted))
+    return next(step * power for step in (1.2, 2.4, 3.0, 6.0, 12.0) if step * power >= wanted)
+
+
+def _mm(metres: float) -> str:
+    return f"{1e3 * metres:.2f}"
+
+
+def _table(heading: Iterable[str], rows: Iterable[Sequence[object]], note: str = "", *, words: bool = False) -> str:
+    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in heading)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(str(cell))}</td>" for cell in row) + "</tr>" for row in rows)
+    caption = f"<caption>{note}</caption>" if note else ""
+    kind = ' class="words"' if words else ""
+    table = f"<table{kind}>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="wide">{table}</div>'
+
+
+def _summary(found: RobotFit | RobotCheck, done: Sequence[LinkFit]) -> str:
+    if not done:
+        return "<p>No link has bodies that could be measured.</p>"
+    qualities = [link.quality for link in done if link.quality is not None]
+    iou, mean = (float(np.mean([getattr(each, name) for each in qualities])) for name in ("iou", "mean"))
+    what = "fitted" if isinstance(found, RobotFit) else "measured"
+    held = sum(link.contained for link in done)
+    words = (
+        f"{len(done)} links {what}, {sum(len(link.bodies) for link in done)} bodies. "
+        f"Mean of the links: IoU {iou:.3f}, two-sided mean distance {1e3 * mean:.2f} mm. "
+    )
+    return f"<p>{words}{f'{held} links are proved to lie inside of their bodies.' if held else ''}</p>"
+
+
+_COLUMNS = (
+    "link", "bodies", "IoU ± std. error", "coverage", "outside share", "mean, mm", "p95, mm", "found uncovered, mm",
+    "found protruding, mm", "uncovered, mm ✓", "protruding, mm ✓", "inside ✓",
+)  # fmt: skip
+
+
+def _link_table(links: Sequence[LinkFit]) -> str:
+    rows = []
+    for link in links:
+        q = link.quality
+        assert q is not None and link.uncovered is not None and link.protruding is not None
+        rows.append(
+            (
+                link.link,
+                len(link.bodies),
+                f"{q.iou:.3f} ± {q.iou_error:.3f}",
+                f"{q.coverage:.3f}",
+                f"{q.protrusion:.3f}",
+                _mm(q.mean),
+                _mm(max(q.to_bodies_p95, q.to_solid_p95)),
+                _mm(q.uncovered_max),
+                _mm(q.protruding_max),
+                link.uncovered.millimetres(),
+                link.protruding.millimetres(),
+                "yes" if link.contained else "–",
+            )
+        )
+    qualities = [link.quality for link in links if link.quality is not None]
+    numbers = [(each.volume_points, each.surface_points, each.union_points) for each in qualities]
+    spans = [(min(each), max(each)) for each in zip(*numbers, strict=True)]
+    names = ("points for volumes", "on the link", "on the bodies")
+    counts = ", ".join(
+        f"{low:,} {name}" if low == high else f"{low:,} to {high:,} {name}"
+        for (low, high), name in zip(spans, names, strict=False)
+    )
+    note = (
+        "✓ proved: the largest distance lies in the interval; where it says yes, the link lies inside of a body "
+        "(a dash: not proved). "
+        f"All other figures are measured on samples: {counts}."
+    )
+    return _table(_COLUMNS, rows, note) if rows else ""
+
+
+def _others(links: Sequence[LinkFit]) -> str:
+    rows = [
+        (link.link, link.state, "; ".join(link.words)) for link in links if link.words and link.state != "empty"
+    ] + [(link.link, link.state, "") for link in links if link.state == "empty"]
+    return _table(("link", "", "what there is to say"), rows, words=True) if rows else ""
+
+
+def _image(png: bytes, width: int, height: int, inner: str, words: str) -> str:
+    data = base64.b64encode(png).decode()
+    return (
+        f'<svg viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
+        f'aria-label="{html.escape(words, quote=True)}"><image href="data:image/png;base64,{data}" '
+        f'width="{width}" height="{height}"/>{inner}</svg>'
+    )
+
+
+def _mark(mark: Mark, size: int) -> str:
+    x, y = mark.place
+    radius = max(6.0, size / 40.0)
+    dash = ' stroke-dasharray="3 3"' if mark.hidden else ""
+    letter = "U" if mark.what == "uncovered" else "P"
+    # The words stay inside of the picture.
+    left, low = x > 0.7 * size, y < 0.12 * size
+    shift = -radius - 2 if left else radius + 2
+    anchor = "end" if left else "start"
+    circle = f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:.1f}" fill="none"'
+    text = f"{letter} {_mm(mark.distance)}"
+    place = f'x="{x + shift:.1f}" y="{y + (radius + 9 if low else -radius):.1f}" text-anchor="{anchor}"'
+    return (
+        f'{circle} stroke="#fff" stroke-width="4"/>{circle} stroke="#000" stroke-width="1.5"{dash}/>'
+        f'<text {place} class="halo">{text}</text><text {place}>{text}</text>'
+    )
+
+
+def link_block(link: LinkFit, pictures: Sequence[LinkPicture]) -> str:
+    """Pictures of a link, as HTML."""
+    views = []
+    for each in pictures:
+        marks = "".join(_mark(mark, each.width) for mark in each.marks)
+        words = f"link {link.link} from {each.looked_from}: " + ", ".join(
+            f"{mark.what} {_mm(mark.distance)} mm" for mark in each.marks
+        )
+        views.append(
+            f"<figure>{_image(each.png, each.width, each.height, marks, words)}"
+            f"<figcaption>from {each.looked_from}</figcaption></figure>"
+        )
+    name = f"{html.escape(link.link)} <small>{len(link.bodies)} {'body' if len(link.bodies) == 1 else 'bodies'}</small>"
+    return f"<section><h3>{name}</h3>{''.join(views)}</section>"
+
+
+def legend(largest: float) -> str:
+    """What the colours of such pictures mean, as HTML."""
+
+    def row(colours: Sequence[tuple[int, int, int]], words: str) -> str:
+        step = largest / len(colours)
+        cells = "".join(
+            f'<span class="cell" style="background:rgb{colour};color:{"#fff" if sum(colour) < 380 else "#000"}">'
+            f"{_mm(number * step)}{'+' if number == len(colours) - 1 else ''}</span>"
+            for number, colour in enumerate(colours)
+        )
+        return f'<div class="legend"><span class="name">{words}</span><span class="cells">{cells}</span></div>'
+
+    return (
+        "<p>Link and bodies are laid over each other: at each place that is seen which is nearer to the eye. "
+        "U marks the point of the link that is farthest from the bodies, P the point of the bodies that is farthest "
+        "from the link, of samples; a dashed ring lies behind something. Lengths in mm; "
+        "a colour begins at its figure.</p>"
+        + row(UNCOVERED, "the link sticks out of the bodies")
+        + row(PROTRUDING, "the bodies stick out of the link")
+    )
+
+
+def _whole(found: RobotFit | RobotCheck, targets: Mapping[str, Target], done: Sequence[LinkFit]) -> str:
+    """The robot before and after, joints at their default."""
+    if not done:
+        return ""
+    bodies = {link.link: [(body.shape, body.pose) for body in link.bodies] for link in done}
+    robot = robot_with(found.source, bodies)
+    home = {name: home_of(limits) for name, limits in robot.joint_limits.items()}
+    poses = robot.forward_kinematics(home, {link: np.eye(4) for link in robot.base_links})
+    before = [(_placed(target.corners, poses[name]), 0) for name, target in targets.items()]
+    after: list[np.ndarray] = []
+    others: list[np.ndarray] = []
+    for body in robot.bodies:
+        vertices, faces = body.shape.triangles(_TRIANGLES)
+        corners = _placed(_placed(vertices[faces], body.link_from_body), poses[body.link])
+        (after if body.link in targets else others).append(corners)
+    before += [(corners, 1) for corners in others]
+    coloured = [(corners, 1 + number % len(BODIES)) for number, corners in enumerate(after)]
+    coloured += [(corners, 0) for corners in others]
+    camera = Camera.at(_corners(part for part, _ in (*before, *coloured)), (1.0, -0.8, 0.45), _WHOLE, _WHOLE)
+    pictures = (
+        (assembled(before, camera, (MESH, (140, 140, 140))), "before: the meshes"),
+        (assembled(coloured, camera, ((140, 140, 140), *BODIES)), "after: the bodies, one colour each"),
+    )
+    figures = "".join(
+        f"<figure>{_image(png, _WHOLE, _WHOLE, '', words)}<figcaption>{words}</figcaption></figure>"
+        for png, words in pictures
+    )
+    rest = "; what is darker has no fit and stays as it is" if others else ""
+    return f'<h2>The robot</h2><div class="links">{figures}</div><p>All joints at their default{rest}.</p>'
+
+
+def _corners(parts: Iterable[FloatArray]) -> FloatArray:
+    boxes = [np.stack([part.reshape(-1, 3).min(axis=0), part.reshape(-1, 3).max(axis=0)]) for part in parts]
+    # All eight corners of each box, so that a turned view holds it.
+    return np.concatenate([np.array(np.meshgrid(*box.T)).reshape(3, -1).T for box in boxes])
+
+
+def _placed(corners: FloatArray, pose: FloatArray) -> FloatArray:
+    return corners @ pose[:3, :3].T + pose[:3, 3]
+
+
+def _pairs(report: PairReport) -> str:
+    kept, added, dropped = (len(report.changed(change)) for change in ("kept", "added", "dropped"))
+    counts = Counter((pair.reason, pair.proof) for pair in report.pairs if pair.reason)
+    parts = [
+        f"<h2>Pairs of links</h2><p>{report.checked} are to be checked; {kept} stay disabled, {added} more are, "
+        f"{dropped} no longer are. Random states: {report.states:,}, seed {report.seed}.</p>",
+        _table(("reason", "rests on", "pairs"), [(*key, count) for key, count in counts.items()]),
+    ]
+    if report.new_collisions:
+        rows = [
+            (each.link_a, each.link_b, each.state, _mm(each.depth), "by the given SRDF" if each.disabled else "no")
+            for each in report.new_collisions
+        ]
+        parts.append("<h3>Newly colliding: the bodies overlap, the meshes do not</h3>")
+        parts.append(_table(("link", "link", "at", "depth, mm", "disabled"), rows))
+    else:
+        parts.append("<p>No pair newly collides at the default or a named state.</p>")
+    changed = [pair for pair in report.pairs if pair.change in ("added", "dropped")]
+    if changed:
+        lines = [
+            (each.link_a, each.link_b, each.change, each.reason or f"was {each.given}", each.proof, each.words)
+            for each in changed[:_SHOWN]
+        ]
+        parts.append(f"<h3>Changed</h3>{_table(('link', 'link', '', 'reason', 'rests on', ''), lines, words=True)}")
+    parts += [f"<p>{html.escape(words)}</p>" for words in report.words]
+    return "".join(parts)
+
+
+def _study(study: PlannerStudy) -> str:
+    rows = [
+        (
+            f"{each.link_a}, {each.link_b}",
+            each.colliding,
+            _share(each.false_positive),
+            _share(each.false_negative),
+            _mm(each.missed_depth),
+        )
+        for each in study.pairs[:_SHOWN]
+    ]
+    timings = [
+        (each.asked.question, each.asked.who, each.asked.bodies, f"{each.asked.pairs:,}", f"{each.per_second:,.0f}")
+        for each in study.speeds
+    ]
+    whole = study.whole
+    return (
+        f"<h2>What a planner sees</h2><p>{study.states:,} random states, seed {study.seed}. In "
+        f"{whole.colliding:,} of them the meshes collide. The bodies collide where the meshes do not in "
+        f"{_share(whole.false_positive)} of the states, and do not where they do in {_share(whole.false_negative)}, "
+        f"{_mm(whole.missed_depth)} mm deep at most. In {whole.undecided:,} one of the two is not proved either way. "
+        f"Intervals: Clopper and Pearson, {100 * study.confidence:g} %.</p>"
+        + _table(("pair", "meshes collide", "bodies only", "meshes only", "missed depth, mm"), rows)
+        + _left_out(study)
+        + _table(("question", "asked of", "bodies", "pairs", "states/s, one thread"), timings, words=True)
+    )
+
+
+def _left_out(study: PlannerStudy) -> str:
+    """Pairs that no SRDF disables, and that the study leaves out all the same."""
+    if not study.left_out:
+        return ""
+    names = "; ".join(html.escape(f"{a}, {b}") for a, b in study.left_out)
+    return f"<p>Left out, for their meshes overlap at the default or nearly always: {names}.</p>"
+
+
+def _share(found: tuple[int, float, float]) -> str:
+    count, low, high = found
+    return f"{count} ({100 * low:.2f} to {100 * high:.2f} %)"
+
+
+def _footer(found: RobotFit | RobotCheck) -> str:
+    lines = [f"superovoid {__version__}", f"URDF: SHA-256 {found.urdf_digest}"]
+    if isinstance(found, RobotFit):
+        lines += [f"{name}: {value}" for name, value in found.options.to_dict().items() if value is not None]
+    else:
+        lines.append(f"meshes of: SHA-256 {found.against_digest}")
+    return f"<footer>{'<br>'.join(map(html.escape, lines))}</footer>"
+
+
+_STYLE = """
+:root { color-scheme: light; }
+body { margin: 0; background: #fff; color: #1a1a1a; font: 15px/1.5 system-ui, sans-serif; }
+main { max-width: 1100px; margin: 0 auto; padding: 1.5rem 1rem 3rem; }
+h1 { font-size: 1.6rem; } h2 { font-size: 1.2rem; margin: 2.2rem 0 .6rem; border-bottom: 1px solid #ccc; }
+h3 { font-size: 1rem; margin: .8rem 0 .2rem; overflow-wrap: anywhere; } h3 small { font-weight: normal; color: #555; }
+.wide { overflow-x: auto; margin: .6rem 0; }
+table { border-collapse: collapse; font-size: .8rem; font-variant-numeric: tabular-nums; }
+caption { caption-side: bottom; text-align: left; color: #444; padding-top: .4rem; }
+th, td { padding: .25rem .5rem; text-align: right; border-bottom: 1px solid #e4e4e4; vertical-align: top; }
+th { border-bottom: 2px solid #999; font-weight: 600; vertical-align: bottom; }
+td { white-space: nowrap; }
+.words th, .words td { white-space: normal; text-align: left; }
+th:first-child, td:first-child { text-align: left; }
+.links { display: flex; flex-wrap: wrap; gap: .5rem 1.5rem; }
+figure { display: inline-block; margin: 0 .6rem .4rem 0; }
+figure svg { border: 1px solid #ddd; max-width: 100%; height: auto; }
+figcaption { font-size: .8rem; color: #555; }
+svg text { font: 600 11px system-ui, sans-serif; } .halo { stroke: #fff; stroke-width: 3px; }
+.legend { display: flex; flex-wrap: wrap; align-items: center; margin: .2rem 0; font-size: .8rem; }
+.legend .name { width: 15rem; } .cells { display: flex; }
+.cell { padding: .15rem .5rem; min-width: 2.6rem; text-align: center; }
+footer { margin-top: 2.5rem; font-size: .75rem; color: #666; overflow-wrap: anywhere; }
+"""

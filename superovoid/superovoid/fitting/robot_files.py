@@ -1,0 +1,108 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Bodies as elements of a URDF, and as records of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from lxml import etree
+from numpy.typing import NDArray
+
+from superovoid.robot.urdf import pose_matrix
+from superovoid.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere, Superovoid
+
+FloatArray = NDArray[np.float64]
+
+
+def roll_pitch_yaw(rotation: FloatArray) -> FloatArray:
+    """Angles of a rotation matrix about the fixed axes x, y, z (URDF), shape (3,).
+
+    Next to a pitch of a quarter turn, where roll and yaw are not apart, roll is 0.
+    """
+    pitch = np.arctan2(-rotation[2, 0], np.hypot(rotation[0, 0], rotation[1, 0]))
+    if np.hypot(rotation[0, 0], rotation[1, 0]) < 1e-9:
+        return np.array([0.0, pitch, np.arctan2(-rotation[0, 1], rotation[1, 1])])
+    return np.array([np.arctan2(rotation[2, 1], rotation[2, 2]), pitch, np.arctan2(rotation[1, 0], rotation[0, 0])])
+
+
+def record_of_body(shape: Shape, pose: FloatArray) -> dict[str, Any]:
+    """A body as numbers: kind and parameters as in a URDF, and the pose as xyz and rpy."""
+    record: dict[str, Any] = {}
+    if isinstance(shape, Sphere):
+        record |= {"kind": "sphere", "radius": shape.radius}
+    elif isinstance(shape, Superovoid):
+        record |= {"kind": "superovoid", "size": [*shape.size], "epsilon": [*shape.epsilon], "taper": [*shape.taper]}
+    elif isinstance(shape, Box):
+        record |= {"kind": "box", "size": [2.0 * half for half in shape.half_extents]}
+    elif isinstance(shape, Cylinder | Capsule):
+        record |= {"kind": type(shape).__name__.lower(), "radius": shape.radius, "length": shape.length}
+    elif isinstance(shape, ConvexMesh):
+        record |= {"kind": "hull of a mesh", "vertices": len(shape.vertices)}
+    else:
+        raise TypeError(f"shape: a {type(shape).__name__} has no element in a URDF")
+    record["xyz"] = [float(value) for value in pose[:3, 3]]
+    record["rpy"] = [float(value) for value in roll_pitch_yaw(pose[:3, :3])]
+    return record
+
+
+def body_from_record(record: Mapping[str, Any]) -> tuple[Shape, FloatArray]:
+    """The body of a record, as a reader of the URDF makes it."""
+    kind = record["kind"]
+    shape: Shape
+    if kind == "superovoid":
+        shape = Superovoid(record["size"], record["epsilon"], record["taper"])
+    elif kind == "box":
+        shape = Box(tuple(0.5 * length for length in record["size"]))
+    elif kind in ("cylinder", "capsule"):
+        shape = {"cylinder": Cylinder, "capsule": Capsule}[kind](record["radius"], record["length"])
+    else:
+        raise ValueError(f"kind = {kind!r}: is none of superovoid, box, cylinder, capsule")
+    return shape, pose_matrix(record["xyz"], record["rpy"])
+
+
+def urdf_with_bodies(text: str, bodies: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
+    """A URDF with contact geometry added to its links; all else stays as it is, comments included.
+
+    Parameters
+    ----------
+    text : str
+        A URDF that `superovoid.robot.urdf.read_urdf` takes.
+    bodies : mapping of str to sequence of mapping
+        Of a link: its bodies in its frame, as `record_of_body` makes them.
+    """
+    # That reader has refused document types and entities by now.
+    parser = etree.XMLParser(resolve_entities=False, load_dtd=False, no_network=True, encoding="utf-8")
+    root = etree.fromstring(text.lstrip("\ufeff \t\r\n").encode(), parser)
+    for link in root.findall("link"):
+        for record in bodies.get(link.get("name"), ()):
+            _append(link, record)
+    return etree.tostring(root.getroottree(), encoding="utf-8", xml_declaration=True).decode() + "\n"
+
+
+def _append(link: etree._Element, record: Mapping[str, Any]) -> None:
+    children = list(link)
+    indent = (link.text if children else None) or "\n    "
+    last = "\n" + indent.rsplit("\n", 1)[-1][:-2] if "\n" in indent else "\n  "
+    element = etree.SubElement(link, "contact_geometry")
+    if children:
+        children[-1].tail = indent
+    else:
+        link.text = indent
+    element.text, element.tail = indent + "  ", last
+    origin = etree.SubElement(element, "origin", xyz=_numbers(record["xyz"]), rpy=_numbers(record["rpy"]))
+    origin.tail = indent + "  "
+    fields = {
+        name: _numbers(value if isinstance(value, list | tuple) else (value,))
+        for name, value in record.items()
+        if name not in ("kind", "xyz", "rpy")
+    }
+    etree.SubElement(element, record["kind"], **fields).tail = indent
+
+
+def _numbers(values: object) -> str:
+    """Numbers with all their digits: the same bits come back."""
+    return " ".join(repr(float(value)) for value in np.asarray(values).ravel())

@@ -1,0 +1,339 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Fit the links of a robot: a URDF in, bodies of every link and a report out."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid import __version__
+from superovoid.contact.records import Record
+from superovoid.dataset.spreading import spread
+from superovoid.fitting.enclosing import enclose
+from superovoid.fitting.link_geometry import SOURCES, LinkGeometry, read_links
+from superovoid.fitting.mesh_fits import MOST_BODIES, FittedBody, MeshFit, checked_kinds, fit_mesh, target_of
+from superovoid.fitting.proofs import Interval, containment_margin, largest_protrusion, largest_uncovered
+from superovoid.fitting.quality import Quality, measure_union
+from superovoid.fitting.robot_files import body_from_record, record_of_body, urdf_with_bodies
+from superovoid.fitting.showing import show
+from superovoid.robot.files import PackageFolders, read_document
+from superovoid.shapes.checks import whole
+
+FloatArray = NDArray[np.float64]
+
+PROOF_WIDTH = 2e-3
+"""Of a link's radius: width of the proved intervals."""
+FORM = 6
+"""Of fits: raised when other bodies or bounds are found, so that those kept in files are made anew."""
+
+
+@dataclass(frozen=True)
+class LinkOptions(Record):
+    """What a link's bodies depend on, beside its geometry."""
+
+    target: str
+    bodies: int
+    tolerance: float | None
+    contain: bool
+    kinds: tuple[str, ...]
+    seed: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LinkFit(Record):
+    """What became of a link. Lengths in metres."""
+
+    link: str
+    state: str
+    """"fitted"; or why it was not: "empty" (no geometry), "primitives" (stay as they are), "own" (contact geometry of
+    its
+    own stays), "unreadable", "failed\""""
+    words: tuple[str, ...]
+    """what is wrong, doubtful or was done, with element and file"""
+    bodies: tuple[FittedBody, ...] = ()
+    aimed_at: str = ""
+    quality: Quality | None = None
+    """measured on samples"""
+    uncovered: Interval | None = None
+    """proved: the largest distance of the solid's surface from the bodies"""
+    protruding: Interval | None = None
+    """proved: the largest distance of the bodies' points from the solid"""
+    contained: bool = False
+    """whether it is proved that the bodies hold the whole solid"""
+    hull_volume_ratio: float | None = None
+    """volume of a containing body over that of the solid's convex hull"""
+    seconds: float = 0.0
+    """of the clock, when it was fitted"""
+    elements: tuple[dict[str, Any], ...] = ()
+    """the bodies in the numbers of the URDF; `bodies` are what a reader makes of them, to the last bit"""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RobotFit(Record):
+    """The bodies of a robot's links."""
+
+    links: tuple[LinkFit, ...]
+    options: LinkOptions
+    urdf_digest: str
+    """SHA-256 of the URDF that was read"""
+    urdf: str
+    """the same URDF, with the bodies as contact geometry of their links"""
+    source: str = ""
+    """the URDF that was read"""
+    package_directories: Mapping[str, Path] = field(default_factory=dict)
+    """where the packages were that meshes lay in"""
+
+    def report(self) -> dict[str, Any]:
+        """Everything as numbers, lists and words; which figures are proved and which are measured is said."""
+        return {
+            "program": f"superovoid {__version__}",
+            "urdf_sha256": self.urdf_digest,
+            "options": self.options.to_dict(),
+            "lengths": "metres",
+            "proved": ["uncovered", "protruding", "contained"],
+            "measured": {
+                "quality": "samples; their counts are volume_points, surface_points, union_points",
+                "hull_volume_ratio": "volumes by formula",
+            },
+            "links": [link_record(link) for link in self.links],
+        }
+
+    show = show
+
+
+def fit_robot(
+    robot: str | os.PathLike[str],
+    *,
+    package_directories: Mapping[str, str | Path] | None = None,
+    target: str = "collision",
+    bodies: int = 3,
+    tolerance: float | None = None,
+    contain: bool = False,
+    kinds: Sequence[str] = ("superovoid",),
+    links: Mapping[str, int] | None = None,
+    seed: int = 0,
+    folder: str | os.PathLike[str] | None = None,
+    threads: int | None = None,
+    progress: Callable[[LinkFit, int], None] | None = None,
+) -> RobotFit:
+    """Fit bodies to the links of a robot.
+
+    Links of primitives, and links that have contact geometry of their own, stay as they are. A link whose mesh cannot
+    be
+    read, or that cannot be fitted, stays as it is, too, and says why; the others are fitted.
+
+    Parameters
+    ----------
+    robot : str or path
+        The URDF: a path, an address ``package://name/urdf/robot.urdf``, or the document itself.
+    package_directories : mapping of str to path, optional
+        Where packages are, beside those of `Robot.load`.
+    target : {"collision", "visual", "hull"}
+        What is aimed at: the meshes of the collision elements, those of the visual elements, or the convex hull of all
+        of
+        a link's collision elements.
+    bodies : int
+        How many a link, from 1 to 16; with a tolerance: at most.
+    tolerance : float, optional
+        As for `fit_mesh`, m.
+    contain : bool
+        One body a link that is proved to hold it, of small volume.
+    kinds : sequence of {"superovoid", "box", "cylinder", "capsule"}
+        What the bodies may be.
+    links : mapping of str to int, optional
+        Links that get another number of bodies.
+    seed : int
+        The same robot and options give the same bodies, on one machine.
+    folder : path, optional
+        Where each link is kept as soon as it is fitted. A link that is there, with the same geometry and options, is
+        not
+        fitted again.
+    threads : int, optional
+        Links that are fitted at once; default: as many as there are processors.
+    progress : callable, optional
+        Called with each link that is done, and how many there are.
+
+    Returns
+    -------
+    RobotFit
+
+    Raises
+    ------
+    ValueError
+        If an option makes no sense.
+    RobotDescriptionError
+        If the URDF cannot be used.
+    OSError
+        If a file cannot be read or written.
+    """
+    options = _checked(target, bodies, tolerance, contain, kinds, seed)
+    text, package = read_document("URDF", robot, PackageFolders(package_directories))
+    folders = {name: Path(path) for name, path in {**package, **(package_directories or {})}.items()}
+    packages = PackageFolders(folders)
+    geometry = read_links(text, packages, target)
+    names = {link.name for link in geometry}
+    for name, count in (links or {}).items():
+        if name not in names:
+            raise ValueError(f"links: there is no link '{name}' in the URDF")
+        _check_count(f"links['{name}']", count)
+    kept = None if folder is None else Path(folder)
+    if kept is not None:
+        kept.mkdir(parents=True, exist_ok=True)
+    own = [replace(options, bodies=(links or {}).get(link.name, options.bodies)) for link in geometry]
+    keys = [_key(link, each) for link, each in zip(geometry, own, strict=True)]
+    first = {key: number for number, key in reversed(list(enumerate(keys)))}
+
+    def fitted(number: int) -> LinkFit:
+        done = _fit_link(geometry[number], own[number], keys[number], kept)
+        if progress is not None:
+            progress(done, len(geometry))
+        return done
+
+    # The largest first, so that none is left alone at the end; equal links share one fit.
+    order = sorted(first.values(), key=lambda number: -len(geometry[number].faces))
+    found = dict(spread(fitted, order, threads=threads))
+    result = []
+    for number, key in enumerate(keys):
+        link = found[first[key]]
+        if first[key] != number:
+            link = replace(link, words=(*link.words, f"is the same as link '{link.link}'"))
+            if progress is not None:
+                progress(link, len(geometry))
+        # A fit that is shared, or kept, knows nothing of the elements and files of this link.
+        result.append(replace(link, link=geometry[number].name, words=(*geometry[number].words, *link.words)))
+    placed = {link.link: link.elements for link in result if link.elements}
+    digest = hashlib.sha256(text.encode()).hexdigest()
+    return RobotFit(tuple(result), options, digest, urdf_with_bodies(text, placed), text, folders)
+
+
+def _checked(
+    target: str, bodies: int, tolerance: float | None, contain: bool, kinds: Sequence[str], seed: int
+) -> LinkOptions:
+    if target not in SOURCES:
+        raise ValueError(f"target = {target!r}: must be one of {', '.join(SOURCES)}")
+    _check_count("bodies", bodies)
+    if tolerance is not None and not (np.isfinite(tolerance) and tolerance > 0.0):
+        raise ValueError(f"tolerance = {tolerance!r}: must be a positive length, m")
+    checked_kinds(kinds)
+    whole("seed", seed, 0)
+    if contain and tolerance is not None:
+        raise ValueError("contain: a containing body has no tolerance to keep")
+    return LinkOptions(target, 1 if contain else bodies, tolerance, contain, tuple(kinds), seed)
+
+
+def _check_count(name: str, count: int) -> None:
+    whole(name, count, 1)
+    if count > MOST_BODIES:
+        raise ValueError(f"{name} = {count}: must be from 1 to {MOST_BODIES}")
+
+
+def _key(link: LinkGeometry, options: LinkOptions) -> str:
+    """What the bodies of a link depend on; the name of a link without bodies."""
+    if link.state != "meshes":
+        return f"{link.state} {link.name}"
+    text = json.dumps([FORM, __version__, options.to_dict(), link.digest])
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _fit_link(link: LinkGeometry, options: LinkOptions, key: str, folder: Path | None) -> LinkFit:
+    if link.state != "meshes":
+        return LinkFit(link.name, link.state, ())
+    file = None if folder is None else folder / f"{key[:32]}.json"
+    kept = None if file is None else _kept(file, key)
+    if kept is not None:
+        return replace(kept, link=link.name)
+    begun = time.perf_counter()
+    try:
+        made = _made(link, options)
+    except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
+        return LinkFit(link.name, "failed", (f"cannot be fitted: {error}",))
+    made = replace(made, seconds=time.perf_counter() - begun)
+    if file is not None:
+        part = file.with_suffix(f".{os.getpid()}")
+        part.write_text(json.dumps({"key": key, **link_record(made)}), encoding="utf-8")
+        part.replace(file)
+    return made
+
+
+def _made(link: LinkGeometry, options: LinkOptions) -> LinkFit:
+    mesh = link.vertices, link.faces
+    points = link.vertices[np.unique(link.faces)]
+    target = target_of(mesh, "hull" if options.target == "hull" else "mesh")
+    if options.contain:
+        bodies = tuple(FittedBody(*body) for body in [enclose(target, points, kinds=options.kinds)])
+        fit = MeshFit(bodies, None, target.kind, target.notes, options.seed)  # type: ignore[arg-type] # measured below
+    else:
+        fit = fit_mesh(
+            target, bodies=options.bodies, tolerance=options.tolerance, kinds=options.kinds, seed=options.seed
+        )
+    # What is written is what is proved: poses as the numbers of a URDF give them.
+    records = [record_of_body(body.shape, body.pose) for body in fit.bodies]
+    bodies = tuple(FittedBody(*body_from_record(record)) for record in records)
+    placed = [(body.shape, body.pose) for body in bodies]
+    width = PROOF_WIDTH * target.radius
+    contained = len(placed) == 1 and containment_margin(*placed[0], points) >= 0.0
+    return LinkFit(
+        link.name,
+        "fitted",
+        fit.notes,
+        bodies,
+        fit.aimed_at,
+        fit.quality or measure_union(placed, target, seed=options.seed + 2),
+        Interval(0.0, 0.0) if contained else largest_uncovered(placed, target, width),
+        largest_protrusion(placed, target, width),
+        contained,
+        float(placed[0][0].volume() / target.hull.volume) if options.contain else None,
+        elements=tuple(records),
+    )
+
+
+def link_record(link: LinkFit) -> dict[str, object]:
+    """A link as numbers, lists and words."""
+    return {
+        "link": link.link,
+        "state": link.state,
+        "words": list(link.words),
+        "bodies": list(link.elements),
+        "aimed_at": link.aimed_at,
+        "quality": None if link.quality is None else asdict(link.quality),
+        "uncovered": None if link.uncovered is None else asdict(link.uncovered),
+        "protruding": None if link.protruding is None else asdict(link.protruding),
+        "contained": link.contained,
+        "hull_volume_ratio": link.hull_volume_ratio,
+        "seconds": link.seconds,
+    }
+
+
+def _kept(file: Path, key: str) -> LinkFit | None:
+    """A link that was fitted before; none where the file is not of this package, or is damaged."""
+    try:
+        record = json.loads(file.read_text(encoding="utf-8"))
+        if record.pop("key") != key:
+            return None
+        return LinkFit(
+            record["link"],
+            record["state"],
+            tuple(record["words"]),
+            tuple(FittedBody(*body_from_record(each)) for each in record["bodies"]),
+            record["aimed_at"],
+            Quality(**record["quality"]),
+            Interval(**record["uncovered"]),
+            Interval(**record["protruding"]),
+            bool(record["contained"]),
+            record["hull_volume_ratio"],
+            float(record["seconds"]),
+            tuple(record["bodies"]),
+        )
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return None

@@ -1,0 +1,393 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a fit aims at: the solid that triangles mean to enclose, with signed distances.
+
+Meshes of robots are often open, inside out, or of parts that overlap.  So
+
+* corners that agree to 1e-6 of the extent are one, triangles without area are left out;
+* the triangles of a part are turned the same way round, and each part so that it encloses a positive volume: hollows
+  inside of a solid part count as solid, since no body of a fit could leave them free;
+* a point is inside where the winding number is above one half (`triangle_tree`), which holds for open meshes, too;
+* triangles with the same side of the solid on both faces (inner walls) are no part of the surface;
+* inner walls of hollow parts are left out, so that the hollow is solid: triangles from which hardly any ray gets away,
+  where that adds to the volume.
+
+Where hardly any of the surface has an inside, the triangles enclose nothing, and the solid is their convex hull.  So it
+is of thin skins around a hollow that is open to the outside.  No convex body could stand for such a skin.  It is told
+from a plate or a bracket by the rays of points between the skin and its hull, most of which meet the skin.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import ConvexHull, QhullError
+
+from superovoid.fitting.halton import halton
+from superovoid.fitting.triangle_tree import TriangleTree
+from superovoid.shapes.mesh_library import trimesh_for
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_WELDED = 1e-6  # of the extent
+_PROBE = 2e-4  # of the radius: how far from the surface its two sides are looked at
+_ENCLOSING = 0.5  # of the area that must have the solid on one side only
+_PROBED = 2000
+_SHEET = 1e-3  # of the extent: thickness that is given to points that lie in a plane
+_INSIDE = 0.5
+# Decided by what 156 links of ten robots have (docs/fitting_robots.md).
+_SOLID = 0.9  # of the hull's volume: what has more is not looked at for hollows
+_HIDDEN = 0.2  # of the rays of a triangle, weighted by the cosine, that get away: fewer of an inner wall
+_ADDED = 0.05  # of the solid's volume that leaving out inner walls must add
+_THIN, _SHELTERED = 0.055, 0.45  # a skin: thickness over the radius; mean share of the hollow's rays that meet it
+_RAYS, _LEAST_RAYS, _MOST_RAYS = 300_000, 6, 64  # of all triangles, and of each
+_HOLLOW_POINTS, _HOLLOW_RAYS = 2000, 32
+_LEAST_POINTS = 100  # of the former, in the hull
+_OFF = 1e-5  # of the radius: rays begin so far off their triangle
+
+
+class Target:
+    """A solid, as the triangles of its surface.
+
+    Parameters
+    ----------
+    corners : (m, 3, 3) ndarray
+        Corners of triangles, counter-clockwise seen from outside.
+    kind : {"mesh", "hull"}
+        What the triangles are.
+    notes : sequence of str
+        What was done to make them one.
+    moved : float
+        How far a corner was moved to do so, at most.
+    """
+
+    def __init__(self, corners: FloatArray, kind: str = "mesh", notes: Sequence[str] = (), moved: float = 0.0) -> None:
+        self.moved = moved
+        self.corners = np.ascontiguousarray(corners, dtype=np.float64)
+        self.kind = kind
+        self.notes = tuple(notes)
+        self.tree = TriangleTree(self.corners)
+        cross = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+        length = np.linalg.norm(cross, axis=1)
+        self.areas = 0.5 * length
+        self.normals = cross / np.maximum(length, 1e-300)[:, None]
+        points = corners.reshape(-1, 3)
+        self.lower, self.upper = points.min(axis=0), points.max(axis=0)
+        self.centre = 0.5 * (self.lower + self.upper)
+        self.radius = float(np.linalg.norm(points - self.centre, axis=1).max())
+
+    @classmethod
+    def from_triangles(cls, vertices: ArrayLike, faces: ArrayLike | None, target: str = "mesh") -> Target:
+        """The solid of a mesh.
+
+        Parameters
+        ----------
+        vertices : (n, 3) array_like
+            m, or whatever unit the fit is to be in.
+        faces : (m, 3) array_like of int, or None
+            Triangles; none: the hull of the vertices.
+        target : {"mesh", "hull"}
+            Whether the triangles are aimed at, or their convex hull.
+
+        Raises
+        ------
+        ValueError
+            If there are fewer than four points, all at one place or on a line, or one that is not finite.
+        """
+        if target not in ("mesh", "hull"):
+            raise ValueError(f"target = {target!r}: must be 'mesh' or 'hull'")
+        points = _points(vertices)
+        rows = np.empty((0, 3), dtype=np.int64) if faces is None else np.asarray(faces, dtype=np.int64).reshape(-1, 3)
+        if rows.size and (rows.min() < 0 or rows.max() >= len(points)):
+            raise ValueError(f"faces: indices must be in [0, {len(points)}), found {rows.min()} to {rows.max()}")
+        if len(rows):
+            # Points that no triangle has are no part of the surface, and would count in its hull.
+            used, corners_of = np.unique(rows, return_inverse=True)
+            points, rows = points[used], corners_of.reshape(rows.shape)
+        if target == "hull":
+            return _hull_of(points, ())
+        if not len(rows):
+            return _hull_of(points, ("has no triangles: the convex hull of its points is fitted",))
+        corners, notes, moved = _oriented(points, rows)
+        if len(corners):
+            found = cls(corners, "mesh", notes, moved)
+            share = found._enclosing()
+            if share >= _ENCLOSING:
+                if share < 0.98:
+                    notes.append(f"{100.0 * (1.0 - share):.0f} % of its area bounds no solid and is not aimed at")
+                filled = found._filled(notes)
+                if filled is not None:
+                    filled.notes = tuple(notes)
+                    return filled
+                return _hull_of(points, notes)
+            notes.append(f"only {100.0 * share:.0f} % of its area encloses a solid: its convex hull is fitted")
+        return _hull_of(points, notes)
+
+    def _sides(self, points: FloatArray, normals: FloatArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Whether the solid is before and behind points of the surface."""
+        step = _PROBE * self.radius * normals
+        return self.contains(points + step), self.contains(points - step)
+
+    def _enclosing(self) -> float:
+        """Share of the area that has the solid on one side, and not on the other."""
+        points, normals = self._spread(_PROBED, np.random.default_rng(0))
+        before, behind = self._sides(points, normals)
+        # What lies inside of another part says nothing.
+        open_to_air = ~(before & behind)
+        return float((before != behind)[open_to_air].mean()) if open_to_air.any() else 0.0
+
+    def _filled(self, notes: list[str]) -> Target | None:
+        """The solid without inner walls; None for a skin, whose hull is to be taken. What was done goes to `notes`."""
+        points = self._in_hull()
+        inside = self.contains(points)
+        if inside.mean() > _SOLID:
+            return self
+        found = self
+        hidden = self._exposure() < _HIDDEN
+        if hidden.any() and not hidden.all():
+            open_to_air = Target(self.corners[~hidden], self.kind, (), self.moved)
+            filled = open_to_air.contains(points) | inside
+            if filled.sum() > (1.0 + _ADDED) * inside.sum():
+                found = open_to_air
+                notes.append(
+                    f"is hollow: inner walls are left out, and the solid has {filled.sum() / max(inside.sum(), 1):.2g} "
+                    "times the volume"
+                )
+                inside = filled
+        thickness = 2.0 * inside.mean() * self.hull.volume / found.areas.sum()
+        if thickness < _THIN * self.radius and not inside.all():
+            hollow = np.repeat(points[~inside], _HOLLOW_RAYS, axis=0)
+            directions = np.random.default_rng(0).normal(size=hollow.shape)
+            if self.tree.blocked(hollow, directions).mean() >= _SHELTERED:
+                notes.append(
+                    f"is a skin around a hollow, {100.0 * inside.mean():.0f} % of its convex hull: the hull is fitted"
+                )
+                return None
+        return found
+
+    def _in_hull(self) -> FloatArray:
+        """Points spread over the convex hull."""
+        points = self.lower + (self.upper - self.lower) * halton(0).random(_HOLLOW_POINTS)
+        planes = self.hull.equations
+        points = points[(points @ planes[:, :3].T + planes[:, 3] < 0.0).all(axis=1)]
+        if len(points) >= _LEAST_POINTS:
+            return points
+        # A slender hull across its box has hardly any of them: pyramids from its middle to its triangles have all.
+        apex = self.hull.points[self.hull.vertices].mean(axis=0)
+        edges = self.hull.points[self.hull.simplices] - apex
+        volumes = np.abs(np.linalg.det(edges))
+        generator = np.random.default_rng(0)
+        which = generator.choice(len(edges), _HOLLOW_POINTS, p=volumes / volumes.sum())
+        weights = generator.dirichlet(np.ones(4), _HOLLOW_POINTS)
+        return np.asarray(apex + np.einsum("ij,ijk->ik", weights[:, 1:], edges[which]))
+
+    def _exposure(self) -> FloatArray:
+        """Share of the rays from the outer side of each triangle, weighted by the cosine, that meet no triangle."""
+        count = len(self.corners)
+        each = int(np.clip(_RAYS // count, _LEAST_RAYS, _MOST_RAYS))
+        which = np.repeat(np.arange(count), each)
+        generator = np.random.default_rng(0)
+        u, v = generator.random((2, len(which)))
+        turned = u + v > 1.0
+        u[turned], v[turned] = 1.0 - u[turned], 1.0 - v[turned]
+        a, b, c = self.corners[which].transpose(1, 0, 2)
+        normals = self.normals[which]
+        start = a + u[:, None] * (b - a) + v[:, None] * (c - a) + _OFF * self.radius * normals
+        # A point of the unit sphere about the tip of the normal: directions are as frequent as their cosine.
+        ball = generator.normal(size=start.shape)
+        ball *= (1.0 - 1e-6) / np.linalg.norm(ball, axis=1)[:, None]
+        free = ~self.tree.blocked(start, normals + ball)
+        return free.reshape(count, each).mean(axis=1)
+
+    def _spread(self, count: int, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Points on the triangles, one in each of `count` equal slices of the area, and normals."""
+        where = (np.arange(count) + generator.random(count)) / count
+        which = np.searchsorted(np.cumsum(self.areas) / self.areas.sum(), where).clip(max=len(self.areas) - 1)
+        u, v = generator.random((2, count))
+        turned = u + v > 1.0
+        u[turned], v[turned] = 1.0 - u[turned], 1.0 - v[turned]
+        a, b, c = self.corners[which].transpose(1, 0, 2)
+        return a + u[:, None] * (b - a) + v[:, None] * (c - a), self.normals[which]
+
+    def surface(self, count: int, seed: int) -> tuple[FloatArray, FloatArray]:
+        """Points of the solid's surface, uniform by area, and outward normals.
+
+        Parameters
+        ----------
+        count : int
+            Fewer come back where triangles lie inside of the solid, or bound none.
+        seed : int
+
+        Returns
+        -------
+        points, normals : (n, 3) ndarray
+        """
+        points, normals = self._spread(count, np.random.default_rng(seed))
+        before, behind = self._sides(points, normals)
+        bounding = before != behind
+        normals = np.where(before[:, None], -normals, normals)
+        return points[bounding], normals[bounding]
+
+    def contains(self, points: FloatArray) -> NDArray[np.bool_]:
+        """Whether rows of points lie inside, by winding numbers."""
+        points = np.asarray(points, dtype=np.float64)
+        inside = np.zeros(len(points), dtype=bool)
+        boxed = ((points >= self.lower) & (points <= self.upper)).all(axis=1)
+        inside[boxed] = self.tree.winding(points[boxed]) > _INSIDE
+        return inside
+
+    def distance(self, points: FloatArray) -> FloatArray:
+        """Distance of rows of points from the triangles."""
+        feet, _ = self.tree.nearest(points)
+        return np.linalg.norm(points - feet, axis=1)
+
+    def signed_distance(self, points: FloatArray) -> FloatArray:
+        """Distance from the triangles, negative inside."""
+        distance = self.distance(points)
+        return np.where(self.contains(points), -distance, distance)
+
+    @cached_property
+    def hull(self) -> ConvexHull:
+        """Convex hull of the corners."""
+        return ConvexHull(self.corners.reshape(-1, 3))
+
+    @cached_property
+    def rim(self) -> FloatArray:
+        """Ends (n, 2, 3) of the edges that triangles do not pass as often one way as the other.
+
+        An edge is there as often as it is passed too often. None: the triangles close, and winding numbers are whole.
+        """
+        points, corner = np.unique(self.corners.reshape(-1, 3), axis=0, return_inverse=True)
+        ends = corner.reshape(-1, 3)[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
+        edges, edge = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True)
+        sums = np.bincount(edge.reshape(-1), np.where(ends[:, 0] < ends[:, 1], 1.0, -1.0))
+        return np.asarray(points[np.repeat(edges, np.abs(sums).astype(np.int64), axis=0)])
+
+    def interior(self, count: int, seed: int) -> FloatArray:
+        """About `count` points spread over the inside (Halton)."""
+        sampler = halton(seed)
+        found: list[FloatArray] = []
+        for _ in range(20):
+            points = self.lower + (self.upper - self.lower) * sampler.random(4 * count)
+            found.append(points[self.contains(points)])
+            if sum(map(len, found)) >= count:
+                break
+        return np.concatenate(found)[:count]
+
+
+def _points(vertices: ArrayLike) -> FloatArray:
+    points = np.asarray(vertices, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1:] != (3,) or len(points) < 4:
+        raise ValueError(f"points: shape {points.shape}, expected (n, 3) with n >= 4")
+    if not np.isfinite(points).all():
+        raise ValueError(f"points[{int(np.argmin(np.isfinite(points).all(axis=1)))}]: not finite")
+    return points
+
+
+def _oriented(points: FloatArray, faces: IntArray) -> tuple[FloatArray, list[str], float]:
+    """Corners of welded triangles, each part enclosing a positive volume; what was done; how far a corner moved."""
+    extent = float(np.ptp(points, axis=0).max())
+    notes: list[str] = []
+    if not extent > 0.0:
+        return np.empty((0, 3, 3)), notes, 0.0
+    _, first, same = np.unique(
+        np.round((points - points.min(axis=0)) / (_WELDED * extent)), axis=0, return_index=True, return_inverse=True
+    )
+    moved = float(np.linalg.norm(points - points[first][same.reshape(-1)], axis=1).max())
+    points, faces = points[first], same.reshape(-1)[faces]
+    faces = faces[(faces != np.roll(faces, 1, axis=1)).all(axis=1)]
+    if not len(faces):
+        return np.empty((0, 3, 3)), notes, 0.0
+    mesh = trimesh_for("a fit").Trimesh(points, faces, process=False)
+    if not mesh.is_winding_consistent:
+        trimesh_for("a fit").repair.fix_winding(mesh)
+        notes.append("its triangles were not all the same way round")
+    faces = np.array(mesh.faces)
+    if not _is_closed(faces):
+        notes.append("is open: winding numbers tell inside from outside")
+    corners = points[faces]
+    part = _parts(faces, mesh.face_adjacency, len(points))
+    count = np.bincount(part)
+    centre = np.stack([np.bincount(part, corners[:, :, i].mean(axis=1)) for i in range(3)], axis=1)
+    local = corners - (centre / np.maximum(count, 1)[:, None])[part][:, None, :]
+    volumes = np.bincount(part, np.einsum("ij,ij->i", local[:, 0], np.cross(local[:, 1], local[:, 2])))
+    inverted = volumes < 0.0
+    if inverted.any():
+        notes.append(f"{int(inverted.sum())} of its {int((count > 0).sum())} parts were inside out")
+        turned = inverted[part]
+        corners[turned] = corners[turned][:, ::-1]
+    area = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
+    return corners[area > 0.0], notes, moved
+
+
+def _is_closed(faces: IntArray) -> bool:
+    """Whether every edge is passed as often one way as the other; winding numbers are whole then, and only then."""
+    return not len(_open_edges(faces, np.zeros(len(faces), dtype=np.int64)))
+
+
+def _open_edges(faces: IntArray, group: IntArray) -> IntArray:
+    """The groups of edges that the triangles of a group do not pass as often one way as the other."""
+    ends = faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
+    groups = np.repeat(group, 3)
+    edges, edge = np.unique(np.column_stack([groups, np.sort(ends, axis=1)]), axis=0, return_inverse=True)
+    sums = np.bincount(edge.reshape(-1), np.where(ends[:, 0] < ends[:, 1], 1.0, -1.0))
+    return np.asarray(edges[sums != 0.0, 0])
+
+
+def _parts(faces: IntArray, adjacent: IntArray, points: int) -> IntArray:
+    """The part of each triangle.
+
+    Triangles that share a corner are of one part. What closes by itself is one, too, if it shares corners or whole
+    edges with another: each has an inside of its own, whichever way the other is turned.
+
+    Parameters
+    ----------
+    faces : (n, 3) ndarray
+        Turned the same way round across edges that two triangles share.
+    adjacent : (m, 2) ndarray
+        Triangles that share such an edge.
+    points : int
+        How many corners there are.
+    """
+    ends = faces[:, :2].ravel(), faces[:, 1:].ravel()
+    touching = _components(ends, points)[faces[:, 0]]
+    smooth = _components((adjacent[:, 0], adjacent[:, 1]), len(faces))
+    closes = ~np.isin(smooth, _open_edges(faces, smooth))
+    return np.unique(np.where(closes, touching.max() + 1 + smooth, touching), return_inverse=True)[1].reshape(-1)
+
+
+def _components(links: tuple[IntArray, IntArray], count: int) -> IntArray:
+    """The component of each of some things that links connect."""
+    table = coo_matrix((np.ones(len(links[0])), links), (count, count))
+    return np.asarray(connected_components(table, directed=False)[1], dtype=np.int64)
+
+
+def _hull_of(points: FloatArray, notes: Sequence[str]) -> Target:
+    """The convex hull; points that lie in a plane are given a thickness."""
+    centre = points.mean(axis=0)
+    _, sizes, axes = np.linalg.svd(points - centre, full_matrices=False)
+    scale = float(sizes[0]) / math.sqrt(len(points))
+    if not scale > 0.0 or sizes[1] < 1e-9 * sizes[0]:
+        raise ValueError("points: they lie on a line or at one place, there is nothing to fit")
+    notes = list(notes)
+    if sizes[2] < 1e-6 * sizes[0]:
+        thickness = _SHEET * float(np.ptp(points, axis=0).max())
+        points = np.concatenate([points - 0.5 * thickness * axes[2], points + 0.5 * thickness * axes[2]])
+        notes.append(f"lies in a plane: a sheet {thickness:.3g} thick is fitted")
+    try:
+        hull = ConvexHull(points)
+    except QhullError as error:
+        raise ValueError(f"points: their convex hull cannot be had ({str(error).splitlines()[0]})") from error
+    corners = points[hull.simplices]
+    outward = np.einsum("ij,ij->i", np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]),
+                        hull.equations[:, :3]) > 0.0  # fmt: skip
+    corners[~outward] = corners[~outward][:, ::-1]
+    return Target(corners, "hull", notes)

@@ -1,0 +1,215 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What experiments share: a progress bar, a line about the machine, tables as CSV that say how they were made."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+import platform
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field, fields
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.measure import Measurement
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+
+
+class OutputError(ValueError):
+    """Results cannot be written where they were to go."""
+
+
+def output_folder(path: Path) -> Path:
+    """Make sure that results can be written, before minutes are spent on them.
+
+    Raises
+    ------
+    OutputError
+        If there is no such folder and it cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"--output {path}: {error.strerror}") from error
+    return path
+
+
+def progress(console: Console | None) -> Progress:
+    """A bar with counts and the time that is left; none without a console."""
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    return Progress(*columns, console=console, disable=console is None)
+
+
+def processor() -> str:
+    """Model of the processor, where the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()
+
+
+def versions(packages: Iterable[str]) -> dict[str, str | None]:
+    """Installed versions; None: not installed."""
+    found: dict[str, str | None] = {}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = None
+    return found
+
+
+def machine(packages: Sequence[str] = ("numpy", "numba")) -> str:
+    """One line about this machine and the libraries that were measured."""
+    installed = (f"{name} {number}" for name, number in versions(packages).items() if number)
+    return ", ".join((processor(), f"{os.cpu_count()} cores", f"Python {platform.python_version()}", *installed))
+
+
+def print_table(console: Console, table: Table) -> None:
+    """Print a table without cutting or folding its text.
+
+    A terminal that is too narrow gets the table in parts, each of which begins with the first column. What is not a
+    terminal, such as a file, gets the table as wide as it is, unless COLUMNS asks for a width.
+    """
+    cells = [[column.header, *column.cells] for column in table.columns]
+    border, unlimited = 3, console.options.update(width=10_000)  # a border is a line and two spaces
+    widths = [border + max(Measurement.get(console, unlimited, cell).maximum for cell in each) for each in cells]
+    limit = console.width if console.is_terminal or "COLUMNS" in os.environ else 1 + sum(widths)
+    parts = [[0]]
+    for column in range(1, len(widths)):
+        if len(parts[-1]) > 1 and 1 + sum(widths[k] for k in (*parts[-1], column)) > limit:
+            parts.append([0])
+        parts[-1].append(column)
+    for part in parts:
+        drawn = Table(title=table.title if part is parts[0] else None, title_justify="left")
+        for column in part:
+            drawn.add_column(cells[column][0], justify=table.columns[column].justify, no_wrap=True)
+        for number, row in enumerate(table.rows, 1):
+            drawn.add_row(*(cells[column][number] for column in part), end_section=row.end_section)
+        width = max(limit, 1 + sum(widths[k] for k in part))  # one cell wider than the terminal is not cut either
+        Console(file=console.file, width=width, force_terminal=console.is_terminal).print(drawn)
+
+
+def left_out(missing: Mapping[str, str]) -> list[str]:
+    """Lines about contenders (name -> reason) whose libraries are not installed."""
+    return [
+        f"{name} is left out: {reason}; pip install 'superovoid_papers[bench]' installs it"
+        for name, reason in missing.items()
+    ]
+
+
+def cell(value: float, form: str) -> str:
+    """A number for a table; a dash for one that is not there (nan)."""
+    return "–" if math.isnan(value) else format(value, form)
+
+
+UNITS = ("per_s", "m", "mm", "um", "s", "ms", "us", "rad", "deg", "kN", "bytes", "MiB", "cores")
+"""What the name of a column that has a unit ends with."""
+
+
+def column(name: str) -> Any:
+    """Declare a field of a `CsvRow` that has another name in a CSV file, its unit above all: ``median_ms``."""
+    return field(metadata={"column": name})
+
+
+def unitless(name: str = "") -> Any:
+    """Declare a floating-point field of a `CsvRow` without a unit: a mean of counts, a share."""
+    return field(metadata={"unitless": True} | ({"column": name} if name else {}))
+
+
+class CsvRow:
+    """Base of dataclasses that are written to a CSV file, a line each.
+
+    Text, truth values and whole numbers need no unit. The name of every other column ends with its unit (`UNITS`),
+    unless the field is declared `unitless`.
+    """
+
+    @classmethod
+    def columns(cls) -> dict[str, str]:
+        """Field -> name of the column."""
+        return {one.name: one.metadata.get("column", one.name) for one in fields(cls)}
+
+    @classmethod
+    def heading(cls, name: str) -> str:
+        """What a table on the terminal calls a field: the column's words, a comma before the unit."""
+        return heading(cls.columns()[name])
+
+
+def heading(name: str) -> str:
+    """Words of a column, for people: ``error_median_m`` is "error median, m"."""
+    for unit in UNITS:
+        if name.endswith(f"_{unit}"):
+            return f"{name.removesuffix(f'_{unit}').replace('_', ' ')}, {unit.replace('_', ' ')}"
+    return name.replace("_", " ")
+
+
+def write_csv(path: Path, rows: Sequence[CsvRow], *about: str) -> None:
+    """Write rows of one kind, a line each, below comments (`#`): the command, the machine.
+
+    Parameters
+    ----------
+    path : Path
+    rows : sequence of CsvRow
+        At least one.
+    *about : str
+        A line each.
+    """
+    names = type(rows[0]).columns()
+    write_lines(path, names.values(), ([getattr(row, name) for name in names] for row in rows), *about)
+
+
+def write_lines(path: Path, names: Iterable[str], lines: Iterable[Iterable[object]], *about: str) -> None:
+    """Write a table whose columns depend on what was done; names as `CsvRow` has them."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        file.writelines(f"# {line}\n" for line in about)
+        writer = csv.writer(file)
+        writer.writerow(names)
+        writer.writerows(lines)
+
+
+def leave(
+    console: Console,
+    folder: Path,
+    tables: Mapping[str, Sequence[CsvRow]],
+    plots: Mapping[str, Callable[[Path], None]],
+    about: Sequence[str],
+    lines: Sequence[str] = (),
+) -> int:
+    """End an experiment: print what is to be said, write tables and plots, say where they are.
+
+    Parameters
+    ----------
+    console : Console
+    folder : Path
+    tables : mapping of str to sequence of CsvRow
+        Name of a file, without ending, and its rows.
+    plots : mapping of str to callable
+        Name of a file, without ending, and what draws into the file it is given.
+    about : sequence of str
+        Command, seed and machine: printed, and comments of the tables.
+    lines : sequence of str
+        Printed before.
+
+    Returns
+    -------
+    int
+        0, the exit code.
+    """
+    for line in (*lines, *about):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+    for name, rows in tables.items():
+        path = folder / f"{name}.csv"
+        write_csv(path, rows, *about)
+        console.print(f"table: {path}", soft_wrap=True)
+    for name, plot in plots.items():
+        path = folder / f"{name}.png"
+        plot(path)
+        console.print(f"plot:  {path}", soft_wrap=True)
+    return 0

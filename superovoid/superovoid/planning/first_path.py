@@ -1,0 +1,217 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A first path, by a planner of the Open Motion Planning Library (OMPL) over the certified validator.
+
+Sucan, Moll, Kavraki 2012; RRT-Connect: Kuffner, LaValle 2000. The space is that of the joints in metres of
+`PlanningProblem.weights`, so that a palm's turn and a finger's are as long as what they move.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from superovoid.contact.records import Record
+from superovoid.planning.motion_check import MotionCheck, MotionValidator
+from superovoid.planning.problem import FloatArray, PlanningError, PlanningProblem
+from superovoid.planning.trail import dense
+from superovoid.planning.validity import Validity
+
+ACCEPT_SPACING = 0.005
+"""m in the metric of the weights, see `find_path`."""
+
+
+class NoPathError(PlanningError):
+    """The search ended without a path."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FoundPath(Record):
+    """A valid path, all of its motions proved."""
+
+    states: FloatArray
+    """As the planner found it, shape (k, joints)."""
+    shortened: FloatArray
+    """With the states left out that it does not need, shape (m, joints)."""
+    motions: int
+    """Motions the planner asked for."""
+    checked: int
+    """States that were looked at for them."""
+
+
+def find_path(
+    problem: PlanningProblem,
+    validity: Validity,
+    start: ArrayLike,
+    goal: ArrayLike,
+    *,
+    seed: int = 1,
+    time_limit: float = 60.0,
+    stride: float = 0.06,
+    on_motion: Callable[[int, int], None] | None = None,
+    accept: Callable[[FloatArray], bool] | None = None,
+    stop: Callable[[], bool] | None = None,
+) -> FoundPath:
+    """Plan from one state to another, or to one of several.
+
+    Parameters
+    ----------
+    problem : PlanningProblem
+        Joints, obstacles, pairs.
+    validity : Validity
+        Where distances come from.
+    start : array_like, shape (joints,)
+        A valid state.
+    goal : array_like, shape (joints,) or (goals, joints)
+        Valid states, any of which will do.
+    seed : int
+        Of the planner, at least 1. OMPL counts its random generators by process: the same seed gives the same path as
+        the first plan of a process.
+    time_limit : float
+        s. It ends with the first path.
+    stride : float
+        Longest motion that is tried at once, m in the metric of the weights.
+    on_motion : callable, optional
+        Called with the numbers of motions and states so far.
+    accept : callable, optional
+        Whether a state satisfies what is asked beside. It is called for states no farther apart than `ACCEPT_SPACING`;
+        between them nothing is proved about it.
+    stop : callable, optional
+        Ends the search when true.
+
+    Raises
+    ------
+    PlanningError
+        If an end is not valid or no path is found in time.
+    ValueError
+        If an end is no state of the problem or a number is out of range.
+    ModuleNotFoundError
+        If OMPL is missing.
+    """
+    try:
+        from ompl import base, geometric, util
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"planning needs OMPL: no module {error.name!r}: pip install ompl") from error
+    if not isinstance(seed, int) or seed < 1:
+        raise ValueError(f"seed = {seed!r}: must be an integer of at least 1")
+    if not (time_limit > 0.0 and stride > 0.0):
+        raise ValueError(f"time_limit = {time_limit!r}, stride = {stride!r}: must be positive")
+    until = time.monotonic() + time_limit
+
+    def is_over() -> bool:
+        return time.monotonic() >= until or (stop is not None and stop())
+
+    validator = MotionValidator(problem, validity, is_over)
+    several = np.ndim(goal) == 2
+    goals = [problem.check_state(f"goal[{k}]" if several else "goal", row) for k, row in enumerate(np.atleast_2d(goal))]
+    if not goals:
+        raise ValueError("goal: is empty, expected at least one state")
+    ends = {"start": problem.check_state("start", start)}
+    ends |= {f"goal[{k}]" if several else "goal": state for k, state in enumerate(goals)}
+    for name, state in ends.items():
+        check = validator.check_state(state)
+        if not check.valid:
+            raise PlanningError(f"{name}: {_reason(problem, check)}")
+        if accept is not None and not accept(state):
+            raise PlanningError(f"{name}: does not satisfy what is asked of every state")
+
+    def is_valid(first: FloatArray, last: FloatArray) -> bool:
+        return validator.is_valid(first, last) and _accepted(problem, accept, first, last)
+
+    count, weights = len(problem.joints), problem.weights
+    motions = 0
+
+    def read(state) -> FloatArray:
+        return np.clip(np.array([state[i] for i in range(count)]) / weights, *problem.limits)
+
+    class States(base.StateValidityChecker):
+        def isValid(self, state) -> bool:
+            at = read(state)
+            return validator.is_state_valid(at) and (accept is None or bool(accept(at)))
+
+    class Motions(base.MotionValidator):
+        def checkMotion(self, first, last) -> bool:
+            nonlocal motions
+            motions += 1
+            valid = not is_over() and is_valid(read(first), read(last))
+            if on_motion is not None:
+                on_motion(motions, validator.states)
+            return valid
+
+    util.setLogLevel(util.LogLevel.LOG_NONE)
+    util.RNG.setSeed(seed)
+    space = base.RealVectorStateSpace(count)
+    bounds = base.RealVectorBounds(count)
+    for i in range(count):
+        bounds.setLow(i, float(problem.lower[i] * weights[i]))
+        bounds.setHigh(i, float(problem.upper[i] * weights[i]))
+    space.setBounds(bounds)
+    information = base.SpaceInformation(space)
+    information.setStateValidityChecker(States(information))
+    information.setMotionValidator(Motions(information))
+    information.setup()
+    definition = base.ProblemDefinition(information)
+
+    def made(state: FloatArray):
+        new = space.allocState()
+        for i in range(count):
+            new[i] = float(state[i] * weights[i])
+        return new
+
+    definition.addStartState(made(ends["start"]))
+    region = base.GoalStates(information)
+    for state in goals:
+        region.addState(made(state))
+    definition.setGoal(region)
+    planner = geometric.RRTConnect(information)
+    planner.setRange(stride)
+    planner.setProblemDefinition(definition)
+    planner.setup()
+    solved = planner.solve(base.PlannerTerminationCondition(is_over))
+    if not definition.hasExactSolution():
+        raise NoPathError(f"no path found in {time_limit:g} s ({solved}; {motions} motions, {validator.states} states)")
+    path = definition.getSolutionPath()
+    found = np.array([read(path.getState(k)) for k in range(path.getStateCount())])
+    nearest = min(goals, key=lambda state: float(np.abs((state - found[-1]) * weights).max()))
+    found[[0, -1]] = ends["start"], nearest  # without the rounding of the way through the weights
+    return FoundPath(found, _shortened(is_valid, found, seed, is_over), motions, validator.states)
+
+
+def _accepted(
+    problem: PlanningProblem, accept: Callable[[FloatArray], bool] | None, first: FloatArray, last: FloatArray
+) -> bool:
+    if accept is None:
+        return True
+    return all(accept(state) for state in dense(problem, [first, last], ACCEPT_SPACING))
+
+
+def _shortened(
+    is_valid: Callable[[FloatArray, FloatArray], bool], path: FloatArray, seed: int, is_over: Callable[[], bool]
+) -> FloatArray:
+    """Straight motions in the place of stretches of the path, wherever they are proved, at random (300 tries)."""
+    random = np.random.default_rng(seed)
+    kept, refused = list(range(len(path))), set()
+    for _ in range(300):
+        if len(kept) < 3 or is_over():
+            break
+        i, j = sorted(random.choice(len(kept), size=2, replace=False).tolist())
+        motion = kept[i], kept[j]
+        if j - i < 2 or motion in refused:
+            continue
+        if is_valid(*path[list(motion)]):
+            kept[i + 1 : j] = []
+        else:
+            refused.add(motion)
+    return path[kept]
+
+
+def _reason(problem: PlanningProblem, check: MotionCheck) -> str:
+    if check.pair is None:
+        return "is outside the limits"
+    wanted = problem.is_wanted[check.pair]
+    return f"{problem.name_of(check.pair)} " + ("overlap" if wanted else "are nearer than the clearance")

@@ -1,0 +1,395 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Plans for a group of the SRDF among the objects of a planning scene.
+
+planner = GroupPlanner(Robot.load(urdf, srdf=srdf), "panda_arm", obstacles=[wall])
+motion = planner.plan(start, goal)                 # a pose, joint positions, or the name of a state
+trajectory = planner.timed(motion)                 # with times, velocities, accelerations
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from superovoid.planning.first_path import find_path
+from superovoid.planning.inverse import (
+    GoalRegion,
+    NoSolutionError,
+    PoseGoal,
+    Search,
+    Solution,
+    any_state,
+    solutions,
+)
+from superovoid.planning.motion_check import MotionValidator, never
+from superovoid.planning.problem import FloatArray, PlanningError
+from superovoid.planning.scene_problem import SceneProblem, scene_problem
+from superovoid.planning.timing import MotionLimits, Trajectory, motion_limits, time_path
+from superovoid.planning.validity import SceneValidity
+from superovoid.robot import Robot
+from superovoid.robot.planning_scene import PlanningScene
+from superovoid.scene import Body
+
+_STRIDE = 0.5  # m, of the longest motion tried at once, in the metric of the weights
+_GOALS = 4  # solutions of a pose goal that are planned to
+
+State = Mapping[str, float]
+Ranges = Mapping[str, tuple[float, float]]
+Regions = Sequence[GoalRegion]
+Goal = str | State | PoseGoal | Sequence[PoseGoal] | GoalRegion | Sequence[GoalRegion] | ArrayLike
+
+
+class StartError(PlanningError):
+    """The start is not valid; `in_contact` says whether pairs are too near, else limits or conditions do not hold."""
+
+    def __init__(self, words: str, in_contact: bool) -> None:
+        super().__init__(words)
+        self.in_contact = in_contact
+
+
+class GoalError(PlanningError):
+    """A goal given by joints is not valid; `in_contact` says whether pairs are too near."""
+
+    def __init__(self, words: str, in_contact: bool) -> None:
+        super().__init__(words)
+        self.in_contact = in_contact
+
+
+@dataclass(frozen=True, eq=False)
+class PlannedMotion:
+    """A path whose motions are proved."""
+
+    problem: SceneProblem
+    path: FloatArray
+    """Shape (k, joints), columns `PlanningProblem.joints`, rad or m; straight motions between its states keep every
+    pair above its floor."""
+    goal: Solution
+    """The last state, and its clearance."""
+    motions: int
+    """Motions that were tried."""
+    checked: int
+    """States that were looked at."""
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The columns of `path`."""
+        return self.problem.joints
+
+
+class GroupPlanner:
+    """Inverse kinematics and motions of a group.
+
+    Parameters
+    ----------
+    scene : Robot or PlanningScene
+        The robot, and what is around it.
+    group : str
+        Of the SRDF: its joints are planned.
+    obstacles : sequence of Body, optional
+        Put into the scene, each as an object of its name at ``link_from_body`` in the root frame.
+    positions : mapping of str to float, optional
+        Of joints that starts and goals do not name.
+    base_poses : mapping of str to (4, 4) array_like, optional
+        root_from_link of the robot's floating bases.
+    clearance : float
+        Of all pairs, beside the scene's paddings, m.
+
+    Raises
+    ------
+    ValueError
+        If there is no such group, it has no joint that can be planned, or an obstacle has the name of a link.
+    """
+
+    def __init__(
+        self,
+        scene: Robot | PlanningScene,
+        group: str,
+        *,
+        obstacles: Sequence[Body] = (),
+        positions: State | None = None,
+        base_poses: Mapping[str, FloatArray] | None = None,
+        clearance: float = 0.0,
+    ) -> None:
+        planning = PlanningScene(scene) if isinstance(scene, Robot) else scene
+        if obstacles:
+            edit = planning.edit()
+            for body in obstacles:
+                edit.add(body.name, [body.shape], np.eye(4)[None], body.link_from_body)
+            planning = edit.commit()
+        self.planning = planning
+        self.group = planning.robot.group(group)
+        if not self.group.joints:
+            raise ValueError(f"group '{group}' has no joint that can be planned")
+        self._positions, self._base_poses = dict(positions or {}), dict(base_poses or {})
+        self._clearance = clearance
+
+    def problem(self, start: str | State, ranges: Mapping[str, tuple[float, float]] | None = None) -> SceneProblem:
+        """The problem of a start: a named state, or positions by joint.
+
+        Raises
+        ------
+        ValueError
+            If there is no such state or a joint of the robot has no position.
+        """
+        return scene_problem(
+            self.planning,
+            self.group.name,
+            {**self._positions, **self._state(start)},
+            base_poses=self._base_poses,
+            clearance=self._clearance,
+            ranges=ranges,
+        )
+
+    def inverse_kinematics(
+        self,
+        start: str | State,
+        goal: Goal,
+        *,
+        avoid_contact: bool = True,
+        accept: Callable[[FloatArray], bool] = any_state,
+        search: Search | None = None,
+    ) -> Solution:
+        """Find a state that reaches a pose; see `superovoid.planning.inverse_kinematics`.
+
+        Parameters
+        ----------
+        start : str or mapping
+            Where to begin: a named state of the group, or positions by joint.
+        goal : (4, 4) array_like, PoseGoal or sequence of these, or GoalRegion
+            Where links shall be in the root frame; an array is for the group's tip.
+        avoid_contact : bool
+            Whether every pair has to be above its floor.
+        accept, search
+            As for `superovoid.planning.inverse_kinematics`.
+        """
+        if isinstance(goal, str | Mapping):
+            raise ValueError("goal: expected a pose")
+        regions = self._regions(goal)
+        problem = self.problem(start)
+        validity = SceneValidity(problem) if avoid_contact else None
+        return next(_solutions(problem, validity, regions, accept, Search() if search is None else search))
+
+    def plan(
+        self,
+        start: str | State,
+        goal: Goal,
+        *,
+        time_limit: float = 10.0,
+        seed: int = 1,
+        ranges: Mapping[str, tuple[float, float]] | None = None,
+        accept: Callable[[FloatArray], bool] | None = None,
+        stop: Callable[[], bool] = never,
+    ) -> PlannedMotion:
+        """Plan a motion of the group.
+
+        Parameters
+        ----------
+        start : str or mapping
+            A named state of the group, or positions by joint: of all of the robot's, but for those that the planner
+            was made with.
+        goal : str, mapping, (4, 4) array_like, PoseGoal or sequence of these, GoalRegion or sequence of these
+            A named state; positions of joints, where the group's others stay as they are; a pose of the group's tip
+            in the root frame, or poses of links, all of them; or regions, any one of them.
+        time_limit : float
+            Of all of it, s.
+        seed : int
+            Of what is random.
+        ranges : mapping of str to (float, float), optional
+            Narrower limits of joints along the whole motion: they are proved, as contact is.
+        accept : callable, optional
+            Whether a state satisfies what is asked beside of every state. It is looked at in states along the way
+            (`find_path`), not proved between them.
+        stop : callable
+            Ends the search when true.
+
+        Returns
+        -------
+        PlannedMotion
+
+        Raises
+        ------
+        PlanningError
+            `StartError`, `GoalError`, `NoSolutionError` (of a pose), or `NoPathError` where the time was over.
+        ValueError
+            If a name does not exist or a number is out of range.
+        ModuleNotFoundError
+            If OMPL is missing.
+        """
+        until = time.monotonic() + time_limit
+        problem = self.problem(start, ranges)
+        validity = SceneValidity(problem)
+        validator = MotionValidator(problem, validity, lambda: time.monotonic() >= until or stop())
+        first = self._first(problem, validator, accept)
+        test = any_state if accept is None else accept
+        if isinstance(goal, str | Mapping):
+            goals = [self._goal_state(problem, validity, goal, test)]
+        else:
+            regions = self._regions(goal)
+            # The time is shared: what finding goals takes, the search does not have.
+            search = Search(seed=seed, until=time.monotonic() + 0.5 * time_limit, stop=stop)
+            goals = list(islice(_solutions(problem, validity, regions, test, search), _GOALS))
+        straight = [goal for goal in goals if accept is None and validator.is_valid(first, goal.state)]
+        if straight:
+            best = min(straight, key=lambda goal: problem.length([first, goal.state]))
+            return PlannedMotion(problem, np.stack([first, best.state]), best, 1, validator.states)
+        path = find_path(
+            problem,
+            validity,
+            first,
+            np.array([goal.state for goal in goals]),
+            seed=seed,
+            time_limit=max(until - time.monotonic(), 1e-3),
+            stride=_STRIDE,
+            accept=accept,
+            stop=stop,
+        )
+        last = min(goals, key=lambda goal: float(np.abs(goal.state - path.states[-1]).max()))
+        return PlannedMotion(problem, path.shortened, last, path.motions, path.checked)
+
+    def timed(
+        self,
+        motion: PlannedMotion,
+        limits: MotionLimits | None = None,
+        *,
+        accept: Callable[[FloatArray], bool] | None = None,
+    ) -> Trajectory:
+        """Give a motion times; see `superovoid.planning.time_path`.
+
+        Parameters
+        ----------
+        motion : PlannedMotion
+        limits : MotionLimits, optional
+            Default: `motion_limits` of the robot.
+        accept : callable, optional
+            Whether a state satisfies what is asked beside.
+        """
+        problem = motion.problem
+        limits = motion_limits(problem.robot, problem.joints) if limits is None else limits
+        return time_path(problem, SceneValidity(problem), motion.path, limits, accept=accept)
+
+    def _first(
+        self, problem: SceneProblem, validator: MotionValidator, accept: Callable[[FloatArray], bool] | None
+    ) -> FloatArray:
+        """The start as a state, if it is valid."""
+        try:
+            first = problem.state(problem.positions)
+        except ValueError as error:
+            raise StartError(f"start: {error}", in_contact=False) from error
+        check = validator.check_state(first)
+        if check.pair is not None:
+            raise StartError(f"start: {problem.name_of(check.pair)} are too near each other", in_contact=True)
+        if accept is not None and not accept(first):
+            raise StartError("start: does not satisfy what is asked of every state", in_contact=False)
+        return first
+
+    def _goal_state(
+        self,
+        problem: SceneProblem,
+        validity: SceneValidity,
+        goal: str | State,
+        accept: Callable[[FloatArray], bool],
+    ) -> Solution:
+        """A goal given by joints, if it is valid."""
+        given = dict(self._state(goal))
+        strange = [joint for joint in given if joint not in problem.joints]
+        strange = [joint for joint in strange if given[joint] != problem.positions.get(joint)]
+        if strange:
+            of = ", ".join(problem.joints)
+            raise ValueError(f"goal: joint '{strange[0]}' does not move with group '{self.group.name}' ({of})")
+        for joint, value in given.items():
+            if problem.robot.joints[joint].kind == "continuous" and joint in problem.ranges:
+                low, high = problem.ranges[joint]
+                middle = 0.5 * (low + high)
+                given[joint] = middle + float(np.remainder(value - middle + np.pi, 2.0 * np.pi)) - np.pi
+        try:
+            state = problem.state({**problem.positions, **given})
+        except ValueError as error:
+            raise GoalError(f"goal: {error}", in_contact=False) from error
+        search = Search()
+        cutoff = np.array([problem.floors.max(initial=0.0) + search.clearance_up_to])
+        found = validity.clearances(state[None], cutoff)
+        spare = found.lower - problem.floors[found.pair]
+        if not np.all(spare > 0.0):
+            pair = problem.name_of(int(found.pair[np.argmin(spare)]))
+            raise GoalError(f"goal: {pair} are too near each other", in_contact=True)
+        if not accept(state):
+            raise GoalError("goal: does not satisfy what is asked beside", in_contact=False)
+        return Solution(state, min(float(np.min(spare, initial=np.inf)), search.clearance_up_to), 1)
+
+    def _state(self, state: str | State) -> State:
+        if not isinstance(state, str):
+            return state
+        if state not in self.group.states:
+            known = ", ".join(self.group.states) or "none"
+            raise ValueError(f"group '{self.group.name}' has no state '{state}' (states: {known})")
+        return {j: v for j, v in self.group.states[state].items() if j in self.planning.robot.joint_names}
+
+    def _regions(self, goal: PoseGoal | Sequence[PoseGoal] | GoalRegion | Sequence[GoalRegion] | ArrayLike) -> Regions:
+        """A goal that is not one of joints as regions."""
+        several = [goal] if isinstance(goal, PoseGoal | GoalRegion) else goal
+        if isinstance(several, Sequence) and several:
+            regions = [one for one in several if isinstance(one, GoalRegion)]
+            poses = [one for one in several if isinstance(one, PoseGoal)]
+            if len(regions) == len(several):
+                return regions
+            if len(poses) == len(several):
+                return [GoalRegion(lambda random: poses)]
+        if self.group.tip is None:
+            raise ValueError(f"goal: group '{self.group.name}' has no tip: say which link by a PoseGoal")
+        of_tip = [PoseGoal(self.group.tip, np.asarray(goal, dtype=float))]
+        return [GoalRegion(lambda random: of_tip)]
+
+
+def _both(of_all: Ranges, of_goal: Ranges) -> Ranges:
+    """Ranges of joints in a goal, within those along the way."""
+    both = dict(of_all)
+    for joint, (low, high) in of_goal.items():
+        lower, upper = of_all.get(joint, (low, high))
+        both[joint] = max(low, lower), min(high, upper)
+        if both[joint][0] >= both[joint][1]:
+            words = (
+                f"goal: {joint}: {low:g} to {high:g}: must be within {lower:g} to {upper:g}, its range along the way"
+            )
+            raise NoSolutionError(words, in_contact=False)
+    return both
+
+
+def _solutions(
+    problem: SceneProblem,
+    validity: SceneValidity | None,
+    regions: Sequence[GoalRegion],
+    accept: Callable[[FloatArray], bool],
+    search: Search,
+) -> Iterator[Solution]:
+    """States in any of several regions, one at least; the error of the last region where none has any."""
+    found, problems = False, []
+    for number, region in enumerate(regions):
+        left = search.until - time.monotonic()
+        share = replace(search, until=search.until - left * (1.0 - 1.0 / (len(regions) - number)))
+        if not np.isfinite(left):
+            share = search
+        try:
+            within = problem if not region.ranges else replace(problem, ranges=_both(problem.ranges, region.ranges))
+        except NoSolutionError as error:
+            problems.append(error)
+            continue
+        first = problem.state(problem.positions)
+        for joint, position in region.preferred.items():
+            first[problem.joints.index(joint)] = position
+        first = np.clip(first, *within.limits)
+        both = lambda state, region=region: accept(state) and region.accept(state)  # noqa: E731
+        try:
+            for solution in solutions(within, validity, first, region.draw, accept=both, search=share):
+                found = True
+                yield solution
+        except NoSolutionError as error:
+            problems.append(error)
+    if not found:
+        raise problems[-1]

@@ -1,0 +1,237 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is to be planned: joints that move, things that stand about, and which pairs may touch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid.robot import Robot
+from superovoid.scene import Body
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+class PlanningError(RuntimeError):
+    """There is no answer, and why."""
+
+
+@dataclass(frozen=True, eq=False)
+class PlanningProblem:
+    """Joints of a robot among obstacles. A state is an array of the positions of `joints`, rad or m.
+
+    Contact is **wanted** of the pairs of `wanted`: they may come as near as they like and must not overlap. It is
+    **unwanted** of all other pairs that the robot's rules let be checked, and of every other pair of a link and an
+    obstacle: they stay at least `clearance` apart.
+    """
+
+    robot: Robot
+    joints: tuple[str, ...]
+    """Independent joints that are planned, with finite limits or a range."""
+    positions: Mapping[str, float]
+    """Where the other joints stay."""
+    base_poses: Mapping[str, FloatArray] = field(default_factory=dict)
+    """root_from_link of the robot's floating bases, which stay."""
+    obstacles: tuple[Body, ...] = ()
+    """Bodies on links that the robot does not have; those stand still, with the root frame's pose."""
+    wanted: tuple[tuple[str, str], ...] = ()
+    """Pairs of links, groups, or links of obstacles."""
+    clearance: float = 0.001
+    """m"""
+    ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """Narrower limits of some of the `joints`, rad or m: less room for a planner to get lost in."""
+
+    def __post_init__(self) -> None:
+        robot = self.robot
+        for name in ("joints", "obstacles", "wanted"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        if not self.joints:
+            raise ValueError("joints: is empty, expected at least one")
+        for joint in self.joints:
+            if joint not in robot.joint_names:
+                raise ValueError(
+                    f"joints: '{joint}' is no independent joint of '{robot.name}' ({', '.join(robot.joint_names)})"
+                )
+            if not np.isfinite(self.ranges.get(joint, robot.joint_limits[joint])).all():
+                raise ValueError(f"joints: '{joint}' has no limits: a planner needs finite ones, or a range")
+        if len(set(self.joints)) < len(self.joints):
+            raise ValueError(f"joints: {', '.join(self.joints)}: each must occur once")
+        if not (np.isfinite(self.clearance) and self.clearance >= 0.0):
+            raise ValueError(f"clearance = {self.clearance!r}: must be a number of metres, at least 0")
+        for joint, (low, high) in self.ranges.items():
+            if joint not in self.joints:
+                raise ValueError(f"ranges: '{joint}' is not one of the planned joints ({', '.join(self.joints)})")
+            lower, upper = robot.joint_limits[joint]
+            if not lower - 1e-9 <= low < high <= upper + 1e-9:
+                raise ValueError(f"ranges: {joint}: {low:g} to {high:g}: must ascend within [{lower:g}, {upper:g}]")
+        for body in self.obstacles:
+            if body.link in robot.links:
+                raise ValueError(f"obstacles: '{body.name}' is on link '{body.link}', which is the robot's")
+        # Complains about joints and bases that are missing.
+        robot.forward_kinematics(self.positions_at(self.lower), self.base_poses)
+        wanted = self.wanted_pairs
+        for row, (a, b) in zip(wanted, self.wanted, strict=True):
+            if not row.any():
+                raise ValueError(f"wanted: ('{a}', '{b}'): no pair of them is checked; see Robot.why_not")
+
+    @cached_property
+    def bodies(self) -> tuple[Body, ...]:
+        """The robot's, then the obstacles."""
+        return (*self.robot.bodies, *self.obstacles)
+
+    @cached_property
+    def pairs(self) -> IntArray:
+        """All pairs that are looked after, shape (n, 2), indices into `bodies`."""
+        robot, count = self.robot.body_pairs(), len(self.robot.bodies)
+        others = [(i, count + j) for i in range(count) for j in range(len(self.obstacles))]
+        return np.concatenate([robot, np.array(others, dtype=int).reshape(-1, 2)]).astype(np.int64)
+
+    def pair_of(self, body_a: IntArray, body_b: IntArray) -> IntArray:
+        """Which of `pairs` bodies are, in either order, shape (n,); -1 where none."""
+        keys, order = self._keys
+        wanted = np.minimum(body_a, body_b) * len(self.bodies) + np.maximum(body_a, body_b)
+        if not len(keys):
+            return np.full(wanted.shape, -1, dtype=np.int64)
+        row = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+        return np.where(keys[row] == wanted, order[row], -1)
+
+    @cached_property
+    def _keys(self) -> tuple[IntArray, IntArray]:
+        """One number a pair, ascending, and the pairs in that order."""
+        keys = self.pairs.min(axis=1) * len(self.bodies) + self.pairs.max(axis=1)
+        order = np.argsort(keys, kind="stable")
+        return keys[order], order
+
+    @cached_property
+    def wanted_pairs(self) -> NDArray[np.bool_]:
+        """Which `pairs` belong to each entry of `wanted`, shape (len(wanted), n)."""
+        links = np.array([body.link for body in self.bodies], dtype=object)[self.pairs]
+        table = np.zeros((len(self.wanted), len(self.pairs)), dtype=bool)
+        for row, (a, b) in enumerate(self.wanted):
+            of_a, of_b = (np.isin(links, self._links_of(name)) for name in (a, b))
+            table[row] = (of_a[:, 0] & of_b[:, 1]) | (of_b[:, 0] & of_a[:, 1])
+        return table
+
+    @cached_property
+    def is_wanted(self) -> NDArray[np.bool_]:
+        """Of which `pairs` contact is wanted, shape (n,)."""
+        return np.any(self.wanted_pairs, axis=0)
+
+    @cached_property
+    def floors(self) -> FloatArray:
+        """What the distance of each of `pairs` must exceed, shape (n,), m."""
+        return np.where(self.is_wanted, 0.0, self.clearance)
+
+    @cached_property
+    def limits(self) -> FloatArray:
+        """Lower and upper limits of the joints, shape (2, joints)."""
+        return np.array([self.ranges.get(joint, self.robot.joint_limits[joint]) for joint in self.joints]).T
+
+    @property
+    def lower(self) -> FloatArray:
+        """Lower limits."""
+        return self.limits[0]
+
+    @property
+    def upper(self) -> FloatArray:
+        """Upper limits."""
+        return self.limits[1]
+
+    @cached_property
+    def columns(self) -> IntArray:
+        """Where `joints` are among `Robot.joint_names`."""
+        return np.array([self.robot.joint_names.index(joint) for joint in self.joints])
+
+    @cached_property
+    def speeds(self) -> FloatArray:
+        """Bound of how fast each pair closes by each joint, shape (n, joints), m/rad or m/m."""
+        return self.robot.relative_speeds(self.bodies, self.pairs)[:, self.columns]
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """What a unit of each joint is worth in metres, shape (joints,): the farthest that it moves any body."""
+        return np.maximum(self.speeds.max(axis=0, initial=0.0), 1e-9)
+
+    def length(self, path: ArrayLike) -> float:
+        """Length of a path (k, joints) in the metric of `weights`, m."""
+        return float(self.along(path)[-1])
+
+    def along(self, path: ArrayLike) -> FloatArray:
+        """Length of a path (k, joints) up to each of its states, shape (k,), m."""
+        steps = np.linalg.norm(np.diff(np.asarray(path, dtype=float), axis=0) * self.weights, axis=1)
+        return np.concatenate([[0.0], np.cumsum(steps)])
+
+    def positions_at(self, state: ArrayLike) -> dict[str, float]:
+        """Positions of all joints at a state."""
+        return {**self.positions, **dict(zip(self.joints, np.asarray(state, dtype=float).tolist(), strict=True))}
+
+    def joint_positions(self, states: ArrayLike) -> FloatArray:
+        """Positions of all independent joints in many states, shape (states, `Robot.joint_names`)."""
+        states = np.asarray(states, dtype=float)
+        rows = np.tile(self._rest, (len(states), 1))
+        rows[:, self.columns] = states
+        return rows
+
+    @cached_property
+    def _rest(self) -> FloatArray:
+        positions = self.positions_at(self.lower)
+        return np.array([positions[joint] for joint in self.robot.joint_names])
+
+    def state(self, positions: Mapping[str, float]) -> FloatArray:
+        """The state of a mapping of joint names.
+
+        Raises
+        ------
+        ValueError
+            If a planned joint is missing.
+        """
+        missing = [joint for joint in self.joints if joint not in positions]
+        if missing:
+            raise ValueError(f"positions: joint '{missing[0]}' is missing")
+        return self.check_state("positions", [positions[joint] for joint in self.joints])
+
+    def check_state(self, name: str, state: ArrayLike) -> FloatArray:
+        """The state as an array within the limits.
+
+        Raises
+        ------
+        ValueError
+            If it has another shape, is not finite, or is beyond a limit by more than rounding.
+        """
+        array = np.array(state, dtype=float)
+        if array.shape != (len(self.joints),):
+            raise ValueError(f"{name}: shape {array.shape}, expected ({len(self.joints)},): {', '.join(self.joints)}")
+        for joint, value, low, high in zip(self.joints, array, *self.limits, strict=True):
+            if not low - 1e-9 <= value <= high + 1e-9:
+                raise ValueError(f"{name}: {joint} = {value:.6g}: must be in [{low:g}, {high:g}]")
+        return np.clip(array, *self.limits)
+
+    def check_margin(self, margin: float) -> float:
+        """A margin that is at least the clearance (else ValueError), m."""
+        if not margin >= self.clearance:
+            raise ValueError(f"margin = {margin!r}: must be at least the clearance, {self.clearance} m")
+        return margin
+
+    def check_path(self, path: ArrayLike) -> FloatArray:
+        """The path as an array (k, joints), k at least 2, all states within the limits (else ValueError)."""
+        array = np.array(path, dtype=float)
+        if array.ndim != 2 or len(array) < 2 or array.shape[1] != len(self.joints):
+            raise ValueError(f"path: shape {array.shape}, expected (at least 2, {len(self.joints)})")
+        return np.array([self.check_state(f"path[{k}]", state) for k, state in enumerate(array)])
+
+    def name_of(self, pair: int) -> str:
+        """A pair of `pairs` in words."""
+        a, b = self.pairs[pair]
+        return f"{self.bodies[a].name}, {self.bodies[b].name}"
+
+    def _links_of(self, name: str) -> Sequence[str]:
+        if any(body.link == name for body in self.obstacles):
+            return [name]
+        return self.robot.links_of([name])

@@ -1,0 +1,120 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A planning problem that is a planning scene: objects, attached ones, rules and paddings are the scene's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from superovoid.planning.problem import FloatArray, IntArray, PlanningProblem
+from superovoid.robot.planning_scene import PlanningScene
+from superovoid.scene import Body
+
+
+@dataclass(frozen=True, eq=False)
+class SceneProblem(PlanningProblem):
+    """Joints of a group among the objects of a planning scene; make one with `scene_problem`.
+
+    Looked after are the pairs that the joints can move, links and attached objects of one hand among themselves
+    included: those that `check_state_validity` looks at for the group. Contact is unwanted of all of them, and of each
+    the scene's padding is added to the clearance.
+    """
+
+    planning: PlanningScene = field(kw_only=True)
+    group: str = field(kw_only=True)
+
+    @cached_property
+    def bodies(self) -> tuple[Body, ...]:
+        """All bodies of the scene."""
+        return tuple(self.planning.scene.bodies)
+
+    @cached_property
+    def pairs(self) -> IntArray:
+        """Those of the scene with a link that the group moves, or what is attached to one."""
+        return pairs_of_group(self.planning, self.group)
+
+    @cached_property
+    def floors(self) -> FloatArray:
+        """What the distance of each of `pairs` must exceed, m."""
+        return self.clearance + self.planning.paddings_of(*self.pairs.T)
+
+
+def pairs_of_group(planning: PlanningScene, group: str) -> IntArray:
+    """Pairs of bodies of a planning scene of which one at least is moved by a group, shape (n, 2).
+
+    Raises
+    ------
+    ValueError
+        If there is no such group.
+    """
+    moved = set(planning.robot.links_moved_by(group))
+    active = np.array(
+        [
+            body.link in moved and not planning.in_world(owner)
+            for body, owner in zip(planning.scene.bodies, planning.owners, strict=True)
+        ],
+        dtype=bool,
+    )
+    pairs = np.array(planning.scene.pairs, dtype=np.int64).reshape(-1, 2)
+    return pairs[active[pairs[:, 0]] | active[pairs[:, 1]]]
+
+
+def scene_problem(
+    planning: PlanningScene,
+    group: str,
+    positions: Mapping[str, float],
+    *,
+    base_poses: Mapping[str, FloatArray] | None = None,
+    clearance: float = 0.0,
+    ranges: Mapping[str, tuple[float, float]] | None = None,
+) -> SceneProblem:
+    """The problem of moving a group from where the robot is.
+
+    Parameters
+    ----------
+    planning : PlanningScene
+        The robot and what is around it.
+    group : str
+        Of the SRDF.
+    positions : mapping of str to float
+        Of all independent joints, rad or m. A joint without limits may turn by half a turn from there, either way.
+    base_poses : mapping of str to array, optional
+        root_from_link of the robot's floating bases.
+    clearance : float
+        m, beside the scene's paddings.
+    ranges : mapping of str to (float, float), optional
+        Narrower limits.
+
+    Raises
+    ------
+    ValueError
+        If there is no such group, none of its joints can be planned, or a position is missing.
+    """
+    robot = planning.robot
+    joints = robot.group(group).joints
+    if not joints:
+        raise ValueError(f"group '{group}' has no joint that can be planned")
+    missing = [joint for joint in robot.joint_names if joint not in positions]
+    if missing:
+        raise ValueError(f"positions: joint '{missing[0]}' is missing ({len(missing)} of {len(robot.joint_names)} are)")
+    given = dict(ranges or {})
+    for joint in joints:
+        lower, upper = robot.joint_limits[joint]
+        if joint not in given and not np.isfinite([lower, upper]).all():
+            at = float(positions[joint])
+            given[joint] = max(lower, at - np.pi), min(upper, at + np.pi)
+    return SceneProblem(
+        robot,
+        joints,
+        dict(positions),
+        dict(base_poses or {}),
+        clearance=clearance,
+        ranges=given,
+        planning=planning,
+        group=group,
+    )

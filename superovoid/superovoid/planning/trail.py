@@ -1,0 +1,72 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Where bodies go along a path: the points of a trail, for markers and plots."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from superovoid.planning.problem import FloatArray, PlanningProblem
+
+
+def dense(problem: PlanningProblem, path: ArrayLike, spacing: float) -> FloatArray:
+    """States of a path no farther apart than a spacing, its own states among them.
+
+    Parameters
+    ----------
+    problem : PlanningProblem
+        Of the path.
+    path : array_like, shape (k, joints)
+    spacing : float
+        m in the metric of `PlanningProblem.weights`: no point moves farther than a small multiple of it in between.
+
+    Returns
+    -------
+    array, shape (n, joints)
+    """
+    if not spacing > 0.0:
+        raise ValueError(f"spacing = {spacing!r}: must be positive")
+    path = problem.check_path(path)
+    parts = []
+    for first, last in pairwise(path):
+        count = max(1, int(np.ceil(problem.length([first, last]) / spacing)))
+        parts.append(first + np.arange(count)[:, None] / count * (last - first))
+    return np.concatenate([*parts, path[-1:]])
+
+
+def trail(
+    problem: PlanningProblem, path: ArrayLike, links: Sequence[str], spacing: float = 0.005
+) -> dict[str, FloatArray]:
+    """Where links go along a path.
+
+    Parameters
+    ----------
+    problem : PlanningProblem
+        Of the path.
+    path : array_like, shape (k, joints)
+    links : sequence of str
+        Links and groups of the robot that carry bodies.
+    spacing : float
+        As in `dense`.
+
+    Returns
+    -------
+    dict of str to array, shape (n, 3)
+        For each link with a body the centres of its first body at the states of `dense`, m, root frame.
+    """
+    names = problem.robot.links_of(links)
+    first = {body.link: body for body in reversed(problem.robot.bodies)}
+    missing = [name for name in names if name not in first]
+    if missing:
+        raise ValueError(f"links: '{missing[0]}' has no body")
+    points: dict[str, list[FloatArray]] = {name: [] for name in names}
+    for state in dense(problem, path, spacing):
+        poses = problem.robot.forward_kinematics(problem.positions_at(state), problem.base_poses)
+        for name in names:
+            points[name].append((poses[name] @ first[name].link_from_body)[:3, 3])
+    return {name: np.array(rows) for name, rows in points.items()}

@@ -1,0 +1,143 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Where a robot's documents are: files, packages by name, or the text itself."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import unquote
+
+from lxml import etree
+
+from superovoid.robot.errors import RobotDescriptionError
+from superovoid.robot.mesh_files import split_address
+from superovoid.robot.xml import MAXIMUM_BYTES, parse_bytes, short
+
+_INDEX = Path("share") / "ament_index" / "resource_index" / "packages"
+
+
+class PackageFolders(Mapping[str, Path]):
+    """Folders of packages by name: those given, those of sourced ROS workspaces, and of checkouts.
+
+    Parameters
+    ----------
+    given : mapping of str to path, optional
+        Folders that win over all others.
+    """
+
+    def __init__(self, given: Mapping[str, str | Path] | None = None) -> None:
+        self._given = {name: Path(folder) for name, folder in (given or {}).items()}
+
+    def __getitem__(self, name: str) -> Path:
+        if name in self._given:
+            return self._given[name]
+        for prefix in _prefixes():
+            if (prefix / _INDEX / name).is_file():
+                return prefix / "share" / name
+        checkout = _checkout(name)
+        if checkout is None:
+            raise KeyError(name)
+        return checkout
+
+    def __iter__(self) -> Iterator[str]:
+        names = dict.fromkeys(self._given)
+        for prefix in _prefixes():
+            if (prefix / _INDEX).is_dir():
+                names |= dict.fromkeys(sorted(each.name for each in (prefix / _INDEX).iterdir()))
+        return iter(names)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _prefixes() -> list[Path]:
+    """Where ROS packages are installed: AMENT_PREFIX_PATH, which a sourced workspace sets, and this environment."""
+    given = [entry for entry in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if entry]
+    return [Path(entry) for entry in [*given, sys.prefix]]
+
+
+def _checkout(name: str) -> Path | None:
+    """Return the source folder of an ament_python package that is imported from it, as editable installs are."""
+    spec = find_spec(name) if name.isidentifier() else None
+    if spec is None or spec.origin is None:
+        return None
+    folder = Path(spec.origin).resolve().parent.parent
+    return folder if _package_around(folder / "package.xml").get(name) == folder else None
+
+
+def read_document(
+    kind: str, source: str | os.PathLike[str], packages: Mapping[str, Path]
+) -> tuple[str, dict[str, Path]]:
+    """The text of a document, and the package that its file is in.
+
+    Parameters
+    ----------
+    kind : str
+        What it is, for errors: ``"URDF"`` or ``"SRDF"``.
+    source : str or path
+        The document itself, which begins with ``<``; a path; or ``package://name/...``.
+    packages : mapping of str to Path
+        Where packages are.
+
+    Returns
+    -------
+    text : str
+    package : dict of str to Path
+        Name and folder of the package around the file, by its package.xml; empty where there is none.
+
+    Raises
+    ------
+    RobotDescriptionError
+        If the package is unknown, or the file is no text or too long.
+    OSError
+        If there is no such file, or it cannot be read.
+    """
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(f"{kind}: must be a path, a package:// address or XML text, found {type(source).__name__}")
+    if isinstance(source, str) and source.lstrip("\ufeff \t\r\n").startswith("<"):
+        return source, {}
+    path = _path_of(kind, source, packages)
+    with open(path, "rb") as file:
+        data = file.read(MAXIMUM_BYTES + 1)
+    if len(data) > MAXIMUM_BYTES:
+        raise RobotDescriptionError(f"{kind}: {path} has more than {MAXIMUM_BYTES} bytes")
+    try:
+        return data.decode("utf-8-sig"), _package_around(path)
+    except UnicodeDecodeError as error:
+        raise RobotDescriptionError(f"{kind}: {path} is no UTF-8 text ({error.reason} at byte {error.start})") from None
+
+
+def _path_of(kind: str, source: str | os.PathLike[str], packages: Mapping[str, Path]) -> Path:
+    if not isinstance(source, str) or not source.startswith(("package://", "file://")):
+        return Path(source)
+    try:
+        address = split_address(source)
+    except ValueError as error:
+        raise RobotDescriptionError(f"{kind}: address '{short(source)}': {error}") from None
+    inside = unquote(address.path)
+    if address.scheme == "file":
+        return Path(inside)
+    if address.netloc not in packages:
+        raise RobotDescriptionError(
+            f"{kind}: '{short(source)}': package '{short(address.netloc)}' is unknown; source its workspace, or give "
+            "its folder in package_directories"
+        )
+    return packages[address.netloc] / inside.lstrip("/")
+
+
+def _package_around(path: Path) -> dict[str, Path]:
+    """The ROS package that a file lies in: the nearest folder above with a package.xml."""
+    for folder in path.absolute().parents:
+        manifest = folder / "package.xml"
+        if manifest.is_file():
+            try:
+                name = parse_bytes(manifest.read_bytes(), f"{manifest}: ").findtext("name")
+            except (OSError, ValueError, etree.XMLSyntaxError):
+                return {}
+            return {name.strip(): folder} if name and name.strip() else {}
+    return {}

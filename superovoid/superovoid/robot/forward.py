@@ -1,0 +1,179 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Forward kinematics of many states, and how distances change with the joints: loops over states and rows."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.compiled.jit import kernel
+from superovoid.compiled.vector import cross, dot, rotate, sub
+
+# What the joint above a link does. Outside: the link's pose in the root frame is given.
+FIXED, TURNS, SLIDES, OUTSIDE = 0, 1, 2, 3
+
+# Of the squared length, as in tf2 (which normalises first, and so lets everything but zero pass): a quaternion farther
+# from unit length is a mistake of the sender, not rounding.
+QUATERNION_TOLERANCE = 1e-2
+
+
+class Tree(NamedTuple):
+    """A tree of joints, one row a link, parents before children; row 0 is the root, and its own parent."""
+
+    parent: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    # The position of the joint is factor * position[source] + offset: mimicking joints follow their master.
+    source: NDArray[np.int64]
+    factor: NDArray[np.float64]
+    offset: NDArray[np.float64]
+    # parent_from_child = origin + sin(q) sine + (1 - cos(q)) cosine + q slide
+    origin: NDArray[np.float64]
+    sine: NDArray[np.float64]
+    cosine: NDArray[np.float64]
+    slide: NDArray[np.float64]
+    axis: NDArray[np.float64]  # in the frame of the link
+    base: NDArray[np.int64]  # which of the given poses
+
+
+@kernel(nogil=True)
+def poses_of_numbers(numbers, out):
+    """Rows of x y z qx qy qz qw as matrices, shape (rows, 4, 4).
+
+    Returns the first row that has a number that is not finite, or a quaternion whose square is off from one by more
+    than a hundredth, which is more than rounding takes; -1 where there is none.
+    """
+    for k in range(numbers.shape[0]):
+        x, y, z, w = numbers[k, 3], numbers[k, 4], numbers[k, 5], numbers[k, 6]
+        square = x * x + y * y + z * z + w * w
+        apart = numbers[k, 0] - numbers[k, 0] + (numbers[k, 1] - numbers[k, 1]) + (numbers[k, 2] - numbers[k, 2])
+        if not (abs(square - 1.0) <= QUATERNION_TOLERANCE and apart == 0.0):  # of nan neither holds
+            return k
+        s = 2.0 / square
+        pose = out[k]
+        pose[0, 0], pose[0, 1], pose[0, 2] = 1.0 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w)
+        pose[1, 0], pose[1, 1], pose[1, 2] = s * (x * y + z * w), 1.0 - s * (x * x + z * z), s * (y * z - x * w)
+        pose[2, 0], pose[2, 1], pose[2, 2] = s * (x * z - y * w), s * (y * z + x * w), 1.0 - s * (x * x + y * y)
+        for i in range(3):
+            pose[i, 3] = numbers[k, i]
+            pose[3, i] = 0.0
+        pose[3, 3] = 1.0
+    return -1
+
+
+@kernel(forceinline=True)  # a call would copy all that describes the arrays
+def _set_column(parent, x, y, z, j, out):
+    """One column of the product of a pose and another, of which it is x, y, z."""
+    for i in range(3):
+        out[i, j] = parent[i, 0] * x + parent[i, 1] * y + parent[i, 2] * z
+    if j == 3:
+        for i in range(3):
+            out[i, 3] += parent[i, 3]
+    out[3, j] = 1.0 if j == 3 else 0.0
+
+
+@kernel(forceinline=True)
+def _set_product(parent, tree, row, position, out):
+    """Pose of a link from that of its parent and the position of the joint between them."""
+    o, kind = tree.origin[row], tree.kind[row]
+    if kind == TURNS:
+        sine, cosine = math.sin(position), 1.0 - math.cos(position)
+        s, c = tree.sine[row], tree.cosine[row]
+        for j in range(4):
+            x = o[0, j] + sine * s[0, j] + cosine * c[0, j]
+            y = o[1, j] + sine * s[1, j] + cosine * c[1, j]
+            z = o[2, j] + sine * s[2, j] + cosine * c[2, j]
+            _set_column(parent, x, y, z, j, out)
+    elif kind == SLIDES:
+        p = tree.slide[row]
+        for j in range(4):
+            x, y, z = o[0, j] + position * p[0, j], o[1, j] + position * p[1, j], o[2, j] + position * p[2, j]
+            _set_column(parent, x, y, z, j, out)
+    else:
+        for j in range(4):
+            _set_column(parent, o[0, j], o[1, j], o[2, j], j, out)
+
+
+@kernel(nogil=True)
+def poses_of_states(tree, root, positions, bases, out):
+    """Poses of all links in the world.
+
+    Parameters
+    ----------
+    tree : Tree
+    root : array, shape (4, 4)
+        Pose of the root link.
+    positions : array, shape (states, joints)
+    bases : array, shape (states, bases, 4, 4) or (1, bases, 4, 4)
+        root_from_link of the links that hang on nothing, for each state or for all.
+    out : array, shape (states, links, 4, 4)
+    """
+    for s in range(out.shape[0]):
+        given = bases[s if bases.shape[0] > 1 else 0]
+        poses = out[s]
+        for i in range(4):
+            for j in range(4):
+                poses[0, i, j] = root[i, j]
+        for row in range(1, out.shape[1]):
+            parent = poses[tree.parent[row]]
+            if tree.kind[row] == OUTSIDE:
+                base = given[tree.base[row]]
+                for j in range(4):
+                    _set_column(parent, base[0, j], base[1, j], base[2, j], j, poses[row])
+                continue
+            position = 0.0
+            if tree.kind[row] != FIXED:
+                position = tree.factor[row] * positions[s, tree.source[row]] + tree.offset[row]
+            _set_product(parent, tree, row, position, poses[row])
+
+
+@kernel
+def _add_rates(tree, poses, row, point, n, sign, by_joint, by_base):
+    """Add the velocity along n of a point of a link, for each joint and base that carries it."""
+    while row > 0:
+        pose = poses[row]
+        arm = sub(point, (pose[0, 3], pose[1, 3], pose[2, 3]))
+        kind = tree.kind[row]
+        if kind == OUTSIDE:
+            if by_base.shape[0] > 0:
+                turning = cross(arm, n)
+                twist = by_base[tree.base[row]]
+                for i in range(3):
+                    twist[i] += sign * n[i]
+                    twist[3 + i] += sign * turning[i]
+        elif kind != FIXED:
+            axis = rotate(pose, (tree.axis[row, 0], tree.axis[row, 1], tree.axis[row, 2]))
+            rate = dot(n, axis) if kind == SLIDES else dot(axis, cross(arm, n))
+            by_joint[tree.source[row]] += sign * tree.factor[row] * rate
+        row = tree.parent[row]
+
+
+@kernel(nogil=True)
+def gradients_of_states(tree, poses, first, links, points_a, points_b, normals, by_joint, by_base):
+    """Derivatives of distances by joints and bases, to be added to zeros.
+
+    Parameters
+    ----------
+    tree : Tree
+    poses : array, shape (states, links, 4, 4)
+        As `poses_of_states` gives them.
+    first : array of int, shape (states + 1,)
+        Distances first[s] to first[s + 1] - 1, counted from first[0], are those of state s.
+    links : array of int, shape (distances, 2)
+        Rows in the tree of the links of both bodies; -1 for a body that no joint moves.
+    points_a, points_b, normals : array, shape (distances, 3)
+    by_joint : array, shape (distances, joints)
+    by_base : array, shape (distances, bases, 6)
+        By twists in the axes of the world; (distances, 0, 6) where they are not wanted.
+    """
+    for s in range(poses.shape[0]):
+        for k in range(first[s] - first[0], first[s + 1] - first[0]):
+            n = (normals[k, 0], normals[k, 1], normals[k, 2])
+            on_a = (points_a[k, 0], points_a[k, 1], points_a[k, 2])
+            on_b = (points_b[k, 0], points_b[k, 1], points_b[k, 2])
+            _add_rates(tree, poses[s], links[k, 0], on_a, n, -1.0, by_joint[k], by_base[k])
+            _add_rates(tree, poses[s], links[k, 1], on_b, n, 1.0, by_joint[k], by_base[k])

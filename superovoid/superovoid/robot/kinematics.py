@@ -1,0 +1,391 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Forward kinematics and Jacobians of a tree of joints, in arrays.
+
+Joint i turns or slides its child link; with position q_i its child lies at
+
+    parent_from_child = O_i + sin(q_i) S_i + (1 - cos(q_i)) C_i + q_i P_i,
+
+where O is the joint's origin, S = O K and C = O K^2 (Rodrigues; K the cross product matrix of the axis) for turning
+joints, and P = O [0 axis] for sliding ones, zero otherwise.  Links are kept parents before children, so that one
+compiled loop over states and links does it all (`forward`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid.contact.poses import PosesLike, matrices_of
+from superovoid.robot import forward
+from superovoid.robot.urdf import Joint
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+OUTSIDE = ("floating", "planar")
+"""Joints whose child's pose is not for a position to say: it comes from outside."""
+_TURNING = ("revolute", "continuous")
+
+
+class Kinematics:
+    """A tree of joints ready for evaluation.
+
+    Parameters
+    ----------
+    root : str
+        The root link.
+    links : sequence of str
+        All links.
+    joints : sequence of Joint
+        All joints.
+
+    Attributes
+    ----------
+    joint_names : tuple of str
+        Independent movable joints, in the order given.
+    base_links : tuple of str
+        Links whose pose comes from outside: children of floating and planar joints.
+    """
+
+    def __init__(self, root: str, links: Sequence[str], joints: Sequence[Joint]) -> None:
+        by_child = {joint.child: joint for joint in joints}
+        order, depth = _by_depth(root, links, by_child)
+        self._row = {link: row for row, link in enumerate(order)}
+        self._links = order
+        self._joints = [by_child.get(link) for link in order]  # row 0, the root, has none
+        count = len(order)
+
+        self.joint_names = tuple(
+            joint.name for joint in joints if joint.kind in (*_TURNING, "prismatic") and joint.mimic is None
+        )
+        self.base_links = tuple(joint.child for joint in joints if joint.kind in OUTSIDE)
+        self._base_rows = np.array([self._row[link] for link in self.base_links], dtype=int)
+
+        self._origin = np.tile(np.eye(4), (count, 1, 1))
+        self._sine, self._cosine, self._slide = np.zeros((3, count, 4, 4))
+        # q_i = factor_i * position(source_i) + offset_i; source is an index into joint_names.
+        self._source = np.zeros(count, dtype=int)
+        self._factor, self._offset = np.zeros((2, count))
+        self._parent = np.zeros(count, dtype=int)
+        by_name = {joint.name: joint for joint in joints}
+        index = {name: i for i, name in enumerate(self.joint_names)}
+        for row, joint in enumerate(self._joints):
+            if joint is None:
+                continue
+            self._parent[row] = self._row[joint.parent]
+            if joint.kind in OUTSIDE:
+                self._parent[row] = 0  # its pose is given in the root frame
+                continue
+            self._origin[row] = joint.parent_from_joint
+            if joint.kind == "fixed":
+                continue
+            cross = np.zeros((4, 4))
+            cross[:3, :3] = np.cross(np.eye(3), joint.axis)  # rows e_i x a are those of the matrix of a x
+            if joint.kind == "prismatic":
+                translation = np.zeros((4, 4))
+                translation[:3, 3] = joint.axis
+                self._slide[row] = joint.parent_from_joint @ translation
+            else:
+                self._sine[row] = joint.parent_from_joint @ cross
+                self._cosine[row] = joint.parent_from_joint @ cross @ cross
+            source, factor, offset = _master(joint, by_name)
+            self._source[row], self._factor[row], self._offset[row] = index[source], factor, offset
+        levels = [np.flatnonzero(depth == level) for level in range(1, int(depth.max()) + 1)]
+        self._movable = np.array(
+            [joint is not None and joint.kind in (*_TURNING, "prismatic") for joint in self._joints]
+        )
+        self._slides = np.array([joint is not None and joint.kind == "prismatic" for joint in self._joints])
+        axes = np.array([np.zeros(3) if joint is None else joint.axis for joint in self._joints])
+        # Which links move with which: row i holds the links on the way from i to the root, itself included.
+        self._carried_by = np.eye(count, dtype=bool)
+        for rows in levels:
+            self._carried_by[rows] |= self._carried_by[self._parent[rows]]
+        self._per_joint = np.zeros((count, len(self.joint_names)))
+        self._per_joint[self._movable, self._source[self._movable]] = self._factor[self._movable]
+        kind = np.where(self._slides, forward.SLIDES, np.where(self._movable, forward.TURNS, forward.FIXED))
+        kind[self._base_rows] = forward.OUTSIDE
+        base = np.zeros(count, dtype=np.int64)
+        base[self._base_rows] = np.arange(len(self._base_rows))
+        self._last_rows: tuple[tuple[str, ...], np.ndarray] = (), np.empty(0, dtype=np.int64)
+        self._tree = forward.Tree(
+            self._parent,
+            kind,
+            self._source,
+            self._factor,
+            self._offset,
+            self._origin,
+            self._sine,
+            self._cosine,
+            self._slide,
+            axes,
+            base,
+        )
+
+    def positions(self, positions: Mapping[str, float] | ArrayLike) -> FloatArray:
+        """The independent joints' positions as an array, in the order of ``joint_names``; others are ignored.
+
+        An array must have that order, shape (joints,).
+
+        Raises
+        ------
+        ValueError
+            If a joint is missing or its position is not finite.
+        """
+        try:
+            values = self._values(positions)
+        except KeyError as error:
+            given = positions if isinstance(positions, Mapping) else {}
+            missing = [name for name in self.joint_names if name not in given]
+            raise ValueError(
+                f"positions: joint '{missing[0]}' is missing ({len(missing)} of {len(self.joint_names)} are)"
+            ) from error
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"positions: {error}") from error
+        if not np.isfinite(values).all():
+            bad = int(np.argmin(np.isfinite(values)))
+            raise ValueError(f"positions['{self.joint_names[bad]}'] = {values[bad]}: must be finite")
+        return values
+
+    def _values(self, positions: Mapping[str, float] | ArrayLike) -> FloatArray:
+        if isinstance(positions, Mapping):
+            return np.array([positions[name] for name in self.joint_names], dtype=float)
+        values = np.array(positions, dtype=float)
+        if values.shape != (len(self.joint_names),):
+            raise ValueError(
+                f"must be a mapping of joints, or an array of shape ({len(self.joint_names)},) in the order of "
+                f"joint_names, found shape {values.shape}"
+            )
+        return values
+
+    def poses(
+        self, positions: Mapping[str, float] | ArrayLike, base_poses: Mapping[str, PosesLike] | None
+    ) -> FloatArray:
+        """root_from_link of every link, shape (links, 4, 4), in the order of `links`."""
+        bases = np.array([_base_pose(link, base_poses) for link in self.base_links]).reshape(1, -1, 4, 4)
+        return self.poses_of_states(self.positions(positions)[None], bases)[0]
+
+    def poses_of_rows(self, positions: ArrayLike, base_poses: Mapping[str, PosesLike] | None) -> FloatArray:
+        """`poses_of_states` of positions that are not checked yet, shape (states, joints).
+
+        Raises
+        ------
+        ValueError
+            If the shape is another, or a number is not finite.
+        """
+        try:
+            rows = np.ascontiguousarray(positions, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"positions: {error}") from error
+        if rows.ndim != 2 or rows.shape[1] != len(self.joint_names):
+            raise ValueError(
+                f"positions: must have shape (states, {len(self.joint_names)}), a column a joint, found {rows.shape}"
+            )
+        if not np.isfinite(rows).all():
+            state, column = np.argwhere(~np.isfinite(rows))[0]
+            name, found = self.joint_names[column], rows[state, column]
+            raise ValueError(f"positions: joint '{name}' in state {state} = {found}: must be finite")
+        bases = np.array([_base_pose(link, base_poses) for link in self.base_links]).reshape(1, -1, 4, 4)
+        return self.poses_of_states(rows, bases)
+
+    def poses_of_states(
+        self, positions: np.ndarray, base_poses: np.ndarray, root_pose: np.ndarray | None = None
+    ) -> FloatArray:
+        """Pose of every link in many states, shape (states, links, 4, 4), links in the order of `links`.
+
+        Parameters
+        ----------
+        positions : array, shape (states, joints)
+            Finite, columns in the order of ``joint_names``.
+        base_poses : array, shape (states, bases, 4, 4) or (1, bases, 4, 4)
+            Rigid transforms in the root frame, in the order of ``base_links``, for each state or for all.
+        root_pose : array, shape (4, 4), optional
+            Of the root link, in the frame in which the poses are wanted; default: the root frame.
+        """
+        poses = np.empty((len(positions), len(self._links), 4, 4))
+        forward.poses_of_states(self._tree, np.eye(4) if root_pose is None else root_pose, positions, base_poses, poses)
+        return poses
+
+    def poses_of_links(
+        self, rows: IntArray, positions: np.ndarray, base_poses: np.ndarray, root_pose: np.ndarray
+    ) -> FloatArray:
+        """Poses of a few links, shape (states, rows, 4, 4); only what carries them is placed.
+
+        Parameters
+        ----------
+        rows : array of int
+            Of `links`.
+        positions, base_poses, root_pose
+            As for `poses_of_states`.
+        """
+        kept = {0}
+        for row in rows.tolist():
+            while row not in kept:
+                kept.add(row)
+                row = int(self._tree.parent[row])
+        needed = np.array(sorted(kept))
+        part = forward.Tree(*(column[needed] for column in self._tree))
+        part = part._replace(parent=np.searchsorted(needed, part.parent))
+        poses = np.empty((len(positions), len(needed), 4, 4))
+        forward.poses_of_states(part, root_pose, positions, base_poses, poses)
+        return poses[:, np.searchsorted(needed, rows)]
+
+    def rows_of(self, links: tuple[str, ...]) -> IntArray:
+        """Rows of links in `links`, -1 for those that are not there; an array that is not to be changed."""
+        asked, rows = self._last_rows
+        if asked != links:
+            rows = np.array([self._row.get(link, -1) for link in links], dtype=np.int64)
+            self._last_rows = links, rows
+        return rows
+
+    def gradients_of_states(
+        self,
+        poses: np.ndarray,
+        first: np.ndarray,
+        links: np.ndarray,
+        points_a: np.ndarray,
+        points_b: np.ndarray,
+        normals: np.ndarray,
+        with_bases: bool,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """How distances of many states change with the joints and the bases.
+
+        Parameters
+        ----------
+        poses : array, shape (states, links, 4, 4)
+            Of `poses_of_states`.
+        first : array of int, shape (states + 1,)
+            Distances first[s] to first[s + 1] - 1, counted from first[0], are those of state s.
+        links : array of int, shape (distances, 2)
+            Rows in `links` of the links of both bodies, -1 for a body that no joint moves.
+        points_a, points_b, normals : array, shape (distances, 3)
+            In the frame of the poses, normals from body a to body b.
+        with_bases : bool
+            Whether the derivatives by the bases are wanted.
+
+        Returns
+        -------
+        by_joint : array, shape (distances, joints)
+        by_base : array, shape (distances, bases, 6)
+            By twists (linear; angular) about the origins of the base links, in the axes of the poses; (distances, 0, 6)
+            where they are not wanted.
+        """
+        by_joint = np.zeros((len(links), len(self.joint_names)))
+        by_base = np.zeros((len(links), len(self.base_links) if with_bases else 0, 6))
+        # numba would compile the kernel again for arrays that are not contiguous.
+        contacts = (np.ascontiguousarray(array) for array in (links, points_a, points_b, normals))
+        forward.gradients_of_states(self._tree, poses, first, *contacts, by_joint, by_base)
+        return by_joint, by_base
+
+    @property
+    def links(self) -> list[str]:
+        """All links, parents before children: the rows of `poses`."""
+        return self._links
+
+    def jacobian(
+        self,
+        link: str,
+        point: np.ndarray,
+        positions: Mapping[str, float] | ArrayLike,
+        base_poses: Mapping[str, PosesLike] | None,
+    ) -> FloatArray:
+        """Velocity of ``point`` (root frame) as part of ``link``, shape (6, joints); linear part first."""
+        poses = self.poses(positions, base_poses)
+        result = np.zeros((6, len(self.joint_names)))
+        row = self._row[link]
+        while row != 0:
+            joint = self._joints[row]
+            if joint is not None and self._movable[row]:  # the root has none
+                axis = poses[row, :3, :3] @ joint.axis
+                column = np.zeros(6)
+                if joint.kind == "prismatic":
+                    column[:3] = axis
+                else:
+                    column[:3], column[3:] = np.cross(axis, point - poses[row, :3, 3]), axis
+                result[:, self._source[row]] += self._factor[row] * column
+            row = self._parent[row]
+        return result
+
+    def levers(
+        self, links: Sequence[str], reach: np.ndarray, limits: Mapping[str, tuple[float, float]]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """How fast, at most, points move by each joint on the way from the root to their link, within the limits.
+
+        Parameters
+        ----------
+        links : sequence of str
+            The link each point belongs to.
+        reach : array, shape (n,)
+            How far a point can be from its link's origin, m.
+        limits : mapping of str to (float, float)
+            Of the independent joints.
+
+        Returns
+        -------
+        levers : array, shape (n, links)
+            Per unit of the joint above each link in the order of `links`, mimicking ones by themselves; m/rad or m/m.
+        moved : array of bool, shape (n, links)
+            Whether the joint above that link carries the point.
+        """
+        span = np.array([limits[name] for name in self.joint_names]).reshape(-1, 2)
+        levers = np.zeros((len(links), len(self._links)))
+        moved = self._carried_by[[self._row[link] for link in links]] & self._movable
+        for point, link in enumerate(links):
+            row, far = self._row[link], reach[point]
+            while row != 0:
+                if self._movable[row]:
+                    levers[point, row] = 1.0 if self._slides[row] else far
+                far += np.linalg.norm(self._origin[row, :3, 3])
+                if self._slides[row]:
+                    far += np.abs(self._factor[row] * span[self._source[row]] + self._offset[row]).max()
+                row = self._parent[row]
+        return levers, moved
+
+    def by_joint(self, by_link: np.ndarray) -> np.ndarray:
+        """Sums over the joints above links (n, links) by the independent joint behind each: shape (n, joints)."""
+        weights = np.abs(self._per_joint)
+        # Columns of joints that nobody asks for may be infinite: 0 * inf is no 0 here.
+        columns = [by_link[:, column > 0.0] @ column[column > 0.0] for column in weights.T]
+        return np.stack(columns, axis=1) if columns else np.empty((len(by_link), 0))
+
+
+def _by_depth(root: str, links: Sequence[str], by_child: Mapping[str, Joint]) -> tuple[list[str], np.ndarray]:
+    """Links sorted by their number of joints to the nearest given pose (root or base), and those numbers."""
+    depth = {root: 0}
+    for link in links:
+        path = []
+        while link not in depth:
+            path.append(link)
+            joint = by_child[link]
+            link = root if joint.kind in OUTSIDE else joint.parent
+        for number, below in enumerate(reversed(path)):
+            depth[below] = depth[link] + 1 + number
+    order = sorted(links, key=depth.__getitem__)  # stable: the order of the document within a level
+    return order, np.array([depth[link] for link in order])
+
+
+def _master(joint: Joint, by_name: Mapping[str, Joint]) -> tuple[str, float, float]:
+    """The independent joint behind a mimic chain, with the factor and offset of the whole chain."""
+    factor, offset = 1.0, 0.0
+    while joint.mimic is not None:
+        offset += factor * joint.mimic.offset
+        factor *= joint.mimic.multiplier
+        joint = by_name[joint.mimic.joint]
+    return joint.name, factor, offset
+
+
+def _base_pose(link: str, base_poses: Mapping[str, PosesLike] | None) -> np.ndarray:
+    if base_poses is None or link not in base_poses:
+        raise ValueError(f"base_poses: the pose of '{link}' is missing (its joint is floating: it comes from outside)")
+    pose = np.asarray(matrices_of(f"base_poses['{link}']", base_poses[link]), dtype=float)
+    if pose.shape != (4, 4):
+        raise ValueError(f"base_poses['{link}']: shape {pose.shape}, expected (4, 4)")
+    if not np.isfinite(pose).all():
+        raise ValueError(f"base_poses['{link}']: holds a number that is not finite")
+    rotation = pose[:3, :3]
+    if np.abs(rotation.T @ rotation - np.eye(3)).max() > 1e-6:
+        raise ValueError(f"base_poses['{link}']: its upper left 3x3 block is no rotation")
+    return pose

@@ -1,0 +1,557 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A robot with the objects around it and in its hands: their bodies, the rules of their pairs, paddings, one `Scene`.
+
+A `PlanningScene` never changes. An `Edit` collects changes and turns them into another one; whatever is wrong with one
+of them raises, and then nothing has changed. So whoever holds a planning scene holds a whole one, in any thread.
+
+Objects of the world stand still in the frame of the robot's root link, attached ones on their link. In the scene their
+bodies therefore belong to that link (`Body.link`), and forward kinematics places them like the robot's own; the name
+of the object, or of the robot's link, is the *owner* of a body. The robot's bodies come first, in the order of
+`Robot.bodies`: their indices are those of the robot's own scene.
+
+An octomap is an object of the world with a box for each of its occupied cubes. There may be thousands, and who asks for
+a distance to the map means that to the nearest of them: `query_parts` answers so.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid.contact.inputs import TOLERANCE
+from superovoid.contact.results import DistanceResults
+from superovoid.robot.errors import LimitError
+from superovoid.robot.limits import MAXIMUM_NAME, Limits
+from superovoid.robot.robot import Robot
+from superovoid.robot.rules import CollisionRules
+from superovoid.robot.scene_edit import SceneChanges
+from superovoid.robot.scene_objects import (
+    OCTOMAP,
+    Misfit,
+    Padding,
+    SceneObject,
+    bodies_of_object,
+    body_names,
+    in_root,
+    scaled_bodies,
+    scaled_name,
+)
+from superovoid.scene import Body, Scene, SceneResult
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+_READ_ONLY = ("objects", "misfits", "scales", "colours")  # views of mappings, which a pickle does not have
+# From so many bodies that come, go or move at once on it is quicker to build the scene anew.
+_REBUILD_FROM = 16
+
+
+class PlanningScene:
+    """A robot, objects, and what is checked against what. See the module for who owns which body.
+
+    Parameters
+    ----------
+    robot : Robot
+    tolerance : float, optional
+        Relative width of a certified interval, as for `superovoid.distance`.
+    limits : Limits, optional
+        How much there may be of everything.
+
+    Raises
+    ------
+    ValueError
+        If the robot alone has more bodies or pairs than there may be.
+
+    Attributes
+    ----------
+    robot : Robot
+    rules : CollisionRules
+        Of links and objects; not to be changed here but through `edit`.
+    objects : mapping of str to SceneObject
+    misfits : mapping of str to Misfit
+        Objects that `for_robot` could not put where they are to be, and those that `Edit.refuse` names. They have no
+        bodies, so that no answer of `scene` is one about all that there is, until they are removed, added anew, or fit
+        again.
+    padding : Padding
+    scales : mapping of str to float
+        By link, what the lengths of its bodies, and of what it carries, are multiplied by where they are checked
+        against objects of the world, as in MoveIt: a pair of these is one of the scaled body, in every answer. Pairs
+        without an object of the world are not concerned. Links that it does not have: 1.
+    limits : Limits
+    scene : Scene
+        Of all bodies and all checked pairs. Give it the poses of the robot's links, root included. Its state is the
+        only thing here that changes; `Scene.fork` gives a state of one's own.
+    owners : tuple of str
+        By body of the scene: the link or object that it is a part of.
+    name : str
+        Of the scene itself, and
+    colours : mapping of str to (float, float, float, float)
+        red, green, blue, opacity of links and objects: kept for those who ask for them, without effect here.
+    """
+
+    def __init__(self, robot: Robot, *, tolerance: float = TOLERANCE, limits: Limits | None = None) -> None:
+        self.robot = robot
+        self.limits = Limits() if limits is None else limits
+        self.limits.check("bodies", len(robot.bodies))
+        self.rules: CollisionRules = robot.rules
+        self.objects: Mapping[str, SceneObject] = MappingProxyType({})
+        self.misfits: Mapping[str, Misfit] = MappingProxyType({})
+        self.padding = Padding()
+        self.scales: Mapping[str, float] = MappingProxyType({})
+        self.name = ""
+        self.colours: Mapping[str, tuple[float, float, float, float]] = MappingProxyType({})
+        self._tolerance = tolerance
+        self._own_pairs = robot.body_pairs(most=self.limits.pairs)
+        self.scene = Scene(robot.bodies, self._own_pairs, tolerance=tolerance)
+        self._owner_of = {body.name: "" for body in robot.bodies}  # no object has that name
+        self._triangles = 0
+        self._index_owners()
+
+    def __repr__(self) -> str:
+        attached = sum(thing.link is not None for thing in self.objects.values())
+        objects = f"{len(self.objects)} objects, {attached} attached"
+        objects += f", {len(self.misfits)} without a place" if self.misfits else ""
+        return (
+            f"PlanningScene({self.robot.name!r}, {objects}, {len(self.owners)} bodies, {self.scene.pair_count} pairs)"
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, **{name: dict(getattr(self, name)) for name in _READ_ONLY}}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, **{name: MappingProxyType(state[name]) for name in _READ_ONLY})
+
+    def edit(self) -> Edit:
+        """Begin a change; nothing happens before its `Edit.commit`."""
+        return Edit(self)
+
+    def owners_of(self, names: Iterable[str] | None) -> frozenset[str]:
+        """The links and objects with bodies among names of links, groups and objects; all of them for None.
+
+        Raises
+        ------
+        ValueError
+            If a name is unknown, or a link named has no contact geometry.
+        """
+        if names is None:
+            return frozenset(self.owners)
+        found: set[str] = set()
+        for name in names:
+            if name in self.objects:
+                found.add(name)
+                continue
+            if name not in self.robot.groups and name not in self.robot.links and self.objects:
+                raise ValueError(
+                    f"'{name}' is no link, no group and no object (groups: {', '.join(self.robot.groups) or 'none'}; "
+                    f"links: {', '.join(self.robot.links)}; objects: {', '.join(self.objects)})"
+                )
+            found.update(self.robot.links_of([name]))
+        return frozenset(found & self._owner_row.keys())
+
+    def body_pairs(self, names_a: Iterable[str] | None = None, names_b: Iterable[str] | None = None) -> IntArray:
+        """The checked pairs between two sets of links, groups and objects.
+
+        Parameters
+        ----------
+        names_a, names_b : iterable of str, optional
+            Names; None: all.
+
+        Returns
+        -------
+        (n, 2) array of int
+            Indices of bodies of `scene`, the smaller first.
+        """
+        pairs = self.scene.pairs
+        if names_a is None and names_b is None:
+            return np.array(pairs)
+        a, b = (
+            np.isin(self._owner_of_body, [self._owner_row[owner] for owner in self.owners_of(names)])
+            for names in (names_a, names_b)
+        )
+        first, second = pairs[:, 0], pairs[:, 1]
+        return pairs[(a[first] & b[second]) | (b[first] & a[second])]
+
+    def bodies_of(self, owner: str) -> IntArray:
+        """The bodies of a link or object, indices in `scene`, shape (n,); none of one that is not there."""
+        return np.flatnonzero(self._owner_of_body == self._owner_row.get(owner, -1))
+
+    def parts(self, pairs: IntArray) -> tuple[IntArray, ...]:
+        """Pairs as `query_parts` takes them: all without the octomap, then those of each other body with its boxes.
+
+        Parameters
+        ----------
+        pairs : (n, 2) ndarray of int
+            As of `body_pairs`.
+        """
+        boxes = self.bodies_of(OCTOMAP)
+        if not len(boxes):
+            return (pairs,)
+        is_box = np.zeros(len(self.owners), dtype=bool)
+        is_box[boxes] = True
+        of_map = is_box[pairs]
+        with_map = of_map.any(axis=1)
+        crowds, others = pairs[with_map], pairs[with_map][~of_map[with_map]]
+        order = np.argsort(others, kind="stable")
+        of_bodies = np.split(crowds[order], np.flatnonzero(np.diff(others[order])) + 1)
+        return (pairs[~with_map], *(crowd for crowd in of_bodies if len(crowd)))
+
+    def is_attached(self, owner: str) -> bool:
+        """Whether an owner of bodies is an attached object."""
+        return owner in self.objects and self.objects[owner].link is not None
+
+    def in_world(self, owner: str) -> bool:
+        """Whether an owner of bodies is an object of the world."""
+        return owner in self.objects and self.objects[owner].link is None
+
+    def concerns_world(self, pairs: IntArray | None = None) -> bool:
+        """Whether a body of pairs, as of `body_pairs`, belongs to an object of the world; None: whether any does."""
+        of_world = self._of_world
+        if pairs is None or not of_world.any():
+            return bool(of_world.any())
+        # Of an octomap there are many pairs, and one of the first is of it.
+        return bool(of_world[pairs[:1000]].any() or of_world[pairs].any())
+
+    def paddings(self, result: SceneResult) -> FloatArray:
+        """What `padding` subtracts from each distance of a result, m, shape (n,)."""
+        return self.paddings_of(result.body_a, result.body_b)
+
+    def paddings_of(self, body_a: np.ndarray, body_b: np.ndarray) -> np.ndarray:
+        """What `padding` subtracts from the distances of pairs of bodies of `scene`, m, shape (n,)."""
+        padding, margin = self.padding, self.padding.margin
+        if not (padding.by_name or padding.default):
+            return np.full(len(body_a), margin)
+        against_world, own = np.zeros((2, len(self._owner_row)))
+        for owner, row in self._owner_row.items():
+            carried = self.objects.get(owner)
+            own[row] = padding.by_name.get(owner, 0.0) if carried is not None else 0.0
+            link = owner if carried is None else carried.link
+            against_world[row] = 0.0 if link is None else padding.by_name.get(link, padding.default)
+        world = np.array([self.in_world(owner) for owner in self._owner_row])
+        a, b = self._owner_of_body[body_a], self._owner_of_body[body_b]
+        with_link = world[a] | world[b] | padding.self_too
+        return margin + own[a] + own[b] + np.where(with_link, against_world[a] + against_world[b], 0.0)
+
+    def largest_padding(self) -> float:
+        """A bound of `paddings`, m: the cut-off within which a pair may have no clearance left."""
+        return self.padding.margin + 4.0 * max((self.padding.default, *self.padding.by_name.values()))
+
+    def clearances(self, result: SceneResult) -> DistanceResults:
+        """A result with the paddings subtracted from distances and bounds; the points stay on the bodies."""
+        less = self.paddings(result)
+        rows = {name: getattr(result, name) for name in DistanceResults.PER_ROW}
+        rows |= {name: rows[name] - less for name in ("distance", "lower", "upper")}
+        return DistanceResults(**rows)
+
+    def for_robot(
+        self,
+        robot: Robot,
+        *,
+        tolerance: float = TOLERANCE,
+        limits: Limits | None = None,
+        padding: Padding | None = None,
+    ) -> PlanningScene:
+        """The same objects, rules and paddings for another description of the robot, or other limits.
+
+        What cannot be where it is to be is kept in `misfits`: an object on a link that is no more, or with the name of
+        a link; objects of the world where the root link is another and no fixed joints say where that is; objects
+        beyond the limits, and all of them where only their pairs are too many. Rules about names that are no more are
+        kept, without effect until there are such names.
+
+        Parameters
+        ----------
+        robot : Robot
+        tolerance : float, optional
+        limits : Limits, optional
+            Default: those of now.
+        padding : Padding, optional
+            Default: that of now.
+
+        Raises
+        ------
+        ValueError
+            If the robot alone, with these rules, has more bodies or pairs than there may be.
+        """
+        limits = self.limits if limits is None else limits
+        bare = PlanningScene(robot, tolerance=tolerance, limits=limits)
+        bare.padding = self.padding if padding is None else padding
+        try:
+            return self._carried_over(bare)
+        except LimitError as error:
+            return self._carried_over(bare, refused=str(error))
+
+    def _carried_over(self, bare: PlanningScene, *, refused: str = "") -> PlanningScene:
+        """`bare` with the objects and rules of this scene; where there is a reason, every object is a misfit for it."""
+        edit, robot, misfits = bare.edit(), bare.robot, {}
+        kept = [(thing, self.robot.root) for thing in self.objects.values()]
+        for thing, root in (*kept, *((misfit.thing, misfit.root) for misfit in self.misfits.values())):
+            unread = self.misfits.get(thing.name)
+            if unread is not None and unread.thing is thing and unread.is_unread:
+                misfits[thing.name] = unread
+                continue
+            try:
+                if refused:
+                    raise ValueError(f"object '{thing.name}': {refused}")
+                edit._put(in_root(thing, root, robot, self.robot))
+            except ValueError as error:
+                misfits[thing.name] = Misfit(thing, root, str(error))
+        edit._misfits = misfits
+        edit.set_matrix(self.rules.matrix)
+        for pair, checked, reason in self.rules.runtime:
+            name_a, name_b = (list(pair) * 2)[:2]
+            edit._rules.set_runtime(name_a, name_b, checked, reason)
+        edit.name, edit.colours, edit.scales = self.name, dict(self.colours), dict(self.scales)
+        return edit.commit()
+
+    def _index_owners(self) -> None:
+        owner_of = {body.name: body.link for body in self.robot.bodies}
+        owner_of |= {body: thing.name for thing in self.objects.values() for body in body_names(thing)}
+        self._scaled_row: dict[int, int] = {}  # body -> the one that stands for it where the world is concerned
+        names = self._scaled_names()
+        rows = {body.name: row for row, body in enumerate(self.scene.bodies)} if names else {}
+        for name in names:
+            owner_of[scaled_name(name)] = owner_of[name]
+            self._scaled_row[rows[name]] = rows[scaled_name(name)]
+        owners = [owner_of[body.name] for body in self.scene.bodies]
+        self.owners = tuple(owners)
+        self._owner_row = {owner: row for row, owner in enumerate(dict.fromkeys(owners))}
+        self._owner_of_body = np.array([self._owner_row[owner] for owner in owners], dtype=np.int64)
+        self._of_world = np.array([self.in_world(owner) for owner in self._owner_row], dtype=bool)[self._owner_of_body]
+
+    def _scaled_names(self) -> list[str]:
+        """Names of the bodies that another stands for where the world is concerned."""
+        if not self.scales:
+            return []
+        of_links = [body.name for body in self.robot.bodies if self.scales.get(body.link, 1.0) != 1.0]
+        held = [thing for thing in self.objects.values() if self.scales.get(thing.link or "", 1.0) != 1.0]
+        return of_links + [name for thing in held for name in body_names(thing)]
+
+    def _against_world(self, bodies: list[int]) -> list[int]:
+        """The same bodies with scaled ones in the place of those that have one."""
+        return [self._scaled_row.get(body, body) for body in bodies] if self._scaled_row else bodies
+
+    def _grown(self, bodies: Mapping[str, list[int]], a: str, b: str) -> tuple[list[int], list[int]]:
+        """The bodies of two objects, scaled ones where one of them is attached and the other is of the world."""
+        if self.in_world(a) == self.in_world(b):
+            return bodies[a], bodies[b]
+        return self._against_world(bodies[a]), self._against_world(bodies[b])
+
+    def _wanted_pairs(self) -> np.ndarray:
+        """The pairs that the rules let be checked, indices of bodies, shape (n, 2)."""
+        rules, mentioned = self.rules, self.rules.mentioned()
+        links = [owner for owner in self._owner_row if owner not in self.objects]
+        bodies: dict[str, list[int]] = {}
+        stand_ins = set(self._scaled_row.values())
+        for index, owner in enumerate(self.owners):
+            if index not in stand_ins:
+                bodies.setdefault(owner, []).append(index)
+        robots = list(range(len(self.robot.bodies)))
+        own, grown = np.array(robots, dtype=np.int64), np.array(self._against_world(robots), dtype=np.int64)
+        grids: list[tuple[np.ndarray | list[int], list[int]]] = []
+        things = [name for name in self.objects if name in bodies]
+        named = [name for name in things if mentioned is None or name in mentioned]
+        for name in things:
+            if mentioned is not None and name not in mentioned:
+                grids.append((grown if self.in_world(name) else own, bodies[name]))
+                continue
+            checked = [bodies[link] for link in links if rules.checked(link, name)]
+            grids += [(self._against_world(of) if self.in_world(name) else of, bodies[name]) for of in checked]
+        # Two objects of the world are checked against each other by runtime rules only.
+        worldly = set() if rules.runtime else {name for name in things if self.in_world(name)}
+        seen = set()
+        for name in named:
+            seen.add(name)
+            others = [
+                other
+                for other in things
+                if other not in seen and not (name in worldly and other in worldly) and rules.checked(name, other)
+            ]
+            grids += [self._grown(bodies, name, other) for other in others]
+        count = len(self._own_pairs) + sum(len(a) * len(b) for a, b in grids)
+        if count > self.limits.pairs:
+            sizes = {name: len(bodies[name]) for name in things}
+            most = max(sizes, key=sizes.__getitem__)
+            remedy = (
+                f"object '{most}' has {sizes[most]} bodies, the robot {len(robots)}; fewer bodies, or disable pairs"
+            )
+            self.limits.check("pairs", count, remedy)
+        return np.sort(np.concatenate([self._own_pairs, *(_grid(a, b) for a, b in grids)]), axis=1)
+
+
+class Edit(SceneChanges):
+    """Changes of a planning scene, in order. Each raises `ValueError` where it makes no sense; then drop the edit.
+
+    Parameters
+    ----------
+    start : PlanningScene
+        Stays as it is.
+    """
+
+    def __init__(self, start: PlanningScene) -> None:
+        super().__init__(
+            start.robot, start.objects, start.misfits, start.rules, start.limits, start._owner_of, start._triangles
+        )
+        self._start = start
+        self.padding = start.padding
+        self.name, self.colours, self.scales = start.name, dict(start.colours), dict(start.scales)
+
+    def commit(self) -> PlanningScene:
+        """The planning scene with all changes."""
+        start = self._start
+        scene = PlanningScene.__new__(PlanningScene)
+        scene.robot, scene._tolerance, scene._own_pairs = start.robot, start._tolerance, start._own_pairs
+        scene.rules, scene.objects = self._rules.copy(), MappingProxyType(dict(self._objects))
+        scene.misfits = MappingProxyType(dict(self._misfits))
+        scene.padding = self.padding
+        scene.scales = MappingProxyType({link: scale for link, scale in self.scales.items() if scale != 1.0})
+        scene.name, scene.colours = self.name, MappingProxyType(dict(self.colours))
+        scene.limits, scene._owner_of, scene._triangles = self.limits, dict(self._owner_of), self._triangles
+        self._check_scales()
+        named = {
+            "colours of objects": self.colours,
+            "paddings by name": self.padding.by_name,
+            "scales": self.scales,
+            "name": (self.name,),
+        }
+        for what, names in named.items():
+            self.limits.check("names", len(names), what)
+            longest = max(names, key=len, default="")
+            if len(longest) > MAXIMUM_NAME:
+                raise ValueError(f"planning scene: {what}: a name of {len(longest)} characters, at most {MAXIMUM_NAME}")
+        if self._rules_changed:
+            scene._own_pairs = start.robot.body_pairs(rules=self._rules, most=self.limits.pairs)
+        moved = self._bodies_moved()
+        anew = moved is None
+        if moved is None:
+            bodies = [body for thing in self._objects.values() for body in self._bodies_of(thing)]
+            bodies += scaled_bodies(start.robot.bodies, scene.scales)
+            self._check_bodies(len(start.robot.bodies) + len(bodies))
+            moved = Scene((*start.robot.bodies, *bodies), (), tolerance=start._tolerance)
+        self._check_bodies(len(moved.bodies))
+        scene.scene = moved
+        scene._index_owners()
+        if anew or self._rules_changed or self._changed():
+            _set_pairs(scene.scene, scene._wanted_pairs())
+        return scene
+
+    def _check_bodies(self, count: int) -> None:
+        self.limits.check("bodies", count, "those of scaled links count twice" if self.scales else "")
+
+    def _check_scales(self) -> None:
+        """Refuse scales that are none, and names that those of scaled bodies would take."""
+        for link, scale in self.scales.items():
+            if not (math.isfinite(scale) and scale > 0.0):
+                raise ValueError(f"scale of link '{link}' = {scale}: must be positive and finite")
+        scaled = [body.name for body in self._robot.bodies if self._scale(body.link) != 1.0]
+        held = [thing for thing in self._objects.values() if self._scale(thing.link) != 1.0]
+        for name in (*scaled, *(name for thing in held for name in body_names(thing))):
+            if scaled_name(name) in self._owner_of:
+                raise ValueError(f"body '{scaled_name(name)}': the name is that of '{name}' scaled, take another name")
+
+    def _scale(self, link: str | None) -> float:
+        return 1.0 if link is None else self.scales.get(link, 1.0)
+
+    def _bodies_of(self, thing: SceneObject) -> list[Body]:
+        """The bodies of an object, with those that stand for them where a link that is scaled carries it."""
+        bodies = bodies_of_object(thing, self._robot.root)
+        return bodies if thing.link is None else bodies + scaled_bodies(bodies, self.scales)
+
+    def _changed(self) -> list[str]:
+        """Names of objects that came, went, or have other shapes or another carrier than at the start."""
+        old, new = self._start.objects, self._objects
+        return [
+            name
+            for name in {**old, **new}
+            if name not in old
+            or name not in new
+            or old[name].shapes is not new[name].shapes
+            or old[name].link != new[name].link
+        ]
+
+    def _bodies_moved(self) -> Scene | None:
+        """A fork of the scene with the bodies as they are now; None: better built anew."""
+        old, new, start = self._start.objects, self._objects, self._start
+        if any(self._scale(link) != start.scales.get(link, 1.0) for link in {**start.scales, **self.scales}):
+            return None
+        gone: list[str] = []
+        come: list[Body] = []
+        moved: list[SceneObject] = []
+        for name in {**old, **new}:
+            before, after = old.get(name), new.get(name)
+            if before is after:
+                continue
+            if before is not None and after is not None and before.shapes is after.shapes:
+                if before.link == after.link or self._scale(before.link) == self._scale(after.link) == 1.0:
+                    moved.append(after)
+                    continue
+            gone += [body.name for body in self._bodies_of(before)] if before is not None else []
+            come += self._bodies_of(after) if after is not None else []
+        if len(gone) + sum(len(thing.shapes) for thing in moved) > _REBUILD_FROM:
+            return None
+        scene = start.scene.fork()
+        for body_name in gone:
+            scene.remove(body_name)
+        for thing in moved:
+            for body in self._bodies_of(thing):
+                scene.attach(body.name, body.link, body.link_from_body)
+        if come:
+            scene.add(come)
+        return scene
+
+
+def query_parts(
+    scene: Scene,
+    parts: Sequence[IntArray],
+    *,
+    cutoff: float = math.inf,
+    max_results: int | None = None,
+    overlapping_only: bool = False,
+) -> SceneResult:
+    """Distances of pairs, but of each body to the octomap only that to the nearest (deepest) box of it.
+
+    Parameters
+    ----------
+    scene : Scene
+        Of a planning scene, or a fork of it.
+    parts : sequence of (n, 2) ndarray of int
+        `PlanningScene.parts`.
+    cutoff, max_results, overlapping_only
+        As for `Scene.query`.
+    """
+
+    def query(pairs: IntArray, most: int | None) -> SceneResult:
+        return scene.query(pairs=pairs, max_results=most, cutoff=cutoff, overlapping_only=overlapping_only)
+
+    results = [query(parts[0], max_results), *(query(crowd, 1) for crowd in parts[1:])]
+    if len(results) == 1:
+        return results[0]
+    order = np.argsort(np.concatenate([result.distance for result in results]), kind="stable")[:max_results]
+    rows = {name: np.concatenate([getattr(result, name) for result in results])[order] for name in SceneResult.PER_ROW}
+    counts: dict[str, Any] = {
+        name: sum(getattr(result, name) for result in results)
+        for name in ("pairs", "past_sphere", "past_obb", "bounded", "solved", "intersecting")
+    }
+    return SceneResult(**(counts | rows), bodies=results[0].bodies)
+
+
+def _set_pairs(scene: Scene, wanted: np.ndarray) -> None:
+    """Let a scene check these pairs, shape (n, 2), each once, and no others."""
+    count = len(scene.bodies)
+    there = np.sort(scene.pairs, axis=1)
+    have, want = there @ (count, 1), wanted @ (count, 1)
+    for these, others, allowed in ((want, have, True), (have, want, False)):
+        # Not np.setdiff1d: its hashes of keys that follow one another collide, which takes seconds for an octomap.
+        keys = these[np.isin(these, others, assume_unique=True, invert=True, kind="sort")]
+        if len(keys):
+            scene.set_pairs_allowed(np.column_stack(np.divmod(keys, count)), allowed)
+
+
+def _grid(first: ArrayLike, second: ArrayLike) -> np.ndarray:
+    """Every index of one list with every index of another, shape (n, 2)."""
+    return np.stack(np.meshgrid(first, second, indexing="ij"), axis=-1).reshape(-1, 2).astype(np.int64)

@@ -1,0 +1,286 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Joint positions that put links of a robot at wanted poses relative to others.
+
+Damped least squares with the robot's own Jacobian.  With J the Jacobian of the poses as seen from the other
+links, e what is missing of them, and c a comfortable posture, one step is
+
+    dq = J^T (J J^T + m^2 1)^-1 e + (1 - J^+ J)(c - q),
+
+the second part being what moves the posture towards c without moving the pose.  Joints that the step would take past
+a limit are put on it and left out of J, one after the other, until none is.  The end is a posture as near to c as the
+pose and the limits allow, so that along a path of poses it moves as smoothly as they do.
+
+Metres, radians.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from superovoid.contact.poses import PosesLike
+from superovoid.robot.robot import Robot
+
+_DAMPING = 1e-3
+"""m / missing pose, so that the damping vanishes with what it damps and the last steps are Newton's."""
+_LONGEST = 0.3
+"""rad (or m); a longer step is shortened: its linear model does not reach so far."""
+
+
+POSE, POSITION, ORIENTATION = slice(0, 6), slice(0, 3), slice(3, 6)
+"""What of a pose is wanted: rows of what is missing of it."""
+
+
+class Target(NamedTuple):
+    """A pose of one link as seen from another, or a part of it."""
+
+    link_a: str
+    link_b: str
+    wanted: np.ndarray
+    """a_from_b, shape (4, 4)."""
+    part: slice = POSE
+
+
+@dataclass(frozen=True)
+class Reached:
+    """Where `reach` ended."""
+
+    positions: dict[str, float]
+    """Of the joints that were free to move."""
+    position_error: float
+    """Distance of b's origin from the one wanted, m."""
+    angle_error: float
+    """Angle between b's orientation and the one wanted, rad."""
+    iterations: int
+
+
+def pose_errors(
+    robot: Robot,
+    link_a: str,
+    link_b: str,
+    wanted: np.ndarray,
+    positions: Mapping[str, float],
+    base_poses: Mapping[str, PosesLike] | None = None,
+) -> tuple[float, float]:
+    """How far two links are from a wanted relative pose.
+
+    Parameters
+    ----------
+    robot : Robot
+    link_a, link_b : str
+        The links.
+    wanted : array, shape (4, 4)
+        a_from_b.
+    positions : mapping of str to float
+        Of all of the robot's joints, rad or m.
+    base_poses : mapping of str to pose, optional
+        As for `Robot.forward_kinematics`.
+
+    Returns
+    -------
+    position : float
+        Distance of the origin of b from where it should be, m.
+    angle : float
+        Angle of the rotation from the orientation of b to the one wanted, rad.
+    """
+    from scipy.spatial.transform import Rotation  # late: importing it takes longer than most programs need it
+
+    poses = robot.forward_kinematics(positions, base_poses)
+    a, b = poses[link_a], poses[link_b]
+    missing = wanted[:3, :3].T @ a[:3, :3].T @ b[:3, :3]
+    position = a[:3, :3].T @ (b[:3, 3] - a[:3, 3]) - wanted[:3, 3]
+    return float(np.linalg.norm(position)), float(np.linalg.norm(Rotation.from_matrix(missing).as_rotvec()))
+
+
+def reach(
+    robot: Robot,
+    link_a: str,
+    link_b: str,
+    wanted: np.ndarray,
+    start: Mapping[str, float],
+    joints: Sequence[str],
+    *,
+    comfortable: Mapping[str, float] | None = None,
+    tolerance: float = 1e-13,
+    max_iterations: int = 400,
+) -> Reached:
+    """Find positions of joints that put one link at a pose relative to another.
+
+    Parameters
+    ----------
+    robot : Robot
+        Without floating joints.
+    link_a, link_b : str
+        The links.
+    wanted : array, shape (4, 4)
+        a_from_b.
+    start : mapping of str to float
+        Positions of all of the robot's joints to begin at, rad or m.
+    joints : sequence of str
+        The joints that may move, within their limits.
+    comfortable : mapping of str to float, optional
+        Positions that these joints should have if the pose left them the choice; default: those of ``start``.
+    tolerance : float
+        The end is where the pose is missed by no more than this (m and rad) and the posture has come to rest.
+    max_iterations : int
+        Steps at most.
+
+    Returns
+    -------
+    Reached
+        The best found. Whether that is good enough is for the caller to say: a pose out of reach is no error here.
+
+    Raises
+    ------
+    ValueError
+        If a joint or link does not exist, a position is missing, or the pose is none.
+    """
+    return reach_all(
+        robot,
+        [Target(link_a, link_b, wanted)],
+        start,
+        joints,
+        comfortable=comfortable,
+        tolerance=tolerance,
+        max_iterations=max_iterations,
+    )
+
+
+def reach_all(
+    robot: Robot,
+    targets: Sequence[Target],
+    start: Mapping[str, float],
+    joints: Sequence[str],
+    *,
+    base_poses: Mapping[str, PosesLike] | None = None,
+    limits: Mapping[str, Sequence[float]] | None = None,
+    comfortable: Mapping[str, float] | None = None,
+    tolerance: float = 1e-13,
+    settle: bool = True,
+    max_iterations: int = 400,
+) -> Reached:
+    """Find positions of joints that put several links where they are wanted, or turn them as wanted.
+
+    Parameters
+    ----------
+    robot : Robot
+    targets : sequence of Target
+        All of them are wanted at once.
+    start, joints, comfortable, tolerance, max_iterations
+        As for `reach`.
+    base_poses : mapping of str to pose, optional
+        As for `Robot.forward_kinematics`.
+    limits : mapping of str to (float, float), optional
+        Lower and upper limits of the joints that may move, instead of the robot's; rad or m.
+    settle : bool
+        Whether the posture has to come to rest too; else the first that misses no target is the answer.
+
+    Returns
+    -------
+    Reached
+        With the largest errors of what is wanted of any target.
+
+    Raises
+    ------
+    ValueError
+        As `reach` does.
+    """
+    unknown = [name for name in joints if name not in robot.joint_names]
+    if unknown or not joints:
+        named = f"'{unknown[0]}' is no independent joint of '{robot.name}'" if unknown else "no joint is named"
+        raise ValueError(f"joints: {named} (joints: {', '.join(robot.joint_names)})")
+    if not targets:
+        raise ValueError("targets: is empty, expected at least one")
+    checked = []
+    for target in targets:
+        wanted = np.asarray(target.wanted, dtype=float)
+        if (
+            wanted.shape != (4, 4)
+            or not np.isfinite(wanted).all()
+            or np.abs(wanted[:3, :3].T @ wanted[:3, :3] - np.eye(3)).max() > 1e-6
+            or np.linalg.det(wanted[:3, :3]) < 0.0
+        ):
+            raise ValueError("wanted: expected a pose, shape (4, 4), with a rotation in its upper left 3x3 block")
+        checked.append(target._replace(wanted=wanted))
+    columns = [robot.joint_names.index(name) for name in joints]
+    limits = robot.joint_limits if limits is None else limits
+    lower, upper = np.array([limits[name] for name in joints], dtype=float).T
+    positions = dict(start)
+    q = np.clip([start[name] for name in joints], lower, upper)
+    rest = q if comfortable is None else np.clip([comfortable[name] for name in joints], lower, upper)
+    best: tuple[float, np.ndarray] = (np.inf, q)
+    taken = 0
+    for _ in range(max_iterations):
+        taken += 1
+        positions.update(zip(joints, q.tolist(), strict=True))
+        jacobian, error = _linearised(robot, checked, positions, base_poses)
+        missed = float(np.abs(error).max())
+        if missed < best[0]:
+            best = (missed, q)
+        if missed <= tolerance and not settle:
+            break
+        step = _step(jacobian[:, columns], error, q, rest, lower, upper)
+        if missed <= tolerance and np.abs(step).max() <= 1e-9:
+            break
+        q = np.clip(q + step * min(1.0, _LONGEST / max(np.abs(step).max(), 1e-300)), lower, upper)
+    else:
+        q = best[1]
+    positions.update(zip(joints, q.tolist(), strict=True))
+    distance = angle = 0.0
+    for a, b, wanted, part in checked:
+        errors = pose_errors(robot, a, b, wanted, positions, base_poses)
+        distance = max(distance, errors[0] if part != ORIENTATION else 0.0)
+        angle = max(angle, errors[1] if part != POSITION else 0.0)
+    return Reached({name: positions[name] for name in joints}, distance, angle, taken)
+
+
+def _linearised(
+    robot: Robot,
+    targets: Sequence[Target],
+    positions: Mapping[str, float],
+    base_poses: Mapping[str, PosesLike] | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Jacobian (rows, joints) of the poses as seen from a, and what is missing of them (rows), root frame."""
+    from scipy.spatial.transform import Rotation
+
+    poses = robot.forward_kinematics(positions, base_poses)
+    jacobians, errors = [], []
+    for link_a, link_b, wanted, part in targets:
+        a, b = poses[link_a], poses[link_b]
+        point = b[:3, 3]
+        jacobian = robot.jacobian(link_b, point, positions, base_poses)
+        if link_a != robot.root:
+            jacobian = jacobian - robot.jacobian(link_a, point, positions, base_poses)
+        goal = a @ wanted
+        turn = Rotation.from_matrix(goal[:3, :3] @ b[:3, :3].T).as_rotvec()
+        jacobians.append(jacobian[part])
+        errors.append(np.concatenate([goal[:3, 3] - point, turn])[part])
+    return np.concatenate(jacobians), np.concatenate(errors)
+
+
+def _step(
+    jacobian: np.ndarray, error: np.ndarray, q: np.ndarray, rest: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> np.ndarray:
+    """Change of the joints, those that meet a limit held there."""
+    step = np.zeros_like(q)
+    free = np.ones(len(q), dtype=bool)
+    damping = (_DAMPING * min(1.0, float(np.linalg.norm(error)))) ** 2
+    while free.any():
+        part, missing = jacobian[:, free], error - jacobian[:, ~free] @ step[~free]
+        inverse = part.T @ np.linalg.pinv(part @ part.T + damping * np.eye(len(error)), rcond=1e-12)
+        pull = (rest - q)[free]
+        step[free] = inverse @ missing + pull - inverse @ (part @ pull)
+        past = free & ((q + step < lower) | (q + step > upper))
+        if not past.any():
+            break
+        # The one that goes farthest past its limit first: without it the others may not.
+        over = np.where(past, np.maximum(lower - q - step, q + step - upper), -np.inf)
+        worst = int(np.argmax(over))
+        step[worst] = (lower if q[worst] + step[worst] < lower[worst] else upper)[worst] - q[worst]
+        free[worst] = False
+    return step

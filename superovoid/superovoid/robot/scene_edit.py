@@ -1,0 +1,425 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Changes of the objects and rules of a planning scene, collected until an `Edit` makes another scene of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+
+from superovoid.contact.inputs import as_poses
+from superovoid.contact.poses import PoseLike, PosesLike
+from superovoid.robot.limits import MAXIMUM_NAME, Limits
+from superovoid.robot.octomap import Octree
+from superovoid.robot.robot import Robot
+from superovoid.robot.rules import NO_MATRIX, AllowedCollisionMatrix, CollisionRules
+from superovoid.robot.scene_objects import (
+    MORE,
+    OCTOMAP,
+    Doubt,
+    GivenIn,
+    Misfit,
+    SceneObject,
+    body_names,
+    same_place,
+    triangle_count,
+)
+from superovoid.robot.xml import short
+from superovoid.shapes import Box, Shape
+
+
+class SceneChanges:
+    """Objects and rules as they are to be, changed in order. Each change raises `ValueError` where it makes no sense.
+
+    Parameters
+    ----------
+    robot : Robot
+    objects : mapping of str to SceneObject
+    misfits : mapping of str to Misfit
+    rules : CollisionRules
+        Stay as they are, like all that is given here.
+    limits : Limits
+    owner_of : mapping of str to str
+        Names of bodies -> whose they are.
+    triangles : int
+        Of all meshes of objects.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        objects: Mapping[str, SceneObject],
+        misfits: Mapping[str, Misfit],
+        rules: CollisionRules,
+        limits: Limits,
+        owner_of: Mapping[str, str],
+        triangles: int,
+    ) -> None:
+        self._robot = robot
+        self._objects = dict(objects)
+        self._misfits = dict(misfits)
+        self._own_rules = rules.copy()
+        self._gone: set[str] = set()  # objects that are gone, of which the rules do not know yet
+        self._rules_changed = False
+        self.limits = limits
+        self._owner_of = dict(owner_of)
+        self._triangles = triangles
+        self.scales: dict[str, float] = {}
+        self.colours: dict[str, tuple[float, float, float, float]] = {}
+
+    @property
+    def _rules(self) -> CollisionRules:
+        """The rules as they are now. Many objects that go are forgotten together: each costs a walk over all rules."""
+        if self._gone:
+            self._own_rules.forget(self._gone)
+            self._gone = set()
+        return self._own_rules
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The objects there are now."""
+        return tuple(self._objects)
+
+    @property
+    def objects(self) -> Mapping[str, SceneObject]:
+        """Likewise, by name."""
+        return MappingProxyType(self._objects)
+
+    @property
+    def misfits(self) -> Mapping[str, Misfit]:
+        """The objects that are not where they are to be; they can be removed, or added anew."""
+        return MappingProxyType(self._misfits)
+
+    def object(self, name: str) -> SceneObject:
+        """The object of a name; `ValueError` where there is none, or one that has no place."""
+        if name in self._misfits and name not in self._objects:
+            raise ValueError(f"{self._misfits[name].reason}: remove it, or add it anew")
+        if name not in self._objects:
+            there = ", ".join(self._objects) or "none"
+            raise ValueError(f"object '{name}': does not exist (objects: {there})")
+        return self._objects[name]
+
+    # --- objects ---
+
+    def add(
+        self,
+        name: str,
+        shapes: Sequence[Shape],
+        object_from_shape: PosesLike,
+        pose: PoseLike,
+        *,
+        link: str | None = None,
+        touch_links: Iterable[str] = (),
+        source: str = "",
+        given_in: GivenIn | None = None,
+    ) -> None:
+        """Add an object, in the place of one of that name.
+
+        Parameters
+        ----------
+        name : str
+            Not that of a link or group.
+        shapes : sequence of Shape
+            At least one.
+        object_from_shape : (n, 4, 4) array_like
+            Poses of the shapes in the object, m.
+        pose : (4, 4) array_like
+            root_from_object, or link_from_object where a link carries it, m.
+        link : str, optional
+            That carries it from now on; default: none, it belongs to the world.
+        touch_links : iterable of str
+            Links, groups and objects that it may touch; `link` itself only where it is one of them.
+        source : str
+            Who brought it.
+        given_in : GivenIn, optional
+            The frame that its pose was given in, where the robot does not carry that.
+        """
+        poses = as_poses(f"object '{name}': poses of its shapes", object_from_shape).reshape(-1, 4, 4)
+        if len(poses) != len(shapes):
+            raise ValueError(f"object '{name}': {len(shapes)} shapes, {len(poses)} poses: must be equally many")
+        placed = as_poses(f"object '{name}': pose", pose)
+        touched = self._touched(name, touch_links, link)
+        thing = SceneObject(name, tuple(shapes), poses, placed, link, touched, source, given_in=given_in)
+        self._put(thing, anew=True)
+
+    def describe(self, name: str, subframes: Mapping[str, PosesLike], kind: tuple[str, str] = ("", "")) -> None:
+        """Let an object have these subframes besides those it has, and be of a kind, where one is given."""
+        thing = self.object(name)
+        placed = {frame: as_poses(f"object '{name}': subframe '{frame}'", pose) for frame, pose in subframes.items()}
+        kind = kind if any(kind) else thing.kind
+        self._objects[name] = replace(thing, subframes=MappingProxyType({**thing.subframes, **placed}), kind=kind)
+
+    def append(self, name: str, shapes: Sequence[Shape], object_from_shape: PosesLike) -> None:
+        """Add shapes to an object, which keeps its pose; their poses are those in the object."""
+        thing = self.object(name)
+        poses = as_poses(f"object '{name}': poses of its shapes", object_from_shape).reshape(-1, 4, 4)
+        if len(poses) != len(shapes):
+            raise ValueError(f"object '{name}': {len(shapes)} shapes, {len(poses)} poses: must be equally many")
+        poses = np.concatenate([thing.object_from_shape, poses])
+        self._put(replace(thing, shapes=(*thing.shapes, *shapes), object_from_shape=poses))
+
+    def move(
+        self,
+        name: str,
+        pose: PoseLike,
+        object_from_shape: PosesLike | None = None,
+        given_in: GivenIn | None = None,
+    ) -> None:
+        """Give an object a new pose in the frame that carries it, and its shapes new poses in it where given."""
+        thing = self.object(name)
+        poses = thing.object_from_shape
+        if object_from_shape is not None:
+            poses = as_poses(f"object '{name}': poses of its shapes", object_from_shape).reshape(-1, 4, 4)
+            if len(poses) != len(thing.shapes):
+                raise ValueError(f"object '{name}': has {len(thing.shapes)} shapes, found {len(poses)} poses")
+        placed = as_poses(f"object '{name}': pose", pose)
+        anew = self._doubts(name, (Doubt.POSE,) if object_from_shape is None else (Doubt.POSE, Doubt.PLACES))
+        self._put(replace(thing, pose=placed, object_from_shape=poses, given_in=given_in), anew=anew)
+
+    def attach(self, name: str, link: str, link_from_object: PoseLike, touch_links: Iterable[str] = ()) -> None:
+        """Let a link carry an object from now on."""
+        thing = self.object(name)
+        pose = as_poses(f"object '{name}': pose", link_from_object)
+        touched = self._touched(name, touch_links, link)
+        self._put(replace(thing, pose=pose, link=link, touch_links=touched, given_in=None))
+
+    def detach(self, name: str, root_from_object: PoseLike, given_in: GivenIn | None = None) -> None:
+        """Let an attached object belong to the world from now on."""
+        thing = self.object(name)
+        pose = as_poses(f"object '{name}': pose", root_from_object)
+        put_down = replace(thing, pose=pose, link=None, touch_links=frozenset(), given_in=given_in)
+        self._put(put_down, anew=self._doubts(name, (Doubt.PUT_DOWN,)))
+
+    def remove(self, name: str) -> None:
+        """Remove an object, attached or not, and what was said about it: matrix entries, runtime rules, its colour."""
+        if name in self._objects or name not in self._misfits:
+            self._forget_bodies(self.object(name))
+            del self._objects[name]
+        self._misfits.pop(name, None)
+        self.colours.pop(name, None)
+        self._gone.add(name)
+        self._rules_changed = True
+
+    def remove_all(
+        self, *, attached: bool = False, source: str | None = None, but: Container[str] = frozenset()
+    ) -> None:
+        """Remove the objects of the world, or the attached ones; where given, those of one source only, but for some.
+
+        The octomap stays, as in MoveIt. What could not be read of an object goes with those of its own kind and source,
+        whether the object of that name that is there goes or stays: one of the world may be without one that could not
+        be attached.
+        """
+
+        def goes(thing: SceneObject) -> bool:
+            if thing.name == OCTOMAP or thing.name in but:
+                return False
+            return (thing.link is not None) == attached and source in (None, thing.source)
+
+        for thing in tuple(filter(goes, self._objects.values())):
+            misfit = self._misfits.get(thing.name)
+            self.remove(thing.name)
+            if misfit is not None and not goes(misfit.thing):
+                self._misfits[thing.name] = replace(misfit, doubt=Doubt.ALL)
+        for name in [misfit.thing.name for misfit in self._misfits.values() if goes(misfit.thing)]:
+            if name in self._objects:
+                del self._misfits[name]
+            else:
+                self.remove(name)
+
+    def refuse(
+        self, name: str, reason: str, *, link: str | None = None, source: str = "", doubt: Doubt = Doubt.ALL
+    ) -> None:
+        """Bear in mind that what was said about an object could not be read: it is one of `misfits` from now on.
+
+        One of that name that is there stays as it is, for those who want to know of it nevertheless. Where there are
+        too many names already, `MORE` stands for the others; an attached one, since the world is not all that it
+        may be about.
+
+        Parameters
+        ----------
+        name : str
+            Of the object, or of anything else that is removed or added by name.
+        reason : str
+            Names it, too.
+        link : str, optional
+            That was to carry it, or to put it down.
+        source : str
+            Who brought it.
+        doubt : Doubt
+            What of it could not be read. `PUT_DOWN` is about the object of that name, all of the link (of any, where it
+            is empty) for an empty one; nothing is missing where no such object is attached.
+        """
+        if doubt is Doubt.PUT_DOWN:
+            for other in self._objects.values():
+                chosen = other.name == name if name else link in ("", None, other.link)
+                if chosen and other.link is not None:
+                    named = f"'{other.name}'" in reason
+                    words = reason if named else f"object '{other.name}': {reason}"
+                    self._refuse(other.name, words, other.link, source, doubt)
+        else:
+            self._refuse(name, reason, link, source, doubt)
+
+    def _refuse(self, name: str, reason: str, link: str | None, source: str, doubt: Doubt) -> None:
+        if name not in self._misfits and len(self._misfits.keys() - {MORE}) >= self.limits.objects:
+            name, link = MORE, ""
+            reason = f"'{MORE}': more than {self.limits.objects} objects could not be read"
+        before = self._misfits.get(name)
+        there = self._objects.get(name)
+        if there is not None and there.link is not None:
+            link = there.link
+        if there is None:
+            doubt = Doubt.ALL
+        elif before is not None:
+            doubt = before.doubt.and_then(doubt)
+        if before is not None and not before.is_unread:
+            reason = f"{before.reason}; {reason}"  # it has shapes that may fit again: they are outdated now
+        nothing = SceneObject(name, (), np.empty((0, 4, 4)), np.eye(4), link, source=source)
+        self._misfits[name] = Misfit(nothing, self._robot.root, reason, doubt)
+
+    def _doubts(self, name: str, doubts: Container[Doubt]) -> bool:
+        """Whether one of these is all that could not be read of an object."""
+        misfit = self._misfits.get(name)
+        return misfit is not None and misfit.is_unread and misfit.doubt in doubts
+
+    def set_octomap(self, octree: Octree, root_from_tree: PoseLike, most: int, given_in: GivenIn | None = None) -> None:
+        """Take an octree in the place of the one before. What rules say about `OCTOMAP` stays.
+
+        Parameters
+        ----------
+        octree : Octree
+        root_from_tree : (4, 4) array_like
+            m.
+        most : int
+            How many occupied cubes it may have.
+        """
+        pose = as_poses("octomap: pose", root_from_tree)
+        before = self._objects.get(OCTOMAP)
+        if before is not None and before.octree == octree:
+            # Sent again by everybody who sends whole scenes: the same boxes, and the scene need not be built anew.
+            if (
+                not np.array_equal(before.pose, pose)
+                or not same_place(before.given_in, given_in)
+                or OCTOMAP in self._misfits
+            ):
+                self._put(replace(before, pose=pose, given_in=given_in), anew=True)
+            return
+        self.limits.check("octomap_bytes", len(octree.data), "make it coarser or smaller")
+        centres, sides = octree.cubes(most)
+        boxes = {side: Box((0.5 * side,) * 3) for side in set(sides.tolist())}
+        poses = np.tile(np.eye(4), (len(centres), 1, 1))
+        poses[:, :3, 3] = centres
+        shapes = tuple(boxes[side] for side in sides.tolist())
+        self._put(SceneObject(OCTOMAP, shapes, poses, pose, octree=octree, given_in=given_in), anew=True)
+
+    def remove_octomap(self) -> None:
+        """Remove the octomap, if there is one. What rules say about `OCTOMAP` stays, for the next."""
+        self._misfits.pop(OCTOMAP, None)
+        before = self._objects.pop(OCTOMAP, None)
+        if before is not None:
+            self._forget_bodies(before)
+
+    # --- rules ---
+
+    def matrix_in_force(self) -> AllowedCollisionMatrix:
+        """What the matrix, the SRDF and the joints say, as one matrix (`CollisionRules.as_matrix`)."""
+        return self._rules.as_matrix()
+
+    def set_matrix(self, matrix: AllowedCollisionMatrix) -> None:
+        """Take the allowed collision matrix of a planning scene in the place of the one before."""
+        self.limits.check("names", len(matrix.defaults), "default entries of the allowed collision matrix")
+        self._rules.set_matrix(matrix if matrix.entries or matrix.defaults else NO_MATRIX)
+        self._rules_changed = True
+
+    def set_runtime(self, name_a: str | None, name_b: str | None, checked: bool, reason: str = "") -> None:
+        """Have a pair of links or objects checked, or not, whatever other rules say; None: any."""
+        for name in (name_a, name_b):
+            if name is not None and name not in (OCTOMAP, *self._objects, *self._rules.links):
+                raise ValueError(f"runtime rule: '{name}' is no link and no object")
+        self._rules.set_runtime(name_a, name_b, checked, short(reason, MAXIMUM_NAME))
+        self.limits.check("rules", len(self._rules.runtime_pairs), "rules of the run time")
+        self._rules_changed = True
+
+    def clear_runtime(self) -> None:
+        """Forget all runtime rules."""
+        self._rules.clear_runtime()
+        self._rules_changed = True
+
+    def _put(self, thing: SceneObject, *, anew: bool = False) -> None:
+        name, robot = thing.name, self._robot
+        if name in self._misfits and not anew:
+            raise ValueError(f"{self._misfits[name].reason}: remove it, or add it anew")
+        if not name:
+            raise ValueError("object: its name is empty")
+        if name in robot.links or name in robot.groups:
+            kind = "link" if name in robot.links else "group"
+            raise ValueError(f"object '{name}': is the name of a {kind} of robot '{robot.name}', take another")
+        if (name == OCTOMAP) != (thing.octree is not None):
+            raise ValueError(f"object '{OCTOMAP}': the name is that of the octomap alone")
+        if not thing.shapes and thing.octree is None:
+            raise ValueError(f"object '{name}': has no shape, must have at least one")
+        if len(name) > MAXIMUM_NAME:
+            raise ValueError(f"object '{short(name)}': the name has {len(name)} characters, at most {MAXIMUM_NAME}")
+        before = self._objects.get(name)
+        others = {key: misfit.thing for key, misfit in self._misfits.items() if key != name}
+        self.limits.check("objects", len(self._objects) + len(others) + (before is None), f"object '{name}'")
+        if thing.link is not None:
+            if thing.link == robot.root != robot.root_link:
+                raise ValueError(f"object '{name}': '{thing.link}' is the frame of the world, which carries nothing")
+            self._rules.check_link(name, thing.link)
+            attached = len(self._rules.attached.keys() - {name}) + 1
+            attached += sum(other.link is not None for other in others.values())
+            self.limits.check("attached", attached, f"object '{name}'")
+        if before is None or before.shapes is not thing.shapes:
+            self._take_bodies(thing, before, others.values())
+        if thing.link is not None:
+            self._rules.attach(name, thing.link, thing.touch_links)
+        else:
+            self._rules.detach(name)
+        self._objects[name] = thing
+        self._misfits.pop(name, None)
+        if before is not None and (before.link, before.touch_links) != (thing.link, thing.touch_links):
+            self._rules_changed = True
+
+    def _take_bodies(self, thing: SceneObject, before: SceneObject | None, misfits: Collection[SceneObject]) -> None:
+        """Take over the names of an object's bodies in the place of those of before; raises with nothing changed."""
+        name, new = thing.name, body_names(thing)
+        old = frozenset(body_names(before)) if before is not None else frozenset()
+        clash = next((body for body in new if self._owner_of.get(body, name) != name), None)
+        if clash is not None:
+            raise ValueError(f"object '{name}': its body '{clash}' has the name of another body, take another name")
+        bodies = len(self._owner_of) - len(old) + len(new) + sum(len(other.shapes) for other in misfits)
+        self.limits.check("bodies", bodies, f"object '{name}' has {len(thing.shapes)} bodies")
+        triangles = self._triangles + triangle_count(thing) + sum(map(triangle_count, misfits))
+        self.limits.check(
+            "triangles", triangles - (triangle_count(before) if before is not None else 0), f"object '{name}'"
+        )
+        if before is not None:
+            self._forget_bodies(before)
+        self._owner_of |= dict.fromkeys(new, name)
+        self._triangles += triangle_count(thing)
+
+    def _forget_bodies(self, thing: SceneObject) -> None:
+        for body in body_names(thing):
+            self._owner_of.pop(body, None)
+        self._triangles -= triangle_count(thing)
+
+    def _touched(self, name: str, names: Iterable[str], link: str | None) -> frozenset[str]:
+        """Links and objects of names of links, groups and objects."""
+        if link is None:
+            return frozenset()
+        robot, found = self._robot, set[str]()
+        for other in names:
+            if other in robot.groups:
+                found.update(robot.groups[other])
+            elif other in robot.links or other in self._objects:
+                found.add(other)
+            else:
+                raise ValueError(
+                    f"object '{name}': may touch '{other}', which is no link, group or object "
+                    f"(links: {', '.join(robot.links)})"
+                )
+        return frozenset(found)

@@ -1,0 +1,331 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Readers of the mesh formats that place parts in a tree of nodes: binary glTF (by trimesh) and Collada (by pycollada).
+
+Both libraries leave out what they do not support and make up what a file lacks.  So each file is checked before: what
+it declares must be there, and what could add, move or remove triangles must be supported.  A file that refers to
+others, repeats its parts too often or contains itself is refused.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+from lxml import etree
+
+from superovoid.robot.polygon_files import MOST_TRIANGLES, MalformedError, Polygons, UnsupportedError
+from superovoid.robot.xml import parse_bytes
+from superovoid.shapes.mesh_library import trimesh_for
+
+if TYPE_CHECKING:
+    import trimesh
+
+_MOST_PARTS = 2_000  # of one file, however often each is repeated; trimesh's time grows with their square
+
+
+def _check_parts(count: int) -> None:
+    if count > _MOST_PARTS:
+        raise UnsupportedError(f"has {count} parts, expected at most {_MOST_PARTS}")
+
+
+def _check_triangles(count: int) -> None:
+    if count > MOST_TRIANGLES:
+        raise UnsupportedError(f"has {count} triangles, expected at most {MOST_TRIANGLES}")
+
+
+def _joined(parts: Iterable[Polygons]) -> Polygons:
+    """All parts as one surface."""
+    vertices, sizes, corners = [np.zeros((0, 3))], [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+    number = triangles = 0
+    for count, part in enumerate(parts, 1):
+        _check_parts(count)
+        if part.corners.size and not 0 <= part.corners.min() <= part.corners.max() < len(part.vertices):
+            bad = part.corners[(part.corners < 0) | (part.corners >= len(part.vertices))][0]
+            raise MalformedError(f"a face names vertex {bad}, there are {len(part.vertices)}")
+        triangles += int((part.sizes - 2).sum())
+        _check_triangles(triangles)
+        vertices.append(part.vertices)
+        sizes.append(part.sizes)
+        corners.append(part.corners + number)
+        number += len(part.vertices)
+    return Polygons(np.concatenate(vertices), np.concatenate(sizes), np.concatenate(corners))
+
+
+# -- binary glTF
+
+_GLB_MODES = {0: "points", 1: "lines", 4: "triangles", 5: "a triangle strip"}
+_GLB_LOOKS = ("KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_")
+
+
+def read_glb(data: bytes) -> Polygons:
+    """Read a binary glTF file: the triangles of its default scene; coordinates as they are, in metres."""
+    _check_glb(data)
+    trimesh = trimesh_for("a glb file")
+    # Without a resolver nothing that the file refers to is looked for. Unprocessed: triangles with a corner that is
+    # not finite would be dropped without a word.
+    scene = trimesh.load_scene(io.BytesIO(data), file_type="glb", process=False, skip_materials=True)
+    count, triangles = _instances(scene)
+    _check_parts(count)
+    _check_triangles(triangles)
+    parts = [part for part in scene.dump() if isinstance(part, trimesh.Trimesh) and len(part.faces)]
+    return _joined(
+        Polygons(
+            np.asarray(part.vertices, float), np.full(len(part.faces), 3), np.asarray(part.faces, np.int64).ravel()
+        )
+        for part in parts
+    )
+
+
+def _instances(scene: trimesh.Scene) -> tuple[int, int]:
+    """How many parts a scene places, and how many triangles they have together."""
+    of_geometry = {name: len(getattr(part, "faces", ())) for name, part in scene.geometry.items()}
+    placed = [scene.graph[node][1] for node in scene.graph.nodes_geometry]
+    return len(placed), sum(of_geometry.get(name, 0) for name in placed)
+
+
+def _check_glb(data: bytes) -> None:
+    """Refuse what trimesh would read wrongly; any other exception is one of a malformed header."""
+    if data[:4] != b"glTF":
+        raise MalformedError(f"begins with {data[:4]!r}, expected b'glTF'")
+    length = int.from_bytes(data[8:12], "little")
+    if length != len(data):
+        raise MalformedError(f"declares {length} bytes, has {len(data)}")
+    head = json.loads(data[20 : 20 + int.from_bytes(data[12:16], "little")])
+    nodes, meshes, accessors = (head.get(name, []) for name in ("nodes", "meshes", "accessors"))
+    _check_parts(max(len(meshes), len(nodes), sum(len(mesh["primitives"]) for mesh in meshes)))
+    declared = sum(abs(int(one.get("count", 0))) for one in accessors)
+    if declared > len(data):
+        raise UnsupportedError(f"declares {declared} elements in {len(data)} bytes")
+    for name in head.get("extensionsRequired", []):
+        if not name.startswith(_GLB_LOOKS):
+            raise UnsupportedError(f"requires the extension {name}, which is not supported")
+    for one in head.get("buffers", []):
+        if not one.get("uri", "data:").startswith("data:"):
+            raise UnsupportedError(f"refers to another file, '{one['uri'][:80]}', expected all data in its own")
+    for one in [*head.get("bufferViews", []), *accessors]:
+        if min(int(one.get(key, 0)) for key in ("byteOffset", "byteLength", "byteStride", "count", "bufferView")) < 0:
+            raise MalformedError("has a negative offset, length or count")
+    parents = Counter(child for one in nodes for child in one.get("children", []))
+    for scene in head.get("scenes", []):
+        below = parents + Counter(scene.get("nodes", []))
+        for child, number in below.items():
+            if number > 1:
+                raise MalformedError(f"node {child} is below {number} nodes or scenes, expected one")
+    for i, one in enumerate(nodes):
+        _check_glb_node(f"node {i}", one)
+    for i, mesh in enumerate(meshes):
+        if any(mesh.get("weights", ())):
+            raise UnsupportedError(f"mesh {i} has morph weights, which are not supported")
+        for primitive in mesh["primitives"]:
+            _check_glb_primitive(f"mesh {i}", primitive, accessors)
+
+
+def _check_glb_node(name: str, node: dict) -> None:
+    if "EXT_mesh_gpu_instancing" in node.get("extensions", {}):
+        raise UnsupportedError(f"{name} has instances by EXT_mesh_gpu_instancing, which is not supported")
+    if any(node.get("weights", ())):
+        raise UnsupportedError(f"{name} has morph weights, which are not supported")
+    if "skin" in node:
+        raise UnsupportedError(f"{name} has a skin, which is not supported")
+    if "camera" in node and ("mesh" in node or "children" in node):
+        raise UnsupportedError(f"{name} has a camera beside a mesh or children, which is not supported")
+
+
+def _check_glb_primitive(name: str, primitive: dict, accessors: list[dict]) -> None:
+    mode = primitive.get("mode", 4)
+    if mode not in _GLB_MODES:
+        supported = ", ".join(f"{number} ({words})" for number, words in _GLB_MODES.items())
+        raise UnsupportedError(f"{name} has a primitive of mode {mode}, expected one of {supported}")
+    used = {"positions": primitive["attributes"]["POSITION"]}
+    if "indices" in primitive:
+        used["indices"] = primitive["indices"]
+    for what, number in used.items():
+        one = accessors[number]
+        kind, types = ("VEC3", (5126,)) if what == "positions" else ("SCALAR", (5121, 5123, 5125))
+        for key in ("sparse", "normalized"):
+            if one.get(key):
+                raise UnsupportedError(f"{name} has {key} {what}, which are not supported")
+        if "bufferView" not in one:
+            raise UnsupportedError(f"{name} has {what} without bytes: accessor {number} has no bufferView")
+        if one["type"] != kind or one["componentType"] not in types:
+            raise UnsupportedError(
+                f"{name} has {what} of type {one['type']} of {one['componentType']}, expected {kind} of {types}"
+            )
+    count = accessors[used.get("indices", used["positions"])]["count"]
+    if (mode == 4 and count % 3) or (mode == 5 and count < 3):
+        raise MalformedError(f"{name} has a primitive of mode {mode} and {count} indices")
+
+
+# -- Collada
+
+_DAE_LISTS = ("triangles", "polylist", "polygons", "trifans", "tristrips")
+_DAE_SINGLE = (  # pycollada reads one of them
+    *(("COLLADA", "scene"), ("scene", "instance_visual_scene"), ("geometry", "mesh"), ("mesh", "vertices")),
+    *(
+        ("source", "float_array"),
+        ("source", "technique_common"),
+        ("technique_common", "accessor"),
+        ("polylist", "vcount"),
+    ),
+)
+_DAE_LOOKS = (  # left out: how bodies look, where one looks from, how they move
+    *("library_images", "library_effects", "library_materials", "bind_material"),
+    *("library_lights", "instance_light", "library_cameras", "instance_camera"),
+    *("library_animations", "library_controllers"),
+)
+
+
+def read_dae(data: bytes) -> Polygons:
+    """Read a Collada file: the polygons of its scene in metres; its up axis is not looked at."""
+    try:
+        import collada
+    except ImportError as error:
+        raise UnsupportedError(f"needs pycollada, which is not installed ({error}): pip install pycollada") from error
+    try:
+        root = parse_bytes(data, "")
+    except etree.XMLSyntaxError as error:
+        raise MalformedError(f"{type(error).__name__}: {error}") from error
+    _check_repetition(root)
+    for element in list(root.iter(*(f"{{*}}{tag}" for tag in _DAE_LOOKS))):
+        if element.getparent() is not None:
+            element.getparent().remove(element)
+    metres = _check_collada(root)
+    file = collada.Collada(io.BytesIO(etree.tostring(root, encoding="utf-8", xml_declaration=True)))
+    if file.scene is None:
+        raise UnsupportedError("holds no triangles: it has no scene")
+    found = _joined(_placed(file.scene.objects("geometry")))
+    return Polygons(metres * found.vertices, found.sizes, found.corners)
+
+
+def _placed(geometries: Iterable) -> Iterator[Polygons]:
+    """The polygons of parts where they are placed."""
+    for geometry in geometries:
+        matrix = np.asarray(geometry.matrix, dtype=float)
+        for one in geometry.original.primitives:
+            if one.xmlnode.tag.rpartition("}")[2] not in _DAE_LISTS or one.vertex is None:
+                continue
+            corners = np.asarray(one.vertex_index, dtype=np.int64)
+            sizes = np.asarray(getattr(one, "vcounts", np.full(len(corners), 3)), dtype=np.int64)
+            corners = corners.ravel()
+            if np.linalg.det(matrix[:3, :3]) < 0.0:  # a mirror turns faces over
+                sizes, corners = sizes[::-1], corners[::-1]
+            yield Polygons(np.asarray(one.vertex, float) @ matrix[:3, :3].T + matrix[:3, 3], sizes, corners)
+
+
+def _check_collada(root: etree._Element) -> float:
+    """Refuse what pycollada would read wrongly; the unit in metres."""
+    unit = root.find("{*}asset/{*}unit")
+    meter = "1" if unit is None else unit.get("meter", "1")
+    try:
+        metres = float(meter)
+    except ValueError:
+        metres = math.nan
+    if not 0.0 < metres < math.inf:
+        raise MalformedError(f"has a unit of meter = '{meter[:40]}', expected a number above 0")
+    for tag, what in (("instance_controller", "skinned or morphed parts"), ("ph", "polygons with holes")):
+        if next(root.iter(f"{{*}}{tag}"), None) is not None:
+            raise UnsupportedError(f"holds <{tag}>: {what} are not supported")
+    named = {one.get(key, "").removeprefix("#") for one in root.iter("{*}*") for key in ("url", "source")}
+    parts = (root.iter("{*}geometry", "{*}node", "{*}visual_scene"),)
+    sources = (mesh.iterchildren("{*}source", "{*}vertices") for mesh in root.iter("{*}mesh"))
+    for scope in (*parts, *sources):
+        for name, count in Counter(one.get("id") for one in scope).items():
+            if count > 1 and name in named:
+                raise MalformedError(f"has {count} elements with id '{name[:40]}', expected one")
+    for parent, child in _DAE_SINGLE:
+        for one in root.iter(f"{{*}}{parent}"):
+            count = sum(1 for _ in one.iterchildren(f"{{*}}{child}"))
+            if count > 1:
+                raise MalformedError(f"<{parent}> holds {count} <{child}>, expected one")
+    for array in root.iter("{*}float_array"):
+        _check_count(array, len(_numbers(array, float)))
+    for accessor in root.iter("{*}accessor"):
+        names = [one.get("name") for one in accessor.iterchildren("{*}param")]
+        if accessor.get("offset", "0") != "0" or int(accessor.get("stride", "1")) != len(names):
+            raise UnsupportedError(
+                "holds an <accessor> whose offset is not 0 or whose stride is not its number of <param>"
+            )
+        if set(names) == set("XYZ") and names != list("XYZ"):
+            raise UnsupportedError(f"holds an <accessor> of {', '.join(map(str, names))}, expected X, Y, Z")
+    for tag in _DAE_LISTS:
+        for one in root.iter(f"{{*}}{tag}"):
+            _check_list(one, tag)
+    return metres
+
+
+def _check_list(element: etree._Element, tag: str) -> None:
+    """Refuse a list of polygons whose indices are not as many as it declares."""
+    stride = 1 + max((int(one.get("offset", "0")) for one in element.iterchildren("{*}input")), default=0)
+    lists = [_numbers(one, int) for one in element.iterchildren("{*}p")]
+    if any((indices < 0).any() for indices in lists):
+        raise MalformedError(f"<{tag}> names vertex {min(indices.min() for indices in lists)}, expected 0 or more")
+    lengths = [len(indices) for indices in lists]
+    if tag in ("triangles", "polylist"):
+        if tag == "triangles":
+            sizes = np.full(sum(lengths) // (3 * stride), 3)
+        else:
+            sizes = np.concatenate(
+                [np.zeros(0, int), *(_numbers(one, int) for one in element.iterchildren("{*}vcount"))]
+            )
+        if len(lists) != 1 or lengths[0] != sizes.sum() * stride:
+            raise MalformedError(f"<{tag}> has {len(lists)} lists of together {sum(lengths)} indices, expected one of "
+                                 f"{sizes.sum() * stride} for {len(sizes)} polygons")  # fmt: skip
+    else:
+        sizes = np.array(lengths) // stride
+        if any(length % stride for length in lengths):
+            raise MalformedError(f"<{tag}> has a list of indices that is no multiple of {stride}")
+    if sizes.size and sizes.min() < 3:
+        raise MalformedError(f"<{tag}> has a polygon of {sizes.min()} corners, expected 3 or more")
+    _check_count(element, len(sizes))
+
+
+def _check_count(element: etree._Element, found: int) -> None:
+    count = element.get("count", str(found))
+    if count.strip() != str(found):
+        tag = element.tag.rpartition("}")[2]
+        raise MalformedError(f"<{tag}> declares count = '{count[:40]}', holds {found}")
+
+
+def _numbers(element: etree._Element, kind: type) -> np.ndarray:
+    words = (element.text or "").split()
+    try:
+        return np.array([kind(word) for word in words], dtype=np.int32 if kind is int else float)
+    except (ValueError, OverflowError) as error:
+        tag = element.tag.rpartition("}")[2]
+        raise MalformedError(f"<{tag}> holds what is no number: {str(error)[:60]}") from error
+
+
+def _check_repetition(root: etree._Element) -> None:
+    """Refuse a file whose parts are repeated without end."""
+    _check_parts(max(sum(1 for _ in root.iter(f"{{*}}{tag}")) for tag in ("geometry", "node", *_DAE_LISTS)))
+    nodes = {node.get("id"): node for node in root.iter("{*}node") if node.get("id")}
+    counts: dict[etree._Element, int] = {}
+
+    def inner(node: etree._Element) -> list[etree._Element]:
+        named = (one.get("url", "").removeprefix("#") for one in node.iterchildren("{*}instance_node"))
+        return [*node.iterchildren("{*}node"), *(nodes[name] for name in named if name in nodes)]
+
+    # Depth first, without calling itself: a node is counted when all in it are.
+    waiting = [(node, False) for node in root.iter("{*}node")]
+    open_nodes: set[etree._Element] = set()
+    while waiting:
+        node, is_read = waiting.pop()
+        if is_read:
+            open_nodes.discard(node)
+            own = sum(1 for _ in node.iterchildren("{*}instance_geometry", "{*}instance_controller"))
+            counts[node] = own + 1 + sum(counts[one] for one in inner(node))
+            if counts[node] > _MOST_PARTS:
+                raise UnsupportedError(f"repeats its parts more than {_MOST_PARTS} times (node '{node.get('id')}')")
+        elif node in open_nodes:
+            raise UnsupportedError(f"node '{node.get('id')}' contains itself")
+        elif node not in counts:
+            open_nodes.add(node)
+            waiting.append((node, True))
+            waiting += [(one, False) for one in inner(node) if one not in counts]

@@ -1,0 +1,227 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""XML from anywhere, read without trust.
+
+A robot description may come from a topic or a parameter that anybody can set.  So: no document type, no entities,
+no network, a bounded size, and every number is checked before anything computes with it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Sequence
+
+from lxml import etree
+
+from superovoid.robot.errors import RobotDescriptionError
+
+MAXIMUM_BYTES = 8_000_000
+"""Largest document that is read. A humanoid with all its meshes named takes about 200 kB."""
+MAXIMUM_NAME = 255
+_MOST_WARNINGS = 100  # more are counted only
+
+_PATH = re.compile(r"[^\n]{0,4096}(/[^\n]{0,4096}|\.(urdf|srdf|xacro|xml))")
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
+class Doubts:
+    """What of a document does not fit: an error where it is read strictly, else a warning, and the rest counts.
+
+    As a context it turns an error about one element into a warning.
+
+    Parameters
+    ----------
+    strict : bool
+        Whether the first is an error.
+    """
+
+    def __init__(self, strict: bool) -> None:
+        self.strict = strict
+        self._words: list[str] = []
+        self._count = 0
+
+    def warn(self, words: str) -> None:
+        """Take a warning down, however the document is read."""
+        self._count += 1
+        if len(self._words) < _MOST_WARNINGS:
+            self._words.append(words)
+
+    def note(self, words: str) -> None:
+        """Take a doubt down; `RobotDescriptionError` where the document is read strictly."""
+        if self.strict:
+            raise RobotDescriptionError(words)
+        self.warn(words)
+
+    def words(self, kind: str) -> tuple[str, ...]:
+        """Return the warnings about a kind of document, and how many more there are."""
+        more = self._count - len(self._words)
+        return (*self._words, *([f"{kind}: {more} more elements do not fit; they are ignored"] if more else ()))
+
+    def __enter__(self) -> Doubts:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if self.strict or not isinstance(error, RobotDescriptionError):
+            return False
+        self.warn(str(error))
+        return True
+
+
+def parse_document(text: str, kind: str, root: str) -> etree._Element:
+    """Parse ``text`` into an element tree.
+
+    Parameters
+    ----------
+    text : str
+        The document.
+    kind : str
+        What it is, for messages: ``"URDF"`` or ``"SRDF"``.
+    root : str
+        Tag the root element must have.
+
+    Raises
+    ------
+    RobotDescriptionError
+        If it is no text, empty, too long, has a document type or entities, is malformed, or has another root.
+    """
+    if not isinstance(text, str):
+        hint = "; Robot.load() reads files" if isinstance(text, os.PathLike) else ""
+        raise RobotDescriptionError(f"{kind}: is {type(text).__name__}, expected text{hint}")
+    if not text.strip():
+        raise RobotDescriptionError(f"{kind}: is empty, expected a document with root <{root}>")
+    if "<" not in text and _PATH.fullmatch(text):
+        raise RobotDescriptionError(
+            f"{kind}: '{short(text)}' is no XML but looks like a path; expected the text of the document "
+            "(Robot.load() reads files)"
+        )
+    try:
+        data = text.encode()
+    except UnicodeEncodeError as error:
+        raise RobotDescriptionError(f"{kind}: holds a character that is no text ({error.reason})") from None
+    if len(data) > MAXIMUM_BYTES:
+        raise RobotDescriptionError(f"{kind}: {len(data)} bytes, expected at most {MAXIMUM_BYTES}")
+    try:
+        element = parse_bytes(data, f"{kind}: ", "utf-8")
+    except etree.XMLSyntaxError as error:
+        raise RobotDescriptionError(f"{kind}: is no well-formed XML: {error.msg}") from None
+    if element.tag != root:
+        raise RobotDescriptionError(f"{kind}: the root element is <{element.tag}>, expected <{root}>")
+    return element
+
+
+def parse_bytes(data: bytes, before: str, encoding: str | None = None) -> etree._Element:
+    """Parse a document of any root.
+
+    Parameters
+    ----------
+    data : bytes
+        The document.
+    before : str
+        What the words of an error begin with.
+    encoding : str, optional
+        Of the data, whatever the document says; default: what the document says.
+
+    Raises
+    ------
+    RobotDescriptionError
+        If it has a document type, in whatever encoding.
+    lxml.etree.XMLSyntaxError
+        If it is malformed.
+    """
+    parser = etree.XMLParser(
+        encoding=encoding,
+        resolve_entities=False,
+        load_dtd=False,
+        no_network=True,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+    )
+    document_type = f"{before}has a document type or entities, expected none (they can name files)"
+    if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
+        raise RobotDescriptionError(document_type)
+    element = etree.fromstring(data, parser)
+    # The parser knows the encoding: UTF-16, UTF-32 and EBCDIC are not seen above.
+    if element.getroottree().docinfo.internalDTD is not None:
+        raise RobotDescriptionError(document_type)
+    return element
+
+
+def describe(element: etree._Element) -> str:
+    """An element in a few words for messages, with the named elements around it: ``link 'palm' collision``."""
+    words = []
+    while element is not None and element.getparent() is not None:
+        name = element.get("name")
+        words.append(f"{element.tag} '{short(name)}'" if name else str(element.tag))
+        element = element.getparent()
+    return " ".join(reversed(words)) or "robot"
+
+
+def name_of(element: etree._Element, kind: str, attribute: str = "name") -> str:
+    """A name that must be there."""
+    value = element.get(attribute)
+    if value is None or not value.strip():
+        raise RobotDescriptionError(f"{kind}: {describe(element)}: has no attribute {attribute}")
+    if len(value) > MAXIMUM_NAME:
+        raise RobotDescriptionError(
+            f"{kind}: {describe(element)}: {attribute} has {len(value)} characters, expected at most {MAXIMUM_NAME}"
+        )
+    return value
+
+
+def numbers(
+    element: etree._Element,
+    attribute: str,
+    count: int,
+    kind: str,
+    *,
+    limit: float,
+    default: tuple[float, ...] | None = None,
+) -> tuple[float, ...]:
+    """The numbers of an attribute.
+
+    Parameters
+    ----------
+    count : int
+        How many there must be.
+    limit : float
+        Largest magnitude that makes sense; more is an error.
+    default : tuple of float, optional
+        What a missing attribute means; without it the attribute must be there.
+
+    Raises
+    ------
+    RobotDescriptionError
+        If the attribute is missing, has another count, or an entry that is no finite number within the limit.
+    """
+    text = element.get(attribute)
+    where = f"{kind}: {describe(element)}: {attribute}"
+    if text is None:
+        if default is None:
+            raise RobotDescriptionError(f"{where} is missing")
+        return default
+    words = text.split()
+    if len(words) != count:
+        raise RobotDescriptionError(f"{where} = '{short(text)}': {len(words)} numbers, expected {count}")
+    values = []
+    for word in words:
+        value = float(word) if len(word) <= 64 and _NUMBER.fullmatch(word) else math.nan
+        if not math.isfinite(value):
+            raise RobotDescriptionError(f"{where} = '{short(text)}': '{short(word)}' is not a finite number")
+        if abs(value) > limit:
+            raise RobotDescriptionError(f"{where} = '{short(text)}': {word} is absurd, expected at most {limit:g}")
+        values.append(value)
+    return tuple(values)
+
+
+def short(text: str, most: int = 60) -> str:
+    """A text, cut where it is longer than `most` characters."""
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def listed(names: Sequence[str], separator: str = ", ") -> str:
+    """The first of some names."""
+    return separator.join(names[:6]) + (f"{separator}..." if len(names) > 6 else "")

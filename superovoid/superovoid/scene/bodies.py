@@ -1,0 +1,75 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A body of a scene: a shape, the link it is on and where it is there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.contact.inputs import as_pose
+from superovoid.contact.poses import PoseLike
+from superovoid.shapes import Shape
+
+IntArray = NDArray[np.int64]
+
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A shape fixed to a link.
+
+    Bodies are equal when name, link, shape and pose are, and may be keys of a dictionary.
+    """
+
+    name: str
+    """Unique in its scene."""
+    link: str
+    """Link whose pose carries the body."""
+    shape: Shape
+    """Of any kind."""
+    link_from_body: FloatArray = field(default_factory=lambda: np.eye(4))
+    """Pose of the body in its link, shape (4, 4), m; given in any form of a rigid transform."""
+
+    if TYPE_CHECKING:  # what the constructor takes; the fields are what it makes of them
+
+        def __init__(self, name: str, link: str, shape: Shape, link_from_body: PoseLike = ...) -> None: ...
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Body):
+            return NotImplemented
+        if (self.name, self.link) != (other.name, other.link) or self.shape != other.shape:
+            return False
+        return np.array_equal(self.link_from_body, other.link_from_body)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.link, self.shape, (self.link_from_body + 0.0).tobytes()))  # -0 equals 0
+
+    def __post_init__(self) -> None:
+        for name in ("name", "link"):
+            if not isinstance(getattr(self, name), str):
+                raise TypeError(f"Body.{name}: must be text, found {getattr(self, name)!r}")
+        if not isinstance(self.shape, Shape):
+            raise TypeError(f"Body {self.name!r}: shape must be one of superovoid.shapes, found {self.shape!r}")
+        pose = as_pose(f"Body {self.name!r}: link_from_body", self.link_from_body).copy()
+        pose.flags.writeable = False
+        object.__setattr__(self, "link_from_body", pose)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state["link_from_body"].flags.writeable = False  # which a pickle forgets
+        self.__dict__.update(state)
+
+
+def all_pairs_between_links(bodies: Sequence[Body]) -> IntArray:
+    """Every pair of bodies on different links, shape (n, 2)."""
+    links = np.array([body.link for body in bodies], dtype=object)
+    i, j = np.triu_indices(len(bodies), k=1)
+    keep = links[i] != links[j] if len(bodies) else slice(0)
+    return np.column_stack([i[keep], j[keep]]).astype(np.int64)

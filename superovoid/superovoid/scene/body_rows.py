@@ -1,0 +1,51 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Bodies as kernels read them: a row each, in the frame of its link."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.scene.bodies import Body
+from superovoid.scene.culling import Local
+from superovoid.shapes.kernels import surface
+from superovoid.shapes.kernels.rounding import LEAST_LENGTH, composition
+from superovoid.shapes.primitives import pack_shapes
+
+FloatArray = NDArray[np.float64]
+
+
+def rows_of(bodies: Sequence[Body]) -> Local:
+    """Shapes, places and bounds of bodies."""
+    spheres = [body.shape.bounding_sphere() for body in bodies]
+    boxes = [body.shape.obb() for body in bodies]
+    packed = pack_shapes(body.shape for body in bodies)[0]
+    losses = [_loss(body, row) for body, row in zip(bodies, packed, strict=True)]
+    return Local(
+        packed,
+        _stack([body.link_from_body for body in bodies], (4, 4)),
+        _stack([sphere.centre for sphere in spheres], (3,)),
+        _stack([sphere.radius for sphere in spheres], ()),
+        _stack([box.centre for box in boxes], (3,)),
+        _stack([box.half_extents for box in boxes], (3,)),
+        _stack(losses, ()),
+    )
+
+
+def _loss(body: Body, row: FloatArray) -> float:
+    """What the product of the poses of its link and of it in the link rounds for a body, apart from its place, m.
+
+    Not quite nothing for a half-space that is turned, which says that its turn has to be counted.
+    """
+    offset, radius = body.link_from_body, float(row[surface.RADIUS])
+    turned = bool((offset[:3, :3] != np.eye(3)).any())
+    return composition(radius if radius < math.inf else LEAST_LENGTH, float(np.linalg.norm(offset[:3, 3])), turned)
+
+
+def _stack(items: Sequence[FloatArray | float], shape: tuple[int, ...]) -> FloatArray:
+    return np.ascontiguousarray(items, dtype=np.float64) if items else np.empty((0, *shape))

@@ -1,0 +1,276 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Bounding volumes in the world, the culling of one pair, the plain loop over a list of pairs, and the solving.
+
+A query has two stages: a culling loop (this module's over a list, or that of `box_tree`) writes the candidates, and
+`solve` turns these into rows of results: all of them, or, where only the k closest are wanted, those that may be among
+them (`closest`). How a pair is answered is chosen when `solve` is compiled: `mixed` has what knows all kinds of
+bodies. All bounds are widened by what rounding may take, so that no pair within the cut-off is lost. A body of infinite
+radius is a half-space, the only shape without end: its distance to a sphere or a box has a closed form.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.compiled.jit import kernel
+from superovoid.compiled.vector import norm
+from superovoid.shapes.kernels.rounding import at_place, straighten
+
+# Entries of the counts that a query fills.
+PAST_SPHERE, PAST_OBB, BOUNDED, SOLVED, INTERSECTING = 0, 1, 2, 3, 4
+COUNTS = 5
+
+_ROUNDING = 1e-12  # of the largest coordinate: thousands of times what the bounds lose (docs/numerics.md)
+
+
+class Local(NamedTuple):
+    """Bodies in their own frames, one row a body."""
+
+    packed: NDArray[np.float64]
+    link_from_body: NDArray[np.float64]
+    sphere_centres: NDArray[np.float64]
+    radii: NDArray[np.float64]  # inf: the half-space z <= 0 of its frame
+    box_centres: NDArray[np.float64]
+    box_halves: NDArray[np.float64]
+    losses: NDArray[np.float64]  # what the product of link and body pose rounds (`rounding.composition`)
+
+
+class World(NamedTuple):
+    """Bodies at their poses, one row a body."""
+
+    poses: NDArray[np.float64]
+    spheres: NDArray[np.float64]  # centre and radius
+    boxes: NDArray[np.float64]  # centre of the oriented box
+    bounds: NDArray[np.float64]  # lower and upper corner of the box along the world's axes
+    losses: NDArray[np.float64]  # bound of how far a point is from where the exact product of poses puts it
+
+
+def world_of(count: int) -> World:
+    """Memory for so many bodies."""
+    spheres, boxes, bounds = np.empty((count, 4)), np.empty((count, 3)), np.empty((count, 6))
+    return World(np.empty((count, 4, 4)), spheres, boxes, bounds, np.zeros(count))
+
+
+@kernel
+def transform(pose, local):
+    """World coordinates of a point."""
+    return (
+        pose[0, 0] * local[0] + pose[0, 1] * local[1] + pose[0, 2] * local[2] + pose[0, 3],
+        pose[1, 0] * local[0] + pose[1, 1] * local[1] + pose[1, 2] * local[2] + pose[1, 3],
+        pose[2, 0] * local[0] + pose[2, 1] * local[1] + pose[2, 2] * local[2] + pose[2, 3],
+    )
+
+
+@kernel(forceinline=True)
+def place(local, k, link_pose, world):
+    """Put body k where its link is; return what rounding may take from its bounds, m."""
+    pose = world.poses[k]
+    offset = local.link_from_body[k]
+    for i in range(3):
+        for j in range(4):
+            pose[i, j] = (
+                link_pose[i, 0] * offset[0, j] + link_pose[i, 1] * offset[1, j] + link_pose[i, 2] * offset[2, j]
+            )
+        pose[i, 3] += link_pose[i, 3]
+        pose[3, i] = 0.0
+    pose[3, 3] = 1.0
+    straighten(pose)
+    origin = norm((pose[0, 3], pose[1, 3], pose[2, 3]))
+    world.losses[k] = local.losses[k] + at_place(origin) if local.losses[k] > 0.0 else 0.0
+    centre = transform(pose, local.sphere_centres[k])
+    middle = transform(pose, local.box_centres[k])
+    radius = local.radii[k]
+    half = local.box_halves[k]
+    extent = 0.0
+    for i in range(3):
+        world.spheres[k, i] = centre[i]
+        world.boxes[k, i] = middle[i]
+        if radius < math.inf:
+            reach = abs(pose[i, 0]) * half[0] + abs(pose[i, 1]) * half[1] + abs(pose[i, 2]) * half[2]
+            world.bounds[k, i] = max(middle[i] - reach, centre[i] - radius)
+            world.bounds[k, 3 + i] = min(middle[i] + reach, centre[i] + radius)
+            extent = max(extent, abs(centre[i]) + radius)
+        else:
+            world.bounds[k, i] = -math.inf
+            world.bounds[k, 3 + i] = math.inf
+            extent = max(extent, abs(centre[i]))
+    world.spheres[k, 3] = radius
+    return _ROUNDING * extent + 2.0 * world.losses[k]
+
+
+@kernel(nogil=True, separate=True)
+def place_all(local, link, link_poses, posed, world):
+    """Put all bodies where their links are; return the largest rounding of their bounds, m."""
+    rounding = 0.0
+    for k in range(link.shape[0]):
+        if posed[link[k]]:
+            rounding = max(rounding, place(local, k, link_poses[link[k]], world))
+    return rounding
+
+
+@kernel(nogil=True)
+def place_link(local, link, row, link_pose, world):
+    """Put the bodies of one link where it is; return the largest rounding of their bounds, m."""
+    rounding = 0.0
+    for k in range(link.shape[0]):
+        if link[k] == row:
+            rounding = max(rounding, place(local, k, link_pose, world))
+    return rounding
+
+
+@kernel
+def spheres_within(a, b, limit):
+    """Whether two spheres (centre, radius) are no farther apart than the limit."""
+    reach = a[3] + b[3] + limit
+    if reach < 0.0:
+        return False
+    dx, dy, dz = a[0] - b[0], a[1] - b[1], a[2] - b[2]
+    return dx * dx + dy * dy + dz * dz <= reach * reach
+
+
+@kernel
+def height_above(pose, point):
+    """Height of a point over the half-space at a pose."""
+    return (
+        (point[0] - pose[0, 3]) * pose[0, 2]
+        + (point[1] - pose[1, 3]) * pose[1, 2]
+        + (point[2] - pose[2, 3]) * pose[2, 2]
+    )
+
+
+@kernel(forceinline=True)
+def bounding_spheres_within(world, a, b, limit):
+    """`spheres_within` for two bodies of the scene; a half-space is its own bound, and meets every other one."""
+    sphere_a, sphere_b = world.spheres[a], world.spheres[b]
+    if sphere_a[3] + sphere_b[3] < math.inf:
+        return spheres_within(sphere_a, sphere_b, limit)
+    if sphere_b[3] < math.inf:
+        return height_above(world.poses[a], sphere_b) - sphere_b[3] <= limit
+    return sphere_a[3] == math.inf or height_above(world.poses[b], sphere_a) - sphere_a[3] <= limit
+
+
+@kernel
+def _box_over(plane, centre, pose, half):
+    """Height of the lowest corner of an oriented box over the half-space at a pose."""
+    reach = 0.0
+    for i in range(3):
+        reach += half[i] * abs(plane[0, 2] * pose[0, i] + plane[1, 2] * pose[1, i] + plane[2, 2] * pose[2, i])
+    return height_above(plane, centre) - reach
+
+
+@kernel
+def _crossed(t, r, half, other, edge, rounding):
+    """Gap along the cross product of an axis of A with one of B.
+
+    The product has the components -r[1], r[0] along the two other axes of A, of which `t`, the offset of B, and `half`,
+    the half extents of A, are given; `other` are the half extents of B along its two other axes, and `edge` what these
+    have along the axis of A. Nearly parallel axes add nothing to the faces.
+    """
+    length = math.sqrt(r[0] * r[0] + r[1] * r[1])
+    reach = half[0] * abs(r[1]) + half[1] * abs(r[0]) + other[0] * abs(edge[1]) + other[1] * abs(edge[0])
+    return (abs(t[1] * r[0] - t[0] * r[1]) - reach - rounding) / length if length > 1e-6 else -math.inf
+
+
+@kernel
+def box_gap(centre_a, pose_a, half_a, centre_b, pose_b, half_b, enough, rounding):
+    """Largest gap of two oriented boxes along any of 15 axes, less rounding: it bounds the signed distance from below.
+
+    A gap beyond `enough` is returned as soon as it is found. The axes are those of Gottschalk, Lin, Manocha, "OBBTree",
+    SIGGRAPH 1996, of unit length so that a gap is a length.
+    """
+    x, y, z = centre_b[0] - centre_a[0], centre_b[1] - centre_a[1], centre_b[2] - centre_a[2]
+    t0 = x * pose_a[0, 0] + y * pose_a[1, 0] + z * pose_a[2, 0]
+    t1 = x * pose_a[0, 1] + y * pose_a[1, 1] + z * pose_a[2, 1]
+    t2 = x * pose_a[0, 2] + y * pose_a[1, 2] + z * pose_a[2, 2]
+    r00 = pose_a[0, 0] * pose_b[0, 0] + pose_a[1, 0] * pose_b[1, 0] + pose_a[2, 0] * pose_b[2, 0]
+    r01 = pose_a[0, 0] * pose_b[0, 1] + pose_a[1, 0] * pose_b[1, 1] + pose_a[2, 0] * pose_b[2, 1]
+    r02 = pose_a[0, 0] * pose_b[0, 2] + pose_a[1, 0] * pose_b[1, 2] + pose_a[2, 0] * pose_b[2, 2]
+    r10 = pose_a[0, 1] * pose_b[0, 0] + pose_a[1, 1] * pose_b[1, 0] + pose_a[2, 1] * pose_b[2, 0]
+    r11 = pose_a[0, 1] * pose_b[0, 1] + pose_a[1, 1] * pose_b[1, 1] + pose_a[2, 1] * pose_b[2, 1]
+    r12 = pose_a[0, 1] * pose_b[0, 2] + pose_a[1, 1] * pose_b[1, 2] + pose_a[2, 1] * pose_b[2, 2]
+    r20 = pose_a[0, 2] * pose_b[0, 0] + pose_a[1, 2] * pose_b[1, 0] + pose_a[2, 2] * pose_b[2, 0]
+    r21 = pose_a[0, 2] * pose_b[0, 1] + pose_a[1, 2] * pose_b[1, 1] + pose_a[2, 2] * pose_b[2, 1]
+    r22 = pose_a[0, 2] * pose_b[0, 2] + pose_a[1, 2] * pose_b[1, 2] + pose_a[2, 2] * pose_b[2, 2]
+    a0, a1, a2 = half_a[0], half_a[1], half_a[2]
+    b0, b1, b2 = half_b[0], half_b[1], half_b[2]
+    gap = abs(t0) - a0 - (b0 * abs(r00) + b1 * abs(r01) + b2 * abs(r02))
+    gap = max(gap, abs(t1) - a1 - (b0 * abs(r10) + b1 * abs(r11) + b2 * abs(r12)))
+    gap = max(gap, abs(t2) - a2 - (b0 * abs(r20) + b1 * abs(r21) + b2 * abs(r22))) - rounding
+    if gap > enough:
+        return gap
+    face = abs(t0 * r00 + t1 * r10 + t2 * r20) - b0 - (a0 * abs(r00) + a1 * abs(r10) + a2 * abs(r20))
+    face = max(face, abs(t0 * r01 + t1 * r11 + t2 * r21) - b1 - (a0 * abs(r01) + a1 * abs(r11) + a2 * abs(r21)))
+    face = max(face, abs(t0 * r02 + t1 * r12 + t2 * r22) - b2 - (a0 * abs(r02) + a1 * abs(r12) + a2 * abs(r22)))
+    gap = max(gap, face - rounding)
+    if gap > enough:
+        return gap
+    gap = max(gap, _crossed((t1, t2), (r10, r20), (a1, a2), (b1, b2), (r01, r02), rounding))
+    gap = max(gap, _crossed((t1, t2), (r11, r21), (a1, a2), (b2, b0), (r02, r00), rounding))
+    gap = max(gap, _crossed((t1, t2), (r12, r22), (a1, a2), (b0, b1), (r00, r01), rounding))
+    if gap > enough:
+        return gap
+    gap = max(gap, _crossed((t2, t0), (r20, r00), (a2, a0), (b1, b2), (r11, r12), rounding))
+    gap = max(gap, _crossed((t2, t0), (r21, r01), (a2, a0), (b2, b0), (r12, r10), rounding))
+    gap = max(gap, _crossed((t2, t0), (r22, r02), (a2, a0), (b0, b1), (r10, r11), rounding))
+    if gap > enough:
+        return gap
+    gap = max(gap, _crossed((t0, t1), (r00, r10), (a0, a1), (b1, b2), (r21, r22), rounding))
+    gap = max(gap, _crossed((t0, t1), (r01, r11), (a0, a1), (b2, b0), (r22, r20), rounding))
+    return max(gap, _crossed((t0, t1), (r02, r12), (a0, a1), (b0, b1), (r20, r21), rounding))
+
+
+@kernel
+def boxes_within(centre_a, pose_a, half_a, centre_b, pose_b, half_b, limit, rounding):
+    """Whether no separating axis shows two oriented boxes farther apart than the limit."""
+    return box_gap(centre_a, pose_a, half_a, centre_b, pose_b, half_b, limit, rounding) <= limit
+
+
+@kernel(forceinline=True)
+def oriented_boxes_within(local, world, a, b, limit, rounding):
+    """`boxes_within` for two bodies of the scene; a half-space is its own bound, and meets every other one."""
+    radius_a, radius_b = world.spheres[a, 3], world.spheres[b, 3]
+    if radius_a + radius_b == math.inf:
+        if radius_b < math.inf:
+            return _box_over(world.poses[a], world.boxes[b], world.poses[b], local.box_halves[b]) <= limit + rounding
+        if radius_a < math.inf:
+            return _box_over(world.poses[b], world.boxes[a], world.poses[a], local.box_halves[a]) <= limit + rounding
+        return True
+    return boxes_within(
+        world.boxes[a],
+        world.poses[a],
+        local.box_halves[a],
+        world.boxes[b],
+        world.poses[b],
+        local.box_halves[b],
+        limit,
+        rounding,
+    )
+
+
+@kernel(nogil=True, separate=True)
+def cull_list(local, world, pairs, count, limit, rounding, candidates, counts):
+    """Test the first rows of a list of pairs; write those that pass to `candidates`, which must be as long.
+
+    Returns how many there are. A query begins with this: all counts are set.
+    """
+    found = 0
+    past_sphere = 0
+    for k in range(count):
+        a, b = pairs[k, 0], pairs[k, 1]
+        if not bounding_spheres_within(world, a, b, limit + rounding):
+            continue
+        past_sphere += 1
+        if limit == math.inf or oriented_boxes_within(local, world, a, b, limit, rounding):
+            candidates[found, 0] = a
+            candidates[found, 1] = b
+            found += 1
+    counts[:] = 0
+    counts[PAST_SPHERE] = past_sphere
+    counts[PAST_OBB] = found
+    return found

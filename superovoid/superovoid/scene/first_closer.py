@@ -1,0 +1,204 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Is any pair of a list closer than a threshold? Pair after pair, until one is.
+
+The list is kept in an order of its own: a pair that was closer moves to the front, so that what overlapped last is
+asked first. The order changes no verdict, only which pair is named.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.compiled.jit import choice, kernel
+from superovoid.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER
+from superovoid.contact.pair import Limit, Posed
+from superovoid.contact.superovoids.pair_solver import solve_pair
+from superovoid.contact.thresholds import (
+    CLOSER,
+    FARTHER,
+    PROVED_LOWER,
+    PROVED_UPPER,
+    UNDECIDED,
+    VERDICT_LENGTH,
+    compare_pair,
+    verdict_of,
+)
+from superovoid.scene.culling import bounding_spheres_within, oriented_boxes_within, place
+from superovoid.scene.solving import lost
+
+
+class Asked(NamedTuple):
+    """What is asked about every pair."""
+
+    threshold: float  # m
+    tolerance: float
+    budget: int
+
+
+class PairMemory(NamedTuple):
+    """What is kept of the pairs of a list from state to state, one row a pair, or one for all where they are many."""
+
+    order: NDArray[np.int64]  # of the pairs
+    states: NDArray[np.float64]
+    directions: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    out: NDArray[np.float64]
+    row: NDArray[np.float64]
+
+
+def pair_memory(pairs: int, kept: int) -> PairMemory:
+    """Memory for a list of pairs, of which each has a row where they are no more than `kept`."""
+    rows = max(pairs, 1) if pairs <= kept else 1
+    return PairMemory(
+        np.arange(pairs),
+        np.zeros((rows, STATE_LENGTH)),
+        np.zeros((rows, 3)),
+        np.empty((3, 3)),
+        np.empty(RESULT_LENGTH),
+        np.empty(VERDICT_LENGTH),
+    )
+
+
+@kernel
+def forget(memory):
+    """Make memory what it was when it was new."""
+    for i in range(memory.order.shape[0]):
+        memory.order[i] = i
+    memory.states[:] = 0.0
+    memory.directions[:] = 0.0
+
+
+@kernel
+def verdict_on_superovoids(a, b, others, asked, loss, memory, k):
+    """Two superovoids: the proofs of `thresholds.compare_pair`, and where these leave it open the whole interval."""
+    first, second = Posed(a[0], a[1]), Posed(b[0], b[1])
+    threshold, tolerance, budget = asked
+    scratch = memory.rotation, memory.out
+    limit = Limit(tolerance, budget, math.inf)
+    compare_pair(first, second, threshold, limit, memory.directions[k], memory.states[k], scratch, memory.row)
+    found = verdict_of(memory.row[PROVED_LOWER] - loss, memory.row[PROVED_UPPER] + loss, threshold)
+    if found == UNDECIDED and loss > 0.0:
+        solve_pair(a[0], b[0], a[1], b[1], tolerance, budget, memory.states[k], memory.rotation, memory.out)
+        found = verdict_of(memory.out[LOWER] - loss, memory.out[UPPER] + loss, threshold)
+    return found
+
+
+@choice
+def _verdict(a, b, others, *_):
+    """The verdict on two bodies, each a row and a pose; `others` are those of `solving.solve`."""
+    if len(others) == 0:
+        return verdict_on_superovoids
+    from superovoid.scene import mixed  # here, so that scenes of superovoids never load the other kinds
+
+    return mixed.verdict
+
+
+@kernel(nogil=True, separate=True)
+def verdict_on(local, others, world, pairs, pair, asked, memory):
+    """The verdict on one pair of a list, from where that pair ended the time before."""
+    kept = memory.states.shape[0] >= pairs.shape[0]
+    k = pair if kept else 0
+    if not kept:
+        memory.states[0, :] = 0.0
+        memory.directions[0, :] = 0.0
+    a, b = pairs[pair, 0], pairs[pair, 1]
+    first, second = (local.packed[a], world.poses[a]), (local.packed[b], world.poses[b])
+    return _verdict(first, second, others, asked, lost(local.packed, world, a, b), memory, k)
+
+
+@kernel
+def _to_the_front(order, position):
+    pair = order[position]
+    for i in range(position, 0, -1):
+        order[i] = order[i - 1]
+    order[0] = pair
+
+
+@kernel(nogil=True, separate=True)
+def is_front_closer(local, others, link, link_poses, posed, world, pairs, asked, memory):
+    """Whether the first pair in the order is proved closer; only its two bodies are put where their links are."""
+    if pairs.shape[0] == 0:
+        return False
+    pair = memory.order[0]
+    a, b = pairs[pair, 0], pairs[pair, 1]
+    if not (posed[link[a]] and posed[link[b]]):
+        return False
+    rounding = max(
+        place(local, a, link_poses[link[a]], world),
+        place(local, b, link_poses[link[b]], world),
+    )
+    if not bounding_spheres_within(world, a, b, asked.threshold + rounding):
+        return False
+    return verdict_on(local, others, world, pairs, pair, asked, memory) == CLOSER
+
+
+@kernel(nogil=True, separate=True)
+def first_closer(local, others, world, pairs, asked, rounding, memory):
+    """Look for a pair that is proved closer.
+
+    Returns
+    -------
+    The verdict on all pairs (CLOSER: on one of them); the row of the pair that it is from, -1 for FARTHER; how many
+    pairs were looked at more closely than by their boxes.
+    """
+    limit = asked.threshold
+    open_pair, looked = -1, 0
+    for position in range(pairs.shape[0]):
+        pair = memory.order[position]
+        a, b = pairs[pair, 0], pairs[pair, 1]
+        if not bounding_spheres_within(world, a, b, limit + rounding):
+            continue
+        if not oriented_boxes_within(local, world, a, b, limit, rounding):
+            continue
+        looked += 1
+        found = verdict_on(local, others, world, pairs, pair, asked, memory)
+        if found == CLOSER:
+            _to_the_front(memory.order, position)
+            return CLOSER, pair, looked
+        if found == UNDECIDED and open_pair < 0:
+            open_pair = pair
+    return (FARTHER if open_pair < 0 else UNDECIDED), open_pair, looked
+
+
+# --- a floor for each pair ---
+
+CLEAR, SHORT, BELOW = 1, 0, -1
+"""Of a state: all pairs are proved as far apart as is needed; all are at their floors or above; one is not."""
+
+
+@kernel(nogil=True, separate=True)
+def keeps_floors(local, others, world, pairs, asked, floors, needed, rounding, memory):
+    """Look for a pair that is not proved to be at its floor or above it; its threshold in `asked` is not used.
+
+    What is needed is at least the floor, and asked until one pair lacks it: from then on only the floors count.
+
+    Returns
+    -------
+    CLEAR, SHORT or BELOW; the row of the pair that it is from, -1 for CLEAR.
+    """
+    short = -1
+    for position in range(pairs.shape[0]):
+        pair = memory.order[position]
+        a, b = pairs[pair, 0], pairs[pair, 1]
+        limit = needed[pair] if short < 0 else floors[pair]
+        if not bounding_spheres_within(world, a, b, limit + rounding):
+            continue
+        if not oriented_boxes_within(local, world, a, b, limit, rounding):
+            continue
+        here = Asked(limit, asked.tolerance, asked.budget)
+        if verdict_on(local, others, world, pairs, pair, here, memory) == FARTHER:
+            continue
+        if short < 0 and floors[pair] < limit:
+            short = pair
+            here = Asked(floors[pair], asked.tolerance, asked.budget)
+            if verdict_on(local, others, world, pairs, pair, here, memory) == FARTHER:
+                continue
+        _to_the_front(memory.order, position)
+        return BELOW, pair
+    return (CLEAR if short < 0 else SHORT), short

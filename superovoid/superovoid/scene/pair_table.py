@@ -1,0 +1,341 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What is kept about pairs of bodies without a row for every pair: which are allowed, and their warm starts.
+
+Both are hash tables with open addressing (linear probing, a power of two of places, at most half of them taken) from
+a pair to a number. `Rules` says whether a pair may be checked, in constant time and in the space of the exceptions;
+`WarmStarts` keeps the states of the pairs that were solved last.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.compiled.jit import kernel
+from superovoid.contact.columns import STATE_LENGTH
+
+EMPTY = -1
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: Knuth's multiplicative hashing
+
+# What the rules say about a pair. Turned: it is reported with the body of the larger index first.
+FORBIDDEN, ALLOWED, ALLOWED_TURNED = 0, 1, 2
+
+# Entries of `WarmStarts.head`.
+COUNT, NEWEST, OLDEST, NOW = 0, 1, 2, 3
+
+
+class Rules(NamedTuple):
+    """Which pairs may be checked.
+
+    By default bodies on different links, unless both are closed; `keys` and `answers` are the exceptions.
+    """
+
+    link: NDArray[np.int64]  # row of the link of each body
+    closed: NDArray[np.bool_]  # to other closed bodies: pairs of these are allowed by exception only
+    keys: NDArray[np.int64]
+    answers: NDArray[np.int8]
+    within_links: bool  # whether an exception allows a pair on one link
+
+
+class Carried(NamedTuple):
+    """The columns of `Rules` that have a row a body."""
+
+    link: NDArray[np.int64]
+    closed: NDArray[np.bool_]
+
+
+class WarmStarts(NamedTuple):
+    """States of pairs in a pool of slots; when it is full, the pair that was not solved for longest gives way."""
+
+    keys: NDArray[np.int64]
+    slots: NDArray[np.int32]
+    owner: NDArray[np.int64]  # pair of each slot
+    older: NDArray[np.int32]  # slots form a list, by last use
+    newer: NDArray[np.int32]
+    used: NDArray[np.int64]  # number of the query that used the slot last
+    head: NDArray[np.int64]
+    states: NDArray[np.float64]  # one row more than slots: scratch for a pair that finds no slot
+
+
+@kernel
+def pair_key(a, b):
+    """Number of an unordered pair."""
+    return (min(a, b) << 32) | max(a, b)
+
+
+@kernel
+def _home(key, mask):
+    product = np.uint64(key) * _GOLDEN
+    return np.int64(product ^ (product >> np.uint64(32))) & mask
+
+
+@kernel
+def find(keys, key):
+    """Place of a pair in a table, -1 where it is not there."""
+    mask = keys.shape[0] - 1
+    i = _home(key, mask)
+    while keys[i] != key:
+        if keys[i] == EMPTY:
+            return -1
+        i = (i + 1) & mask
+    return i
+
+
+@kernel
+def insert(keys, values, key, value):
+    """Add a pair that is not in the table yet."""
+    mask = keys.shape[0] - 1
+    i = _home(key, mask)
+    while keys[i] != EMPTY:
+        i = (i + 1) & mask
+    keys[i] = key
+    values[i] = value
+
+
+@kernel
+def erase(keys, values, i):
+    """Empty a place, and move up what it had pushed on."""
+    mask = keys.shape[0] - 1
+    j = i
+    while True:
+        j = (j + 1) & mask
+        if keys[j] == EMPTY:
+            break
+        if (j - _home(keys[j], mask)) & mask >= (j - i) & mask:
+            keys[i] = keys[j]
+            values[i] = values[j]
+            i = j
+    keys[i] = EMPTY
+
+
+# -- rules ---------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def _allowed_by_default(rules, a, b):
+    return rules.link[a] != rules.link[b] and not (rules.closed[a] and rules.closed[b])
+
+
+@kernel
+def rule(rules, a, b):
+    """FORBIDDEN, ALLOWED or ALLOWED_TURNED."""
+    i = find(rules.keys, pair_key(a, b))
+    if i >= 0:
+        return np.int64(rules.answers[i])
+    return ALLOWED if _allowed_by_default(rules, a, b) else FORBIDDEN
+
+
+@kernel(nogil=True)
+def set_rules(rules, pairs, answer):
+    """Set the answer for rows of pairs: 0, or 1 (in either order), or 2 (as given).
+
+    A pair that is allowed already keeps its order. Returns the number of exceptions added.
+    """
+    added = 0
+    for k in range(pairs.shape[0]):
+        a, b = pairs[k, 0], pairs[k, 1]
+        key = pair_key(a, b)
+        value = answer
+        if answer == ALLOWED_TURNED:
+            value = ALLOWED if a < b else ALLOWED_TURNED
+        i = find(rules.keys, key)
+        if i < 0:
+            insert(rules.keys, rules.answers, key, value)
+            added += 1
+        elif value == FORBIDDEN or rules.answers[i] == FORBIDDEN:
+            rules.answers[i] = value
+    return added
+
+
+@kernel(nogil=True)
+def exceptions_count(rules):
+    """How many pairs the exceptions add to those allowed by default, and whether they allow one on a single link."""
+    more = 0
+    within = False
+    for i in range(rules.keys.shape[0]):
+        if rules.keys[i] != EMPTY:
+            a, b = rules.keys[i] >> 32, rules.keys[i] & 0xFFFFFFFF
+            more += int(rules.answers[i] != FORBIDDEN) - int(_allowed_by_default(rules, a, b))
+            within |= rules.answers[i] != FORBIDDEN and rules.link[a] == rules.link[b]
+    return more, within
+
+
+@kernel(nogil=True)
+def list_allowed(rules, out):
+    """Write all allowed pairs to `out`, which must have room for them."""
+    count = 0
+    n = rules.link.shape[0]
+    for a in range(n):
+        if rules.closed[a]:
+            continue
+        for b in range(n):
+            if (b > a or rules.closed[b]) and rules.link[a] != rules.link[b]:
+                count = _list(rules, min(a, b), max(a, b), out, count)
+    for i in range(rules.keys.shape[0]):
+        if rules.keys[i] != EMPTY:
+            a, b = rules.keys[i] >> 32, rules.keys[i] & 0xFFFFFFFF
+            if not _allowed_by_default(rules, a, b):
+                count = _list(rules, a, b, out, count)
+
+
+@kernel
+def _list(rules, a, b, out, count):
+    says = rule(rules, a, b)
+    if says == FORBIDDEN:
+        return count
+    out[count, 0] = a if says == ALLOWED else b
+    out[count, 1] = b if says == ALLOWED else a
+    return count + 1
+
+
+@kernel(nogil=True)
+def move_rules(old, new, index):
+    """Copy the exceptions of rules to others, whose bodies have new indices (ascending as before; -1: gone)."""
+    for i in range(old.keys.shape[0]):
+        if old.keys[i] != EMPTY:
+            a, b = index[old.keys[i] >> 32], index[old.keys[i] & 0xFFFFFFFF]
+            if a >= 0 and b >= 0:
+                insert(new.keys, new.answers, pair_key(a, b), old.answers[i])
+
+
+@kernel(nogil=True)
+def orient(rules, count, wanted):
+    """Turn the first rows of `wanted` as the scene reports them.
+
+    Returns the first row that is no pair of different bodies or not allowed, -1 where all are well.
+    """
+    n = rules.link.shape[0]
+    for k in range(count):
+        a, b = wanted[k, 0], wanted[k, 1]
+        if a < 0 or b < 0 or a >= n or b >= n or a == b:
+            return k
+        says = rule(rules, a, b)
+        if says == FORBIDDEN:
+            return k
+        if (a < b) != (says == ALLOWED):
+            wanted[k, 0], wanted[k, 1] = b, a
+    return -1
+
+
+def rules_for(link: NDArray[np.int64], closed: NDArray[np.bool_], exceptions: int) -> Rules:
+    """Rules without exceptions, and with memory for so many."""
+    places = _places(exceptions)
+    return Rules(link, closed, np.full(places, EMPTY, dtype=np.int64), np.zeros(places, dtype=np.int8), False)
+
+
+def _places(entries: int) -> int:
+    return 1 << max(4, (2 * entries - 1).bit_length())
+
+
+# -- warm starts ---------------------------------------------------------------------------------------------------
+
+
+def warm_starts(capacity: int) -> WarmStarts:
+    """Empty pool with so many slots."""
+    places = _places(capacity)
+    return WarmStarts(
+        np.full(places, EMPTY, dtype=np.int64),
+        np.zeros(places, dtype=np.int32),
+        np.zeros(capacity, dtype=np.int64),
+        np.zeros(capacity, dtype=np.int32),
+        np.zeros(capacity, dtype=np.int32),
+        np.zeros(capacity, dtype=np.int64),
+        np.array([0, -1, -1, 1], dtype=np.int64),
+        np.empty((capacity + 1, STATE_LENGTH)),
+    )
+
+
+def copy_of(pool: WarmStarts) -> WarmStarts:
+    """A pool of its own with the same contents."""
+    states = np.empty_like(pool.states)
+    count = pool.head[COUNT]
+    states[:count] = pool.states[:count]
+    return WarmStarts._make([*(array.copy() for array in pool[:-1]), states])
+
+
+@kernel
+def _append(pool, slot):
+    """Make a slot the newest of the list."""
+    newest = pool.head[NEWEST]
+    pool.older[slot] = newest
+    pool.newer[slot] = -1
+    if newest >= 0:
+        pool.newer[newest] = slot
+    else:
+        pool.head[OLDEST] = slot
+    pool.head[NEWEST] = slot
+
+
+@kernel
+def _take_out(pool, slot):
+    older, newer = pool.older[slot], pool.newer[slot]
+    if older >= 0:
+        pool.newer[older] = newer
+    else:
+        pool.head[OLDEST] = newer
+    if newer >= 0:
+        pool.older[newer] = older
+    else:
+        pool.head[NEWEST] = older
+
+
+@kernel(forceinline=True)
+def slot_of(pool, key):
+    """Row of `states` for a pair: its own, or a new one with a state of zeros.
+
+    Where all slots belong to pairs of the same query, it is the scratch row, so that pairs with a warm start keep it.
+    """
+    now = pool.head[NOW]
+    i = find(pool.keys, key)
+    if i >= 0:
+        slot = np.int64(pool.slots[i])
+        if pool.used[slot] != now:
+            pool.used[slot] = now
+            _take_out(pool, slot)
+            _append(pool, slot)
+        return slot
+    capacity = pool.owner.shape[0]
+    if pool.head[COUNT] < capacity:
+        slot = pool.head[COUNT]
+        pool.head[COUNT] += 1
+    else:
+        slot = pool.head[OLDEST]
+        if pool.used[slot] == now:
+            pool.states[capacity, :] = 0.0
+            return np.int64(capacity)
+        erase(pool.keys, pool.slots, find(pool.keys, pool.owner[slot]))
+        _take_out(pool, slot)
+    insert(pool.keys, pool.slots, key, slot)
+    pool.owner[slot] = key
+    pool.used[slot] = now
+    pool.states[slot, :] = 0.0
+    _append(pool, slot)
+    return slot
+
+
+@kernel(nogil=True)
+def forget(pool):
+    """Empty the pool."""
+    pool.keys[:] = EMPTY
+    pool.head[COUNT] = 0
+    pool.head[NEWEST] = -1
+    pool.head[OLDEST] = -1
+
+
+@kernel(nogil=True)
+def move_warm_starts(old, new, index):
+    """Fill an empty pool from another, whose bodies have new indices (ascending as before; -1: gone)."""
+    slot = old.head[OLDEST]
+    while slot >= 0:
+        a, b = index[old.owner[slot] >> 32], index[old.owner[slot] & 0xFFFFFFFF]
+        if a >= 0 and b >= 0:
+            new.head[NOW] = old.used[slot]
+            state = new.states[slot_of(new, pair_key(a, b))]
+            for i in range(state.shape[0]):
+                state[i] = old.states[slot, i]
+        slot = np.int64(old.newer[slot])
+    new.head[NOW] = old.head[NOW]

@@ -1,0 +1,1027 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Many bodies: poses, allowed pairs, culling, warm starts and one query call. The state lives here and nowhere else.
+
+========================  =================================================================================
+a scene of three bodies   what a query does
+========================  =================================================================================
+far apart                 nothing: the bounding spheres of each pair are farther apart than the cut-off
+two side by side          spheres within the cut-off, oriented boxes not: nothing
+two touching              spheres and boxes pass: solved, from the points of the last query where there are any
+========================  =================================================================================
+
+A scene of few pairs tests them one by one; one of many finds the near ones by a tree of boxes. What is kept about a
+pair (that it is allowed, where its last points were) is kept for the pairs that need it only, so that the memory and
+the time of a scene grow with its bodies and their neighbours, not with its pairs.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import threading
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid.contact import columns
+from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
+from superovoid.contact.poses import PoseLike, PosesLike
+from superovoid.contact.results import DistanceResults
+from superovoid.contact.superovoids import kept_nets
+from superovoid.scene import (
+    body_rows,
+    box_tree,
+    culling,
+    first_try,
+    pair_table,
+    preparing,
+    row_room,
+    solving,
+    tree_changes,
+)
+from superovoid.scene.bodies import Body
+from superovoid.scene.members import Members, some_of
+from superovoid.scene.scene_results import SceneResult
+from superovoid.shapes.checks import whole
+from superovoid.shapes.kernels import kinds
+from superovoid.shapes.primitives import Offsets, pack_shapes_behind
+from superovoid.shapes.shape import EMPTY_POOL
+
+if TYPE_CHECKING:
+    from superovoid.viewing.serving import Viewer
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# Up to so many allowed pairs for each body it is faster to test them all than to walk the tree (docs/scale.md).
+_LISTED_PAIRS = 70
+# Near ones for each body that `prepare` takes memory for where a scene has more pairs than that.
+_NEAR_PAIRS = 16
+# A robot among many things has few pairs a body, and more than this of them: a list would be made anew for each thing
+# that comes or goes.
+_MOST_LISTED = 20_000
+# A query of the tree for the closest pairs begins this much beyond the farthest of those that it found last, as a part
+# of the reach that one without a past begins with.
+_REACH_AHEAD = 0.25
+# Where a scene has so many rows of bodies, a body that is removed leaves its row empty, as long as at most this part of
+# the rows is: to close a gap costs some 100 ns a row behind it.
+_GAPS_FROM, _MOST_GAPS = 1 << 11, 0.125
+# So many gaps at most are closed in the tree too; beyond, it is built anew.
+_CLOSED_IN_TREE = 4
+# Vertices, and numbers that meshes have beside them, that may be there for bodies that are gone.
+_SPARE_VERTICES = 1 << 16
+# Row of the link of a gap.
+_NOWHERE = -1
+# The tree is rebuilt when its boxes have grown by this factor since it was built.
+_TREE_GROWTH = 1.2
+# What a scene is made of, apart from bodies and poses, which `Scene.__getstate__` adds.
+_PICKLED = ("_tolerance", "_budget", "_row", "_rules", "_count", "_table")
+# Warm starts kept at least, where there are as many pairs, and at most; one takes about 300 bytes.
+_WARM_STARTS, _MOST_WARM_STARTS = 1 << 14, 1 << 18
+
+
+class SceneTables(NamedTuple):
+    """What kernels read of a scene."""
+
+    local: culling.Local
+    """Rows of the bodies."""
+    link: IntArray
+    """Row of each body's link in `links`."""
+    others: tuple[object, ...]
+    """What kernels take where there are other bodies than superovoids (`solving.solve`)."""
+    pairs: IntArray
+    links: tuple[str, ...]
+    link_poses: FloatArray
+    posed: NDArray[np.bool_]
+    """Whether a link has a pose."""
+    tolerance: float
+    budget: int
+
+
+class Scene:
+    """Bodies on links, the pairs to be checked, and the poses of the links.
+
+    Parameters
+    ----------
+    bodies : sequence of Body
+        Names must be unique.
+    pairs : (n, 2) array_like of int, optional
+        Indices of the bodies to be checked against each other, and no others of these; default: all pairs on different
+        links. A pair that occurs again counts once.
+    tolerance : float, optional
+        Relative width of a certified interval, as for `superovoid.distance`.
+    budget : int, optional
+        Support points that the global search may spend on one pair before its answer is marked `Status.UNPROVEN`.
+
+    Raises
+    ------
+    ValueError
+        If a name occurs twice, a pair names a body that does not exist, or a number is not one that is expected.
+
+    Notes
+    -----
+    Every call may come from any thread, one call at a time; but the poses that one thread sets are those that another
+    one's query sees. `fork` gives another thread, or a hypothetical state, a scene of its own that shares the bodies.
+    """
+
+    _table: IntArray | None  # the checked pairs; None: not listed yet
+    _tree: box_tree.Tree | None
+    _tree_fits: bool
+    _pool: pair_table.WarmStarts
+    _world: culling.World
+    _world_room: culling.World | None
+    _local: culling.Local
+    _local_room: culling.Local | None
+    _rules_room: pair_table.Carried | None
+    _lanes: first_try.Lanes | tuple[()]
+    _on_link: IntArray  # how many bodies are on each link
+    _closed_on_link: IntArray
+    _stale: NDArray[np.bool_]  # links that have moved since the tree was fitted
+
+    def __init__(
+        self,
+        bodies: Sequence[Body],
+        pairs: ArrayLike | None = None,
+        *,
+        tolerance: float = TOLERANCE,
+        budget: int = SEARCH_BUDGET,
+    ) -> None:
+        self._tolerance = check_tolerance(tolerance)
+        self._budget = whole("budget", budget, 0)
+        self._use_memory()
+        self._hold(Members())
+        self._row: dict[str, int] = {}
+        self._link_poses = np.empty((0, 4, 4))
+        self._posed = np.empty(0, dtype=np.bool_)
+        self._use_local(body_rows.rows_of([]), ())
+        self._rules = pair_table.rules_for(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.bool_), 0)
+        self._use_rules(self._rules)
+        self._place_all()
+        self._add(bodies, closed=pairs is not None)
+        if pairs is not None:
+            listed = _checked_pairs(pairs, len(self._members))
+            added = self._except(listed, pair_table.ALLOWED_TURNED)
+            if added == len(listed):
+                self._table = listed
+
+    # -- what it is made of ---------------------------------------------------------------------------------------
+
+    @property
+    def bodies(self) -> tuple[Body, ...]:
+        """The bodies; their order gives the indices used everywhere."""
+        with self._lock:
+            return self._members.bodies
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Links that carry a body."""
+        return tuple(self._row)
+
+    @property
+    def pair_count(self) -> int:
+        """How many pairs are checked; `pairs` lists them."""
+        return self._count
+
+    @property
+    def pairs(self) -> IntArray:
+        """Pairs to be checked, shape (n, 2), body indices. Made when asked for: it may be long."""
+        with self._lock:
+            self._close_gaps()
+            table = self._listed().view()
+        table.flags.writeable = False
+        return table
+
+    @property
+    def poses(self) -> FloatArray | None:
+        """World poses of the bodies, shape (n, 4, 4), m, a copy; None while a link has none."""
+        with self._lock:
+            self._close_gaps()
+            # Not marked read-only: numba would compile every kernel a second time for an array that is.
+            return self._world.poses.copy() if self._all_posed else None
+
+    def fork(self) -> Scene:
+        """A scene with the same bodies and pairs, and poses and warm starts of its own (a copy of these)."""
+        other = object.__new__(Scene)
+        with self._lock:
+            self._close_gaps()
+            self._is_shared = True
+            other.__dict__.update(self.__dict__)
+            other._link_poses = self._link_poses.copy()
+            other._posed = self._posed.copy()
+            other._stale = self._stale.copy()
+            other._world = culling.World(*(array.copy() for array in self._world))
+            other._pool = pair_table.copy_of(self._pool)
+            if self._tree is not None:
+                other._tree = box_tree.Tree._make(array.copy() for array in self._tree)
+        # Not copied: that takes longer than another proof of the few that are asked for again.
+        other._nets = kept_nets.nets_for(len(self._nets.about))
+        other._lock = threading.Lock()
+        other._counts = np.zeros_like(self._counts)
+        other._lanes = ()
+        other._scratch = solving.scratch_for(len(self._scratch.out), columns.RESULT_LENGTH)
+        other._wanted = np.empty_like(self._wanted)
+        return other
+
+    def __repr__(self) -> str:
+        with self._lock:
+            bodies, links, posed = len(self._members), len(self._row), int(self._posed.sum())
+            return f"Scene({bodies} bodies on {links} links, {self._count} pairs, poses of {posed} of {links} links)"
+
+    def __copy__(self) -> Scene:
+        return self.fork()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Scene:
+        return self.fork()  # bodies never change
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What it is made of, and the poses: rows of numbers and warm starts are another version's business."""
+        with self._lock:
+            self._close_gaps()
+            state = {name: self.__dict__[name] for name in _PICKLED}
+            return {
+                **state,
+                "_bodies": self._members.bodies,
+                "_link_poses": self._link_poses.copy(),
+                "_posed": self._posed.copy(),
+            }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self._use_memory()
+        bodies = state.pop("_bodies")
+        self.__dict__.update(state)
+        self._hold(Members(bodies))
+        self._use_local(body_rows.rows_of(bodies), bodies)
+        table = self._table
+        self._use_rules(self._rules)
+        self._table = table
+        self._place_all()
+
+    def tables(self, pairs: ArrayLike | None = None) -> SceneTables:
+        """What kernels read of the scene as it is now, for loops of their own over poses (`superovoid.states`).
+
+        Parameters
+        ----------
+        pairs : (n, 2) array_like of int, optional
+            Only these of the scene's pairs, in either order.
+
+        Returns
+        -------
+        SceneTables
+            Never changed in place: what is added to the scene later, or moved, does not show in it.
+
+        Raises
+        ------
+        ValueError
+            If a pair is not one of the scene's.
+        """
+        with self._lock:
+            self._close_gaps()
+            self._is_shared = True
+            listed = self._listed() if pairs is None else self._taken(pairs)
+            return SceneTables(
+                self._local,
+                self._rules.link,
+                self._others,
+                listed,
+                self.links,
+                self._link_poses.copy(),
+                self._posed.copy(),
+                self._tolerance,
+                self._budget,
+            )
+
+    # -- changing it ------------------------------------------------------------------------------------------------
+
+    def add(self, bodies: Body | Sequence[Body]) -> None:
+        """Add bodies behind the others; they are checked against all bodies on other links.
+
+        Parameters
+        ----------
+        bodies : Body or sequence of Body
+            A link that carried nothing so far has no pose until it is given one.
+
+        Raises
+        ------
+        ValueError
+            If a name is taken.
+        """
+        with self._lock:
+            self._add((bodies,) if isinstance(bodies, Body) else bodies, closed=False)
+
+    def remove(self, name: str) -> None:
+        """Take a body away; the indices of those behind it become smaller by one.
+
+        Raises
+        ------
+        ValueError
+            If there is no body of that name.
+        """
+        with self._lock:
+            gone = self._members.row_of(name)
+            self._own()
+            row = int(self._rules.link[gone])
+            self._leave_gap(name, gone)
+            allowed = _MOST_GAPS * len(self._rules.link) if len(self._rules.link) >= _GAPS_FROM else 0
+            spare = len(self._vertices) > 2 * self._packed_vertices + _SPARE_VERTICES
+            if len(self._members.gaps) > allowed or spare or not self._on_link[row]:
+                self._close_gaps()
+                self._drop_link_without_bodies(row)
+
+    def attach(self, name: str, link: str, link_from_body: ArrayLike) -> None:
+        """Let another link carry a body from now on: a thing that is grasped, or put down.
+
+        Parameters
+        ----------
+        name : str
+            Of the body. It keeps its index, its warm starts and what was said about its pairs.
+        link : str
+            The new link; it has no pose until it is given one, if it carried nothing so far.
+        link_from_body : (4, 4) array_like
+            Pose of the body in that link, m.
+
+        Raises
+        ------
+        ValueError
+            If there is no body of that name or the pose is not a rigid transform.
+        """
+        with self._lock:
+            self._close_gaps()
+            k = self._members.row_of(name)
+            body = Body(name, link, self._members[k].shape, link_from_body)
+            self._own()
+            self._members.exchange(k, body)
+            offsets, links = self._local.link_from_body.copy(), self._rules.link.copy()
+            offsets[k] = body.link_from_body
+            left = int(links[k])
+            self._add_links([link])
+            links[k] = self._row[link]
+            self._local, self._local_room = self._local._replace(link_from_body=offsets), None
+            self._rules_room = None
+            self._set_rules(links, self._rules.closed, np.arange(len(links)))
+            self._place_all()
+            self._drop_link_without_bodies(left)
+
+    def set_pairs_allowed(self, pairs: ArrayLike, allowed: bool) -> None:
+        """Let pairs be checked from now on, or not, whatever was said about them before.
+
+        Parameters
+        ----------
+        pairs : (n, 2) array_like of int
+            Indices of bodies, in either order.
+        allowed : bool
+            Whether queries are to check them.
+
+        Raises
+        ------
+        ValueError
+            If a pair names a body that does not exist.
+        """
+        with self._lock:
+            self._close_gaps()
+            table = _checked_pairs(pairs, len(self._members))
+            self._except(table, pair_table.ALLOWED if allowed else pair_table.FORBIDDEN)
+
+    # -- its state -------------------------------------------------------------------------------------------------
+
+    def set_link_poses(self, world_from_link: Mapping[str, PoseLike] | PosesLike) -> None:
+        """Set the poses of all links that carry bodies.
+
+        Parameters
+        ----------
+        world_from_link : mapping of str to (4, 4) array_like, or (n, 4, 4) array_like
+            Link to world, m. Other links may be present in a mapping; rows of an array are in the order of `links`.
+
+        Raises
+        ------
+        ValueError
+            If the pose of a link is missing or not a rigid transform; the state is then left as it was.
+        """
+        with self._lock:
+            if isinstance(world_from_link, Mapping):
+                poses = self._from_mapping(world_from_link)
+            else:
+                poses = as_poses("world_from_link", world_from_link)
+                if poses.shape != self._link_poses.shape:
+                    raise ValueError(f"world_from_link: must have shape {self._link_poses.shape}, found {poses.shape}")
+            # What stands on a link that has not moved, a world of a hundred thousand things, is where it is.
+            moved = (self._link_poses != poses).any(axis=(1, 2)) | ~self._posed
+            self._link_poses[:] = poses
+            self._posed[:] = True
+            rounding = self._place(moved)
+            self._moved(rounding if moved.all() else max(self._rounding, rounding), moved)
+
+    def set_link_pose(self, link: str, world_from_link: PoseLike) -> None:
+        """Set the pose of one link, the others staying where they are.
+
+        Parameters
+        ----------
+        link : str
+            One of `links`.
+        world_from_link : (4, 4) array_like
+            Link to world, m.
+
+        Raises
+        ------
+        ValueError
+            If no body is on that link or the pose is not a rigid transform; the state is then left as it was.
+        """
+        pose = as_poses(f"world_from_link[{link!r}]", world_from_link)
+        if pose.shape != (4, 4):
+            raise ValueError(f"world_from_link: must have shape (4, 4), found {pose.shape}")
+        with self._lock:
+            if link not in self._row:
+                raise ValueError(f"link = {link!r}: no body is on it; links with bodies: {some_of(tuple(self._row))}")
+            row = self._row[link]
+            self._link_poses[row] = pose
+            self._posed[row] = True
+            rounding = culling.place_link(self._local, self._rules.link, row, self._link_poses[row], self._world)
+            self._moved(max(self._rounding, rounding), np.arange(len(self._row)) == row)
+
+    def forget(self) -> None:
+        """Drop what queries have left behind, so that the next one is cold."""
+        with self._lock:
+            pair_table.forget(self._pool)
+            kept_nets.forget_nets(self._nets)
+            self._last_reach = 0, 0.0
+
+    def prepare(self, *, pairs: ArrayLike | None = None, freeze: bool = True) -> float:
+        """Do now what first calls do, so that no later one does: for control loops (docs/control_loop.md).
+
+        Kernels are compiled, or loaded. Memory is taken for queries that find the bodies near each other. Objects of
+        this process that live on are taken out of Python's search for garbage. Poses and answers stay as they are.
+
+        Parameters
+        ----------
+        pairs : (n, 2) array_like of int, optional
+            What queries will give as `pairs`.
+        freeze : bool, optional
+            Whether to search for garbage now and to take what is left out of later searches, the whole process over
+            (`gc.collect` and `gc.freeze`; `gc.unfreeze` takes that back).
+
+        Returns
+        -------
+        float
+            How long it took, s.
+
+        Raises
+        ------
+        ValueError
+            If a pair is not one of the scene's.
+        """
+        started = time.perf_counter()
+        preparing.load_kernels(self.fork(), self._local, pairs)
+        with self._lock:
+            self._close_gaps()
+            wanted = 0 if pairs is None else self._take(pairs)
+            listed = self._is_listed(self._count)
+            near = self._count if listed else min(self._count, _NEAR_PAIRS * len(self._members))
+            self._reserve(max(near, wanted))
+            self._provide_slots(near)
+            self._lanes = self._lanes or first_try.lanes_for(max(near, wanted))
+            if listed:
+                self._listed()
+            elif self._all_posed:
+                self._fitted_tree()
+            preparing.touch((*self._scratch, *self._pool, *self._nets, *self._lanes, self._wanted))
+        if freeze:
+            gc.collect()
+            gc.freeze()
+        return time.perf_counter() - started
+
+    def show(self, *, near: float | None = None, **options: Any) -> Viewer:
+        """Serve a page with the scene as it is now, for a browser (docs/viewing.md).
+
+        Parameters
+        ----------
+        near : float, optional
+            Pairs at most this far apart are shown, m; default: about a fiftieth of the scene's extent.
+        **options
+            ``host``, by default this machine only, and ``port``, by default one that is free.
+
+        Returns
+        -------
+        Viewer
+            `url` is where the page is, `wait` waits, `close` ends it.
+
+        Raises
+        ------
+        ValueError
+            If a link has no pose, or `near` is no distance.
+        ServingError
+            If viser is missing, or the address is not to be had; a RuntimeError.
+        """
+        from superovoid.viewing.scene_model import SceneModel  # a convenience: `viewing` is above this package
+        from superovoid.viewing.scene_page import show_scene
+
+        return show_scene(SceneModel(self, near), **options)
+
+    # -- the one query, and its first half ----------------------------------------------------------------------------
+
+    def candidates(self, cutoff: float, *, by: Literal["list", "tree"] | None = None) -> IntArray:
+        """Pairs whose bounding volumes are within a cut-off: those that `query` with that cut-off solves.
+
+        Parameters
+        ----------
+        cutoff : float
+            Largest distance of the volumes, m.
+        by : {"list", "tree"}, optional
+            Whether all pairs are tested one by one, or those that a tree of boxes leaves; default: as `query` does, by
+            the number of pairs. The tree leaves out pairs whose boxes along the axes of the world are farther apart.
+
+        Returns
+        -------
+        (n, 2) ndarray of int
+            Indices of bodies, in no particular order.
+
+        Raises
+        ------
+        ValueError
+            If an argument is none of these, or the poses have not been set.
+        """
+        cutoff = _checked_cutoff(cutoff)
+        if by not in (None, "list", "tree"):
+            raise ValueError(f"by = {by!r}: must be 'list' or 'tree'")
+        with self._lock:
+            if not self._all_posed:
+                self._complain_about_poses()
+            listed = self._is_listed(self._count) if by is None else by == "list"
+            count = self._cull(cutoff, None, self._count, listed)
+            return self._members.indices(self._scratch.candidates[:count])
+
+    def query(
+        self,
+        *,
+        cutoff: float = math.inf,
+        pairs: ArrayLike | None = None,
+        max_results: int | None = None,
+        overlapping_only: bool = False,
+    ) -> SceneResult:
+        """Signed distances of the pairs that are no farther apart than a cut-off.
+
+        Parameters
+        ----------
+        cutoff : float, optional
+            Largest distance to report, m; pairs proved farther by their bounding volumes are not solved. Without one
+            (and without `max_results`) every pair is solved, whatever their number.
+        pairs : (n, 2) array_like of int, optional
+            Only these of the scene's pairs, in either order.
+        max_results : int, optional
+            At most so many, the closest ones: the first rows of the query without it, as far as answers are certified.
+            Only pairs are solved whose bounding volumes leave it open whether they are among them. A scene of many
+            pairs asks with growing cut-offs until there are enough, and counts what the last one took.
+        overlapping_only : bool, optional
+            Only pairs with a negative distance.
+
+        Returns
+        -------
+        SceneResult
+            Sorted by ascending signed distance.
+
+        Raises
+        ------
+        ValueError
+            If an argument is out of range, a pair is not one of the scene's, or the poses have not been set.
+        """
+        cutoff = _checked_cutoff(cutoff)
+        if max_results is not None:
+            max_results = whole("max_results", max_results, 1)
+        limit = min(cutoff, 0.0) if overlapping_only else cutoff
+        with self._lock:
+            if not self._all_posed:
+                self._complain_about_poses()
+            count = self._count if pairs is None else self._take(pairs)
+            enough = count if max_results is None else min(max_results, count)
+            listed = pairs is not None or self._is_listed(count)
+            reach = limit if max_results is None or listed else min(limit, self._first_reach(enough))
+            while True:
+                candidates = self._cull(reach, self._wanted if pairs is not None else None, count, listed)
+                found = 0
+                if candidates >= enough or reach == limit:
+                    found = self._solve(candidates, enough, reach, bool(overlapping_only))
+                if reach == limit or found >= enough:
+                    break
+                reach = min(limit, max(2.0 * reach, self._usual_reach()))
+            order = self._scratch.keys.order[:found][:max_results]
+            if not listed and 0 < enough <= found:
+                self._last_reach = enough, float(self._scratch.keys.values[order[-1]])
+            rows = self._scratch.out.take(order, axis=0)
+            which = self._members.indices(self._scratch.keys.pairs.take(order, axis=0))
+            past_sphere, past_obb, bounded, solved, intersecting = self._counts.tolist()
+            bodies = self._members.bodies
+        return SceneResult(
+            **vars(DistanceResults.from_rows(rows)),
+            body_a=which[:, 0],
+            body_b=which[:, 1],
+            bodies=bodies,
+            pairs=count,
+            past_sphere=past_sphere,
+            past_obb=past_obb,
+            bounded=bounded,
+            solved=solved,
+            intersecting=intersecting,
+        )
+
+    def _is_listed(self, count: int) -> bool:
+        """Whether so many pairs are tested one by one, not by the tree."""
+        return count <= min(_LISTED_PAIRS * len(self._members), _MOST_LISTED)
+
+    def _cull(self, limit: float, table: IntArray | None, count: int, listed: bool) -> int:
+        """Write the pairs whose volumes are within the limit to the scratch memory."""
+        if listed:
+            self._close_gaps()
+            self._reserve(count)
+            table = self._listed() if table is None else table
+            args = self._local, self._world
+            return culling.cull_list(*args, table, count, limit, self._rounding, self._scratch.candidates, self._counts)
+        tree = self._fitted_tree()
+        args = self._local, self._world
+        while True:
+            room = self._scratch.candidates
+            found = box_tree.cull_tree(*args, self._rules, tree, limit, self._rounding, room, self._counts)
+            if found <= len(room):
+                return found
+            self._reserve(min(found + found // 2, count))
+
+    def _solve(self, candidates: int, most: int, limit: float, overlapping_only: bool) -> int:
+        """Solve the pairs in the scratch memory that may be among the `most` closest within the limit.
+
+        Returns the number of rows there are: at least as many of these pairs as are wanted.
+        """
+        self._provide_slots(candidates)
+        wanted = solving.Wanted(most, limit, overlapping_only, self._rounding, self._tolerance, self._budget)
+        local, world, pool, scratch, counts = self._local, self._world, self._pool, self._scratch, self._counts
+        found, left = 0, candidates
+        if first_try.LEAST <= candidates <= most:
+            self._lanes = self._lanes or first_try.lanes_for(candidates)
+            found, left = first_try.answer_first(local, world, candidates, wanted, pool, scratch, counts, self._lanes)
+        return solving.solve(local, self._others, world, found, left, wanted, pool, self._nets, scratch, counts)
+
+    @property
+    def _others(self) -> tuple[object, ...]:
+        """What the kernels take where there are other bodies than superovoids."""
+        return () if self._reach is None else (self._vertices, *self._reach)
+
+    def _usual_reach(self) -> float:
+        """A cut-off, m, that few bodies of the tree are within."""
+        tree = self._fitted_tree()
+        if tree.head[box_tree.NODES] == 0:
+            return math.inf
+        low, high = tree.boxes[0].reshape(2, 3)
+        return float(np.linalg.norm(high - low)) / (32.0 * len(self._members) ** (1.0 / 3.0)) or math.inf
+
+    def _first_reach(self, enough: int) -> float:
+        """The cut-off, m, to begin with for so many pairs: a little more than what they needed last."""
+        usual = self._usual_reach()
+        asked, last = self._last_reach
+        return last + _REACH_AHEAD * usual if asked == enough and usual < math.inf else usual
+
+    # -- memory: grows now and then, never in a steady state -----------------------------------------------------------
+
+    def _use_memory(self) -> None:
+        """Begin with no memory to work in."""
+        self._lock = threading.Lock()
+        self._counts = np.zeros(culling.COUNTS, dtype=np.int64)
+        self._pool = pair_table.warm_starts(0)
+        self._nets = kept_nets.nets_for(0)
+        self._lanes: first_try.Lanes | tuple[()] = ()
+        self._scratch = solving.scratch_for(0, columns.RESULT_LENGTH)
+        self._wanted = np.empty((0, 2), dtype=np.int64)
+        self._last_reach = 0, 0.0  # pairs that were asked for, and the distance of the last of them, m
+        self._tree = None
+
+    def _reserve(self, count: int) -> None:
+        if len(self._scratch.out) < count:
+            self._scratch = solving.scratch_for(count, columns.RESULT_LENGTH)
+
+    def _provide_slots(self, candidates: int) -> None:
+        capacity = len(self._pool.owner)
+        if self._pool.head[pair_table.COUNT] + candidates <= capacity:
+            return
+        # Twice the need, for pairs that come and go; where there are few pairs, a place for each of them.
+        wanted = min(_MOST_WARM_STARTS, self._count, max(2 * candidates, _WARM_STARTS))
+        if capacity < wanted:
+            pool = pair_table.warm_starts(min(_MOST_WARM_STARTS, self._count, max(wanted, 2 * capacity)))
+            pair_table.move_warm_starts(self._pool, pool, np.arange(len(self._rules.link)))
+            self._pool = pool
+        nets = min(len(self._pool.owner), kept_nets.MOST_NETS)
+        if len(self._nets.about) < nets:
+            self._nets = kept_nets.nets_for(nets)
+
+    def _fitted_tree(self) -> box_tree.Tree:
+        if self._tree is None:
+            self._tree = box_tree.tree_for(len(self._members))
+            self._tree_cost = -math.inf
+        if not self._tree_fits:
+            box_tree.refit(self._tree, self._world.bounds, self._stale)
+            if not self._tree.cost[0] <= _TREE_GROWTH * self._tree_cost:
+                self._build_tree()
+                box_tree.refit(self._tree, self._world.bounds, np.ones_like(self._stale))
+                self._tree_cost = float(self._tree.cost[0])
+            self._stale[:] = False
+            self._tree_fits = True
+        return self._tree
+
+    def _build_tree(self) -> None:
+        """Arrange the bodies in the tree anew; gaps stay where they are, and outside of it."""
+        count = len(self._members)
+        tree = self._tree
+        if tree is None or len(tree.first) < 2 * count:  # memory of a tree of fewer
+            tree = box_tree.tree_for(count)
+        elif len(tree.order) != count:
+            tree = tree._replace(order=np.empty(count, dtype=np.int32))
+        spheres, links = self._world.spheres, self._rules.link
+        if len(self._members.gaps):
+            rows = np.flatnonzero(links != _NOWHERE)
+            box_tree.build(tree, spheres[rows], links[rows])
+            tree.order[:] = rows[tree.order]
+        else:
+            box_tree.build(tree, spheres, links)
+        self._tree = tree
+
+    # -- bodies, links and rules ---------------------------------------------------------------------------------------
+
+    def _hold(self, members: Members) -> None:
+        """Begin with bodies that have no rows yet."""
+        self._members = members
+        self._is_shared = False  # with forks and tables, which are not to see changes
+        self._rules_room = None
+
+    def _own(self) -> None:
+        """Copy what is about to be changed where others have it too."""
+        if self._is_shared:
+            self._members = self._members.copy()
+            self._rules = self._rules._replace(link=self._rules.link.copy())
+            self._local_room = self._rules_room = self._world_room = None
+            self._on_link, self._closed_on_link = self._on_link.copy(), self._closed_on_link.copy()
+            self._is_shared = False
+
+    def _leave_gap(self, name: str, gone: int) -> None:
+        """Take a body away, and leave its row where it is.
+
+        No link carries it, so that it is not placed again, and its sphere is nowhere, so that nothing is near it.
+        """
+        self._members.leave_gap(name)
+        self._world.spheres[gone] = math.nan, math.nan, math.nan, 0.0
+        self._tree = tree_changes.without_loose(self._tree, gone)
+        keys = self._rules.keys
+        excepted = ((keys >> 32 == gone) | (keys & 0xFFFFFFFF == gone)) & (keys != pair_table.EMPTY)
+        row, closed = int(self._rules.link[gone]), bool(self._rules.closed[gone])
+        self._rules.link[gone] = _NOWHERE
+        self._on_link[row] -= 1
+        self._closed_on_link[row] -= closed
+        if excepted.any():
+            index = np.arange(len(self._rules.link))
+            index[gone] = -1
+            rules = self._rules
+            rules = rules._replace(keys=np.full_like(rules.keys, pair_table.EMPTY), answers=rules.answers.copy())
+            pair_table.move_rules(self._rules, rules, index)
+            self._rules = rules
+        self._count_pairs(has_other_exceptions=bool(excepted.any()))
+
+    def _close_gaps(self) -> None:
+        """Have no rows but those of bodies."""
+        gaps = self._members.gaps
+        if not len(gaps):
+            return
+        self._own()
+        tree = self._tree if len(gaps) <= _CLOSED_IN_TREE else None
+        for gone in gaps[::-1].tolist() if tree is not None else ():
+            tree = tree_changes.without_body(tree, gone)
+        index = self._members.close_gaps()
+        keep = index >= 0
+        self._use_local(culling.Local(*(array[keep] for array in self._local)), self._members.bodies)
+        self._set_rules(self._rules.link[keep], self._rules.closed[keep], index)
+        pool = pair_table.warm_starts(len(self._pool.owner))
+        pair_table.move_warm_starts(self._pool, pool, index)
+        self._pool = pool
+        kept_nets.forget_nets(self._nets)  # they name pairs by the bodies' rows
+        self._place_all()
+        self._tree = tree
+
+    def _add(self, bodies: Sequence[Body], closed: bool) -> None:
+        bodies = self._members.checked(bodies)
+        if not bodies:
+            return
+        local = body_rows.rows_of(bodies)
+        self._own()
+        count = self._members.row_count
+        self._members.add(bodies)
+        if (local.packed[:, kinds.VERTEX_COUNT] > 0.0).any():
+            local = local._replace(packed=self._pack(bodies))
+        self._local, self._local_room = row_room.joined(self._local, local, self._local_room)
+        self._look_at_kinds(count)
+        self._add_links([body.link for body in bodies])
+        links = np.array([self._row[body.link] for body in bodies], dtype=np.int64)
+        both = pair_table.Carried(links, np.full(len(bodies), closed))
+        carried = pair_table.Carried(self._rules.link, self._rules.closed)
+        (link, is_closed), self._rules_room = row_room.joined(carried, both, self._rules_room)
+        self._rules = self._rules._replace(link=link, closed=is_closed)
+        self._on_link += np.bincount(links, minlength=len(self._row))
+        if closed:
+            self._closed_on_link += np.bincount(links, minlength=len(self._row))
+        self._count_pairs()
+        self._world, self._world_room = row_room.joined(self._world, culling.world_of(len(bodies)), self._world_room)
+        self._tree = tree_changes.with_bodies(self._tree, count, len(bodies))
+        behind = slice(count, None)
+        rounding = culling.place_all(
+            culling.Local(*(array[behind] for array in self._local)),
+            link[behind],
+            self._link_poses,
+            self._posed,
+            culling.World(*(array[behind] for array in self._world)),
+        )
+        self._moved(max(self._rounding, rounding), np.zeros(len(self._row), dtype=np.bool_))
+
+    def _use_local(self, local: culling.Local, bodies: Sequence[Body]) -> None:
+        """Take over the rows of all bodies; find out what kinds there are, and collect what rows refer to."""
+        self._vertices: FloatArray = EMPTY_POOL
+        self._packed_vertices = 0
+        self._offsets: Offsets = {}
+        self._local, self._local_room = local, None
+        self._reach: tuple[bool | None, bool | None] | None = None
+        self._kinds: Counter[int] | None = None
+        self._look_at_kinds(0)
+        if (local.packed[:, kinds.VERTEX_COUNT] > 0.0).any():
+            self._local = local._replace(packed=self._pack(bodies))
+            self._packed_vertices = len(self._vertices)
+
+    def _pack(self, bodies: Sequence[Body]) -> FloatArray:
+        """Rows of bodies; what they refer to is put behind what others do, once for each shape."""
+        shapes = (body.shape for body in bodies)
+        rows, vertices, self._offsets = pack_shapes_behind(shapes, len(self._vertices), self._offsets)
+        self._vertices = np.concatenate([self._vertices, vertices])
+        return rows
+
+    def _look_at_kinds(self, first: int) -> None:
+        """Have what kernels need for the rows from one on."""
+        rows = self._local.packed[first:]
+        if self._kinds is None:
+            if (rows[:, kinds.KIND] == kinds.SUPEROVOID).all():
+                return
+            rows = self._local.packed
+        # Here, so that scenes of superovoids never load the other kinds' kernels.
+        from superovoid.scene import mixed
+
+        self._kinds = (self._kinds or Counter()) + Counter(mixed.kinds_of(rows).tolist())
+        self._reach = mixed.reach_of(self._kinds)
+
+    def _add_links(self, links: Sequence[str]) -> None:
+        new = [link for link in dict.fromkeys(links) if link not in self._row]
+        if not new:
+            return
+        none = np.zeros(len(new), dtype=np.int64)
+        self._row = {**self._row, **{link: len(self._row) + i for i, link in enumerate(new)}}
+        self._link_poses = np.concatenate([self._link_poses, np.tile(np.eye(4), (len(new), 1, 1))])
+        self._posed = np.concatenate([self._posed, none.astype(np.bool_)])
+        self._stale = np.concatenate([self._stale, none.astype(np.bool_)])
+        self._on_link = np.concatenate([self._on_link, none])
+        self._closed_on_link = np.concatenate([self._closed_on_link, none])
+
+    def _drop_link_without_bodies(self, row: int) -> None:
+        """Forget a link if no body is on it; there are no gaps."""
+        if self._on_link[row]:
+            return
+        self._row = {link: i for i, link in enumerate(link for link, i in self._row.items() if i != row)}
+        self._link_poses = np.delete(self._link_poses, row, axis=0)
+        self._posed = np.delete(self._posed, row)
+        links = self._rules.link
+        self._use_rules(self._rules._replace(link=links - (links > row)))
+        self._tree = None  # its nodes name rows of links
+        self._moved(self._rounding)
+
+    def _place_all(self) -> None:
+        """Bring what depends on the bodies and on poses up to date; the tree is to be built."""
+        self._world, self._world_room = culling.world_of(len(self._rules.link)), None
+        self._tree = None
+        self._moved(self._place(self._posed))
+
+    def _place(self, links: NDArray[np.bool_]) -> float:
+        """Put the bodies of links where these are; return the largest rounding of their bounds, m."""
+        # The row of a gap's link is -1, which is the last entry.
+        links = np.append(links, False) if len(self._members.gaps) else links
+        return float(culling.place_all(self._local, self._rules.link, self._link_poses, links, self._world))
+
+    def _moved(self, rounding: float, links: NDArray[np.bool_] | None = None) -> None:
+        """Take note that bodies of links have moved; default: of all."""
+        self._rounding = rounding
+        self._all_posed = bool(self._posed.all())
+        self._tree_fits = False
+        if links is None:
+            self._stale = np.ones(len(self._row), dtype=np.bool_)
+        else:
+            self._stale |= links
+
+    def _set_rules(self, link: IntArray, closed: NDArray[np.bool_], index: IntArray, more: int = 0) -> None:
+        """Take over the exceptions of the rules for bodies that are now in other rows.
+
+        The old tables are left alone: forks may read them.
+        """
+        old = self._rules
+        rules = pair_table.rules_for(link, closed, int((old.keys != pair_table.EMPTY).sum()) + more)
+        pair_table.move_rules(old, rules, index)
+        self._use_rules(rules)
+
+    def _except(self, pairs: IntArray, answer: int) -> int:
+        self._set_rules(self._rules.link, self._rules.closed, np.arange(len(self._rules.link)), more=len(pairs))
+        added = pair_table.set_rules(self._rules, pairs, answer)
+        self._use_rules(self._rules)
+        return int(added)
+
+    def _use_rules(self, rules: pair_table.Rules) -> None:
+        """Take over the rules of bodies without gaps."""
+        if rules.link is not self._rules.link:
+            self._rules_room = None
+        self._rules = rules
+        self._on_link = np.bincount(rules.link, minlength=len(self._row))
+        self._closed_on_link = np.bincount(rules.link[rules.closed], minlength=len(self._row))
+        self._count_pairs(has_other_exceptions=True)
+
+    def _count_pairs(self, has_other_exceptions: bool = False) -> None:
+        if has_other_exceptions:
+            more, within = pair_table.exceptions_count(self._rules)
+            self._more, self._rules = int(more), self._rules._replace(within_links=bool(within))
+        self._count = _pairs_between(self._on_link) - _pairs_between(self._closed_on_link) + self._more
+        self._table = None
+
+    def _listed(self) -> IntArray:
+        if self._table is None:
+            table = np.empty((self._count, 2), dtype=np.int64)
+            pair_table.list_allowed(self._rules, table)
+            keys = table.min(axis=1) * len(self._members) + table.max(axis=1)
+            self._table = table if (keys[:-1] < keys[1:]).all() else table[np.argsort(keys)]
+        return self._table
+
+    # -- input ---------------------------------------------------------------------------------------------------------
+
+    def _from_mapping(self, world_from_link: Mapping[str, PoseLike]) -> FloatArray:
+        missing = [link for link in self._row if link not in world_from_link]
+        if missing:
+            raise ValueError(f"world_from_link: no pose for {some_of(missing)}; every link with a body needs one")
+        if not self._row:
+            return np.empty((0, 4, 4))
+        try:
+            return as_poses("world_from_link", [world_from_link[link] for link in self._row])
+        except ValueError:
+            for link in self._row:
+                as_poses(f"world_from_link[{link!r}]", world_from_link[link])
+            raise
+
+    def _complain_about_poses(self) -> None:
+        if not self._posed.any():
+            raise ValueError("the scene has no poses yet: call set_link_poses() first")
+        without = [link for link, row in self._row.items() if not self._posed[row]]
+        raise ValueError(f"no pose yet for {some_of(without)}: call set_link_pose() first")
+
+    def _taken(self, pairs: ArrayLike) -> IntArray:
+        count = self._take(pairs)
+        return self._wanted[:count].copy()
+
+    def _take(self, pairs: ArrayLike) -> int:
+        """Copy the pairs that a query is about, turned as the scene reports them; return their number."""
+        self._close_gaps()
+        wanted = np.asarray(pairs)
+        if wanted.size == 0:
+            return 0
+        if wanted.ndim != 2 or wanted.shape[1] != 2 or wanted.dtype.kind not in "iu":
+            _checked_pairs(wanted, len(self._members))
+        count = len(wanted)
+        if len(self._wanted) < count:
+            self._wanted = np.empty((count, 2), dtype=np.int64)
+        self._wanted[:count] = wanted
+        wrong = pair_table.orient(self._rules, count, self._wanted)
+        if wrong >= 0:
+            _checked_pairs(wanted, len(self._members))
+            a, b = wanted[wrong]
+            names = f"{self._members[a].name!r}, {self._members[b].name!r}"
+            raise ValueError(f"pairs: ({a}, {b}) ({names}) is not one of the scene's pairs")
+        return count
+
+
+def _checked_cutoff(cutoff: float) -> float:
+    if not isinstance(cutoff, float | int | np.floating) or math.isnan(cutoff):
+        raise ValueError(f"cutoff = {cutoff!r}: must be a number of metres")
+    return float(cutoff)
+
+
+def _pairs_between(on_link: IntArray) -> int:
+    """Number of pairs on different links, of the numbers of bodies on each."""
+    return (int(on_link.sum()) ** 2 - int((on_link**2).sum())) // 2
+
+
+def _checked_pairs(pairs: ArrayLike, count: int) -> IntArray:
+    table = np.array(pairs)
+    if table.size == 0:
+        return np.empty((0, 2), dtype=np.int64)
+    if table.ndim != 2 or table.shape[1] != 2 or not np.issubdtype(table.dtype, np.integer):
+        raise ValueError(f"pairs: must be integers of shape (n, 2), found {table.dtype} of shape {table.shape}")
+    if table.min() < 0 or table.max() >= count:
+        raise ValueError(f"pairs: indices must be in [0, {count}), found {table.min()} to {table.max()}")
+    if (table[:, 0] == table[:, 1]).any():
+        raise ValueError("pairs: a body cannot be paired with itself")
+    return np.ascontiguousarray(table, dtype=np.int64)

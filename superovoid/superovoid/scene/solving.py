@@ -1,0 +1,309 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Candidates of a query to rows of results: all of them, or the k closest."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.compiled.jit import choice, kernel
+from superovoid.compiled.row_heap import sink, without_first
+from superovoid.compiled.vector import dot, norm, rotate_back, scale, sub
+from superovoid.contact.columns import DISTANCE, LOWER, PROOF, STATUS, UPPER
+from superovoid.contact.pair import Limit, Posed
+from superovoid.contact.status import PRECISION
+from superovoid.contact.superovoids.carried_proof import answered_by_carried_proof
+from superovoid.contact.superovoids.certificate import gap_tolerance
+from superovoid.contact.superovoids.pair_solver import solve_pair
+from superovoid.scene import closest
+from superovoid.scene.culling import BOUNDED, INTERSECTING, SOLVED, box_gap, height_above
+from superovoid.scene.pair_table import NOW, pair_key, slot_of
+from superovoid.scene.sorting import Keys, keys_for, sort
+from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID
+from superovoid.shapes.kernels.rounding import turn_of_plane
+from superovoid.shapes.kernels.support_function import support
+from superovoid.shapes.kernels.surface import RADIUS, SIZE
+
+
+class Scratch(NamedTuple):
+    """Memory of a query, one row a candidate (and a matrix)."""
+
+    candidates: NDArray[np.int64]
+    bounds: NDArray[np.float64]  # of a candidate's distance, from below
+    stages: NDArray[np.int64]  # what the bound is from
+    waiting: NDArray[np.int64]  # heap of candidates
+    nearest: NDArray[np.int64]  # heap of the least distances known
+    farness: NDArray[np.float64]  # minus these distances
+    out: NDArray[np.float64]
+    keys: Keys  # of the rows of `out`: their distances and pairs
+    rotation: NDArray[np.float64]
+
+
+def scratch_for(candidates: int, result_length: int) -> Scratch:
+    """Memory for so many candidates."""
+    return Scratch(
+        np.empty((candidates, 2), dtype=np.int64),
+        np.empty(candidates),
+        np.empty(candidates, dtype=np.int64),
+        np.empty(candidates, dtype=np.int64),
+        np.empty(candidates, dtype=np.int64),
+        np.empty(candidates),
+        np.empty((candidates, result_length)),
+        keys_for(candidates),
+        np.empty((3, 3)),
+    )
+
+
+@kernel
+def line_of_spheres(world, a, b):
+    """Unit vector along the line of the spheres' centres; any where they are one."""
+    n = sub(
+        (world.spheres[b, 0], world.spheres[b, 1], world.spheres[b, 2]),
+        (world.spheres[a, 0], world.spheres[a, 1], world.spheres[a, 2]),
+    )
+    length = norm(n)
+    return scale(1.0 / length, n) if length > 0.0 else (0.0, 0.0, 1.0)
+
+
+@kernel
+def origins_apart(world, a, b):
+    """Vector from the origin of body A to that of body B."""
+    pose_a, pose_b = world.poses[a], world.poses[b]
+    return (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
+
+
+@kernel(forceinline=True)
+def lost(packed, world, a, b):
+    """What the products that gave the poses of two bodies add to the allowance of their distance, m."""
+    loss = world.losses[a] + world.losses[b]
+    endless_a, endless_b = world.spheres[a, 3] == math.inf, world.spheres[b, 3] == math.inf
+    if loss > 0.0 and endless_a != endless_b:
+        other = b if endless_a else a
+        loss += turn_of_plane(packed[other, RADIUS], norm(origins_apart(world, a, b)))
+    return loss
+
+
+@kernel
+def certified_width(packed, world, a, b, rounding, tolerance):
+    """What a certified answer may lie below a bound: the width of its interval, and what rounding takes from bounds."""
+    loss = lost(packed, world, a, b)
+    if world.spheres[a, 3] == math.inf:
+        a = b
+    elif world.spheres[b, 3] == math.inf:
+        b = a
+    width = gap_tolerance(packed[a], packed[b], origins_apart(world, a, b), tolerance)
+    return width + rounding + 2.0 * loss
+
+
+@kernel
+def size_of_smaller(packed, world, a, b):
+    """Size of the smaller of two bodies, a half-space being none."""
+    if world.spheres[a, 3] == math.inf:
+        return packed[b, SIZE]
+    return packed[a, SIZE] if world.spheres[b, 3] == math.inf else min(packed[a, SIZE], packed[b, SIZE])
+
+
+@kernel
+def widen(out, loss, wanted):
+    """Widen the interval of an answer; `wanted` is the width that certifies it without rounding."""
+    if loss > 0.0:
+        out[LOWER] -= loss
+        out[UPPER] += loss
+        if 4.0 * loss > wanted and not int(out[STATUS]) & PRECISION:
+            out[STATUS] += PRECISION
+
+
+@kernel
+def _sphere_gap(world, a, b):
+    """Distance of the bounding spheres of two bodies; -inf for two half-spaces."""
+    sphere_a, sphere_b = world.spheres[a], world.spheres[b]
+    if sphere_a[3] + sphere_b[3] < math.inf:
+        dx, dy, dz = sphere_a[0] - sphere_b[0], sphere_a[1] - sphere_b[1], sphere_a[2] - sphere_b[2]
+        return math.sqrt(dx * dx + dy * dy + dz * dz) - sphere_a[3] - sphere_b[3]
+    if sphere_b[3] < math.inf:
+        return height_above(world.poses[a], sphere_b) - sphere_b[3]
+    return -math.inf if sphere_a[3] == math.inf else height_above(world.poses[b], sphere_a) - sphere_a[3]
+
+
+@kernel
+def line_up(local, world, scratch, count, limit, rounding, tolerance):
+    """Put the candidates that may be within the limit in a heap, by their bounds; return how many they are."""
+    left = 0
+    for k in range(count):
+        a, b = scratch.candidates[k, 0], scratch.candidates[k, 1]
+        bound = _sphere_gap(world, a, b) - certified_width(local.packed, world, a, b, rounding, tolerance)
+        if bound <= limit:
+            scratch.bounds[k] = bound
+            # The answer for a half-space takes no longer than a better bound.
+            endless = world.spheres[a, 3] + world.spheres[b, 3] == math.inf
+            scratch.stages[k] = closest.SUPPORTED if endless else closest.SPHERES
+            scratch.waiting[left] = k
+            left += 1
+    for i in range(left // 2 - 1, -1, -1):
+        sink(scratch.waiting, scratch.bounds, i, left)
+    return left
+
+
+@kernel
+def raise_bound(local, world, scratch, k, left, gap, rounding, tolerance, stage):
+    """Give the first of the waiting candidates, k, the bound that a gap is."""
+    a, b = scratch.candidates[k, 0], scratch.candidates[k, 1]
+    bound = gap - certified_width(local.packed, world, a, b, rounding, tolerance)
+    scratch.bounds[k] = max(scratch.bounds[k], bound)
+    scratch.stages[k] = stage
+    sink(scratch.waiting, scratch.bounds, 0, left)
+
+
+@kernel
+def next_step(local, world, scratch, k, left, limit, rounding, tolerance):
+    """What to do with the first of the waiting candidates, k; a bound by its boxes is found here."""
+    stage = scratch.stages[k]
+    if stage == closest.SPHERES:
+        a, b = scratch.candidates[k, 0], scratch.candidates[k, 1]
+        gap = box_gap(
+            world.boxes[a],
+            world.poses[a],
+            local.box_halves[a],
+            world.boxes[b],
+            world.poses[b],
+            local.box_halves[b],
+            limit,
+            rounding,
+        )
+        raise_bound(local, world, scratch, k, left, gap, rounding, tolerance, closest.BOXES)
+        return closest.RAISED
+    return closest.SUPPORT if stage == closest.BOXES and scratch.bounds[k] < 0.0 else closest.SOLVE
+
+
+@kernel(forceinline=True)
+def keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts):
+    """Keep the answer in row `found` for a pair if it is wanted.
+
+    Returns how many there are then, and the limit for others: what it was or, best first and once `most` are known, the
+    largest distance of the closest ones.
+    """
+    counts[SOLVED] += 1
+    distance = scratch.out[found, DISTANCE]
+    if distance < 0.0:
+        counts[INTERSECTING] += 1
+    elif overlapping_only:
+        return found, limit
+    if not distance <= limit:
+        return found, limit
+    scratch.keys.values[found] = distance
+    scratch.keys.pairs[found, 0] = a
+    scratch.keys.pairs[found, 1] = b
+    if best_first:
+        limit = closest.lower_limit(scratch.nearest, scratch.farness, found, most, limit, distance)
+    return found + 1, limit
+
+
+@kernel
+def _superovoid_reach(row, others, n):
+    """How far a superovoid reaches along a direction of its frame."""
+    _, height = support(row, n)
+    return height
+
+
+@kernel
+def _superovoid_answer(a, b, others, limit, state, rotation, out):
+    solve_pair(a[0], b[0], a[1], b[1], limit.tolerance, limit.budget, state, rotation, out)
+
+
+@choice
+def _reach(row, others, n):
+    """How far a body reaches along a direction: `others` are those of `solve`."""
+    if len(others) == 0:
+        return _superovoid_reach
+    from superovoid.scene import mixed  # here, so that scenes of superovoids never load the other kinds
+
+    return mixed.reach
+
+
+@choice
+def _answer(a, b, others, *_):
+    """The answer for two bodies, each a row and a pose; `others` are those of `solve`."""
+    if len(others) == 0:
+        return _superovoid_answer
+    from superovoid.scene import mixed
+
+    return mixed.answer
+
+
+@kernel
+def _answered_again(a, b, limit, nets, key, now, state, rotation, out):
+    """Whether what is kept of the proof of an overlap answers for two bodies, each a row and a pose."""
+    if nets.about.shape[0] == 0 or a[0][KIND] != SUPEROVOID or b[0][KIND] != SUPEROVOID or state[PROOF] == 0.0:
+        return False
+    return answered_by_carried_proof(Posed(a[0], a[1]), Posed(b[0], b[1]), limit, nets, key, now, state, rotation, out)
+
+
+@kernel
+def _support_gap(packed, others, world, a, b, n):
+    """Gap of two bodies, neither a half-space, along a direction: a lower bound of their signed distance."""
+    ahead = _reach(packed[a], others, rotate_back(world.poses[a], n))
+    behind = _reach(packed[b], others, rotate_back(world.poses[b], scale(-1.0, n)))
+    return dot(n, origins_apart(world, a, b)) - ahead - behind
+
+
+class Wanted(NamedTuple):
+    """Which answers are wanted, and how good."""
+
+    most: int  # so many of the closest pairs
+    cutoff: float  # largest distance, m
+    overlapping_only: bool
+    rounding: float  # what it may take from bounds, m
+    tolerance: float
+    budget: int
+
+
+@kernel(nogil=True, separate=True)
+def solve(local, others, world, found, count, wanted, pool, nets, scratch, counts):
+    """Solve candidates and keep those no farther than the cut-off, by distance; this ends the query.
+
+    All are solved if `most` is no less than their number; else those that may be among so many closest ones. `others`
+    is empty where all bodies are superovoids, and what `mixed` says elsewhere. `found` rows are kept already
+    (`first_try`). `nets` has the proofs of overlaps that are carried along. Returns the number of rows kept; of
+    `scratch.keys.order[:number]` each names a row of `scratch.out` and `scratch.keys`.
+    """
+    most, cutoff, overlapping_only, rounding, tolerance, budget = wanted
+    packed = local.packed
+    limit = cutoff
+    best_first = most < count
+    left = line_up(local, world, scratch, count, limit, rounding, tolerance) if best_first else count
+    while left > 0:
+        k = scratch.waiting[0] if best_first else count - left
+        a, b = scratch.candidates[k, 0], scratch.candidates[k, 1]
+        if best_first:
+            if scratch.bounds[k] > limit:
+                break
+            step = next_step(local, world, scratch, k, left, limit, rounding, tolerance)
+            if step == closest.RAISED:
+                continue
+            if step == closest.SUPPORT:
+                n = line_of_spheres(world, a, b)
+                gap = _support_gap(packed, others, world, a, b, n)
+                raise_bound(local, world, scratch, k, left, gap, rounding, tolerance, closest.SUPPORTED)
+                counts[BOUNDED] += 1
+                continue
+            left = without_first(scratch.waiting, scratch.bounds, left)
+        else:
+            left -= 1
+        key = pair_key(a, b)
+        state = pool.states[slot_of(pool, key)]
+        out = scratch.out[found]
+        first, second = (packed[a], world.poses[a]), (packed[b], world.poses[b])
+        # Beyond the limit only that is known; the sign always is.
+        ends = Limit(tolerance, budget, max(limit, 0.0))
+        if not _answered_again(first, second, ends, nets, key, pool.head[NOW], state, scratch.rotation, out):
+            _answer(first, second, others, ends, state, scratch.rotation, out)
+        widen(out, lost(packed, world, a, b), tolerance * size_of_smaller(packed, world, a, b))
+        found, limit = keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts)
+    sort(scratch.keys, found)
+    pool.head[NOW] += 1
+    return found

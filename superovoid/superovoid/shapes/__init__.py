@@ -1,0 +1,29 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a body is: superovoids and what stands around them. Frozen, without pose, without solver."""
+
+from superovoid.shapes.meshes import ConvexMesh, Mesh, Shell
+from superovoid.shapes.primitives import Box, Capsule, Cone, Cylinder, Plane, Torus
+from superovoid.shapes.shape import BoundingBox, BoundingSphere, Shape
+from superovoid.shapes.superovoid import ConvexityReport, Ellipsoid, Sphere, Superellipsoid, Superovoid
+
+__all__ = [
+    "BoundingBox",
+    "BoundingSphere",
+    "Box",
+    "Capsule",
+    "Cone",
+    "ConvexMesh",
+    "ConvexityReport",
+    "Cylinder",
+    "Ellipsoid",
+    "Mesh",
+    "Plane",
+    "Shape",
+    "Shell",
+    "Sphere",
+    "Superellipsoid",
+    "Superovoid",
+    "Torus",
+]

@@ -1,0 +1,557 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Kernels of the kinds of bodies: packed rows, support points of the cores, distances of a point.
+
+Every body is the sum of a *core* and a ball about the origin: a capsule is a segment and a ball, a torus a circle and a
+ball, a sphere a point and a ball; the ball of all others has no radius. Since h(core + ball) = h(core) + r, the signed
+distance of two bodies is that of their cores less both radii: only cores are ever solved.
+
+A core is a union of *strata* in the sense of its support function, which is smooth on each: a vertex (h = n . v), a rim
+(h = R |n_perp| +- H n_z), a smooth body. The support point carries the number of its stratum; where a face or an edge
+touches, the support points of the directions nearby come from the strata that span it.
+
+Packed row: the columns of `surface` that mean the same for every kind (A1 to A3, RADIUS, SIZE), then the columns
+below. Vertices, planes, neighbours and trees of meshes live in a pool, a flat array of float64, at the offsets of the
+row.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.vector import combine, dot, norm, scale, sub
+from superovoid.shapes.kernels.rounding import EPS
+from superovoid.shapes.kernels.support_function import support
+from superovoid.shapes.kernels.surface import (
+    A1,
+    A2,
+    A3,
+    BODY_LENGTH,
+    RADIUS,
+    S_,
+    TX,
+    TY,
+    P,
+    bilinear,
+    gradient,
+    hessian,
+    position,
+)
+from superovoid.shapes.kernels.vertex_scan import LANES, count_in_blocks, highest_in_blocks
+
+# Kinds (column KIND; 0 so that a row padded with zeros is a superovoid).
+SUPEROVOID, PLANE, CAPSULE, BOX, CYLINDER, CONE, TORUS, CONVEX_MESH, MESH = range(9)
+KIND_COUNT = 9
+POINT, TRIANGLE = 9, 10  # the core of a sphere, and a part of a mesh; never packed
+# numba compiles a kernel once more for every constant it is called with; an entry of this table is no constant.
+CODE = np.arange(11)
+
+# Columns that follow those of a superovoid.
+KIND = BODY_LENGTH
+VERTICES, VERTEX_COUNT = BODY_LENGTH + 1, BODY_LENGTH + 2  # of the convex hull, three numbers each
+PLANES, PLANE_COUNT = BODY_LENGTH + 3, BODY_LENGTH + 4  # of the hull's facets: outward normal and offset
+LINKS = BODY_LENGTH + 5  # of the hull's vertices, as `hull.Hull.links` has them; -1: none
+TRIANGLES, TRIANGLE_COUNT = BODY_LENGTH + 6, BODY_LENGTH + 7  # nine numbers each, in the order of the tree's leaves
+NODES, NODE_COUNT = BODY_LENGTH + 8, BODY_LENGTH + 9  # of the tree, NODE_LENGTH numbers each
+IS_CONVEX = BODY_LENGTH + 10  # 1 for a mesh whose hull it is
+PLANE_LOSS = BODY_LENGTH + 11  # by which the planes may misjudge the depth of a point in the hull
+SUPPORT_LOSS = BODY_LENGTH + 12  # by which support values of the hull may be too small
+SHELLS, SHELL_COUNT = BODY_LENGTH + 13, BODY_LENGTH + 14  # a point of each connected part of a mesh's surface
+BLOCKS = BODY_LENGTH + 15  # the hull's vertices once more (`vertex_scan`); -1: none
+ROW_LENGTH = BODY_LENGTH + 16
+POOL_COLUMNS = (VERTICES, PLANES, LINKS, TRIANGLES, NODES, SHELLS, BLOCKS)
+
+# A node: centre and half extents of its box, then first child and -1 (children are neighbours), or first triangle and
+# their number.
+NODE_CENTRE, NODE_HALF, NODE_FIRST, NODE_TRIANGLES, NODE_LENGTH = 0, 3, 6, 7, 8
+
+_MOST_CURVATURE = 1e12  # of a support function, in units of the body's size: a flat spot
+_PARALLEL = 1e-9
+_LINKS_HEAD = 4  # numbers before the links of a hull: a point inside, how far above it climbing may end
+_TIED = 4.0 * EPS  # of the radius: heights of two vertices that rounding may have exchanged (6 u)
+
+
+class Core(NamedTuple):
+    """A packed body without the ball around it, with its kind and the pool that holds its vertices and trees."""
+
+    row: NDArray[np.float64]
+    kind: int
+    pool: NDArray[np.float64]
+
+
+@kernel
+def is_sphere(row):
+    """Whether a packed superovoid is a sphere."""
+    return row[A1] == row[A2] == row[A3] and row[TX] == 0.0 and row[TY] == 0.0 and row[P] == 2.0 and row[S_] == 2.0
+
+
+@kernel
+def kind_of(row):
+    """Kind of the core: POINT for a sphere, a convex mesh for a mesh that turns out to be one."""
+    kind = int(row[KIND])
+    if kind == MESH and row[IS_CONVEX] == 1.0:
+        return CONVEX_MESH
+    return POINT if kind == SUPEROVOID and is_sphere(row) else kind
+
+
+@kernel
+def ball_radius(row, kind):
+    """Radius of the ball that, added to the core, gives the body."""
+    if kind == POINT or kind == CAPSULE:
+        return row[A1]
+    return row[A2] if kind == TORUS else 0.0
+
+
+@kernel
+def vertex(row, pool, i):
+    """Vertex i of a mesh."""
+    k = int(row[VERTICES]) + 3 * i
+    return (pool[k], pool[k + 1], pool[k + 2])
+
+
+@kernel
+def climbed_vertex(row, pool, n, start):
+    """Vertex from which no neighbour is higher along n, and whether that tells that no other is (`hull`)."""
+    at = int(row[VERTICES])
+    links = int(row[LINKS])
+    starts = links + _LINKS_HEAD
+    best = start
+    value = dot(n, vertex(row, pool, best))
+    while True:
+        here = best
+        beside = -math.inf  # the highest neighbour
+        for j in range(int(pool[starts + here]), int(pool[starts + here + 1])):
+            i = int(pool[links + j])
+            k = at + 3 * i
+            height = n[0] * pool[k] + n[1] * pool[k + 1] + n[2] * pool[k + 2]
+            beside = max(beside, height)
+            if height > value:
+                best, value = i, height
+        if best == here:
+            break
+    above = value - (n[0] * pool[links] + n[1] * pool[links + 1] + n[2] * pool[links + 2])
+    return best, value - beside > _TIED * row[RADIUS] and above >= pool[links + 3]
+
+
+@kernel(forceinline=True)
+def highest_vertex(row, pool, n):
+    """Number of the vertex with the largest n . v, the first of equal ones, by looking at all."""
+    if row[BLOCKS] >= 0.0:
+        blocks = (int(row[VERTEX_COUNT]) + LANES - 1) // LANES
+        number = highest_in_blocks(pool, int(row[BLOCKS]), blocks, n[0], n[1], n[2])
+        return number if number < int(row[VERTEX_COUNT]) else np.int64(0)
+    at = int(row[VERTICES])
+    best, value = np.int64(0), -math.inf
+    for i in range(int(row[VERTEX_COUNT])):
+        k = at + 3 * i
+        height = n[0] * pool[k] + n[1] * pool[k + 1] + n[2] * pool[k + 2]
+        if height > value:
+            best, value = i, height
+    return best
+
+
+@kernel
+def farthest_vertex(row, pool, n, start):
+    """Number of the vertex with the largest n . v: by climbing from a start over neighbours, or by looking at all."""
+    out_of_line()
+    if row[LINKS] >= 0.0:
+        best, sure = climbed_vertex(row, pool, n, start)
+        if sure:
+            return best
+    return highest_vertex(row, pool, n)
+
+
+@kernel
+def core_support(core, n, start):
+    """Support point of a core along a unit vector n.
+
+    Returns the point, its stratum, and a proved upper bound of the support function. `start` is the stratum of an
+    earlier call, from which a mesh is climbed.
+    """
+    out_of_line()
+    row, kind, pool = core
+    if kind == SUPEROVOID:
+        f, upper = support(row, n)
+        return position(row, f), 0, upper
+    x = (0.0, 0.0, 0.0)
+    stratum = 0
+    if kind == BOX:
+        stratum = (1 if n[0] < 0.0 else 0) + (2 if n[1] < 0.0 else 0) + (4 if n[2] < 0.0 else 0)
+        x = box_vertex(row, stratum)
+    elif kind == CAPSULE:
+        stratum = 1 if n[2] < 0.0 else 0
+        x = (0.0, 0.0, -row[A3] if stratum == 1 else row[A3])
+    elif kind == CYLINDER or kind == TORUS or kind == CONE:
+        across = math.hypot(n[0], n[1])
+        if kind == CYLINDER:
+            stratum = 1 if n[2] < 0.0 else 0
+        elif kind == CONE:
+            stratum = 1 if row[A1] * across > 2.0 * row[A3] * n[2] else 0
+        x = rim_point(row, kind, stratum, n, across)
+    elif kind == TRIANGLE or kind == CONVEX_MESH or kind == MESH:
+        stratum = farthest_vertex(row, pool, n, start)
+        x = vertex(row, pool, stratum)
+    return x, stratum, dot(n, x)
+
+
+@kernel
+def box_vertex(row, stratum):
+    """Vertex of a box by the signs of its coordinates."""
+    return (
+        -row[A1] if stratum & 1 else row[A1],
+        -row[A2] if stratum & 2 else row[A2],
+        -row[A3] if stratum & 4 else row[A3],
+    )
+
+
+@kernel
+def rim_point(row, kind, stratum, n, across):
+    """Point of a rim (or the apex of a cone) along n; `across` is the length of n in the plane of the rim."""
+    z = 0.0
+    if kind == CYLINDER:
+        z = -row[A3] if stratum == 1 else row[A3]
+    elif kind == CONE:
+        if stratum == 0:
+            return (0.0, 0.0, row[A3])
+        z = -row[A3]
+    if across == 0.0:
+        return (row[A1], 0.0, z)
+    return (row[A1] * n[0] / across, row[A1] * n[1] / across, z)
+
+
+@kernel
+def _radii_of_superovoid(row, n, t1, t2):
+    """Support point of a superovoid along n and the Hessian of its support function in the tangent frame.
+
+    The Hessian is the inverse of the shape operator, clipped at flat spots.
+    """
+    out_of_line()
+    f, _ = support(row, n)
+    g = gradient(row, f)
+    per = 1.0 / norm(g)
+    h = hessian(row, f)
+    s11 = bilinear(h, t1, t1) * per
+    s12 = bilinear(h, t1, t2) * per
+    s22 = bilinear(h, t2, t2) * per
+    largest = max(s11 + s22, 1e-300)
+    least = largest / _MOST_CURVATURE
+    s11 += least
+    s22 += least
+    det = s11 * s22 - s12 * s12
+    if not (det > 0.0):
+        return position(row, f), 0.0, 0.0, 0.0
+    return position(row, f), s22 / det, -s12 / det, s11 / det
+
+
+@kernel
+def stratum_point(core, stratum, n, t1, t2):
+    """Point of one stratum along n, with the Hessian (11, 12, 22) of its support function in the tangent frame."""
+    out_of_line()
+    row, kind, pool = core
+    if kind == SUPEROVOID:
+        return _radii_of_superovoid(row, n, t1, t2)
+    if kind == CYLINDER or kind == TORUS or (kind == CONE and stratum == 1):
+        across = math.hypot(n[0], n[1])
+        x = rim_point(row, kind, stratum, n, across)
+        if across < 1e-12:
+            return x, 0.0, 0.0, 0.0
+        radius = row[A1] / across
+        e1 = (n[0] * t1[1] - n[1] * t1[0]) / across
+        e2 = (n[0] * t2[1] - n[1] * t2[0]) / across
+        return x, radius * e1 * e1, radius * e1 * e2, radius * e2 * e2
+    x = (0.0, 0.0, 0.0)
+    if kind == BOX:
+        x = box_vertex(row, stratum)
+    elif kind == CAPSULE:
+        x = (0.0, 0.0, -row[A3] if stratum == 1 else row[A3])
+    elif kind == CONE:
+        x = (0.0, 0.0, row[A3])
+    elif kind == TRIANGLE or kind == CONVEX_MESH or kind == MESH:
+        x = vertex(row, pool, stratum)
+    return x, 0.0, 0.0, 0.0
+
+
+@kernel
+def flat_of_simple(row, kind, n, slack):
+    """`flat_at` of a box, a cylinder, a segment or a point."""
+    edge = (0.0, 0.0, 1.0)
+    if kind == BOX:
+        free = 0
+        axes = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+        for i in range(3):
+            if 2.0 * abs(n[i]) * row[A1 + i] <= slack:
+                free += 1
+                edge = axes[i]
+        return min(free, 2), edge
+    if kind == POINT:
+        return 0, edge
+    if kind == CYLINDER:
+        tilt = slack / max(row[A1], row[A2], row[A3], 1e-300)
+        if math.sqrt(n[0] * n[0] + n[1] * n[1]) <= tilt:
+            return 2, edge
+    return (1 if 2.0 * abs(n[2]) * row[A3] <= slack else 0), edge
+
+
+@kernel
+def flat_at(core, n, slack):
+    """Dimension of the core's contact set along n (0 a point, 1 an edge, 2 a face), and the direction of an edge.
+
+    `slack` is the length by which points may lie below the support plane and still count.
+    """
+    out_of_line()
+    row, kind, pool = core
+    if kind == BOX or kind == CAPSULE or kind == CYLINDER or kind == POINT:
+        return flat_of_simple(row, kind, n, slack)
+    edge = (0.0, 0.0, 1.0)
+    tilt = slack / max(row[A1], row[A2], row[A3], 1e-300)
+    across = math.sqrt(n[0] * n[0] + n[1] * n[1]) if kind == TORUS or kind == CONE else 0.0
+    if kind == TORUS:
+        return (2 if across <= tilt else 0), edge
+    if kind == CONE:
+        if across <= tilt:
+            return (2 if n[2] < 0.0 else 0), edge
+        if abs(row[A1] * across - 2.0 * row[A3] * n[2]) <= slack:
+            return 1, scale(
+                1.0 / math.hypot(row[A1], 2.0 * row[A3]),
+                (row[A1] * n[0] / across, row[A1] * n[1] / across, -2.0 * row[A3]),
+            )
+        return 0, edge
+    if kind == CONVEX_MESH or kind == MESH:
+        first = vertex(row, pool, farthest_vertex(row, pool, n, np.int64(0)))
+        top = dot(n, first)
+        if row[BLOCKS] >= 0.0:
+            blocks = (int(row[VERTEX_COUNT]) + LANES - 1) // LANES
+            level = top - slack - _TIED * row[RADIUS]
+            if count_in_blocks(pool, int(row[BLOCKS]), blocks, n[0], n[1], n[2], level) <= 1:
+                return 0, edge
+        found = False
+        dimension = 0
+        for i in range(int(row[VERTEX_COUNT])):
+            x = vertex(row, pool, i)
+            if top - dot(n, x) <= slack:
+                step = sub(x, first)
+                length = norm(step)
+                if length <= 2.0 * slack:
+                    continue
+                step = scale(1.0 / length, step)
+                if not found:
+                    edge, found, dimension = step, True, 1
+                elif abs(dot(step, edge)) < 1.0 - 1e-9:
+                    dimension = 2
+                    break
+        return dimension, edge
+    return 0, edge
+
+
+# --- distance of a point ------------------------------------------------------------------------------------------
+#
+# Each returns the signed distance of a point from the body, the unit gradient (outward), the nearest point of the
+# boundary, and whether that is the only one.
+
+
+@kernel
+def _away(p, foot, otherwise):
+    """Distance, unit direction and uniqueness for a point outside, with a direction for a point on the foot."""
+    d = sub(p, foot)
+    length = norm(d)
+    if length > 0.0:
+        return length, scale(1.0 / length, d), foot, True
+    return 0.0, otherwise, foot, True
+
+
+@kernel
+def point_to_plane(p):
+    """Signed distance, normal and foot of a point: half-space z <= 0."""
+    return p[2], (0.0, 0.0, 1.0), (p[0], p[1], 0.0), True
+
+
+@kernel
+def point_to_segment(row, p):
+    """Signed distance, normal and foot of a point: segment on the z axis."""
+    foot = (0.0, 0.0, min(row[A3], max(-row[A3], p[2])))
+    d = sub(p, foot)
+    length = norm(d)
+    if length > 0.0:
+        return length, scale(1.0 / length, d), foot, True
+    inside = abs(p[2]) < row[A3]
+    return 0.0, ((1.0, 0.0, 0.0) if inside else (0.0, 0.0, math.copysign(1.0, p[2]))), foot, False
+
+
+@kernel
+def point_to_box(row, p):
+    """Signed distance, normal and foot of a point: box."""
+    gap_x, gap_y, gap_z = abs(p[0]) - row[A1], abs(p[1]) - row[A2], abs(p[2]) - row[A3]
+    deepest = max(gap_x, gap_y, gap_z)
+    if deepest > 0.0:
+        foot = (
+            min(row[A1], max(-row[A1], p[0])),
+            min(row[A2], max(-row[A2], p[1])),
+            min(row[A3], max(-row[A3], p[2])),
+        )
+        return _away(p, foot, (0.0, 0.0, 1.0))
+    slack = 1e-12 * max(row[A1], row[A2], row[A3])
+    ties = (gap_x >= deepest - slack) + (gap_y >= deepest - slack) + (gap_z >= deepest - slack)
+    if gap_x == deepest:
+        sign = math.copysign(1.0, p[0])
+        only = ties == 1 and abs(p[0]) > slack
+        return deepest, (sign, 0.0, 0.0), (sign * row[A1], p[1], p[2]), only
+    if gap_y == deepest:
+        sign = math.copysign(1.0, p[1])
+        only = ties == 1 and abs(p[1]) > slack
+        return deepest, (0.0, sign, 0.0), (p[0], sign * row[A2], p[2]), only
+    sign = math.copysign(1.0, p[2])
+    only = ties == 1 and abs(p[2]) > slack
+    return deepest, (0.0, 0.0, sign), (p[0], p[1], sign * row[A3]), only
+
+
+@kernel
+def _radial(p):
+    """Distance from the axis and the direction away from it (any, on the axis)."""
+    across = math.hypot(p[0], p[1])
+    if across > 0.0:
+        return across, p[0] / across, p[1] / across
+    return 0.0, 1.0, 0.0
+
+
+@kernel
+def point_to_cylinder(row, p):
+    """Signed distance, normal and foot of a point: cylinder about the z axis."""
+    across, ex, ey = _radial(p)
+    radius, half = row[A1], row[A3]
+    side, end = across - radius, abs(p[2]) - half
+    sign = math.copysign(1.0, p[2])
+    if side > 0.0 or end > 0.0:
+        rho, z = min(across, radius), min(half, max(-half, p[2]))
+        return _away(p, (rho * ex, rho * ey, z), (ex, ey, 0.0))
+    slack = 1e-12 * max(radius, half)
+    if side >= end:
+        foot = (radius * ex, radius * ey, p[2])
+        return side, (ex, ey, 0.0), foot, across > slack and side - end > slack
+    return end, (0.0, 0.0, sign), (p[0], p[1], sign * half), abs(p[2]) > slack and end - side > slack
+
+
+@kernel
+def point_to_cone(row, p):
+    """A cone is a triangle turned about z: in the half plane (rho, z) it is (0, H), (R, -H), (0, -H)."""
+    across, ex, ey = _radial(p)
+    radius, half = row[A1], row[A3]
+    slant = math.hypot(radius, 2.0 * half)
+    nr, nz = 2.0 * half / slant, radius / slant  # outward normal of the slanted side
+    side = nr * across + nz * (p[2] - half)
+    base = -half - p[2]
+    slack = 1e-12 * max(radius, half)
+    if side <= 0.0 and base <= 0.0:
+        if side >= base:
+            rho, z = across - side * nr, p[2] - side * nz
+            return side, (nr * ex, nr * ey, nz), (rho * ex, rho * ey, z), across > slack and side - base > slack
+        return base, (0.0, 0.0, -1.0), (p[0], p[1], -half), base - side > slack
+    # Outside: the foot on the slanted side, clamped to it, or the foot on the base.
+    t = min(1.0, max(0.0, (across * radius - (p[2] - half) * 2.0 * half) / (slant * slant)))
+    rho, z = t * radius, half - t * 2.0 * half
+    slanted = math.hypot(across - rho, p[2] - z)
+    rho_base = min(across, radius)
+    level = math.hypot(across - rho_base, p[2] + half)
+    if side <= 0.0 or level < slanted:
+        rho, z = rho_base, -half
+    return _away(p, (rho * ex, rho * ey, z), (nr * ex, nr * ey, nz))
+
+
+@kernel
+def point_to_circle(row, p):
+    """Distance, normal and foot of a point: circle about the z axis."""
+    across, ex, ey = _radial(p)
+    foot = (row[A1] * ex, row[A1] * ey, 0.0)
+    d = sub(p, foot)
+    length = norm(d)
+    if length > 0.0:
+        return length, scale(1.0 / length, d), foot, across > 1e-12 * row[A1]
+    return 0.0, (ex, ey, 0.0), foot, False
+
+
+@kernel
+def point_to_torus(row, ball, p):
+    """Signed distance of a ball about p from a torus, all radii counted, as distance of the core plus the radii.
+
+    Where the ball fills the hole, the way out along the nearest radius may lead across the axis into the other side;
+    the nearest way out is then the cusp on the axis of what the centre of the ball must leave. There it touches the
+    torus in a whole circle, no point of which lies along the way.
+
+    Returns the distance, the way out, the point of the core as seen along it from the surface, whether the points are
+    unique, and whether the way is.
+    """
+    d, n, foot, unique = point_to_circle(row, p)
+    reach = ball + row[A2]
+    across, ex, ey = _radial(p)
+    # reach - A1 with what the sum of reach has rounded off: the height of the cusp, a root, magnifies that.
+    tube = reach - ball
+    over = (reach - row[A1]) + ((ball - (reach - tube)) + (row[A2] - tube))
+    square = over * (reach + row[A1])
+    # The way leads across where A1 + reach (across - A1) / d < 0; squared, so that nothing small is a difference.
+    gap = row[A1] - across
+    if over > 0.0 and gap > 0.0 and square * gap * gap > (row[A1] * p[2]) ** 2:
+        cusp = (0.0, 0.0, math.copysign(math.sqrt(square), p[2]))
+        away = sub(cusp, p)
+        length = norm(away)
+        n = scale(1.0 / length, away) if length > 0.0 else (0.0, 0.0, math.copysign(1.0, p[2]))
+        circle = (row[A1] * ex, row[A1] * ey, 0.0)
+        touched = combine(1.0, circle, row[A2] / reach, sub(cusp, circle))
+        return reach - length, n, combine(1.0, touched, -row[A2], n), False, p[2] != 0.0
+    return d, n, foot, unique, unique or d >= reach
+
+
+@kernel
+def point_in_hull(core, p):
+    """Largest signed distance of a point from the facet planes of a convex mesh; negative: the point is inside."""
+    out_of_line()
+    row, pool = core.row, core.pool
+    best = -math.inf
+    normal = (0.0, 0.0, 1.0)
+    second = -math.inf
+    at = int(row[PLANES])
+    for i in range(int(row[PLANE_COUNT])):
+        k = at + 4 * i
+        n = (pool[k], pool[k + 1], pool[k + 2])
+        height = dot(n, p) - pool[k + 3]
+        if height > best:
+            if dot(n, normal) < 1.0 - _PARALLEL:
+                second = best
+            best, normal = height, n
+        elif height > second and dot(n, normal) < 1.0 - _PARALLEL:
+            second = height
+    return best, normal, (p[0] - best * normal[0], p[1] - best * normal[1], p[2] - best * normal[2]), best > second
+
+
+@kernel
+def point_to_core(core, p):
+    """Signed distance of a point from a core of closed form; of a mesh valid inside its hull only."""
+    out_of_line()
+    row, kind = core.row, core.kind
+    if kind == CAPSULE:
+        return point_to_segment(row, p)
+    if kind == BOX:
+        return point_to_box(row, p)
+    if kind == CYLINDER:
+        return point_to_cylinder(row, p)
+    if kind == CONE:
+        return point_to_cone(row, p)
+    if kind == TORUS:
+        return point_to_circle(row, p)
+    if kind == CONVEX_MESH or kind == MESH:
+        return point_in_hull(core, p)
+    if kind == PLANE:
+        return point_to_plane(p)
+    return _away(p, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
+
+
+@kernel
+def plane_height(core, n):
+    """Upper bound of the support function of a whole body along a unit vector, and a point that attains it."""
+    x, _, upper = core_support(core, n, np.int64(0))
+    ball = ball_radius(core.row, core.kind)
+    return upper + ball, (x[0] + ball * n[0], x[1] + ball * n[1], x[2] + ball * n[2])

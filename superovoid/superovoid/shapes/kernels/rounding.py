@@ -1,0 +1,173 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+r"""What rounding takes from an answer: what a pose means, and one allowance for all formulas of a distance.
+
+u = 2^-53 is the rounding of one operation, EPS = 2 u. A sum of three products is off by no more than 3 u times the sum
+of their sizes, with or without fused multiply-add (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed.,
+section 3.1). All norms of matrices are Frobenius norms, which are no less than the largest stretch.
+
+**A pose** stands for the rotation that is nearest to its upper left 3 x 3 matrix X (the polar factor Q of X = Q P) and
+for its translation as it is. With E = X^T X - I, Newton's iteration X (I - E / 2) keeps Q and squares E (Higham,
+"Functions of Matrices", section 8.3). X is taken as it is where |E| <= AS_IS = 16 EPS, else after one step, or two:
+
+* E is computed to 9 u = 4.5 EPS, since |X|^T |X| has a norm of 3. X that is taken as it is has X = Q (I + S), S
+  symmetric, |S| <= |E| / 2 <= (16 + 4.5) EPS / 2 < 11 EPS.
+* A step rounds its correction X E / 2 by 2.6 u an entry and its result by u: 10.8 u = 5.4 EPS in all. One step leaves
+  |X - Q| <= 5.4 EPS, two leave 10.8 EPS < 11 EPS; and |E| <= 2 * 5.4 EPS + 4.5 EPS < AS_IS: a pose that was taken once
+  is taken as it is.
+
+**The allowance** of a distance of two bodies A and B of radii R_A, R_B about their origins, which are |c| apart, is
+EPS (32 |c| + 64 (R_A + R_B)), the sum of what follows, in EPS:
+
+===================================================  =======  ====================  ====================
+loss                                                 |c|      R_A                   R_B
+===================================================  =======  ====================  ====================
+X - Q of the poses: points turn, lengths stretch     11       11                    11
+c = X_A^T (t_B - t_A), and X_A^T X_B                 3.1      0                     4.5
+points and directions of B turned by X_A^T X_B       0        0                     2.6
+points: of superovoids, with their normals           0        36                    36
+points: of other cores, their feet and means         8        20                    20
+x_B - x_A, its length, n . u, balls taken off        6        6                     6
+===================================================  =======  ====================  ====================
+
+That is 28.1 |c|, 37 to 53 R_A and 44.1 to 60.1 R_B; a mesh may differ from its hull by what is left
+(`shapes.primitives`). The lines about points:
+
+* A turn of both bodies about one point changes nothing, so an X_A that is off by a turn moves its own points only. What
+  stretches, S, changes c and g(n) in proportion, and support values by no more than |S| R.
+* A layer of a superovoid's point is had from a ratio rho and rho^p, which a power gives to 2 u + 3 u |log rho^p|. The
+  dual pair of a slightly different ratio has just this power, so the pair is off by no more than that times rho^p / p
+  (at most 3 u), and by 13 u of the roundings that follow: h(n) - n . x <= 16 u R a layer, whatever the exponents. 4 u
+  for the coordinates, 10 u for the gradient and its length, 3 u for n . x and 20 u for the taper's part of the
+  gradient, which is at most 1: 69 u < 36 EPS.
+* A foot on a core has been through no more than six operations, each on lengths of |c| + R at most, twice; a mean of
+  three points has 6 u of its weights and 3 u of its sums.
+
+Formulas that lose more say so where they stand: sinusoids along a circle (`contact.convex.torus`), planes of facets
+(`shapes.primitives`), majorants (`contact.superovoids.certificate`), bodies in scenes (`composition`).
+"""
+
+from __future__ import annotations
+
+import math
+
+from superovoid.compiled.jit import kernel
+
+EPS = 2.220446049250313e-16
+AS_IS = 16.0 * EPS
+_ONE_STEP = 1e-8  # of E: it is squared
+_PER_APART, _PER_RADIUS = 32.0, 64.0
+_PER_OFFSET, _PER_PLACE, _PER_TURN = 14.0, 0.5, 26.0
+
+# Lengths and coordinates that the arithmetic carries, m: kernels multiply up to six lengths, and again as many that
+# are as small as roundings of lengths. Measured, test_rounding.py.
+LEAST_LENGTH, MOST_LENGTH = 1e-30, 1e30
+
+
+@kernel
+def allowance(radius_a, radius_b, apart):
+    """Bound of what rounding adds to or takes from a distance of two bodies (module docstring), m."""
+    return EPS * (_PER_APART * apart + _PER_RADIUS * (radius_a + radius_b))
+
+
+@kernel
+def composition(radius, offset, turned):
+    """What the product of two poses adds to the allowance of a body, apart from `at_place`, m.
+
+    X1 X2 = Q1 (I + D1) Q2 (I + D2) is rounded by 4.5 EPS and made a rotation, after which what is symmetric in D1, D2
+    and the rounding is gone, and at most 11 EPS of symmetric new. What turns stays: of D1 and D2 10.8 EPS each, and the
+    rounding: 11 + 21.6 + 4.5 < 37 EPS, 26 more than a given pose's, on the radius. X1 o is off by 11 EPS |o| for X1 and
+    2.6 EPS |o| for the product.
+
+    Parameters
+    ----------
+    radius : float
+        Of the body about its origin, m; 0 for a half-space, whose turn counts with the other body (`turn_of_plane`).
+    offset : float
+        Length of the translation of the body in its link, m.
+    turned : bool
+        Whether the body's rotation in its link is any but the identity.
+    """
+    return EPS * (_PER_OFFSET * offset + (_PER_TURN * radius if turned else 0.0))
+
+
+@kernel
+def at_place(distance):
+    """Rounding of the sum of a link's translation and a turned offset, m, so far from the origin."""
+    return EPS * _PER_PLACE * distance
+
+
+@kernel
+def turn_of_plane(radius, apart):
+    """What the turn of a composed half-space moves of its height under a body of a radius so far from its origin, m."""
+    return EPS * _PER_TURN * (radius + apart)
+
+
+@kernel
+def _excess(m):
+    """E = X^T X - I: entries 00, 01, 02, 11, 12, 22."""
+    return (
+        m[0, 0] * m[0, 0] + m[1, 0] * m[1, 0] + m[2, 0] * m[2, 0] - 1.0,
+        m[0, 0] * m[0, 1] + m[1, 0] * m[1, 1] + m[2, 0] * m[2, 1],
+        m[0, 0] * m[0, 2] + m[1, 0] * m[1, 2] + m[2, 0] * m[2, 2],
+        m[0, 1] * m[0, 1] + m[1, 1] * m[1, 1] + m[2, 1] * m[2, 1] - 1.0,
+        m[0, 1] * m[0, 2] + m[1, 1] * m[1, 2] + m[2, 1] * m[2, 2],
+        m[0, 2] * m[0, 2] + m[1, 2] * m[1, 2] + m[2, 2] * m[2, 2] - 1.0,
+    )
+
+
+@kernel
+def _square(e):
+    """Square of the norm of E."""
+    return e[0] * e[0] + e[3] * e[3] + e[5] * e[5] + 2.0 * (e[1] * e[1] + e[2] * e[2] + e[4] * e[4])
+
+
+@kernel
+def straighten(pose):
+    """Make the rotation of a pose the nearest one, where it is not as near as arithmetic gets (module docstring).
+
+    It must be one to 1e-6 already (`rotation_error`).
+    """
+    for _ in range(2):
+        e = _excess(pose)
+        square = _square(e)
+        if square <= AS_IS * AS_IS:
+            return
+        for i in range(3):
+            x, y, z = 0.5 * pose[i, 0], 0.5 * pose[i, 1], 0.5 * pose[i, 2]
+            pose[i, 0] -= x * e[0] + y * e[1] + z * e[2]
+            pose[i, 1] -= x * e[1] + y * e[3] + z * e[4]
+            pose[i, 2] -= x * e[2] + y * e[4] + z * e[5]
+        if square <= _ONE_STEP * _ONE_STEP:
+            return
+
+
+@kernel(nogil=True)
+def straighten_rows(poses):
+    """`straighten` for rows of poses."""
+    for k in range(poses.shape[0]):
+        straighten(poses[k])
+
+
+@kernel
+def rotation_error(poses):
+    """Largest norm of E over rows of poses; inf where one is no rigid transform, or farther than `MOST_LENGTH`."""
+    worst = 0.0
+    for k in range(poses.shape[0]):
+        m = poses[k]
+        if m[3, 0] != 0.0 or m[3, 1] != 0.0 or m[3, 2] != 0.0 or m[3, 3] != 1.0:
+            return math.inf
+        if not (abs(m[0, 3]) <= MOST_LENGTH and abs(m[1, 3]) <= MOST_LENGTH and abs(m[2, 3]) <= MOST_LENGTH):
+            return math.inf
+        square = _square(_excess(m))
+        if not (square <= worst):
+            worst = square if math.isfinite(square) else math.inf
+        det = (
+            m[0, 0] * (m[1, 1] * m[2, 2] - m[1, 2] * m[2, 1])
+            - m[0, 1] * (m[1, 0] * m[2, 2] - m[1, 2] * m[2, 0])
+            + m[0, 2] * (m[1, 0] * m[2, 1] - m[1, 1] * m[2, 0])
+        )
+        if not (det > 0.0):
+            return math.inf
+    return math.sqrt(worst)

@@ -1,0 +1,430 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Bodies of triangles: the convex hull of points, and meshes of any form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid.shapes.checks import floats
+from superovoid.shapes.hull import Hull, most_above, normals, winding
+from superovoid.shapes.kernels import kinds, surface
+from superovoid.shapes.kernels.rounding import EPS, LEAST_LENGTH, MOST_LENGTH
+from superovoid.shapes.kernels.vertex_scan import blocks_of
+from superovoid.shapes.lazy import cached_property
+from superovoid.shapes.mesh_library import trimesh_for
+from superovoid.shapes.shape import EMPTY_POOL, TESSELLATION_RESOLUTION, BoundingSphere, Shape
+
+if TYPE_CHECKING:
+    import trimesh
+
+FloatArray = NDArray[np.float64]
+
+
+_LEAF_TRIANGLES = 4
+_SLAB = 1e-9  # half thickness of the slab around a sheet in one plane, of its extent
+_MERGED = 1e-8  # of the largest extent: corners of triangles that a file may mean to be one
+# Of a mesh that counts as its hull: what vertices may lie above a triangle's plane, in units of its radius. No more
+# than the allowance for cores has to spare (`rounding`): 64 EPS less 44.1 EPS.
+_PLANE_ROUNDING = 16.0 * EPS
+
+
+def vertex_rows(owner: str, vertices: ArrayLike, least: int) -> FloatArray:
+    """Return vertices as rows of three finite numbers; `ValueError` names what has others."""
+    rows = floats(f"{owner}.vertices", vertices).copy()
+    if rows.ndim != 2 or rows.shape[1] != 3 or len(rows) < least:
+        raise ValueError(f"{owner}.vertices: must have shape (n, 3) with n >= {least}, found {rows.shape}")
+    if not np.isfinite(rows).all():
+        raise ValueError(f"{owner}.vertices: must be finite, found nan or inf")
+    farthest, widest = np.abs(rows).max(), np.ptp(rows, axis=0).max()
+    if farthest > MOST_LENGTH or widest < LEAST_LENGTH:
+        raise ValueError(
+            f"{owner}.vertices: must be within {MOST_LENGTH:g} m and not all within {LEAST_LENGTH:g} m of one another, "
+            f"found coordinates up to {farthest:.3g} m and extents up to {widest:.3g} m"
+        )
+    rows.flags.writeable = False
+    return rows
+
+
+def _merged(vertices: FloatArray, faces: NDArray[np.int64]) -> tuple[FloatArray, NDArray[np.int64]]:
+    """Equal vertices as one, in the order of the first of each, and without those that no triangle has."""
+    used, faces = np.unique(faces, return_inverse=True)
+    _, first, same = np.unique(vertices[used] + 0.0, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    return vertices[used][first[order]], rank[same.reshape(-1)][faces.reshape(-1, 3)]
+
+
+def _closed_surface(vertices: FloatArray, faces: NDArray[np.int64], key: FloatArray) -> trimesh.Trimesh:
+    """Mesh of triangles whose corners are one where their keys agree, without those that have a corner twice."""
+    _, first, same = np.unique(key + 0.0, axis=0, return_index=True, return_inverse=True)
+    merged = first[same.reshape(-1)][faces]
+    distinct = (merged != np.roll(merged, 1, axis=1)).all(axis=1)
+    return trimesh_for("a mesh").Trimesh(*_merged(vertices, merged[distinct]), process=False)
+
+
+def _face_rows(owner: str, faces: ArrayLike, count: int, least: int = 4) -> NDArray[np.int64]:
+    rows = np.array(faces)  # of anything: what is no integer is told below
+    if rows.ndim != 2 or rows.shape[1:] != (3,) or len(rows) < least or not np.issubdtype(rows.dtype, np.integer):
+        found = f"{rows.dtype} of shape {rows.shape}"
+        raise ValueError(f"{owner}.faces: must be integers of shape (m, 3) with m >= {least}, found {found}")
+    if rows.min() < 0 or rows.max() >= count:
+        raise ValueError(f"{owner}.faces: indices must be in [0, {count}), found {rows.min()} to {rows.max()}")
+    return rows
+
+
+class _Vertices(Shape):
+    """What convex and other meshes share: hull, bounds, packing."""
+
+    vertices: FloatArray
+
+    @cached_property
+    def _hull(self) -> Hull:
+        return Hull(type(self).__name__, self.vertices)
+
+    def _extreme(self, directions: FloatArray) -> FloatArray:
+        return self._hull.corners[np.argmax(directions @ self._hull.corners.T, axis=1)]
+
+    @cached_property
+    def _reach(self) -> float:
+        return self._hull.radius
+
+    @property
+    def support_loss(self) -> float:
+        """By how much `support_value` of a unit direction may be too small, beyond rounding, m."""
+        return self._hull.support_loss
+
+    def bounding_sphere(self) -> BoundingSphere:
+        """Sphere around the body, centred on its bounding box (`BoundingSphere.centre`, `.radius`, m)."""
+        centre = self.obb().centre
+        radius = float(np.linalg.norm(self._hull.corners - centre, axis=1).max()) + self.support_loss
+        return BoundingSphere(centre, radius * (1.0 + 1e-12))
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(np.array_equal(getattr(self, name), getattr(other, name)) for name in self.__getstate__())
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((type(self), *((array + 0).tobytes() for array in self.__getstate__().values())))  # -0 equals 0
+
+    def _blocks(self) -> list[tuple[int, int | None, FloatArray, int]]:
+        """Parts of the pool: column of the offset, column of the count, numbers, count."""
+        hull = self._hull
+        blocks: list[tuple[int, int | None, FloatArray, int]] = [
+            (kinds.VERTICES, kinds.VERTEX_COUNT, hull.corners, len(hull.corners)),
+            (kinds.PLANES, kinds.PLANE_COUNT, hull.planes, len(hull.planes)),
+            (kinds.BLOCKS, None, blocks_of(hull.corners), 0),
+        ]
+        if hull.climbs:
+            blocks.append((kinds.LINKS, None, hull.links(), 0))
+        return blocks
+
+    def _fill(self, row: FloatArray) -> None:
+        box = self.obb()
+        # Half extents, centre and volume tell meshes apart where the order of two bodies is decided.
+        row[surface.A1 : surface.A1 + 3] = box.half_extents
+        row[surface.TX], row[surface.TY], row[surface.P] = box.centre
+        row[surface.S_] = self.volume()
+        row[surface.SIZE] = box.half_extents.max()
+        row[kinds.PLANE_LOSS] = self._hull.loss
+        row[kinds.SUPPORT_LOSS] = self.support_loss
+        at = EMPTY_POOL.size
+        for offset, count, block, length in self._blocks():
+            row[offset] = at
+            if count is not None:
+                row[count] = length
+            at += block.size
+
+    @cached_property
+    def _pool(self) -> FloatArray:
+        return np.concatenate([EMPTY_POOL, *(block.ravel() for _, _, block, _ in self._blocks())])
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexMesh(_Vertices):
+    """Convex hull of points.
+
+    Parameters
+    ----------
+    vertices : (n, 3) array_like
+        At least four points that span a volume, m. Points that are certain to lie inside the hull are dropped.
+    """
+
+    vertices: FloatArray
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "vertices", vertex_rows("ConvexMesh", self.vertices, 4))
+        corners = self._hull.corners
+        corners.flags.writeable = False
+        object.__setattr__(self, "vertices", corners)
+
+    def __repr__(self) -> str:
+        return f"ConvexMesh({len(self.vertices)} vertices)"
+
+    @property
+    def faces(self) -> NDArray[np.int64]:
+        """Facets of the hull, shape (m, 3), outward oriented."""
+        return self._hull.facets
+
+    def _fill(self, row: FloatArray) -> None:
+        super()._fill(row)
+        row[kinds.KIND] = kinds.CONVEX_MESH
+
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        planes = self._hull.planes
+        return np.all(points @ planes[:, :3].T <= planes[:, 3] + 1e-15 * self._reach, axis=1)
+
+    def volume(self) -> float:
+        """Volume, m^3."""
+        return self._hull.volume
+
+    def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, NDArray[np.int64]]:
+        """Its own triangles, whatever the resolution."""
+        return self.vertices.copy(), self.faces.copy()
+
+
+@dataclass(frozen=True, eq=False)
+class Mesh(_Vertices):
+    """Body bounded by a closed triangle mesh, convex or not.
+
+    Parameters
+    ----------
+    vertices : (n, 3) array_like
+        Points, m, within 1e30 m; equal ones are merged.
+    faces : (m, 3) array_like of int
+        Triangles, counter-clockwise seen from outside. The surface must be closed and consistently oriented, since
+        a distance has a sign.
+
+    Raises
+    ------
+    ValueError
+        If an index is out of range, the surface is not closed, or it is turned inside out.
+    """
+
+    vertices: FloatArray
+    faces: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        vertices = vertex_rows("Mesh", self.vertices, 4)
+        faces = _face_rows("Mesh", self.faces, len(vertices))
+        mesh = trimesh_for("a mesh").Trimesh(*_merged(vertices, faces), process=False)
+        if not mesh.is_watertight:
+            raise ValueError("Mesh.faces: the surface must be closed, found an edge without two triangles")
+        if not mesh.is_winding_consistent:
+            raise ValueError("Mesh.faces: all triangles must be turned the same way, found neighbours that are not")
+        if not mesh.volume > 0.0:
+            raise ValueError("Mesh.faces: triangles must be counter-clockwise seen from outside, found the reverse")
+        for name, array in (("vertices", np.array(mesh.vertices)), ("faces", np.array(mesh.faces, dtype=np.int64))):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    def __repr__(self) -> str:
+        return f"Mesh({len(self.vertices)} vertices, {len(self.faces)} triangles)"
+
+    @classmethod
+    def from_trimesh(cls, mesh: trimesh.Trimesh) -> Mesh:
+        """Take the triangles of a mesh that trimesh has read."""
+        return cls(np.asarray(mesh.vertices), np.asarray(mesh.faces))
+
+    @classmethod
+    def from_triangles(cls, vertices: ArrayLike, faces: ArrayLike) -> Mesh:
+        """Take triangles as files and messages have them: turned either way, with each corner as often as it occurs.
+
+        Vertices that are equal are merged, and nothing else where the surface then closes. Where it does not, those are
+        merged that agree when rounded to 1e-8 of the largest extent, as far as single precision leaves corners from
+        one another; all answers are for the body with the merged corners, which are given ones.
+
+        Parameters
+        ----------
+        vertices : (n, 3) array_like
+            Points, m.
+        faces : (m, 3) array_like of int
+
+        Raises
+        ------
+        ValueError
+            If the triangles do not close, so that they have no inside, or enclose no volume.
+        """
+        points = vertex_rows(cls.__name__, vertices, 4)
+        triangles = _face_rows(cls.__name__, faces, len(points))
+        mesh = _closed_surface(points, triangles, points)
+        if not mesh.is_watertight:
+            cell = _MERGED * float(np.ptp(points, axis=0).max())
+            mesh = _closed_surface(points, triangles, np.round((points - points.min(axis=0)) / cell))
+        if not mesh.is_watertight:
+            raise ValueError("the mesh is not closed, so that it has no inside and no signed distance")
+        trimesh_for("a mesh").repair.fix_normals(mesh, multibody=True)
+        return cls(mesh.vertices, mesh.faces)
+
+    @cached_property
+    def _tree(self) -> tuple[FloatArray, FloatArray]:
+        """Triangles in the order of the leaves, shape (m, 9), and nodes of a tree of boxes."""
+        corners = self.vertices[self.faces]
+        return _box_tree(corners)
+
+    @cached_property
+    def _shells(self) -> FloatArray:
+        """A vertex of each connected part of the surface, shape (k, 3)."""
+        from scipy.sparse import coo_array  # late: importing it takes longer than most programs need it
+        from scipy.sparse.csgraph import connected_components
+
+        count = len(self.vertices)
+        edges = np.concatenate([self.faces[:, :2], self.faces[:, 1:]])
+        graph = coo_array((np.ones(len(edges), dtype=bool), edges.T), shape=(count, count))
+        _, first = np.unique(connected_components(graph, directed=False)[1], return_index=True)
+        return self.vertices[first]
+
+    def _blocks(self) -> list[tuple[int, int | None, FloatArray, int]]:
+        triangles, nodes = self._tree
+        return [
+            *super()._blocks(),
+            (kinds.TRIANGLES, kinds.TRIANGLE_COUNT, triangles, len(triangles)),
+            (kinds.NODES, kinds.NODE_COUNT, nodes, len(nodes)),
+            (kinds.SHELLS, kinds.SHELL_COUNT, self._shells, len(self._shells)),
+        ]
+
+    def _fill(self, row: FloatArray) -> None:
+        super()._fill(row)
+        row[kinds.KIND] = kinds.MESH
+        row[kinds.IS_CONVEX] = self.is_convex()
+
+    @cached_property
+    def _is_convex(self) -> bool:
+        # A triangle all corners of which are within a length of the highest of the body along some direction lies that
+        # near to the hull, whatever the direction: of a sliver it need not be the normal.
+        up = normals(self.vertices, self.faces)
+        up /= np.maximum(np.linalg.norm(up, axis=1), 1e-300)[:, None]
+        offsets = np.einsum("ik,ijk->ij", up, self.vertices[self.faces]).min(axis=1)
+        if not abs(self.volume() - self._hull.volume) <= 0.5 * self._hull.volume:
+            return False  # a fold of the hull's surface
+        return most_above(up, offsets + _PLANE_ROUNDING * self._reach, self._hull.corners) <= 0.0
+
+    def is_convex(self) -> bool:
+        """Whether no vertex lies above the plane of a triangle by more than rounding: the mesh is its own hull."""
+        return self._is_convex
+
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        corners = self.vertices[self.faces]
+        return np.array([winding(corners - point) > 0.5 for point in points], dtype=bool)
+
+    def volume(self) -> float:
+        """Volume, m^3."""
+        a, b, c = (self.vertices[self.faces[:, i]] for i in range(3))
+        return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
+
+    def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, NDArray[np.int64]]:
+        """Its own triangles, whatever the resolution."""
+        return self.vertices.copy(), self.faces.copy()
+
+
+@dataclass(frozen=True, eq=False)
+class Shell(Mesh):
+    """Sheet of triangles, without an inside: what lies in the hollow of an open box does not overlap it.
+
+    The kernels have each triangle twice, turned both ways: the winding number is 0 everywhere, so that no point is
+    inside, and there is a way out to either side. An overlap is a triangle that meets another body; its depth is the
+    shortest translation that parts them. It is proved where a ball or capsule touches from one side; a sheet has no
+    thickness, so that the interval of other overlaps reaches up to 0, with the status `UNPROVEN | NON_CONVEX`.
+
+    Parameters
+    ----------
+    vertices : (n, 3) array_like
+        At least three points that are not on one line, m; equal ones are merged.
+    faces : (m, 3) array_like of int
+        Triangles, at least one, turned either way, closed or not. Those with a corner twice are left out.
+
+    Raises
+    ------
+    ValueError
+        If an index is out of range, or all points are (nearly) on one line.
+    """
+
+    def __post_init__(self) -> None:
+        vertices = vertex_rows("Shell", self.vertices, 3)
+        vertices, faces = _merged(vertices, _face_rows("Shell", self.faces, len(vertices), 1))
+        faces = faces[(faces != np.roll(faces, 1, axis=1)).all(axis=1)]
+        if not len(faces):
+            raise ValueError("Shell.faces: every triangle has a corner twice")
+        vertices, faces = _merged(vertices, faces)
+        for name, array in (("vertices", vertices), ("faces", faces)):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+        self._hull  # noqa: B018 - refuses points on one line
+
+    def __repr__(self) -> str:
+        return f"Shell({len(self.vertices)} vertices, {len(self.faces)} triangles)"
+
+    @classmethod
+    def from_triangles(cls, vertices: ArrayLike, faces: ArrayLike) -> Shell:
+        """Take triangles as files and messages have them."""
+        return cls(vertices, faces)  # type: ignore[arg-type] # the fields are what the constructor makes of them
+
+    @cached_property
+    def _hull(self) -> Hull:
+        try:
+            return Hull("Shell", self.vertices)
+        except ValueError:
+            # In one plane: of a slab around it Qhull finds the facets.
+            about = self.vertices - self.vertices.mean(axis=0)
+            half = _SLAB * float(np.abs(about).max())
+            across = np.linalg.svd(about, full_matrices=False)[2][2] * half
+        try:
+            slab = Hull("Shell", np.concatenate([self.vertices - across, self.vertices + across]))
+        except ValueError:
+            raise ValueError("Shell.vertices: must not be (nearly) on one line") from None
+        slab.flatten(self.vertices, half)
+        return slab
+
+    @cached_property
+    def _tree(self) -> tuple[FloatArray, FloatArray]:
+        corners = self.vertices[self.faces]
+        return _box_tree(np.concatenate([corners, corners[:, ::-1]]))
+
+    @cached_property
+    def _is_convex(self) -> bool:
+        return False
+
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        return np.zeros(len(points), dtype=bool)
+
+    def volume(self) -> float:
+        """None: 0 m^3."""
+        return 0.0
+
+
+def _box_tree(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Tree of boxes over triangles (m, 3, 3), halved at the median along the longest axis of the centroids."""
+    centroids = corners.mean(axis=1)
+    order = np.arange(len(corners))
+    nodes = [(0, len(order))]
+    rows = []
+    at = 0
+    while at < len(nodes):
+        first, end = nodes[at]
+        at += 1
+        part = order[first:end]
+        lower, upper = corners[part].min(axis=(0, 1)), corners[part].max(axis=(0, 1))
+        box = [*(0.5 * (lower + upper)), *(0.5 * (upper - lower))]
+        if end - first <= _LEAF_TRIANGLES:
+            rows.append([*box, first, end - first])
+            continue
+        spread = centroids[part]
+        axis = int(np.argmax(spread.max(axis=0) - spread.min(axis=0)))
+        middle = (end - first) // 2
+        order[first:end] = part[np.argpartition(spread[:, axis], middle)]
+        rows.append([*box, len(nodes), -1.0])
+        nodes += [(first, first + middle), (first + middle, end)]
+    return corners[order].reshape(-1, 9), np.array(rows, dtype=np.float64)

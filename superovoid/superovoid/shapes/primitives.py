@@ -1,0 +1,423 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What stands around a hand: planes, capsules, boxes, cylinders, cones, tori, meshes. Geometry only.
+
+Frames: axis of symmetry z, origin at half height (the conventions of shape_msgs/SolidPrimitive).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid.shapes.checks import whole
+from superovoid.shapes.kernels import kinds, surface
+from superovoid.shapes.mesh_library import trimesh_for
+from superovoid.shapes.shape import (
+    EMPTY_POOL,
+    TESSELLATION_RESOLUTION,
+    BoundingBox,
+    Shape,
+    check_length,
+    numbers,
+    unit_directions,
+)
+
+if TYPE_CHECKING:
+    import trimesh
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+def pack_shapes(shapes: Iterable[Shape]) -> tuple[FloatArray, FloatArray]:
+    """Rows and common pool of many shapes; a shape that occurs twice is stored once.
+
+    Returns
+    -------
+    rows : (n, ROW_LENGTH) ndarray
+    pool : (m,) ndarray
+    """
+    rows, more, _ = pack_shapes_behind(shapes, EMPTY_POOL.size, {})
+    return rows, np.concatenate([EMPTY_POOL, more])
+
+
+Offsets = dict[int, tuple[Shape, int]]
+"""Where each shape is in a pool, by its identity; with the shape, so that no other one takes that meanwhile."""
+
+
+def pack_shapes_behind(
+    shapes: Iterable[Shape], length: int, offsets: Offsets
+) -> tuple[FloatArray, FloatArray, Offsets]:
+    """Rows of many shapes, and what is to be put behind a pool that there is.
+
+    Parameters
+    ----------
+    shapes : iterable of Shape
+    length : int
+        Of the pool.
+    offsets : dict
+        Of the shapes in it; left as it is.
+
+    Returns
+    -------
+    rows : (n, ROW_LENGTH) ndarray
+    more : (m,) ndarray
+    offsets : dict
+        Of the shapes in both.
+    """
+    rows, pools, known = [], [EMPTY_POOL[:0]], offsets.copy()
+    for shape in shapes:
+        row = shape._row.copy()
+        pool = shape._pool
+        if pool.size > EMPTY_POOL.size:
+            if id(shape) not in known:
+                known[id(shape)] = shape, length
+                pools.append(pool)
+                length += pool.size
+            for column in kinds.POOL_COLUMNS:
+                if row[column] >= 0.0:
+                    row[column] += known[id(shape)][1]
+        rows.append(row)
+    packed = np.array(rows) if rows else np.empty((0, kinds.ROW_LENGTH))
+    return packed, np.concatenate(pools), known
+
+
+def _length(owner: Shape, name: str) -> float:
+    """Check a field that is a positive length, and store it as a float."""
+    value = getattr(owner, name)
+    kind = type(owner).__name__
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
+        raise ValueError(f"{kind}.{name} = {value!r}: must be a positive number (metres)")
+    check_length(f"{kind}.{name}", value)
+    object.__setattr__(owner, name, float(value))
+    return float(value)
+
+
+def _sections(resolution: int) -> int:
+    return whole("resolution", resolution, 4)
+
+
+def _radial(directions: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Length of each direction across z, and the unit vectors there (x where there is none)."""
+    across = np.hypot(directions[:, 0], directions[:, 1])
+    unit = np.where(across[:, None] > 0.0, directions[:, :2] / np.maximum(across, 1e-300)[:, None], (1.0, 0.0))
+    return across, unit
+
+
+def _turned(profile: Sequence[tuple[float, float]], resolution: int) -> tuple[FloatArray, IntArray]:
+    """Mesh of the profile (rho, z), from the axis to the axis, upwards, turned about z."""
+    sections = _sections(resolution)
+    angle = 2.0 * math.pi * np.arange(sections) / sections
+    ring = np.column_stack([np.cos(angle), np.sin(angle), np.zeros(sections)])
+    rows = np.array(profile[1:-1])
+    grid = (rows[:, :1, None] * ring[None] + rows[:, 1, None, None] * np.array([0.0, 0.0, 1.0])).reshape(-1, 3)
+    vertices = np.vstack([grid, [(0.0, 0.0, profile[0][1]), (0.0, 0.0, profile[-1][1])]])
+    south, north, last = len(grid), len(grid) + 1, (len(rows) - 1) * sections
+    faces = []
+    for j in range(sections):
+        k = (j + 1) % sections
+        faces += [(south, k, j), (north, last + j, last + k)]
+        for i in range(0, last, sections):
+            faces += [(i + j, i + k, i + k + sections), (i + j, i + k + sections, i + j + sections)]
+    return vertices, np.array(faces, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Plane(Shape):
+    """Half-space z <= 0 of its frame: a floor or a table, solid below. Unbounded; its outward normal is +z."""
+
+    def _extreme(self, directions: FloatArray) -> FloatArray:
+        return np.zeros_like(directions)
+
+    def support_value(self, direction: ArrayLike) -> FloatArray:
+        """Support function: 0 along +z, infinite along every other direction."""
+        n, _, shape = unit_directions(direction)
+        up = (n[:, :2] == 0.0).all(axis=1) & (n[:, 2] > 0.0)
+        return np.where(up, 0.0, np.inf).reshape(shape[:-1])
+
+    def support(self, direction: ArrayLike) -> FloatArray:
+        """The origin for the direction +z; there is no farthest point along any other, which is an error."""
+        if np.isinf(self.support_value(direction)).any():
+            raise ValueError("direction: a plane is unbounded along every direction but (0, 0, 1)")
+        return np.zeros(np.shape(direction))
+
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        return points[:, 2] <= 0.0
+
+    @property
+    def _reach(self) -> float:
+        return math.inf
+
+    def _fill(self, row: FloatArray) -> None:
+        row[kinds.KIND] = kinds.PLANE
+
+    def obb(self) -> BoundingBox:
+        """Unbounded: half extents are infinite, the centre is the origin."""
+        return BoundingBox(np.zeros(3), np.full(3, np.inf))
+
+    def volume(self) -> float:
+        """Infinite."""
+        return math.inf
+
+    def triangles(
+        self, resolution: int = TESSELLATION_RESOLUTION, *, half_extent: float = 1.0
+    ) -> tuple[FloatArray, IntArray]:
+        """A square patch of the surface about the origin, 2 `half_extent` wide; not closed: a plane has no end."""
+        h = float(half_extent)
+        corners = np.array([(-h, -h, 0.0), (h, -h, 0.0), (h, h, 0.0), (-h, h, 0.0)])
+        return corners, np.array([(0, 1, 2), (0, 2, 3)], dtype=np.int64)
+
+    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION, *, half_extent: float = 1.0) -> trimesh.Trimesh:
+        """`triangles` as a mesh of trimesh."""
+        return trimesh_for("tessellate()").Trimesh(*self.triangles(half_extent=half_extent), process=False)
+
+
+@dataclass(frozen=True)
+class Capsule(Shape):
+    """All points within a radius of a segment on z.
+
+    Parameters
+    ----------
+    radius : float
+        Radius, m; from 1e-30 to 1e30.
+    length : float
+        Length of the segment, without the two caps, m; from 1e-30 to 1e30.
+    """
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        _length(self, "radius")
+        _length(self, "length")
+
+    def _extreme(self, directions: FloatArray) -> FloatArray:
+        points = self.radius * directions
+        points[:, 2] += np.where(directions[:, 2] < 0.0, -0.5, 0.5) * self.length
+        return points
+
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        beyond = np.maximum(np.abs(points[:, 2]) - 0.5 * self.length, 0.0)
+        return points[:, 0] ** 2 + points[:, 1] ** 2 + beyond**2 <= self.radius**2
+
+    @property
+    def _reach(self) -> float:
+        return self.radius + 0.5 * self.length
+
+    def _fill(self, row: FloatArray) -> None:
+        row[kinds.KIND] = kinds.CAPSULE
+        row[surface.A1], row[surface.A3] = self.radius, 0.5 * self.length
+
+    def volume(self) -> float:
+        """Volume, m^3."""
+        return math.pi * self.radius**2 * (self.length + 4.0 / 3.0 * self.radius)
+
+    def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
+        """A closed mesh with its corners on the surface; see `Shape.triangles`."""
+        angle = np.linspace(0.0, 0.5 * math.pi, max(3, _sections(resolution) // 4 + 1))
+        rho, z = self.radius * np.sin(angle), 0.5 * self.length + self.radius * np.cos(angle)
+        upper = list(zip(rho[::-1], z[::-1], strict=True))
+        return _turned([(r, -h) for r, h in upper[::-1]] + upper, resolution)
+
+
+@dataclass(frozen=True)
+class Box(Shape):
+    """Box about the origin.
+
+    Parameters
+    ----------
+    half_extents : (3,) array_like
+        Half lengths along x, y, z, m; from 1e-30 to 1e30.
+    """
+
+    half_extents: tuple[float, float, float]
+
+    if TYPE_CHECKING:  # what the constructor takes; the fields are what it makes of them
+
+        def __init__(self, half_extents: ArrayLike) -> None: ...
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "half_extents", numbers("Box", "half_extents", self.half_extents, 3))
+        for i, a in enumerate(self.half_extents):
+            check_length(f"Box.half_extents[{i}]", a)
+
+    def _extreme(self, directions: FloatArray) -> FloatArray:
+        return np.where(directions < 0.0, -1.0, 1.0) * np.array(self.half_extents)
+
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        return np.all(np.abs(points) <= self.half_extents, axis=1)
+
+    @property
+    def _reach(self) -> float:
+        return math.hypot(*self.half_extents)
+
+    def _fill(self, row: FloatArray) -> None:
+        row[kinds.KIND] = kinds.BOX
+        row[surface.A1], row[surface.A2], row[surface.A3] = self.half_extents
+        row[surface.SIZE] = max(self.half_extents)
+
+    def volume(self) -> float:
+        """Volume, m^3."""
+        return 8.0 * math.prod(self.half_extents)
+
+    def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
+        """A closed mesh with its corners on the surface; see `Shape.triangles`."""
+        corners = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+        sides = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
+        faces = [(a, b, c) for p, q, r, s in sides for a, b, c in ((p, q, r), (p, r, s))]
+        return corners * self.half_extents, np.array(faces, dtype=np.int64)
+
+
+@dataclass(frozen=True)
+class Cylinder(Shape):
+    """Cylinder about z.
+
+    Parameters
+    ----------
+    radius : float
+        Radius, m; from 1e-30 to 1e30.
+    length : float
+        Full height, m; from 1e-30 to 1e30.
+    """
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        _length(self, "radius")
+        _length(self, "length")
+
+    def _extreme(self, directions: FloatArray) -> FloatArray:
+        _, unit = _radial(directions)
+        return np.column_stack([self.radius * unit, np.where(directions[:, 2] < 0.0, -0.5, 0.5) * self.length])
+
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        return (np.hypot(points[:, 0], points[:, 1]) <= self.radius) & (np.abs(points[:, 2]) <= 0.5 * self.length)
+
+    @property
+    def _reach(self) -> float:
+        return math.hypot(self.radius, 0.5 * self.length)
+
+    def _fill(self, row: FloatArray) -> None:
+        row[kinds.KIND] = kinds.CYLINDER
+        row[surface.A1], row[surface.A3] = self.radius, 0.5 * self.length
+        row[surface.SIZE] = max(self.radius, 0.5 * self.length)
+
+    def volume(self) -> float:
+        """Volume, m^3."""
+        return math.pi * self.radius**2 * self.length
+
+    def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
+        """A closed mesh with its corners on the surface; see `Shape.triangles`."""
+        h = 0.5 * self.length
+        return _turned([(0.0, -h), (self.radius, -h), (self.radius, h), (0.0, h)], resolution)
+
+
+@dataclass(frozen=True)
+class Cone(Shape):
+    """Cone about z: apex at +z, base at -z, the origin at half height.
+
+    Parameters
+    ----------
+    radius : float
+        Radius of the base, m; from 1e-30 to 1e30.
+    length : float
+        Full height, m; from 1e-30 to 1e30.
+    """
+
+    radius: float
+    length: float
+
+    def __post_init__(self) -> None:
+        _length(self, "radius")
+        _length(self, "length")
+
+    def _extreme(self, directions: FloatArray) -> FloatArray:
+        across, unit = _radial(directions)
+        base = np.column_stack([self.radius * unit, np.full(len(directions), -0.5 * self.length)])
+        rim = self.radius * across > self.length * directions[:, 2]
+        return np.where(rim[:, None], base, (0.0, 0.0, 0.5 * self.length))
+
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        width = self.radius * (0.5 - points[:, 2] / self.length)
+        return (np.hypot(points[:, 0], points[:, 1]) <= width) & (np.abs(points[:, 2]) <= 0.5 * self.length)
+
+    @property
+    def _reach(self) -> float:
+        return math.hypot(self.radius, 0.5 * self.length)
+
+    def _fill(self, row: FloatArray) -> None:
+        row[kinds.KIND] = kinds.CONE
+        row[surface.A1], row[surface.A3] = self.radius, 0.5 * self.length
+        row[surface.SIZE] = max(self.radius, 0.5 * self.length)
+
+    def volume(self) -> float:
+        """Volume, m^3."""
+        return math.pi * self.radius**2 * self.length / 3.0
+
+    def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
+        """A closed mesh with its corners on the surface; see `Shape.triangles`."""
+        h = 0.5 * self.length
+        return _turned([(0.0, -h), (self.radius, -h), (0.0, h)], resolution)
+
+
+@dataclass(frozen=True)
+class Torus(Shape):
+    """All points within the minor radius of a circle about z in the plane z = 0. Not convex.
+
+    Parameters
+    ----------
+    major_radius : float
+        Radius of the circle, m; from 1e-30 to 1e30.
+    minor_radius : float
+        Radius of the tube, m; positive, below the major radius.
+    """
+
+    major_radius: float
+    minor_radius: float
+
+    def __post_init__(self) -> None:
+        major, minor = _length(self, "major_radius"), _length(self, "minor_radius")
+        if not minor < major:
+            raise ValueError(f"Torus.minor_radius = {minor}: must be below the major radius {major}")
+
+    def _extreme(self, directions: FloatArray) -> FloatArray:
+        _, unit = _radial(directions)
+        return self.minor_radius * directions + np.column_stack([self.major_radius * unit, np.zeros(len(directions))])
+
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        across = np.hypot(points[:, 0], points[:, 1]) - self.major_radius
+        return across**2 + points[:, 2] ** 2 <= self.minor_radius**2
+
+    @property
+    def _reach(self) -> float:
+        return self.major_radius + self.minor_radius
+
+    def _fill(self, row: FloatArray) -> None:
+        row[kinds.KIND] = kinds.TORUS
+        row[surface.A1], row[surface.A2] = self.major_radius, self.minor_radius
+
+    def volume(self) -> float:
+        """Volume, m^3."""
+        return 2.0 * math.pi**2 * self.major_radius * self.minor_radius**2
+
+    def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
+        """A closed mesh with its corners on the surface; see `Shape.triangles`."""
+        sections = _sections(resolution)
+        others = max(4, sections // 2)
+        major, minor = (2.0 * math.pi * np.arange(count) / count for count in (sections, others))
+        rho = self.major_radius + self.minor_radius * np.cos(minor)
+        across = rho[None, :, None] * np.stack([np.cos(major), np.sin(major)], axis=-1)[:, None]
+        z = np.broadcast_to(self.minor_radius * np.sin(minor), across.shape[:2])
+        vertices = np.concatenate([across, z[..., None]], axis=-1).reshape(-1, 3)
+        number = np.arange(sections * others).reshape(sections, others)
+        p, q = number, np.roll(number, -1, axis=0)
+        r, s = np.roll(q, -1, axis=1), np.roll(p, -1, axis=1)
+        return vertices, np.stack([p, q, r, p, r, s], axis=-1).reshape(-1, 3)

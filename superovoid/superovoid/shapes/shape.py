@@ -1,0 +1,263 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What every kind of body can say of itself, and what their descriptions share."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid.shapes.checks import floats, same
+from superovoid.shapes.kernels import kinds, surface
+from superovoid.shapes.kernels.rounding import EPS, LEAST_LENGTH, MOST_LENGTH
+from superovoid.shapes.lazy import cached_property
+from superovoid.shapes.mesh_library import trimesh_for
+
+if TYPE_CHECKING:
+    import trimesh
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+TESSELLATION_RESOLUTION = 24
+EMPTY_POOL = np.zeros(1)
+
+
+class BoundingSphere(NamedTuple):
+    """A sphere around a body, in the frame of the body."""
+
+    centre: FloatArray
+    radius: float
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BoundingSphere) and all(map(same, self, other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        raise TypeError(f"unhashable type: {type(self).__name__!r}")  # of arrays
+
+
+class BoundingBox(NamedTuple):
+    """A box around a body along the axes of its frame."""
+
+    centre: FloatArray
+    half_extents: FloatArray
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BoundingBox) and all(map(same, self, other))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        raise TypeError(f"unhashable type: {type(self).__name__!r}")  # of arrays
+
+
+def numbers(owner: str, name: str, value: ArrayLike, count: int) -> tuple[float, ...]:
+    """Return so many finite numbers; `ValueError` names what has others."""
+    try:
+        array = floats(name, value)
+    except ValueError:
+        raise ValueError(f"{owner}.{name} = {value!r}: must be {count} numbers") from None
+    if array.shape != (count,):
+        raise ValueError(f"{owner}.{name} = {value!r}: must be {count} numbers, found shape {array.shape}")
+    for i, number in enumerate(array):
+        if not math.isfinite(number):
+            raise ValueError(f"{owner}.{name}[{i}] = {number}: must be finite")
+    return tuple(float(number) for number in array)
+
+
+def check_length(name: str, value: float | np.floating | np.integer) -> None:
+    """Refuse a length that the arithmetic does not carry."""
+    if not LEAST_LENGTH <= value <= MOST_LENGTH:
+        span = f"from {LEAST_LENGTH:g} to {MOST_LENGTH:g}"
+        raise ValueError(f"{name} = {value!r}: must be positive and finite, {span} (metres)")
+
+
+def unit_directions(direction: ArrayLike) -> tuple[FloatArray, FloatArray, tuple[int, ...]]:
+    """Rows of unit directions, their former lengths, and the shape they came in."""
+    n = floats("direction", direction)
+    if n.shape[-1:] != (3,):
+        raise ValueError(f"direction: must have shape (..., 3), found {n.shape}")
+    rows = n.reshape(-1, 3)
+    largest = np.abs(rows).max(axis=1, initial=0.0)
+    if not np.all((largest > 0.0) & np.isfinite(largest)):
+        raise ValueError("direction: must be finite and not zero")
+    rows = rows / largest[:, None]  # first, or squares of very large or small numbers would be lost
+    length = np.linalg.norm(rows, axis=1)
+    return np.ascontiguousarray(rows / length[:, None]), largest * length, n.shape
+
+
+class Shape(ABC):
+    """A body in its own frame: what every kind can say of itself."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        """The parameters: what is derived from them, the kernels' row of numbers above all, is made again."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type] # every kind is one
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        for value in state.values():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False  # which a pickle forgets
+        self.__dict__.update(state)
+
+    @abstractmethod
+    def _extreme(self, directions: FloatArray) -> FloatArray:
+        """Support points for rows of unit directions."""
+
+    @abstractmethod
+    def _fill(self, row: FloatArray) -> None:
+        """Fill in the kind and its parameters."""
+
+    @abstractmethod
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        """Whether rows of points belong to the body."""
+
+    @abstractmethod
+    def volume(self) -> float:
+        """Volume, m^3."""
+
+    @abstractmethod
+    def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
+        """Closed triangle mesh with all vertices on the surface, as arrays.
+
+        Parameters
+        ----------
+        resolution : int
+            Segments around the axis, at least 4; of no use to bodies with flat faces. Of a superovoid, meridians; it
+            has half as many parallels, so that 24 gives 266 vertices.
+
+        Returns
+        -------
+        vertices : (n, 3) ndarray
+            Frame of the body, m.
+        faces : (m, 3) ndarray of int
+            Counter-clockwise seen from outside.
+        """
+
+    def tessellate(self, resolution: int = TESSELLATION_RESOLUTION) -> trimesh.Trimesh:
+        """`triangles` as a mesh of trimesh.
+
+        Raises
+        ------
+        ImportError
+            If trimesh is not installed.
+        """
+        return trimesh_for("tessellate()").Trimesh(*self.triangles(resolution), process=False)
+
+    def support(self, direction: ArrayLike) -> FloatArray:
+        """Point of the body farthest along a direction.
+
+        Parameters
+        ----------
+        direction : (..., 3) array_like
+            Direction in the frame of the body, of any length but zero.
+
+        Returns
+        -------
+        (..., 3) ndarray
+            Points of the body, m: one of them where a face or an edge is farthest.
+        """
+        n, _, shape = unit_directions(direction)
+        return self._extreme(n).reshape(shape)
+
+    def support_value(self, direction: ArrayLike) -> FloatArray:
+        """Support function h(n) = max n . x over the body (and so over its convex hull).
+
+        Parameters
+        ----------
+        direction : (..., 3) array_like
+            Direction n in the frame of the body, of any length but zero.
+
+        Returns
+        -------
+        (...) ndarray
+            h(n), m times the length of n.
+        """
+        n, length, shape = unit_directions(direction)
+        return (length * np.einsum("ij,ij->i", n, self._extreme(n))).reshape(shape[:-1])
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        """Whether points belong to the body, its boundary included.
+
+        Parameters
+        ----------
+        points : (..., 3) array_like
+            Points in the frame of the body, m.
+
+        Returns
+        -------
+        (...) ndarray of bool
+        """
+        p = floats("points", points)
+        if p.shape[-1:] != (3,):
+            raise ValueError(f"points: must have shape (..., 3), found {p.shape}")
+        return self._holds(p.reshape(-1, 3)).reshape(p.shape[:-1])
+
+    def aabb(self, rotation: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
+        """Bounding box along the axes of another frame.
+
+        Parameters
+        ----------
+        rotation : (3, 3) array_like, optional
+            Rotation ``frame_from_body``; default: the frame of the body.
+
+        Returns
+        -------
+        lower, upper : (3,) ndarray
+            Corners relative to the origin of the body, in the axes of the other frame, m.
+        """
+        axes = np.eye(3) if rotation is None else floats("rotation", rotation)
+        if axes.shape != (3, 3) or not np.isfinite(axes).all():
+            raise ValueError(f"rotation: must be finite numbers of shape (3, 3), found shape {axes.shape}")
+        return -self.support_value(-axes), self.support_value(axes)
+
+    @cached_property
+    def _obb(self) -> BoundingBox:
+        lower, upper = self.aabb()
+        return BoundingBox(0.5 * (lower + upper), 0.5 * (upper - lower))
+
+    def obb(self) -> BoundingBox:
+        """Box around the body along the axes of its frame (`BoundingBox.centre`, `.half_extents`, m), exact."""
+        return BoundingBox(*(array.copy() for array in self._obb))
+
+    def bounding_sphere(self) -> BoundingSphere:
+        """Sphere around the body (`BoundingSphere.centre`, `.radius`, m)."""
+        # The reach has been through three roundings at most.
+        return BoundingSphere(np.zeros(3), (1.0 + 4.0 * EPS) * self._reach)
+
+    @property
+    def support_loss(self) -> float:
+        """By how much `support_value` of a unit direction may be too small, beyond rounding, m.
+
+        Zero but for hulls of many points, some of which the hull leaves out (docs/shapes.md).
+        """
+        return 0.0
+
+    @property
+    @abstractmethod
+    def _reach(self) -> float:
+        """Largest distance of a point of the body from the origin, m."""
+
+    @cached_property
+    def _row(self) -> FloatArray:
+        """The row of numbers the kernels read."""
+        row = np.zeros(kinds.ROW_LENGTH)
+        row[kinds.LINKS] = row[kinds.BLOCKS] = -1.0
+        row[surface.RADIUS] = self._reach
+        row[surface.SIZE] = self._reach
+        self._fill(row)
+        return row
+
+    @property
+    def _pool(self) -> FloatArray:
+        """Numbers of a mesh that do not fit in a row."""
+        return EMPTY_POOL

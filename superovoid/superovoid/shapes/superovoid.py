@@ -1,0 +1,583 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Superovoids, superellipsoids, ellipsoids and spheres: geometry only, no pose and no solver."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid.shapes.checks import whole
+from superovoid.shapes.kernels import packing, support_function, surface
+from superovoid.shapes.lazy import cached_property
+from superovoid.shapes.shape import (
+    TESSELLATION_RESOLUTION,
+    BoundingSphere,
+    Shape,
+    check_length,
+    numbers,
+    unit_directions,
+)
+
+FloatArray = NDArray[np.float64]
+
+MAX_TAPER = 0.5
+_SPHERE_HEIGHTS = 1201  # from the equator to a pole, for the bounding sphere
+_ABOVE_ROUNDING = 1.0 + 1e-12
+MIN_EPSILON, MAX_EPSILON = 1e-6, 1.999999  # beyond, e2 / (2 - e2) and its like lose more than half of their digits
+
+
+class ConvexityReport(NamedTuple):
+    """Whether a body is convex, and how far it is from its convex hull."""
+
+    convex: bool
+    """True: proved. False: the body has a dent, or is so close to having one that rounding decides."""
+    dent: float
+    """Largest distance of the surface from the boundary of the convex hull, m, as measured on a grid of 49 azimuths and
+    2001 heights: an estimate, which overlooks dents of less than about 1e-7 of the body; 0 for a convex one."""
+
+
+@dataclass(frozen=True)
+class Superovoid(Shape):
+    r"""Superellipsoid with a linear taper (Barr 1981; Gonçalves et al. 2017, eq. 5).
+
+    The body is the set of points of its local frame with
+
+    .. math::  F = \left(\left|\frac{x}{a_1 k_x}\right|^{2/\varepsilon_1} +
+               \left|\frac{y}{a_2 k_y}\right|^{2/\varepsilon_1}\right)^{\varepsilon_1/\varepsilon_2}
+               + \left|\frac{z}{a_3}\right|^{2/\varepsilon_2} - 1 \le 0,
+               \qquad k_x = 1 + T_x z/a_3, \quad k_y = 1 + T_y z/a_3
+
+    (eq. 5 as printed lacks the :math:`-1`).
+
+    Parameters
+    ----------
+    size : (3,) array_like
+        Semi-axes a1, a2, a3 along x, y, z, m; from 1e-30 to 1e30.
+    epsilon : (2,) array_like
+        Exponents (epsilon_1, epsilon_2): epsilon_1 of the sections z = const, epsilon_2 of the meridians, along z. This
+        is the order of the paper and the opposite of the usual one of superquadrics (Barr; PCL, Open3D), whose first
+        exponent is that along z: `from_barr` takes that order. In [1e-6, 1.999999], as far as the arithmetic carries
+        (docs/numerics.md).
+        Towards 0 a box, 1 round, towards 2 a double pyramid.
+    taper : (2,) array_like
+        Tapers Tx, Ty of the section's two half-widths, in [-0.5, 0.5]; positive widens towards +z.
+
+    Raises
+    ------
+    ValueError
+        Naming the parameter, what was found and what it must be.
+
+    Notes
+    -----
+    Every combination of parameters is allowed; not every one is convex (`convexity`). With Tx = Ty = T the body is
+    convex iff abs(T) <= (1 - epsilon_2 / 2) 2**(epsilon_2 / 2); the range of abs(T) <= 0.5 that the paper gives is not
+    enough for epsilon_2 above 1.38, and with Tx != Ty and epsilon_2 < 1 a body is never convex, though the dent is
+    often microscopic (docs/numerics.md).
+
+    Examples
+    --------
+    >>> finger_tip = Superovoid(size=(0.006, 0.007, 0.011), epsilon=(0.9, 0.8), taper=(0.1, 0.1))
+    >>> finger_tip.convexity().convex
+    True
+    """
+
+    size: tuple[float, float, float]
+    epsilon: tuple[float, float] = (1.0, 1.0)
+    taper: tuple[float, float] = (0.0, 0.0)
+
+    if TYPE_CHECKING:  # what the constructor takes; the fields are what it makes of them
+
+        def __init__(self, size: ArrayLike, epsilon: ArrayLike = (1.0, 1.0), taper: ArrayLike = (0.0, 0.0)) -> None: ...
+
+    def __post_init__(self) -> None:
+        owner = type(self).__name__
+        for name, count in (("size", 3), ("epsilon", 2), ("taper", 2)):
+            object.__setattr__(self, name, numbers(owner, name, getattr(self, name), count))
+        for i, a in enumerate(self.size):
+            check_length(f"{owner}.size[{i}]", a)
+        for i, e in enumerate(self.epsilon):
+            if not MIN_EPSILON <= e <= MAX_EPSILON:
+                where = "sections z = const" if i == 0 else "along z"
+                raise ValueError(f"{owner}.epsilon[{i}] = {e}: must be in [{MIN_EPSILON}, {MAX_EPSILON}] ({where})")
+        for i, t in enumerate(self.taper):
+            if not abs(t) <= MAX_TAPER:
+                raise ValueError(f"{owner}.taper[{i}] = {t}: must be in [-{MAX_TAPER}, {MAX_TAPER}]")
+
+    @classmethod
+    def from_barr(cls, size: ArrayLike, exponents: ArrayLike = (1.0, 1.0), taper: ArrayLike = (0.0, 0.0)) -> Superovoid:
+        """Make a body from the exponents in the usual order of superquadrics.
+
+        Parameters
+        ----------
+        size : (3,) array_like
+            Semi-axes along x, y, z, m.
+        exponents : (2,) array_like
+            Of the meridians, along z (north-south), then of the sections z = const (east-west): the order of Barr 1981
+            and of most libraries, ``epsilon[::-1]``.
+        taper : (2,) array_like
+            As for `Superovoid`.
+
+        Returns
+        -------
+        Superovoid
+            A `Superellipsoid` where it is asked of that class, which has no taper.
+
+        Examples
+        --------
+        >>> Superovoid.from_barr((1.0, 1.0, 2.0), (0.2, 1.0)).epsilon
+        (1.0, 0.2)
+        """
+        along, across = numbers(cls.__name__, "exponents", exponents, 2)
+        if cls is Superovoid:
+            return cls(size, (across, along), taper)
+        if cls is not Superellipsoid:
+            raise TypeError(f"{cls.__name__}.from_barr: has no exponents to choose; use Superovoid or Superellipsoid")
+        if numbers(cls.__name__, "taper", taper, 2) != (0.0, 0.0):
+            raise ValueError("Superellipsoid.from_barr: has no taper; use Superovoid")
+        return Superellipsoid(size, (across, along))
+
+    # -- implicit form ---------------------------------------------------------------------------------------
+
+    def _unit_coordinates(self, points: ArrayLike) -> tuple[FloatArray, ...]:
+        p = np.asarray(points, dtype=np.float64)
+        if p.shape[-1:] != (3,):
+            raise ValueError(f"points: must have shape (..., 3), found {p.shape}")
+        w = p[..., 2] / self.size[2]
+        kx = 1.0 + self.taper[0] * w
+        ky = 1.0 + self.taper[1] * w
+        with np.errstate(divide="ignore", invalid="ignore"):
+            u = p[..., 0] / (self.size[0] * kx)
+            v = p[..., 1] / (self.size[1] * ky)
+        return u, v, w, kx, ky
+
+    def implicit(self, points: ArrayLike) -> FloatArray:
+        """Inside-outside function F: negative inside, zero on the surface, positive outside.
+
+        Parameters
+        ----------
+        points : (..., 3) array_like
+            Points in the frame of the body, m.
+
+        Returns
+        -------
+        (...) ndarray
+            F, dimensionless. Infinite where the taper has folded space (k_x <= 0 or k_y <= 0), which is outside.
+        """
+        u, v, w, kx, ky = self._unit_coordinates(points)
+        s = 2.0 / self.epsilon[1]
+        with np.errstate(over="ignore", invalid="ignore"):
+            value = self._ring(u, v)[0] ** s + np.abs(w) ** s - 1.0
+        return np.where((kx > 0.0) & (ky > 0.0), value, np.inf)
+
+    def gradient(self, points: ArrayLike) -> FloatArray:
+        """Gradient of F, derived from `implicit`.
+
+        Gonçalves et al. 2017, eq. 6, has the same components if its eq. 4 (powers that keep the sign of their base) is
+        taken for the powers (2/e - 1) of the coordinates only and absolute values for all others.
+
+        Parameters
+        ----------
+        points : (..., 3) array_like
+            Points in the frame of the body, m.
+
+        Returns
+        -------
+        (..., 3) ndarray
+            1/m. Where a power has no finite derivative (an exponent below 1 at zero) the component is 0.
+        """
+        u, v, w, kx, ky = self._unit_coordinates(points)
+        fu, fv, fw = self._unit_gradient(u, v, w)
+        a1, a2, a3 = self.size
+        tx, ty = self.taper[0] / kx, self.taper[1] / ky
+        return np.stack([fu / (a1 * kx), fv / (a2 * ky), (fw - fu * u * tx - fv * v * ty) / a3], axis=-1)
+
+    def _ring(self, u: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """r = (|u|^p + |v|^p)^(1/p), |u|/r and |v|/r: without the powers of u and v, which vanish for large p."""
+        au, av = np.abs(u), np.abs(v)
+        larger = np.maximum(au, av)
+        p = 2.0 / self.epsilon[0]
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            r = larger * (1.0 + np.where(larger > 0.0, np.minimum(au, av) / larger, 0.0) ** p) ** (1.0 / p)
+            return r, np.where(r > 0.0, au / r, 0.0), np.where(r > 0.0, av / r, 0.0)
+
+    def _unit_gradient(self, u: FloatArray, v: FloatArray, w: FloatArray) -> tuple[FloatArray, ...]:
+        """Derivatives of F by u = x/(a1 kx), v = y/(a2 ky), w = z/a3 with the others held."""
+        e1, e2 = self.epsilon
+        p, s = 2.0 / e1, 2.0 / e2
+        r, cu, cv = self._ring(u, v)
+        fu = s * r ** (s - 1.0) * np.sign(u) * cu ** (p - 1.0)
+        fv = s * r ** (s - 1.0) * np.sign(v) * cv ** (p - 1.0)
+        fw = s * np.sign(w) * np.abs(w) ** (s - 1.0)
+        return fu, fv, fw
+
+    def hessian(self, points: ArrayLike) -> FloatArray:
+        """Hessian of F.
+
+        Parameters
+        ----------
+        points : (..., 3) array_like
+            Points in the frame of the body, m.
+
+        Returns
+        -------
+        (..., 3, 3) ndarray
+            1/m^2. Entries that are infinite (exponents above 1 on a coordinate plane) are set to 0.
+        """
+        u, v, w, kx, ky = self._unit_coordinates(points)
+        e1, e2 = self.epsilon
+        p, s = 2.0 / e1, 2.0 / e2
+        r, cu, cv = self._ring(u, v)
+        fu, fv, _ = self._unit_gradient(u, v, w)
+        outer, du, dv = s * _safe_power(r, s - 2.0), cu ** (p - 1.0), cv ** (p - 1.0)
+        fuu = outer * ((p - 1.0) * _safe_power(cu, p - 2.0) + (s - p) * du * du)
+        fvv = outer * ((p - 1.0) * _safe_power(cv, p - 2.0) + (s - p) * dv * dv)
+        fuv = outer * (s - p) * du * dv * np.sign(u) * np.sign(v)
+        fww = s * (s - 1.0) * _safe_power(np.abs(w), s - 2.0)
+        a1, a2, a3 = self.size
+        ix, iy, iz = 1.0 / (a1 * kx), 1.0 / (a2 * ky), 1.0 / a3
+        tx, ty = self.taper[0] / kx, self.taper[1] / ky
+        # u depends on x and z: du/dx = ix, du/dz = -u tx iz, d2u/dxdz = -tx ix iz, d2u/dz2 = 2 u tx^2 iz^2.
+        uz, vz = -u * tx * iz, -v * ty * iz
+        hxx, hyy, hxy = fuu * ix * ix, fvv * iy * iy, fuv * ix * iy
+        hxz = ix * (fuu * uz + fuv * vz) - fu * tx * ix * iz
+        hyz = iy * (fuv * uz + fvv * vz) - fv * ty * iy * iz
+        hzz = fuu * uz * uz + 2.0 * fuv * uz * vz + fvv * vz * vz + fww * iz * iz
+        hzz = hzz + 2.0 * (fu * u * tx * tx + fv * v * ty * ty) * iz * iz
+        rows = [np.stack(r, axis=-1) for r in ((hxx, hxy, hxz), (hxy, hyy, hyz), (hxz, hyz, hzz))]
+        return np.stack(rows, axis=-2)
+
+    # -- parametric form --------------------------------------------------------------------------------------
+
+    def surface_point(self, eta: ArrayLike, omega: ArrayLike) -> FloatArray:
+        """Point of the surface by two angles (Gonçalves et al. 2017, eqs. 3 and 4: sign(x) abs(x)**g powers).
+
+        Parameters
+        ----------
+        eta : array_like
+            Meridian angle in [-pi/2, pi/2], rad; z = a3 sin(eta)**epsilon_2.
+        omega : array_like
+            Angle around z in [-pi, pi], rad.
+
+        Returns
+        -------
+        (..., 3) ndarray
+            Points in the frame of the body, m.
+        """
+        eta, omega = np.broadcast_arrays(np.asarray(eta, dtype=np.float64), np.asarray(omega, dtype=np.float64))
+        e1, e2 = self.epsilon
+        r = _signed_power(np.cos(eta), e2)
+        w = _signed_power(np.sin(eta), e2)
+        a1, a2, a3 = self.size
+        x = a1 * (1.0 + self.taper[0] * w) * r * _signed_power(np.cos(omega), e1)
+        y = a2 * (1.0 + self.taper[1] * w) * r * _signed_power(np.sin(omega), e1)
+        return np.stack([x, y, a3 * w], axis=-1)
+
+    def normal(self, points: ArrayLike) -> FloatArray:
+        """Unit outward normal at points of the surface.
+
+        Parameters
+        ----------
+        points : (..., 3) array_like
+            Points of the surface in the frame of the body, m.
+
+        Returns
+        -------
+        (..., 3) ndarray
+            Unit vectors. For exponents above 1.5 a normal recomputed from a rounded point can be far off near the
+            creases; the results of `superovoid.distance` carry their normals for that reason.
+        """
+        p = np.asarray(points, dtype=np.float64)
+        g = self.gradient(p)
+        length = np.linalg.norm(g, axis=-1, keepdims=True)
+        poles = np.zeros_like(g)
+        poles[..., 2] = np.copysign(1.0, p[..., 2])
+        with np.errstate(invalid="ignore"):
+            return np.where(length > 0.0, g / length, poles)
+
+    # -- support ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _packed(self) -> FloatArray:
+        """The row of numbers the kernels read."""
+        row = np.zeros(surface.BODY_LENGTH)
+        # Not marked read-only: numba would compile every kernel a second time for arrays that are.
+        packing.pack(row, *self.size, *self.epsilon, *self.taper)
+        return row
+
+    def _support(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Support points and values for rows of unit directions; the global maximum for bodies with a dent too."""
+        points, values = np.empty_like(directions), np.empty(len(directions))
+        support_function.support_points(self._packed, directions, points, values)
+        return points, values
+
+    def _extreme(self, directions: FloatArray) -> FloatArray:
+        return self._support(directions)[0]
+
+    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
+        return self.implicit(points) <= 0.0
+
+    def _fill(self, row: FloatArray) -> None:
+        row[: surface.BODY_LENGTH] = self._packed
+
+    @property
+    def _reach(self) -> float:
+        return float(self._packed[surface.RADIUS])
+
+    def support_value(self, direction: ArrayLike) -> FloatArray:
+        """Support function h(n) = max n . x over the body (and so over its convex hull).
+
+        The maximum over the height w of a3 nz w + r(w) g(w), g the dual norm of the section at w: a concave problem
+        in one variable for a convex body (docs/numerics.md).
+
+        Parameters
+        ----------
+        direction : (..., 3) array_like
+            Direction n in the frame of the body, of any length but zero.
+
+        Returns
+        -------
+        (...) ndarray
+            h(n), m times the length of n. Never below the true value by more than rounding.
+        """
+        n, length, shape = unit_directions(direction)
+        return (length * self._support(n)[1]).reshape(shape[:-1])
+
+    # -- bounding volumes ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def _bounding_sphere(self) -> BoundingSphere:
+        a1, a2, a3 = self.size
+        p, s = 2.0 / self.epsilon[0], 2.0 / self.epsilon[1]
+        if self.taper == (0.0, 0.0):
+            radius = float(_farthest(_farthest(a1, a2, p), a3, s))
+            return BoundingSphere(np.zeros(3), _ABOVE_ROUNDING * radius)
+        # Between two heights on one side of the equator the meridian radius r is at most that of the one closer to the
+        # equator; the farthest point of the section for r = 1 is a norm of (a1 kx, a2 ky), convex in the height, and so
+        # is |z - z0|: both at most the larger of the two at the ends (docs/numerics.md).
+        w = np.sin(np.linspace(0.0, 0.5 * math.pi, _SPHERE_HEIGHTS))
+        w = np.concatenate([-w[:0:-1], w])
+        with np.errstate(divide="ignore"):
+            r = (-np.expm1(s * np.log(np.abs(w)))) ** (1.0 / s)
+        z = a3 * w
+        across = _farthest(a1 * (1.0 + self.taper[0] * w), a2 * (1.0 + self.taper[1] * w), p)
+        across = np.maximum(r[1:], r[:-1]) * np.maximum(across[1:], across[:-1])
+
+        def radius_about(z0: float) -> float:
+            along = np.abs(z - z0)
+            return float(np.hypot(across, np.maximum(along[1:], along[:-1])).max())
+
+        from scipy.optimize import minimize_scalar
+
+        z0 = float(minimize_scalar(radius_about, bounds=(-a3, a3), method="bounded").x)
+        return BoundingSphere(np.array([0.0, 0.0, z0]), _ABOVE_ROUNDING * radius_about(z0))
+
+    def bounding_sphere(self) -> BoundingSphere:
+        """Sphere around the body, centred on its z axis (`BoundingSphere.centre`, `.radius`, m).
+
+        It holds the body: the radius about that centre is exact without taper, and else bounded from above, by no more
+        than a thousandth too large.
+        """
+        return self._bounding_sphere._replace(centre=self._bounding_sphere.centre.copy())
+
+    def volume(self) -> float:
+        """Volume, m^3.
+
+        The section at w has the area 4 a1 a2 kx ky r^2 Gamma(1 + e1/2)^2 / Gamma(1 + e1); the terms of kx ky that are
+        odd in w vanish, and the integrals of r^2 and w^2 r^2 are Beta functions.
+        """
+        e1, e2 = self.epsilon
+        section = math.gamma(1.0 + 0.5 * e1) ** 2 / math.gamma(1.0 + e1)
+
+        def beta(x: float, y: float) -> float:
+            return math.gamma(x) * math.gamma(y) / math.gamma(x + y)
+
+        even = 0.5 * e2 * beta(0.5 * e2, 1.0 + e2)
+        square = 0.5 * e2 * beta(1.5 * e2, 1.0 + e2)
+        a1, a2, a3 = self.size
+        return 8.0 * a1 * a2 * a3 * section * (even + self.taper[0] * self.taper[1] * square)
+
+    # -- convexity ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _convexity(self) -> ConvexityReport:
+        if self._packed[surface.DENTED] == 0.0:
+            return ConvexityReport(True, 0.0)
+        return ConvexityReport(False, self._dent())
+
+    def _dent(self, azimuths: int = 49, heights: int = 2001) -> float:
+        """Largest gap between the section supports and their concave envelope, measured across it.
+
+        For an azimuth (nx, ny) the body's support is h = max_w a3 nz w + f(w) with f = r(w) g(w): the hull replaces f
+        by its concave envelope, and the gap along a hull edge of slope df/dz is narrowed by its inclination.
+        """
+        e2 = self.epsilon[1]
+        q = 2.0 / (2.0 - self.epsilon[0])
+        u = np.linspace(-1.0, 1.0, heights)
+        w = np.sign(u) * np.abs(u) ** 1.5
+        r = (1.0 - np.abs(w) ** (2.0 / e2)).clip(0.0) ** (0.5 * e2)
+        z = self.size[2] * w
+        deepest = 0.0
+        for angle in np.linspace(0.0, 0.5 * math.pi, azimuths):
+            ax = abs(self.size[0] * math.cos(angle)) * (1.0 + self.taper[0] * w)
+            ay = abs(self.size[1] * math.sin(angle)) * (1.0 + self.taper[1] * w)
+            long, short = np.maximum(ax, ay), np.minimum(ax, ay)
+            # q grows beyond all bounds as e1 comes to 2: a power of a ratio below 1 does not overflow.
+            ratio = np.divide(short, long, out=np.zeros_like(long), where=long > 0.0)
+            f = r * long * (1.0 + ratio**q) ** (1.0 / q)
+            keep = _upper_hull(z, f)
+            gap = np.interp(z, z[keep], f[keep]) - f
+            slope = np.interp(z, 0.5 * (z[keep][1:] + z[keep][:-1]), np.diff(f[keep]) / np.diff(z[keep]))
+            deepest = max(deepest, float((gap / np.hypot(1.0, slope)).max()))
+        return deepest
+
+    def convexity(self) -> ConvexityReport:
+        """Whether the body is convex, and how deep its dent is (`ConvexityReport`)."""
+        return self._convexity
+
+    # -- tessellation --------------------------------------------------------------------------------------------
+
+    def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, NDArray[np.int64]]:
+        """A closed mesh with its corners on the surface; see `Shape.triangles`."""
+        meridians = whole("resolution", resolution, 4)
+        parallels = max(3, meridians // 2)
+        # Even steps along the untapered curves rather than in the angle: an angle bunches or starves the corners.
+        eta = even_angles(self.epsilon[1], parallels + 1, half=True, turn=0.5)[1:-1]
+        omega = even_angles(self.epsilon[0], meridians + 1, half=False, turn=0.5)[:-1]
+        grid = self.surface_point(eta[:, None], omega[None, :]).reshape(-1, 3)
+        poles = self.surface_point([-0.5 * math.pi, 0.5 * math.pi], [0.0, 0.0])
+        vertices = np.vstack([grid, poles])
+        rows = len(eta)
+        south, north = len(grid), len(grid) + 1
+        faces = []
+        for j in range(meridians):
+            k = (j + 1) % meridians
+            faces.append((south, k, j))
+            for i in range(rows - 1):
+                a, b = i * meridians + j, i * meridians + k
+                faces += [(a, b, b + meridians), (a, b + meridians, a + meridians)]
+            faces.append((north, (rows - 1) * meridians + j, (rows - 1) * meridians + k))
+        return vertices, np.array(faces, dtype=np.int64)
+
+
+def _farthest(a: ArrayLike, b: ArrayLike, p: float) -> FloatArray:
+    """Largest distance from the origin on abs(x/a)**p + abs(y/b)**p = 1: by Hölder's inequality a norm of (a, b)."""
+    long, short = np.maximum(a, b), np.minimum(a, b)
+    if p <= 2.0:
+        return long
+    k = 2.0 * p / (p - 2.0)
+    return long * (1.0 + (short / long) ** k) ** (1.0 / k)
+
+
+def _safe_power(base: FloatArray, exponent: float) -> FloatArray:
+    """base**exponent for base >= 0, with 0 where a negative power of zero has no value."""
+    if exponent >= 0.0:
+        return np.asarray(base**exponent)
+    with np.errstate(divide="ignore"):
+        value = base**exponent
+    return np.where(np.isfinite(value), value, 0.0)
+
+
+def _signed_power(base: FloatArray, exponent: float) -> FloatArray:
+    """Return sign(x) abs(x)**g (Gonçalves et al. 2017, eq. 4); cos(pi/2) counts as the zero it stands for."""
+    base = np.where(np.abs(base) < 1e-15, 0.0, base)
+    return np.sign(base) * np.abs(base) ** exponent
+
+
+def _upper_hull(x: FloatArray, y: FloatArray) -> NDArray[np.int64]:
+    """Indices of the upper convex hull of points with ascending x (Andrew's monotone chain)."""
+    xs, ys = x.tolist(), y.tolist()  # Python's numbers are several times as fast as numpy's, one by one
+    hull: list[int] = []
+    for i in range(len(xs)):
+        while len(hull) >= 2:
+            a, b = hull[-2], hull[-1]
+            if (xs[b] - xs[a]) * (ys[i] - ys[a]) - (ys[b] - ys[a]) * (xs[i] - xs[a]) < 0.0:
+                break
+            hull.pop()
+        hull.append(i)
+    return np.array(hull)
+
+
+def even_angles(epsilon: float, count: int, half: bool, turn: float = 0.0) -> FloatArray:
+    """Angles of points at even steps on abs(x)**(2/e) + abs(y)**(2/e) = 1, symmetric about the axes.
+
+    Of the way between two points a share `turn` is the turn of the tangent, the rest is arc length. Arc length alone
+    leaves a rounded corner to a single edge, the turn alone a nearly flat side.
+    """
+    t = np.linspace(0.0, 0.5 * math.pi, 2049)
+    x, y = _signed_power(np.cos(t), epsilon), _signed_power(np.sin(t), epsilon)
+    steps = np.diff(x), np.diff(y)
+    length = np.concatenate([[0.0], np.cumsum(np.hypot(*steps))])
+    length /= length[-1]
+    if turn:
+        way = np.unwrap(np.arctan2(steps[1], steps[0]))
+        turned = np.concatenate([[0.0], np.cumsum(np.abs(np.diff(way, prepend=way[0])))])
+        if turned[-1] > 0.0:
+            length = (1.0 - turn) * length + turn * turned / turned[-1]
+    s = np.linspace(-1.0, 1.0, count) if half else np.linspace(-2.0, 2.0, count)
+    quarter, rest = np.divmod(s, 1.0)
+    return quarter * 0.5 * math.pi + np.interp(rest, length, t)
+
+
+class Superellipsoid(Superovoid):
+    """Superovoid without taper.
+
+    Parameters
+    ----------
+    size : (3,) array_like
+        Semi-axes along x, y, z, m; positive.
+    epsilon : (2,) array_like
+        Exponents in [1e-6, 1.999999], as for `Superovoid`: first that of the sections z = const, then that along z,
+        the opposite of the usual order of superquadrics, which `from_barr` takes.
+    """
+
+    def __init__(self, size: ArrayLike, epsilon: ArrayLike = (1.0, 1.0)) -> None:
+        super().__init__(size, epsilon, (0.0, 0.0))
+
+    def __repr__(self) -> str:
+        return f"Superellipsoid(size={self.size}, epsilon={self.epsilon})"
+
+
+class Ellipsoid(Superellipsoid):
+    """Ellipsoid.
+
+    Parameters
+    ----------
+    size : (3,) array_like
+        Semi-axes along x, y, z, m; positive.
+    """
+
+    def __init__(self, size: ArrayLike) -> None:
+        super().__init__(size, (1.0, 1.0))
+
+    def __repr__(self) -> str:
+        return f"Ellipsoid(size={self.size})"
+
+
+class Sphere(Ellipsoid):
+    """Sphere.
+
+    Parameters
+    ----------
+    radius : float
+        Radius, m; positive.
+    """
+
+    def __init__(self, radius: float) -> None:
+        if isinstance(radius, bool) or not isinstance(radius, int | float | np.floating | np.integer):
+            raise ValueError(f"Sphere.radius = {radius!r}: must be a positive number (metres)")
+        check_length("Sphere.radius", radius)
+        super().__init__((radius, radius, radius))
+
+    @property
+    def radius(self) -> float:
+        """Radius, m."""
+        return self.size[0]
+
+    def __repr__(self) -> str:
+        return f"Sphere(radius={self.radius})"

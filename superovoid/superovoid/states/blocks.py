@@ -1,0 +1,57 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""States answered in blocks that threads share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+from superovoid.compiled.threads import share
+
+Memory = TypeVar("Memory")
+Part = TypeVar("Part")
+
+
+def in_blocks(
+    states: int,
+    size: int,
+    threads: int,
+    take: Callable[[], Memory],
+    answer: Callable[[slice, Memory], tuple[Part, Memory]],
+    give_back: Callable[[Memory], object],
+    ended: Callable[[], bool],
+) -> list[Part | None]:
+    """Answer blocks of states, in turn, until all are done or something ends it.
+
+    Parameters
+    ----------
+    states, size : int
+        States in all, and of a block. Without states there is one block of none.
+    threads : int
+        To share the blocks among.
+    take, give_back : callable
+        Get what a thread works in, and take it back.
+    answer : callable
+        Answers a block; returns also what the next one is to work in.
+    ended : callable
+        Whether no further block is to be begun. The first one always is.
+
+    Returns
+    -------
+    The answers in the order of the blocks; None where a block was not begun.
+    """
+    starts = range(0, max(states, 1), size)
+    parts: list[Part | None] = [None] * len(starts)
+
+    def work(turns: Iterator[int]) -> None:
+        memory = take()
+        for turn in turns:
+            if turn and ended():
+                break
+            parts[turn], memory = answer(slice(starts[turn], min(starts[turn] + size, states)), memory)
+        give_back(memory)
+
+    share(range(len(starts)), work, min(threads, len(starts)))
+    return parts

@@ -1,0 +1,168 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What states are given as: rows of joints, poses of bases, poses of the links that a scene has."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid.contact.inputs import as_poses
+from superovoid.contact.poses import PoseLike, PosesLike
+from superovoid.robot import Robot
+from superovoid.scene import Scene
+
+FloatArray = NDArray[np.float64]
+
+
+def end_of(started: float, deadline: float | None) -> float:
+    """When a call ends that has so many seconds from its start on; `ValueError` for a deadline that is none."""
+    if deadline is None:
+        return math.inf
+    if not deadline > 0.0:
+        raise ValueError(f"deadline = {deadline!r}: must be a positive number of seconds")
+    return started + deadline
+
+
+class Posing:
+    """Poses of a scene's links in states of a robot.
+
+    Parameters
+    ----------
+    robot : Robot
+    scene : Scene
+        As it is now.
+    pairs : (n, 2) array_like of int, optional
+        Only these of the scene's pairs, in either order.
+
+    Raises
+    ------
+    ValueError
+        If a pair is not one of the scene's, or a link that the robot does not have has no pose in the scene.
+    """
+
+    def __init__(self, robot: Robot, scene: Scene, pairs: ArrayLike | None) -> None:
+        self._kinematics = robot._kinematics
+        self.robot = robot
+        self.tables = scene.tables(pairs)
+        links, posed = self.tables.links, self.tables.posed
+        self.row_of_link = self._kinematics.rows_of(links)
+        is_carried = self.row_of_link >= 0
+        self._carried = is_carried.nonzero()[0]  # links of the scene that are the robot's
+        if not (is_carried | posed).all():
+            link = int((is_carried | posed).argmin())
+            raise ValueError(
+                f"scene: link {links[link]!r} is none of robot '{robot.name}' and has no pose yet: call set_link_pose()"
+            )
+        self._rows = self.row_of_link[self._carried]
+        self.posed = np.ones(len(links), dtype=np.bool_)
+
+    def inputs(
+        self,
+        positions: ArrayLike,
+        joint_names: Sequence[str] | None,
+        base_poses: Mapping[str, PosesLike] | None,
+        root_pose: PoseLike | None,
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Rows of joints, poses of bases, pose of the root; `ValueError` names what is wrong."""
+        joints = joint_rows(self.robot, positions, joint_names)
+        bases = pose_rows(self.robot, base_poses, len(joints))
+        root = np.eye(4) if root_pose is None else as_poses("root_pose", root_pose)
+        if root.shape != (4, 4):
+            raise ValueError(f"root_pose: must have shape (4, 4), found {root.shape}")
+        return joints, bases, root
+
+    def of_states(self, joints: FloatArray, bases: FloatArray, root: FloatArray) -> FloatArray:
+        """Poses of the robot's links, shape (states, links, 4, 4)."""
+        return self._kinematics.poses_of_states(joints, bases, root)
+
+    def of_some(self, links: NDArray[np.int64], joints: FloatArray, bases: FloatArray, root: FloatArray) -> FloatArray:
+        """Poses of some of the scene's links in states, in the shape of `of_scene`; those of others are any numbers."""
+        rows = self.row_of_link[links]
+        carried = rows >= 0
+        poses = np.empty((len(joints), *self.tables.link_poses.shape))
+        of_links = self._kinematics.poses_of_links(rows[carried], joints, bases, root)
+        poses[:, links[carried]] = as_poses("poses of the robot's links", of_links)
+        poses[:, links[~carried]] = self.tables.link_poses[links[~carried]]
+        return poses
+
+    def of_scene(self, poses: FloatArray) -> FloatArray:
+        """Poses of the scene's links from those of the robot's, in the order of the scene."""
+        carried = as_poses("poses of the robot's links", poses.take(self._rows, axis=1))
+        if len(self._carried) == len(self.posed):
+            return carried
+        all_links = np.empty((len(poses), *self.tables.link_poses.shape))
+        all_links[:] = self.tables.link_poses
+        all_links[:, self._carried] = carried
+        return all_links
+
+
+def joint_rows(robot: Robot, positions: ArrayLike, names: Sequence[str] | None) -> FloatArray:
+    """Positions of the independent joints, in the robot's order, one row a state."""
+    names = robot.joint_names if names is None else tuple(names)
+    try:
+        given = np.ascontiguousarray(positions, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("positions: must be numbers of shape (states, joints), one row a state") from None
+    if given.ndim != 2 or given.shape[1] != len(names):
+        raise ValueError(f"positions: must have shape (states, {len(names)}), a column a joint, found {given.shape}")
+    if names != robot.joint_names:
+        given = np.ascontiguousarray(given[:, _columns(robot, names)])
+    if not np.isfinite(given).all():
+        state, column = np.argwhere(~np.isfinite(given))[0]
+        raise ValueError(
+            f"positions: joint '{robot.joint_names[column]}' in state {state} = {given[state, column]}: must be finite"
+        )
+    return given
+
+
+def _columns(robot: Robot, names: tuple[str, ...]) -> list[int]:
+    """Columns of the independent joints among those named."""
+    column: dict[str, int] = {}
+    for i, name in enumerate(names):
+        if name in column:
+            raise ValueError(f"joint_names: joint {name!r} is given twice")
+        if name not in robot.joint_names and name not in robot.mimic:
+            raise ValueError(
+                f"joint_names: {name!r} is no joint of '{robot.name}' (joints: {', '.join(robot.joint_names)})"
+            )
+        column[name] = i
+    missing = [name for name in robot.joint_names if name not in column]
+    if missing:
+        raise ValueError(
+            f"joint_names: joint '{missing[0]}' is missing ({len(missing)} of {len(robot.joint_names)} are)"
+        )
+    return [column[name] for name in robot.joint_names]
+
+
+def pose_rows(robot: Robot, base_poses: Mapping[str, PosesLike] | None, states: int) -> FloatArray:
+    """Poses of the base links, shape (states or 1, bases, 4, 4)."""
+    given: Mapping[str, Any] = base_poses or {}
+    for link in given:
+        if link not in robot.base_links:
+            raise ValueError(
+                f"base_poses: link {link!r} of '{robot.name}' hangs on no floating joint; "
+                f"links that do: {', '.join(robot.base_links) or 'none'}"
+            )
+    poses = []
+    for link in robot.base_links:
+        if link not in given:
+            raise ValueError(
+                f"base_poses: the pose of '{link}' is missing (its joint is floating: it comes from outside)"
+            )
+        pose = as_poses(f"base_poses[{link!r}]", given[link])
+        if pose.shape not in ((4, 4), (states, 4, 4)):
+            raise ValueError(f"base_poses[{link!r}]: must have shape (4, 4) or ({states}, 4, 4), found {pose.shape}")
+        poses.append(pose.reshape(-1, 4, 4))
+    if not poses:
+        return np.empty((1, 0, 4, 4))
+    rows = max(map(len, poses)) if states else 0
+    together = np.empty((rows, len(poses), 4, 4))
+    for i, pose in enumerate(poses):
+        together[:, i] = pose[:rows]
+    return together

@@ -1,0 +1,519 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Signed distances in many states of a robot at once, for planners and optimisers.
+
+======================  ==========================================================================================
+a plain loop            `state_distances`
+======================  ==========================================================================================
+joints by name          an array, one row a state
+poses by name           one compiled loop over states and links
+a query a state         one compiled loop over states: place, cull, solve
+a result a state        flat arrays, the rows of a state behind those of the state before it
+======================  ==========================================================================================
+
+States are answered in blocks, which threads share. Within a block a pair starts from its points in the state before, as
+in a scene's next query; every block starts cold. So the same request gets the same bits, whatever was asked before,
+however many threads answered, however often memory had to grow and wherever a deadline cut it off.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid.compiled.threads import workers
+from superovoid.contact import columns
+from superovoid.contact.poses import PoseLike, PosesLike
+from superovoid.contact.results import DistanceResults
+from superovoid.contact.superovoids.kept_nets import MOST_NETS, forget_nets, nets_for
+from superovoid.robot import Robot
+from superovoid.scene import Scene, culling, first_try, pair_table, solving
+from superovoid.states import loop
+from superovoid.states.blocks import in_blocks
+from superovoid.states.reused_memory import ReusedMemory
+from superovoid.states.state_inputs import Posing, end_of
+from superovoid.states.state_results import StateDistances
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+# States of a block, and the most pairs that they have together: it bounds memory, and the time between two looks at the
+# clock where there is no deadline.
+_BLOCK, _BLOCK_PAIRS = 64, 1 << 20
+_MOST_WARM_STARTS = 1 << 14
+_MOST_WHOLE = 1 << 30  # bytes of answers that are had at once
+# With a deadline the clock is read about that often, s.
+_LOOK = 2e-3
+
+
+def state_distances(
+    robot: Robot,
+    scene: Scene,
+    positions: ArrayLike,
+    *,
+    joint_names: Sequence[str] | None = None,
+    base_poses: Mapping[str, PosesLike] | None = None,
+    root_pose: PoseLike | None = None,
+    pairs: ArrayLike | None = None,
+    cutoff: float = math.inf,
+    max_results: int | None = None,
+    overlapping_only: bool = False,
+    closest_of_links: bool = False,
+    gradients: bool = False,
+    base_gradients: bool = False,
+    deadline: float | None = None,
+    max_rows: int | None = None,
+    stop: threading.Event | None = None,
+    threads: int | None = None,
+) -> StateDistances:
+    """Signed distances in many states of a robot.
+
+    Parameters
+    ----------
+    robot : Robot
+        What moves.
+    scene : Scene
+        The bodies and the pairs to be checked: `robot.scene()`, or any other with bodies on links of the robot. Links
+        that the robot does not have stay where they are in the scene. The scene itself is not changed.
+    positions : (states, joints) array_like
+        Positions of the joints, rad or m, one row a state.
+    joint_names : sequence of str, optional
+        The columns of `positions`, in any order; default: `robot.joint_names`. Mimicking joints may be among them and
+        are ignored, since they follow their masters.
+    base_poses : mapping of str to (4, 4) or (states, 4, 4) array_like
+        root_from_link of the robot's `base_links`, m, for all states or for each.
+    root_pose : (4, 4) array_like, optional
+        world_from_root, m; default: the world is the root frame.
+    pairs : (n, 2) array_like of int, optional
+        Only these of the scene's pairs, in either order.
+    cutoff : float, optional
+        Largest distance to report, m.
+    max_results : int, optional
+        At most so many pairs a state, the closest ones.
+    overlapping_only : bool, optional
+        Only pairs with a negative distance.
+    closest_of_links : bool, optional
+        Of each pair of links the closest pair of their bodies alone. Where links have several bodies that solves few of
+        their pairs.
+    gradients, base_gradients : bool, optional
+        Whether the derivatives by the joints, and by the poses of the bases, are wanted.
+    deadline : float, optional
+        Time after which no further state is begun, s. One state at least is answered.
+    max_rows : int, optional
+        As many rows end the answer: no further block of states is begun, so that memory is bounded.
+    stop : threading.Event, optional
+        Once it is set, by another thread, no further block of states is begun.
+    threads : int, optional
+        Threads to share the blocks among; None: as many as there are processors. The answers are the same for any
+        number.
+
+    Returns
+    -------
+    StateDistances
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of range, a joint or base pose is missing, given twice or unknown, a number is not finite,
+        a base pose is no rigid transform, a pair is not one of the scene's, or a link that the robot does not have has
+        no pose in the scene.
+
+    Notes
+    -----
+    The interpreter's lock is released while states are answered. Calls for one scene may come from many threads at a
+    time.
+
+    Examples
+    --------
+    >>> from superovoid.robot import Robot
+    >>> from superovoid.states import state_distances
+    >>> robot = Robot.from_urdf('''<robot name="two">
+    ...   <link name="ground"><contact_geometry><sphere radius="0.1"/></contact_geometry></link>
+    ...   <joint name="slide" type="prismatic"><parent link="ground"/><child link="mid"/><axis xyz="1 0 0"/>
+    ...     <limit lower="0" upper="2" effort="1" velocity="1"/></joint>
+    ...   <link name="mid"/>
+    ...   <joint name="turn" type="continuous"><parent link="mid"/><child link="ball"/></joint>
+    ...   <link name="ball"><contact_geometry><sphere radius="0.2"/></contact_geometry></link>
+    ... </robot>''')
+    >>> scene = robot.scene()
+    >>> scene.set_pairs_allowed([[0, 1]], True)
+    >>> found = state_distances(robot, scene, [[0.5, 0.0], [1.0, 0.0], [0.2, 0.0]], cutoff=0.5, gradients=True)
+    >>> found.first.tolist(), found.distance.round(9).tolist(), found.gradients.round(9).tolist()
+    ([0, 1, 1, 2], [0.2, -0.1], [[1.0, 0.0], [1.0, 0.0]])
+    """
+    ask = StateQuery(
+        robot,
+        scene,
+        pairs=pairs,
+        cutoff=cutoff,
+        max_results=max_results,
+        overlapping_only=overlapping_only,
+        closest_of_links=closest_of_links,
+        gradients=gradients,
+        base_gradients=base_gradients,
+    )
+    return ask(
+        positions,
+        joint_names=joint_names,
+        base_poses=base_poses,
+        root_pose=root_pose,
+        deadline=deadline,
+        max_rows=max_rows,
+        stop=stop,
+        threads=threads,
+    )
+
+
+class _Ends(NamedTuple):
+    """What ends an answer before its last state."""
+
+    time: float  # of the clock
+    rows: float
+    stop: threading.Event | None
+
+    @property
+    def is_never(self) -> bool:
+        """Whether nothing can."""
+        return self.time == self.rows == math.inf and self.stop is None
+
+    def __call__(self, rows: int) -> bool:
+        return (
+            rows >= self.rows
+            or (self.stop is not None and self.stop.is_set())
+            or (self.time < math.inf and time.perf_counter() >= self.time)
+        )
+
+
+_Mine = tuple[loop.Memory, loop.Answers]  # what one thread works in
+
+
+def _part_of(whole: loop.Answers, block: slice, most: int, answers: loop.Answers) -> loop.Answers:
+    """Memory for the answers of a block, as part of that for all."""
+    rows = slice(block.start * most, block.stop * most)
+    return answers._replace(rows=whole.rows[rows], bodies=whole.bodies[rows])
+
+
+class _Part(NamedTuple):
+    """The answers in the first states of a block; arrays as those of `StateDistances`."""
+
+    first: IntArray
+    counts: IntArray
+    rows: FloatArray
+    bodies: IntArray
+    by_joint: FloatArray | None
+    by_base: FloatArray | None
+
+
+class StateQuery:
+    """A question about states that is asked again and again: what it takes to ask it is prepared once.
+
+    ``StateQuery(robot, scene, cutoff=0.02)(positions)`` is ``state_distances(robot, scene, positions, cutoff=0.02)``,
+    for the scene as it is when the question is made: bodies and pairs added later are not seen, nor are new poses of
+    links that the robot does not have. Any number of threads may ask at a time. Where all distances are wanted, the
+    memory of an answer that nobody holds any longer serves the next one.
+
+    Parameters
+    ----------
+    robot, scene, pairs, cutoff, max_results, overlapping_only, closest_of_links, gradients, base_gradients
+        As for `state_distances`.
+
+    Raises
+    ------
+    ValueError
+        As `state_distances` does about these.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        scene: Scene,
+        *,
+        pairs: ArrayLike | None = None,
+        cutoff: float = math.inf,
+        max_results: int | None = None,
+        overlapping_only: bool = False,
+        closest_of_links: bool = False,
+        gradients: bool = False,
+        base_gradients: bool = False,
+    ) -> None:
+        _check_limits(cutoff, max_results)
+        if max_results is not None and closest_of_links:
+            raise ValueError(f"max_results = {max_results}: with closest_of_links all pairs of links are answered")
+        self._robot, self._kinematics = robot, robot._kinematics
+        self._with_joints, self._derive, self._derive_bases = gradients, gradients or base_gradients, base_gradients
+        self._posing = Posing(robot, scene, pairs)
+        tables = self._posing.tables
+        self._local, self._link, self._others, self._pairs = tables[:4]
+        self._bodies = scene.bodies
+        self._groups: IntArray | None = None
+        if closest_of_links:
+            self._pairs, self._groups = _by_links(self._pairs, self._link)
+        self._set_limits(cutoff, max_results, overlapping_only)
+        self._block = max(1, min(_BLOCK, _BLOCK_PAIRS // max(len(self._pairs), 1)))
+        # Memory of calls that are over; to append and to pop is one step of the interpreter.
+        self._idle: list[_Mine] = []
+        self._reused = ReusedMemory()
+
+    def _set_limits(self, cutoff: float, max_results: int | None, overlapping_only: bool) -> None:
+        count, tables = len(self._pairs) if self._groups is None else len(self._groups) - 1, self._posing.tables
+        self._most = count if max_results is None else min(int(max_results), count)
+        limit = min(float(cutoff), 0.0) if overlapping_only else float(cutoff)
+        self._wanted = solving.Wanted(self._most, limit, bool(overlapping_only), 0.0, tables.tolerance, tables.budget)
+
+    def limited(
+        self, *, cutoff: float = math.inf, max_results: int | None = None, overlapping_only: bool = False
+    ) -> StateQuery:
+        """Return the same question with other limits, in less time than a new one takes: they share their tables.
+
+        Parameters
+        ----------
+        cutoff, max_results, overlapping_only
+            As for `state_distances`.
+
+        Raises
+        ------
+        ValueError
+            As `state_distances` does about these.
+        """
+        _check_limits(cutoff, max_results)
+        if max_results is not None and self._groups is not None:
+            raise ValueError(f"max_results = {max_results}: with closest_of_links all pairs of links are answered")
+        other = copy.copy(self)
+        other._idle, other._reused = self._idle, ReusedMemory()  # memory that grows as an answer needs it
+        other._set_limits(cutoff, max_results, overlapping_only)
+        return other
+
+    def __repr__(self) -> str:
+        return f"StateQuery({self._robot.name!r}, {len(self._bodies)} bodies, {len(self._pairs)} pairs)"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_idle": []}
+
+    def __call__(
+        self,
+        positions: ArrayLike,
+        *,
+        joint_names: Sequence[str] | None = None,
+        base_poses: Mapping[str, PosesLike] | None = None,
+        root_pose: PoseLike | None = None,
+        deadline: float | None = None,
+        max_rows: int | None = None,
+        stop: threading.Event | None = None,
+        threads: int | None = None,
+    ) -> StateDistances:
+        """Ask about states; parameters, answer and errors as those of `state_distances`."""
+        started = time.perf_counter()
+        end = end_of(started, deadline)
+        if max_rows is not None and max_rows < 1:
+            raise ValueError(f"max_rows = {max_rows}: must be at least 1")
+        most_threads = workers(threads)
+        joints, bases, root = self._posing.inputs(positions, joint_names, base_poses, root_pose)
+        ended = _Ends(end, math.inf if max_rows is None else max_rows, stop)
+        return self._run(joints, bases, root, ended, most_threads)
+
+    def _run(
+        self, joints: FloatArray, bases: FloatArray, root: FloatArray, ended: _Ends, threads: int
+    ) -> StateDistances:
+        """Answer states until all are done or something ends it."""
+        states = len(joints)
+        whole = self._whole(states, ended)
+        rows = 0  # of the blocks done: those further on count too, so that what ends the answer is one that was begun
+        lock = threading.Lock()
+
+        def answer(block: slice, mine: _Mine) -> tuple[_Part, _Mine]:
+            nonlocal rows
+            memory, answers = mine
+            of_block = bases[block] if len(bases) > 1 else bases
+            into = answers if whole is None else _part_of(whole, block, self._most, answers)
+            part, used = self._answer(joints[block], of_block, root, block.start == 0, ended.time, memory, into, whole)
+            with lock:
+                rows += len(part.rows)
+            return part, (memory, used if whole is None else answers)
+
+        parts = in_blocks(states, self._block, threads, self._memory, answer, self._give_back, lambda: ended(rows))
+        return self._joined(states, parts, ended.rows, whole)
+
+    def _give_back(self, mine: _Mine) -> None:
+        if len(self._pairs) <= _MOST_WARM_STARTS:
+            self._idle.append(mine)
+
+    def _whole(self, states: int, ended: _Ends) -> loop.Answers | None:
+        """Memory for all answers, where their number is known before: they need not be put together then."""
+        rows = states * self._most
+        is_known = self._wanted.cutoff == math.inf and ended.is_never
+        of_rows = rows * columns.RESULT_LENGTH * 8
+        if not is_known or of_rows > _MOST_WHOLE:
+            return None
+        memory = self._reused.of_size(of_rows + rows * 2 * 8)
+        return loop.answers_for(0, 0)._replace(
+            rows=memory[:of_rows].view(np.float64).reshape(rows, columns.RESULT_LENGTH),
+            bodies=memory[of_rows:].view(np.int64).reshape(rows, 2),
+        )
+
+    def _memory(self) -> _Mine:
+        """Memory of a call before, or new; that for the answers of a block may have to grow."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            pass
+        count = len(self._pairs)
+        memory = loop.Memory(
+            culling.world_of(len(self._link)),
+            pair_table.warm_starts(min(count, _MOST_WARM_STARTS)),
+            nets_for(min(count, MOST_NETS)),
+            solving.scratch_for(count, columns.RESULT_LENGTH),
+            np.zeros(culling.COUNTS, dtype=np.int64),
+            first_try.lanes_for(0 if self._groups is not None else count),
+        )
+        return memory, loop.answers_for(self._block, max(self._most, self._block * min(self._most, 16)))
+
+    def _answer(
+        self,
+        joints: FloatArray,
+        bases: FloatArray,
+        root: FloatArray,
+        is_first: bool,
+        stop: float,
+        memory: loop.Memory,
+        answers: loop.Answers,
+        whole: loop.Answers | None,
+    ) -> tuple[_Part, loop.Answers]:
+        """Answer the states of a block; return also the memory that this took."""
+        poses = self._posing.of_states(joints, bases, root)
+        pair_table.forget(memory.pool)
+        forget_nets(memory.nets)
+        done, answers = self._run_block(self._posing.of_scene(poses), is_first, stop, memory, answers)
+        first = answers.first[: done + 1].copy()
+        rows, bodies = answers.rows[: first[done]], answers.bodies[: first[done]]
+        if self._groups is not None:
+            state = np.repeat(np.arange(done), np.diff(first))
+            order = np.lexsort((bodies[:, 1], bodies[:, 0], rows[:, columns.DISTANCE], state))
+            rows[:], bodies[:] = rows[order], bodies[order]
+        if whole is None:
+            rows, bodies = rows.copy(), bodies.copy()
+        by_joint = by_base = None
+        if self._derive:
+            by_joint, by_base = self._gradients(poses[:done], root, first, rows, bodies)
+        return _Part(first, answers.counts[:done].copy(), rows, bodies, by_joint, by_base), answers
+
+    def _joined(
+        self, states: int, parts: list[_Part | None], most_rows: float, whole: loop.Answers | None
+    ) -> StateDistances:
+        """The answer of the blocks from the first on, up to one that is missing, not whole or fills it."""
+        first, counts = np.zeros(states + 1, dtype=np.int64), np.zeros((states, culling.COUNTS), dtype=np.int64)
+        done = 0
+        kept = []
+        for begin, part in zip(range(0, max(states, 1), self._block), parts, strict=True):
+            if part is None or done < begin or first[done] >= most_rows:
+                break
+            done = begin + len(part.counts)
+            first[begin : done + 1] = first[begin] + part.first
+            counts[begin:done] = part.counts
+            kept.append(part[2:])
+        first[done:] = first[done]
+        parts.clear()
+        rows, bodies, by_joint, by_base = ([part[i] for part in kept] for i in range(4))
+        kept.clear()
+        if whole is not None and first[done] == len(whole.rows):
+            rows, bodies = [whole.rows], [whole.bodies]
+        pairs = _stacked(bodies)
+        past_sphere, past_obb, bounded, solved, intersecting = counts.T
+        return StateDistances(
+            **vars(DistanceResults.from_rows(_stacked(rows))),
+            body_a=pairs[:, 0],
+            body_b=pairs[:, 1],
+            bodies=self._bodies,
+            first=first,
+            done=done,
+            pairs=len(self._pairs),
+            past_sphere=past_sphere,
+            past_obb=past_obb,
+            bounded=bounded,
+            solved=solved,
+            intersecting=intersecting,
+            joint_names=self._robot.joint_names,
+            base_links=self._robot.base_links,
+            gradients=_stacked(by_joint) if self._with_joints else None,
+            base_gradients=_stacked(by_base) if self._derive_bases else None,
+        )
+
+    def _run_block(
+        self, link_poses: FloatArray, is_first: bool, stop: float, memory: loop.Memory, answers: loop.Answers
+    ) -> tuple[int, loop.Answers]:
+        """Answer the states of a block; return how many were, and the answers in what memory they took."""
+        done, end = 0, len(link_poses)
+        links = loop.Links(self._link, link_poses, self._posing.posed)
+        first_look = time.perf_counter() if stop < math.inf else 0.0
+        while done < end:
+            until = end
+            if stop < math.inf:
+                # So many as will take about as long as is between two looks at the clock.
+                now = time.perf_counter()
+                if now >= stop and not (is_first and done == 0):
+                    break
+                pace = (now - first_look) / done if done else math.inf
+                until = min(end, done + max(1, int(_LOOK / pace) if pace > 0.0 else 1))
+            asked = self._local, self._others, links, memory, self._pairs
+            if self._groups is None:
+                done = int(loop.over_states(*asked, self._wanted, done, until, answers))
+            else:
+                done = int(loop.over_groups(*asked, self._groups, self._wanted, done, until, answers))
+            if done < until:
+                answers = _grown(answers, done, self._most)
+        return done, answers
+
+    def _gradients(
+        self, poses: FloatArray, root: FloatArray, first: IntArray, rows: FloatArray, bodies: IntArray
+    ) -> tuple[FloatArray, FloatArray]:
+        found = DistanceResults.from_rows(rows)
+        links = self._posing.row_of_link[self._link[bodies]]
+        contacts = found.point_a, found.point_b, found.normal
+        by_joint, by_base = self._kinematics.gradients_of_states(poses, first, links, *contacts, self._derive_bases)
+        # From the axes of the world to those of the root.
+        turned = by_base.reshape(*by_base.shape[:2], 2, 3) @ root[:3, :3]
+        return by_joint, turned.reshape(by_base.shape)
+
+
+def _check_limits(cutoff: float, max_results: int | None) -> None:
+    if not isinstance(cutoff, float | int | np.floating) or math.isnan(cutoff):
+        raise ValueError(f"cutoff = {cutoff!r}: must be a number of metres")
+    if max_results is not None and max_results < 1:
+        raise ValueError(f"max_results = {max_results}: must be at least 1")
+
+
+def _by_links(pairs: IntArray, link: IntArray) -> tuple[IntArray, IntArray]:
+    """Pairs of bodies with those of one pair of links together, and where each of these begins, and the end."""
+    rows = np.sort(link[pairs], axis=1)
+    order = np.lexsort((pairs[:, 1], pairs[:, 0], rows[:, 1], rows[:, 0]))
+    begins = np.flatnonzero(np.any(np.diff(rows[order], axis=0, prepend=-1), axis=1))
+    return np.ascontiguousarray(pairs[order]), np.append(begins, len(pairs)).astype(np.int64)
+
+
+def _grown(answers: loop.Answers, done: int, most: int) -> loop.Answers:
+    """The same answers with room for twice as many, and for one more state at least."""
+    used = int(answers.first[done])
+    larger = loop.answers_for(0, max(2 * len(answers.rows), used + most))
+    larger.rows[:used] = answers.rows[:used]
+    larger.bodies[:used] = answers.bodies[:used]
+    return answers._replace(rows=larger.rows, bodies=larger.bodies)
+
+
+def _stacked(parts: list[Any]) -> NDArray[Any]:
+    """Arrays one behind the other; the list is used up, so that not all rows are there twice."""
+    if len(parts) == 1:
+        return parts[0]
+    stacked = np.empty((sum(map(len, parts)), *parts[0].shape[1:]), parts[0].dtype)
+    end = len(stacked)
+    while parts:
+        part = parts.pop()
+        stacked[end - len(part) : end] = part
+        end -= len(part)
+    return stacked

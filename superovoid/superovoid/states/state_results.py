@@ -1,0 +1,89 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Distances in many states: rows of all states, one after the other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.scene import SceneResult
+from superovoid.scene.scene_results import PairResults
+from superovoid.states.state_rows import StateRows
+
+IntArray = NDArray[np.int64]
+
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StateDistances(StateRows, PairResults):
+    """Answers in many states, one row a pair; the rows of a state are sorted by ascending distance.
+
+    The rows of state s are ``first[s]`` to ``first[s + 1] - 1``. Points and normals are in the world, which is the root
+    frame of the robot unless `root_pose` says otherwise. A part of the rows, as ``found[found.distance < 0.01]`` gives
+    it, is an answer about the same states; its rows must be in the order of the states.
+    """
+
+    first: IntArray
+    """Where the rows of each state begin, and the end, shape (states + 1,)."""
+    done: int
+    """States that were answered, always the first ones; fewer than were asked about where the deadline, `stop` or
+    `max_rows` came first. States behind have no rows."""
+    pairs: int
+    """Pairs that were to be checked in each state."""
+    past_sphere: IntArray
+    """Of these, pairs whose bounding spheres are within the cut-off, shape (states,)."""
+    past_obb: IntArray
+    """Of these, pairs whose oriented boxes are within the cut-off, shape (states,)."""
+    bounded: IntArray
+    """As `SceneResult.bounded`, shape (states,)."""
+    solved: IntArray
+    """Pairs given to the engine, shape (states,)."""
+    intersecting: IntArray
+    """Solved pairs with a negative distance, shape (states,)."""
+    joint_names: tuple[str, ...]
+    """The columns of `gradients`: `Robot.joint_names`."""
+    base_links: tuple[str, ...]
+    """The second axis of `base_gradients`: `Robot.base_links`."""
+    gradients: FloatArray | None
+    """Derivatives of the distances by the joints, shape (rows, joints), m/rad or m/m; followers (mimic joints) are part
+    of their master's column. None where they were not asked for. They are those of the points and the normal of the
+    row: where `differentiable` is false, of one contact of several or of one not proved the best."""
+    base_gradients: FloatArray | None
+    """Derivatives by the twist (linear; angular) of each base link about the origin of its frame, in the axes of the
+    root frame, shape (rows, bases, 6), m/m and m/rad. None where they were not asked for."""
+
+    PER_ROW: ClassVar[tuple[str, ...]] = (*PairResults.PER_ROW, "gradients", "base_gradients")
+
+    JOINTS: ClassVar[str] = "joint_names"
+
+    def _summary(self) -> str:
+        return f"{self.done} of {self.states} states answered, {super()._summary()}"
+
+    def of_state(self, state: int) -> SceneResult:
+        """The answer of one state as `Scene.query` gives it.
+
+        Raises
+        ------
+        IndexError
+            If that state was not answered.
+        """
+        if not 0 <= state < self.done:
+            raise IndexError(f"state {state}: {self.done} states were answered")
+        rows = slice(self.first[state], self.first[state + 1])
+        return SceneResult(
+            **{name: getattr(self, name)[rows] for name in PairResults.PER_ROW},
+            bodies=self.bodies,
+            pairs=self.pairs,
+            past_sphere=int(self.past_sphere[state]),
+            past_obb=int(self.past_obb[state]),
+            bounded=int(self.bounded[state]),
+            solved=int(self.solved[state]),
+            intersecting=int(self.intersecting[state]),
+        )

@@ -1,0 +1,220 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What an answer promises of its points, checked by formulas that share no code with the engine.
+
+With u = point_b - point_a, n the normal, d the distance, and [lower, upper] the interval, for every status. Bodies
+count as apart if d > 0, else as overlapping, at touch too:
+
+apart         lower <= |u| <= upper: the points realise the distance, or the interval says by how much they do not; u is
+              along n to ten times the tolerance, where the answer is proved (far apart, or with PRECISION:
+              docs/numerics.md, 4)
+overlapping   u = d n to ten times the tolerance, where the answer is proved
+both          the points lie on the surfaces, to within the tolerance or the width of the interval; for convex bodies
+              g(n) = n . c - h_A(n) - h_B(-n) is at least `lower`, to the tolerance, so that a translation by -lower
+              along n parts them; beside a plane n is the plane's
+
+A surface is given by the distance of a point from it: closed forms for boxes, cylinders, cones, capsules and tori, the
+triangles of a mesh one by one, and for a superovoid its gauge, to first order (`independent.surface_error`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.contact import DistanceResult, Status
+from superovoid.shapes import Box, Capsule, Cone, Cylinder, Mesh, Plane, Shape, Superovoid, Torus
+from superovoid.testing import independent
+
+FloatArray = NDArray[np.float64]
+
+EPS = float(np.finfo(np.float64).eps)
+ROUNDING = 128.0 * EPS  # of the coordinates, in points that are turned, moved and compared
+
+KINDS = {
+    "length": "apart, and |point_b - point_a| not within [lower, upper]",
+    "surface": "a point off its surface by more than the tolerance",
+    "along": "apart and proved, and point_b - point_a not along the normal",
+    "depth": "overlapping and proved, and point_a - point_b not the depth along the normal",
+    "normal": "n no unit vector, not that of a plane, or g(n) < lower by more than the tolerance",
+}
+
+
+def in_frame(pose: FloatArray, point: FloatArray) -> FloatArray:
+    """A world point in the frame of a body."""
+    return (point - pose[:3, 3]) @ pose[:3, :3]
+
+
+def row_of(shape: Superovoid) -> FloatArray:
+    """Semi-axes, exponents and tapers, as in `independent`."""
+    return np.array([[*shape.size, *shape.epsilon, *shape.taper]])
+
+
+def holds_its_hull(shape: Shape) -> bool:
+    """Whether a body is convex, as far as its kind or an independent formula says."""
+    if isinstance(shape, Superovoid):
+        tx, ty = shape.taper
+        if tx == ty:
+            return bool(abs(tx) <= independent.taper_limit(np.array(shape.epsilon[1])))
+        return bool(independent.concavity(row_of(shape), 801)[0] <= 0.0)
+    return not isinstance(shape, Torus) and not (isinstance(shape, Mesh) and not shape.is_convex())
+
+
+def extent(shape: Shape) -> float:
+    """Largest half extent of a body along the axes of its frame; 0 for a plane."""
+    if isinstance(shape, Plane):
+        return 0.0
+    if isinstance(shape, Superovoid):
+        return max(shape.size)
+    axes = np.concatenate([np.eye(3), -np.eye(3)])
+    return max(support_value(shape, n) for n in axes)
+
+
+def support_value(shape: Shape, n: FloatArray) -> float:
+    """h(n) of a body for a unit vector n in its frame."""
+    if isinstance(shape, Superovoid):
+        return float(independent.support(row_of(shape), n[None])[0][0])
+    across = math.hypot(n[0], n[1])
+    if isinstance(shape, Box):
+        return float(np.abs(n) @ np.asarray(shape.half_extents))
+    if isinstance(shape, Capsule):
+        return shape.radius + 0.5 * shape.length * abs(n[2])
+    if isinstance(shape, Cylinder):
+        return shape.radius * across + 0.5 * shape.length * abs(n[2])
+    if isinstance(shape, Cone):
+        return max(0.5 * shape.length * n[2], shape.radius * across - 0.5 * shape.length * n[2])
+    if isinstance(shape, Torus):
+        return shape.major_radius * across + shape.minor_radius
+    if isinstance(shape, Plane):
+        return 0.0 if across < 1e-9 and n[2] > 0.0 else math.inf
+    return float((np.asarray(shape.vertices) @ n).max())
+
+
+def _to_profile(rho: float, z: float, profile: list[tuple[float, float]]) -> float:
+    """Distance of (rho, z) from a chain of segments."""
+    best = math.inf
+    for (r0, z0), (r1, z1) in itertools.pairwise(profile):
+        dr, dz = r1 - r0, z1 - z0
+        square = dr * dr + dz * dz
+        t = min(1.0, max(0.0, ((rho - r0) * dr + (z - z0) * dz) / square)) if square > 0.0 else 0.0
+        best = min(best, math.hypot(rho - r0 - t * dr, z - z0 - t * dz))
+    return best
+
+
+def _to_triangles(p: FloatArray, corners: FloatArray) -> float:
+    """Distance of a point from triangles (k, 3, 3)."""
+    a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
+    best = math.inf
+    for start, end in ((a, b), (b, c), (c, a)):
+        edge = end - start
+        t = np.clip(np.einsum("ij,ij->i", p - start, edge) / np.einsum("ij,ij->i", edge, edge), 0.0, 1.0)
+        best = min(best, float(np.linalg.norm(p - start - t[:, None] * edge, axis=1).min()))
+    normal = np.cross(b - a, c - a)
+    length = np.linalg.norm(normal, axis=1)
+    flat = length > 0.0
+    unit = normal[flat] / length[flat, None]
+    inside = np.ones(int(flat.sum()), dtype=bool)
+    for start, end in ((a, b), (b, c), (c, a)):
+        edge = (end - start)[flat]
+        inside &= np.einsum("ij,ij->i", np.cross(edge, p - start[flat]), unit) >= 0.0
+    if inside.any():
+        best = min(best, float(np.abs(np.einsum("ij,ij->i", p - a[flat], unit))[inside].min()))
+    return best
+
+
+def surface_distance(shape: Shape, p: FloatArray) -> float:
+    """Distance of a point in the frame of a body from its surface; of a superovoid to first order."""
+    if isinstance(shape, Superovoid):
+        return float(independent.surface_error(row_of(shape), p[None])[0])
+    if isinstance(shape, Box):
+        gap = np.abs(p) - np.asarray(shape.half_extents)
+        outside = float(np.linalg.norm(np.maximum(gap, 0.0)))
+        return outside if outside > 0.0 else float(-gap.max())
+    rho, z = math.hypot(p[0], p[1]), float(p[2])
+    if isinstance(shape, Capsule):
+        half = 0.5 * shape.length
+        return abs(math.hypot(rho, z - min(half, max(-half, z))) - shape.radius)
+    if isinstance(shape, Cylinder):
+        r, half = shape.radius, 0.5 * shape.length
+        return _to_profile(rho, z, [(0.0, half), (r, half), (r, -half), (0.0, -half)])
+    if isinstance(shape, Cone):
+        half = 0.5 * shape.length
+        return _to_profile(rho, z, [(0.0, half), (shape.radius, -half), (0.0, -half)])
+    if isinstance(shape, Torus):
+        return abs(math.hypot(rho - shape.major_radius, z) - shape.minor_radius)
+    if isinstance(shape, Plane):
+        return abs(z)
+    return _to_triangles(p, np.asarray(shape.vertices)[np.asarray(shape.faces)])
+
+
+@dataclass(frozen=True)
+class Breach:
+    """A promise that an answer does not keep."""
+
+    kind: str
+    by: float  # m beyond what is allowed
+
+    def __str__(self) -> str:
+        return f"{self.kind} by {self.by:.3g} m: {KINDS[self.kind]}"
+
+
+def breaches(
+    a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, result: DistanceResult, tolerance: float = 1e-9
+) -> Iterator[Breach]:
+    """Promises that an answer breaks.
+
+    Parameters
+    ----------
+    a, b : Shape
+    pose_a, pose_b : (4, 4) ndarray
+        Body to world, m.
+    result : DistanceResult
+        Answer of `distance` for them.
+    tolerance : float
+        That the answer was asked for.
+    """
+    if result.status & Status.UNBOUNDED:
+        return
+    sizes = [extent(shape) for shape in (a, b)]
+    unit = min(size for size in sizes if size > 0.0) if any(sizes) else 1.0
+    coordinates = max(np.abs(pose_a[:3, 3]).max(), np.abs(pose_b[:3, 3]).max(), np.abs(result.point_a).max())
+    rounding = ROUNDING * (sum(sizes) + float(np.linalg.norm(pose_b[:3, 3] - pose_a[:3, 3])) + coordinates)
+    goal = tolerance * unit + rounding
+    n, u = result.normal, result.point_b - result.point_a
+    length, width = float(np.linalg.norm(u)), result.upper - result.lower
+    proved = not result.status & Status.UNPROVEN
+
+    def breach(kind: str, by: float) -> Iterator[Breach]:
+        if not by <= 0.0:
+            yield Breach(kind, by)
+
+    if result.distance > 0.0:
+        yield from breach("length", max(result.lower - length, length - result.upper) - rounding)
+        # n . u >= lower and |u| <= upper leave the part across the normal this long; close by it must be shorter.
+        across = 10.0 * goal
+        far = result.status != Status.CERTIFIED and result.distance > 10.0 * unit
+        if not proved or far or result.status & Status.PRECISION:
+            across += math.sqrt(width * (result.upper + max(result.lower, 0.0)))
+        yield from breach("along", float(np.linalg.norm(u - (u @ n) * n)) - across)
+    else:
+        # The line along n leaves the Minkowski difference within the interval of the depth.
+        slack = 10.0 * goal if proved else max(10.0 * goal, width + rounding)
+        yield from breach("depth", float(np.linalg.norm(u - result.distance * n)) - slack)
+    for shape, pose, point in ((a, pose_a, result.point_a), (b, pose_b, result.point_b)):
+        yield from breach("surface", surface_distance(shape, in_frame(pose, point)) - goal)
+    yield from breach("normal", abs(float(np.linalg.norm(n)) - 1.0) - 1e-12)
+    planes = [
+        sign * pose[:3, 2] for shape, pose, sign in ((a, pose_a, 1.0), (b, pose_b, -1.0)) if isinstance(shape, Plane)
+    ]
+    if planes:
+        yield from breach("normal", float(np.linalg.norm(n - planes[0])) - 1e-12)
+    elif holds_its_hull(a) and holds_its_hull(b):
+        c = pose_b[:3, 3] - pose_a[:3, 3]
+        g = float(n @ c) - support_value(a, n @ pose_a[:3, :3]) - support_value(b, -n @ pose_b[:3, :3])
+        yield from breach("normal", result.lower - g - goal)

@@ -1,0 +1,480 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Random pairs of superovoids over the whole parameter range, in named families."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from superovoid.testing import flat_contacts
+from superovoid.testing.independent import (
+    E2,
+    SIZE,
+    TX,
+    TY,
+    Batch,
+    BoolArray,
+    FloatArray,
+    concavity,
+    least_concave,
+    normal_at,
+    support,
+    taper_limit,
+    turn,
+    turn_back,
+)
+
+Rng = np.random.Generator
+
+
+def log_uniform(rng: Rng, low: float, high: float, shape: int | tuple[int, ...]) -> FloatArray:
+    """Numbers whose logarithms are uniform."""
+    return np.exp(rng.uniform(math.log(low), math.log(high), shape))
+
+
+def directions(rng: Rng, count: int) -> FloatArray:
+    """Uniform unit vectors, shape (count, 3)."""
+    n = rng.normal(size=(count, 3))
+    return n / np.linalg.norm(n, axis=1)[:, None]
+
+
+def _quarter_turns(rng: Rng, count: int) -> FloatArray:
+    """Rotations that map the coordinate axes onto themselves."""
+    return Rotation.create_group("O").as_matrix().round()[rng.integers(0, 24, count)]
+
+
+def _bodies(
+    rng: Rng,
+    count: int,
+    size: tuple[float, float] = (0.1, 10.0),
+    epsilon: tuple[float, float] = (0.02, 1.98),
+) -> FloatArray:
+    """Convex bodies: equal tapers up to a share of the convex limit, a fifth without, some with unequal ones."""
+    rows = np.empty((count, 7))
+    rows[:, SIZE] = log_uniform(rng, *size, (count, 3))
+    rows[:, 3:5] = rng.uniform(*epsilon, (count, 2))
+    tapers = rng.uniform(-1.0, 1.0, count) * taper_limit(rows[:, E2])
+    tapers[rng.random(count) < 0.2] = 0.0
+    rows[:, TX] = rows[:, TY] = tapers
+    if epsilon[0] < 1.0 < epsilon[1]:
+        chosen = np.flatnonzero(rng.random(count) < 0.1)
+        rows[chosen] = _unequal(rng, rows[chosen])
+    return rows
+
+
+def _unequal(rng: Rng, rows: FloatArray) -> FloatArray:
+    """The same bodies with unequal tapers where those leave them convex: half of them with e2 = 1, else above."""
+    other = rows.copy()
+    other[:, E2] = np.where(rng.random(len(rows)) < 0.5, 1.0, rng.uniform(1.0, 1.9, len(rows)))
+    other[:, 5:7] = rng.uniform(-1.0, 1.0, (len(rows), 2)) * taper_limit(other[:, E2])[:, None]
+    convex = concavity(other, 401) < -1e-3
+    return np.where(convex[:, None], other, rows)
+
+
+def _at(rows: FloatArray, rotation: FloatArray, offset: FloatArray) -> Batch:
+    """Pairs of convex bodies, the first at the origin of the world and the second at `offset`."""
+    position = np.stack([np.zeros_like(offset), offset])
+    return Batch(rows, rotation, position, np.ones(len(offset), dtype=bool))
+
+
+def _unit(rows: FloatArray) -> FloatArray:
+    """Size of the smaller body of each pair."""
+    return rows[..., SIZE].max(axis=2).min(axis=0)
+
+
+def _random_rotations(rng: Rng, count: int) -> FloatArray:
+    return Rotation.random(2 * count, rng=rng).as_matrix().reshape(2, count, 3, 3)
+
+
+def _with_gap(
+    rng: Rng, rows: FloatArray, rotation: FloatArray, gap: FloatArray, normal: FloatArray | None = None
+) -> Batch:
+    """Pairs with a common normal along which they are `gap` apart; negative: a local minimum of the depth at most."""
+    n = directions(rng, rows.shape[1]) if normal is None else normal
+    x = turn(rotation[0], support(rows[0], turn_back(rotation[0], n))[1])
+    y = turn(rotation[1], support(rows[1], turn_back(rotation[1], -n))[1])
+    return _at(rows, rotation, x + gap[:, None] * n - y)
+
+
+def _any_separation(rng: Rng, rows: FloatArray, rotation: FloatArray | None = None) -> Batch:
+    """Far, near, touching, shallow, deep and contained in equal parts."""
+    count = rows.shape[1]
+    if rotation is None:
+        rotation = _random_rotations(rng, count)
+    unit = _unit(rows)
+    kind = rng.integers(0, 6, count)
+    gap = np.select(
+        [kind == 0, kind == 1, kind == 2, kind == 3],
+        [
+            log_uniform(rng, 2.0, 1e6, count),
+            log_uniform(rng, 1e-6, 2.0, count),
+            _touching(rng, count),
+            -log_uniform(rng, 1e-8, 1e-1, count),
+        ],
+        0.0,
+    )
+    batch = _with_gap(rng, rows, rotation, gap * unit)
+    inside = kind >= 4
+    batch.position[1, inside] = _overlapping_offset(rng, rows, deep=kind == 4)[inside]
+    return batch
+
+
+def _touching(rng: Rng, count: int) -> FloatArray:
+    """Gaps and depths of at most 1e-9, some of nothing."""
+    return rng.choice([-1.0, 1.0], count) * np.where(rng.random(count) < 0.2, 0.0, log_uniform(rng, 1e-16, 1e-9, count))
+
+
+def _overlapping_offset(rng: Rng, rows: FloatArray, deep: BoolArray | bool) -> FloatArray:
+    """Offsets within the sum of the smallest semi-axes (deep), or within a third of the larger of them (contained)."""
+    smallest = rows[..., SIZE].min(axis=2)
+    reach = np.where(deep, smallest.sum(axis=0), 0.3 * smallest.max(axis=0))
+    return directions(rng, rows.shape[1]) * (reach * rng.random(rows.shape[1]) ** (1.0 / 3.0))[:, None]
+
+
+def _pair_of_bodies(rng: Rng, count: int, **options: tuple[float, float]) -> FloatArray:
+    return _bodies(rng, 2 * count, **options).reshape(2, count, 7)
+
+
+def _gaps(draw: Callable[[Rng, int], FloatArray]) -> Callable[[Rng, int], Batch]:
+    """Family of pairs at gaps drawn in units of the smaller body."""
+
+    def family(rng: Rng, count: int) -> Batch:
+        rows = _pair_of_bodies(rng, count)
+        return _with_gap(rng, rows, _random_rotations(rng, count), draw(rng, count) * _unit(rows))
+
+    return family
+
+
+def _deep(rng: Rng, count: int) -> Batch:
+    rows = _pair_of_bodies(rng, count)
+    return _at(rows, _random_rotations(rng, count), _overlapping_offset(rng, rows, True))
+
+
+def _contained(rng: Rng, count: int) -> Batch:
+    """A smaller body inside the other, or nearly."""
+    rows = _pair_of_bodies(rng, count)
+    share = rows[0, :, SIZE].min(axis=1) / rows[1, :, SIZE].max(axis=1) * rng.uniform(0.01, 0.5, count)
+    rows[1, :, SIZE] *= share[:, None]
+    return _at(rows, _random_rotations(rng, count), _overlapping_offset(rng, rows, False))
+
+
+def _concentric(rng: Rng, count: int) -> Batch:
+    """Centres at one point, or within rounding to a thousandth of the size; a third turned alike."""
+    rows = _pair_of_bodies(rng, count)
+    rotation = _random_rotations(rng, count)
+    alike = rng.random(count) < 1.0 / 3.0
+    rotation[1, alike] = rotation[0, alike] @ _quarter_turns(rng, int(alike.sum()))
+    unit = _unit(rows)
+    offset = np.where(rng.random(count) < 0.5, 0.0, log_uniform(rng, 1e-16, 1e-3, count))
+    return _at(rows, rotation, directions(rng, count) * (offset * unit)[:, None])
+
+
+def _identical(rng: Rng, count: int) -> Batch:
+    """One body twice: at one pose, moved a little, or at any pose."""
+    rows = np.repeat(_bodies(rng, count)[None], 2, axis=0)
+    batch = _any_separation(rng, rows)
+    same = rng.random(count) < 0.6
+    batch.rotation[1, same] = batch.rotation[0, same]
+    unit = batch.unit()
+    offset = np.where(rng.random(count) < 0.5, 0.0, log_uniform(rng, 1e-16, 1.0, count)) * unit
+    batch.position[1, same] = (directions(rng, count) * offset[:, None])[same]
+    return batch
+
+
+def _coaxial(rng: Rng, count: int) -> Batch:
+    """Centres on a common axis of both bodies, turned about that axis by any angle or by quarter turns."""
+    rows = _pair_of_bodies(rng, count)
+    axis = rng.integers(0, 3, count)
+    rotation = _quarter_turns(rng, 2 * count).reshape(2, count, 3, 3)
+    along = np.eye(3)[axis]
+    spin = Rotation.from_rotvec(along * rng.uniform(0.0, 2.0 * math.pi, count)[:, None]).as_matrix()
+    turned = rng.random(count) < 0.5
+    rotation[1, turned] = (spin @ rotation[1])[turned]
+    first = support(rows[0], turn_back(rotation[0], along))[0]
+    second = support(rows[1], turn_back(rotation[1], -along))[0]
+    unit = _unit(rows)
+    gap = np.where(rng.random(count) < 0.5, rng.uniform(0.0, 2.0, count), -rng.uniform(0.0, 1.0, count)) * unit
+    return _at(rows, rotation, along * (first + second + gap)[:, None])
+
+
+def _aligned(rng: Rng, count: int) -> Batch:
+    """Axes parallel by quarter turns, centres anywhere: parallel flats of box-like bodies."""
+    rows = _pair_of_bodies(rng, count, epsilon=(0.02, 0.8))
+    rotation = _quarter_turns(rng, 2 * count).reshape(2, count, 3, 3)
+    extent = rows[..., SIZE].sum(axis=0)
+    offset = rng.uniform(-1.0, 1.0, (count, 3)) * extent
+    offset[rng.random((count, 3)) < 0.3] = 0.0
+    return _at(rows, rotation, offset)
+
+
+def _round(rng: Rng, count: int) -> Batch:
+    """Spheres and ellipsoids."""
+    rows = _pair_of_bodies(rng, count)
+    rows[..., 3:5] = 1.0
+    rows[..., 5:7] = 0.0
+    ball = rng.random((2, count)) < 0.5
+    rows[..., 1] = np.where(ball, rows[..., 0], log_uniform(rng, 0.1, 10.0, (2, count)))
+    rows[..., 2] = np.where(ball, rows[..., 0], log_uniform(rng, 0.1, 10.0, (2, count)))
+    batch = _any_separation(rng, rows)
+    same = rng.random(count) < 0.1
+    batch.position[1, same] = 0.0
+    return batch
+
+
+def _slender(rng: Rng, count: int) -> Batch:
+    """Needles and plates up to 1 : 1000."""
+    rows = _pair_of_bodies(rng, count)
+    ratio = log_uniform(rng, 30.0, 1e3, (2, count))
+    axis = rng.integers(0, 3, (2, count))
+    needle = rng.random((2, count)) < 0.5
+    factor = np.where((np.arange(3) == axis[..., None]) == needle[..., None], 1.0, 1.0 / ratio[..., None])
+    rows[..., SIZE] = factor * log_uniform(rng, 0.3, 3.0, (2, count))[..., None]
+    return _any_separation(rng, rows)
+
+
+def _unlike(rng: Rng, count: int) -> Batch:
+    """One body up to ten thousand times the other."""
+    rows = _pair_of_bodies(rng, count)
+    rows[1, :, SIZE] /= log_uniform(rng, 10.0, 1e4, count)[:, None]
+    return _any_separation(rng, rows)
+
+
+def _scaled(rng: Rng, count: int) -> Batch:
+    """Everything between 1e-4 and 1e4 m."""
+    rows = _pair_of_bodies(rng, count, size=(0.3, 3.0))
+    rows[..., SIZE] *= log_uniform(rng, 1e-4, 1e4, count)[:, None]
+    return _any_separation(rng, rows)
+
+
+def _creased(rng: Rng, count: int) -> Batch:
+    return _any_separation(rng, _pair_of_bodies(rng, count, epsilon=(1.7, 1.999)))
+
+
+def _boxy(rng: Rng, count: int) -> Batch:
+    return _any_separation(rng, _pair_of_bodies(rng, count, epsilon=(0.001, 0.3)))
+
+
+def _mixed_extremes(rng: Rng, count: int) -> Batch:
+    """Each exponent near one of its ends: cylinders, double cones, pillows."""
+    rows = _pair_of_bodies(rng, count)
+    low = rng.random((2, count, 2)) < 0.5
+    rows[..., 3:5] = np.where(low, rng.uniform(0.001, 0.2, low.shape), rng.uniform(1.8, 1.999, low.shape))
+    limit = taper_limit(rows[..., E2])
+    rows[..., TX] = rows[..., TY] = rng.uniform(-1.0, 1.0, (2, count)) * limit
+    return _any_separation(rng, rows)
+
+
+def _tapered(rng: Rng, count: int) -> Batch:
+    """Equal tapers at the convex limit, unequal ones where they leave the body convex."""
+    rows = _pair_of_bodies(rng, count)
+    tapers = rng.choice([-1.0, 1.0], (2, count)) * rng.uniform(0.95, 1.0, (2, count)) * taper_limit(rows[..., E2])
+    rows[..., TX] = rows[..., TY] = tapers
+    for side in range(2):
+        half = np.flatnonzero(rng.random(count) < 0.5)
+        rows[side, half] = _unequal(rng, rows[side, half])
+    return _any_separation(rng, rows)
+
+
+def _off_centre(rng: Rng, count: int) -> Batch:
+    """Any pair, far from the origin of the world."""
+    batch = _any_separation(rng, _pair_of_bodies(rng, count))
+    batch.position[:] += directions(rng, count) * (log_uniform(rng, 1.0, 1e3, count) * batch.unit())[:, None]
+    return batch
+
+
+def _dented(rng: Rng, count: int) -> Batch:
+    """Unequal tapers over the whole range: most of these bodies have a dent."""
+    rows = _pair_of_bodies(rng, count)
+    rows[..., 5:7] = rng.uniform(-0.5, 0.5, (2, count, 2))
+    batch = _any_separation(rng, rows)
+    return replace(batch, convex=np.zeros(count, dtype=bool))
+
+
+def _at_a_dent(rng: Rng, rows: FloatArray) -> Batch:
+    """Pairs whose first body is nearest where it is least concave; half of the other bodies show it a face."""
+    count = rows.shape[1]
+    _, w, share = least_concave(rows[0], 101)
+    share = np.where(rng.random(count) < 0.5, share, rng.random(count))
+    w = w + np.where(rng.random(count) < 0.5, 0.0, rng.normal(size=count) * log_uniform(rng, 1e-6, 0.3, count))
+    w = np.where(np.abs(w) < 1e-12, 1e-12, np.clip(w, -0.9999, 0.9999))
+    local = normal_at(rows[0], w, share) * np.append(rng.choice([-1.0, 1.0], (2, count)), np.ones((1, count)), axis=0).T
+    rotation = _random_rotations(rng, count)
+    n = turn(rotation[0], local)
+    face = np.eye(3)[rng.integers(0, 3, count)] * rng.choice([-1.0, 1.0], (count, 1))
+    to_face, _ = zip(*(Rotation.align_vectors(-n[i : i + 1], face[i : i + 1]) for i in range(count)), strict=True)
+    flat = rng.random(count) < 0.5
+    rotation[1, flat] = np.array([turned.as_matrix() for turned in to_face])[flat]
+    tilt = Rotation.from_rotvec(directions(rng, count) * log_uniform(rng, 1e-12, 0.1, count)[:, None]).as_matrix()
+    rotation[1, flat] = (tilt @ rotation[1])[flat]
+    x = turn(rotation[0], support(rows[0], local, np.zeros(count, dtype=bool), 100)[1])
+    y = turn(rotation[1], support(rows[1], turn_back(rotation[1], -n), np.zeros(count, dtype=bool), 100)[1])
+    gap = log_uniform(rng, 1e-9, 1.0, count) * np.where(rng.random(count) < 0.8, 1.0, -0.1) * _unit(rows)
+    return replace(_at(rows, rotation, x + gap[:, None] * n - y), convex=np.zeros(count, dtype=bool))
+
+
+def _dent_contact(rng: Rng, count: int) -> Batch:
+    """Contacts at dents of any depth, of bodies with equal and unequal tapers."""
+    rows = _pair_of_bodies(rng, count)
+    rows[0, :, 5:7] = rng.uniform(-0.5, 0.5, (count, 2))
+    equal = rng.random(count) < 0.4
+    rows[0, equal, TY] = rows[0, equal, TX]
+    rows[0, equal, E2] = rng.uniform(1.4, 1.98, int(equal.sum()))
+    boxy = rng.random(count) < 0.5
+    rows[1, boxy, 3:5] = log_uniform(rng, 0.005, 0.5, (int(boxy.sum()), 2))
+    rows[1, boxy, 5:7] = 0.0
+    return _at_a_dent(rng, rows)
+
+
+def _border(rng: Rng, count: int) -> Batch:
+    """Contacts where bodies within 1e-16 to 1e-3 of the border of convexity are least concave."""
+    batch_rows = _dent_contact(rng, count).rows
+    rows = batch_rows[0]
+    rows[:, E2] = rng.uniform(1.02, 1.98, count)
+    share = rng.choice([-1.0, 1.0], count) * log_uniform(rng, 1e-16, 1e-3, count)
+    equal = rows[:, TX] == rows[:, TY]
+    rows[equal, E2] = rng.uniform(1.4, 1.98, int(equal.sum()))
+    limit = (1.0 - 0.5 * rows[:, E2]) * 2.0 ** (0.5 * rows[:, E2])
+    rows[equal, TX] = rows[equal, TY] = (np.sign(rows[:, TX]) * limit * (1.0 + share))[equal]
+    unequal = rows[~equal]
+    low, high = np.zeros(len(unequal)), np.ones(len(unequal))
+    for _ in range(24):
+        middle = 0.5 * (low + high)
+        scaled = unequal.copy()
+        scaled[:, 5:7] *= middle[:, None]
+        inside = concavity(scaled, 201) < 0.0
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    rows[~equal, 5:7] *= (low * (1.0 + share[~equal]))[:, None]
+    rows[:, 5:7] = np.clip(rows[:, 5:7], -0.5, 0.5)
+    return _at_a_dent(rng, batch_rows)
+
+
+def _ends(rng: Rng, count: int) -> Batch:
+    """Exponents within 0.1 to 1e-6 of their ends, any tapers, half of the contacts at dents."""
+    rows = _dent_contact(rng, count).rows
+    near = log_uniform(rng, 1.001e-6, 0.1, (2, count, 2))
+    near = np.where(rng.random(near.shape) < 0.5, near, 2.0 - near)
+    rows[..., 3:5] = np.where(rng.random(near.shape) < 0.6, near, rows[..., 3:5])
+    rows[1, :, 5:7] = np.where(rng.random((count, 1)) < 0.5, rng.uniform(-0.5, 0.5, (count, 2)), 0.0)
+    batch, other = _at_a_dent(rng, rows), _any_separation(rng, rows)
+    there = rng.random(count) < 0.5
+    batch.position[1, there], batch.rotation[1, there] = other.position[1, there], other.rotation[1, there]
+    batch.rotation[0, there] = other.rotation[0, there]
+    return batch
+
+
+def _with_or_without_dents(batch: Batch) -> Batch:
+    return replace(batch, convex=np.zeros(batch.rows.shape[1], dtype=bool))
+
+
+def _critical(rng: Rng, count: int) -> Batch:
+    """Equal tapers within 1e-12 to 1e-2 of the convex limit, on either side of it."""
+    rows = _pair_of_bodies(rng, count)
+    rows[..., E2] = rng.uniform(1.4, 1.98, (2, count))
+    share = rng.choice([-1.0, 1.0], (2, count)) * log_uniform(rng, 1e-12, 1e-2, (2, count))
+    tapers = rng.choice([-1.0, 1.0], (2, count)) * taper_limit(rows[..., E2]) * (1.0 + share)
+    rows[..., TX] = rows[..., TY] = np.clip(tapers, -0.5, 0.5)
+    return _with_or_without_dents(_any_separation(rng, rows))
+
+
+def _unequal_at_one(rng: Rng, count: int) -> Batch:
+    """Unequal tapers with e2 within 1e-12 to 1e-2 of one, where a dent at the equator appears; half next to it."""
+    rows = _pair_of_bodies(rng, count)
+    off = rng.choice([-1.0, 0.0, 1.0], (2, count), p=(0.45, 0.1, 0.45)) * log_uniform(rng, 1e-12, 1e-2, (2, count))
+    rows[..., E2] = 1.0 + off
+    rows[..., 5:7] = rng.uniform(-0.5, 0.5, (2, count, 2))
+    batch, other = _at_a_dent(rng, rows), _any_separation(rng, rows)
+    there = rng.random(count) < 0.5
+    batch.position[:, there], batch.rotation[:, there] = other.position[:, there], other.rotation[:, there]
+    return _with_or_without_dents(batch)
+
+
+def _needles(rng: Rng, count: int) -> Batch:
+    """Needles, blades and plates up to 1 : 1,000,000 with any exponents and tapers."""
+    rows = _pair_of_bodies(rng, count)
+    thin = log_uniform(rng, 1e-6, 1.0, (2, count, 3))
+    thin[np.arange(2)[:, None], np.arange(count), rng.integers(0, 3, (2, count))] = 1.0
+    rows[..., SIZE] = thin
+    rows[..., 5:7] = rng.uniform(-0.5, 0.5, (2, count, 2))
+    equal = rng.random((2, count)) < 0.5
+    rows[equal, TY] = rows[equal, TX]
+    return _with_or_without_dents(_any_separation(rng, rows))
+
+
+WITH_DENTS = ("dented", "dent contact", "border", "ends", "critical", "unequal at one", "needles")
+"""Families of which bodies may have a dent."""
+
+
+def _middle_of_flat(rng: Rng, count: int) -> Batch:
+    """Contacts 1e-16 to 0.3 rad from the middle of a flat end or side of one body, or of both, at any depth."""
+    rows = _pair_of_bodies(rng, count)
+    for body in rows:
+        flat = rng.random((count, 2)) < np.where(rng.random((count, 1)) < 0.5, [0.2, 0.9], [0.9, 0.2])
+        body[:, 3:5] = np.where(flat, log_uniform(rng, 1e-3, 0.5, (count, 2)), rng.uniform(0.02, 1.98, (count, 2)))
+        body[:, TX] = body[:, TY] = rng.choice([-1.0, 0.0, 1.0], count) * rng.random(count) * taper_limit(body[:, E2])
+    rotation = _random_rotations(rng, count)
+    axis = np.eye(3)[rng.integers(0, 3, count)]
+    local = axis + log_uniform(rng, 1e-16, 0.3, count)[:, None] * directions(rng, count)
+    normal = turn(rotation[0], local / np.linalg.norm(local, axis=1)[:, None])
+    both = rng.random(count) < 1.0 / 3.0
+    rotation[1, both] = rotation[0, both] @ _quarter_turns(rng, int(both.sum()))
+    small = rng.random(count) < 0.5
+    share = _unit(rows[::-1]) / rows[1, :, SIZE].max(axis=1) * log_uniform(rng, 0.01, 1.0, count)
+    rows[1, :, SIZE] *= np.where(small, share, 1.0)[:, None]
+    gap = rng.choice([1.0, -1.0, -1.0, -1.0], count) * log_uniform(rng, 1e-6, 3.0, count)
+    return _with_gap(rng, rows, rotation, gap * _unit(rows), normal)
+
+
+def _flat(rng: Rng, count: int) -> Batch:
+    """Flats of box-like and cylinder-like bodies against each other, parallel or nearly, at gaps from 1e-12 to 1."""
+    drawn = [flat_contacts.pair(rng, "superovoid", "superovoid") for _ in range(count)]
+    shapes = [[p.a for p in drawn], [p.b for p in drawn]]
+    poses = np.array([[p.pose_a for p in drawn], [p.pose_b for p in drawn]])
+    rows = np.array([[(*body.size, *body.epsilon, *body.taper) for body in side] for side in shapes])
+    return Batch(rows, poses[..., :3, :3], poses[..., :3, 3], np.ones(count, dtype=bool))
+
+
+FAMILIES: dict[str, tuple[float, Callable[[Rng, int], Batch]]] = {
+    "far": (0.06, _gaps(lambda rng, count: log_uniform(rng, 2.0, 1e6, count))),
+    "near": (0.10, _gaps(lambda rng, count: log_uniform(rng, 1e-9, 2.0, count))),
+    "touching": (0.08, _gaps(_touching)),
+    "shallow": (0.08, _gaps(lambda rng, count: -log_uniform(rng, 1e-9, 3e-1, count))),
+    "deep": (0.08, _deep),
+    "contained": (0.06, _contained),
+    "concentric": (0.04, _concentric),
+    "identical": (0.04, _identical),
+    "coaxial": (0.04, _coaxial),
+    "aligned": (0.04, _aligned),
+    "round": (0.04, _round),
+    "slender": (0.05, _slender),
+    "unlike": (0.05, _unlike),
+    "scaled": (0.05, _scaled),
+    "creased": (0.05, _creased),
+    "boxy": (0.04, _boxy),
+    "extremes": (0.03, _mixed_extremes),
+    "tapered": (0.04, _tapered),
+    "off centre": (0.02, _off_centre),
+    "dented": (0.01, _dented),
+    "dent contact": (0.01, _dent_contact),
+    "border": (0.01, _border),
+    "ends": (0.01, _ends),
+    "flat": (0.04, _flat),
+    "critical": (0.01, _critical),
+    "unequal at one": (0.01, _unequal_at_one),
+    "needles": (0.01, _needles),
+    "middle of flat": (0.03, _middle_of_flat),
+}
+"""Share of all pairs and generator of each family."""
+
+
+def generate(seed: int, family: str, number: int, count: int) -> tuple[Rng, Batch]:
+    """Pairs of a chunk, and the generator that goes on with the directions to try."""
+    k = list(FAMILIES).index(family)
+    rng = np.random.default_rng([seed, k, number])
+    with np.errstate(all="ignore"):
+        return rng, FAMILIES[family][1](rng, count)

@@ -1,0 +1,209 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The page of a fit, or of a check: the robot with its bodies, figures of each link, and pictures of their errors."""
+
+from __future__ import annotations
+
+import html
+import os
+import threading
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from superovoid.fitting.link_pictures import link_pictures
+from superovoid.fitting.report_page import legend, link_block, scale_of, targets_of
+from superovoid.fitting.robot_checks import RobotCheck
+from superovoid.fitting.robot_fits import LinkFit, RobotFit
+from superovoid.fitting.stand_ins import robot_with, with_rules
+from superovoid.fitting.targets import Target
+from superovoid.robot.appearance import read_looks
+from superovoid.robot.files import PackageFolders, read_document
+from superovoid.viewing.page import small
+from superovoid.viewing.picture import extent_of
+from superovoid.viewing.robot_model import RobotModel
+from superovoid.viewing.robot_page import ALL, RobotPage
+from superovoid.viewing.serving import LOOPBACK, Viewer, open_server
+
+if TYPE_CHECKING:
+    import viser
+
+_PIXELS = 300  # of a picture: the panel of controls is not much wider
+_STYLE = (
+    "<style>.fit table {border-collapse: collapse; font-variant-numeric: tabular-nums} .fit th, .fit td {padding: 0 "
+    ".4em; text-align: right; border-bottom: 1px solid #ddd} .fit th:first-child, .fit td:first-child {text-align: "
+    "left; overflow-wrap: anywhere} .fit figure {margin: .3em 0} .fit svg {max-width: 100%; height: auto} .fit svg "
+    "text {font: 600 11px sans-serif} .fit .halo {stroke: #fff; stroke-width: 3px} .fit .cells {display: flex} "
+    ".fit .cell {padding: 0 .3em}</style>"
+)
+
+
+def show_fit(
+    found: RobotFit | RobotCheck,
+    *,
+    package_directories: Mapping[str, str | Path] | None = None,
+    srdf: str | os.PathLike[str] | None = None,
+    near: float | None = None,
+    host: str = LOOPBACK,
+    port: int = 0,
+) -> Viewer:
+    """Serve a page with the robot as its bodies have it, and the report of these.
+
+    Parameters
+    ----------
+    found : RobotFit or RobotCheck
+    package_directories : mapping of str to path, optional
+        Where packages are, beside those known when it was made: meshes are read again for pictures.
+    srdf : str or path, optional
+        What it disables is not looked at; a path, an address or the document.
+    near : float, optional
+        Pairs at most this far apart are shown, m; default: about a fiftieth of the robot's extent.
+    host, port
+        As for `open_server`.
+
+    Raises
+    ------
+    RobotDescriptionError
+        If the SRDF cannot be used.
+    ValueError
+        If `near` is no distance.
+    ServingError
+        As `open_server` does.
+    """
+    packages = PackageFolders({**found.package_directories, **(package_directories or {})})
+    bodies = {link.link: [(body.shape, body.pose) for body in link.bodies] for link in found.links if link.bodies}
+    rules = None if srdf is None else read_document("SRDF", srdf, packages)[0]
+    model = RobotModel(with_rules(robot_with(found.source, bodies), rules), near)
+    server = open_server(model.title, host, port)
+    try:
+        return FitPage(server, model, found, packages).viewer
+    except BaseException:
+        server.stop()
+        raise
+
+
+class FitPage(RobotPage):
+    """Controls and picture of a robot, and the report of its bodies."""
+
+    def __init__(
+        self,
+        server: viser.ViserServer,
+        model: RobotModel,
+        found: RobotFit | RobotCheck,
+        packages: Mapping[str, Path],
+    ) -> None:
+        self._found, self._packages = found, packages
+        self._measured = {link.link: link for link in found.links if link.quality is not None}
+        self._targets: dict[str, Target] | None = None
+        self._reading = threading.Lock()
+        text = found.against if isinstance(found, RobotCheck) else found.source
+        super().__init__(server, model, partial(read_looks, text, package_directories=packages))
+
+    def _make_more(self) -> None:
+        gui = self.server.gui
+        with gui.add_folder("Fit" if isinstance(self._found, RobotFit) else "Check"):
+            self._chosen = gui.add_dropdown(
+                "figures of", (ALL, *self._measured), hint="The camera goes to the link; pictures show its errors"
+            )
+            self._figures = gui.add_html(self._table())
+            self._pictures = gui.add_html("")
+        self._chosen.on_update(self._choose)
+        super()._make_more()
+
+    def _table(self) -> str:
+        """All links: what is measured, and what is proved."""
+        rows = [
+            f"<tr><td>{html.escape(name)}</td><td>{len(link.bodies)}</td>{_cells(link)}</tr>"
+            for name, link in self._measured.items()
+        ]
+        head = "<th>link</th><th>bodies</th><th>IoU</th><th>mean</th><th>uncovered ✓</th><th>protruding ✓</th>"
+        words = "Lengths in mm. ✓ proved to lie in the interval. The rest is measured on samples."
+        others = [
+            f"{link.link}: {link.state}{': ' if link.words else ''}{'; '.join(link.words)}"
+            for link in self._found.links
+            if link.link not in self._measured and (link.words or link.state not in ("empty", "primitives", "own"))
+        ]
+        table = f"<table><tr>{head}</tr>{''.join(rows)}</table>" if rows else "No link has bodies that were measured."
+        return _framed(table + small(words) + "".join(map(small, others)))
+
+    def _choose(self, event: Any) -> None:
+        name = self._chosen.value
+        self._pictures.content = ""
+        link = self._measured.get(name)
+        if link is None:
+            self._figures.content = self._table()
+            return
+        self._figures.content = _framed(_words(link))
+        self._pictures.content = small("the pictures are being drawn")
+        self._look_at(event, link)
+        try:
+            text = self._drawn(link)
+        except Exception as error:
+            self._pictures.content = small(f"no pictures: {type(error).__name__}: {error}")
+            raise
+        if self._chosen.value == name:  # nobody has chosen another one meanwhile
+            self._pictures.content = text
+
+    def _look_at(self, event: Any, link: LinkFit) -> None:
+        if event.client is None:
+            return
+        with self._lock:
+            pose = self.model.answer().root_from_link[link.link]
+        lows, highs = [], []
+        for body in link.bodies:
+            placed = pose @ body.pose
+            low, high = body.shape.aabb(placed[:3, :3])
+            lows.append(placed[:3, 3] + low)
+            highs.append(placed[:3, 3] + high)
+        box = np.min(lows, axis=0), np.max(highs, axis=0)
+        self._fly(event.client, 0.5 * (box[0] + box[1]), 2.0 * extent_of(box))
+
+    def _drawn(self, link: LinkFit) -> str:
+        """Pictures of a link as the report has them, or why there are none."""
+        with self._reading:
+            if self._targets is None:
+                try:
+                    self._targets = targets_of(self._found, self._packages)
+                except (OSError, ValueError) as error:
+                    return small(f"no pictures: {error}")
+        target = self._targets.get(link.link)
+        if target is None:
+            return small("no pictures: its meshes cannot be read any more; package_directories says where packages are")
+        largest = scale_of([link])
+        placed = [(body.shape, body.pose) for body in link.bodies]
+        return _framed(link_block(link, link_pictures(placed, target, largest, _PIXELS)) + legend(largest))
+
+
+def _cells(link: LinkFit) -> str:
+    quality = link.quality
+    assert quality is not None
+    values = [f"{quality.iou:.3f}", f"{1e3 * quality.mean:.2f}"]
+    values += ["–" if each is None else each.millimetres() for each in (link.uncovered, link.protruding)]
+    return "".join(f"<td>{value}</td>" for value in values)
+
+
+def _words(link: LinkFit) -> str:
+    quality = link.quality
+    assert quality is not None
+    rows = [
+        ("bodies", str(len(link.bodies))),
+        ("IoU", f"{quality.iou:.4f} ± {quality.iou_error:.4f}"),
+        ("coverage of the volume", f"{quality.coverage:.3f}"),
+        ("bodies' volume outside", f"{quality.protrusion:.3f}"),
+        ("two-sided mean, mm", f"{1e3 * quality.mean:.2f}"),
+        ("95 % within, mm", f"{1e3 * max(quality.to_bodies_p95, quality.to_solid_p95):.2f}"),
+    ]
+    for name, interval in (("uncovered", link.uncovered), ("protruding", link.protruding)):
+        if interval is not None:
+            rows.append((f"{name}, mm ✓", interval.millimetres()))
+    rows.append(("link inside of a body ✓", "yes" if link.contained else "not proved"))
+    table = "".join(f"<tr><td>{name}</td><td>{value}</td></tr>" for name, value in rows)
+    return f"<table>{table}</table>" + small("; ".join(link.words))
+
+
+def _framed(text: str) -> str:
+    return f'{_STYLE}<div class="fit" style="font-size: 0.8em; margin: 0.3em 1em; overflow-x: auto">{text}</div>'

@@ -1,0 +1,174 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A recording as one HTML file that opens from disk: viser's player with its timeline, and what the page says.
+
+viser records what is sent to a page and plays it with a program that the file contains. That player has no place for
+words and curves; they are laid over it. The recording itself says with each moment which one it is, so that words and
+scene change together.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import html
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from superovoid.viewing.canvas import Canvas, Layers
+from superovoid.viewing.meanings import COLOURS, WORDS, Meaning
+from superovoid.viewing.page import add_ground, look_from
+from superovoid.viewing.picture import Picture, extent_of
+from superovoid.viewing.recording import ReplayModel, Track
+from superovoid.viewing.serving import ServingError, open_server
+from superovoid.viewing.software_drawing import with_script
+from superovoid.viewing.track_plot import along, drawing
+
+_STYLE = """
+#said { position: fixed; top: 0.6em; right: 0.6em; width: min(26em, 45vw); z-index: 300; background: #fffffff0;
+  border: 1px solid #bbb; border-radius: 4px; padding: 0.6em 0.8em; font: 13px/1.4 sans-serif; color: #111; }
+#said h1 { font-size: 1.1em; margin: 0 0 0.3em; }
+#said .state { border-left: 0.6em solid; padding-left: 0.5em; min-height: 4.2em; }
+#said .swatch { display: inline-block; width: 1.1em; height: 0.8em; border: 1px solid #666; margin-right: 0.3em; }
+#said .legend span { white-space: nowrap; margin-right: 0.7em; }
+#said .fine { font-size: 0.85em; color: #444; }
+"""
+
+# Each moment of the recording ends with a call of showMoment, which the player runs when it applies the rest of the
+# moment. Its slider may be ahead of the scene. If the player runs nothing (another version), there are no words.
+_SCRIPT = """
+(() => {
+  const told = JSON.parse(document.getElementById("moments").textContent);
+  const state = document.querySelector("#said .state"), cursor = document.querySelector("#said .cursor");
+  window.showMoment = index => {
+    state.textContent = told.words[index];
+    state.style.borderColor = told.colours[index];
+    if (cursor === null) return;
+    cursor.setAttribute("x1", told.along[index]);
+    cursor.setAttribute("x2", told.along[index]);
+    cursor.style.visibility = "visible";
+  };
+})();
+"""
+
+
+def write_html(model: ReplayModel, path: Path, on_moment: Callable[[int], None] = lambda index: None) -> None:
+    """Write a recording as a page that needs no server and no network.
+
+    Parameters
+    ----------
+    model : ReplayModel
+        Every moment of it is shown, each as its page would show it.
+    path : Path
+        File to write, whole or not at all.
+    on_moment : callable, optional
+        Called with each moment that is done.
+
+    Raises
+    ------
+    ServingError
+        If viser is missing.
+    OSError
+        If the file cannot be written.
+    """
+    partial = path.with_name(f"{path.name}.part")
+    partial.write_bytes(b"")  # before minutes are spent on what goes there
+    try:
+        partial.write_text(page_of(model, on_moment), encoding="utf-8")
+        partial.replace(path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def page_of(model: ReplayModel, on_moment: Callable[[int], None] = lambda index: None) -> str:
+    """The text of such a page."""
+    seconds = model.recording.seconds.tolist()
+    count = len(seconds)
+    lengths = [*np.diff(seconds).tolist(), seconds[-1] / (count - 1) if count > 1 else 0.0]
+    track, words = Track.empty(model.recording.places), []
+    server = open_server(model.title)
+    try:
+        box = model.box()
+        canvas = Canvas(server, extent_of(box))
+        look_from(server, box)
+        add_ground(server, box)
+        recorder = first = None
+        for index, length in enumerate(lengths):
+            model.seek(index)
+            picture = model.answer()
+            _draw(canvas, picture)
+            recorder, first = recorder or server.get_scene_serializer(), first or picture
+            recorder._insert_message(_shown(index))
+            recorder.insert_sleep(length)
+            track.put(index, picture.least)
+            words.append(_words(model, picture))
+            on_moment(index)
+        if count > 1:
+            # At the end the player puts its slider to the beginning, and leaves the scene as it is.
+            _draw(canvas, first)
+            recorder._insert_message(_shown(0))
+        text = recorder.as_html()
+    finally:
+        with contextlib.redirect_stdout(io.StringIO()):
+            server.stop()
+    body, end, rest = text.rpartition("</body>")
+    if not end:
+        raise ServingError("viser's page has no end of its body: this version of viser cannot be written to a file")
+    return with_script(_titled(body, model.title)) + _beside(model, track, words) + end + rest
+
+
+def _draw(canvas: Canvas, picture: Picture) -> None:
+    canvas.draw(picture.root_from_link, picture.bodies, picture.pairs, Layers())
+
+
+def _shown(index: int) -> Any:
+    """The message with which the player says what it shows."""
+    from viser._messages import RunJavascriptMessage
+
+    return RunJavascriptMessage(f"showMoment({index})")
+
+
+def _titled(text: str, title: str) -> str:
+    begin, tag, rest = text.partition("<title>")
+    if not tag:
+        return text
+    return f"{begin}{tag}{html.escape(title)}</title>{rest.partition('</title>')[2]}"
+
+
+def _words(model: ReplayModel, picture: Picture) -> str:
+    recording = model.recording
+    least = picture.least
+    which = f"{recording.words(model.index)}: " if len(recording.moments) > 1 else ""
+    return f"{which}{least.words} ({WORDS[least.meaning]})"
+
+
+def _beside(model: ReplayModel, track: Track, words: list[str]) -> str:
+    """What is laid over the player: the title, the state of the moment, the curve, the legend."""
+    recording = model.recording
+    moments = {
+        "along": [round(value, 2) for value in along(recording).tolist()],
+        "words": words,
+        "colours": ["rgb({}, {}, {})".format(*COLOURS[Meaning(int(meaning))]) for meaning in track.meaning],
+    }
+    swatches = "".join(
+        f'<span><span class="swatch" style="background: rgb{COLOURS[meaning]}"></span>{WORDS[meaning]}</span>'
+        for meaning in sorted(Meaning, reverse=True)
+    )
+    of = "all checked pairs"
+    if recording.between is not None:
+        of = " and ".join(", ".join(side) for side in recording.between)
+        of = f"the pairs between {of}; bodies are coloured by all checked pairs"
+    fine = [f"Least distance of {of}; near: at most {1e3 * model.near:.6g} mm.", *recording.notes]
+    curve = drawing(recording, track, 0, model.near) if len(recording.moments) > 1 else ""
+    told = json.dumps(moments, allow_nan=False, ensure_ascii=False).replace("<", "\\u003c")
+    return (
+        f'<style>{_STYLE}</style><div id="said"><h1>{html.escape(recording.title)}</h1><div class="state"></div>'
+        f'{curve}<div class="legend">{swatches}</div>'
+        f'<div class="fine">{"<br>".join(map(html.escape, fine))}</div></div>'
+        f'<script type="application/json" id="moments">{told}</script><script>{_SCRIPT}</script>'
+    )

@@ -1,0 +1,205 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The page of a running node: what it publishes, and handles that move the objects of its world.
+
+Nothing of ROS is known here: the package superovoid_ros hears the node and asks it.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.shapes import Superovoid
+from superovoid.viewing.canvas import pose_of, wxyz_of
+from superovoid.viewing.page import Page, Shown, small
+from superovoid.viewing.picture import Picture, round_length
+from superovoid.viewing.serving import LOOPBACK, Refresher, Viewer, open_server
+
+if TYPE_CHECKING:
+    import viser
+
+FloatArray = NDArray[np.float64]
+
+_LOOK = 0.5  # s, between two looks whether the node is heard still
+_HELD = 2.0  # s, after a handle was moved, in which it is not put where the node has its object
+
+
+class ShownNode(Shown, Protocol):
+    """What the page of a node shows, and whom it tells. What the node refuses is a `ValueError` with its words."""
+
+    @property
+    def objects(self) -> Mapping[str, FloatArray]:
+        """Objects of the world by name, frame_from_object (4, 4), m."""
+        ...
+
+    def add_object(self, name: str, shape: Superovoid, pose: FloatArray) -> None:
+        """Add a superovoid to the world."""
+        ...
+
+    def move_object(self, name: str, pose: FloatArray) -> None:
+        """Put an object of the world somewhere else."""
+        ...
+
+    def remove_object(self, name: str) -> None:
+        """Remove an object of the world."""
+        ...
+
+    def why(self, name_a: str, name_b: str) -> tuple[bool, str]:
+        """Whether two links or objects are checked against each other, and why, in words."""
+        ...
+
+    def on_news(self, tell: Any) -> None:
+        """Have something called, from any thread, when there is something new to show."""
+        ...
+
+
+def show_node(model: ShownNode, *, host: str = LOOPBACK, port: int = 0, notes: Sequence[str] = ()) -> Viewer:
+    """Serve a page with a running node; as `superovoid.viewing.robot_page.show_robot`."""
+    server = open_server(model.title, host, port)
+    try:
+        return NodePage(server, model, notes).viewer
+    except BaseException:
+        server.stop()
+        raise
+
+
+class NodePage(Page):
+    """Picture and controls of a running node."""
+
+    model: ShownNode
+
+    def __init__(self, server: viser.ViserServer, model: ShownNode, notes: Sequence[str] = ()) -> None:
+        self._gizmos: dict[str, Any] = {}
+        self._moves: dict[str, FloatArray] = {}
+        self._held: dict[str, float] = {}
+        self._things = threading.Lock()
+        super().__init__(server, model, notes)
+        self._mover = Refresher(self._send_moves, lambda error: self._say(str(error)))
+        self._ended = threading.Event()
+        self._watch = threading.Thread(target=self._look, name="watch", daemon=True)
+        self._watch.start()
+        self.viewer.on_close(self._end)
+        model.on_news(self.viewer.refresher.ask)
+
+    def _end(self) -> None:
+        self._ended.set()
+        self._watch.join()
+        self._mover.close()
+
+    def _look(self) -> None:
+        """Ask for a picture though there is no news: that there is none is news, too."""
+        while not self._ended.wait(_LOOK):
+            self.viewer.refresher.ask()
+
+    # -- controls -------------------------------------------------------------------------------------------------
+
+    def _make_more(self) -> None:
+        gui = self.server.gui
+        size = round_length(0.1 * self._extent)
+        with gui.add_folder("Objects", expand_by_default=False):
+            half = gui.add_vector3(
+                "half sizes (m)", (size, size, size), min=(1e-4,) * 3, step=1e-3, hint="Semi-axes of a superovoid"
+            )
+            epsilon = gui.add_vector2(
+                "exponents", (0.8, 0.8), min=(0.05, 0.05), max=(1.95, 1.95), step=0.05, hint="Across z, then along z"
+            )
+            taper = gui.add_vector2("tapers", (0.0, 0.0), min=(-0.5, -0.5), max=(0.5, 0.5), step=0.05)
+            add = gui.add_button("add to the node's world")
+            self._listed_objects = gui.add_dropdown("object", ("",))
+            remove = gui.add_button("remove from the node's world")
+        with gui.add_folder("Why is a pair checked?", expand_by_default=False):
+            self._sides = [gui.add_text(f"{side} link or object", "") for side in ("first", "second")]
+            self._reason = gui.add_html("")
+        add.on_click(lambda _: self._add_object(half.value, epsilon.value, taper.value))
+        remove.on_click(lambda _: self._tell(lambda: self.model.remove_object(self._listed_objects.value)))
+        for side in self._sides:
+            side.on_update(lambda _: self._say_why())
+
+    def _tell(self, change: Any) -> None:
+        """Tell the node something; what it refuses is said on the page."""
+        try:
+            change()
+        except ValueError as error:
+            self._say(str(error))
+        else:
+            self._say("")
+
+    def _add_object(self, half: Sequence[float], epsilon: Sequence[float], taper: Sequence[float]) -> None:
+        def add() -> None:
+            shape = Superovoid(tuple(half), tuple(epsilon), tuple(taper))
+            taken = self.model.objects
+            name = next(name for name in (f"superovoid_{n}" for n in range(1, len(taken) + 2)) if name not in taken)
+            low, high = self.model.box()
+            pose = np.eye(4)
+            pose[:3, 3] = 0.5 * (low + high)
+            pose[0, 3] = low[0] - max(half) - 0.1 * self._extent  # beside all that stands there
+            self.model.add_object(name, shape, pose)
+
+        self._tell(add)
+
+    def _say_why(self) -> None:
+        names = [side.value.strip() for side in self._sides]
+        if not all(names):
+            self._reason.content = ""
+            return
+        try:
+            checked, words = self.model.why(*names)
+        except ValueError as error:
+            self._reason.content = small(str(error))
+            return
+        self._reason.content = small(f"{'checked' if checked else 'not checked'}: {words}")
+
+    # -- handles --------------------------------------------------------------------------------------------------
+
+    def _draw(self, picture: Picture, *, patient: bool = False) -> float:
+        held = super()._draw(picture, patient=patient)
+        self._place_handles()
+        return held
+
+    def _place_handles(self) -> None:
+        """A handle for each object of the world, where the node has it; one that is in somebody's hand stays there."""
+        objects, now = dict(self.model.objects), time.monotonic()
+        with self._things:
+            for name in self._gizmos.keys() - objects.keys():
+                self._gizmos.pop(name).remove()
+            for name, pose in objects.items():
+                gizmo = self._gizmos.get(name)
+                if gizmo is None:
+                    self._gizmos[name] = self._gizmo(name, pose)
+                elif now > self._held.get(name, 0.0) + _HELD and name not in self._moves:
+                    if not np.allclose(gizmo.position, pose[:3, 3], atol=1e-9):
+                        gizmo.position = pose[:3, 3]
+                    if abs(float(np.dot(gizmo.wxyz, wxyz_of(pose)))) < 1.0 - 1e-12:
+                        gizmo.wxyz = wxyz_of(pose)
+            names = tuple(objects) or ("",)
+            if tuple(self._listed_objects.options) != names:
+                self._listed_objects.options = names
+
+    def _gizmo(self, name: str, pose: FloatArray) -> Any:
+        gizmo = self.server.scene.add_transform_controls(
+            f"/gizmos/object_{len(self._gizmos)}_{time.monotonic_ns()}", scale=0.15 * self._extent, depth_test=False,
+            wxyz=wxyz_of(pose), position=pose[:3, 3],
+        )  # fmt: skip
+
+        def moved(event: Any) -> None:
+            if event.client is None:  # it was put where the node has its object
+                return
+            self._held[name] = time.monotonic()
+            self._moves[name] = pose_of(event.target.wxyz, event.target.position)
+            self._mover.ask()
+
+        gizmo.on_update(moved)
+        return gizmo
+
+    def _send_moves(self) -> None:
+        """Tell the node where the handles are; those of a drag that it had no time for are left out."""
+        for name in list(self._moves):
+            pose = self._moves.pop(name)
+            self._tell(lambda name=name, pose=pose: self.model.move_object(name, pose))

@@ -1,0 +1,20 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The page of a scene as it stands."""
+
+from __future__ import annotations
+
+from superovoid.viewing.page import Page
+from superovoid.viewing.scene_model import SceneModel
+from superovoid.viewing.serving import LOOPBACK, Viewer, open_server
+
+
+def show_scene(model: SceneModel, *, host: str = LOOPBACK, port: int = 0) -> Viewer:
+    """Serve a page with a scene; as `superovoid.viewing.robot_page.show_robot`."""
+    server = open_server(model.title, host, port)
+    try:
+        return Page(server, model).viewer
+    except BaseException:
+        server.stop()
+        raise

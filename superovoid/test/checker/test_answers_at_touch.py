@@ -1,0 +1,121 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Answers whose interval holds 0: points and normal have to realise it all the same."""
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from superovoid import Box, ConvexMesh, Plane, Sphere, Superovoid, Torus, distance
+from superovoid.testing.contract import breaches
+
+pytest.importorskip("flint")
+
+from superovoid.checker import record, verify, verify_record
+
+
+def at(x, y=0.0, z=0.0, turn=(0.0, 0.0, 0.0)):
+    pose = np.eye(4)
+    pose[:3, :3] = Rotation.from_rotvec(turn).as_matrix()
+    pose[:3, 3] = x, y, z
+    return pose
+
+
+BOX, BALL = Box((1.0, 1.0, 1.0)), Sphere(1.0)
+EGG = Superovoid((0.5, 0.7, 0.9), (0.9, 0.8), (0.1, 0.1))
+DENTED = Superovoid((0.6, 0.5, 0.8), (0.7, 0.6), (0.4, -0.3))
+TETRAHEDRON = ConvexMesh([[0.0, 0.0, 0.0], [1.0, 0.2, 0.1], [0.1, 1.0, 0.0], [0.2, 0.1, 1.0]])
+AWAY = np.cos(np.radians(80.0)), np.sin(np.radians(80.0))
+
+
+def with_answer(pair, **changes):
+    made = record(distance(*pair), *pair)
+    assert made["answer"]["lower"] <= 0.0 <= made["answer"]["upper"]
+    return made | {"answer": made["answer"] | changes}
+
+
+BOXES = BOX, at(0.0), BOX, at(2.0)
+BALLS = BALL, at(0.0), BALL, at(2.0)
+ON_PLANE = BALL, at(0.0, 0.0, 1.0), Plane(), at(0.0)
+RING_ON_BOX = Torus(1.0, 0.25), at(0.0), BOX, at(2.25)
+RING_ON_PLANE = Torus(1.0, 0.25), at(0.0, 0.0, 0.25), Plane(), at(0.0)
+
+
+@pytest.mark.parametrize("distance_claimed", [0.0, 1e-12, -1e-12])
+@pytest.mark.parametrize(
+    ("pair", "point_a", "point_b"),
+    [
+        (BOXES, [1.0, 1.0, 1.0], [1.0, -1.0, -1.0]),
+        (BOXES, [1.0, 0.0, 0.0], [1.0, 0.0, 1e-6]),
+        (BALLS, [AWAY[0], AWAY[1], 0.0], [2.0 - AWAY[0], AWAY[1], 0.0]),
+        (ON_PLANE, [0.0, 0.0, 0.0], [0.5, 0.0, 0.0]),
+        (RING_ON_PLANE, [1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]),
+    ],
+)
+def test_points_on_the_surfaces_that_do_not_meet_are_refuted(pair, point_a, point_b, distance_claimed):
+    ends = {"distance": distance_claimed, "lower": -1e-11, "upper": 1e-11}
+    found = verify_record(with_answer(pair, point_a=point_a, point_b=point_b, **ends))
+    assert found.interval.verdict == "accepted"
+    assert found.points.verdict == found.verdict == "refuted", list(found.lines())
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        BOXES,
+        BALLS,
+        ON_PLANE,
+        ON_PLANE[2:] + ON_PLANE[:2],
+        RING_ON_PLANE,
+        RING_ON_BOX,
+        RING_ON_BOX[2:] + RING_ON_BOX[:2],
+    ],
+)
+def test_a_normal_that_is_90_degrees_off_is_refuted(pair):
+    n = distance(*pair).normal
+    aside = np.cross(n, [0.6, 0.8, 0.0])
+    found = verify_record(with_answer(pair, normal=(aside / np.linalg.norm(aside)).tolist()))
+    assert found.normal.verdict == found.verdict == "refuted"
+
+
+@pytest.mark.parametrize("height", [1.0, 1.5, 0.5])
+def test_the_normal_of_a_plane_is_judged_apart_and_overlapping_too(height):
+    pair = BALL, at(0.3, 0.1, height), Plane(), at(0.0)
+    made = record(distance(*pair), *pair)
+    assert verify_record(made).normal.verdict == "accepted"
+    made["answer"]["normal"] = [1e-9, 0.0, -1.0]
+    assert verify_record(made).normal.verdict == "refuted"
+
+
+def test_points_of_bodies_with_a_dent_lie_along_the_normal_and_not_against_it():
+    pair = DENTED, at(0.0), EGG, at(1.7, 0.4, 0.3, (0.4, 0.1, 0.2))
+    made = record(distance(*pair), *pair)
+    assert verify_record(made).verdict == "accepted"
+    made["answer"]["normal"] = [-x for x in made["answer"]["normal"]]
+    assert verify_record(made).points.verdict == "refuted"
+
+
+def test_nothing_is_accepted_where_the_tolerance_overflows():
+    made = with_answer(BOXES, point_a=[1.0, 1.0, 1.0], point_b=[1.0, -1.0, -1.0]) | {"tolerance": 1e308}
+    made["a"]["half_extents"] = made["b"]["half_extents"] = [1e10, 1.0, 1.0]
+    made["pose_b"] = at(2e10).tolist()
+    assert verify_record(made).points.verdict == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [(BOX, BALL), (BOX, BOX), (EGG, EGG), (EGG, TETRAHEDRON), (EGG, DENTED), (Torus(1.0, 0.25), BALL)]
+)
+def test_the_engine_keeps_at_touch_what_it_promises(a, b):
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        pair = a, np.eye(4), b, at(*rng.normal(size=3), turn=rng.normal(size=3))
+        for _ in range(3):
+            result = distance(*pair)
+            pair[3][:3, 3] -= result.distance * result.normal
+        result = distance(*pair)
+        assert result.lower <= 0.0 <= result.upper
+        assert not list(breaches(*pair, result))
+        found = verify(result, *pair)
+        assert found.verdict != "refuted", list(found.lines())
+        assert found.points.verdict == "accepted", list(found.lines())

@@ -1,0 +1,416 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The checker in ball arithmetic: its formulas, its verdicts on answers, and on wrong ones."""
+
+import json
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from superovoid import Box, Capsule, Cone, ConvexMesh, Cylinder, Plane, Sphere, Superovoid, Torus, cli, distance
+from superovoid_papers.judges.random_checks import (
+    NAMES,
+    PLANTED,
+    Drawn,
+    checked,
+    draw,
+    is_judged,
+    proves_less,
+    spoiled,
+)
+
+pytest.importorskip("flint")
+
+from flint import arb
+
+from superovoid.checker import balls, direction_cover, record, verify, verify_record
+from superovoid.checker.checking import Pair
+from superovoid.checker.solids import Block, solid_of
+from superovoid.checker.superquadric import Superquadric
+
+
+def at(x, y=0.0, z=0.0, turn=(0.0, 0.0, 0.0)):
+    pose = np.eye(4)
+    pose[:3, :3] = Rotation.from_rotvec(turn).as_matrix()
+    pose[:3, 3] = x, y, z
+    return pose
+
+
+EGG = Superovoid((0.5, 0.7, 0.9), (0.9, 0.8), (0.1, 0.1))
+PEAR = Superovoid((0.6, 0.5, 0.8), (1.3, 1.1), (-0.2, -0.2))
+DENTED = Superovoid((0.6, 0.5, 0.8), (0.7, 0.6), (0.4, -0.3))
+
+
+# -- formulas ---------------------------------------------------------------------------------------
+
+
+def test_the_rotation_is_the_polar_factor_of_the_matrix():
+    rng = np.random.default_rng(3)
+    for error in (0.0, 1e-15, 1e-8, 5e-7):
+        matrix = Rotation.random(rng=rng).as_matrix() + error * rng.normal(size=(3, 3))
+        with balls.working(), mpmath.workdps(40):
+            u, _, v = mpmath.svd_r(mpmath.matrix(matrix.tolist()))
+            nearest = u * v
+            found = balls.nearest_rotation(matrix)
+            for i in range(3):
+                for j in range(3):
+                    assert float(found[i][j].rad()) < 1e-30
+                    assert abs(mpmath.mpf(found[i][j].mid().str(40, radius=False)) - nearest[i, j]) < 1e-29
+
+
+@pytest.mark.parametrize("matrix", [np.diag([1.0, 1.0, -1.0]), np.diag([1.0, 1.0, 1.01])])
+def test_what_is_no_rotation_is_refused(matrix):
+    with pytest.raises(ValueError, match="rotation"), balls.working():
+        balls.nearest_rotation(matrix)
+
+
+def profile(body, n, w):
+    """a3 n3 w + r(w) G(w) with 40 digits, from the definition of the body."""
+    a1, a2, a3, e1, e2, tx, ty = map(mpmath.mpf, body.numbers)
+    r = (1 - abs(w) ** (2 / e2)) ** (e2 / 2)
+    q = 2 / (2 - e1)
+    x, y = a1 * (1 + tx * w) * abs(n[0]), a2 * (1 + ty * w) * abs(n[1])
+    return a3 * n[2] * w + r * (x**q + y**q) ** (1 / q)
+
+
+@pytest.mark.parametrize("kind", ["convex", "dented", "untapered"])
+def test_support_values_are_above_every_height_and_no_more_than_rounding(kind):
+    rng = np.random.default_rng(5)
+    for _ in range(5):
+        e = rng.uniform(0.05, 1.95, 2)
+        limit = min(0.5, (1.0 - e[1] / 2.0) * 2.0 ** (e[1] / 2.0))
+        taper = {"convex": [rng.uniform(-1.0, 1.0) * limit] * 2, "dented": rng.uniform(-0.5, 0.5, 2)}
+        size, n = rng.uniform(0.1, 3.0, 3), rng.normal(size=3)
+        with balls.working(), mpmath.workdps(40):
+            body = Superquadric(size, e, taper.get(kind, (0.0, 0.0)))
+            found = body.support_above(balls.exact(n))
+            h = mpmath.mpf(found.lower().str(40, radius=False)) * (1 + mpmath.mpf(10) ** -30)
+            direction = [mpmath.mpf(float(v)) for v in n]
+            assert max(profile(body, direction, mpmath.mpf(float(w))) for w in np.linspace(-1.0, 1.0, 101)) <= h
+            # A point of the body that is as far: of one with a dent it may be that of another summit.
+            reached = balls.dot(balls.exact(n), body.drawn_in(balls.exact(body.support_points(n[None])[0])))
+            assert reached <= found
+            if kind != "dented":
+                assert float(found - reached) < 2e-15 * float(found)
+
+
+def test_tangents_and_halving_of_heights_give_the_same_support_value():
+    rng = np.random.default_rng(7)
+    with balls.working():
+        body = Superquadric((1.0, 0.6, 2.0), (0.4, 0.06), (0.24, 0.24))
+        assert body.convex
+        for _ in range(3):
+            n = balls.exact(rng.normal(size=3))
+            widths = (body.a[0] * n[0]).abs_upper(), (body.a[1] * n[1]).abs_upper(), body.a[2] * n[2]
+            tangent, halved = body._by_tangents(*widths), body._by_halving(*widths)
+            assert abs(float((tangent - halved) / halved)) < 1e-15
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "taper", "convex"),
+    [
+        ((0.7, 1.6), (0.34, 0.34), True),
+        ((0.7, 1.6), (0.35, 0.35), False),
+        ((0.7, 0.9), (0.1, 0.1001), False),
+        ((1.6262, 1.4279), (-0.457, 0.0205), True),
+        ((0.9, 1.0), (0.3, -0.3), True),
+        ((1.9, 1.0), (0.5, -0.5), False),
+    ],
+)
+def test_bodies_are_proved_to_be_convex_where_they_are(epsilon, taper, convex):
+    with balls.working():
+        assert Superquadric((1.0, 2.0, 0.5), epsilon, taper).convex is convex
+
+
+def test_a_point_drawn_in_belongs_to_the_body_and_is_near():
+    rng = np.random.default_rng(2)
+    for shape in (EGG, PEAR, DENTED, Box((0.2, 0.4, 0.3)), Capsule(0.2, 0.5), Cylinder(0.3, 0.6), Cone(0.4, 0.7)):
+        surface = shape.support(rng.normal(size=(8, 3)))
+        with balls.working():
+            body = solid_of(record_of(shape))
+            for point in surface:
+                found = body.drawn_in([arb(float(x)) * arb(1.0 + 1e-12) for x in point])
+                assert shape.contains(0.999999 * np.array([float(x) for x in found]))
+                assert math.dist([float(x) for x in found], point) < 1e-11
+
+
+def record_of(shape):
+    return record(distance(shape, at(0.0), Sphere(0.1), at(9.0)), shape, at(0.0), Sphere(0.1), at(9.0))["a"]
+
+
+def cover_of(pair, rho):
+    points = direction_cover.Points(
+        pair.points_at, pair.difference, pair.drawn_difference, lambda n: bool(pair.separation(n) > -rho)
+    )
+    return direction_cover.cover(points, arb(rho), None, pair.scale)
+
+
+def test_a_cover_proves_no_depth_beyond_the_true_one():
+    """Two boxes along each other's axes: the depth is the least overlap of their sides, here along x."""
+    a, b = ({"kind": "Box", "half_extents": half} for half in ((1.0, 2.0, 3.0), (0.5, 1.0, 0.75)))
+    with balls.working():
+        pair = Pair(a, np.eye(4), b, at(1.25, 0.1, 0.2))
+        assert isinstance(pair.solids[0], Block)
+        assert cover_of(pair, 0.25 - 1e-12).proved
+        assert not cover_of(pair, 0.25 + 1e-12).proved
+
+
+# -- verdicts ----------------------------------------------------------------------------------------
+
+PAIRS = {
+    "apart": (EGG, at(0.1, 0.2, 0.3, (0.1, 0.2, 0.3)), PEAR, at(2.0, 0.4, -0.3, (1.0, 0.0, 0.4))),
+    "overlapping": (EGG, at(0.0, turn=(0.3, 0.2, 0.1)), PEAR, at(0.9, 0.1, 0.2, (1.0, 0.0, 0.4))),
+    "deep": (EGG, at(0.0, turn=(0.3, 0.2, 0.1)), PEAR, at(0.1, 0.1, 0.2, (1.0, 0.0, 0.4))),
+    "far from the origin": (EGG, at(1e5, 2e5), PEAR, at(1e5 + 1.9, 2e5, turn=(1.0, 0.0, 0.4))),
+    "dented, apart": (DENTED, at(0.0), EGG, at(1.7, 0.4, 0.3, (0.4, 0.1, 0.2))),
+    "boxes": (Box((0.3, 0.4, 0.5)), at(0.0), Box((0.2, 0.2, 0.2)), at(0.6, 0.3, 0.2, (0.0, 0.1, 0.2))),
+    "capsule in cylinder": (Capsule(0.2, 0.5), at(0.0), Cylinder(0.6, 1.5), at(0.1, 0.05, 0.1, (0.2, 0.1, 0.0))),
+    "cone, mesh": (
+        *(Cone(0.4, 0.9), at(0.0)),
+        *(ConvexMesh(np.random.default_rng(1).normal(size=(12, 3))), at(1.2, 0.2, 0.1)),
+    ),
+    "above a plane": (Plane(), at(0.0, turn=(0.1, 0.0, 0.0)), EGG, at(0.0, 0.1, 1.4, (0.5, 0.2, 0.1))),
+    "in a plane": (EGG, at(0.0, 0.1, 0.4, (0.5, 0.2, 0.1)), Plane(), at(0.0)),
+    "spheres, concentric": (Sphere(0.5), at(0.1, 0.2), Sphere(0.2), at(0.1, 0.2)),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_an_answer_of_the_engine_is_accepted(name):
+    pair = PAIRS[name]
+    found = verify(distance(*pair), *pair)
+    assert found.verdict == "accepted", list(found.lines())
+    assert found.missing == 0.0
+    assert found.lower <= found.upper
+
+
+@pytest.mark.parametrize("how", PLANTED)
+@pytest.mark.parametrize("name", ["apart", "overlapping", "deep", "boxes", "capsule in cylinder"])
+def test_a_wrong_answer_is_refuted(name, how):
+    pair = PAIRS[name]
+    wrong = spoiled(record(distance(*pair), *pair), how, np.random.default_rng(0), 0.2)
+    assert verify_record(wrong).verdict == "refuted"
+
+
+def test_a_turned_normal_is_refuted_by_the_points_where_a_dent_keeps_it_from_being_judged():
+    pair = PAIRS["dented, apart"]
+    wrong = spoiled(record(distance(*pair), *pair), "normal", np.random.default_rng(0), 0.2)
+    found = verify_record(wrong)
+    assert found.normal.verdict == "undecided"
+    assert found.points.verdict == "refuted"
+
+
+@pytest.mark.parametrize("kind", ["nan", "order", "far point", "short normal"])
+def test_numbers_that_make_no_answer_are_refuted(kind):
+    made = record(distance(*PAIRS["apart"]), *PAIRS["apart"])
+    answer = made["answer"]
+    if kind == "nan":
+        answer["lower"] = math.nan
+    elif kind == "order":
+        answer["lower"], answer["upper"] = answer["upper"] + 1e-6, answer["lower"]
+    elif kind == "far point":
+        answer["point_b"] = [1e300, 0.0, 0.0]
+    else:
+        answer["normal"] = [0.0, 0.0, 0.0]
+    assert verify_record(made).verdict == "refuted"
+
+
+def test_the_depth_of_bodies_with_a_dent_is_never_accepted():
+    pair = DENTED, at(0.0), EGG, at(0.5, 0.1, 0.3, (0.4, 0.1, 0.2))
+    result = distance(*pair)
+    assert result.upper < 0.0
+    found = verify(result, *pair)
+    assert found.verdict == "undecided"
+    assert "convex" in found.interval.why
+
+
+def test_a_torus_is_checked_as_far_as_its_hull_decides():
+    apart = Torus(0.5, 0.1), at(0.0), Sphere(0.2), at(2.0, 0.1, 0.2)
+    assert verify(distance(*apart), *apart).verdict == "accepted"
+    inside = Torus(0.5, 0.1), at(0.0), Sphere(0.2), at(0.05, 0.1, 0.0)
+    assert distance(*inside).lower > 0.0
+    assert verify(distance(*inside), *inside).verdict == "undecided"
+
+
+def test_the_bodies_may_come_in_either_order():
+    a, pose_a, b, pose_b = PAIRS["deep"]
+    found = verify(distance(b, pose_b, a, pose_a), b, pose_b, a, pose_a)
+    assert found.verdict == "accepted"
+
+
+def test_an_interval_is_judged_without_a_tolerance():
+    """One that misses the truth by the last digits is not accepted, and one that is as narrow as can be may be."""
+    pair = Box((0.5, 0.5, 0.5)), at(0.0), Box((0.25, 0.25, 0.25)), at(1.0)
+    exact = {"distance": 0.25, "lower": 0.25, "upper": 0.25}
+    points = {"point_a": [0.5, 0.0, 0.0], "point_b": [0.75, 0.0, 0.0], "normal": [1.0, 0.0, 0.0]}
+    assert verify(exact | points, *pair).verdict == "accepted"
+    below = dict.fromkeys(exact, math.nextafter(0.25, 0.0))
+    assert verify(below | points, *pair).interval.verdict == "refuted"
+
+
+@pytest.mark.parametrize("family", ["near", "round", "slender", "dented", "kinds"])
+def test_no_answer_to_random_pairs_is_refuted_and_no_wrong_one_accepted(family):
+    [(report, bad)] = checked([family], 4, 4, True)
+    assert (report.name, report.pairs) == (family, 4)
+    assert not bad
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("family", NAMES)
+def test_no_answer_to_many_random_pairs_is_refuted(family):
+    parts = list(checked([family], 5, 100, True))
+    assert not [pair for _, bad in parts for pair in bad]
+    assert sum(report.pairs for report, _ in parts) == 100
+
+
+def test_a_turned_normal_is_planted_where_it_is_wrong_alone():
+    """Between sharp tips that nearly touch many normals prove the distance to the tolerance."""
+    spike = Superovoid([1.0, 1.0, 1.0], [1.97, 1.97])
+    for gap, is_wrong in ((0.1, True), (1e-10, False)):
+        pose = np.eye(4)
+        pose[2, 3] = 2.0 + gap
+        drawn = Drawn(spike, np.eye(4), spike, pose)
+        turned = record(distance(*drawn), *drawn)
+        turned["answer"]["normal"] = [math.sin(0.3), 0.0, math.cos(0.3)]
+        assert proves_less(turned, drawn) == is_wrong
+
+
+@pytest.mark.parametrize(("apart", "is_told"), [(1e-8, False), (3e-4, True)])
+def test_a_turned_normal_of_bodies_at_the_border_of_convexity_is_planted_where_the_points_tell(apart, is_told):
+    """Whether such a body is convex the checker does not know, so that it does not judge what the normal proves."""
+    taper = [0.07268010869178411, 0.29204182847988264]
+    body = Superovoid([0.12, 0.26, 0.64], [0.9198336068250943, 1.6729017136315072], taper)
+    ball = Superovoid([0.5, 0.5, 0.5])
+    n = np.array([0.48, 0.6, 0.64])
+    place = np.eye(4)
+    place[:3, 3] = body.support(n) + (0.5 + apart) * n
+    drawn = Drawn(body, np.eye(4), ball, place)
+    right = record(distance(*drawn, certificate=True), *drawn)
+    check = verify_record(right)
+    assert (check.verdict, check.normal.verdict) == ("accepted", "undecided")
+    across = np.cross(n, [1.0, 0.0, 0.0])
+    turned = n + 0.3 * across / np.linalg.norm(across)
+    wrong = right | {"answer": right["answer"] | {"normal": (turned / np.linalg.norm(turned)).tolist()}}
+    assert proves_less(wrong, drawn)
+    assert is_judged(wrong, check, 0.5) == is_told
+    assert verify_record(wrong).verdict == ("refuted" if is_told else "accepted")
+
+
+@pytest.mark.slow
+def test_workers_find_what_one_thread_finds():
+    pytest.importorskip("distributed", reason="pip install 'superovoid[dataset]'")
+
+    def found(workers):
+        done = checked(["far", "kinds"], 6, 25, True, workers)
+        return [(report.name, report.certified, report.unproven, report.planted, bad) for report, bad in done]
+
+    assert found(2) == found(None)
+
+
+# -- records and the command ---------------------------------------------------------------------------
+
+
+def test_a_record_survives_json_bit_by_bit(tmp_path, capsys):
+    made = [record(distance(*PAIRS[name]), *PAIRS[name]) for name in ("apart", "deep", "cone, mesh")]
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps({"pairs": made}), encoding="utf-8")
+    assert json.loads(path.read_text(encoding="utf-8"))["pairs"] == made
+    assert cli.main(["verify", str(path)]) == 0
+    out = capsys.readouterr().out
+    assert out.count("accepted: proved [") == 3
+    assert "3 accepted" in out
+
+
+def test_the_command_says_which_pair_is_wrong(tmp_path, capsys):
+    made = [record(distance(*PAIRS[name]), *PAIRS[name]) for name in ("apart", "overlapping")]
+    made[1] = spoiled(made[1], "raised", np.random.default_rng(0), 0.5)
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps(made), encoding="utf-8")
+    assert cli.main(["verify", str(path)]) == 1
+    assert "pair 1: refuted" in capsys.readouterr().out
+
+
+def test_a_tolerance_that_is_larger_than_usual_is_told(tmp_path, capsys):
+    made = record(distance(*PAIRS["apart"]), *PAIRS["apart"]) | {"tolerance": 1e6}
+    made["answer"]["point_a"] = [9.0, 9.0, 9.0]
+    (tmp_path / "answers.json").write_text(json.dumps(made), encoding="utf-8")
+    cli.main(["verify", str(tmp_path / "answers.json")])
+    assert "tolerance: 1e+06 of the smaller body, as the file says" in capsys.readouterr().out
+
+
+def test_an_interval_that_ends_at_the_largest_doubles_is_judged():
+    made = record(distance(*PAIRS["apart"]), *PAIRS["apart"])
+    made["answer"]["upper"] = 1e308
+    assert verify_record(made).interval.verdict == "accepted"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("{", "is no JSON"),
+        ("[]", "must be a record"),
+        ('{"a": 1}', "pose_a: is missing"),
+        ("[3]", "must be a mapping"),
+        ('{"a": {}, "pose_a": 1, "b": {}, "pose_b": 1, "answer": {}}', "answer.distance: is missing"),
+        ('{"a": {}, "pose_a": 1, "b": {}, "pose_b": 1, "answer": []}', "answer: must be a mapping"),
+    ],
+)
+def test_a_file_without_answers_is_refused_with_what_is_missing(tmp_path, capsys, text, words):
+    path = tmp_path / "answers.json"
+    path.write_text(text, encoding="utf-8")
+    assert cli.main(["verify", str(path)]) == 1
+    assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"kind": "Blob"}, "Blob"),
+        ({"size": "long"}, "size"),
+        ({"size": [1.0, 2.0]}, "size"),
+        ({"size": [1.0, math.nan, 1.0]}, "size"),
+        ({"size": [1.0, True, 1.0]}, "size"),
+        ({"epsilon": [0.5, 2.5]}, "exponents"),
+        ({"epsilon": [0.8, 1e-30]}, "exponents"),
+    ],
+)
+def test_a_body_that_makes_no_sense_is_refused_by_name(change, words):
+    made = record(distance(*PAIRS["apart"]), *PAIRS["apart"])
+    made["a"] |= change
+    with pytest.raises(ValueError, match=words):
+        verify_record(made)
+
+
+@pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, np.longdouble(1) + np.longdouble(2) ** -60])
+def test_a_number_that_would_be_rounded_to_a_double_is_refused_by_name(number):
+    made = record(distance(*PAIRS["apart"]), *PAIRS["apart"])
+    made["answer"]["lower"] = number
+    if number != float(number):
+        with pytest.raises(ValueError, match=r"answer\.lower: must be doubles"):
+            verify_record(made)
+
+
+@pytest.mark.parametrize("answer", [None, 3.0, "apart"])
+def test_what_is_no_answer_is_refused_with_what_was_found(answer):
+    with pytest.raises(ValueError, match=f"answer.*{answer}"):
+        verify(answer, *PAIRS["apart"])
+
+
+def test_random_pairs_of_the_other_kinds_have_every_kind_and_bodies_with_a_dent():
+    shapes = [shape for drawn in draw("kinds", 0, 60) for shape in (drawn.a, drawn.b)]
+    ovoids = [shape for shape in shapes if isinstance(shape, Superovoid)]
+    assert {shape.convexity().convex for shape in ovoids} == {False, True}
+    kinds = {type(shape).__name__ for shape in shapes}
+    assert kinds == {
+        *("Superovoid", "Sphere", "Capsule", "Box", "Cylinder", "Cone", "ConvexMesh", "Torus", "Plane"),
+    }
+
+
+def test_random_answers_are_checked_by_the_command(tmp_path, capsys):
+    assert cli.main(["verify", "--random", "3", "--family", "round", "--planted", "--output", str(tmp_path)]) == 0
+    assert "checked in ball arithmetic" in capsys.readouterr().out
+    assert not list(tmp_path.iterdir())

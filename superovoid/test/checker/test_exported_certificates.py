@@ -1,0 +1,294 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Certificates of the engine: what they prove before the checker, and what they cannot make it believe."""
+
+import copy
+import itertools
+import json
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from superovoid import Box, Sphere, Superovoid, cli, distance
+from superovoid.contact.pair import Pair
+from superovoid.contact.superovoids import cone_tree
+from superovoid.contact.superovoids.pair_solver import relative_pose
+from superovoid_papers.judges import random_checks
+
+pytest.importorskip("flint")
+
+from flint import arb
+
+from superovoid.checker import balls, record, verify, verify_record
+from superovoid.checker.claims import Exported
+from superovoid.checker.exported import cones_reach, pieces_apart
+from superovoid.checker.superquadric import Superquadric
+
+
+def at(x, y=0.0, z=0.0, turn=(0.0, 0.0, 0.0)):
+    pose = np.eye(4)
+    pose[:3, :3] = Rotation.from_rotvec(turn).as_matrix()
+    pose[:3, 3] = x, y, z
+    return pose
+
+
+EGG = Superovoid((0.5, 0.7, 0.9), (0.9, 0.8), (0.1, 0.1))
+PEAR = Superovoid((0.6, 0.5, 0.8), (1.3, 1.1), (-0.2, -0.2))
+WAIST = Superovoid((0.6, 0.5, 0.8), (0.5, 1.5), (0.5, 0.5))
+DEEP = EGG, at(0.0, turn=(0.3, 0.2, 0.1)), PEAR, at(0.1, 0.1, 0.2, (1.0, 0.0, 0.4))
+WITH_BALL = Sphere(0.3), at(0.0), PEAR, at(0.3, 0.1, 0.2, (1.0, 0.0, 0.4))
+
+
+def in_a_dent():
+    """A pair whose closest points lie over a dent, so that no plane keeps the hulls as far apart as the bodies are."""
+    return list(random_checks.draw("dent contact", 7, 24))[12]
+
+
+def written(pair):
+    return json.loads(json.dumps(record(distance(*pair, certificate=True), *pair)))
+
+
+@pytest.mark.parametrize("pair", [DEEP, DEEP[2:] + DEEP[:2], WITH_BALL])
+def test_cones_prove_an_overlap(pair):
+    found = verify_record(written(pair))
+    assert found.verdict == "accepted"
+    assert found.certificate.verdict == "accepted"
+
+
+def test_pieces_prove_a_distance_in_a_dent_where_no_direction_does():
+    pair = in_a_dent()
+    assert verify(distance(*pair), *pair).interval.verdict == "undecided"
+    found = verify_record(written(pair))
+    assert found.verdict == "accepted", list(found.lines())
+    assert found.certificate.verdict == "accepted"
+
+
+def test_cones_of_more_than_the_depth_are_given_up():
+    """A direction is shallower, so that no number of halvings covers what is about it."""
+    a, pose_a, b, pose_b = DEEP
+    rotation = np.empty((3, 3))
+    pair = Pair(a._packed, b._packed, rotation, relative_pose(pose_a, pose_b, rotation))
+    tree, points = np.empty(40_000, np.int8), np.empty((20_000, 6))
+    origins = ((0.0, 0.0, 0.0),) * 2
+    depth = -distance(*DEEP).distance
+    assert cone_tree.grow(pair, 1.001 * depth, origins, (1.0, 1.0), tree, points) == (0, 0)
+    assert cone_tree.grow(pair, 0.999 * depth, origins, (1.0, 1.0), tree, points) > (8, 1)
+
+
+def test_a_certificate_is_written_where_it_is_asked_for_only():
+    assert distance(*DEEP).certificate is None
+    apart = EGG, at(0.0), PEAR, at(3.0)
+    assert distance(*apart, certificate=True).certificate.cones == ""
+    boxes = Box((0.3, 0.4, 0.5)), at(0.0), Box((0.2, 0.2, 0.2)), at(0.4, 0.1, 0.2)
+    assert distance(*boxes, certificate=True).certificate.cones == ""
+    assert verify(distance(*boxes, certificate=True), *boxes).verdict == "accepted"
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda c: c.update(cones=c["cones"][:-1]), "ends before its end"),
+        (lambda c: c.update(cones=c["cones"] + "."), "goes on after its end"),
+        (lambda c: c.update(cones="*" * 8), "does not reach"),
+        (lambda c: c.update(points=c["points"][:-1]), "missing"),
+        (lambda c: c.update(points=[[9.0 * x for x in row] for row in c["points"]]), "does not reach"),
+        (lambda c: c.update(cones="0" * 5000), "too deep"),
+        (lambda c: c.update(cones="", points=[]), "not needed"),
+    ],
+)
+def test_a_spoiled_certificate_proves_nothing_and_the_checker_finds_its_own_proof(change, why):
+    made = written(DEEP)
+    change(made["certificate"])
+    found = verify_record(made)
+    assert found.certificate.verdict == "undecided"
+    assert why in found.certificate.why
+    assert found.verdict == "accepted"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda c: c.update(pieces=".", directions=c["directions"][:1]),
+        lambda c: c.update(directions=[[-x for x in n] for n in c["directions"]]),
+        lambda c: c.update(heights=[w + 1.0 for w in c["heights"]]),
+        lambda c: c.update(directions=c["directions"][:-1]),
+        lambda c: c.update(pieces=c["pieces"][:-1]),
+    ],
+)
+def test_spoiled_pieces_prove_nothing(change):
+    made = written(in_a_dent())
+    change(made["certificate"])
+    found = verify_record(made)
+    assert found.certificate.verdict == "undecided"
+    assert found.verdict == "undecided"
+
+
+def test_no_certificate_proves_more_than_is_true():
+    """Those of an overlap that is called deeper, and of bodies that are called farther apart, than they are."""
+    for pair, sign in ((DEEP, -1.0), (in_a_dent(), 1.0)):
+        made = written(pair)
+        for name in ("distance", "lower", "upper"):
+            made["answer"][name] += sign * 1e-8
+        found = verify_record(made)
+        assert found.certificate.verdict == "undecided"
+        assert found.verdict == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"cones": "0x"}, "certificate.cones"),
+        ({"cones": 3}, "certificate.cones"),
+        ({"points": [[1.0, 2.0]]}, "certificate.points"),
+        ({"heights": [math.nan]}, "certificate.heights"),
+        ({"directions": "along"}, "certificate.directions"),
+    ],
+)
+def test_a_certificate_that_is_none_is_refused_by_name(change, words):
+    made = copy.deepcopy(written(DEEP))
+    made["certificate"] |= change
+    with pytest.raises(ValueError, match=words):
+        verify_record(made)
+
+
+@pytest.mark.parametrize("certificate", [5.0, "cones", [1, 2], True])
+def test_what_is_no_certificate_is_refused(certificate):
+    with pytest.raises(ValueError, match="certificate: must have cones, points, pieces"):
+        verify_record(written(DEEP) | {"certificate": certificate})
+
+
+class Given:
+    """Stands for two bodies: the points of their difference and the separations of their pieces are given."""
+
+    solids = (Superquadric(EGG.size, EGG.epsilon, EGG.taper),) * 2
+
+    def __init__(self, separation=1.0):
+        self.value, self.cells = separation, []
+
+    def difference(self, row):
+        return [arb(x) for x in row[:3]]
+
+    def separation(self, n, cell):
+        self.cells.append(cell)
+        return arb(self.value)
+
+
+OCTANTS = np.array(list(itertools.product((1.0, -1.0), repeat=3)))
+
+
+REACHED, MORE = arb(0.5) - arb(2) ** -40, arb(0.5) + arb(2) ** -40
+
+
+def cones(points):
+    rows = np.zeros((1 + len(points), 6))  # the first is that of all `*`
+    rows[1:, :3] = points
+    return Exported("." * len(points), rows, "", np.empty(0), np.empty((0, 3)))
+
+
+def test_a_cone_is_proved_by_a_point_that_reaches_at_all_of_its_corners_only():
+    assert cones_reach(Given(), cones(0.5 * OCTANTS), REACHED).proved
+    assert not cones_reach(Given(), cones(0.5 * OCTANTS), MORE).proved
+    for octant, axis in itertools.product(range(8), range(3)):
+        points = 0.5 * OCTANTS
+        points[octant, axis] *= 1.0 - 2.0**-38
+        assert not cones_reach(Given(), cones(points), REACHED).proved
+    behind = 0.5 * OCTANTS
+    behind[3] *= -4.0
+    assert not cones_reach(Given(), cones(behind), REACHED).proved
+    assert not cones_reach(Given(), cones(0.5 * OCTANTS[:7]), REACHED).proved
+
+
+def test_halves_of_a_cone_are_judged_at_their_own_corners():
+    # The edge from e1 to e2 of the first octant is halved: 0.4 along a middle that is sqrt(1/2) long is more than 0.5.
+    points = np.vstack([[0.3, 0.5, 0.5], [0.5, 0.3, 0.5], 0.5 * OCTANTS[1:]])
+    made = cones(points)._replace(cones="0" + "." * 9)
+    assert cones_reach(Given(), made, REACHED).proved
+    assert not cones_reach(Given(), made._replace(points=made.points[[0, 2, 1, *range(3, 10)]]), REACHED).proved
+
+
+def test_pieces_of_a_certificate_leave_no_height_out_and_none_is_closer_than_is_said():
+    made = Exported("", np.empty((0, 6)), "ab..a..", np.array([0.25, -0.5, 0.75]), np.tile([0.0, 0.0, 1.0], (4, 1)))
+    given = Given(0.5)
+    assert pieces_apart(given, made, 0.5).proved
+    areas = [(a[1] - a[0]) * (b[1] - b[0]) for a, b in ((cell[:2], cell[2:]) for cell in given.cells)]
+    assert sum(areas) == 4.0
+    assert len(set(given.cells)) == 4
+    assert not pieces_apart(Given(0.5), made, 0.5 * (1.0 + 1e-15)).proved
+    for heights in ([-1.0, -0.5, 0.75], [0.25, -0.5, 0.25], [1.0, -0.5, 0.75], [0.25, 1.5, 0.75]):
+        assert not pieces_apart(Given(0.5), made._replace(heights=np.array(heights)), 0.5).proved
+    assert not pieces_apart(Given(0.5), made._replace(pieces="ab..a."), 0.5).proved
+
+
+def test_a_certificate_without_a_part_is_refused():
+    made = written(DEEP)
+    del made["certificate"]["points"]
+    with pytest.raises(ValueError, match=r"certificate\.points: is missing"):
+        verify_record(made)
+
+
+def profile(body, n, w):
+    """a3 n3 w + r(w) G(w), from the definition of the body."""
+    a1, a2, a3, e1, e2, tx, ty = map(mpmath.mpf, body.numbers)
+    r = (1 - abs(w) ** (2 / e2)) ** (e2 / 2)
+    q = 2 / (2 - e1)
+    x, y = a1 * (1 + tx * w) * abs(n[0]), a2 * (1 + ty * w) * abs(n[1])
+    return a3 * n[2] * w + r * (x**q + y**q) ** (1 / q)
+
+
+@pytest.mark.parametrize("taper", [(0.5, 0.5), (0.4, -0.3), (0.1, 0.1)])
+def test_the_support_of_a_slab_is_above_its_heights_and_hardly_above_the_best(taper):
+    rng = np.random.default_rng(4)
+    with balls.working(), mpmath.workdps(30):
+        body = Superquadric((0.6, 0.5, 0.8), (0.5, 1.5), taper)
+        for _ in range(6):
+            low, high = sorted(rng.uniform(-1.0, 1.0, 2).tolist())
+            low, high = (-1.0, high) if rng.random() < 0.3 else (low, high)
+            n = rng.normal(size=3)
+            found = body.slab_above(balls.exact(n), low, high)
+            direction = [mpmath.mpf(float(v)) for v in n]
+            values = [profile(body, direction, mpmath.mpf(float(w))) for w in np.linspace(low, high, 201)]
+            bound = mpmath.mpf(found.upper().str(30, radius=False)) * (1 + mpmath.mpf(10) ** -28)
+            assert max(values) <= bound
+            # A maximum between two of the heights: within what a step of a hundredth of the slab can hide.
+            assert float(bound - max(values)) < 1e-3 * float(np.linalg.norm(n)) * (high - low)
+
+
+def test_ranges_that_are_called_concave_have_no_positive_second_difference():
+    rng = np.random.default_rng(6)
+    with balls.working(), mpmath.workdps(40):
+        for epsilon, taper in (((0.7, 1.5), (0.5, 0.5)), ((1.5, 0.9), (0.4, -0.3))):
+            body = Superquadric((0.6, 0.5, 0.8), epsilon, taper)
+            ranges = body.ranges()
+            assert ranges[0][0] == -1.0
+            assert ranges[-1][1] == 1.0
+            assert all(one[1] == other[0] for one, other in itertools.pairwise(ranges))
+            assert any(not concave for _, _, concave in ranges)
+            step = mpmath.mpf(10) ** -8
+            for low, high, concave in ranges:
+                if concave:
+                    for _ in range(10):
+                        w = mpmath.mpf(float(rng.uniform(low, high))) * (1 - 2 * step)
+                        n = [mpmath.mpf(float(v)) for v in rng.normal(size=3)]
+                        low_value, value, high_value = (profile(body, n, w + k * step) for k in (-1, 0, 1))
+                        assert low_value + high_value - 2 * value <= mpmath.mpf(10) ** -30
+
+
+def test_an_interrupted_check_of_random_answers_prints_what_was_found(monkeypatch, tmp_path, capsys):
+    def interrupted(seed, planted, part):
+        if (part.family, part.number) == ("round", 1):
+            raise KeyboardInterrupt
+        return check_part(seed, planted, part)
+
+    check_part = random_checks.check_part
+    monkeypatch.setattr(random_checks, "check_part", interrupted)
+    monkeypatch.setattr(random_checks, "_PART", 1)
+    with pytest.raises(KeyboardInterrupt):
+        cli.main(["verify", "--random", "4", "--family", "far", "--family", "round", "--output", str(tmp_path)])
+    printed = capsys.readouterr().out
+    assert "far: 2 accepted" in printed
+    assert "checked in ball arithmetic" in printed
+    assert "round" in printed

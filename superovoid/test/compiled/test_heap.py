@@ -1,0 +1,53 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The heap of the best-first searches, against Python's."""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+
+from superovoid.compiled import row_heap
+from superovoid.scene import closest
+
+
+def test_rows_leave_the_heap_by_ascending_key():
+    rng = np.random.default_rng(0)
+    key = rng.integers(0, 50, 400).astype(float)  # many are equal
+    heap, length, expected, taken = np.empty(400, dtype=np.int64), 0, [], []
+    for row in range(400):
+        heap[length] = row
+        row_heap.lift(heap, key, length)
+        length += 1
+        heapq.heappush(expected, key[row])
+        if row % 3 == 2:
+            taken.append((key[heap[0]], heapq.heappop(expected)))
+            length = row_heap.without_first(heap, key, length)
+    while length:
+        taken.append((key[heap[0]], heapq.heappop(expected)))
+        length = row_heap.without_first(heap, key, length)
+    assert len(taken) == 400 and all(found == wanted for found, wanted in taken)
+
+
+def test_a_key_that_was_raised_sinks():
+    key = np.arange(31.0)
+    heap = np.arange(31)
+    key[0] = 100.0
+    row_heap.sink(heap, key, 0, 31)
+    assert heap[0] == 1 and sorted(heap) == list(range(31))
+    assert all(key[heap[(i - 1) // 2]] <= key[heap[i]] for i in range(1, 31))
+
+
+def test_the_limit_is_the_largest_of_the_least_distances():
+    values = np.random.default_rng(1).normal(size=200)
+    nearest, farness = np.empty(200, dtype=np.int64), np.empty(200)
+    limit, kept = 1.0, []
+    for value in values[values <= 1.0]:
+        if value <= limit:
+            limit = closest.lower_limit(nearest, farness, len(kept), 20, limit, value)
+            kept.append(value)
+            least = sorted(kept)[:20]
+            assert limit == (least[-1] if len(least) == 20 else 1.0)
+    assert len(kept) > 30

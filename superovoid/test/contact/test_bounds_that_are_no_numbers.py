@@ -1,0 +1,49 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A bound that is no number proves nothing: the `max` and `min` of compiled code leave a NaN in second place out."""
+
+import math
+
+import numpy as np
+import pytest
+
+from superovoid import Superovoid
+from superovoid.contact.pair import Pair
+from superovoid.contact.superovoids.between_pieces import Closest, search_pieces
+from superovoid.contact.superovoids.inner_bodies import _interval_growth
+from superovoid.shapes.kernels.dents import _curvature_between
+from superovoid.shapes.kernels.support_function import EXACT, parabola_bound, slice_at, support_candidate
+
+NAN = math.nan
+
+
+def test_a_direction_that_is_no_number_does_not_prove_pieces_apart():
+    """The bodies overlap: no direction proves a positive distance."""
+    a, b = Superovoid((1.0, 1.0, 1.0), (1.0, 1.9), (0.4, 0.4)), Superovoid((0.3, 0.3, 0.3), (1.0, 1.8), (0.3, -0.3))
+    pair = Pair(a._packed, b._packed, np.eye(3), (0.5, 0.0, 0.0))
+    fa = support_candidate(a._packed, (1.0, 0.0, 0.0), EXACT)
+    fb = support_candidate(b._packed, (-1.0, 0.0, 0.0), EXACT)
+    for n in ((1.0, 0.0, 0.0), (NAN, NAN, NAN), (1.0, NAN, 0.0)):
+        assert search_pieces(pair, n, Closest(0.01, fa, fb), 1e-9, 1000).lower < 0.0
+
+
+@pytest.mark.parametrize("curvature", [NAN, math.inf])
+def test_a_curvature_without_a_bound_bounds_no_profile(curvature):
+    body = Superovoid((1.0, 1.0, 1.0), (1.0, 1.9), (0.4, 0.4))._packed
+    left, right = (slice_at(body, (1.0, 0.0, 0.2), w) for w in (-0.3, 0.4))
+    assert parabola_bound(left, right, 1.0) < math.inf
+    assert parabola_bound(left, right, curvature) == math.inf
+
+
+def test_the_curvature_of_a_dent_that_ends_at_a_pole_has_no_bound():
+    """There r / y^2 is infinite, whatever it is multiplied by."""
+    of_body = 1.001, 0.001, 0.36, -0.4, -0.2
+    assert 0.0 < _curvature_between(0.8, 0.9, 1.0, 1.0, *of_body) < math.inf
+    assert _curvature_between(0.8, 1.0, 1.0, 1.0, *of_body) == math.inf
+    assert _curvature_between(0.8, 1.0, NAN, NAN, 1.001, NAN, *of_body[2:]) == math.inf
+
+
+def test_a_growth_that_is_no_number_is_not_taken_for_none():
+    growth = _interval_growth(0.2, 0.4, 0.05, 0.2, NAN, 1.9, 0.9, 0.3, NAN, 0.2, True, 0.1, 0.2)
+    assert not growth < math.inf

@@ -1,0 +1,428 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What the certificate rests on: tangent balls, caps, and proofs that are carried from pose to pose."""
+
+import itertools
+import math
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from superovoid import Body, Scene, Superovoid, distance
+from superovoid.contact import columns
+from superovoid.contact.pair import Pair
+from superovoid.contact.superovoids import cap_lanes, pair_solver
+from superovoid.contact.superovoids.answers import WARM_ITERATIONS, newton_from
+from superovoid.contact.superovoids.cap_lanes import largest_cap
+from superovoid.contact.superovoids.caps import axes_at
+from superovoid.contact.superovoids.certificate import tangent_ball
+from superovoid.contact.superovoids.newton import observe
+from superovoid.shapes.kernels import support_function, surface
+
+
+def random_shape(rng, epsilon=(0.15, 1.8)):
+    e1, e2 = rng.uniform(*epsilon, 2)
+    kind = rng.integers(3)
+    taper = (0.0, 0.0)
+    if kind == 1:
+        limit = min(0.5, 0.98 * (1.0 - 0.5 * e2) * 2.0 ** (0.5 * e2))
+        taper = (rng.uniform(-limit, limit),) * 2
+    elif kind == 2:
+        e2, taper = rng.uniform(1.0, 1.3), tuple(rng.uniform(-0.25, 0.25, 2))
+    return Superovoid(np.exp(rng.uniform(-0.8, 0.8, 3)), (e1, e2), taper)
+
+
+def unit(rng, count=None):
+    n = rng.normal(size=3 if count is None else (count, 3))
+    return n / np.linalg.norm(n, axis=-1, keepdims=True)
+
+
+def test_tangent_ball_lies_in_the_body():
+    rng = np.random.default_rng(0)
+    found = 0
+    for _ in range(400):
+        shape = random_shape(rng)
+        f, _ = support_function.support(shape._packed, tuple(unit(rng)))
+        radius = tangent_ball(shape._packed, f)
+        found += radius > 0.01 * min(shape.size)
+        x = np.array(surface.position(shape._packed, f))
+        g = np.array(surface.gradient(shape._packed, f))
+        n = g / np.linalg.norm(g)
+        near = n + rng.normal(size=(500, 3)) * np.exp(rng.uniform(-7.0, 0.0, (500, 1)))
+        d = np.vstack([unit(rng, 500), near / np.linalg.norm(near, axis=1)[:, None]])
+        assert shape.implicit(x - radius * n + radius * (1.0 - 1e-9) * d).max() < 1e-9
+    assert found > 200  # a bound of zero would be true and worthless
+
+
+class CapRadii(NamedTuple):
+    """Lower bound alpha e e^T + beta Z Z^T of the radius matrix over a cap, and how far e and Z stray."""
+
+    alpha: float
+    e: np.ndarray
+    stray_e: float
+    beta: float
+    z: np.ndarray
+    stray_z: float
+    least: float
+
+
+def radii_over_caps(body, f, n, angles):
+    """What is known of a body's radii over caps of some angles about the normal n at a surface point."""
+    n, angles = tuple(float(x) for x in n), np.asarray(angles, float)
+    axes, found = axes_at(body, f), []
+    for some in np.split(angles, range(cap_lanes.WIDTH, len(angles), cap_lanes.WIDTH)):
+        rows = np.zeros((cap_lanes.LENGTH // cap_lanes.ROW, cap_lanes.ROW))
+        rows[cap_lanes.ANGLE // cap_lanes.ROW, : cap_lanes.WIDTH] = some[-1]  # as many as are always computed
+        rows[cap_lanes.ANGLE // cap_lanes.ROW, : len(some)] = some
+        cap_lanes.radii_in_lanes(rows.ravel(), body, f, axes, n, cap_lanes.WIDTH)
+        first = cap_lanes.RADII // cap_lanes.ROW
+        for alpha, stray_e, beta, stray_z, least in rows[first : first + 5, : len(some)].T:
+            found.append(CapRadii(alpha, np.array(axes.e), stray_e, beta, np.array(axes.z), stray_z, least))
+    return found
+
+
+def radii_over_cap(body, f, n, angle):
+    """The same for one angle."""
+    (radii,) = radii_over_caps(body, f, n, [angle])
+    return radii
+
+
+@pytest.mark.parametrize("taper", [(0.0, 0.0), (0.2, 0.2), (-0.3, -0.3)])
+def test_radius_matrix_is_the_derivative_of_the_support_point(taper):
+    rng = np.random.default_rng(1)
+    for _ in range(30):
+        shape = Superovoid(rng.uniform(0.5, 1.5, 3), rng.uniform(0.7, 1.3, 2), taper)
+        n = unit(rng)
+        if np.abs(n).min() < 0.2:
+            continue  # near a crease or a flat a central difference says little
+        f, _ = support_function.support(shape._packed, tuple(n))
+        radii = radii_over_cap(shape._packed, f, n, 1e-12)
+        matrix = radii.alpha * np.outer(radii.e, radii.e) + radii.beta * np.outer(radii.z, radii.z)
+        step = 1e-5 * np.eye(3)
+        numeric = (shape.support(n + step) - shape.support(n - step)).T / 2e-5
+        assert matrix == pytest.approx(numeric, abs=2e-5 * np.abs(numeric).max())
+
+
+def test_radii_over_a_cap_bound_those_at_every_direction_in_it():
+    rng = np.random.default_rng(2)
+    checked = told = 0
+    for _ in range(300):
+        shape = random_shape(rng)
+        if not shape.convexity().convex:
+            continue
+        body, n, angle = shape._packed, unit(rng), math.exp(rng.uniform(-7.0, -1.0))
+        f, _ = support_function.support(body, tuple(n))
+        cap = radii_over_cap(body, f, n, angle)
+        if cap.alpha + cap.beta == 0.0:
+            continue
+        for _ in range(8):
+            side = np.cross(n, unit(rng))
+            turn = angle * math.sqrt(rng.random())
+            m = math.cos(turn) * n + math.sin(turn) * side / np.linalg.norm(side)
+            here = radii_over_cap(body, support_function.support(body, tuple(m))[0], m, 1e-12)
+            if here.alpha + here.beta == 0.0:
+                continue
+            checked += 1
+            matrix = here.alpha * np.outer(here.e, here.e) + here.beta * np.outer(here.z, here.z)
+            travel = np.cross(m, unit(rng, 20))
+            travel /= np.linalg.norm(travel, axis=1)[:, None]
+            radius = np.einsum("ij,jk,ik->i", travel, matrix, travel)
+            sections = np.maximum(0.0, np.abs(travel @ cap.e) - cap.stray_e)
+            meridians = np.maximum(0.0, np.abs(travel @ cap.z) - cap.stray_z)
+            claimed = cap.alpha * sections**2 + cap.beta * meridians**2
+            assert np.all(radius >= claimed * (1.0 - 1e-6) - 1e-9)
+            assert radius.min() >= cap.least * (1.0 - 1e-6)
+            told += claimed.min() > 0.5 * radius.min() or cap.least > 0.5 * radius.min()
+    assert checked > 1000 and told > 300
+
+
+def support_values(shape, n):
+    """Support values h(n) of a convex superovoid from its parametrisation alone, in any number of directions.
+
+    With x = logit(|w|^s) the height w, the radius r and the slope of the meridian are exponentials of x, and the
+    derivative of what is maximised over w changes its sign once.
+    """
+    (a1, a2, a3), (e1, e2), (taper_x, taper_y) = shape.size, shape.epsilon, shape.taper
+    q, s = 2.0 / (2.0 - e1), 2.0 / e2
+
+    def at(side, x):
+        w, r = side * np.exp(-np.logaddexp(0.0, -x) / s), np.exp(-np.logaddexp(0.0, x) / s)
+        u, v = a1 * (1.0 + taper_x * w) * np.abs(n[..., 0]), a2 * (1.0 + taper_y * w) * np.abs(n[..., 1])
+        g = (u**q + v**q) ** (1.0 / q)
+        du, dv = a1 * taper_x * np.abs(n[..., 0]), a2 * taper_y * np.abs(n[..., 1])
+        dg = g ** (1.0 - q) * (u ** (q - 1.0) * du + v ** (q - 1.0) * dv)
+        slope = a3 * n[..., 2] + r * dg - side * np.exp((1.0 - 1.0 / s) * x) * g
+        return a3 * n[..., 2] * w + r * g, side * slope
+
+    side = np.where(at(1.0, -700.0)[1] > 0.0, 1.0, -1.0)
+    lo, hi = np.full(n.shape[:-1], -700.0), np.full(n.shape[:-1], 700.0)
+    for _ in range(38):
+        middle = 0.5 * (lo + hi)
+        rises = at(side, middle)[1] > 0.0
+        lo, hi = np.where(rises, middle, lo), np.where(rises, hi, middle)
+    return at(side, lo)[0]
+
+
+def mean_radius(shape, m, travel, d):
+    """Mean of the radii along great circles through m, weighted by sin(d - |x|), from second differences of h."""
+    values = [np.cos(x) * m + np.sin(x) * travel for x in (d, 0.0, -d)]
+    ahead, here, behind = support_values(shape, np.stack(values))
+    return (ahead + behind - 2.0 * np.cos(d[:, 0]) * here) / (4.0 * np.sin(0.5 * d[:, 0]) ** 2)
+
+
+def test_second_differences_of_the_support_values_are_no_less_than_the_radii_over_a_cap():
+    """h(d) + h(-d) - 2 cos(d) h(0) along a great circle is the integral of sin(d - |x|) times the radius at x."""
+    rng = np.random.default_rng(9)
+    count = 32
+    nodes, weights = np.polynomial.legendre.leggauss(8)
+    nodes, weights = 0.5 * (nodes + 1.0), 0.5 * weights
+    checked = tight = 0
+    for _ in range(50):
+        shape = random_shape(rng)
+        if not shape.convexity().convex:
+            continue
+        n, angle = unit(rng), math.exp(rng.uniform(-6.0, -1.5))
+        f, _ = support_function.support(shape._packed, tuple(n))
+        cap = radii_over_cap(shape._packed, f, n, angle)
+        # Arcs of half a length d about directions at most angle - d from n, one half of them where M is bent least.
+        d = angle * rng.choice((0.05, 0.3), (count, 1))
+        side = np.cross(n, unit(rng, count))
+        side /= np.linalg.norm(side, axis=1)[:, None]
+        turn = (angle - d) * rng.choice((0.0, 0.999), (count, 1))
+        m = np.cos(turn) * n + np.sin(turn) * side
+        t1 = np.cross(m, unit(rng, count))
+        t1 /= np.linalg.norm(t1, axis=1)[:, None]
+        t2 = np.cross(m, t1)
+        xx, yy, half = (mean_radius(shape, m, t, d) for t in (t1, t2, (t1 + t2) / math.sqrt(2.0)))
+        turned = 0.5 * np.arctan2(2.0 * half - xx - yy, xx - yy) + 0.5 * math.pi
+        turned[count // 2 :] = 0.0
+        travel = np.cos(turned)[:, None] * t1 + np.sin(turned)[:, None] * t2
+        radius = mean_radius(shape, m, travel, d)
+        rounding = 2e-15 * max(shape.size) / d[:, 0] ** 2
+        assert np.all(radius >= cap.least * (1.0 - 1e-6) - rounding)
+        claimed = np.zeros(count)
+        for x, weight in zip(nodes, weights, strict=True):
+            for along in (x * d, -x * d):
+                t = np.cos(along) * travel - np.sin(along) * m
+                sections = np.maximum(0.0, np.abs(t @ cap.e) - cap.stray_e)
+                meridians = np.maximum(0.0, np.abs(t @ cap.z) - cap.stray_z)
+                share = weight * (d * np.sin((1.0 - x) * d) / (4.0 * np.sin(0.5 * d) ** 2))[:, 0]
+                claimed += share * (cap.alpha * sections**2 + cap.beta * meridians**2)
+        assert np.all(radius >= claimed * (1.0 - 1e-4) - rounding)
+        told = np.maximum(claimed, cap.least)
+        checked += np.count_nonzero(told > 10.0 * rounding)
+        tight += np.count_nonzero(told > np.maximum(0.8 * radius, 10.0 * rounding))
+    assert checked > 400 and tight > 100
+
+
+def overlapping_pairs(count, seed):
+    """Deeply overlapping convex pairs at Newton contacts; rotation and n in the frame of a."""
+    rng = np.random.default_rng(seed)
+    while count:
+        a, b = random_shape(rng, (0.2, 1.5)), random_shape(rng, (0.2, 1.5))
+        if not (a.convexity().convex and b.convexity().convex):
+            continue
+        pose = np.eye(4)
+        pose[:3, :3] = Rotation.random(rng=rng).as_matrix()
+        pose[:3, 3] = unit(rng) * rng.uniform(0.2, 0.8)
+        state, out = np.zeros(columns.STATE_LENGTH), np.empty(columns.RESULT_LENGTH)
+        pair_solver.solve_pair(a._packed, b._packed, np.eye(4), pose, 1e-9, 4000, state, np.empty((3, 3)), out)
+        if out[columns.DISTANCE] > -0.05:
+            continue
+        count -= 1
+        n = out[columns.NORMAL : columns.NORMAL + 3]
+        fa, fb = surface.SurfacePoint(*state[:8]), surface.SurfacePoint(*state[8:16])
+        yield a, b, pose, np.ascontiguousarray(pose[:3, :3]), n, fa, fb, -out[columns.DISTANCE]
+
+
+def test_no_depth_is_certified_where_the_equator_is_so_sharp_that_heights_leave_the_range_of_numbers():
+    """w grows with the 75th power of the slope: of the directions of a cap some have heights below 1e-200."""
+    a = Superovoid((1.0832152015911136, 0.14722016166808374, 0.36705873047153154),
+                   (1.5347796236021194, 1.9733290428238262), (0.017642938671654788,) * 2)  # fmt: skip
+    b = Superovoid((0.3501734913975468, 3.5909578340097177, 3.278541900622695),
+                   (1.534019678570279, 0.7391509135524947), (-0.05662212740671857,) * 2)  # fmt: skip
+    pose_a, pose_b = np.eye(4), np.eye(4)
+    pose_a[:3, :3] = ((1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0))
+    cosine, sine = 0.891122173076826, 0.45376345451218886
+    pose_b[:3, :3] = ((0.0, cosine, -sine), (0.0, sine, cosine), (1.0, 0.0, 0.0))
+    pose_b[2, 3] = -0.1799496211513848
+    result = distance(a, pose_a, b, pose_b)
+    n = np.array((-0.00806837, -0.010895, -0.9999081))
+    n /= np.linalg.norm(n)
+    # Points of the bodies lie short of their supports, so this is no less than g(n), which `upper` must not lie below.
+    towards_a, towards_b = pose_a[:3, :3].T @ n, -pose_b[:3, :3].T @ n
+    gap = n @ pose_b[:3, 3] - a.support(towards_a) @ towards_a - b.support(towards_b) @ towards_b
+    assert gap == pytest.approx(-0.3174256846, abs=1e-10)
+    assert result.lower <= result.distance <= result.upper and result.upper >= gap - 1e-12
+
+
+def test_bounds_over_wider_caps_are_no_larger():
+    rng = np.random.default_rng(8)
+    sharp = 0
+    for _ in range(300):
+        e2 = rng.uniform(1.9, 1.99)
+        limit = 0.9 * (1.0 - 0.5 * e2) * 2.0 ** (0.5 * e2)
+        shape = Superovoid(
+            np.exp(rng.uniform(-2.0, 1.0, 3)), (rng.uniform(0.5, 1.9), e2), (rng.uniform(0.0, limit),) * 2
+        )
+        n = np.append(unit(rng)[:2], rng.uniform(-0.05, 0.05))
+        n /= np.linalg.norm(n)
+        f, _ = support_function.support(shape._packed, tuple(n))
+        sharp += 0.0 < abs(f.w) < 1e-50
+        bounds = radii_over_caps(shape._packed, f, n, np.geomspace(1e-4, 0.1, 25))
+        # Where no bound is known over a cap a wider guess of the heights may yet give one over a larger cap.
+        known = [one for one in bounds if one.alpha + one.beta > 0.0]
+        for narrow, wide in itertools.pairwise(known):
+            assert wide.beta <= narrow.beta * (1.0 + 1e-9) and wide.alpha <= narrow.alpha * (1.0 + 1e-9)
+    assert sharp > 20
+
+
+def test_nothing_is_said_of_radii_over_a_cap_whose_support_points_leap_over_a_dent():
+    rng = np.random.default_rng(10)
+    leaps = known = 0
+    for taper in ((0.5, -0.4), (0.1, 0.5), (-0.3, 0.45), (0.4, -0.2), (-0.5, 0.1)):
+        shape = Superovoid(np.exp(rng.uniform(-0.7, 0.7, 3)), (0.6, 0.4), taper)
+        assert not shape.convexity().convex
+        body = shape._packed
+        for _ in range(100):
+            n, angle = unit(rng), math.exp(rng.uniform(-3.0, -0.7))
+            side = np.cross(n, unit(rng, 30))
+            m = math.cos(angle) * n + math.sin(angle) * side / np.linalg.norm(side, axis=1)[:, None]
+            heights = [support_function.support(body, tuple(one))[0].w for one in (n, *m)]
+            cap = radii_over_cap(body, support_function.support(body, tuple(n))[0], n, angle)
+            if min(heights) < body[surface.DENT_LO] and max(heights) > body[surface.DENT_HI]:
+                leaps += 1
+                assert cap.alpha == cap.beta == cap.least == 0.0
+            else:
+                known += cap.alpha + cap.beta > 0.0
+    assert leaps > 40 and known > 40
+
+
+def turned(rng, n, turns):
+    """Directions at some angles from n, to random sides."""
+    side = np.cross(n, unit(rng, len(turns)))
+    side /= np.linalg.norm(side, axis=1)[:, None]
+    return np.cos(turns)[:, None] * n + np.sin(turns)[:, None] * side
+
+
+def depths(a, b, rotation, centre, m):
+    """By how much b has to be moved along each of some directions to leave a."""
+    return a.support_value(m) + b.support_value(-m @ rotation) - m @ centre
+
+
+def test_no_direction_inside_the_largest_cap_is_shallower():
+    rng = np.random.default_rng(3)
+    caps = []
+    for a, b, pose, rotation, n, fa, fb, depth in overlapping_pairs(100, seed=3):
+        centre = tuple(pose[:3, 3])
+        angle, floor = largest_cap(Pair(a._packed, b._packed, rotation, centre), fa, fb)
+        caps.append(angle)
+        if angle == 0.0:
+            continue
+        m = turned(rng, n, angle * np.sqrt(rng.random(300)))
+        assert depths(a, b, rotation, pose[:3, 3], m).min() >= floor - 1e-13
+        assert depth - 1e-9 < floor <= depth + 1e-13
+    assert np.median(caps) > 0.01  # a cap of zero would be true and worthless
+
+
+def test_the_cap_of_a_contact_ends_before_a_shallower_one():
+    """Contacts of a pair that are not its least deep ones: their caps exclude what is shallower nearby."""
+    rng = np.random.default_rng(6)
+    caps = near = 0
+    for _ in range(150):
+        a, b = (Superovoid(np.exp(rng.uniform(-0.6, 0.6, 3)), rng.uniform(0.15, 0.6, 2)) for _ in range(2))
+        rotation = np.ascontiguousarray(Rotation.random(rng=rng).as_matrix())
+        centre = unit(rng) * rng.uniform(0.0, 0.3)
+        pair = Pair(a._packed, b._packed, rotation, tuple(centre))
+        found = []
+        for start in unit(rng, 40):
+            fa, _ = support_function.support(a._packed, tuple(start))
+            fb, _ = support_function.support(b._packed, tuple(-start @ rotation))
+            answer = newton_from(pair, fa, fb, 1e-9, WARM_ITERATIONS, 0)
+            n = np.array(answer.n)
+            is_known = any(n @ other > 1.0 - 1e-9 for other, _ in found)
+            if answer.lower == -math.inf or answer.distance > -0.05 or is_known:
+                continue
+            found.append((n, -answer.distance))
+            angle, floor = largest_cap(pair, answer.fa, answer.fb)
+            if angle == 0.0:
+                continue
+            caps += 1
+            m = turned(rng, n, angle * rng.random(400) ** 0.25)  # most of them near the rim
+            assert depths(a, b, rotation, centre, m).min() >= floor - 1e-13
+        for n, depth in found:
+            near += any(other @ n > math.cos(0.6) and less < depth for other, less in found)
+    assert caps > 100 and near > 20
+
+
+def test_the_floor_of_a_cap_makes_up_for_what_newton_has_left():
+    """Of a contact that is not quite one, the depth is not the least near its normal: neighbours are shallower."""
+    rng = np.random.default_rng(5)
+    caps = shallower = 0
+    for a, b, pose, rotation, n, _, _, _ in overlapping_pairs(60, seed=5):
+        pair = Pair(a._packed, b._packed, rotation, tuple(pose[:3, 3]))
+        for turn in (1e-6, 1e-4, 1e-3):
+            n_a, n_b = (n + turn * unit(rng) for _ in range(2))
+            fa, _ = support_function.support(a._packed, tuple(n_a / np.linalg.norm(n_a)))
+            fb, _ = support_function.support(b._packed, tuple(-(n_b / np.linalg.norm(n_b)) @ rotation))
+            contact = observe(pair, fa, fb, 1.0)
+            angle, floor = largest_cap(pair, fa, fb)
+            if angle == 0.0:
+                continue
+            caps += 1
+            m = turned(rng, contact.n, angle * np.exp(rng.uniform(-12.0, 0.0, 1000)))
+            least = depths(a, b, rotation, pose[:3, 3], m).min()
+            assert least >= floor - 1e-13
+            shallower += least < -np.dot(contact.u, contact.n) - 1e-12
+    assert caps > 30 and shallower > 10
+
+
+def test_a_proof_carried_along_a_motion_never_claims_what_a_cold_search_refutes():
+    rng = np.random.default_rng(4)
+    carried = 0
+    for _ in range(60):
+        bodies = [Body(name, name, random_shape(rng, (0.2, 1.4))) for name in ("a", "b")]
+        if not all(body.shape.convexity().convex for body in bodies):
+            continue
+        scene = Scene(bodies)
+        pose = np.eye(4)
+        pose[:3, :3] = Rotation.random(rng=rng).as_matrix()
+        pose[:3, 3] = unit(rng) * rng.uniform(0.1, 0.8)
+        step = np.eye(4)
+        size = math.exp(rng.uniform(-9.0, -2.0))
+        step[:3, :3] = Rotation.from_rotvec(size * unit(rng)).as_matrix()
+        step[:3, 3] = size * unit(rng)
+        for _ in range(12):
+            pose = pose @ step
+            scene.set_link_poses({"a": np.eye(4), "b": pose})
+            warm = scene.query()
+            cold = distance(bodies[0].shape, np.eye(4), bodies[1].shape, pose)
+            assert warm.lower[0] <= cold.upper + 1e-12
+            assert cold.lower <= warm.upper[0] + 1e-12
+            carried += warm.status[0] == 0 and warm.distance[0] < 0.0
+    assert carried > 100
+
+
+def test_returning_to_a_proved_pose_from_afar_finds_the_proved_depth_again():
+    """The points left by the far pose may lead to another local minimum of the depth than the proof is about."""
+    rng = np.random.default_rng(5)
+    checked = 0
+    for _ in range(400):
+        bodies = [Body(name, name, random_shape(rng, (0.2, 1.4))) for name in ("a", "b")]
+        if not all(body.shape.convexity().convex for body in bodies):
+            continue
+        scene = Scene(bodies)
+        near, far = np.eye(4), np.eye(4)
+        near[:3, :3] = Rotation.random(rng=rng).as_matrix()
+        far[:3, :3] = Rotation.random(rng=rng).as_matrix()
+        near[:3, 3], far[:3, 3] = unit(rng) * rng.uniform(0.1, 0.8), unit(rng) * 6.0
+        answers = []
+        for pose in (near, far, near):
+            scene.set_link_poses({"a": np.eye(4), "b": pose})
+            answers.append(scene.query().distance[0])
+        assert answers[2] == pytest.approx(answers[0], abs=1e-8)
+        checked += answers[0] < 0.0
+    assert checked > 100

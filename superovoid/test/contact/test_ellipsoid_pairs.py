@@ -1,0 +1,275 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Depths of two ellipsoids, proved by caps about minima of their depth without a search.
+
+The judge is the closed support function |L n| in numpy, which shares no code with the kernels.
+"""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.spatial.transform import Rotation
+
+from superovoid import Status, Superovoid, distance
+from superovoid.contact.columns import DISTANCE, ITERATIONS, PROOF, RESULT_LENGTH, STATE_LENGTH, UPPER
+from superovoid.contact.pair import Pair
+from superovoid.contact.superovoids import pair_solver
+from superovoid.contact.superovoids.ellipsoid_depth import cap_of_minimum, depth_of_ellipsoids, other_minimum
+from superovoid.contact.superovoids.ellipsoid_pairs import cap_by_ellipsoid
+
+from draws import few_or_many
+
+
+def unit(rng, count=None):
+    n = rng.normal(size=3 if count is None else (count, 3))
+    return n / np.linalg.norm(n, axis=-1, keepdims=True)
+
+
+class Difference:
+    """M = A - B of two ellipsoids, A along the axes, B at a pose."""
+
+    def __init__(self, semi_axes, turn, centre):
+        self.semi_axes, self.turn, self.centre = semi_axes, turn, centre
+        bodies = [Superovoid(size) for size in semi_axes]
+        self.pair = Pair(bodies[0]._packed, bodies[1]._packed, turn, tuple(map(float, centre)))
+
+    def support(self, n):
+        """h_M(n)."""
+        of_a = np.linalg.norm(self.semi_axes[0] * n, axis=-1)
+        return of_a + np.linalg.norm(self.semi_axes[1] * (n @ self.turn), axis=-1) - n @ self.centre
+
+    def support_point(self, n):
+        x = self.semi_axes[0] ** 2 * n / np.linalg.norm(self.semi_axes[0] * n)
+        m = n @ self.turn
+        y = self.turn @ (self.semi_axes[1] ** 2 * m / np.linalg.norm(self.semi_axes[1] * m))
+        return x + y - self.centre
+
+    def least_over(self, ball, rng):
+        """Least of h_M less the support of a ball (centre, radius): samples, and descents from the lowest."""
+        centre, radius = ball
+
+        def excess(n):
+            n = n / np.linalg.norm(n, axis=-1, keepdims=True)
+            return self.support(n) - n @ centre - radius
+
+        starts = unit(rng, 2000)
+        starts = starts[np.argsort(excess(starts))[:4]]
+        return min(minimize(excess, start, tol=1e-15).fun for start in starts)
+
+
+def random_difference(rng, stretch):
+    size = np.exp(rng.uniform(-stretch, 0.0, (2, 3)))
+    turn = Rotation.random(rng=rng).as_matrix()
+    return Difference(size, turn, unit(rng) * rng.uniform(0.0, 1.5) * size.min())
+
+
+def least_excess_in_cap(difference, ball, n, angle, rng):
+    """Least of h_M less the support of a ball, over directions up to an angle from n: samples, most near the rim."""
+    across = unit(rng, 4000)
+    across -= (across @ n)[:, None] * n
+    across /= np.linalg.norm(across, axis=1, keepdims=True)
+    angles = angle * np.sqrt(rng.uniform(0.0, 1.0, 4000))
+    angles[::2] = angle * (1.0 - 1e-3 * rng.uniform(0.0, 1.0, 2000))
+    m = np.cos(angles)[:, None] * n + np.sin(angles)[:, None] * across
+    return np.min(difference.support(m) - m @ ball[0] - ball[1])
+
+
+@few_or_many(40, 5000)
+@pytest.mark.parametrize("stretch", [0.3, 1.4, 5.0])
+def test_on_a_cap_no_direction_is_below_the_ball(stretch, draws):
+    rng = np.random.default_rng(int(10 * stretch))
+    whole = part = none = 0
+    for _ in range(draws):
+        difference = random_difference(rng, stretch)
+        n = unit(rng) * 10.0 ** rng.uniform(-3.0, 0.0, 3)
+        n /= np.linalg.norm(n)
+        point = difference.support_point(n)
+        # Radii about those of curvature, where it is decided.
+        radius = float(np.min(difference.semi_axes) * np.exp(rng.uniform(-1.0, 1.5)))
+        cap = cap_by_ellipsoid(difference.pair, tuple(n), radius)
+        ball = point - radius * n, radius
+        if cap.angle == 0.0:
+            none += 1
+            continue
+        assert cap.floor == pytest.approx(radius - np.linalg.norm(ball[0]), abs=1e-13)
+        if cap.angle == np.pi:
+            whole += 1
+            assert difference.least_over(ball, rng) > -1e-12
+        else:
+            part += 1
+            assert least_excess_in_cap(difference, ball, n, cap.angle, rng) > -1e-12
+    assert min(whole, none) > draws // 10
+    assert part > 0 or stretch > 1.0
+
+
+def test_a_cap_is_as_wide_as_two_balls_that_cross_allow():
+    """Of two balls M is one of the sum R of their radii, and a ball that touches it from inside is nowhere wider.
+
+    One of a radius beyond R touches along n only: a cap has to be none.
+    """
+    balls = Difference([np.full(3, 0.5), np.full(3, 0.7)], np.eye(3), np.array([0.1, 0.2, 0.3]))
+    n = (0.6, 0.0, 0.8)
+    assert cap_by_ellipsoid(balls.pair, n, 1.19).angle == np.pi
+    assert cap_by_ellipsoid(balls.pair, n, 1.21).angle == 0.0
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_the_widest_ball_of_the_ellipsoid_between_is_found(order):
+    """Of an ellipsoid and a sphere along their axes K has the sums of their semi-axes."""
+    semi_axes = np.array([0.5, 1.0, 2.0])
+    sizes = [semi_axes, np.full(3, 0.7)]
+    difference = Difference([sizes[i] for i in order], np.eye(3), np.zeros(3))
+    for n, widest in (((0.0, 0.0, 1.0), 1.2**2 / 2.7), ((0.0, 1.0, 0.0), 1.2**2 / 1.7), ((1.0, 0.0, 0.0), 1.199)):
+        assert cap_by_ellipsoid(difference.pair, n, 0.999 * widest).angle == np.pi
+        assert cap_by_ellipsoid(difference.pair, n, 1.001 * widest).angle < np.pi
+
+
+@pytest.mark.parametrize("radius", [1.0, 1.3, 1.45])
+def test_a_cap_of_a_body_of_revolution_is_as_wide_as_it_can_be(radius):
+    """About the end of the short axis of an oblate body, h_M falls below the ball where the closed functions cross."""
+    a, c = 1.1, 1.5  # M has the semi-axes a, a, c
+    difference = Difference([np.array([0.5, 0.5, 0.9]), np.full(3, 0.6)], np.eye(3), np.zeros(3))
+    cap = cap_by_ellipsoid(difference.pair, (0.0, 0.0, 1.0), radius)
+    angles = np.linspace(1e-3, np.pi, 100001)
+    excess = np.hypot(a * np.sin(angles), c * np.cos(angles)) - radius - (c - radius) * np.cos(angles)
+    below = np.flatnonzero(excess < 0.0)
+    widest = angles[below[0]] if len(below) else np.pi
+    assert cap.angle <= widest + 1e-4
+    assert cap.angle > 0.9 * widest or widest < 0.01
+
+
+def test_the_turn_across_the_normal_is_that_which_makes_the_ellipsoid_wide():
+    """Crossed needles: M is wide although neither body is, and only the turn that crosses them shows it."""
+    crossed = Difference([np.array([0.1, 4.0, 1.0]), np.array([4.0, 0.1, 1.0])], np.eye(3), np.array([0.0, 0.0, 1.0]))
+    along = Difference([np.array([0.1, 4.0, 1.0]), np.array([0.1, 4.0, 1.0])], np.eye(3), np.array([0.0, 0.0, 1.0]))
+    up = (0.0, 0.0, 1.0)
+    cap = cap_by_ellipsoid(crossed.pair, up, 1.5)
+    assert cap.angle == np.pi
+    assert cap.floor == pytest.approx(1.0)
+    assert cap_by_ellipsoid(along.pair, up, 0.1).angle < np.pi
+
+
+@few_or_many(300, 30_000)
+def test_two_caps_prove_depths_that_one_does_not(draws):
+    rng = np.random.default_rng(12)
+    by_two = 0
+    for _ in range(draws):
+        difference = random_difference(rng, 1.4)
+        difference = Difference(difference.semi_axes, difference.turn, 0.8 * np.min(difference.semi_axes) * unit(rng))
+        n, depth = other_minimum(difference.pair, tuple(unit(rng)))
+        assert depth == pytest.approx(difference.support(np.array(n)), abs=1e-12)
+        other, opposite = other_minimum(difference.pair, n)
+        if opposite < depth:
+            n, depth, other, opposite = other, opposite, n, depth
+        wanted = depth + 1e-8
+        if cap_by_ellipsoid(difference.pair, n, wanted).angle == np.pi or opposite <= wanted:
+            continue
+        said = depth_of_ellipsoids(difference.pair, n, wanted)
+        if said == -np.inf:
+            continue
+        by_two += 1
+        assert said <= difference.least_over((np.zeros(3), 0.0), rng) + 1e-12
+        assert said == pytest.approx(depth, abs=1e-7)
+        second = cap_of_minimum(difference.pair, other, opposite, wanted)
+        assert second.floor == pytest.approx(wanted, abs=1e-7)
+    assert by_two > draws // 150
+
+
+@few_or_many(40, 2000)
+@pytest.mark.parametrize("uneven", [1e-1, 1e-3, 1e-6])
+@pytest.mark.parametrize("offset", [1e-2, 1e-5])
+def test_nearly_spherical_bodies_about_nearly_one_centre_are_proved(uneven, offset, draws):
+    """Their support function is nearly as low all around: what rounds is to be less than how it differs."""
+    rng = np.random.default_rng(5)
+    is_open = 0
+    for _ in range(draws):
+        semi_axes = np.array([[2.0], [1.0]]) * (1.0 - uneven * rng.uniform(0.0, 1.0, (2, 3)))
+        pose = np.eye(4)
+        pose[:3, :3] = Rotation.random(rng=rng).as_matrix()
+        pose[:3, 3] = offset * unit(rng)
+        found = distance(Superovoid(semi_axes[0]), np.eye(4), Superovoid(semi_axes[1]), pose)
+        difference = Difference(semi_axes, pose[:3, :3], pose[:3, 3])
+        # It is so flat that descents may end before the least.
+        least = min(difference.least_over((np.zeros(3), 0.0), rng), difference.support(found.normal))
+        assert found.lower - 1e-12 <= -least <= found.upper + 1e-12
+        is_open += Status.UNPROVEN in found.status
+    assert is_open <= draws // 4
+
+
+THIN_BESIDE_LONG = [
+    ((0.05213, 0.16891, 1.0), (2.22994, 106.856, 2282.46205)),
+    ((0.15386, 0.46157, 1.0), (0.58477, 55.00201, 2824.57832)),
+]
+
+
+@few_or_many(60, 3000)
+@pytest.mark.parametrize("semi_axes", THIN_BESIDE_LONG)
+def test_thin_bodies_in_long_ones_are_proved(semi_axes, draws):
+    """Their radii of curvature are so large that the normals of both bodies differ by what shows in a depth."""
+    rng = np.random.default_rng(6)
+    a, b = (Superovoid(size) for size in semi_axes)
+    for _ in range(draws):
+        pose = np.eye(4)
+        pose[:3, :3] = Rotation.random(rng=rng).as_matrix()
+        pose[:3, 3] = unit(rng) * rng.uniform(0.0, 1.0)
+        assert Status.UNPROVEN not in distance(a, np.eye(4), b, pose).status
+
+
+def deep_pairs(rng, count):
+    """Ellipsoids that overlap by a fifth of the thinnest semi-axis and more."""
+    while count > 0:
+        a, b = (Superovoid(np.exp(rng.uniform(np.log(0.25), 0.0, 3))) for _ in range(2))
+        poses = np.tile(np.eye(4), (2, 1, 1))
+        poses[:, :3, :3] = Rotation.random(2, rng=rng).as_matrix()
+        poses[1, :3, 3] = unit(rng) * rng.uniform(0.0, 1.2)
+        if distance(a, poses[0], b, poses[1]).distance < -0.2 * min(*a.size, *b.size):
+            count -= 1
+            yield a, b, poses
+
+
+def test_nearly_all_deep_overlaps_are_proved_at_the_contact():
+    rng = np.random.default_rng(8)
+    proved = 0
+    for a, b, poses in deep_pairs(rng, 150):
+        rotation, state, out = np.empty((3, 3)), np.zeros(STATE_LENGTH), np.empty(RESULT_LENGTH)
+        places = a._packed, b._packed, poses[0], poses[1]
+        pair_solver.solve_pair(*places, 1e-9, 10_000, state, rotation, out)
+        straight = pair_solver.in_order(*places)
+        points = (pair_solver.load_point(state, k) for k in (0, 8))
+        contact = tuple(points if straight else reversed(tuple(points)))
+        again, kept = np.empty(RESULT_LENGTH), np.zeros(STATE_LENGTH)
+        found = pair_solver.answer_contact(
+            *places, 1e-9, 10_000, *contact, int(out[ITERATIONS]), True, kept, rotation, again
+        )
+        found &= kept[PROOF] == 0.0  # not by a search
+        proved += found
+        assert not found or again[DISTANCE] == pytest.approx(out[DISTANCE], abs=1e-12)
+        assert not found or again[UPPER] - again[DISTANCE] < 2e-9
+    assert proved > 143
+
+
+@few_or_many(20, 2000)
+def test_depths_of_ellipsoids_are_least_over_all_directions(draws):
+    rng = np.random.default_rng(9)
+    for a, b, poses in deep_pairs(rng, draws):
+        found = distance(a, poses[0], b, poses[1])
+        turn = poses[0, :3, :3].T
+        difference = Difference(
+            [np.array(a.size), np.array(b.size)], turn @ poses[1, :3, :3], turn @ (poses[1, :3, 3] - poses[0, :3, 3])
+        )
+        least = difference.least_over((np.zeros(3), 0.0), rng)
+        assert found.lower - 1e-12 <= -least <= found.upper + 1e-12
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.2])
+def test_ellipsoids_that_part_two_ways_say_so(shift):
+    """B lies in a plane of symmetry of A that is its own too: both ways out across that plane are as short."""
+    a, b = Superovoid((1.0, 0.4, 0.8)), Superovoid((0.9, 0.3, 0.7))
+    pose = np.eye(4)
+    pose[0, 3] = shift
+    found = distance(a, np.eye(4), b, pose)
+    assert abs(found.normal[1]) > 0.9
+    assert Status.ARBITRARY_NORMAL in found.status
+    pose[1, 3] = 1e-3
+    assert Status.ARBITRARY_NORMAL not in distance(a, np.eye(4), b, pose).status

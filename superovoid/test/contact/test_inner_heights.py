@@ -1,0 +1,72 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Heights of inner bodies reach the largest value, where slopes change evenly and where they jump at the equator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from superovoid import Superovoid
+from superovoid.contact.superovoids.inner_bodies import COLUMNS, NODES, Inner, fill_shares, inner_height, share_at
+from superovoid.shapes.kernels.surface import SIZE
+
+NEAR = 10.0 ** np.linspace(-12.0, -1.0, 200)
+HEIGHTS = np.unique(np.concatenate([np.sin(np.linspace(-1.5, 1.5, 2001)), NEAR, -NEAR, 1.0 - NEAR, NEAR - 1.0, [0.0]]))
+
+
+def largest(shape, inner, n):
+    """The largest value over many heights, by the section's support function."""
+    w = HEIGHTS
+    share = np.array([share_at(inner, height)[0] for height in w])
+    e1, e2 = shape.epsilon
+    p, q = 2.0 / e2, 2.0 / (2.0 - e1)
+    ring = (-np.expm1(p * np.log(np.maximum(np.abs(w), 1e-300)))) ** (0.5 * e2)
+    x = np.abs(n[0]) * shape.size[0] * (1.0 + shape.taper[0] * w)
+    y = np.abs(n[1]) * shape.size[1] * (1.0 + shape.taper[1] * w)
+    most = np.maximum(x, y)
+    across = most * ((x / most) ** q + (y / most) ** q) ** (1.0 / q)
+    return float((shape.size[2] * n[2] * w + share * ring * across).max())
+
+
+def judged(shape, level, n, w, loss):
+    row = shape._packed
+    rows = np.empty((2, NODES, COLUMNS))
+    low, high, ok = fill_shares(row, level, rows)
+    if not ok:
+        return None
+    inner = Inner(low, high, rows)
+    return inner_height(row, inner, tuple(n), w, loss * row[SIZE])[1], largest(shape, inner, n), row[SIZE]
+
+
+@pytest.mark.parametrize("sharp", [False, True])
+def test_a_height_of_an_inner_body_reaches_the_largest_value(sharp):
+    rng = np.random.default_rng(81)
+    looked = 0
+    while looked < 60:
+        e2 = rng.uniform(1.7, 1.999) if sharp else rng.uniform(0.05, 1.5)
+        try:
+            shape = Superovoid(
+                np.exp(rng.normal(size=3)), (np.exp(rng.uniform(-3.0, 0.6)), e2), rng.uniform(-0.5, 0.5, 2)
+            )
+        except ValueError:
+            continue
+        n = rng.normal(size=3)
+        n /= np.linalg.norm(n)
+        answer = judged(shape, rng.choice([-0.9, 0.9]), n, rng.choice([-1.0, 1.0]), 1e-10)
+        if answer is None or not shape._packed[SIZE] > 0.0:
+            continue
+        value, reference, size = answer
+        assert value > reference - 1e-9 * size
+        looked += 1
+
+
+def test_a_height_next_to_a_kink_is_found_before_the_cuts_run_out():
+    taper = -0.020884841986305903
+    shape = Superovoid(
+        (0.20237428615212275, 1.4955158478104489, 0.4988494602932106), (0.2634087690852042, 1.99), (taper, taper)
+    )
+    n = np.array([-0.5301729169708215, -0.8273910360224486, -0.18531257814932478])
+    value, reference, size = judged(shape, 0.8638886767287254, n, -1.0, 1e-10)
+    assert value > reference - 1e-9 * size

@@ -1,0 +1,214 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Depths of overlapping meshes and tori against exact or sampled depths that share no code with the engine.
+
+Of bodies that are unions of convex pieces the depth is the distance of the origin from what the Minkowski differences
+of the pieces leave free: a point on one, two or three of their facet planes, outside all of them.
+"""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import trimesh
+from scipy.spatial import ConvexHull
+from scipy.spatial.transform import Rotation
+
+from superovoid import Box, ConvexMesh, Mesh, Sphere, Status, Superovoid, Torus, distance
+
+UNIT_BOX = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
+
+
+def pose(rng, reach):
+    matrix = np.eye(4)
+    matrix[:3, :3] = Rotation.random(random_state=rng).as_matrix()
+    direction = rng.normal(size=3)
+    matrix[:3, 3] = reach * direction / np.linalg.norm(direction)
+    return matrix
+
+
+def quarter_pose(rng, offset):
+    matrix = np.eye(4)
+    turns = Rotation.create_group("O").as_matrix().round()
+    matrix[:3, :3] = turns[rng.integers(24)]
+    matrix[:3, 3] = offset
+    return matrix
+
+
+def at(points, matrix):
+    return points @ matrix[:3, :3].T + matrix[:3, 3]
+
+
+def ring_and_pieces(outer, inner, half):
+    """A square ring as a mesh, and the four prisms that it consists of."""
+    square = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)])
+    pieces = []
+    for i in range(4):
+        corners = np.array([outer * square[i], outer * square[i - 1], inner * square[i - 1], inner * square[i]])
+        pieces.append(np.concatenate([np.column_stack([corners, np.full(4, z)]) for z in (-half, half)]))
+    rings = [(outer, -half), (outer, half), (inner, half), (inner, -half)]
+    vertices = np.concatenate([np.column_stack([r * square, np.full(4, z)]) for r, z in rings])
+    faces = []
+    for k in range(4):
+        for i in range(4):
+            p, q = 4 * k + i, 4 * k + (i + 1) % 4
+            r, s = 4 * ((k + 1) % 4) + i, 4 * ((k + 1) % 4) + (i + 1) % 4
+            faces += [(p, q, s), (p, s, r)]
+    return Mesh(vertices, faces), pieces
+
+
+def notch_and_pieces():
+    """An L, and the two boxes that it consists of."""
+    outline = np.array([(0.0, 0.0), (2.0, 0.0), (2.0, 1.0), (1.0, 1.0), (1.0, 2.0), (0.0, 2.0)])
+    triangles = np.array([(0, 1, 2), (0, 2, 3), (0, 3, 4), (0, 4, 5)])
+    mesh = Mesh.from_trimesh(trimesh.creation.extrude_triangulation(outline, triangles, height=1.0))
+    boxes = [((0.0, 0.0, 0.0), (2.0, 1.0, 1.0)), ((0.0, 0.0, 0.0), (1.0, 2.0, 1.0))]
+    return mesh, [0.5 * (np.add(*box) + UNIT_BOX * np.subtract(box[1], box[0])) for box in boxes]
+
+
+def exact_depth(pieces_a, pieces_b):
+    """Length of the shortest translation that parts two unions of convex pieces given by their vertices."""
+    facets = []
+    for a, b in itertools.product(pieces_a, pieces_b):
+        equations = ConvexHull((a[:, None] - b[None]).reshape(-1, 3)).equations
+        facets.append(np.unique(equations.round(12), axis=0))
+    planes = np.concatenate(facets)
+    if all((f[:, 3] > 0.0).any() for f in facets):
+        return 0.0
+    # The hulls part no sooner than the bodies: planes farther away than their depth have no part in it.
+    hull = np.concatenate(pieces_a)[:, None] - np.concatenate(pieces_b)[None]
+    planes = planes[np.abs(planes[:, 3]) <= -ConvexHull(hull.reshape(-1, 3)).equations[:, 3].max() + 1e-9]
+    n, offset = planes[:, :3], -planes[:, 3]
+    candidates = [n * offset[:, None]]
+    i, j = np.triu_indices(len(n), 1)
+    gram = np.einsum("ij,ij->i", n[i], n[j])
+    apart = 1.0 - gram**2 > 1e-12
+    i, j, gram = i[apart], j[apart], gram[apart]
+    p = (offset[i] - gram * offset[j]) / (1.0 - gram**2)
+    q = (offset[j] - gram * offset[i]) / (1.0 - gram**2)
+    candidates.append(p[:, None] * n[i] + q[:, None] * n[j])
+    triples = np.array(list(itertools.combinations(range(len(n)), 3)), dtype=np.int64).reshape(-1, 3)
+    matrices = n[triples]
+    regular = np.abs(np.linalg.det(matrices)) > 1e-9
+    candidates.append(np.linalg.solve(matrices[regular], offset[triples[regular]][..., None])[..., 0])
+    t = np.concatenate(candidates)
+    length = np.linalg.norm(t, axis=1)
+    t = t[np.argsort(length)]
+    free = np.ones(len(t), dtype=bool)
+    for f in facets:
+        free &= (t @ f[:, :3].T + f[:, 3]).max(axis=1) > -1e-10
+    return float(np.linalg.norm(t[np.argmax(free)]))
+
+
+def convex_body(rng, as_mesh):
+    """Vertices, and a body of them: a box, a random hull, or its triangles."""
+    size = float(rng.uniform(0.2, 0.8))
+    if rng.random() < 0.4:
+        half = size * rng.uniform(0.3, 1.0, 3)
+        return UNIT_BOX * half, Box(half)
+    vertices = size * rng.normal(size=(int(rng.integers(4, 9)), 3))
+    if not as_mesh:
+        return vertices, ConvexMesh(vertices)
+    hull = trimesh.convex.convex_hull(vertices)
+    return vertices, Mesh(hull.vertices, hull.faces)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_depth_of_convex_meshes_is_that_of_the_hull_of_vertex_differences(seed):
+    rng = np.random.default_rng([1, seed])
+    overlapping = 0
+    for _ in range(60):
+        (pa, a), (pb, b) = convex_body(rng, True), convex_body(rng, rng.random() < 0.5)
+        aligned = rng.random() < 0.3
+        reach = rng.choice([0.0, 1e-9, 0.3, 0.6])
+        pose_a = quarter_pose(rng, np.zeros(3)) if aligned else pose(rng, 0.0)
+        pose_b = quarter_pose(rng, [reach, 0.0, 0.0]) if aligned else pose(rng, reach)
+        m = (at(pa, pose_a)[:, None] - at(pb, pose_b)[None]).reshape(-1, 3)
+        expected = ConvexHull(m).equations[:, 3].max()
+        if expected > 0.0:
+            continue
+        overlapping += 1
+        result = distance(a, pose_a, b, pose_b)
+        assert not result.status & Status.UNPROVEN
+        assert result.distance == pytest.approx(expected, abs=1e-9)
+        assert result.lower - 1e-12 <= expected <= result.upper + 1e-12
+    assert overlapping > 30
+
+
+@pytest.mark.parametrize("body", ["ring", "notch"])
+@pytest.mark.parametrize("aligned", [False, True])
+def test_depth_in_a_mesh_that_is_not_convex_lies_in_its_interval(body, aligned):
+    rng = np.random.default_rng([2, aligned])
+    overlapping = proved = 0
+    for _ in range(40):
+        mesh, pieces = ring_and_pieces(1.0, rng.uniform(0.2, 0.8), rng.uniform(0.2, 0.5))
+        if body == "notch":
+            mesh, pieces = notch_and_pieces()
+        half = rng.uniform(0.1, 0.5, 3)
+        offset = rng.uniform(-1.2, 1.2, 3) * (1.0, 1.0, 0.5)
+        pose_a = quarter_pose(rng, offset) if aligned else pose(rng, 1.0)
+        pose_b = np.eye(4) if aligned else pose(rng, 0.0)
+        depth = exact_depth([at(UNIT_BOX * half, pose_a)], [at(piece, pose_b) for piece in pieces])
+        result = distance(Box(half), pose_a, mesh, pose_b)
+        if depth == 0.0:
+            assert result.upper >= 0.0
+            continue
+        overlapping += 1
+        proved += not result.status & Status.UNPROVEN
+        assert result.lower - 1e-9 <= -depth <= result.upper + 1e-9
+        assert bool(result.status & Status.NON_CONVEX) == bool(result.status & Status.UNPROVEN)
+    assert overlapping >= 8
+
+
+@pytest.mark.parametrize("kind", ["box", "sphere"])
+def test_no_shorter_translation_than_proved_parts_a_body_from_a_torus(kind):
+    rng = np.random.default_rng([3, kind == "box"])
+    angle = np.linspace(0.0, 2.0 * math.pi, 1440, endpoint=False)
+    circle = np.column_stack([np.cos(angle), np.sin(angle), np.zeros_like(angle)])
+    overlapping = 0
+    for _ in range(20):
+        torus = Torus(1.0, rng.uniform(0.1, 0.6))
+        pose_t, pose_b = pose(rng, 0.0), pose(rng, rng.uniform(0.0, 1.3))
+        half = rng.uniform(0.1, 0.7, 3)
+        body = Box(half) if kind == "box" else Sphere(half[0])
+
+        def from_circle(move, pose_t=pose_t, pose_b=pose_b, half=half):
+            """Distance of the moved body from points of the torus' circle."""
+            local = (at(circle, pose_t) - move - pose_b[:3, 3]) @ pose_b[:3, :3]
+            if kind == "sphere":
+                return (np.linalg.norm(local, axis=1) - half[0]).min()
+            gap = np.abs(local) - half
+            return (np.linalg.norm(np.maximum(gap, 0.0), axis=1) + np.minimum(gap.max(axis=1), 0.0)).min()
+
+        result = distance(torus, pose_t, body, pose_b)
+        if result.distance >= 0.0:
+            continue
+        overlapping += 1
+        # The translation that was given parts them, to the tolerance: the points of the circle are exact.
+        parted = from_circle(-result.distance * result.normal)
+        assert parted >= torus.minor_radius - 1e-9
+        shorter = rng.normal(size=(300, 3))
+        shorter *= (-result.upper * rng.uniform(0.7, 1.0, 300) / np.linalg.norm(shorter, axis=1))[:, None]
+        shorter = shorter[np.linalg.norm(shorter, axis=1) < -result.upper - 1e-4]
+        assert max(map(from_circle, shorter), default=-math.inf) < torus.minor_radius
+    assert overlapping >= 8
+
+
+def test_a_ball_proves_no_more_depth_in_a_mesh_than_there_is():
+    """Outside a mesh the planes of its facets are nearer than the mesh, where an edge or a corner is.
+
+    A depth proved from them came out larger than it is, and left no room for rounding at the upper end.
+    """
+    rng = np.random.default_rng(20261124)
+    overlaps = 0
+    for _ in range(150):
+        ovoid = Superovoid(rng.uniform(0.2, 1.0, 3), rng.uniform(0.3, 1.4, 2), [rng.uniform(-0.2, 0.2)] * 2)
+        mesh = ConvexMesh(0.5 * rng.normal(size=(8, 3)))
+        there = pose(rng, rng.uniform(0.0, 0.8))
+        for found in (distance(ovoid, np.eye(4), mesh, there), distance(mesh, there, ovoid, np.eye(4))):
+            if found.distance < 0.0:
+                overlaps += 1
+                assert found.upper > found.distance
+    assert overlaps > 100

@@ -1,0 +1,180 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Boxes, capsules and hulls: the expanding polytope and the scan of vertices, held against closed forms and a judge."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from superovoid import Box, Capsule, ConvexMesh, Status, distance
+from superovoid.compiled.jit import kernel
+from superovoid.contact.convex import closed_surface, polytopes
+from superovoid.shapes.kernels import kinds, vertex_scan
+from superovoid.testing import polytope as judge
+
+
+def pose(translation=(0.0, 0.0, 0.0), rotation=None):
+    matrix = np.eye(4)
+    matrix[:3, 3] = translation
+    if rotation is not None:
+        matrix[:3, :3] = rotation.as_matrix()
+    return matrix
+
+
+def hull_of_sphere(rng, count):
+    points = rng.normal(size=(count, 3))
+    return ConvexMesh(points / np.linalg.norm(points, axis=1, keepdims=True) * rng.uniform(0.3, 1.0, 3))
+
+
+# --- vertices -----------------------------------------------------------------------------------------------------
+
+
+@kernel(cache=False)
+def _highest(pool, blocks, n):
+    return vertex_scan.highest_in_blocks(pool, 1, blocks, n[0], n[1], n[2])
+
+
+@kernel(cache=False)
+def _above(pool, blocks, n, level):
+    return vertex_scan.count_in_blocks(pool, 1, blocks, n[0], n[1], n[2], level)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, 8, 9, 16, 17, 100])
+def test_the_scan_finds_the_first_of_the_highest_vertices(count):
+    rng = np.random.default_rng(count)
+    for _ in range(50):
+        vertices = rng.integers(-2, 3, (count, 3)).astype(float)  # many of equal height, exactly
+        n = rng.integers(-2, 3, 3).astype(float)
+        pool = np.concatenate([[np.nan], vertex_scan.blocks_of(vertices)])
+        blocks = -(-count // vertex_scan.LANES)
+        heights = vertices @ n
+        found = _highest(pool, blocks, n)
+        assert (found if found < count else 0) == heights.argmax()
+        level = float(rng.integers(-4, 5))
+        filled = blocks * vertex_scan.LANES - count if heights[0] >= level else 0
+        assert _above(pool, blocks, n, level) == (heights >= level).sum() + filled
+
+
+def test_a_hull_of_any_size_has_the_support_of_its_vertices():
+    rng = np.random.default_rng(0)
+    for count in (5, 40, 41, 300, 700):  # looked at; with neighbours; climbed
+        body = hull_of_sphere(rng, count)
+        n = rng.normal(size=(200, 3))
+        n /= np.linalg.norm(n, axis=1, keepdims=True)
+        assert body.support_value(n) == pytest.approx((n @ body.vertices.T).max(axis=1), abs=1e-15)
+
+
+# --- depths -------------------------------------------------------------------------------------------------------
+
+
+def test_depth_of_boxes_along_their_axes_is_exact():
+    a, b = Box((0.4, 0.3, 0.2)), Box((0.1, 0.2, 0.3))
+    found = distance(a, pose(), b, pose((0.35, 0.1, -0.05)))
+    assert found.distance == pytest.approx(-0.15, abs=1e-15)
+    assert found.normal == pytest.approx([1.0, 0.0, 0.0], abs=1e-15)
+    assert found.status & ~Status.NON_UNIQUE == Status.CERTIFIED
+    assert found.upper - found.lower < 1e-13
+
+
+def test_concentric_boxes_have_more_than_one_way_out():
+    found = distance(Box((0.5, 0.5, 0.5)), pose(), Box((0.1, 0.1, 0.1)), pose())
+    assert found.distance == pytest.approx(-0.6, abs=1e-15)
+    assert found.status & Status.ARBITRARY_NORMAL
+    other = distance(Box((0.5, 0.5, 0.5)), pose(), Box((0.1, 0.1, 0.1)), pose((0.1, 0.01, 0.02)))
+    assert other.distance == pytest.approx(-0.5, abs=1e-15)
+    assert not other.status & Status.ARBITRARY_NORMAL
+
+
+def test_the_foot_on_a_face_of_many_triangles_is_found():
+    # A cube whose faces are grids: what comes nearest to the origin lies on one of many triangles of one plane.
+    grid = np.stack(np.meshgrid(*3 * [np.linspace(-0.5, 0.5, 6)]), axis=-1).reshape(-1, 3)
+    found = distance(ConvexMesh(grid), pose(), Box((0.1, 0.1, 0.1)), pose((0.45, 0.21, -0.13)))
+    assert found.distance == pytest.approx(-0.15, abs=1e-14)
+    assert found.status.certified
+    assert found.point_b - found.point_a == pytest.approx([-0.15, 0.0, 0.0], abs=1e-12)
+
+
+def judged(rng, seconds_of_points=4000):
+    """Random hulls and boxes with the judge's interval."""
+    bodies, supports = [], []
+    for _ in range(2):
+        if rng.random() < 0.3:
+            half = rng.uniform(0.1, 1.0, 3)
+            bodies.append(Box(half))
+            supports.append(judge.box(half))
+        else:
+            body = hull_of_sphere(rng, rng.integers(4, 60))
+            bodies.append(body)
+            supports.append(judge.vertices(np.asarray(body.vertices)))
+    poses = [pose(rng.normal(size=3) * 0.5, Rotation.random(rng=rng)) for _ in range(2)]
+    placed = [judge.posed(support, at) for support, at in zip(supports, poses, strict=True)]
+    return bodies, poses, judge.signed_distance(*placed, size=1.0, tolerance=1e-11)
+
+
+def test_random_hulls_agree_with_a_judge_that_shares_no_code():
+    rng = np.random.default_rng(5)
+    overlapping = 0
+    for _ in range(60):
+        (a, b), (pose_a, pose_b), reference = judged(rng)
+        found = distance(a, pose_a, b, pose_b)
+        assert found.status.certified
+        assert found.lower <= reference.upper + 1e-12
+        assert found.upper >= reference.lower - 1e-12
+        assert found.distance == pytest.approx(reference.distance, abs=1e-11)
+        off = found.point_b - found.point_a - found.distance * found.normal
+        assert np.linalg.norm(off) < 1e-9
+        overlapping += found.distance < 0.0
+    assert 10 < overlapping < 50
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-15, -1e-15, 1e-12, -1e-12, 1e-9, -1e-9])
+def test_faces_that_touch_are_in_the_interval(gap):
+    turn = Rotation.from_rotvec((0.3, -0.2, 0.5))
+    a, b = Box((0.2, 0.2, 0.2)), ConvexMesh(np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)]) * 0.4)
+    frame = pose((3.0, -1.0, 2.0), turn)
+    found = distance(a, frame, b, frame @ pose((0.2 + gap, -0.1, -0.3)))
+    assert found.lower <= gap + 1e-14
+    assert found.upper >= gap - 1e-14
+    assert found.upper - found.lower < 1e-9
+
+
+# --- proof --------------------------------------------------------------------------------------------------------
+
+
+@kernel(cache=False)
+def _height(p, q, r, s):
+    return closed_surface.height_of_tetrahedron(p, q, r, s)
+
+
+def test_height_of_a_tetrahedron_is_the_radius_of_its_ball_about_the_origin():
+    p, q, r, s = (1.0, 1.0, 1.0), (-1.0, -1.0, 1.0), (-1.0, 1.0, -1.0), (1.0, -1.0, -1.0)
+    assert _height(p, q, r, s) == pytest.approx(1.0 / math.sqrt(3.0), abs=1e-15)
+    assert _height(q, p, r, s) == _height(p, q, r, s)
+
+
+def test_a_tetrahedron_proves_nothing_where_it_does_not_hold_the_origin():
+    rng = np.random.default_rng(1)
+    inside = 0
+    for _ in range(500):
+        corners = rng.normal(size=(4, 3))
+        weights = np.linalg.solve(np.vstack([corners.T, np.ones(4)]), [0.0, 0.0, 0.0, 1.0])
+        height = _height(*map(tuple, corners))
+        assert (height > 0.0) == (weights > 0.0).all()
+        inside += height > 0.0
+        if height > 0.0:
+            n = rng.normal(size=(200, 3))
+            n /= np.linalg.norm(n, axis=1, keepdims=True)
+            assert (n @ corners.T).max(axis=1).min() >= height - 1e-12
+    assert inside > 20
+    flat = [(1.0, 0.0, 0.0), (-1.0, 1.0, 0.0), (-1.0, -1.0, 0.0), (0.2, 0.1, 1e-17)]
+    assert _height(*flat) == -math.inf
+
+
+def test_kinds_that_are_hulls_of_vertices():
+    rows = {shape: kinds.kind_of(shape._row) for shape in (Box((1, 1, 1)), Capsule(0.1, 1.0))}
+    assert all(polytopes.is_polytope(kind) for kind in rows.values())
+    assert not polytopes.is_polytope(kinds.CYLINDER)
+    assert not polytopes.is_polytope(kinds.SUPEROVOID)

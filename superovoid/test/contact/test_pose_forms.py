@@ -1,0 +1,85 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rigid transforms as other libraries give them stand for the same poses as 4 x 4 arrays."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.spatial import transform
+from scipy.spatial.transform import Rotation
+
+from superovoid import Body, Box, Motion, Scene, Superovoid, distance, distances
+
+RNG = np.random.default_rng(3)
+TURN = Rotation.random(rng=RNG)
+PLACE = np.array([1.5, -0.2, 0.3])
+MATRIX = np.eye(4)
+MATRIX[:3, :3], MATRIX[:3, 3] = TURN.as_matrix(), PLACE
+OVOID = Superovoid((0.3, 0.2, 0.5), (0.7, 0.9), (0.1, 0.1))
+
+FORMS = {
+    "nested lists": MATRIX.tolist(),
+    "tuple of matrix and vector": (TURN.as_matrix(), PLACE),
+    "list of matrix and vector": [TURN.as_matrix().tolist(), PLACE.tolist()],
+    "scipy rotation and vector": (TURN, tuple(PLACE)),
+    "object with homogeneous": SimpleNamespace(homogeneous=MATRIX),
+    "row-major integers": None,
+}
+if hasattr(transform, "RigidTransform"):
+    FORMS["scipy RigidTransform"] = transform.RigidTransform.from_matrix(MATRIX)
+del FORMS["row-major integers"]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_gives_the_answer_of_the_matrix(form):
+    expected = distance(OVOID, np.eye(4), Box((0.2, 0.2, 0.2)), MATRIX)
+    found = distance(OVOID, np.eye(4), Box((0.2, 0.2, 0.2)), FORMS[form])
+    assert found.distance == pytest.approx(expected.distance, abs=1e-14)
+    scene = Scene([Body("a", "a", OVOID), Body("b", "b", OVOID, FORMS[form])])
+    scene.set_link_poses({"a": FORMS[form], "b": np.eye(4)})
+    scene.set_link_pose("a", FORMS[form])
+    np.testing.assert_allclose(scene.poses, [MATRIX, MATRIX], atol=1e-14)
+    np.testing.assert_allclose(Motion.still(FORMS[form]).start, MATRIX, atol=1e-14)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_many_poses_may_be_a_sequence_of_any_form(form):
+    expected = distances(OVOID, np.eye(4), OVOID, np.array([MATRIX, np.eye(4), MATRIX]))
+    mixed = distances(OVOID, np.eye(4), OVOID, [FORMS[form], np.eye(4), FORMS[form]])
+    np.testing.assert_allclose(mixed.distance, expected.distance, atol=1e-13)
+    two = distances(OVOID, np.eye(4), OVOID, [FORMS[form], FORMS[form]])
+    np.testing.assert_allclose(two.distance, expected.distance[[0, 2]], atol=1e-13)
+    objects = np.empty(2, dtype=object)
+    objects[0] = objects[1] = FORMS[form]
+    np.testing.assert_allclose(distances(OVOID, np.eye(4), OVOID, objects).distance, two.distance, atol=0.0)
+
+
+def test_one_object_may_stand_for_many_poses():
+    turns = Rotation.random(3, rng=RNG)
+    expected = np.tile(np.eye(4), (3, 1, 1))
+    expected[:, :3, :3], expected[:, :3, 3] = turns.as_matrix(), PLACE
+    many = distances(OVOID, np.eye(4), OVOID, expected).distance
+    np.testing.assert_array_equal(distances(OVOID, np.eye(4), OVOID, (turns, PLACE)).distance, many)
+    np.testing.assert_array_equal(distances(OVOID, np.eye(4), OVOID, (turns.as_matrix(), PLACE)).distance, many)
+
+
+@pytest.mark.parametrize(
+    "wrong, words",
+    (
+        (TURN, "rotation alone"),
+        ("here", "found 'here'"),
+        (None, "found None"),
+        (SimpleNamespace(position=1), "namespace"),
+        (np.eye(3), r"found \(3, 3\); expected"),
+        ((TURN, (1.0, 2.0)), r"translation must be three numbers.*found shape \(2,\)"),
+        ((TURN, "there"), "translation must be three numbers.*'there'"),
+        ((np.ones((3, 3)), PLACE), "must be a rotation"),
+        ((Rotation.random(2, rng=RNG), np.ones((3, 3))), "do not fit"),
+        ([], r"found \(0,\)"),
+    ),
+)
+def test_what_is_no_rigid_transform_is_refused_by_what_was_found(wrong, words):
+    with pytest.raises(ValueError, match=f"pose_b: .*{words}"):
+        distance(OVOID, np.eye(4), OVOID, wrong)

@@ -1,0 +1,544 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Comparisons with a threshold and times of impact, against full solutions and closed forms."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.linalg import expm
+from scipy.spatial.transform import Rotation
+
+from superovoid import (
+    Ellipsoid,
+    ImpactStatus,
+    Motion,
+    Proof,
+    Sphere,
+    Status,
+    Superellipsoid,
+    Superovoid,
+    UndecidedError,
+    are_closer,
+    distance,
+    distances,
+    intersect,
+    intersects,
+    is_closer,
+    time_of_impact,
+)
+from superovoid.contact import impact
+from superovoid_papers.benchmarks import query_counts
+
+WORLD = np.eye(4)
+
+
+def at(*translation, rotation=(0.0, 0.0, 0.0)):
+    pose = np.eye(4)
+    pose[:3, 3] = translation
+    pose[:3, :3] = Rotation.from_rotvec(rotation).as_matrix()
+    return pose
+
+
+def random_shape(rng, dented=False):
+    size = np.exp(rng.uniform(-1.0, 1.0, 3))
+    if dented:
+        return Superovoid(size, rng.uniform(0.3, 1.1, 2), rng.uniform(-0.4, 0.4, 2))
+    epsilon = rng.uniform(0.2, 1.8, 2)
+    limit = 0.9 * min(0.5, (1.0 - 0.5 * epsilon[1]) * 2.0 ** (0.5 * epsilon[1]))
+    return Superovoid(size, epsilon, [rng.uniform(-limit, limit)] * 2)
+
+
+def random_poses(rng, count, spread):
+    poses = np.tile(np.eye(4), (count, 1, 1))
+    poses[:, :3, :3] = Rotation.random(count, rng=rng).as_matrix()
+    poses[:, :3, 3] = spread * rng.normal(size=(count, 3))
+    return poses
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    """Convex pairs, a third of them overlapping, with their distances."""
+    rng = np.random.default_rng(5)
+    count = 600
+    a = [random_shape(rng) for _ in range(count)]
+    b = [random_shape(rng) for _ in range(count)]
+    pose_a, pose_b = random_poses(rng, count, 1.2), random_poses(rng, count, 1.2)
+    result = distances(a, pose_a, b, pose_b)
+    assert 0.25 < (result.distance < 0.0).mean() < 0.75
+    return a, pose_a, b, pose_b, result
+
+
+# -- closer than a threshold -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("offset", (-0.5, -1e-2, -1e-5, -1e-7, 1e-7, 1e-5, 1e-2, 0.5))
+def test_every_threshold_beside_the_distance_is_decided_rightly(pairs, offset):
+    a, pose_a, b, pose_b, result = pairs
+    clear = result.status == Status.CERTIFIED
+    assert clear.mean() > 0.98
+    verdict = are_closer(a, pose_a, b, pose_b, result.distance + offset)
+    assert (verdict.closer == (offset > 0.0))[clear].all()
+    assert (verdict.farther == (offset < 0.0))[clear].all()
+    assert (verdict.lower <= result.upper).all() and (result.lower <= verdict.upper).all()
+
+
+def test_the_distance_itself_is_neither_proved_closer_nor_farther(pairs):
+    a, pose_a, b, pose_b, result = pairs
+    verdict = are_closer(a, pose_a, b, pose_b, result.distance)
+    assert not verdict.closer.any() and not verdict.farther.any()
+    assert ((verdict.lower <= result.distance) & (result.distance <= verdict.upper)).all()
+
+
+def test_intersection_agrees_with_the_sign_of_the_distance(pairs):
+    a, pose_a, b, pose_b, result = pairs
+    verdict = are_closer(a, pose_a, b, pose_b, 0.0)
+    decided = (result.lower > 0.0) | (result.upper < 0.0)
+    assert (verdict.closer == (result.upper < 0.0))[decided].all()
+    assert (verdict.farther == (result.lower > 0.0))[decided].all()
+
+
+def test_most_intersections_are_decided_without_the_solver(pairs):
+    a, pose_a, b, pose_b, result = pairs
+    verdict = are_closer(a, pose_a, b, pose_b, 0.0)
+    assert (verdict.solves == 0).mean() > 0.7
+    assert (verdict.solves == 2).mean() < 0.01  # the global search is for depths
+    assert ((verdict.proof <= Proof.POINT) == (verdict.solves == 0)).all()
+    deep = result.distance < -0.3
+    assert (verdict.proof[deep] == Proof.POINT).mean() > 0.6
+
+
+def test_the_normal_of_an_earlier_moment_decides_pairs_apart_without_the_solver(pairs):
+    a, pose_a, b, pose_b, result = pairs
+    apart = np.flatnonzero(result.distance > 0.02)
+    moved = pose_b[apart].copy()
+    moved[:, :3, 3] += 1e-3
+    some_a, some_b = [a[i] for i in apart], [b[i] for i in apart]
+    cold = are_closer(some_a, pose_a[apart], some_b, moved, 0.0)
+    warm = are_closer(some_a, pose_a[apart], some_b, moved, 0.0, directions=result.normal[apart])
+    assert warm.farther.all() and cold.farther.all()
+    assert (warm.solves == 0).all() and warm.solves.sum() < cold.solves.sum()
+
+
+def test_wrong_directions_cost_time_but_never_truth(pairs):
+    a, pose_a, b, pose_b, result = pairs
+    verdict = are_closer(a, pose_a, b, pose_b, 0.0, directions=-7.0 * result.normal)
+    assert not (verdict.closer & (result.lower > 0.0)).any()
+    assert not (verdict.farther & (result.upper < 0.0)).any()
+    assert (verdict.closer | verdict.farther)[np.abs(result.distance) > 1e-6].all()
+
+
+def test_swapping_bodies_changes_no_verdict(pairs):
+    a, pose_a, b, pose_b, _ = pairs
+    for threshold in (-0.2, 0.0, 0.3):
+        one = are_closer(a, pose_a, b, pose_b, threshold)
+        other = are_closer(b, pose_b, a, pose_a, threshold)
+        np.testing.assert_array_equal(one.closer, other.closer)
+        np.testing.assert_array_equal(one.farther, other.farther)
+
+
+def test_dented_bodies_are_never_called_closer_or_farther_wrongly():
+    rng = np.random.default_rng(6)
+    count = 100
+    a = [random_shape(rng, dented=True) for _ in range(count)]
+    b = [random_shape(rng, dented=True) for _ in range(count)]
+    pose_a, pose_b = random_poses(rng, count, 0.9), random_poses(rng, count, 0.9)
+    result = distances(a, pose_a, b, pose_b)
+    for threshold in (0.0, 0.1):
+        verdict = are_closer(a, pose_a, b, pose_b, threshold)
+        assert not (verdict.closer & (result.lower > threshold)).any()
+        assert not (verdict.farther & (result.upper < threshold)).any()
+        # A point in both bodies, on the other hand, is a proof whatever their shape.
+        by_point = np.flatnonzero((verdict.proof == Proof.POINT) & verdict.closer)
+        assert (result.distance[by_point] <= 0.0).all()
+
+
+def test_array_form_equals_the_single_form(pairs):
+    a, pose_a, b, pose_b, result = pairs
+    many = are_closer(a, pose_a, b, pose_b, 0.1, directions=result.normal)
+    for i in range(0, 600, 20):
+        one = is_closer(a[i], pose_a[i], b[i], pose_b[i], 0.1, direction=3.0 * result.normal[i])
+        assert (one.closer, one.farther, one.solves) == (many.closer[i], many.farther[i], many.solves[i])
+        assert one.proof == many.proof[i] and one.lower == pytest.approx(many.lower[i], abs=1e-12)
+
+
+def test_spheres_are_decided_by_their_distance_and_touch_is_left_open():
+    verdict = intersects(Sphere(1.0), WORLD, Sphere(0.5), at(1.5, 0.0, 0.0))
+    assert not verdict.closer and not verdict.farther
+    assert verdict.lower <= 0.0 <= verdict.upper and verdict.upper - verdict.lower < 1e-9
+    assert intersects(Sphere(1.0), WORLD, Sphere(0.5), at(1.5 - 1e-8, 0.0, 0.0)).closer
+    assert intersects(Sphere(1.0), WORLD, Sphere(0.5), at(1.5 + 1e-8, 0.0, 0.0)).farther
+    assert is_closer(Sphere(1.0), WORLD, Sphere(0.5), WORLD, -1.4).closer  # depth 1.5
+    assert is_closer(Sphere(1.0), WORLD, Sphere(0.5), WORLD, -1.6).farther
+    far = is_closer(Sphere(1.0), WORLD, Sphere(0.5), at(50.0, 0.0, 0.0), 1.0)
+    assert far.farther and far.proof is Proof.SPHERES and far.solves == 0
+
+
+def test_a_verdict_is_true_only_where_that_is_proved():
+    apart, inside = at(50.0, 0.0, 0.0), at(1.0, 0.0, 0.0)
+    assert not intersects(Sphere(1.0), WORLD, Sphere(0.5), apart)
+    assert intersects(Sphere(1.0), WORLD, Sphere(0.5), inside)
+    assert is_closer(Sphere(1.0), WORLD, Sphere(0.5), apart, 49.0)
+    touching = intersects(Sphere(1.0), WORLD, Sphere(0.5), at(1.5, 0.0, 0.0))
+    assert touching.undecided
+    with pytest.raises(UndecidedError, match=r"leaves open .*`\.closer`.*`not \.farther`"):
+        bool(touching)
+    many = are_closer(Sphere(1.0), WORLD, Sphere(0.5), np.array([apart, inside, at(1.5, 0.0, 0.0)]), 0.0)
+    with pytest.raises(TypeError, match="undecided"):
+        assert not many
+    assert many.undecided.tolist() == [False, False, True] and len(many) == 3
+    assert not many[0] and many[1] and many[2] == touching
+    assert intersect(Sphere(1.0), WORLD, Sphere(0.5), np.array([apart, inside])) == are_closer(
+        Sphere(1.0), WORLD, Sphere(0.5), np.array([apart, inside]), 0.0
+    )
+
+
+def test_small_bodies_far_from_the_origin_are_not_called_common_by_rounding():
+    small = Superellipsoid((1e-3, 1e-3, 1e-3), (0.2, 0.2))
+    for x in (1e3, 1e6):
+        for gap in (1e-9, 1e-7, 1e-5):
+            verdict = intersects(small, at(x, 0.0, 0.0), small, at(x + 2e-3 + gap, 0.0, 0.0))
+            assert not verdict.closer
+
+
+def test_bad_arguments_of_comparisons_are_named():
+    a = Sphere(1.0)
+    with pytest.raises(ValueError, match="threshold = nan: must be a finite"):
+        is_closer(a, WORLD, a, WORLD, math.nan)
+    with pytest.raises(ValueError, match="thresholds: must be finite"):
+        are_closer(a, WORLD, a, WORLD, [math.nan])
+    with pytest.raises(ValueError, match=r"directions: must be numbers of shape \(1, 3\), found shape \(2, 3\)"):
+        are_closer(a, WORLD, a, WORLD, [0.0], directions=np.ones((2, 3)))
+    with pytest.raises(ValueError, match=r"pose_b: must have shape \(4, 4\)"):
+        is_closer(a, WORLD, a, np.tile(WORLD, (2, 1, 1)), 0.0)
+    with pytest.raises(ValueError, match="direction: must not be zero"):
+        is_closer(a, WORLD, a, WORLD, 0.0, direction=(0.0, 0.0, 0.0))
+    with pytest.raises(ValueError, match="direction: must be finite, found nan or inf"):
+        is_closer(a, WORLD, a, WORLD, 0.0, direction=(0.0, math.nan, 0.0))
+    for length in (1e-320, 1e300):
+        assert is_closer(a, WORLD, a, WORLD, 0.0, direction=(length, length, 0.0)).closer
+    with pytest.raises(ValueError, match=r"thresholds: 3, shapes_a: 2"):
+        are_closer([a, a], WORLD, a, WORLD, [0.0, 1.0, 2.0])
+    with pytest.raises(TypeError, match="b: must be a shape"):
+        intersects(a, WORLD, "sphere", WORLD)
+    assert are_closer([], WORLD, a, WORLD, 0.0).closer.shape == (0,)
+
+
+# -- motions ---------------------------------------------------------------------------------------
+
+
+def test_interpolation_ends_where_it_should():
+    rng = np.random.default_rng(7)
+    for start, end in zip(random_poses(rng, 50, 3.0), random_poses(rng, 50, 3.0), strict=True):
+        motion = Motion.between(start, end, duration=2.5)
+        np.testing.assert_array_equal(motion.pose(0.0), start)
+        np.testing.assert_allclose(motion.pose(2.5), end, atol=1e-13)
+        np.testing.assert_allclose(motion.pose(1.0)[:3, 3], start[:3, 3] + 0.4 * (end - start)[:3, 3], atol=1e-13)
+
+
+@pytest.mark.parametrize("turn", (0.0, 1e-9, 1e-4, 1.0, 20.0))
+def test_a_screw_is_the_exponential_of_its_twist(turn):
+    rng = np.random.default_rng(8)
+    for start in random_poses(rng, 20, 3.0):
+        linear, angular = rng.normal(size=3), turn * rng.normal(size=3)
+        generator = np.zeros((4, 4))
+        generator[:3, :3] = np.array(
+            [[0.0, -angular[2], angular[1]], [angular[2], 0.0, -angular[0]], [-angular[1], angular[0], 0.0]]
+        )
+        generator[:3, 3] = linear - np.cross(angular, start[:3, 3])  # velocity of the point at the world's origin
+        motion = Motion.screw(start, np.concatenate([linear, angular]))
+        np.testing.assert_allclose(motion.pose(0.7), expm(0.7 * generator) @ start, atol=1e-10)
+
+
+def test_a_thrown_body_keeps_its_centre_on_a_straight_path():
+    motion = Motion(at(1.0, 0.0, 0.0), (0.0, 2.0, 0.0), (0.0, 0.0, 5.0), about=(1.5, 0.0, 0.0))
+    for t in (0.0, 0.3, 1.0):
+        pose = motion.pose(t)
+        np.testing.assert_allclose(pose[:3, :3] @ (0.5, 0.0, 0.0) + pose[:3, 3], (1.5, 2.0 * t, 0.0), atol=1e-14)
+        np.testing.assert_allclose(pose[:3, :3], Rotation.from_rotvec((0.0, 0.0, 5.0 * t)).as_matrix(), atol=1e-14)
+
+
+def random_motion(rng, pose, speed, spin):
+    linear, angular = speed * rng.normal(size=3), spin * rng.normal(size=3)
+    about = pose[:3, 3] + 0.5 * rng.normal(size=3) if rng.random() < 0.3 else None
+    return Motion(pose, linear, angular, about)
+
+
+def test_separation_never_falls_below_its_parabola_nor_faster_than_its_bound():
+    rng = np.random.default_rng(9)
+    for _ in range(60):
+        bodies = [random_shape(rng) for _ in range(2)]
+        motions = [random_motion(rng, pose, 2.0, 3.0) for pose in random_poses(rng, 2, 2.0)]
+        n = rng.normal(size=3)
+        n /= np.linalg.norm(n)
+        rows = [b._packed for b in bodies]
+        packed = [m._packed for m in motions]
+        reach = [impact.reach_of(r, m.start, p)[0] for r, m, p in zip(rows, motions, packed, strict=True)]
+        can = impact.bounds_along(*packed, *reach, n)
+        width = rng.uniform(0.05, 1.0)
+
+        def separation(t, bodies=bodies, motions=motions, n=n):
+            (a, b), (pa, pb) = bodies, [m.pose(t) for m in motions]
+            span = n @ (pb - pa)[:3, 3]
+            return span - a.support_value(n @ pa[:3, :3]) - b.support_value(-n @ pb[:3, :3])
+
+        s0, s1 = separation(0.0), separation(width)
+        for t in np.linspace(0.0, width, 41):
+            s = separation(t)
+            assert s >= s0 + (s1 - s0) * t / width - 0.5 * can.bend * t * (width - t) - 1e-12
+            assert s >= s0 - max(can.fall, 0.0) * t - 1e-12
+        floor = min(s0, s1) - rng.uniform(0.0, 0.5)
+        part = impact.free_part(s0, s1, width, can.bend, floor)
+        for t in np.linspace(0.0, part, 41):
+            assert separation(t) >= floor - 1e-12
+
+
+# -- time of impact --------------------------------------------------------------------------------
+
+
+def test_spheres_meet_when_the_quadratic_says():
+    rng = np.random.default_rng(10)
+    met = 0
+    for _ in range(300):
+        ra, rb = rng.uniform(0.1, 1.0, 2)
+        c = 3.0 * rng.normal(size=3)
+        v = rng.uniform(0.5, 3.0) * c + 0.7 * rng.normal(size=3)
+        if np.linalg.norm(c) < ra + rb + 1e-3:
+            continue
+        found = time_of_impact(
+            Sphere(ra),
+            Motion(WORLD, 0.3 * v, (1.0, 2.0, 3.0)),
+            Sphere(rb),
+            Motion(at(*c), -0.7 * v, (3.0, 2.0, 1.0)),
+            tolerance=1e-9,
+        )
+        # |c - v t| = ra + rb
+        square = (c @ v) ** 2 - (v @ v) * (c @ c - (ra + rb) ** 2)
+        first = (c @ v - math.sqrt(square)) / (v @ v) if square > 0.0 and c @ v > 0.0 else math.inf
+        if first > 1.0:
+            assert found.status is ImpactStatus.FREE and found.time == 1.0
+            continue
+        met += 1
+        assert found.status is ImpactStatus.IMPACT
+        assert found.time <= first <= found.overlap_time
+        slack = 1e-8 / math.sqrt(square) * np.linalg.norm(v)
+        assert found.overlap_time - found.time < 10.0 * slack
+        assert 0.0 <= found.result.distance <= 1e-9 * min(ra, rb) + 1e-12
+    assert met > 30
+
+
+@pytest.fixture(scope="module")
+def moving():
+    """Random convex bodies on random motions towards each other's neighbourhood, with what was found."""
+    rng = np.random.default_rng(11)
+    cases = []
+    for i in range(200):
+        a, b = random_shape(rng), random_shape(rng)
+        start_a, start_b = random_poses(rng, 2, 3.0)
+        towards = start_b[:3, 3] - start_a[:3, 3] + rng.normal(size=3)
+        spin = (0.0, 1.0, 6.0)[i % 3]
+        motion_a = Motion(start_a, towards, spin * rng.normal(size=3))
+        motion_b = random_motion(rng, start_b, 1.0, spin)
+        cases.append((a, motion_a, b, motion_b, time_of_impact(a, motion_a, b, motion_b)))
+    statuses = [found.status for *_, found in cases]
+    assert statuses.count(ImpactStatus.IMPACT) > 60 and statuses.count(ImpactStatus.FREE) > 20
+    assert statuses.count(ImpactStatus.UNPROVEN) == 0
+    return cases
+
+
+def test_no_sample_before_the_impact_touches_and_the_bracket_ends_in_an_overlap(moving):
+    for a, motion_a, b, motion_b, found in moving:
+        if found.status is ImpactStatus.STARTS_IN_CONTACT:
+            assert found.time == 0.0
+            assert distance(a, motion_a.start, b, motion_b.start).distance < 1e-5
+            continue
+        times = np.linspace(0.0, found.time, 200)
+        before = distances(
+            a, np.array([motion_a.pose(t) for t in times]), b, np.array([motion_b.pose(t) for t in times])
+        )
+        assert before.lower.min() > 0.0
+        if found.status is ImpactStatus.IMPACT:
+            late = found.overlap_time
+            assert distance(a, motion_a.pose(late), b, motion_b.pose(late)).upper < 0.0
+            assert late - found.time < 1e-4
+
+
+def test_the_contact_is_that_of_the_poses_at_the_impact(moving):
+    for a, motion_a, b, motion_b, found in moving:
+        there = distance(a, motion_a.pose(found.time), b, motion_b.pose(found.time))
+        assert found.result.lower <= there.upper + 1e-12 and there.lower <= found.result.upper + 1e-12
+        if found.status is ImpactStatus.IMPACT:
+            size = min(max(a.size), max(b.size))
+            assert found.result.distance <= 1.001e-6 * size
+            np.testing.assert_allclose(found.result.point_b - found.result.point_a, 0.0, atol=1.1e-6 * size)
+
+
+def test_swapping_bodies_gives_the_same_time(moving):
+    for a, motion_a, b, motion_b, found in moving:
+        other = time_of_impact(b, motion_b, a, motion_a)
+        assert other.status is found.status
+        if found.status is ImpactStatus.IMPACT:
+            assert other.time <= found.overlap_time and found.time <= other.overlap_time
+            np.testing.assert_allclose(other.result.normal, -found.result.normal, atol=1e-2)
+
+
+def test_twice_the_speed_takes_half_the_time_and_the_place_does_not_matter(moving):
+    shift = np.array([1e4, -2e4, 5e3])
+    for a, motion_a, b, motion_b, found in moving[::5]:
+        if found.status is not ImpactStatus.IMPACT:
+            continue
+        fast = []
+        for motion in (motion_a, motion_b):
+            start = motion.start.copy()
+            start[:3, 3] += shift
+            fast.append(Motion(start, 2.0 * motion.linear, 2.0 * motion.angular, motion.about + shift))
+        other = time_of_impact(a, fast[0], b, fast[1], duration=0.5)
+        assert 2.0 * other.time <= found.overlap_time + 1e-9 and found.time <= 2.0 * other.overlap_time + 1e-9
+        np.testing.assert_allclose(other.result.point_a - shift, found.result.point_a, atol=1e-4)
+
+
+def test_few_solutions_are_enough(moving):
+    solves = np.array([found.solves for *_, found in moving])
+    supports = np.array([found.supports for *_, found in moving])
+    assert np.median(solves) <= 6 and solves.max() <= 25
+    assert np.median(supports) <= 25 and supports.max() <= 120
+
+
+def test_a_grain_at_any_speed_does_not_tunnel_through_a_plate():
+    plate = Superellipsoid((1.0, 1.0, 1e-5), (0.2, 0.2))
+    grain = Ellipsoid((1e-4, 2e-4, 3e-4))
+    for speed in (1.0, 1e3, 1e6):
+        motion = Motion(at(0.1, 0.2, 0.5 * speed), (0.0, 0.0, -speed), (0.3, -0.2, 0.5))
+        found = time_of_impact(grain, motion, plate, WORLD)
+        assert found.status is ImpactStatus.IMPACT
+        pose = motion.pose(found.time)
+        below = grain.support_value(pose[:3, :3].T @ (0.0, 0.0, -1.0))
+        assert found.time == pytest.approx(0.5 - (below + 1e-5) / speed, abs=1e-9 / speed + 1e-13)
+        assert found.result.point_a[2] == pytest.approx(1e-5, abs=1e-9 + 1e-13 * speed)
+        assert found.solves <= 12
+
+
+def test_two_thin_plates_that_cross_edge_on_meet():
+    plate = Superellipsoid((1.0, 1.0, 1e-5), (0.2, 0.2))
+    upright = at(0.3, 0.1, 400.0, rotation=(0.5 * math.pi, 0.0, 0.0))  # its thin direction is along y
+    found = time_of_impact(plate, Motion(upright, (0.0, 0.0, -800.0), (0.0, 0.0, 0.0)), plate, WORLD)
+    assert found.status is ImpactStatus.IMPACT
+    assert found.time == pytest.approx((400.0 - 1.0) / 800.0, abs=1e-6)
+    beside = upright.copy()
+    beside[0, 3] = 2.001
+    found = time_of_impact(plate, Motion(beside, (0.0, 0.0, -800.0), (0.0, 0.0, 0.0)), plate, WORLD)
+    assert found.status is ImpactStatus.FREE
+
+
+def test_a_blade_that_turns_many_times_hits_what_it_sweeps_and_nothing_else():
+    blade = Superellipsoid((2.0, 0.05, 1e-4), (0.3, 0.3))
+    for turns in (0.4, 10.4):
+        motion = Motion(WORLD, (0.0, 0.0, 0.0), (0.0, 0.0, 2.0 * math.pi * turns))
+        hit = time_of_impact(blade, motion, Sphere(0.1), at(0.0, 1.5, 0.0))
+        assert hit.status is ImpactStatus.IMPACT
+        assert 0.0 < hit.time < 0.25 / turns
+        assert time_of_impact(blade, motion, Sphere(0.1), at(0.0, 1.5, 0.102)).status is ImpactStatus.FREE
+        assert time_of_impact(blade, motion, Sphere(0.1), at(0.0, 2.102, 0.0)).status is ImpactStatus.FREE
+
+
+def test_a_long_drill_spinning_fast_far_away_is_free_in_one_step():
+    drill = Ellipsoid((0.01, 0.01, 1.0))
+    found = time_of_impact(drill, Motion(WORLD, (0.0, 0.0, 0.0), (0.0, 5e4, 0.0)), Sphere(0.5), at(0.0, 0.0, 9.0))
+    assert found.status is ImpactStatus.FREE and found.solves <= 3
+
+
+@pytest.mark.parametrize("miss", (-1e-3, -1e-6, 1e-6, 1e-3))
+def test_grazing_is_decided_in_few_steps(miss):
+    motion = Motion(at(0.0, 1.0 + miss, 0.0), (6.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    found = time_of_impact(Sphere(0.5), motion, Sphere(0.5), at(3.0, 0.0, 0.0), tolerance=1e-9)
+    assert found.status is (ImpactStatus.IMPACT if miss < 0.0 else ImpactStatus.FREE)
+    assert found.solves <= 30 and found.supports <= 60
+
+
+def test_exact_grazing_is_named():
+    motion = Motion(at(0.0, 1.0, 0.0), (6.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    found = time_of_impact(Sphere(0.5), motion, Sphere(0.5), at(3.0, 0.0, 0.0), tolerance=1e-6)
+    assert found.status is ImpactStatus.GRAZE and found.overlap_time == math.inf
+    assert 0.0 < found.result.distance <= 1e-6
+    assert found.time <= 0.5
+
+
+def test_contact_at_the_start_and_rest_are_named():
+    touching = time_of_impact(Sphere(0.5), WORLD, Sphere(0.5), at(1.0, 0.0, 0.0))
+    assert touching.status is ImpactStatus.STARTS_IN_CONTACT and touching.time == 0.0
+    inside = time_of_impact(Sphere(0.5), WORLD, Sphere(0.5), at(0.7, 0.0, 0.0))
+    assert inside.status is ImpactStatus.STARTS_IN_CONTACT and inside.overlap_time == 0.0
+    assert inside.result.distance == pytest.approx(-0.3)
+    still = time_of_impact(Sphere(0.5), WORLD, Sphere(0.5), at(1.1, 0.0, 0.0))
+    assert still.status is ImpactStatus.FREE and still.solves <= 2
+
+
+def test_a_motion_is_cut_off_when_the_solver_calls_run_out():
+    motion = Motion(at(0.0, 0.95, 0.0), (6.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    found = time_of_impact(Sphere(0.5), motion, Sphere(0.5), at(3.0, 0.0, 0.0), max_solves=2)
+    assert found.status is ImpactStatus.UNPROVEN and found.solves == 2
+    assert 0.0 < found.time < 0.5 and found.result.lower > 0.0
+
+
+def test_dented_bodies_are_advanced_as_far_as_their_hulls_are_free():
+    rng = np.random.default_rng(12)
+    seen = set()
+    for _ in range(15):
+        a, b = random_shape(rng, dented=True), random_shape(rng, dented=True)
+        start_a, start_b = random_poses(rng, 2, 3.0)
+        motion = Motion(start_a, 1.5 * (start_b[:3, 3] - start_a[:3, 3]), rng.normal(size=3))
+        found = time_of_impact(a, motion, b, start_b)
+        seen.add(found.status)
+        assert found.status is not ImpactStatus.FREE
+        times = np.linspace(0.0, found.time, 50)[:-1]
+        if found.time > 0.0:
+            before = distances(a, np.array([motion.pose(t) for t in times]), b, start_b)
+            assert before.distance.min() > 0.0
+    assert ImpactStatus.IMPACT in seen
+
+
+def test_bad_arguments_of_motions_are_named():
+    with pytest.raises(ValueError, match=r"Motion\.linear"):
+        Motion(WORLD, (0.0, math.nan, 0.0), (0.0, 0.0, 0.0))
+    with pytest.raises(ValueError, match=r"Motion\.start"):
+        Motion(np.eye(3), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    with pytest.raises(ValueError, match="twist: must be six finite numbers"):
+        Motion.screw(WORLD, (0.0, 0.0, 0.0))
+    assert Motion.screw(WORLD, (1.0, 0.0, 0.0, 0.0, 1e-110, 0.0)).angular.tolist() == [0.0, 0.0, 0.0]
+    with pytest.raises(ValueError, match=r"duration = 1e-320: is too short"):
+        Motion.between(WORLD, at(1.0, 0.0, 0.0), 1e-320)
+    assert not Motion.between(WORLD, WORLD, 1e-320).linear.any()
+    with pytest.raises(ValueError, match=r"time = 1e\+300: the body has gone farther"):
+        Motion(WORLD, (1e100, 0.0, 0.0), (0.0, 0.0, 1.0)).pose(1e300)
+    with pytest.raises(ValueError, match="duration"):
+        time_of_impact(Sphere(1.0), WORLD, Sphere(1.0), WORLD, duration=0.0)
+    with pytest.raises(TypeError, match="a: must be a shape"):
+        time_of_impact("sphere", WORLD, Sphere(1.0), WORLD)
+    with pytest.raises(ValueError, match="tolerance"):
+        time_of_impact(Sphere(1.0), WORLD, Sphere(1.0), WORLD, tolerance=0.0)
+
+
+# -- documentation ---------------------------------------------------------------------------------
+
+
+def test_the_tables_of_the_documentation_can_be_printed(capsys):
+    query_counts.main(["--pairs", "40", "--motions", "4", "--bodies", "20", "--frames", "3"])
+    printed = capsys.readouterr().out
+    assert "deeper than 0.2" in printed and "IMPACT" in printed and "190" in printed
+
+
+def test_sharp_sections_hide_no_distance_from_the_axis():
+    """(|u|^p + |v|^p)^(s/p) with p in the thousands: |u|^p is nothing in double precision long before u is."""
+    for e1 in (1e-6, 1e-3, 0.02):
+        for e2 in (0.5, 1.0, 1.9):
+            body = Superellipsoid((1.0, 1.0, 1.0), (e1, e2))
+            x = 0.6 if e1 < 0.01 else 0.005
+            height = (1.0 - x ** (2.0 / e2)) ** (0.5 * e2)
+            small = Sphere(1e-4)
+            outside, inside = at(x, 0.0, height + 1e-3), at(x, 0.0, height - 1e-3)
+            verdict = intersects(small, outside, body, WORLD, direction=(0.0, 0.0, -1.0))
+            assert not verdict.closer and verdict.farther
+            assert intersects(small, inside, body, WORLD, direction=(0.0, 0.0, -1.0)).closer
+            assert not body.contains(outside[:3, 3])
+            assert body.contains(inside[:3, 3])

@@ -1,0 +1,277 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Thresholds and times of impact of bodies of every kind, against distances at fixed moments and closed forms."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from superovoid import (
+    Box,
+    Capsule,
+    Cone,
+    ConvexMesh,
+    Cylinder,
+    ImpactStatus,
+    Mesh,
+    Motion,
+    Plane,
+    Proof,
+    Sphere,
+    Superovoid,
+    Torus,
+    are_closer,
+    distance,
+    intersect,
+    intersects,
+    is_closer,
+    time_of_impact,
+)
+from superovoid.contact.thresholds import _body_inside
+
+CORNERS = np.array(np.meshgrid([-0.3, 0.4], [-0.2, 0.3], [-0.25, 0.2])).reshape(3, -1).T
+SHAPES = {
+    "superovoid": Superovoid((0.3, 0.2, 0.4), (0.6, 0.9), (0.2, 0.1)),
+    "plane": Plane(),
+    "capsule": Capsule(0.15, 0.5),
+    "box": Box((0.2, 0.3, 0.4)),
+    "cylinder": Cylinder(0.2, 0.6),
+    "cone": Cone(0.3, 0.5),
+    "torus": Torus(0.4, 0.1),
+    "hull": ConvexMesh(CORNERS),
+    "mesh": Mesh.from_triangles(Torus(0.4, 0.12).tessellate(12).vertices, Torus(0.4, 0.12).tessellate(12).faces),
+}
+PAIRS = [(a, b) for a in SHAPES for b in SHAPES if a <= b and (a, b) != ("plane", "plane")]
+STILL = (0.0, 0.0, 0.0)
+
+
+def at(*translation, turn=None):
+    pose = np.eye(4)
+    pose[:3, 3] = translation
+    if turn is not None:
+        pose[:3, :3] = turn.as_matrix()
+    return pose
+
+
+def random_pose(rng, spread):
+    return at(*(spread * rng.normal(size=3)), turn=Rotation.random(rng=rng))
+
+
+@pytest.mark.parametrize("kinds", PAIRS, ids="-".join)
+def test_every_threshold_beside_the_distance_is_decided_rightly(kinds):
+    a, b = (SHAPES[kind] for kind in kinds)
+    rng = np.random.default_rng(len(kinds[0]) * 31 + len(kinds[1]))
+    for _ in range(12):
+        pose_a, pose_b = random_pose(rng, 0.4), random_pose(rng, 0.4)
+        found = distance(a, pose_a, b, pose_b)
+        for offset in (-0.3, -1e-5, 1e-5, 0.3):
+            verdict = is_closer(a, pose_a, b, pose_b, found.distance + offset)
+            assert verdict.lower <= found.upper and found.lower <= verdict.upper
+            if found.certified:
+                assert not verdict.undecided and bool(verdict) == (offset > 0.0)
+            else:
+                assert not (verdict.closer and found.lower > found.distance + offset)
+                assert not (verdict.farther and found.upper < found.distance + offset)
+        other = is_closer(b, pose_b, a, pose_a, found.distance + 1e-5)
+        assert (other.closer, other.farther) == (
+            (one := is_closer(a, pose_a, b, pose_b, found.distance + 1e-5)).closer,
+            one.farther,
+        )
+
+
+def test_bodies_far_apart_need_no_solver():
+    far = is_closer(Box((1.0, 1.0, 1.0)), np.eye(4), SHAPES["mesh"], at(50.0, 0.0, 0.0), 1.0)
+    assert far.farther and far.proof is Proof.SPHERES and far.solves == 0
+    assert 47.0 < far.lower < 49.0
+    off_centre = ConvexMesh(CORNERS + 100.0)
+    assert is_closer(off_centre, np.eye(4), Sphere(0.1), at(100.0, 100.0, 100.0), 0.1)
+
+
+def test_many_pairs_of_mixed_kinds_are_answered_row_by_row():
+    rng = np.random.default_rng(2)
+    shapes = list(SHAPES.values())
+    a = [shapes[i] for i in rng.integers(len(shapes), size=60)]
+    b = [shapes[i] if not isinstance(shapes[i], Plane) else Sphere(0.2) for i in rng.integers(len(shapes), size=60)]
+    poses_a = np.array([random_pose(rng, 0.5) for _ in a])
+    poses_b = np.array([random_pose(rng, 0.5) for _ in b])
+    limits = rng.uniform(-0.1, 0.3, 60)
+    many = are_closer(a, poses_a, b, poses_b, limits)
+    for i in range(60):
+        assert many[i] == is_closer(a[i], poses_a[i], b[i], poses_b[i], limits[i])
+    zero = intersect(a, poses_a, b, poses_b)
+    assert zero.closer.tolist() == [intersects(*row).closer for row in zip(a, poses_a, b, poses_b, strict=True)]
+
+
+def test_a_ball_in_the_hole_of_a_torus_does_not_intersect_it():
+    assert not intersects(Torus(1.0, 0.1), np.eye(4), Sphere(0.5), np.eye(4))
+    assert is_closer(Torus(1.0, 0.1), np.eye(4), Sphere(0.5), np.eye(4), 0.41)
+    assert intersects(Torus(1.0, 0.1), np.eye(4), Sphere(0.95), np.eye(4))
+
+
+@pytest.mark.parametrize("kinds", PAIRS, ids="-".join)
+def test_nothing_touches_before_the_time_of_impact(kinds):
+    a, b = (SHAPES[kind] for kind in kinds)
+    rng = np.random.default_rng(len(kinds[0]) * 17 + len(kinds[1]))
+    seen = set()
+    for _ in range(8):
+        towards = rng.normal(size=3)
+        towards /= np.linalg.norm(towards)
+        start = at(*(2.0 * towards), turn=Rotation.random(rng=rng))
+        if kinds[0] == "plane" or kinds[1] == "plane":
+            start[2, 3] = abs(start[2, 3]) + 0.6
+        aim = -start[:3, 3] + 0.25 * rng.normal(size=3)
+        motion_a = Motion(np.eye(4), STILL, rng.normal(size=3) if rng.random() < 0.5 else STILL)
+        motion_b = Motion(start, aim, rng.normal(0.0, 2.0, 3) if rng.random() < 0.7 else STILL)
+        if kinds[1] == "plane":
+            motion_a, motion_b = motion_b, motion_a
+        found = time_of_impact(a, motion_a, b, motion_b)
+        seen.add(found.status)
+        before = found.time if found.status != ImpactStatus.STARTS_IN_CONTACT else 0.0
+        for t in np.linspace(0.0, before, 25)[:-1]:
+            assert distance(a, motion_a.pose(t), b, motion_b.pose(t)).upper > 0.0
+        if found.status is ImpactStatus.FREE:
+            for t in np.linspace(0.0, 1.0, 40):
+                assert distance(a, motion_a.pose(t), b, motion_b.pose(t)).upper > 0.0
+        if found.status in (ImpactStatus.IMPACT, ImpactStatus.GRAZE):
+            assert abs(distance(a, motion_a.pose(found.time), b, motion_b.pose(found.time)).distance) < 2e-6
+        if found.status is ImpactStatus.IMPACT:
+            there = distance(a, motion_a.pose(found.overlap_time), b, motion_b.pose(found.overlap_time))
+            assert there.upper < 0.0 and found.overlap_time - found.time < 1e-3
+    assert seen & {ImpactStatus.IMPACT, ImpactStatus.GRAZE}  # an overlap of meshes is not always proved at once
+
+
+def test_closed_forms_of_times_are_met():
+    ball = Motion(at(0.0, 0.0, 3.0), (0.0, 0.0, -2.0), STILL)
+    for plane in (np.eye(4), Motion(np.eye(4), STILL, (0.0, 0.0, 1.0))):
+        found = time_of_impact(Plane(), plane, Sphere(0.5), ball, duration=2.0)
+        assert found.status is ImpactStatus.IMPACT and found.time == pytest.approx(1.25, abs=1e-6)
+    # A wall that swings about its origin: the ball's height above it is 2 sin(0.5 - t), or 2 sin(0.5 + t).
+    swinging = Motion(np.eye(4), STILL, (0.0, 1.0, 0.0))
+    left, right = (at(x * math.cos(0.5), 0.0, 2.0 * math.sin(0.5)) for x in (-2.0, 2.0))
+    found = time_of_impact(Plane(), swinging, Sphere(0.5), left)
+    assert found.time == pytest.approx(0.5 - math.asin(0.25), abs=1e-5)
+    assert time_of_impact(Plane(), swinging, Sphere(0.5), right).status is ImpactStatus.FREE
+
+
+def test_a_ball_flies_through_the_hole_of_a_torus_and_of_its_mesh():
+    through = Motion(at(0.02, 0.0, 2.0), (0.0, 0.0, -4.0), STILL)
+    ring = SHAPES["mesh"]
+    for shape in (SHAPES["torus"], ring):
+        assert time_of_impact(shape, np.eye(4), Sphere(0.2), through).status is ImpactStatus.FREE
+        assert time_of_impact(shape, np.eye(4), Sphere(0.35), through).status is ImpactStatus.IMPACT
+
+
+def test_a_bullet_does_not_tunnel_through_a_thin_wall():
+    bullet = Motion(at(-5.0, 0.0, 0.0), (1e4, 0.0, 0.0), (0.0, 3e3, 0.0))
+    found = time_of_impact(Box((1e-4, 1.0, 1.0)), np.eye(4), Cylinder(0.004, 0.02), bullet)
+    assert found.status is ImpactStatus.IMPACT and found.time == pytest.approx(5e-4, rel=5e-3)
+
+
+def test_two_half_spaces_one_of_which_turns_are_free_of_contact_at_the_beginning_alone():
+    facing = at(0.0, 0.0, 1.0, turn=Rotation.from_rotvec([math.pi, 0.0, 0.0]))
+    turning = time_of_impact(Plane(), np.eye(4), Plane(), Motion(facing, STILL, (0.1, 0.0, 0.0)))
+    assert (turning.status, turning.time) == (ImpactStatus.UNPROVEN, 0.0)
+    inside = at(0.0, 0.0, -1.0, turn=Rotation.from_rotvec([math.pi, 0.0, 0.0]))
+    for start in (inside, np.eye(4)):
+        found = time_of_impact(Plane(), np.eye(4), Plane(), Motion(start, STILL, (0.1, 0.0, 0.0)))
+        assert found.status is ImpactStatus.STARTS_IN_CONTACT
+    coming = time_of_impact(Plane(), np.eye(4), Plane(), Motion(facing, (0.0, 0.0, -2.0), STILL))
+    assert coming.time == pytest.approx(0.5, abs=1e-9)
+    assert time_of_impact(Plane(), np.eye(4), Plane(), facing).status is ImpactStatus.FREE
+
+
+@pytest.mark.parametrize(("speed", "status"), [(0.0, "FREE"), (5.0, "FREE"), (-2.0, "IMPACT"), (-1.0, "IMPACT")])
+def test_a_half_space_that_spins_about_its_own_normal_does_not_turn(speed, status):
+    facing = at(0.0, 0.0, 1.0, turn=Rotation.from_rotvec([math.pi, 0.0, 0.0]))
+    spinning = Motion(facing, (0.3, 0.0, speed), (0.0, 0.0, 1.0), about=(0.5, 2.0, 0.0))
+    found = time_of_impact(Plane(), np.eye(4), Plane(), spinning, duration=1.5)
+    assert found.status.name == status
+    if speed < 0.0:
+        assert found.time == pytest.approx(-1.0 / speed, abs=1e-9)
+        assert found.overlap_time >= found.time
+    with_ball = time_of_impact(Sphere(0.25), np.eye(4), Plane(), spinning, duration=1.5)
+    assert with_ball.status.name == status
+
+
+@pytest.mark.parametrize("motion", [lambda pose: pose, lambda pose: Motion.screw(pose, np.ones(6))])
+def test_complex_poses_are_refused(motion):
+    with pytest.raises(ValueError, match="must be real, found complex numbers"):
+        time_of_impact(Sphere(1.0), np.eye(4), Sphere(1.0), motion(np.eye(4) * (1.0 + 1.0j)))
+
+
+@pytest.mark.parametrize("shape", [Sphere(1.0), Box((1.0, 1.0, 1.0)), Superovoid((1.0, 0.8, 0.9), (0.7, 0.8))])
+@pytest.mark.parametrize(("speed", "duration"), [(1.0, 1e15), (1e15, 1.0)])
+def test_bodies_that_are_apart_do_not_start_in_contact_however_long_their_way_is(shape, speed, duration):
+    apart = np.eye(4)
+    apart[0, 3] = 12.0
+    moving = Motion(apart, (speed, 0.0, 0.0), (0.0, 0.0, 0.0))
+    found = time_of_impact(shape, np.eye(4), shape, moving, duration=duration)
+    assert found.status.name in ("UNPROVEN", "FREE"), found
+    assert found.overlap_time == math.inf
+
+
+@pytest.mark.parametrize("shape", [Sphere(1.0), Box((1.0, 1.0, 1.0)), Superovoid((1.0, 0.8, 0.9), (0.7, 0.8))])
+def test_motions_beyond_what_can_be_computed_are_refused_by_name(shape):
+    with pytest.raises(ValueError, match=r"Motion.angular .* no component may be larger than 1e\+100"):
+        Motion(np.eye(4), (0.0, 0.0, 0.0), (0.0, 0.0, 2e154))
+    with pytest.raises(ValueError, match=r"duration = 2e\+163: must be positive, and 1e\+50 at most"):
+        time_of_impact(shape, np.eye(4), shape, np.eye(4), duration=2e163)
+    assert (Motion(np.eye(4), (-1e-162, 0.0, 1e-20), (0.0, 0.0, 0.0)).linear == (0.0, 0.0, 1e-20)).all()
+
+
+_DENTED = Superovoid((1.0, 1.0, 1.0), (1.6, 0.2), (0.4, -0.4))
+_INSIDE = [
+    Box((0.3, 0.3, 0.3)),
+    Capsule(0.2, 0.3),
+    Cylinder(0.2, 0.3),
+    Cone(0.2, 0.3),
+    Sphere(0.3),
+    Torus(0.2, 0.05),
+    Superovoid((0.3, 0.3, 0.3), (1.6, 0.2), (0.4, -0.4)),
+]
+
+
+@pytest.mark.parametrize("shape", _INSIDE, ids=[type(shape).__name__ for shape in _INSIDE])
+def test_a_body_deep_in_one_with_a_dent_is_known_to_overlap_it(shape):
+    pose = np.eye(4)
+    pose[:3, :3] = Rotation.from_rotvec([0.3, 0.2, 0.1]).as_matrix()
+    pose[:3, 3] = 0.1, 0.05, 0.0
+    assert intersects(_DENTED, np.eye(4), shape, pose).closer
+    assert intersects(shape, pose, _DENTED, np.eye(4)).closer
+    assert are_closer([_DENTED, shape], np.eye(4), [shape, shape], pose, [0.0, -100.0]).closer.tolist() == [True, False]
+    found = time_of_impact(_DENTED, np.eye(4), shape, pose)
+    assert (found.status.name, found.time, found.overlap_time) == ("STARTS_IN_CONTACT", 0.0, 0.0)
+
+
+def test_an_impact_counts_what_the_verdict_that_it_asks_has_solved():
+    pose = np.eye(4)
+    pose[:3, :3] = Rotation.from_rotvec([0.3, 0.2, 0.1]).as_matrix()
+    pose[:3, 3] = 0.1, 0.05, 0.0
+    found = time_of_impact(_DENTED, np.eye(4), _INSIDE[-1], pose)
+    assert found.status is ImpactStatus.STARTS_IN_CONTACT
+    assert found.solves > intersects(_DENTED, np.eye(4), _INSIDE[-1], pose).solves > 1
+
+
+@pytest.mark.parametrize("shape", [Box((0.1, 0.1, 0.1)), Torus(0.15, 0.05), Sphere(0.1)])
+def test_a_body_beside_a_dent_is_not_taken_for_one_that_overlaps(shape):
+    dented = Superovoid((1.0, 1.0, 1.0), (1.9, 0.2), (0.5, -0.5))
+    pose = np.eye(4)
+    pose[:3, 3] = 0.75, 0.75, 0.0
+    assert not intersects(dented, np.eye(4), shape, pose).closer
+    assert time_of_impact(dented, np.eye(4), shape, pose).overlap_time == math.inf
+
+
+def test_the_body_inside_a_dented_one_holds_no_point_beyond_it():
+    rng = np.random.default_rng(5)
+    asked = 0
+    for _ in range(300):
+        body = Superovoid(10.0 ** rng.uniform(-1, 1, 3), rng.uniform(0.1, 1.9, 2), rng.uniform(-0.5, 0.5, 2))
+        inside = _body_inside(body)
+        asked += inside is not body
+        points = inside.surface_point(rng.uniform(-0.5, 0.5, 200) * np.pi, rng.uniform(-1.0, 1.0, 200) * np.pi)
+        assert np.nanmax(body.implicit(points)) < 1e-12
+        assert inside.convexity().convex
+    assert asked > 200

@@ -1,0 +1,178 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Answers as values: parts of them, names, words, equality, pickles and tables."""
+
+import copy
+import json
+import pickle
+import sys
+
+import numpy as np
+import pytest
+
+from superovoid import (
+    Body,
+    Box,
+    ConvexMesh,
+    DistanceResults,
+    Motion,
+    Scene,
+    Sphere,
+    Status,
+    Superovoid,
+    distance,
+    distances,
+)
+
+
+def at(x):
+    pose = np.eye(4)
+    pose[0, 3] = x
+    return pose
+
+
+def scene():
+    bodies = [Body(f"ball {i}", f"link {i}", Sphere(0.1 * (i + 1))) for i in range(5)]
+    made = Scene(bodies)
+    made.set_link_poses({f"link {i}": at(0.25 * i) for i in range(5)})
+    return made
+
+
+def many():
+    return distances(Sphere(1.0), np.eye(4), Sphere(0.5), np.array([at(x) for x in (1.0, 1.5, 2.0, 3.0)]))
+
+
+def test_a_mask_a_slice_and_indices_select_rows():
+    found = many()
+    near = found[found.certified & (found.distance < 0.4)]
+    assert isinstance(near, DistanceResults)
+    np.testing.assert_array_equal(near.distance, found.distance[:2])
+    np.testing.assert_array_equal(found[1:].point_b, found.point_b[1:])
+    np.testing.assert_array_equal(found[[3, 0]].distance, found.distance[[3, 0]])
+    assert len(found[[]]) == len(found[np.zeros(4, dtype=bool)]) == 0
+    assert found[-1].distance == found.distance[-1] and found[np.int64(2)] == found[2]
+    assert [row.distance for row in found] == found.distance.tolist()
+
+
+@pytest.mark.parametrize("rows", ([True, False], (0, 1), "first", 1.0, np.ones((4, 1), dtype=bool), 4, [9], None))
+def test_rows_that_there_are_not_are_refused(rows):
+    with pytest.raises(IndexError):
+        many()[rows]
+
+
+def test_a_status_prints_as_words():
+    assert str(Status.CERTIFIED) == f"{Status.CERTIFIED}" == "CERTIFIED"
+    assert str(Status.UNPROVEN | Status.DENT) == "UNPROVEN|DENT"
+    assert f"{Status.UNPROVEN:d}" == str(int(Status.UNPROVEN)) and f"{Status.DENT:>6}" == "  DENT"
+    found = many()
+    assert found.status_words.tolist() == [str(row.status) for row in found]
+    flags = np.arange(128, dtype=np.uint8)
+    rows = DistanceResults(*[np.zeros(128)] * 3, *[np.zeros((128, 3))] * 3, flags, flags.astype(np.int32))
+    assert rows.status_words.tolist() == [str(Status(flag)) for flag in range(128)]
+    assert rows.certified.tolist() == [row.certified for row in rows]
+
+
+def test_answers_are_equal_when_all_they_say_is_and_have_no_hash():
+    one, other = many(), many()
+    assert one == other and one[0] == other[0] and not one == other[:3] and one[0] != one[1]
+    assert one != "text" and one[0] != scene().query()[0]
+    assert scene().query() == scene().query()
+    for answer in (one, one[0], scene().query(), Motion.still(at(1.0))):
+        assert pickle.loads(pickle.dumps(answer)) == answer
+        assert copy.deepcopy(answer) == answer
+        with pytest.raises(TypeError, match="unhashable"):
+            hash(answer)
+
+
+def test_rows_of_a_scene_know_names_of_bodies_and_links():
+    found = scene().query()
+    first = found[0]
+    assert (first.name_a, first.name_b) == ("ball 3", "ball 4") == (found.name_a[0], found.name_b[0])
+    assert (first.link_a, first.link_b) == ("link 3", "link 4") == (found.link_a[0], found.link_b[0])
+    touching = found[found.link_a == "link 0"]
+    assert len(touching) == 4 and set(touching.body_a) == {0}
+    assert touching.name_b.tolist() == [found.bodies[i].name for i in touching.body_b]
+
+
+def test_an_answer_becomes_plain_python_that_json_writes():
+    one = json.loads(json.dumps(many()[0].to_dict()))
+    assert one["status"] == "CERTIFIED" and one["point_a"] == many()[0].point_a.tolist()
+    found = scene().query()
+    all_rows = json.loads(json.dumps(found.to_dict()))
+    assert all_rows["distance"] == found.distance.tolist() and all_rows["solved"] == found.solved
+    assert all_rows["status"] == ["CERTIFIED"] * len(found) and all_rows["name_a"] == found.name_a.tolist()
+
+
+def test_a_table_has_a_row_a_pair():
+    pytest.importorskip("pandas")
+    found = scene().query()
+    table = found.to_dataframe()
+    assert len(table) == len(found) and set(table["status"]) == {"CERTIFIED"}
+    np.testing.assert_array_equal(table[["point_a_x", "point_a_y", "point_a_z"]].to_numpy(), found.point_a)
+    assert table["name_b"].tolist() == found.name_b.tolist()
+
+
+def test_without_pandas_a_table_says_what_it_needs(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="needs pandas"):
+        many().to_dataframe()
+
+
+def test_an_answer_of_many_rows_prints_in_a_few_lines():
+    found = distances(Sphere(1.0), np.eye(4), Sphere(0.5), np.array([at(x) for x in np.linspace(2.0, 9.0, 300)]))
+    text = repr(found)
+    assert len(text.splitlines()) <= 8 and "300 pairs, 300 certified" in text and "295 more" in text
+    assert "ball 3 and ball 4" in repr(scene().query())
+    assert "CERTIFIED" in repr(found[0]) and "\n" not in repr(found[0])
+    assert repr(found[:0]) == "DistanceResults(0 pairs)"
+
+
+def test_bodies_compare_by_value_and_may_be_keys():
+    corners = np.array(np.meshgrid([0.0, 1.0], [0.0, 1.0], [0.0, 1.0])).reshape(3, -1).T
+    for shape in (Superovoid((1.0, 2.0, 3.0)), Box((1.0, 1.0, 1.0)), ConvexMesh(corners)):
+        one, other = Body("a", "b", shape, at(1.0)), pickle.loads(pickle.dumps(Body("a", "b", shape, at(1.0))))
+        assert one == other and hash(one) == hash(other) and {one: 1}[other] == 1
+        assert len({one, Body("a", "b", shape, at(2.0)), Body("c", "b", shape, at(1.0)), other}) == 3
+    negative = at(1.0)
+    negative[1, 0] = -0.0
+    assert hash(Body("a", "b", Sphere(1.0), negative)) == hash(Body("a", "b", Sphere(1.0), at(1.0)))
+    assert ConvexMesh(corners) != ConvexMesh(2.0 * corners)
+
+
+def test_a_scene_says_what_it_holds():
+    assert repr(scene()) == "Scene(5 bodies on 5 links, 10 pairs, poses of 5 of 5 links)"
+    assert "poses of 0 of 1 links" in repr(Scene([Body("a", "a", Sphere(1.0))]))
+
+
+@pytest.mark.parametrize("copied", (copy.copy, copy.deepcopy, Scene.fork, lambda s: pickle.loads(pickle.dumps(s))))
+def test_a_copy_of_a_scene_goes_its_own_way(copied):
+    original = scene()
+    before, poses, pairs = original.query(), original.poses, original.pairs.copy()
+    other = copied(original)
+    assert other.query() == before
+    other.set_link_pose("link 0", at(9.0))
+    other.set_pairs_allowed([[1, 2]], False)
+    other.attach("ball 2", "link 1", at(0.1))
+    other.add(Body("new", "new", Sphere(1.0)))
+    other.remove("ball 4")
+    assert original.query() == before and len(original.bodies) == 5
+    np.testing.assert_array_equal(original.poses, poses)
+    np.testing.assert_array_equal(original.pairs, pairs)
+
+
+def test_the_poses_of_a_scene_are_a_copy_of_those_of_its_bodies():
+    made = Scene([Body("a", "one", Sphere(1.0), at(0.5)), Body("b", "two", Sphere(1.0))])
+    assert made.poses is None
+    made.set_link_pose("one", at(1.0))
+    assert made.poses is None
+    made.set_link_pose("two", at(3.0))
+    poses = made.poses
+    np.testing.assert_array_equal(poses, [at(1.5), at(3.0)])
+    poses[:] = 0.0
+    np.testing.assert_array_equal(made.poses, [at(1.5), at(3.0)])
+
+
+def test_one_pair_answers_the_same_questions_as_many():
+    one = distance(Sphere(1.0), np.eye(4), Sphere(0.5), at(3.0))
+    assert one.certified is True and one.differentiable is True

@@ -1,0 +1,133 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""`ARBITRARY_NORMAL`: said of overlaps that have another direction as good, to within the tolerance, and of no others.
+
+Two directions tie at a place that is found by bisection. Moving a body by a little from there makes one of them better
+by a known difference: along n the depth changes by -n . move. Ascents that share no code with the engine say how deep
+the directions are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from superovoid import Body, Scene, Status, Superovoid, distance
+from superovoid.testing.independent import Batch, ascend, support
+
+TOLERANCE = 1e-6
+
+
+def pose(turn, offset):
+    matrix = np.eye(4)
+    matrix[:3, :3], matrix[:3, 3] = turn.as_matrix(), offset
+    return matrix
+
+
+def row_of(shape):
+    return np.array([*shape.size, *shape.epsilon, *shape.taper])
+
+
+def boxy(rng):
+    return Superovoid(0.01 * np.exp(0.5 * rng.normal(size=3)), rng.uniform(0.05, 0.2, 2))
+
+
+def depth_along(a, b, pose_b, n):
+    """Support function of A - B, A at the origin, by the judge."""
+    n = n[None]
+    h_a, h_b = support(row_of(a)[None], n)[0], support(row_of(b)[None], -n @ pose_b[:3, :3])[0]
+    return float((h_a + h_b - n @ pose_b[:3, 3])[0])
+
+
+def deepest_elsewhere(a, b, pose_b, n, rng):
+    """Least depth that ascents find in directions that are not n."""
+    starts = np.concatenate([rng.normal(size=(60, 3)), [-n]])
+    count = len(starts)
+    rows = np.repeat([[row_of(a)], [row_of(b)]], count, axis=1)
+    poses = np.repeat([[np.eye(4)], [pose_b]], count, axis=1)
+    batch = Batch(rows, poses[..., :3, :3], poses[..., :3, 3], np.ones(count, bool))
+    gaps, directions = ascend(batch, starts, 60)
+    return float((-gaps)[np.linalg.norm(directions - n, axis=1) > 0.05].min(initial=np.inf))
+
+
+def ties(numbers):
+    """Yield two bodies, a turn and a place of B where two directions tie, and these; a pair for each number."""
+    for number in numbers:
+        rng = np.random.default_rng([41, number])
+        while (tie := _tie(boxy(rng), boxy(rng), rng)) is None:
+            pass
+        yield tie
+
+
+def _tie(a, b, rng):
+    """A tie between the bodies' ways out at two random places of B; None where there is none."""
+    size = min(max(a.size), max(b.size))
+    turn = Rotation.from_rotvec(rng.normal(size=3))
+    places = [0.4 * size * rng.normal(size=3) for _ in range(2)]
+    results = [distance(a, np.eye(4), b, pose(turn, place)) for place in places]
+    if max(result.distance for result in results) >= 0.0:
+        return None
+    normals = [result.normal for result in results]
+    for _ in range(30):
+        middle = 0.5 * (places[0] + places[1])
+        normal = distance(a, np.eye(4), b, pose(turn, middle)).normal
+        nearer = int(normal @ normals[1] > normal @ normals[0])
+        places[nearer], normals[nearer] = middle, normal
+    first, second = normals
+    if first @ second > 0.95:
+        return None
+    # The engine's normals change where one direction is better by its tolerance: to the tie from there.
+    depths = [depth_along(a, b, pose(turn, places[0]), n) for n in (first, second)]
+    return a, b, turn, away_from_tie(places[0], first, second, depths[0] - depths[1]), first, second
+
+
+def away_from_tie(place, first, second, difference):
+    """The place from which the first direction is better by a difference than the second."""
+    between = first - second
+    return place + difference * between / (between @ between)
+
+
+@pytest.mark.parametrize("by", [0.3, 0.6, 0.9])
+def test_another_direction_that_is_as_good_is_said(by):
+    for a, b, turn, place, first, second in ties([0, 1, 2, 131]):
+        goal = TOLERANCE * min(max(a.size), max(b.size))
+        pose_b = pose(turn, away_from_tie(place, first, second, by * goal))
+        assert depth_along(a, b, pose_b, second) - depth_along(a, b, pose_b, first) < 0.95 * goal
+        for pair in ((a, np.eye(4), b, pose_b), (b, pose_b, a, np.eye(4))):
+            assert distance(*pair, tolerance=TOLERANCE).status & Status.ARBITRARY_NORMAL
+
+
+@pytest.mark.parametrize("by", [1.3, 1.8, 4.0])
+def test_another_direction_that_is_worse_by_more_than_the_tolerance_is_not_said(by):
+    rng = np.random.default_rng(33)
+    looked = 0
+    for a, b, turn, place, first, second in ties([1, 2, 3, 8, 25, 39]):
+        goal = TOLERANCE * min(max(a.size), max(b.size))
+        pose_b = pose(turn, away_from_tie(place, first, second, by * goal))
+        result = distance(a, np.eye(4), b, pose_b, tolerance=TOLERANCE)
+        if result.status & Status.ARBITRARY_NORMAL:
+            # A third direction may be as good.
+            assert deepest_elsewhere(a, b, pose_b, result.normal, rng) <= 1.01 * goal - result.distance
+        else:
+            looked += 1
+    assert looked > 3
+
+
+def test_a_scene_in_slow_motion_about_ties_says_what_a_new_one_says():
+    rng = np.random.default_rng(34)
+    for a, b, turn, place, first, second in ties(range(6)):
+        goal = TOLERANCE * min(max(a.size), max(b.size))
+        scene = Scene([Body("a", "a", a), Body("b", "b", b)], tolerance=TOLERANCE)
+        for by in (20.0, 5.0, *rng.uniform(0.2, 0.9, 3), *rng.uniform(1.2, 3.0, 3)):
+            moved = Rotation.from_rotvec(1e-9 * rng.normal(size=3)) * turn
+            pose_b = pose(moved, away_from_tie(place, first, second, by * goal))
+            scene.set_link_poses(np.array([np.eye(4), pose_b]))
+            [status] = scene.query().status
+            if by < 1.0:
+                assert status & Status.ARBITRARY_NORMAL
+            elif status & Status.ARBITRARY_NORMAL:
+                [normal] = scene.query().normal
+                [depth] = -scene.query().distance
+                assert deepest_elsewhere(a, b, pose_b, normal, rng) <= 1.01 * goal + depth

@@ -1,0 +1,180 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""`superovoid fit --check`: bodies that a URDF has, whoever made them, are measured against meshes."""
+
+import io
+import itertools
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import trimesh
+from rich.console import Console
+
+from superovoid import Box, Superovoid
+from superovoid.cli import main
+from superovoid.cli.fit_tables import print_links
+from superovoid.fitting import check_robot, robot_checks
+from superovoid.fitting.proofs import Interval
+from superovoid.fitting.report_page import _link_table, scale_of
+from superovoid.viewing.fit_page import _cells
+
+MESH = '<geometry><mesh filename="package://pkg/bar.stl"/></geometry>'
+# The mesh is a box of lengths that single precision holds.
+EXACT = '<collision><geometry><box size="0.125 0.0625 0.25"/></geometry></collision>'
+SMALL = '<collision><geometry><box size="0.1 0.0625 0.25"/></geometry></collision>'
+LARGE = '<collision><geometry><box size="0.15 0.0626 0.2502"/></geometry></collision>'
+SPHERES = "".join(
+    f'<collision><origin xyz="0 0 {z}"/><geometry><sphere radius="0.06"/></geometry></collision>'
+    for z in (-0.08, 0.0, 0.08)
+)
+VISUAL = f"<visual>{MESH}</visual>"
+OWN = (
+    f'<collision>{MESH}</collision><contact_geometry><superovoid size="0.0625 0.03125 0.125" epsilon="0.1 0.1"/>'
+    "</contact_geometry>"
+)
+
+
+def urdf(**links):
+    parts = [f'<link name="{name}">{inner}</link>' for name, inner in links.items()]
+    names = list(links)
+    joints = [
+        f'<joint name="to_{b}" type="fixed"><parent link="{a}"/><child link="{b}"/></joint>'
+        for a, b in itertools.pairwise(names)
+    ]
+    return f'<robot name="r">{"".join(parts + joints)}</robot>'
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("robot") / "pkg"
+    folder.mkdir()
+    trimesh.creation.box((0.125, 0.0625, 0.25)).export(folder / "bar.stl")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def links(package):
+    text = urdf(
+        exact=VISUAL + EXACT,
+        small=VISUAL + SMALL,
+        large=VISUAL + LARGE,
+        spheres=VISUAL + SPHERES,
+        own=OWN,
+        hull=VISUAL + f"<collision>{MESH}</collision>",
+        unseen=EXACT,
+        missing=VISUAL.replace("bar", "none") + EXACT,
+        bare=VISUAL,
+        empty="",
+    )
+    found = check_robot(text, package_directories={"pkg": package})
+    assert found.targets["own"] == "collision" and found.targets["small"] == "visual"
+    return {link.link: link for link in found.links}
+
+
+def test_boxes_beside_a_box_have_the_figures_that_they_must_have(links):
+    exact, small, large = links["exact"], links["small"], links["large"]
+    assert exact.state == small.state == "measured" and exact.quality.iou > 0.999
+    assert small.quality.iou == pytest.approx(0.8, abs=0.01) and large.quality.iou == pytest.approx(1 / 1.2, abs=0.01)
+    assert small.uncovered.lower <= 0.0125 <= small.uncovered.upper < 0.013 and small.protruding.lower == 0.0
+    corner = float(np.linalg.norm([0.0125, 5e-5, 1e-4]))
+    assert large.protruding.lower <= corner <= large.protruding.upper < 0.015 and large.uncovered.upper == 0.0
+    assert large.contained and not small.contained
+
+
+def test_a_wide_interval_is_printed_with_both_ends_wherever_figures_are_proved(links):
+    wide = replace(links["large"], protruding=Interval(0.000474, 0.049201))
+    printed = io.StringIO()
+    print_links(Console(file=printed, width=120), [wide], holds=True)
+    assert "0.47 to 49.21" in printed.getvalue()
+    assert "0.47 to 49.21" in _cells(wide)
+    assert "0.47 to 49.21" in _link_table([wide])
+
+
+def test_intervals_are_printed_rounded_outwards():
+    assert Interval(0.0, 0.0).millimetres() == "0.00 to 0.00"
+    assert Interval(0.0012399, 0.0012301 + 1e-6).millimetres() == "1.23 to 1.24"
+
+
+def test_a_wide_interval_does_not_stretch_the_colours(links):
+    large = links["large"]
+    assert scale_of([replace(large, protruding=Interval(0.0, 10.0))]) == scale_of([large]) < 0.03
+
+
+def test_a_model_of_spheres_is_measured_against_the_visual_mesh(links):
+    link = links["spheres"]
+    assert len(link.bodies) == 3 and {each["kind"] for each in link.elements} == {"sphere"}
+    # The corner at the end, from the last centre: that is the farthest of all.
+    corner = float(np.linalg.norm([0.0625, 0.03125, 0.045])) - 0.06
+    assert link.uncovered.lower <= corner <= link.uncovered.upper < corner + 1e-3
+    assert link.protruding.lower <= 0.02875 <= link.protruding.upper < 0.0293
+
+
+def test_contact_geometry_and_hulls_of_meshes_are_bodies_too(links):
+    assert links["own"].state == "measured" and 0.9 < links["own"].quality.iou < 1.0
+    assert links["hull"].elements[0]["kind"] == "hull of a mesh" and links["hull"].uncovered.upper < 1e-6
+
+
+def test_links_that_cannot_be_measured_say_why(links):
+    assert links["unseen"].state == "unmeasured" and "no meshes to be measured against" in links["unseen"].words[-1]
+    assert links["missing"].state == "unreadable" and "none.stl" in links["missing"].words[0]
+    assert links["bare"].words == links["empty"].words == ("has no bodies",)
+
+
+def test_bodies_of_one_file_are_measured_against_the_meshes_of_another(package, tmp_path, capsys):
+    (tmp_path / "model.urdf").write_text(urdf(a=SPHERES, b=EXACT))
+    (tmp_path / "robot.urdf").write_text(urdf(a=f"<collision>{MESH}</collision>"))
+    out = tmp_path / "out"
+    line = ["fit", str(tmp_path / "model.urdf"), "--check", "--package", f"pkg={package}", "--output", str(out)]
+    assert main([*line, "--against", str(tmp_path / "robot.urdf")]) == 0
+    report = json.loads((out / "check.json").read_text())
+    assert [link["state"] for link in report["links"]] == ["measured", "unmeasured"]
+    assert report["links"][0]["target"] == "collision" and report["links"][0]["quality"]["surface_points"] > 9000
+    assert report["urdf_sha256"] != report["against_sha256"]
+    said = capsys.readouterr().out
+    assert "link 'b' (unmeasured): is not in the URDF with the meshes" in said
+
+
+def test_a_mesh_that_is_no_solid_fails_its_own_link_alone(package, tmp_path, capsys):
+    line = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]], [[0, 1, 2], [1, 2, 3]], process=False)
+    line.export(package / "line.stl")
+    path, out = tmp_path / "r.urdf", tmp_path / "out"
+    path.write_text(urdf(flat=VISUAL.replace("bar", "line") + EXACT, exact=VISUAL + EXACT))
+    assert main(["fit", str(path), "--check", "--package", f"pkg={package}", "--output", str(out)]) == 1
+    states = [link["state"] for link in json.loads((out / "check.json").read_text())["links"]]
+    assert states == ["failed", "measured"]
+    assert "link 'flat' (failed): cannot be measured: points: they lie on a line" in capsys.readouterr().out
+
+
+def test_a_body_with_a_dent_is_told():
+    (words,) = robot_checks._dents(
+        [(Box((1, 1, 1)), np.eye(4)), (Superovoid((1, 1, 1), (0.1, 1.9), (0.5, 0.5)), np.eye(4))]
+    )
+    assert words == "body 1 is not convex: what is proved is proved of its convex hull"
+
+
+def test_what_a_fit_wrote_is_measured_the_same_again(package, tmp_path):
+    path, out = tmp_path / "bar.urdf", tmp_path / "out"
+    path.write_text(urdf(a=f"<collision>{MESH}</collision>"))
+    assert main(["fit", str(path), "--package", f"pkg={package}", "--kinds", "capsule", "--bodies", "1",
+                 "--output", str(out)]) == 0  # fmt: skip
+    (link,) = check_robot(out / "bar_superovoids.urdf", package_directories={"pkg": package}).links
+    (before,) = json.loads((out / "report.json").read_text())["links"]
+    assert link.uncovered.to_dict() == pytest.approx(before["uncovered"], rel=1e-9)
+    assert link.quality.to_dict() == pytest.approx(before["quality"], rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("fit a.urdf --check --bodies 2", "--bodies: --check fits nothing"),
+        ("fit a.urdf --check --srdf a.srdf", "--srdf: --check fits nothing"),
+        ("fit a.urdf --against b.urdf", "--against: there is something to measure against with --check only"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(line, words, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(line.split())
+    assert words in capsys.readouterr().err

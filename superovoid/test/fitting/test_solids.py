@@ -1,0 +1,297 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What fits rest on: trees of triangles, solids of meshes, distances of bodies with their derivatives."""
+
+import numpy as np
+import pytest
+import trimesh
+from scipy.spatial.transform import Rotation
+
+from superovoid import Box, Capsule, Cylinder, Sphere, Superovoid, distance
+from superovoid.fitting import Target, joint
+from superovoid.fitting import normal_equations as equations
+from superovoid.fitting.triangle_tree import TriangleTree
+
+BOX = trimesh.creation.box((0.2, 0.3, 0.4))
+AROUND = np.random.default_rng(4).uniform(-0.3, 0.3, (400, 3))
+IN_BOX = (np.abs(AROUND) < (0.1, 0.15, 0.2)).all(axis=1)
+
+
+def target(mesh, **options):
+    return Target.from_triangles(mesh.vertices, mesh.faces, **options)
+
+
+@pytest.mark.parametrize("count", [1, 4, 5, 37, 1280])
+def test_nearest_points_are_those_of_a_search_through_all_triangles(count):
+    corners = np.asarray(trimesh.creation.icosphere(3).triangles)[:count] * (1.0, 0.5, 0.3)
+    points = np.random.default_rng(0).normal(size=(200, 3))
+    feet, numbers = TriangleTree(corners).nearest(points)
+    soup = trimesh.Trimesh(corners.reshape(-1, 3), np.arange(3 * count).reshape(-1, 3), process=False)
+    _, expected, _ = trimesh.proximity.closest_point_naive(soup, points)
+    np.testing.assert_allclose(np.linalg.norm(points - feet, axis=1), expected, atol=1e-14)
+    on_triangles = trimesh.triangles.closest_point(corners[numbers], points)
+    np.testing.assert_allclose(on_triangles, feet, atol=1e-14)
+
+
+def test_winding_numbers_are_whole_for_closed_triangles_and_dipoles_are_near_them():
+    corners = np.asarray(trimesh.creation.icosphere(4).triangles) * (1.0, 0.5, 0.3)
+    points = np.random.default_rng(0).normal(size=(300, 3))
+    tree = TriangleTree(corners)
+    exact = tree.winding(points, exact=True)
+    np.testing.assert_allclose(exact, np.round(exact), atol=1e-12)
+    assert set(np.round(exact)) == {0.0, 1.0}
+    np.testing.assert_allclose(tree.winding(points), exact, atol=0.02)
+
+
+def test_a_mesh_inside_out_and_an_open_one_have_the_inside_that_they_mean():
+    inverted = BOX.copy()
+    inverted.invert()
+    found = target(inverted)
+    np.testing.assert_array_equal(found.contains(AROUND), IN_BOX)
+    assert any("inside out" in note for note in found.notes)
+    fine = BOX.subdivide().subdivide()
+    one_face_turned = fine.faces.copy()
+    one_face_turned[3] = one_face_turned[3, ::-1]
+    np.testing.assert_array_equal(Target.from_triangles(fine.vertices, one_face_turned).contains(AROUND), IN_BOX)
+    holed = Target.from_triangles(fine.vertices, fine.faces[1:])
+    assert holed.kind == "mesh" and any("open" in note for note in holed.notes)
+    away = np.linalg.norm(AROUND - fine.triangles_center[0], axis=1) > 0.1  # next to the hole there is no saying
+    np.testing.assert_array_equal(holed.contains(AROUND)[away], IN_BOX[away])
+
+
+def test_parts_that_overlap_are_one_solid_and_their_inner_walls_no_surface():
+    other = BOX.copy()
+    other.apply_translation((0.1, 0.0, 0.0))
+    both = trimesh.util.concatenate([BOX, other])
+    found = target(both)
+    assert not found.notes  # no edge is open, though the parts share some
+    union = IN_BOX | (np.abs(AROUND - (0.1, 0.0, 0.0)) < (0.1, 0.15, 0.2)).all(axis=1)
+    np.testing.assert_array_equal(found.contains(AROUND), union)
+    points, normals = found.surface(3000, 0)
+    walls = (np.abs(points[:, 0]) < 1e-9) | (np.abs(points[:, 0] - 0.1) < 1e-9)
+    assert not (walls & (np.abs(points[:, 1]) < 0.149) & (np.abs(points[:, 2]) < 0.199)).any()
+    assert not found.contains(points + 1e-4 * normals).any() and found.contains(points - 1e-4 * normals).all()
+
+
+def test_signed_distances_of_a_box_are_those_of_the_formula():
+    q = np.abs(AROUND) - (0.1, 0.15, 0.2)
+    expected = np.linalg.norm(np.maximum(q, 0.0), axis=1) + np.minimum(q.max(axis=1), 0.0)
+    np.testing.assert_allclose(target(BOX).signed_distance(AROUND), expected, atol=1e-14)
+
+
+def test_what_encloses_nothing_counts_as_its_hull_and_says_so():
+    generator = np.random.default_rng(3)
+    leaves = generator.normal(size=(60, 1, 3)) + 0.1 * generator.normal(size=(60, 3, 3))
+    found = Target.from_triangles(leaves.reshape(-1, 3), np.arange(180).reshape(-1, 3))
+    assert found.kind == "hull" and any("convex hull" in note for note in found.notes)
+    points_alone = Target.from_triangles(BOX.vertices, None)
+    assert points_alone.kind == "hull" and any("no triangles" in note for note in points_alone.notes)
+    np.testing.assert_array_equal(points_alone.contains(AROUND), IN_BOX)
+    sheet = Target.from_triangles([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], [(0, 1, 2), (0, 2, 3)])
+    assert sheet.kind == "hull" and any("plane" in note for note in sheet.notes)
+    assert 0.0 < sheet.hull.volume < 0.01
+
+
+@pytest.mark.parametrize(
+    ("vertices", "faces", "words"),
+    [
+        (np.zeros((3, 3)), None, "expected (n, 3) with n >= 4"),
+        (np.zeros((9, 3)), None, "on a line or at one place"),
+        (np.outer(np.arange(9.0), (1, 2, 3)), None, "on a line or at one place"),
+        ([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, np.nan)], None, "points[3]: not finite"),
+        (np.eye(4, 3), [(0, 1, 9)], "indices must be in [0, 4), found 0 to 9"),
+    ],
+)
+def test_points_that_make_no_solid_are_refused_with_the_reason(vertices, faces, words):
+    with pytest.raises(ValueError, match=r"^(points|faces)") as error:
+        Target.from_triangles(vertices, faces)
+    assert words in str(error.value)
+
+
+def turned_on_a_lathe(*profile):
+    """A body of revolution; heights and radii of its profile."""
+    return trimesh.creation.revolve(np.array(profile), sections=32)
+
+
+BOTTLE = turned_on_a_lathe(
+    (0, 0), (0.1, 0), (0.1, 0.3), (0.03, 0.3), (0.03, 0.295), (0.095, 0.295), (0.095, 0.005), (0, 0.005)
+)
+CUP = turned_on_a_lathe((0, 0), (0.1, 0), (0.1, 0.1), (0.097, 0.1), (0.097, 0.003), (0, 0.003))
+
+
+@pytest.mark.parametrize("scale", [1.0, 1000.0])
+def test_a_hollow_of_a_part_counts_as_solid(scale):
+    found = Target.from_triangles(scale * BOTTLE.vertices, BOTTLE.faces)
+    assert found.kind == "mesh" and any("is hollow: inner walls are left out" in note for note in found.notes)
+    generator = np.random.default_rng(0)
+    points = generator.uniform((-0.13, -0.13, -0.05), (0.13, 0.13, 0.35), (2000, 3))
+    across = np.hypot(points[:, 0], points[:, 1])
+    below_the_neck = across > 0.06  # in the neck there is no saying
+    inside = (across < 0.0995 * np.cos(np.pi / 32)) & (points[:, 2] > 0.0) & (points[:, 2] < 0.3)
+    clear = below_the_neck & (np.abs(across - 0.1) > 0.001)
+    np.testing.assert_array_equal(found.contains(scale * points[clear]), inside[clear])
+    # Nor is the inner wall a surface to be near to.
+    middle = scale * np.array([[0.07, 0.0, 0.15]])
+    assert found.signed_distance(middle) == pytest.approx(-0.03 * scale, rel=0.03)
+
+
+def test_a_thin_cup_is_aimed_at_as_its_hull_and_says_so():
+    found = target(CUP)
+    assert found.kind == "hull" and any("is a skin around a hollow" in note for note in found.notes)
+    assert found.contains(np.array([[0.0, 0.0, 0.09]])).all()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("name", ["wire", "tube"])
+def test_what_is_slender_and_lies_across_its_box_is_looked_at_for_hollows_too(name):
+    mesh = {
+        "wire": trimesh.creation.box((1e-3, 1e-3, 1.0)),
+        "tube": trimesh.creation.annulus(0.0095, 0.01, 1.0, sections=16),
+    }[name]
+    mesh.apply_transform(trimesh.geometry.align_vectors((0.0, 0.0, 1.0), (1.0, 1.0, 1.0)))
+    found = target(mesh)
+    assert found.kind == "mesh"
+    assert [note.split(":")[0] for note in found.notes] == ["is hollow"] * (name == "tube")
+
+
+def test_what_is_concave_but_not_hollow_stays_as_it_is():
+    bracket = trimesh.util.concatenate([
+        trimesh.creation.box(bounds=((0, 0, 0), (0.2, 0.1, 0.02))),
+        trimesh.creation.box(bounds=((0, 0, 0), (0.02, 0.1, 0.2))),
+    ])  # fmt: skip
+    plate = trimesh.creation.box((0.3, 0.2, 0.004))
+    ring = trimesh.creation.torus(0.1, 0.02)
+    bowl = turned_on_a_lathe((0, 0), (0.1, 0), (0.1, 0.1), (0.08, 0.1), (0.08, 0.04), (0, 0.04))
+    for mesh in (bracket, plate, ring, bowl):
+        found = target(mesh)
+        assert found.kind == "mesh" and not found.notes
+        assert len(found.corners) == len(mesh.faces)
+
+
+@pytest.mark.parametrize("count", [1, 4, 37, 1280])
+def test_rays_meet_what_a_search_through_all_triangles_meets(count):
+    corners = np.asarray(trimesh.creation.icosphere(3).triangles)[:count] * (1.0, 0.5, 0.3)
+    generator = np.random.default_rng(1)
+    points, along = generator.normal(size=(2, 300, 3))
+    along[:30] = np.eye(3)[generator.integers(3, size=30)] * generator.choice((-1.0, 1.0), (30, 1))  # along an axis
+    found = TriangleTree(corners).blocked(points, along)
+    for point, direction, meets in zip(points, along, found, strict=True):
+        # Point + t direction = a + u ab + v ac, all triangles at once.
+        a, b, c = corners.transpose(1, 0, 2)
+        system = np.stack([np.tile(-direction, (len(a), 1)), b - a, c - a], axis=2)
+        across = np.abs(np.linalg.det(system)) > 0.0  # no ray meets a triangle whose plane it is parallel to
+        t, u, v = np.linalg.solve(system[across], (point - a[across])[:, :, None])[:, :, 0].T
+        assert meets == ((t > 0.0) & (u >= 0.0) & (v >= 0.0) & (u + v <= 1.0)).any()
+
+
+# ---------------------------------------------------------------------------------------------- distances of bodies
+
+ROTATION = Rotation.from_rotvec((0.4, -1.0, 0.7)).as_matrix()
+CENTRE = np.array([0.1, -0.2, 0.05])
+SIZE = (0.5, 0.3, 0.4)
+BODIES = {
+    "superovoid": (equations.SUPEROVOID, (0.6, 0.8), (0.2, 0.2), Superovoid(SIZE, (0.6, 0.8), (0.2, 0.2))),
+    "double pyramid": (equations.SUPEROVOID, (1.2, 0.9), (-0.3, -0.3), Superovoid(SIZE, (1.2, 0.9), (-0.3, -0.3))),
+    "wedge": (equations.WEDGE, (0.7, 1.0), (0.4, -0.2), Superovoid(SIZE, (0.7, 1.0), (0.4, -0.2))),
+    "box": (equations.BOX, (1.0, 1.0), (0.0, 0.0), Box(SIZE)),
+    "cylinder": (equations.CYLINDER, (1.0, 1.0), (0.0, 0.0), Cylinder(0.5, 0.8)),
+    "capsule": (equations.CAPSULE, (1.0, 1.0), (0.0, 0.0), Capsule(0.5, 0.8)),
+}
+
+
+def row(kind, epsilon, tapers):
+    made = np.zeros(equations.ROW_LENGTH)
+    made[equations.KIND], made[equations.RADIUS] = kind, 1.5
+    made[equations.TAPERS : equations.TAPERS + 2] = tapers
+    made[equations.SIZE : equations.SIZE + 3] = SIZE
+    made[equations.EXPONENTS : equations.EXPONENTS + 2] = epsilon
+    made[equations.ROTATION : equations.ROTATION + 9] = ROTATION.ravel()
+    made[equations.CENTRE : equations.CENTRE + 3] = CENTRE
+    made[equations.CHAIN : equations.CHAIN + 3] = 1.0  # the parameters are exponents and tapers themselves
+    return made
+
+
+def distances(made, points, steps=200):
+    found, slopes = np.empty(len(points)), np.empty((len(points), equations.PARAMETERS))
+    equations.body_distances(made, np.ascontiguousarray(points), steps, found, slopes)
+    return found, slopes
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_distances_of_bodies_are_never_above_the_engine_s_and_agree_near_the_surface(name):
+    kind, epsilon, tapers, shape = BODIES[name]
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = ROTATION, CENTRE
+    points = np.random.default_rng(1).normal(size=(150, 3)) * 0.4
+    found, _ = distances(row(kind, epsilon, tapers), points)
+    for point, value in zip(points, found, strict=True):
+        place = np.eye(4)
+        place[:3, 3] = point
+        truth = distance(shape, pose, Sphere(1e-6), place)
+        assert value <= truth.upper + 1e-6 + 1e-12
+        if abs(value) < 0.1:
+            assert value == pytest.approx(truth.distance + 1e-6, abs=2e-3)
+
+
+def moved(made, parameter, step):
+    made = made.copy()
+    if parameter < 3:
+        made[equations.SIZE + parameter] *= np.exp(step)
+    elif parameter < 6:
+        e1, tx = equations.EXPONENTS, equations.TAPERS
+        equal = ([e1], [e1 + 1], [tx, tx + 1])
+        made[
+            ([e1], [tx], [tx + 1])[parameter - 3] if made[equations.KIND] == equations.WEDGE else equal[parameter - 3]
+        ] += step
+    elif parameter < 9:
+        turn = Rotation.from_rotvec(step * np.eye(3)[parameter - 6]).as_matrix()
+        made[equations.ROTATION : equations.ROTATION + 9] = (turn @ ROTATION).ravel()
+    else:
+        made[equations.CENTRE + parameter - 9] += step
+    return made
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_derivatives_of_distances_are_those_of_differences(name):
+    kind, epsilon, tapers, _ = BODIES[name]
+    made = row(kind, epsilon, tapers)
+    points = CENTRE + np.random.default_rng(2).normal(size=(40, 3)) * 0.4
+    found, slopes = distances(made, points)
+    smooth = (found > 0.0) & (found < 0.3)  # inside there are creases
+    unused = () if kind in (equations.SUPEROVOID, equations.WEDGE) else (3, 4, 5)
+    for parameter in set(range(equations.PARAMETERS)) - set(unused):
+        ahead, behind = (distances(moved(made, parameter, step), points)[0] for step in (1e-6, -1e-6))
+        np.testing.assert_allclose(slopes[smooth, parameter], ((ahead - behind) / 2e-6)[smooth], atol=2e-2)
+        assert np.median(np.abs(slopes[:, parameter] - (ahead - behind) / 2e-6)) < 1e-5
+
+
+def test_every_wedge_that_a_fit_may_try_is_convex():
+    # The condition grows with e1, and over the tapers it is largest at their ends (`joint`): these are all to look at.
+    for tapers in ((0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5)):
+        assert Superovoid((1.0, 1.0, 1.0), (joint.WEDGE_HIGH, 1.0), tapers).convexity().convex
+    generator = np.random.default_rng(3)
+    for _ in range(200):
+        body = joint.boxed(equations.WEDGE, np.eye(3), np.ones(3), np.zeros(3), (1.0, 1.0))
+        body.unknowns[0, 3:6] = generator.uniform(-9.0, 9.0, 3)
+        ((shape, _),) = body.shapes(1.0, np.zeros(3))
+        assert shape.convexity().convex and shape.epsilon[1] == 1.0
+        tangent = shape.surface_point(*generator.uniform((-1.57, -3.14), (1.57, 3.14), (40, 2)).T)
+        # Middles of chords lie inside: nothing of the formulas of convexity.
+        assert shape.contains(0.5 * (tangent[:20] + tangent[20:])).all()
+
+
+@pytest.mark.parametrize("shift", [(0.2, 0.3, 0.4), (0.2, 0.3, 0.0)], ids=["corner", "edge"])
+def test_a_part_that_is_inside_out_and_touches_another_has_its_own_inside(shift):
+    other = BOX.copy()
+    other.apply_translation(shift)
+    other.invert()
+    found = target(trimesh.util.concatenate([BOX, other]))
+    assert found.notes == ("1 of its 2 parts were inside out",)
+    assert found.contains(np.array([np.zeros(3), shift])).all()
+
+
+@pytest.mark.parametrize("kind", ["mesh", "hull"])
+def test_points_that_no_triangle_has_count_for_nothing(kind):
+    found = Target.from_triangles(np.vstack([[9.0, 0.0, 0.0], BOX.vertices]), BOX.faces + 1, kind)
+    np.testing.assert_array_equal([found.lower, found.upper], BOX.bounds)

@@ -1,0 +1,129 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Meshes that hold the fitted bodies, as a ROS package: inside of them lies the body, outside of it next to nothing."""
+
+import importlib.util
+import json
+
+import numpy as np
+import pytest
+import trimesh
+from lxml import etree
+from scipy.spatial import ConvexHull
+from urchin import URDF
+
+from superovoid import Box, Capsule, Cylinder, Sphere, Superovoid
+from superovoid.cli import main
+from superovoid.fitting.tessellated import binary_stl, package_name, tessellation_around
+from superovoid.robot import Robot
+from superovoid.robot.mesh_files import read_triangles
+
+SHAPES = (
+    Superovoid((0.1, 0.06, 0.15), (0.3, 0.4), (0.3, 0.3)),
+    Superovoid((0.1, 0.06, 0.15), (0.1, 0.1)),
+    Superovoid((0.1, 0.06, 0.15), (1.9, 1.9)),
+    Superovoid((0.1, 0.0005, 0.15), (0.5, 1.5), (-0.2, 0.3)),
+    Superovoid((1.0, 0.06, 0.2), (0.5, 0.5)),
+    Sphere(0.02),
+    Capsule(0.05, 0.3),
+    Cylinder(0.05, 0.01),
+    Box((0.1, 0.2, 0.3)),
+)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=repr)
+def test_the_mesh_in_the_file_holds_the_body_and_sticks_out_as_little_as_it_says(shape):
+    tolerance = 0.01 * float(np.max(shape.aabb()))
+    mesh = tessellation_around(shape, tolerance)
+    vertices, faces = read_triangles(binary_stl(mesh.vertices, mesh.faces), "stl")
+    solid = trimesh.Trimesh(vertices, faces)
+    assert solid.is_watertight and solid.volume >= shape.volume()
+    planes = ConvexHull(vertices).equations
+    # Points of the body's surface, from a mesh that the program does not use.
+    surface = shape.triangles(101)[0]
+    assert (surface @ planes[:, :3].T + planes[:, 3]).max() <= 0.0
+    # The distance from a convex body is the largest of n . x - h(n) over unit normals n.
+    normals = np.random.default_rng(4).normal(size=(1000, 3))
+    normals = np.concatenate([normals / np.linalg.norm(normals, axis=1)[:, None], planes[:, :3]])
+    off = (vertices[:: 1 + len(vertices) // 500] @ normals.T - shape.support_value(normals)).max()
+    assert 0.3 * mesh.overshoot <= off <= mesh.overshoot
+    assert mesh.overshoot <= tolerance
+
+
+def test_a_finer_mesh_is_made_where_it_is_asked_for():
+    coarse, fine = (tessellation_around(SHAPES[0], tolerance) for tolerance in (5e-3, 3e-4))
+    assert coarse.overshoot <= 5e-3 and fine.overshoot <= 3e-4 and len(fine.faces) > len(coarse.faces)
+    with pytest.raises(ValueError, match="tolerance = 0"):
+        tessellation_around(SHAPES[0], 0.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "package"),
+    [("panda", "panda_tessellated"), ("My Robot-2", "my_robot_2_tessellated"), ("7dof", "robot_7dof_tessellated"),
+     ("__", "robot_tessellated")],
+)  # fmt: skip
+def test_names_of_packages_are_those_that_ros_allows(name, package):
+    assert package_name(name) == package
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("robot")
+    (folder / "pkg").mkdir()
+    trimesh.creation.box((0.1, 0.06, 0.3)).export(folder / "pkg" / "bar.stl")
+    mesh = '<geometry><mesh filename="package://pkg/bar.stl"/></geometry>'
+    text = (
+        f'<robot name="r"><link name="a/b"><visual>{mesh}</visual><collision>{mesh}</collision></link>'
+        f'<link name="c"><collision><origin xyz="1 0 0"/>{mesh}</collision></link>'
+        '<link name="d"><collision><geometry><sphere radius="0.1"/></geometry></collision></link>'
+        '<joint name="j" type="fixed"><parent link="a/b"/><child link="c"/></joint>'
+        '<joint name="k" type="fixed"><parent link="c"/><child link="d"/></joint></robot>'
+    )
+    (folder / "bar.urdf").write_text(text)
+    line = [
+        "fit",
+        str(folder / "bar.urdf"),
+        "--package",
+        f"pkg={folder / 'pkg'}",
+        "--bodies",
+        "1",
+        "--kinds",
+        "capsule",
+    ]
+    assert main([*line, "--tessellated", "1mm", "--output", str(folder / "out")]) == 0
+    return folder
+
+
+def test_the_package_opens_in_our_reader_with_every_body_inside_of_its_mesh(written):
+    root = written / "out" / "bar_tessellated"
+    report = json.loads((written / "out" / "report.json").read_text())
+    assert set(report["tessellated"]["overshoot"]) == {"a/b", "c"}
+    robot = Robot.load(root / "urdf" / "bar.urdf", package_directories={"pkg": written / "pkg"})
+    fitted = Robot.load(written / "out" / "bar_superovoids.urdf", meshes="ignore")
+    assert [body.link for body in robot.bodies] == [body.link for body in fitted.bodies] == ["a/b", "c", "d"]
+    for mesh, body in zip(robot.bodies[:2], fitted.bodies[:2], strict=True):
+        np.testing.assert_array_equal(mesh.link_from_body, body.link_from_body)
+        assert mesh.shape.contains(body.shape.triangles(50)[0]).all()
+    assert len(list((root / "meshes").iterdir())) == 2
+    visual = etree.parse(root / "urdf" / "bar.urdf").find(".//visual//mesh")
+    assert visual.get("filename") == "package://pkg/bar.stl"
+    assert etree.parse(root / "package.xml").findtext("name") == "bar_tessellated"
+
+
+def test_the_package_opens_in_urchin_and_pinocchio(written):
+    root = written / "out" / "bar_tessellated"
+    text = (root / "urdf" / "bar.urdf").read_text()
+    # urchin knows no packages.
+    text = text.replace("package://bar_tessellated", str(root)).replace("package://pkg", str(written / "pkg"))
+    (written / "plain.urdf").write_text(text)
+    robot = URDF.load(str(written / "plain.urdf"))
+    assert [len(link.collisions) for link in robot.links] == [1, 1, 1]
+    assert robot.links[0].collisions[0].geometry.mesh.meshes[0].is_watertight
+    if importlib.util.find_spec("pinocchio") is None:
+        pytest.skip("pinocchio is missing: pip install 'superovoid_papers[robots]'")
+    pinocchio = importlib.import_module("pinocchio")
+    path, folders = str(root / "urdf" / "bar.urdf"), [str(written / "out"), str(written)]
+    model = pinocchio.buildModelFromUrdf(path)
+    kind = pinocchio.GeometryType.COLLISION
+    assert pinocchio.buildGeomFromUrdf(model, path, kind, package_dirs=folders).ngeoms == 3

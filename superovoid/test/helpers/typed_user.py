@@ -1,0 +1,116 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a user of the library writes, with the types that a type checker must see; it runs as well.
+
+`assert_type` fails in the type checker, and a `type: ignore` that nothing needs is an error there: so a line with one
+is a mistake that the type checker must find.
+"""
+
+from __future__ import annotations
+
+from typing import assert_type
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid import (
+    Body,
+    Box,
+    Capsule,
+    DistanceResult,
+    DistanceResults,
+    Impact,
+    Motion,
+    PairResult,
+    PoseGradients,
+    Robot,
+    Scene,
+    SceneResult,
+    StateDistances,
+    Status,
+    Superellipsoid,
+    Superovoid,
+    Verdict,
+    distance,
+    distances,
+    is_closer,
+    pose_gradients,
+    state_distances,
+    time_of_impact,
+)
+
+Floats = NDArray[np.float64]
+URDF = """
+<robot name="two"><link name="base"><contact_geometry><sphere radius="0.1"/></contact_geometry></link>
+  <link name="tip"><contact_geometry><sphere radius="0.1"/></contact_geometry></link>
+  <link name="between"><contact_geometry><sphere radius="0.05"/></contact_geometry></link>
+  <joint name="turn" type="continuous"><parent link="base"/><child link="between"/></joint>
+  <joint name="slide" type="prismatic"><parent link="between"/><child link="tip"/><axis xyz="1 0 0"/>
+    <limit lower="0.5" upper="1" effort="1" velocity="1"/></joint></robot>
+"""
+
+
+def pairs() -> None:
+    """Bodies from any numbers, poses in any form, and what the answers are."""
+    a = Superovoid([0.1, 0.1, 0.2], np.array([0.9, 0.8]), (0.1, 0.1))
+    b = Superellipsoid.from_barr((0.1, 0.1, 0.1), [0.5, 1.0])
+    assert_type(a.size, tuple[float, float, float])
+    apart = np.eye(4)
+    apart[0, 3] = 0.5
+    found = distance(a, np.eye(4), b, (np.eye(3), [0.5, 0.0, 0.0]))
+    assert_type(found, DistanceResult)
+    assert_type(found.distance, float)
+    assert_type(found.point_a, Floats)
+    assert_type(found.status, Status)
+    assert_type(found.certified, bool)
+    many = distances([a, b], np.eye(4), Capsule(0.01, 0.04), [apart, apart])
+    assert_type(many, DistanceResults)
+    assert_type(many[0], DistanceResult)
+    assert_type(many[many.certified & (many.distance < 1.0)], DistanceResults)
+    assert_type(many[:1].distance, Floats)
+    assert_type([row.distance for row in many], list[float])
+    assert_type(is_closer(a, np.eye(4), b, apart, 0.1), Verdict)
+    assert_type(pose_gradients(found, np.eye(4), apart), PoseGradients)
+    impact = time_of_impact(a, Motion(np.eye(4), [1.0, 0.0, 0.0], (0.0, 0.0, 0.0)), b, Motion.still(apart))
+    assert_type(impact, Impact)
+
+
+def scenes() -> None:
+    """Bodies by name."""
+    scene = Scene([Body("a", "left", Box((0.1, 0.1, 0.1))), Body("b", "right", Box([0.1] * 3))])
+    scene.set_link_poses({"left": np.eye(4), "right": (np.eye(3), (1.0, 0.0, 0.0))})
+    found = scene.query(cutoff=2.0)
+    assert_type(found, SceneResult)
+    assert_type(found[0], PairResult)
+    assert_type(found[0].name_a, str)
+    assert_type(found[found.distance < 1.0], SceneResult)
+
+
+def states() -> None:
+    """A robot in many states."""
+    robot = Robot.load(URDF)
+    found = state_distances(robot, robot.scene(), np.array([[0.0, 0.5], [0.0, 0.7]]), gradients=True)
+    assert_type(found, StateDistances)
+    assert_type(robot.state_distances([[0.0, 0.5]]), StateDistances)
+    assert_type(found[-1], PairResult)
+    assert_type(found[:1], StateDistances)
+    assert_type(found.gradients, Floats | None)
+    assert_type(robot.forward_kinematics({"turn": 0.0, "slide": 0.6})["tip"], Floats)
+
+
+def mistakes() -> None:
+    """What a type checker is to find."""
+    ball = Superellipsoid((1.0, 1.0, 1.0))
+    try:
+        distance(1.0, np.eye(4), ball, np.eye(4))  # type: ignore[arg-type]
+        distance(ball, np.eye(4), ball, np.eye(4), tolerance="fine")  # type: ignore[arg-type]
+        ball.size = (2.0, 2.0, 2.0)  # type: ignore[misc]
+        print(ball.radius)  # type: ignore[attr-defined]
+    except (TypeError, AttributeError):
+        pass
+
+
+if __name__ == "__main__":
+    for part in (pairs, scenes, states, mistakes):
+        part()

@@ -1,0 +1,436 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Plans for groups of an SRDF: inverse kinematics among obstacles, motions, times; judged by samples of their own."""
+
+import builtins
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import panda
+import pytest
+from scipy.spatial.transform import Rotation
+
+from superovoid.planning import (
+    GoalError,
+    GroupPlanner,
+    MotionLimits,
+    NoPathError,
+    NoSolutionError,
+    PlanningError,
+    PoseGoal,
+    SceneValidity,
+    Search,
+    StartError,
+    check_trajectory,
+    motion_limits,
+)
+from superovoid.planning.timing import along
+from superovoid.robot import Robot
+from superovoid.robot.planning_scene import Padding, PlanningScene
+from superovoid.scene import Body, Scene
+from superovoid.shapes import Box, Sphere
+
+pytestmark = panda.NEEDS_PLANNER
+CLEARANCE = 0.005
+LEFT = panda.state_of((0.7, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8))
+RIGHT = panda.state_of((-0.7, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8))
+# Fingers a few millimetres from the egg of `grasp_problem`: its grasp, and the way back from there (`retreat`).
+AT_THE_EGG = {
+    "left_distance": 0.0696, "left_tj2": 1.2015, "left_tj4": 0.1305, "left_tj5": 0.073, "left_ij3": 0.351,
+    "left_ij4": 0.3606, "left_mj3": 0.3108, "left_mj4": 0.4, "left_rij3": 0.0998, "right_lateral": -0.0146,
+    "right_distance": 0.0793, "right_swing": 0.0376, "right_tj2": 0.8731, "right_tj4": 0.2018, "right_tj5": 0.2819,
+    "right_ij3": 0.4494, "right_ij4": 0.4322, "right_mj3": 0.3379, "right_mj4": 0.3937, "right_rij3": 0.1,
+}  # fmt: skip
+TIP = "panda_link8"
+FINGERS = {"panda_finger_joint1": 0.035}
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return panda.robot()
+
+
+@pytest.fixture(scope="module")
+def around_the_wall(robot):
+    return GroupPlanner(robot, "panda_arm", obstacles=[panda.wall()], positions=FINGERS, clearance=CLEARANCE)
+
+
+@pytest.fixture(scope="module")
+def motion(around_the_wall):
+    return around_the_wall.plan(LEFT, RIGHT, time_limit=60.0)
+
+
+def nearest(robot, obstacles, rows):
+    """Least distance of any pair in each state, by scenes of the bodies alone, asked one after the other."""
+    count = len(robot.bodies)
+    others = [(i, count + k) for i in range(1, count) for k in range(len(obstacles))]  # but for the base, which stands
+    scene = Scene([*robot.bodies, *obstacles], [*map(tuple, robot.body_pairs().tolist()), *others])
+    still = {body.link: np.eye(4) for body in obstacles}
+    found = []
+    for row in rows:
+        scene.set_link_poses({**robot.forward_kinematics(panda.state_of(row)), **still})
+        found.append(scene.query(max_results=1).distance[0])
+    return np.array(found)
+
+
+def between(first, last, count):
+    return first + np.linspace(0.0, 1.0, count)[:, None] * (last - first)
+
+
+# -- motions --------------------------------------------------------------------------------------------------------
+
+
+def test_the_panda_goes_around_a_wall(robot, motion):
+    assert motion.joints == panda.ARM
+    ends = [[state[joint] for joint in panda.ARM] for state in (LEFT, RIGHT)]
+    np.testing.assert_allclose(motion.path[[0, -1]], ends, atol=1e-12)
+    straight = nearest(robot, [panda.wall()], between(*np.array(ends), 100))
+    assert straight.min() < 0.0  # there is a wall in the way
+    for first, last in pairwise(motion.path):
+        assert nearest(robot, [panda.wall()], between(first, last, 60)).min() > CLEARANCE
+
+
+def test_both_hands_go_to_an_egg():
+    example = pytest.importorskip("superovoid_ros.icub.grasp_problem").shipped()
+    problem = example.problem
+    palms = "".join(f'<joint name="{name}"/>' for name in problem.joints if "distance" in name or "right_l" in name)
+    both = f"""<group name="both"><group name="left_hand"/><group name="right_hand"/>{palms}
+      <joint name="right_swing"/></group></robot>"""
+    hands = Robot.from_urdf(example.urdf, srdf=example.srdf.replace("</robot>", both))
+    planner = GroupPlanner(hands, "both", obstacles=problem.obstacles, clearance=problem.clearance)
+    assert set(planner.group.joints) == set(problem.joints)
+    start = dict(zip(problem.joints, example.start.tolist(), strict=True))
+    motion = planner.plan(start, AT_THE_EGG, time_limit=120.0, ranges=problem.ranges)
+    np.testing.assert_allclose(motion.path[-1], [AT_THE_EGG[joint] for joint in motion.joints], atol=1e-12)
+    trajectory = planner.timed(motion)
+    bodies, egg = [*hands.bodies, *problem.obstacles], len(hands.bodies)
+    scene = Scene(bodies, [*map(tuple, hands.body_pairs().tolist()), *((i, egg) for i in range(egg))])
+    for row in trajectory.at(np.linspace(0.0, trajectory.duration, 40)):
+        poses = hands.forward_kinematics(dict(zip(motion.joints, row.tolist(), strict=True)))
+        scene.set_link_poses({**poses, problem.obstacles[0].link: np.eye(4)})
+        assert scene.query(max_results=1).distance[0] > problem.clearance
+
+
+def test_times_keep_the_limits_and_the_clearance_as_a_controller_interpolates(robot, around_the_wall, motion):
+    limits = MotionLimits(np.full(7, 0.8), np.full(7, 1.5))
+    trajectory = around_the_wall.timed(motion, limits)
+    t, q, v = trajectory.times, trajectory.positions, trajectory.velocities
+    np.testing.assert_allclose(q[[0, -1]], motion.path[[0, -1]], atol=1e-12)
+    np.testing.assert_array_equal(v[[0, -1]], 0.0)
+    assert t[0] == 0.0 and (np.diff(t) > 0.0).all()
+    # The cubic polynomial of each motion from its ends, written out: h00, h10, h01, h11.
+    states = []
+    for k, h in enumerate(np.diff(t)):
+        x = np.linspace(0.0, 1.0, 21)[:, None]
+        curve = (
+            (2 * x**3 - 3 * x**2 + 1) * q[k]
+            + (x**3 - 2 * x**2 + x) * h * v[k]
+            + (3 * x**2 - 2 * x**3) * q[k + 1]
+            + (x**3 - x**2) * h * v[k + 1]
+        )
+        speeds, accelerations = np.diff(curve, axis=0) / (h / 20), np.diff(curve, 2, axis=0) / (h / 20) ** 2
+        assert (np.abs(speeds) <= limits.velocity * (1 + 1e-9)).all()
+        assert (np.abs(accelerations) <= limits.acceleration * (1 + 1e-6)).all()
+        states.append(curve[:-1:4])
+    assert nearest(robot, [panda.wall()], np.concatenate(states)).min() > CLEARANCE
+    # As fast as possible: nearly everywhere some joint is at one of its limits.
+    moved = trajectory.at(np.linspace(0.0, trajectory.duration, 400), 2) / limits.acceleration
+    fast = trajectory.at(np.linspace(0.0, trajectory.duration, 400), 1) / limits.velocity
+    assert np.mean(np.maximum(np.abs(moved).max(axis=1), np.abs(fast).max(axis=1)) > 0.9) > 0.9
+    assert trajectory.stops == 0
+
+
+def test_where_no_rounding_is_free_the_motion_stops_at_the_corner(around_the_wall, motion):
+    corner = motion.path[1]
+
+    def only_straight(state):
+        """Allows nothing but the motions of the path."""
+        for first, last in pairwise(motion.path):
+            part = np.clip((state - first) @ (last - first) / ((last - first) @ (last - first)), 0.0, 1.0)
+            if np.abs(first + part * (last - first) - state).max() < 1e-9:
+                return True
+        return False
+
+    trajectory = around_the_wall.timed(motion, accept=only_straight)
+    assert trajectory.stops == len(motion.path) - 2
+    at = np.argmin(np.abs(trajectory.positions - corner).max(axis=1))
+    np.testing.assert_allclose(trajectory.positions[at], corner, atol=1e-9)
+    np.testing.assert_allclose(trajectory.velocities[at], 0.0, atol=1e-12)
+    assert all(only_straight(state) for state in trajectory.at(np.linspace(0.0, trajectory.duration, 300)))
+
+
+def test_slower_limits_make_the_same_path_slower(around_the_wall, robot, motion):
+    full = around_the_wall.timed(motion)
+    scaled = motion_limits(robot, motion.joints, velocity_scale=0.1, acceleration_scale=0.01)
+    assert around_the_wall.timed(motion, scaled).duration == pytest.approx(10.0 * full.duration, rel=0.01)
+
+
+def test_a_motion_to_where_it_is_has_one_point(around_the_wall):
+    motion = around_the_wall.plan(LEFT, LEFT)
+    trajectory = around_the_wall.timed(motion)
+    assert trajectory.duration == 0.0
+    np.testing.assert_array_equal(trajectory.at([0.0, 1.0], 1), 0.0)
+
+
+@pytest.mark.parametrize("step", [1e-15, 1e-12, 1e-11, 1e-10, 1e-9, 1e-7])
+def test_however_short_motions_of_a_path_are_it_gets_times(robot, around_the_wall, motion, step):
+    start = np.array([LEFT[joint] for joint in motion.joints])
+    alone = around_the_wall.timed(replace(motion, path=np.stack([start, start + step])))
+    np.testing.assert_allclose(alone.positions[-1], start + step, atol=2e-9)
+    longer = np.concatenate(
+        [motion.path[:1], motion.path[:1] + step, motion.path[1:-1], motion.path[-1:] - step, motion.path[-1:]]
+    )
+    trajectory = around_the_wall.timed(replace(motion, path=longer))
+    np.testing.assert_allclose(trajectory.positions[[0, -1]], longer[[0, -1]], atol=1e-12)
+    rows = trajectory.at(np.linspace(0.0, trajectory.duration, 200))
+    assert nearest(robot, [panda.wall()], rows).min() > CLEARANCE
+
+
+def test_a_trajectory_is_proved_again_among_other_objects(robot, around_the_wall, motion):
+    trajectory = around_the_wall.timed(motion)
+    assert check_trajectory(motion.problem, SceneValidity(motion.problem), trajectory).valid
+    middle = trajectory.at(trajectory.duration / 2)
+    place = robot.forward_kinematics(panda.state_of(middle))[TIP]
+    for shift, valid in ((0.0, False), (0.8, True)):
+        there = place.copy()
+        there[2, 3] += shift
+        other = GroupPlanner(
+            robot, "panda_arm", obstacles=[Body("ball", "ball", Sphere(0.02), there)], positions=FINGERS
+        ).problem(LEFT)
+        assert check_trajectory(other, SceneValidity(other), trajectory).valid == valid
+
+
+def test_states_along_a_trajectory_are_its_own_and_leave_no_gap(robot, around_the_wall, motion):
+    trajectory, problem = around_the_wall.timed(motion), motion.problem
+    states = along(problem, trajectory, 0.01)
+    steps = [problem.length([first, last]) for first, last in pairwise(states)]
+    assert max(steps) < 0.02  # a polynomial is a little longer than its chord
+    for point in trajectory.positions:
+        assert np.abs(states - point).max(axis=1).min() < 1e-9
+    fine = trajectory.at(np.linspace(0.0, trajectory.duration, 3000))
+    assert max(np.abs((fine - state) * problem.weights).max(axis=1).min() for state in states) < 0.01
+    with pytest.raises(ValueError, match="spacing"):
+        along(problem, trajectory, 0.0)
+    one = replace(trajectory, times=np.zeros(1), positions=states[:1], velocities=np.zeros((1, len(problem.joints))))
+    np.testing.assert_array_equal(along(problem, one, 0.01), states[:1])
+
+
+def test_a_joint_path_is_kept_within_ranges_that_are_asked_for(around_the_wall):
+    ranges = {"panda_joint7": (0.7, 0.9), "panda_joint5": (-0.5, 0.5)}
+    path = around_the_wall.plan(LEFT, RIGHT, time_limit=60.0, ranges=ranges).path
+    assert (path[:, 6] >= 0.7).all() and (path[:, 6] <= 0.9).all() and (np.abs(path[:, 4]) <= 0.5).all()
+
+
+def test_what_is_asked_of_every_state_holds_along_the_way(robot, around_the_wall):
+    def upright_enough(state):
+        return robot.forward_kinematics(panda.state_of(state))[TIP][2, 3] < 1.0
+
+    path = around_the_wall.plan(LEFT, RIGHT, time_limit=60.0, accept=upright_enough).path
+    rows = np.concatenate([between(first, last, 50) for first, last in pairwise(path)])
+    assert all(upright_enough(row) for row in rows)
+
+
+# -- inverse kinematics -----------------------------------------------------------------------------------------------
+
+
+def test_poses_are_reached_from_the_named_state_and_the_clearance_is_what_the_scene_says(robot, around_the_wall):
+    random = np.random.default_rng(3)
+    low, high = np.array([robot.joint_limits[joint] for joint in panda.ARM]).T
+    reached = 0
+    for _ in range(30):
+        there = random.uniform(low + 0.2, high - 0.2)
+        if nearest(robot, [panda.wall()], [there])[0] < 0.01:
+            continue
+        pose = robot.forward_kinematics(panda.state_of(there))[TIP]
+        found = around_the_wall.inverse_kinematics("ready", pose)
+        again = robot.forward_kinematics(panda.state_of(found.state))[TIP]
+        np.testing.assert_allclose(again, pose, atol=3e-6)
+        distance = nearest(robot, [panda.wall()], [found.state])[0]
+        assert distance > CLEARANCE
+        if found.clearance < 0.1:
+            assert found.clearance == pytest.approx(distance - CLEARANCE, abs=1e-6)
+        reached += 1
+    assert reached > 10
+
+
+def test_a_redundant_arm_gives_way_to_what_is_in_the_way_of_its_elbow(robot):
+    ready = panda.state_of(panda.READY)
+    poses = robot.forward_kinematics(ready)
+    place = np.eye(4)
+    place[:3, 3] = poses["panda_link4"][:3, 3] + np.array([0.0, 0.075, 0.02])
+    ball = Body("ball", "ball", Sphere(0.03), place)
+    planner = GroupPlanner(robot, "panda_arm", obstacles=[ball])
+    assert nearest(robot, [ball], [panda.READY])[0] < 0.0
+    found = planner.inverse_kinematics(ready, poses[TIP], search=Search(starts=1))
+    assert nearest(robot, [ball], [found.state])[0] > 0.0
+    np.testing.assert_allclose(robot.forward_kinematics(panda.state_of(found.state))[TIP], poses[TIP], atol=3e-6)
+    free = planner.inverse_kinematics(ready, poses[TIP], avoid_contact=False)
+    np.testing.assert_allclose(free.state, panda.READY, atol=1e-9)
+    assert np.isnan(free.clearance)
+
+
+def test_parts_of_poses_and_several_links_are_reached(robot, around_the_wall):
+    wanted = np.eye(4)
+    wanted[:3, :3] = Rotation.from_euler("xyz", [3.0, 0.2, 0.4]).as_matrix()
+    wanted[:3, 3] = 0.4, 0.3, 0.5
+    by_position = around_the_wall.inverse_kinematics("ready", PoseGoal("panda_hand", wanted, "position"))
+    pose = robot.forward_kinematics(panda.state_of(by_position.state))["panda_hand"]
+    np.testing.assert_allclose(pose[:3, 3], wanted[:3, 3], atol=3e-6)
+    turned = [PoseGoal("panda_hand", wanted, "position"), PoseGoal("panda_hand", wanted, "orientation")]
+    both = around_the_wall.inverse_kinematics("ready", turned)
+    np.testing.assert_allclose(robot.forward_kinematics(panda.state_of(both.state))["panda_hand"], wanted, atol=3e-6)
+
+
+def test_three_lines_plan_to_a_pose(robot):
+    pose = robot.forward_kinematics(RIGHT)[TIP]
+    planner = GroupPlanner(robot, "panda_arm", obstacles=[panda.wall()], positions=FINGERS)
+    motion = planner.plan(LEFT, pose)
+    trajectory = planner.timed(motion)
+    end = robot.forward_kinematics(panda.state_of(trajectory.positions[-1]))[TIP]
+    np.testing.assert_allclose(end, pose, atol=3e-6)
+    assert motion.goal.clearance > 0.0
+
+
+# -- what is refused ------------------------------------------------------------------------------------------------
+
+
+def at(x, y, z):
+    pose = np.eye(4)
+    pose[:3, :3] = np.diag([1.0, -1.0, -1.0])
+    pose[:3, 3] = x, y, z
+    return pose
+
+
+def test_a_pose_out_of_reach_and_one_in_the_wall_are_told_apart(around_the_wall):
+    with pytest.raises(NoSolutionError, match="out of reach") as out:
+        around_the_wall.plan("ready", at(1.5, 0.0, 0.5), time_limit=3.0)
+    assert not out.value.in_contact
+    with pytest.raises(NoSolutionError, match="wall") as inside:
+        around_the_wall.inverse_kinematics("ready", at(0.6, 0.0, 0.5), search=Search(starts=5))
+    assert inside.value.in_contact
+
+
+def test_a_start_or_goal_in_contact_is_refused_by_the_pair(around_the_wall):
+    against = panda.state_of((0.0, 0.5, 0.0, -1.6, 0.0, 2.0, 0.8))
+    with pytest.raises(StartError, match=r"start: .*wall are too near") as error:
+        around_the_wall.plan(against, RIGHT)
+    assert error.value.in_contact
+    with pytest.raises(GoalError, match=r"goal: .*wall are too near") as error:
+        around_the_wall.plan(LEFT, against)
+    assert error.value.in_contact
+    with pytest.raises(GoalError, match=r"panda_joint1 = 3: must be in") as error:
+        around_the_wall.plan(LEFT, {"panda_joint1": 3.0})
+    assert not error.value.in_contact
+
+
+def test_a_goal_that_no_way_leads_to_is_refused_when_the_time_is_over(robot):
+    # With its second joint bent the upper arm cannot pass y = 0 but at x > 0.1, and there a plate stands.
+    place = np.eye(4)
+    place[:3, 3] = 0.85, 0.0, 1.0
+    plate = Body("plate", "plate", Box((0.75, 0.005, 0.6)), place)
+    bent = {"panda_joint2": (0.5, 1.0)}
+    start, goal = ({**state, "panda_joint2": 0.6} for state in (LEFT, RIGHT))
+    planner = GroupPlanner(robot, "panda_arm", obstacles=[plate], positions=FINGERS)
+    with pytest.raises(NoPathError, match="no path found in 1"):
+        planner.plan(start, goal, time_limit=1.5, ranges=bent)
+
+
+def test_planning_stops_when_told_to(around_the_wall):
+    with pytest.raises(PlanningError):
+        around_the_wall.plan(LEFT, RIGHT, time_limit=600.0, stop=lambda: True)
+
+
+@pytest.mark.parametrize(
+    ("ask", "words"),
+    [
+        (lambda p: p.plan("home", RIGHT), r"has no state 'home' \(states: ready\)"),
+        (lambda p: p.plan({"panda_joint1": 0.0}, RIGHT), "joint 'panda_joint2' is missing"),
+        (lambda p: p.plan(LEFT, {"panda_finger_joint1": 0.0}), "'panda_finger_joint1' does not move with group"),
+        (lambda p: p.plan(LEFT, np.eye(3)), r"pose of 'panda_link8'"),
+        (lambda p: p.plan(LEFT, PoseGoal("gripper", np.eye(4))), "link 'gripper' does not exist"),
+        (lambda p: PoseGoal("panda_hand", np.eye(4), "place"), "part = 'place'"),
+        (lambda p: motion_limits(p.planning.robot, panda.ARM, velocity_scale=0.0), "velocity_scale = 0.0"),
+        (lambda p: MotionLimits(np.ones(7), np.zeros(7)), "acceleration = .* must be positive"),
+        (lambda p: GroupPlanner(p.planning, "leg"), "'leg' is no group of 'panda'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_name(around_the_wall, ask, words):
+    with pytest.raises(ValueError, match=words):
+        ask(around_the_wall)
+
+
+# -- scenes ---------------------------------------------------------------------------------------------------------
+
+
+def test_rules_paddings_and_attached_objects_of_the_scene_count(robot):
+    tip = robot.forward_kinematics(RIGHT)["panda_hand"][:3, 3]
+    block = np.eye(4)
+    block[:3, 3] = tip - (0.0, 0.0, 0.25)
+    edit = PlanningScene(robot).edit()
+    edit.add("block", [Box((0.05, 0.05, 0.05))], np.eye(4)[None], block)
+    bare = edit.commit()
+    GroupPlanner(bare, "panda_arm").plan(RIGHT, RIGHT)
+    rod = np.eye(4)
+    rod[2, 3] = 0.15
+    edit = bare.edit()
+    edit.add("rod", [Box((0.01, 0.01, 0.1))], np.eye(4)[None], rod, link="panda_hand",
+             touch_links=["hand"])  # fmt: skip
+    held = edit.commit()
+    with pytest.raises(StartError, match="block"):
+        GroupPlanner(held, "panda_arm").plan(RIGHT, RIGHT)
+    edit = held.edit()
+    edit.set_runtime("rod", "block", False)
+    allowed = edit.commit()
+    GroupPlanner(allowed, "panda_arm").plan(RIGHT, RIGHT)
+    edit = allowed.edit()
+    edit.padding = Padding(default=0.15)
+    with pytest.raises(StartError, match="block"):
+        GroupPlanner(edit.commit(), "panda_arm").plan(RIGHT, RIGHT)
+
+
+def test_a_wheel_without_limits_turns_the_short_way():
+    turntable = Robot.from_urdf(
+        """<robot name="turntable"><link name="base"/><link name="arm"><contact_geometry><origin xyz="0.3 0 0"/>
+        <superellipsoid size="0.3 0.02 0.02" epsilon="0.5 0.5"/></contact_geometry></link>
+        <joint name="turn" type="continuous"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/></joint>
+        </robot>""",
+        srdf='<robot name="turntable"><group name="all"><joint name="turn"/></group></robot>',
+    )
+    planner = GroupPlanner(turntable, "all")
+    path = planner.plan({"turn": 3.0}, {"turn": -3.0}).path
+    np.testing.assert_allclose(path[:, 0], [3.0, 2.0 * np.pi - 3.0], atol=1e-12)
+
+
+def test_limits_come_from_the_urdf_and_the_file_of_moveit(robot):
+    joints = ("panda_joint1", "panda_finger_joint1")
+    given = {
+        "panda_joint1": {"has_velocity_limits": True, "max_velocity": 1.5, "has_acceleration_limits": True,
+                         "max_acceleration": 3.0},
+        "panda_finger_joint2": {"has_velocity_limits": True, "max_velocity": 0.05},
+    }  # fmt: skip
+    plain, with_file = motion_limits(robot, joints), motion_limits(robot, joints, given)
+    np.testing.assert_allclose(plain.velocity, [2.175, 0.2])
+    np.testing.assert_allclose(plain.acceleration, [1.0, 1.0])
+    np.testing.assert_allclose(with_file.velocity, [1.5, 0.05])  # the finger that follows is slower
+    np.testing.assert_allclose(with_file.acceleration, [3.0, 1.0])
+    with pytest.raises(ValueError, match="max_velocity = 'fast'"):
+        motion_limits(robot, joints, {"panda_joint1": {"has_velocity_limits": True, "max_velocity": "fast"}})
+
+
+@pytest.mark.parametrize("module", ["ompl", "toppra"])
+def test_a_missing_library_is_named(around_the_wall, motion, monkeypatch, module):
+    real = builtins.__import__
+
+    def without(name, *arguments, **options):
+        if name.split(".")[0] == module:
+            raise ModuleNotFoundError(f"No module named '{module}'", name=module)
+        return real(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(ModuleNotFoundError, match=f"pip install {module}"):
+        if module == "ompl":
+            around_the_wall.plan(LEFT, RIGHT)
+        else:
+            around_the_wall.timed(motion)

@@ -1,0 +1,821 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A robot with objects: who is checked against whom, what moves with what, and that a change is whole or none."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from random import Random
+
+import numpy as np
+import pytest
+
+from superovoid.robot import Robot
+from superovoid.robot.limits import Limits
+from superovoid.robot.octomap import Octree
+from superovoid.robot.planning_scene import OCTOMAP, Padding, PlanningScene, query_parts
+from superovoid.robot.rules import AllowedCollisionMatrix, CollisionRules
+from superovoid.robot.scene_objects import MORE, Doubt, GivenIn
+from superovoid.shapes import ConvexMesh, Sphere
+
+from octrees import HALF, binary_stream
+
+URDF = """<robot name="r">
+  <link name="base"><collision><geometry><sphere radius="0.1"/></geometry></collision></link>
+  <joint name="shoulder" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>
+    <limit lower="-3" upper="3" effort="1" velocity="1"/></joint>
+  <link name="arm"><collision><origin xyz="1 0 0"/><geometry><sphere radius="0.1"/></geometry></collision></link>
+  <joint name="wrist" type="prismatic"><parent link="arm"/><child link="hand"/><axis xyz="1 0 0"/>
+    <limit lower="-1" upper="9" effort="1" velocity="1"/></joint>
+  <link name="hand"><collision><origin xyz="2 0 0"/><geometry><sphere radius="0.1"/></geometry></collision></link>
+  <joint name="tool" type="fixed"><parent link="hand"/><child link="tip"/></joint>
+  <link name="tip"/>
+</robot>"""
+SRDF = """<robot name="r"><group name="arm_group"><joint name="shoulder"/></group>
+  <group name="wrist_group"><joint name="wrist"/></group></robot>"""
+
+
+def at(x, y=0.0, z=0.0):
+    pose = np.eye(4)
+    pose[:3, 3] = x, y, z
+    return pose
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return Robot.from_urdf(URDF, srdf=SRDF)
+
+
+@pytest.fixture
+def empty(robot):
+    return PlanningScene(robot)
+
+
+def answers(planning, shoulder=0.0, wrist=0.0):
+    """Distance by pair of owners."""
+    planning.scene.set_link_poses(planning.robot.forward_kinematics({"shoulder": shoulder, "wrist": wrist}))
+    result = planning.scene.query()
+    owners = planning.owners
+    found: dict[frozenset, float] = {}
+    for row in range(len(result)):
+        pair = frozenset((owners[result.body_a[row]], owners[result.body_b[row]]))
+        found.setdefault(pair, float(result.distance[row]))
+    return found
+
+
+def with_ball(planning, name="ball", pose=None, **options):
+    edit = planning.edit()
+    edit.add(name, [Sphere(0.1)], [np.eye(4)], at(0.0, 3.0) if pose is None else pose, **options)
+    return edit.commit()
+
+
+def test_world_object_is_checked_against_all_links_and_stands_still(empty):
+    planning = with_ball(empty)
+    found = answers(planning)
+    assert found.keys() == {
+        frozenset(("base", "hand")),
+        *(frozenset((link, "ball")) for link in ("base", "arm", "hand")),
+    }
+    assert found[frozenset(("base", "ball"))] == pytest.approx(2.8, abs=1e-12)
+    turned = answers(planning, shoulder=math.pi / 2)
+    assert turned[frozenset(("arm", "ball"))] == pytest.approx(1.8, abs=1e-12)
+    assert turned[frozenset(("base", "ball"))] == pytest.approx(2.8, abs=1e-12)
+
+
+def test_objects_of_the_world_are_not_checked_against_each_other(empty):
+    planning = with_ball(with_ball(empty), "other", at(0.0, 3.05))
+    assert frozenset(("ball", "other")) not in answers(planning)
+    edit = planning.edit()
+    edit.set_runtime("ball", "other", True)
+    assert answers(edit.commit())[frozenset(("ball", "other"))] == pytest.approx(-0.15, abs=1e-12)
+
+
+def test_attached_object_moves_with_its_link_and_may_touch_its_touch_links(empty):
+    planning = with_ball(with_ball(empty, "wall", at(0.0, 5.0)))
+    edit = planning.edit()
+    edit.attach("ball", "hand", at(2.15), ["arm_group"])  # a group: the link of its joint
+    assert answers(edit.commit())[frozenset(("ball", "hand"))] == pytest.approx(-0.05, abs=1e-12)
+    edit.attach("ball", "hand", at(2.2), ["arm_group", "hand"])
+    held = edit.commit()
+    found = answers(held, shoulder=math.pi / 2, wrist=1.0)
+    assert found[frozenset(("ball", "wall"))] == pytest.approx(5.0 - 3.2 - 0.2, abs=1e-12)
+    assert found[frozenset(("ball", "base"))] == pytest.approx(3.0, abs=1e-12)
+    assert frozenset(("ball", "hand")) not in found and frozenset(("ball", "arm")) not in found
+    assert held.is_attached("ball") and not held.in_world("ball") and held.in_world("wall")
+    edit = held.edit()
+    edit.detach("ball", at(0.0, 3.0))
+    assert answers(edit.commit()) == pytest.approx(answers(planning))
+
+
+def test_object_of_several_shapes_keeps_them_together(empty):
+    edit = empty.edit()
+    edit.add("rack", [Sphere(0.1), Sphere(0.1)], [at(0.0, 1.0), at(0.0, 2.0)], at(0.0, 3.0))
+    planning = edit.commit()
+    assert [body.name for body in planning.scene.bodies[3:]] == ["rack/0", "rack/1"]
+    assert planning.owners[3:] == ("rack", "rack")
+    assert answers(planning)[frozenset(("base", "rack"))] == pytest.approx(3.8, abs=1e-12)
+    edit = planning.edit()
+    edit.append("rack", [Sphere(0.1)], [at(0.0, -1.0)])
+    edit.move("rack", at(0.0, 4.0))
+    moved = edit.commit()
+    assert answers(moved)[frozenset(("base", "rack"))] == pytest.approx(2.8, abs=1e-12)
+    edit = moved.edit()
+    edit.move("rack", at(0.0, 4.0), [at(0.0, 1.0), at(0.0, 2.0), at(0.0, 3.0)])
+    assert answers(edit.commit())[frozenset(("base", "rack"))] == pytest.approx(4.8, abs=1e-12)
+
+
+def test_replacing_and_removing_leaves_the_other_bodies(empty):
+    planning = with_ball(with_ball(empty), "other", at(0.0, -2.0))
+    replaced = with_ball(planning, "ball", at(0.0, 4.0))
+    assert answers(replaced)[frozenset(("base", "ball"))] == pytest.approx(3.8, abs=1e-12)
+    edit = replaced.edit()
+    edit.remove("ball")
+    left = edit.commit()
+    assert tuple(left.objects) == ("other",)
+    assert answers(left)[frozenset(("base", "other"))] == pytest.approx(1.8, abs=1e-12)
+    edit = left.edit()
+    edit.remove_all()
+    assert answers(edit.commit()) == answers(empty)
+
+
+def test_many_objects_at_once_are_the_same_as_one_after_the_other(empty):
+    edit, one_by_one = empty.edit(), empty
+    for number in range(20):
+        pose = at(0.3 * number, 1.0 + 0.2 * number)
+        edit.add(f"o{number}", [Sphere(0.05)], [np.eye(4)], pose)
+        step = one_by_one.edit()
+        step.add(f"o{number}", [Sphere(0.05)], [np.eye(4)], pose)
+        one_by_one = step.commit()
+    assert answers(edit.commit(), 0.3, 0.2) == pytest.approx(answers(one_by_one, 0.3, 0.2), abs=1e-12)
+
+
+def test_matrix_and_its_end_change_the_pairs(empty):
+    planning = with_ball(empty)
+    edit = planning.edit()
+    names = ["arm", "ball", "base", "hand"]
+    allowed = [[{a, b} in ({"arm", "ball"}, {"base", "hand"}) for b in names] for a in names]
+    edit.set_matrix(AllowedCollisionMatrix.from_rows(names, allowed))
+    ruled = edit.commit()
+    assert frozenset(("arm", "ball")) not in answers(ruled) and frozenset(("base", "hand")) not in answers(ruled)
+    assert frozenset(("base", "arm")) in answers(ruled)  # neighbours, but the matrix has them checked
+    assert ruled.rules.why("arm", "ball").rule == "planning_scene"
+    edit = ruled.edit()
+    edit.set_matrix(AllowedCollisionMatrix({}, {}))
+    assert answers(edit.commit()) == answers(planning)
+
+
+def test_change_that_fails_leaves_everything_as_it_was(empty):
+    planning = with_ball(empty)
+    before = answers(planning)
+    edit = planning.edit()
+    edit.add("cup", [Sphere(0.1)], [np.eye(4)], at(9.0))
+    edit.remove("ball")
+    with pytest.raises(ValueError, match="'nothing': does not exist"):
+        edit.move("nothing", np.eye(4))
+    assert tuple(planning.objects) == ("ball",) and answers(planning) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda e: e.add("hand", [Sphere(1.0)], [np.eye(4)], np.eye(4)), "name of a link"),
+        (lambda e: e.add("arm_group", [Sphere(1.0)], [np.eye(4)], np.eye(4)), "name of a group"),
+        (lambda e: e.add("", [Sphere(1.0)], [np.eye(4)], np.eye(4)), "empty"),
+        (lambda e: e.add("a", [], np.empty((0, 4, 4)), np.eye(4)), "no shape"),
+        (lambda e: e.add("a", [Sphere(1.0)], [np.eye(4)] * 2, np.eye(4)), "1 shapes, 2 poses"),
+        (lambda e: e.add("a", [Sphere(1.0)], [np.eye(4)], np.full((4, 4), np.nan)), "finite"),
+        (lambda e: e.add("a", [Sphere(1.0)], [2.0 * np.eye(4)], np.eye(4)), "object 'a'"),
+        (lambda e: e.add("a", [Sphere(1.0)], [np.eye(4)], np.eye(4), link="leg"), "'leg' does not exist"),
+        (lambda e: e.attach("ball", "hand", np.eye(4), ["leg"]), "'leg', which is no link"),
+        (lambda e: e.append("cup", [Sphere(1.0)], [np.eye(4)]), "objects: ball"),
+        (lambda e: e.move("ball", np.eye(4), [np.eye(4)] * 3), "has 1 shapes, found 3 poses"),
+        (lambda e: e.set_runtime("ball", "leg", True), "'leg' is no link"),
+    ],
+)
+def test_change_that_makes_no_sense_names_what_is_wrong(empty, change, words):
+    with pytest.raises(ValueError, match=words):
+        change(with_ball(empty).edit())
+
+
+def test_pairs_can_be_chosen_by_links_groups_and_objects(empty):
+    planning = with_ball(empty)
+    owners = np.array(planning.owners)
+    assert owners[planning.body_pairs(["ball"], ["arm_group"])].tolist() == [["arm", "ball"]]
+    assert {tuple(pair) for pair in owners[planning.body_pairs(["hand"])]} == {("base", "hand"), ("hand", "ball")}
+    assert len(planning.body_pairs()) == 4
+    with pytest.raises(ValueError, match="objects: ball"):
+        planning.owners_of(["cup"])
+
+
+def test_padding_grows_links_against_the_world_and_objects_against_all(empty):
+    edit = with_ball(with_ball(empty), "held", at(2.0, 1.0), link="hand").edit()
+    edit.padding = Padding({"hand": 0.01, "ball": 0.002}, default=0.03, margin=0.5)
+    planning = edit.commit()
+    planning.scene.set_link_poses(planning.robot.forward_kinematics({"shoulder": 0.0, "wrist": 0.0}))
+    result = planning.scene.query()
+    owners = planning.owners
+    less = {
+        frozenset((owners[a], owners[b])): value
+        for a, b, value in zip(result.body_a, result.body_b, planning.paddings(result), strict=True)
+    }
+    assert less[frozenset(("hand", "ball"))] == pytest.approx(0.5 + 0.01 + 0.002)
+    assert less[frozenset(("arm", "ball"))] == pytest.approx(0.5 + 0.03 + 0.002)
+    assert less[frozenset(("held", "ball"))] == pytest.approx(0.5 + 0.01 + 0.002)  # that of the link that carries it
+    assert less[frozenset(("base", "hand"))] == pytest.approx(0.5)
+    assert less[frozenset(("base", "held"))] == pytest.approx(0.5)
+    assert max(less.values()) <= planning.largest_padding()
+    clear = planning.clearances(result)
+    assert clear.lower == pytest.approx(result.lower - planning.paddings(result))
+    edit.padding = Padding({"hand": 0.01}, self_too=True)
+    padded = edit.commit()
+    at_base = [{"base", "hand"} == {owners[a], owners[b]} for a, b in zip(result.body_a, result.body_b, strict=True)]
+    assert padded.paddings(result)[at_base] == pytest.approx(0.01)
+    with pytest.raises(ValueError, match="padding of 'hand' = -1"):
+        Padding({"hand": -1.0})
+
+
+def test_objects_survive_another_description_of_the_robot(robot):
+    planning = with_ball(with_ball(PlanningScene(robot)), "held", at(0.0), link="hand", touch_links=["arm"])
+    edit = planning.edit()
+    edit.set_runtime("ball", "arm", False, "why not")
+    edit.padding = Padding(margin=0.1)
+    planning = edit.commit().for_robot(Robot.from_urdf(URDF))
+    assert not planning.misfits and set(planning.objects) == {"ball", "held"} and planning.padding.margin == 0.1
+    assert planning.rules.why("ball", "arm").rule == "runtime"
+    assert planning.rules.why("held", "arm").rule == "touch_link"
+    small = Robot.from_urdf('<robot name="s"><link name="base"/></robot>')
+    planning = planning.for_robot(small)
+    assert tuple(planning.objects) == ("ball",) and tuple(planning.misfits) == ("held",)
+    assert "object 'held': link 'hand' does not exist" in planning.misfits["held"].reason
+    planning = planning.for_robot(Robot.from_urdf(URDF))
+    assert not planning.misfits and planning.objects["held"].link == "hand"
+    assert planning.rules.why("ball", "arm").rule == "runtime"
+    assert planning.rules.why("held", "arm").rule == "touch_link"
+
+
+STAND = '<link name="floor"/><joint name="stand" type="{}"><parent link="floor"/><child link="base"/>{}</joint></robot>'
+ORIGIN = '<origin xyz="0 0 1" rpy="0 0 1.5707963267948966"/><axis xyz="0 0 1"/>'
+
+
+def test_objects_of_the_world_stay_where_they_are_when_fixed_joints_say_where_the_root_link_is(robot):
+    planning = with_ball(with_ball(PlanningScene(robot), pose=at(1.0)), "held", at(0.0), link="hand")
+    higher = planning.for_robot(Robot.from_urdf(URDF.replace("</robot>", STAND.format("fixed", ORIGIN))))
+    assert not higher.misfits
+    assert higher.objects["ball"].pose[:3, 3] == pytest.approx((0.0, 1.0, 1.0), abs=1e-15)
+    assert higher.objects["held"] is planning.objects["held"]
+    back = higher.for_robot(robot)
+    assert not back.misfits
+    assert back.objects["ball"].pose == pytest.approx(planning.objects["ball"].pose, abs=1e-15)
+
+
+def test_objects_of_the_world_are_nowhere_when_the_root_link_moves_in_another(robot):
+    planning = with_ball(with_ball(PlanningScene(robot), pose=at(1.0)), "held", at(0.0), link="hand")
+    turning = planning.for_robot(Robot.from_urdf(URDF.replace("</robot>", STAND.format("continuous", ORIGIN))))
+    assert tuple(turning.misfits) == ("ball",) and tuple(turning.objects) == ("held",)
+    assert "in the frame of link 'base'" in turning.misfits["ball"].reason
+    back = turning.for_robot(robot)
+    assert not back.misfits and np.array_equal(back.objects["ball"].pose, planning.objects["ball"].pose)
+
+
+def test_what_is_too_much_together_is_kept_apart_until_there_is_room(robot):
+    planning = with_ball(with_ball(PlanningScene(robot)), "other", at(5.0))
+    full = planning.for_robot(robot, limits=Limits(bodies=len(robot.bodies) + 1))
+    assert tuple(full.objects) == ("ball",) and tuple(full.misfits) == ("other",)
+    assert "bodies, at most" in full.misfits["other"].reason
+    few = planning.for_robot(robot, limits=Limits(pairs=len(robot.body_pairs()) + 1))
+    assert not few.objects and set(few.misfits) == {"ball", "other"}
+    assert all("pairs, at most" in misfit.reason for misfit in few.misfits.values())
+    assert set(few.for_robot(robot, limits=Limits()).objects) == {"ball", "other"}
+
+
+def test_what_does_not_fit_is_removed_or_added_anew_and_nothing_else(robot):
+    start = with_ball(with_ball(PlanningScene(robot), "a", at(0.0), link="hand"), "b", at(0.0), link="hand")
+    planning = start.for_robot(Robot.from_urdf('<robot name="s"><link name="base"/></robot>'))
+    edit = planning.edit()
+    for change in (
+        lambda: edit.move("a", at(1.0)),
+        lambda: edit.attach("a", "base", at(1.0)),
+        lambda: edit.detach("a", at(1.0)),
+        lambda: edit.append("a", [Sphere(1.0)], [np.eye(4)]),
+    ):
+        with pytest.raises(ValueError, match=r"object 'a': link 'hand' does not exist.*remove it, or add it anew"):
+            change()
+    edit.remove("a")
+    edit.add("b", [Sphere(1.0)], [np.eye(4)], at(3.0))
+    found = edit.commit()
+    assert not found.misfits and tuple(found.objects) == ("b",)
+    edit = planning.edit()
+    edit.remove_all()
+    assert set(edit.misfits) == {"a", "b"}  # on links, not in the world
+    edit.remove_all(attached=True, but=("b",))
+    assert set(edit.commit().misfits) == {"b"}
+
+
+def test_object_that_is_refused_leaves_no_trace_of_its_bodies(robot):
+    planning = PlanningScene(robot, limits=Limits(bodies=len(robot.bodies) + 2))
+    edit = planning.edit()
+    two = [Sphere(0.1), Sphere(0.1)], [np.eye(4), np.eye(4)]
+    for arguments in ({"link": "nowhere"}, {"touch_links": ["nowhere"], "link": "hand"}):
+        with pytest.raises(ValueError, match="nowhere"):
+            edit.add("a", *two, np.eye(4), **arguments)
+    with pytest.raises(ValueError, match="bodies, at most"):
+        edit.add("a", [Sphere(0.1)] * 3, [np.eye(4)] * 3, np.eye(4))
+    edit.add("b", *two, np.eye(4))
+    assert edit.commit().owners.count("b") == 2
+
+
+def test_group_moves_the_links_behind_its_joints(robot):
+    assert robot.links_moved_by("arm_group") == ("arm", "hand", "tip")
+    assert robot.links_moved_by("wrist_group") == ("hand", "tip")
+    with pytest.raises(ValueError, match="arm_group"):
+        robot.links_moved_by("leg")
+
+
+def test_gradients_of_distances_to_objects_are_those_of_small_steps(empty):
+    planning = with_ball(with_ball(empty, "held", at(2.0, 0.3), link="hand"), pose=at(1.0, 2.0, 0.3))
+    robot, state = planning.robot, {"shoulder": 0.4, "wrist": 0.2}
+    planning.scene.set_link_poses(robot.forward_kinematics(state))
+    gradients = robot.distance_gradients(planning.scene.query(), state, bodies=planning.scene.bodies)
+    pairs = planning.scene.query()
+    step = 1e-6
+    for column, joint in enumerate(gradients.joint_names):
+        moved = []
+        for sign in (1.0, -1.0):
+            planning.scene.set_link_poses(robot.forward_kinematics({**state, joint: state[joint] + sign * step}))
+            result = planning.scene.query()
+            order = np.lexsort((result.body_b, result.body_a))
+            moved.append(result.distance[order])
+        order = np.lexsort((pairs.body_b, pairs.body_a))
+        expected = (moved[0] - moved[1]) / (2.0 * step)
+        assert gradients.by_joint[order, column] == pytest.approx(expected, abs=1e-6)
+
+
+def test_no_pair_at_all_can_be_asked_for(empty):
+    empty.scene.set_link_poses(empty.robot.forward_kinematics({"shoulder": 0.0, "wrist": 0.0}))
+    assert len(empty.scene.query(pairs=np.empty((0, 2), dtype=int), cutoff=0.1)) == 0
+
+
+def octree(cells, resolution=0.1):
+    return Octree(binary_stream({tuple(HALF + i for i in cell): True for cell in cells}), resolution, True)
+
+
+def with_octomap(planning, tree, pose=None, most=1000):
+    edit = planning.edit()
+    edit.set_octomap(tree, np.eye(4) if pose is None else pose, most)
+    return edit.commit()
+
+
+def test_octomap_has_one_distance_to_each_body_that_to_the_nearest_cube(empty):
+    rng = np.random.default_rng(3)
+    cells = [tuple(cell) for cell in rng.integers(-40, 40, (200, 3))]
+    planning = with_ball(with_octomap(empty, octree(cells), at(0.3, 2.0)), "held", at(0.5), link="hand")
+    planning.scene.set_link_poses(planning.robot.forward_kinematics({"shoulder": 0.3, "wrist": 1.0}))
+    result = query_parts(planning.scene, planning.parts(planning.body_pairs()))
+    found = {}
+    for row in range(len(result)):
+        names = planning.owners[result.body_a[row]], planning.owners[result.body_b[row]]
+        assert found.setdefault(frozenset(names), float(result.distance[row])) == result.distance[row]
+    bodies = zip(planning.owners, planning.scene.poses, strict=True)
+    centres = {owner: pose[:3, 3] for owner, pose in bodies if owner != OCTOMAP}
+    assert found.keys() == {frozenset((OCTOMAP, owner)) for owner in centres} | {
+        frozenset(("base", "hand")),
+        frozenset(("base", "held")),
+        frozenset(("arm", "held")),
+        frozenset(("hand", "held")),
+    }
+    for owner, centre in centres.items():
+        # From the centre of a ball to each cube, by its lowest corner.
+        low = 0.1 * np.array(cells) + (0.3, 2.0, 0.0)
+        outside = np.maximum(np.maximum(low - centre, centre - (low + 0.1)), 0.0)
+        nearest = np.linalg.norm(outside, axis=1).min()
+        assert nearest > 0.0 and found[frozenset((OCTOMAP, owner))] == pytest.approx(nearest - 0.1, abs=1e-9)
+    assert (np.diff(result.distance) >= 0.0).all()
+    closest = query_parts(planning.scene, planning.parts(planning.body_pairs()), max_results=3)
+    assert closest.distance == pytest.approx(result.distance[:3], abs=1e-12)
+    near = query_parts(planning.scene, planning.parts(planning.body_pairs()), cutoff=float(result.distance[3]) + 1e-9)
+    assert len(near) == 4 and near.pairs == result.pairs == len(planning.body_pairs())
+
+
+def test_octomap_that_comes_again_keeps_its_boxes_and_the_rules_about_it(empty):
+    planning = with_octomap(empty, octree([(5, 0, 0), (7, 0, 0)]))
+    edit = planning.edit()
+    edit.set_matrix(AllowedCollisionMatrix.from_rows([OCTOMAP, "hand"], [[False, True], [True, False]]))
+    edit.set_runtime(OCTOMAP, "arm", False)
+    planning = edit.commit()
+    again = with_octomap(planning, octree([(5, 0, 0), (7, 0, 0)]))
+    assert again.objects[OCTOMAP] is planning.objects[OCTOMAP]
+    moved = with_octomap(planning, octree([(5, 0, 0), (7, 0, 0)]), at(1.0))
+    assert moved.objects[OCTOMAP].shapes is planning.objects[OCTOMAP].shapes
+    edit = moved.edit()
+    edit.remove_octomap()
+    edit.remove_octomap()  # where there is none nothing happens
+    gone = edit.commit()
+    assert OCTOMAP not in gone.owners and not gone.objects
+    back = with_octomap(gone, octree([(1, 0, 0)])).for_robot(gone.robot)
+    assert not back.misfits
+    for one in (again, moved, gone, back):
+        assert not one.rules.checked(OCTOMAP, "hand") and not one.rules.checked(OCTOMAP, "arm")
+        assert one.rules.checked(OCTOMAP, "base")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda edit: edit.set_octomap(octree([(1, 0, 0), (3, 0, 0)]), np.eye(4), 1), "more than 1 occupied"),
+        (lambda edit: edit.set_octomap(octree([(1, 0, 0)]), np.zeros((4, 4)), 1), "octomap: pose"),
+        (lambda edit: edit.add(OCTOMAP, [Sphere(1.0)], [np.eye(4)], np.eye(4)), "the name is that of the octomap"),
+    ],
+)
+def test_octomap_that_makes_no_sense_is_an_error(empty, change, words):
+    with pytest.raises(ValueError, match=words):
+        change(empty.edit())
+
+
+def random_change(edit, rng, links):
+    """Change something at random."""
+    name = f"o{rng.integers(6)}"
+    there = name in edit.names
+    pose = at(*rng.uniform(-3.0, 3.0, 3))
+    kind = rng.integers(10)
+    if kind == 9 and rng.random() < 0.3:
+        edit.remove_octomap()
+    elif kind == 9:
+        edit.set_octomap(octree([(5, 0, 0), (7, 0, int(rng.integers(4)))]), pose, 2)
+    elif kind <= 1 or not there:
+        link = rng.choice([None, *links])
+        count = int(rng.integers(1, 4))
+        places = [at(*rng.uniform(-0.5, 0.5, 3)) for _ in range(count)]
+        touched = rng.choice([*links, *edit.names], size=2)
+        edit.add(name, [Sphere(0.1)] * count, places, pose, link=link, touch_links=touched)
+    elif kind == 2:
+        edit.move(name, pose)
+    elif kind == 3:
+        edit.attach(name, str(rng.choice(links)), pose, rng.choice(links, size=1))
+    elif kind == 4:
+        edit.detach(name, pose)
+    elif kind == 5:
+        edit.remove(name)
+    elif kind == 6:
+        edit.append(name, [Sphere(0.2)], [pose])
+    elif kind == 7:
+        names = [*links, *edit.names]
+        rows = rng.random((len(names), len(names))) < 0.3
+        some = rng.integers(0, 3)
+        edit.set_matrix(AllowedCollisionMatrix.from_rows(names, rows, names[-some:] if some else [], [True] * some))
+    else:
+        pair = rng.choice([*links, *edit.names, None], size=2, replace=False)
+        edit.set_runtime(*pair, bool(rng.integers(2)))
+        if rng.random() < 0.3:
+            edit.clear_runtime()
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_after_any_changes_pairs_and_places_are_what_rules_and_objects_say(robot, seed):
+    rng = np.random.default_rng(seed)
+    planning, links = PlanningScene(robot), ["base", "arm", "hand"]
+    for _ in range(25):
+        before = planning, [*planning.owners], planning.scene.pairs.tolist()
+        edit = planning.edit()
+        for _ in range(int(rng.choice([1, 2, 12]))):
+            random_change(edit, rng, links)
+        planning = edit.commit()
+        assert before == (before[0], [*before[0].owners], before[0].scene.pairs.tolist())
+
+        owners, rules = planning.owners, planning.rules
+        assert sorted(owners[3:]) == sorted(name for name, thing in planning.objects.items() for _ in thing.shapes)
+        checked = {frozenset(pair) for pair in planning.scene.pairs.tolist()}
+        assert checked == {
+            frozenset((i, j)) for j in range(len(owners)) for i in range(j) if rules.why(owners[i], owners[j]).checked
+        }
+        poses = robot.forward_kinematics({"shoulder": rng.uniform(-3, 3), "wrist": rng.uniform(-1, 9)})
+        planning.scene.set_link_poses(poses)
+        for index, (body, owner) in enumerate(zip(planning.scene.bodies, owners, strict=True)):
+            if owner in planning.objects:
+                thing = planning.objects[owner]
+                number = int(body.name.partition("/")[2] or 0)
+                carrier = np.eye(4) if thing.link is None else poses[thing.link]
+                expected = carrier @ thing.pose @ thing.object_from_shape[number]
+                assert planning.scene.poses[index] == pytest.approx(expected, abs=1e-12)
+                assert rules.attached.keys() == {n for n, o in planning.objects.items() if o.link is not None}
+
+
+# -- how much there may be ---------------------------------------------------------------------------------------------
+
+
+def crowd(links, bodies):
+    """A robot of links that all float over the first, with so many balls each."""
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    joint = '<joint name="j#" type="floating"><parent link="l0"/><child link="l#"/></joint>'
+    return Robot.from_urdf(
+        '<robot name="crowd">'
+        + "".join(f'<link name="l{i}">{ball * bodies}</link>' for i in range(links))
+        + "".join(joint.replace("#", str(i)) for i in range(1, links))
+        + "</robot>"
+    )
+
+
+def test_a_robot_of_too_many_pairs_is_refused_before_there_is_a_table_of_them():
+    robot = crowd(3, 5000)
+    with pytest.raises(
+        ValueError, match=r"75000000 pairs of bodies are to be checked, at most 5000000 .*25000000 of them"
+    ):
+        PlanningScene(robot)
+    with pytest.raises(ValueError, match="at most 50000000"):
+        robot.scene()
+    allowed = robot.rules.copy()
+    for a, b in (("l0", "l1"), ("l1", "l2")):
+        allowed.set_runtime(a, b, False)
+    assert robot.body_pairs(["l0"], ["l1"], rules=allowed).shape == (0, 2)
+
+
+def test_the_pairs_of_bodies_are_those_of_a_loop_over_all_in_their_order():
+    robot = crowd(4, 3)
+    rules = robot.rules.copy()
+    rules.set_runtime("l1", "l2", False)
+    rules.set_matrix(AllowedCollisionMatrix({frozenset(("l0", "l3")): True}, {"l3": True, "l2": False}))
+    for a, b in ((None, None), (["l1"], None), (["l1", "l2"], ["l2", "l0"]), (["l3"], ["l3"])):
+        of_a, of_b = (set(robot.links if side is None else side) for side in (a, b))
+        expected = [
+            (i, j)
+            for i, one in enumerate(robot.bodies)
+            for j, other in enumerate(robot.bodies)
+            if i < j
+            and ((one.link in of_a and other.link in of_b) or (one.link in of_b and other.link in of_a))
+            and rules.checked(one.link, other.link)
+        ]
+        assert robot.body_pairs(a, b, rules=rules).tolist() == [list(pair) for pair in expected]
+
+
+def test_the_table_of_rules_says_what_each_rule_says():
+    random = Random(3)
+    links, objects = [f"l{i}" for i in range(6)], [f"o{i}" for i in range(5)]
+    names = [*links, *objects]
+
+    def pairs(of, most):
+        return [frozenset(random.sample(of, 2)) for _ in range(random.randrange(most))]
+
+    for _ in range(200):
+        by_default = random.sample(links, random.randrange(3))
+        rules = CollisionRules(
+            links, dict.fromkeys(pairs(links, 4), "j"), dict.fromkeys(pairs(links, 4), "r"), pairs(links, 3), by_default
+        )
+        entries = {pair: random.random() < 0.5 for pair in pairs(names, 5)}
+        defaults = {name: random.random() < 0.5 for name in random.sample(names, random.randrange(3))}
+        if random.random() < 0.7:
+            rules.set_matrix(AllowedCollisionMatrix(entries, defaults))
+        for name in random.sample(objects, random.randrange(3)):
+            rules.attach(name, random.choice(links), random.sample(names, 2))
+        for _ in range(random.randrange(3)):
+            a, b = random.sample([*names, None], 2)
+            rules.set_runtime(a, b, random.random() < 0.5)
+        if random.random() < 0.1:
+            rules.set_runtime(None, None, random.random() < 0.5)
+        expected = [[rules.checked(a, b) for b in names] for a in names]
+        assert rules.table(names).tolist() == expected
+
+
+LIMITS = Limits(bodies=40, pairs=60, objects=5, attached=2, triangles=30, names=3, rules=3, octomap_bytes=8)
+
+
+def add(edit, name, shapes=1, link=None, shape=None):
+    edit.add(name, [shape or Sphere(0.1)] * shapes, [np.eye(4)] * shapes, np.eye(4), link=link)
+
+
+def too_many(what, found, most):
+    return pytest.raises(ValueError, match=f"{found} {what}, at most {most} are allowed")
+
+
+def test_every_sum_that_messages_can_make_grow_is_bounded():
+    box = ConvexMesh(np.array(list(itertools.product((-1.0, 1.0), repeat=3))))  # 12 triangles
+    start = PlanningScene(crowd(3, 1), limits=LIMITS)
+
+    edit = start.edit()
+    add(edit, "many", 37)
+    with too_many("bodies", 41, 40):
+        add(edit, "one more")
+    edit = start.edit()
+    add(edit, "many", 20)
+    with too_many("pairs", 63, 60):
+        edit.commit()
+    edit = start.edit()
+    for number in range(5):
+        add(edit, f"o{number}")
+    add(edit, "o0", 2)  # in the place of the one before
+    with too_many("objects", 6, 5):
+        add(edit, "o5")
+    edit = start.edit()
+    for number in range(2):
+        add(edit, f"o{number}", link="l1")
+    with too_many("attached", 3, 2):
+        add(edit, "o2", link="l1")
+    edit = start.edit()
+    add(edit, "o0", 2, shape=box)
+    with too_many("triangles", 36, 30):
+        add(edit, "o1", shape=box)
+    edit = start.edit()
+    with too_many("names", 4, 3):
+        edit.set_matrix(AllowedCollisionMatrix({}, dict.fromkeys("abcd", True)))
+    edit.colours.update(dict.fromkeys("abcd", (0.0, 0.0, 0.0, 1.0)))
+    with too_many("names", 4, 3):
+        edit.commit()
+    edit = start.edit()
+    edit.padding = Padding(dict.fromkeys("abcd", 0.1))
+    with too_many("names", 4, 3):
+        edit.commit()
+    edit = start.edit()
+    for pair in (("l0", "l1"), ("l0", "l2"), ("l1", "l2"), ("l0", "l1")):
+        edit.set_runtime(*pair, False, "x" * 10_000)
+    assert all(len(reason) <= 255 for _, _, reason in edit.commit().rules.runtime)
+    with too_many("rules", 4, 3):
+        edit.set_runtime("l0", None, False)
+    with too_many("octomap bytes", 10, 8):
+        start.edit().set_octomap(Octree(bytes(10), 0.1, True), np.eye(4), 100)
+    for change in (
+        lambda edit: edit.colours.update({"x" * 300: (0.0, 0.0, 0.0, 1.0)}),
+        lambda edit: setattr(edit, "padding", Padding({"x" * 300: 0.1})),
+        lambda edit: setattr(edit, "name", "x" * 300),
+    ):
+        edit = start.edit()
+        change(edit)
+        with pytest.raises(ValueError, match="a name of 300 characters, at most 255"):
+            edit.commit()
+    with pytest.raises(ValueError, match="the name has 300 characters, at most 255"):
+        add(start.edit(), "x" * 300)
+    with pytest.raises(ValueError, match="1001 names, at most 1000"):
+        AllowedCollisionMatrix.from_rows([str(i) for i in range(1001)], [[True] * 1001] * 1001)
+    with pytest.raises(ValueError, match="has 300 characters, at most 255"):
+        AllowedCollisionMatrix.from_rows(["x" * 300], [[True]])
+
+
+def test_what_is_gone_counts_no_more():
+    edit = PlanningScene(crowd(2, 1), limits=LIMITS).edit()
+    for round_ in range(4):
+        for number in range(5):
+            add(edit, f"o{number}", 2)
+            edit.append(f"o{number}", [Sphere(0.2)], [np.eye(4)])
+            edit.move(f"o{number}", np.eye(4))
+        for number in range(5):
+            edit.remove(f"o{number}")
+        add(edit, "o1/0")  # the name of a body that was there
+        if round_ % 2:
+            edit = edit.commit().edit()
+        edit.remove("o1/0")
+    assert len(edit.commit().scene.bodies) == 2
+
+
+def test_bodies_of_two_objects_with_one_name_are_refused_as_before():
+    edit = PlanningScene(crowd(2, 1)).edit()
+    add(edit, "o", 2)
+    with pytest.raises(ValueError, match="'o/1': its body 'o/1' has the name of another body"):
+        add(edit, "o/1")
+    add(edit, "o")
+    add(edit, "o/1")
+    with pytest.raises(ValueError, match="its body 'o/1' has the name"):
+        add(edit, "o", 3)
+
+
+def test_many_objects_that_go_are_forgotten_together(monkeypatch):
+    walks = []
+    forget = CollisionRules.forget
+    monkeypatch.setattr(CollisionRules, "forget", lambda self, names: walks.append(len(names)) or forget(self, names))
+    edit = PlanningScene(crowd(2, 1)).edit()
+    for number in range(50):
+        add(edit, f"o{number}")
+    edit.set_runtime("o3", "l1", False)
+    edit.set_matrix(AllowedCollisionMatrix({frozenset(("o4", "l1")): True, frozenset(("l0", "l1")): True}, {}))
+    edit.remove_all()
+    planning = edit.commit()
+    assert walks == [50]
+    assert not planning.rules.runtime and set(planning.rules.matrix.entries) == {frozenset(("l0", "l1"))}
+
+
+# -- what could not be read, and frames that the robot does not carry
+
+
+def test_what_could_not_be_read_is_a_misfit_until_it_is_removed_or_added_anew(empty):
+    edit = with_ball(empty).edit()
+    edit.refuse("ball", "object 'ball': broken", source="s")
+    edit.refuse("new", "object 'new': broken", source="s")
+    planning = edit.commit()
+    assert planning.misfits.keys() == {"ball", "new"} and all(one.is_unread for one in planning.misfits.values())
+    assert answers(planning) == answers(with_ball(empty))  # the ball is as it was
+    kept = planning.for_robot(planning.robot)
+    assert {name: one.reason for name, one in kept.misfits.items()} == {
+        "ball": "object 'ball': broken", "new": "object 'new': broken"
+    }  # fmt: skip
+    edit = kept.edit()
+    for act in (
+        lambda: edit.move("ball", at(1.0)),
+        lambda: edit.append("ball", [Sphere(0.1)], [np.eye(4)]),
+        lambda: edit.attach("ball", "hand", np.eye(4)),
+        lambda: edit.object("new"),
+    ):
+        with pytest.raises(ValueError, match=r"broken: remove it, or add it anew"):
+            act()
+    edit.remove("new")
+    edit.add("ball", [Sphere(0.2)], [np.eye(4)], at(0.0, 5.0))
+    assert not edit.commit().misfits
+    edit = kept.edit()
+    edit.remove("ball")
+    assert edit.commit().misfits.keys() == {"new"} and "ball" not in edit.commit().objects
+    edit.remove_all(source="s")
+    assert not edit.commit().misfits
+
+
+def test_one_whose_new_place_alone_could_not_be_read_is_right_again_when_it_is_moved(empty):
+    edit = with_ball(empty).edit()
+    edit.refuse("ball", "object 'ball': nowhere", doubt=Doubt.POSE)
+    edit.refuse("unknown", "object 'unknown': nowhere", doubt=Doubt.POSE)
+    edit.move("ball", at(0.0, 6.0))
+    assert edit.commit().misfits.keys() == {"unknown"}
+    edit.refuse("ball", "object 'ball': broken")
+    edit.refuse("ball", "object 'ball': nowhere", doubt=Doubt.POSE)
+    with pytest.raises(ValueError, match="nowhere"):
+        edit.move("ball", at(0.0, 7.0))
+
+
+def test_there_are_only_so_many_names_of_what_could_not_be_read(robot):
+    edit = PlanningScene(robot, limits=Limits(objects=3)).edit()
+    for number in range(10):
+        edit.refuse(str(number), f"object '{number}': broken")
+    planning = edit.commit()
+    assert [*planning.misfits] == ["0", "1", "2", MORE]
+    edit = planning.edit()
+    for number in range(3):
+        edit.remove(str(number))
+    edit.remove_all()
+    assert edit.commit().misfits.keys() == {MORE}  # of the others nobody has said anything
+    edit.remove_all(attached=True)
+    assert not edit.commit().misfits
+
+
+def test_one_whose_shapes_were_to_be_moved_in_it_is_right_again_when_they_are_moved_too(empty):
+    edit = empty.edit()
+    edit.add("two", [Sphere(0.1)] * 2, [at(0.0), at(1.0)], at(0.0, 3.0))
+    edit.refuse("two", "object 'two': nowhere", doubt=Doubt.PLACES)
+    edit.refuse("two", "object 'two': nowhere", doubt=Doubt.POSE)
+    with pytest.raises(ValueError, match="nowhere"):
+        edit.move("two", at(0.0, 4.0))
+    edit.move("two", at(0.0, 4.0), [at(0.0), at(2.0)])
+    assert not edit.commit().misfits
+
+
+def test_one_that_was_to_be_put_down_is_right_again_when_it_is(empty):
+    edit = empty.edit()
+    for name, link in (("held", "hand"), ("other", "hand"), ("high", "arm"), ("wall", None)):
+        edit.add(name, [Sphere(0.1)], [np.eye(4)], at(5.0), link=link)
+    edit.refuse("wall", "'wall' is not attached", doubt=Doubt.PUT_DOWN)
+    edit.refuse("nobody", "'nobody' is not there", doubt=Doubt.PUT_DOWN)
+    assert not edit.misfits
+    edit.refuse("", "all", link="hand", doubt=Doubt.PUT_DOWN)
+    assert edit.misfits.keys() == {"held", "other"} and "'held'" in edit.misfits["held"].reason
+    for act in (lambda: edit.move("held", at(6.0)), lambda: edit.attach("held", "arm", at(6.0))):
+        with pytest.raises(ValueError, match="all: remove it, or add it anew"):
+            act()
+    edit.detach("held", at(7.0))
+    assert edit.misfits.keys() == {"other"}
+    edit.refuse("", "all", doubt=Doubt.PUT_DOWN)
+    assert edit.misfits.keys() == {"other", "high"}
+
+
+def test_objects_of_one_source_that_are_replaced_leave_those_of_another_of_which_something_was_not_read(empty):
+    edit = with_ball(empty, source="a").edit()
+    edit.refuse("ball", "object 'ball': broken", source="b")
+    edit.remove_all(source="b")
+    planning = edit.commit()
+    assert planning.objects.keys() == {"ball"} and not planning.misfits
+
+
+def test_the_octomap_that_could_not_be_read_is_there_again_with_the_next_though_that_is_the_one_of_before(empty):
+    tree = Octree(binary_stream({(HALF,) * 3: True}), 0.1, True)
+    edit = empty.edit()
+    edit.set_octomap(tree, at(0.0, 9.0), 10)
+    edit.refuse(OCTOMAP, "octomap: broken")
+    edit = edit.commit().edit()
+    edit.set_octomap(tree, at(0.0, 9.0), 10)
+    assert not edit.commit().misfits
+
+
+def test_pairs_concern_the_world_where_an_object_of_it_is_among_them(empty):
+    assert not empty.concerns_world()
+    planning = with_ball(empty)
+    assert planning.concerns_world() and planning.concerns_world(planning.body_pairs(["ball"]))
+    assert not planning.concerns_world(planning.body_pairs(["base"], ["hand"]))
+    edit = planning.edit()
+    edit.attach("ball", "hand", np.eye(4))
+    assert not edit.commit().concerns_world()
+
+
+def test_an_object_given_in_a_frame_goes_with_a_robot_that_moves_in_that_frame(empty):
+    there = GivenIn("odom", at(3.0))
+    planning = with_ball(empty, given_in=there)
+    moving = planning.for_robot(Robot.from_urdf(URDF, world_frame="odom"))
+    assert not moving.misfits
+    np.testing.assert_array_equal(moving.objects["ball"].pose, at(-3.0, 3.0))
+    assert moving.objects["ball"].given_in is None
+    other = planning.for_robot(Robot.from_urdf(URDF, world_frame="map"))
+    assert other.misfits.keys() == {"ball"} and not other.misfits["ball"].is_unread
+    with pytest.raises(ValueError, match="'odom' is the frame of the world"):
+        moving.edit().attach("ball", "odom", np.eye(4))

@@ -1,0 +1,158 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A robot from a file, a package or text; arrays beside mappings; distances in states from the robot itself."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import superovoid
+from superovoid import Robot, RobotDescriptionError, state_distances
+
+import hands
+from arm import URDF
+
+BASES = {"ball": np.eye(4)}
+SRDF = '<robot name="arm"><disable_collisions link1="ground" link2="thumb" reason="Never"/></robot>'
+
+
+def arm():
+    return Robot.from_urdf(URDF)
+
+
+def test_a_robot_is_read_from_a_path_an_address_or_text(tmp_path):
+    (tmp_path / "arm.urdf").write_text(URDF, encoding="utf-8")
+    (tmp_path / "arm.srdf").write_text(SRDF, encoding="utf-8")
+    directories = {"mine": tmp_path}
+    for source in (URDF, tmp_path / "arm.urdf", str(tmp_path / "arm.urdf"), (tmp_path / "arm.urdf").as_uri()):
+        assert Robot.load(source).links == arm().links
+    found = Robot.load("package://mine/arm.urdf", srdf="package://mine/arm.srdf", package_directories=directories)
+    assert len(found.body_pairs()) == len(arm().body_pairs()) - 1
+    assert "Never" in found.why_not("ground", "thumb")
+    assert Robot.load(URDF, srdf=SRDF).why_not("ground", "thumb") == found.why_not("ground", "thumb")
+
+
+def test_a_file_in_a_package_finds_the_meshes_of_its_package(tmp_path):
+    folder = tmp_path / "my_arm" / "urdf"
+    folder.mkdir(parents=True)
+    (tmp_path / "my_arm" / "package.xml").write_text("<package><name>arm_files</name></package>", encoding="utf-8")
+    corners = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+    (folder / "part.obj").write_text(corners, encoding="utf-8")
+    mesh = '<collision><geometry><mesh filename="package://arm_files/urdf/part.obj"/></geometry></collision>'
+    text = f'<robot name="one"><link name="base">{mesh}</link></robot>'
+    (folder / "one.urdf").write_text(text, encoding="utf-8")
+    assert len(Robot.load(folder / "one.urdf").bodies) == 1
+    with pytest.raises(RobotDescriptionError, match="arm_files"):
+        Robot.load(text)
+
+
+def test_a_sourced_workspace_is_looked_through(tmp_path, monkeypatch):
+    index = tmp_path / "share" / "ament_index" / "resource_index" / "packages"
+    index.mkdir(parents=True)
+    (index / "installed").write_text("", encoding="utf-8")
+    (tmp_path / "share" / "installed").mkdir()
+    (tmp_path / "share" / "installed" / "arm.urdf").write_text(URDF, encoding="utf-8")
+    monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nowhere:{tmp_path}")
+    assert Robot.load("package://installed/arm.urdf").name == "arm"
+
+
+def test_what_cannot_be_loaded_says_why(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"missing\.urdf"):
+        Robot.load(tmp_path / "missing.urdf")
+    with pytest.raises(RobotDescriptionError, match="package 'nowhere' is unknown"):
+        Robot.load("package://nowhere/arm.urdf")
+    with pytest.raises(RobotDescriptionError, match="leads out of its package"):
+        Robot.load("package://superovoid_ros/../secret.urdf")
+    (tmp_path / "binary.urdf").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(RobotDescriptionError, match=r"binary\.urdf is no UTF-8 text"):
+        Robot.load(tmp_path / "binary.urdf")
+    with pytest.raises(TypeError, match="found int"):
+        Robot.load(3)
+
+
+@pytest.mark.parametrize("path", ("robot.urdf", "/opt/robot.urdf", Path("robot.urdf"), "package://a/b.urdf"))
+def test_a_path_where_xml_is_expected_says_so(path):
+    with pytest.raises(RobotDescriptionError, match=r"URDF: .*path.*Robot\.load\(\) reads files|Robot\.load\(\)"):
+        Robot.from_urdf(path)
+    with pytest.raises(RobotDescriptionError, match=r"SRDF: .*Robot\.load\(\) reads files"):
+        Robot.from_urdf(URDF, srdf=path if isinstance(path, str) else str(path))
+
+
+def test_an_array_of_positions_is_as_good_as_a_mapping():
+    robot = arm()
+    by_name = dict(zip(robot.joint_names, (0.3, -0.4), strict=True))
+    expected = robot.forward_kinematics(by_name, BASES)
+    one = robot.forward_kinematics([0.3, -0.4], BASES)
+    many = robot.forward_kinematics(np.array([[0.3, -0.4], [1.0, 0.0]]), BASES)
+    for link in robot.links:
+        np.testing.assert_array_equal(one[link], expected[link])
+        np.testing.assert_array_equal(many[link][0], expected[link])
+        assert many[link].shape == (2, 4, 4)
+    point = expected["hand"][:3, 3]
+    jacobian = robot.jacobian("hand", point, [0.3, -0.4], BASES)
+    np.testing.assert_array_equal(jacobian, robot.jacobian("hand", point, by_name, BASES))
+
+
+@pytest.mark.parametrize(
+    "positions, words",
+    (
+        ([0.1], r"shape \(2,\)"),
+        ([[0.1, 0.2, 0.3]], r"\(states, 2\)"),
+        ([0.1, np.nan], "must be finite"),
+        ([[0.1, 0.2], [np.inf, 0.0]], "joint 'slide' in state 1"),
+        ("here", "positions"),
+        ({"slide": 0.1}, "joint 'wrist' is missing"),
+    ),
+)
+def test_positions_of_another_form_are_refused(positions, words):
+    with pytest.raises(ValueError, match=words):
+        arm().forward_kinematics(positions, BASES)
+
+
+def test_a_robot_answers_for_many_states_of_its_own():
+    robot = arm()
+    rows = np.array([[0.0, 0.0], [0.5, 1.0], [2.0, -1.0]])
+    expected = state_distances(robot, robot.scene(), rows, base_poses=BASES, cutoff=0.5, gradients=True)
+    found = robot.state_distances(rows, base_poses=BASES, cutoff=0.5, gradients=True)
+    assert found == expected and found == robot.state_distances(rows, base_poses=BASES, cutoff=0.5, gradients=True)
+    assert robot.state_distances(rows[1], base_poses=BASES, cutoff=0.5) == robot.state_distances(
+        rows[1:2], robot.scene(), base_poses=BASES, cutoff=0.5
+    )
+
+
+def test_parts_of_an_answer_about_states_keep_the_states():
+    robot = arm()
+    rows = np.array([[0.0, 0.0], [0.5, 1.0], [2.0, -1.0]])
+    found = robot.state_distances(rows, base_poses=BASES, gradients=True, base_gradients=True)
+    near = found[found.distance < 0.45]
+    assert near.states == 3 and 0 < len(near) < len(found)
+    np.testing.assert_array_equal(near.state, found.state[found.distance < 0.45])
+    np.testing.assert_array_equal(near.gradients, found.gradients[found.distance < 0.45])
+    for state in range(3):
+        part = found.of_state(state)
+        assert near.of_state(state) == part[part.distance < 0.45]
+    with pytest.raises(IndexError, match="order of the states"):
+        found[::-1]
+    assert found[-1].name_b == found.name_b[-1]
+    assert "3 of 3 states answered" in repr(found)
+    assert found.to_dict()["joint_names"] == robot.joint_names
+
+
+def test_a_table_of_states_has_columns_of_joints():
+    pytest.importorskip("pandas")
+    found = arm().state_distances([[0.5, 1.0], [1.0, 0.0]], base_poses=BASES, gradients=True, base_gradients=True)
+    table = found.to_dataframe()
+    np.testing.assert_array_equal(table[["d_slide", "d_wrist"]].to_numpy(), found.gradients)
+    np.testing.assert_array_equal(table["state"].to_numpy(), found.state)
+
+
+def test_a_robot_of_many_links_pickles_and_prints():
+    robot = Robot.load(hands.URDF)
+    again = pickle.loads(pickle.dumps(robot))
+    assert again.bodies == robot.bodies and again.joint_names == robot.joint_names
+    np.testing.assert_array_equal(again.body_pairs(), robot.body_pairs())
+    assert repr(robot).startswith("Robot('") and "joints" in repr(robot)
+    assert superovoid.Robot is Robot

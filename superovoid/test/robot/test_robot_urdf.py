@@ -1,0 +1,455 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Reading robot descriptions: what is understood, and what every kind of bad input is answered with."""
+
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from superovoid.robot import Robot, RobotDescriptionError
+from superovoid.shapes import Ellipsoid, Sphere, Superellipsoid, Superovoid
+
+SHAPE = '<superovoid size="0.01 0.02 0.03" epsilon="0.8 0.9" taper="0.1 0.1"/>'
+
+
+def urdf(body: str, name: str = "r") -> str:
+    return f'<?xml version="1.0"?>\n<robot name="{name}">{body}</robot>'
+
+
+def link(name: str, content: str = "") -> str:
+    return f'<link name="{name}">{content}</link>'
+
+
+def joint(name: str, parent: str, child: str, kind: str = "revolute", content: str = "") -> str:
+    limit = '<limit lower="-1" upper="1" effort="1" velocity="1"/>' if kind in ("revolute", "prismatic") else ""
+    return (
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>{limit}{content}</joint>'
+    )
+
+
+def contact(content: str = SHAPE, attributes: str = "") -> str:
+    return f"<contact_geometry {attributes}>{content}</contact_geometry>"
+
+
+CHAIN = link("a", contact()) + link("b", contact()) + link("c", contact()) + joint("ab", "a", "b")
+
+
+def one_body(content: str) -> Robot:
+    return Robot.from_urdf(urdf(link("a", content)))
+
+
+# ------------------------------------------------------------------------------------------------ what is understood
+
+
+def test_contact_geometry_has_its_shape_and_pose():
+    body = one_body(contact('<origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/>' + SHAPE)).bodies[0]
+    assert (body.name, body.link) == ("a", "a")
+    assert body.shape == Superovoid((0.01, 0.02, 0.03), (0.8, 0.9), (0.1, 0.1))
+    np.testing.assert_allclose(body.link_from_body[:3, 3], [1, 2, 3])
+    np.testing.assert_allclose(body.link_from_body[:3, 0], [0, 1, 0], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ('<superellipsoid size="1 2 3" epsilon="0.5 0.6"/>', Superellipsoid((1, 2, 3), (0.5, 0.6))),
+        ('<ellipsoid size="1 2 3"/>', Ellipsoid((1, 2, 3))),
+        ('<sphere radius="0.5"/>', Sphere(0.5)),
+        ('<superovoid size="1 2 3" epsilon="0.5 0.6"/>', Superovoid((1, 2, 3), (0.5, 0.6))),
+    ],
+)
+def test_every_shape_is_read(text, shape):
+    assert one_body(contact(text)).bodies[0].shape == shape
+
+
+def test_the_paper_s_form_in_a_collision_element_is_read_with_its_origin():
+    body = one_body(f'<collision><origin xyz="0 0 1"/><geometry>{SHAPE}</geometry></collision>').bodies[0]
+    assert body.shape.taper == (0.1, 0.1)
+    assert body.link_from_body[2, 3] == 1.0
+
+
+def test_the_paper_s_form_in_a_visual_element_counts_only_without_collision_elements():
+    visual = f"<visual><geometry>{SHAPE}</geometry></visual>"
+    assert len(one_body(visual).bodies) == 1
+    assert one_body(visual + '<collision><geometry><sphere radius="1"/></geometry></collision>').bodies[0].shape == (
+        Sphere(1.0)
+    )
+
+
+def test_a_visual_sphere_is_no_contact_geometry():
+    robot = one_body('<visual><geometry><sphere radius="1"/></geometry></visual>')
+    assert robot.links_without_geometry == ("a",)
+
+
+def test_contact_geometry_wins_over_collision_elements():
+    robot = one_body(contact() + '<collision><geometry><sphere radius="1"/></geometry></collision>')
+    assert [body.shape.size for body in robot.bodies] == [(0.01, 0.02, 0.03)]
+
+
+def test_geometry_that_has_no_shape_here_is_reported():
+    robot = one_body(
+        '<collision><geometry><sphere radius="1"/></geometry></collision>'
+        '<collision><geometry><heightmap size="1 1 1"/></geometry></collision>'
+    )
+    assert len(robot.bodies) == 1
+    assert "heightmap" in robot.warnings[0]
+    assert "'a'" in robot.warnings[0]
+
+
+def test_links_without_contact_geometry_are_listed_not_fatal():
+    robot = one_body('<visual><geometry><mesh filename="package://x/y.stl"/></geometry></visual>')
+    assert robot.bodies == ()
+    assert robot.links_without_geometry == ("a",)
+    assert robot.body_pairs().shape == (0, 2)
+
+
+def test_representation_chooses_among_the_contact_geometries():
+    both = contact(SHAPE, 'representation="superovoid"') + contact(
+        '<superellipsoid size="1 1 1" epsilon="1 1"/>', 'representation="superellipsoid" mixed="true"'
+    )
+    text = urdf(link("a", both))
+    for representation, kind in [
+        ("superovoids", Superovoid),
+        ("superellipsoids", Superellipsoid),
+        ("mixed", Superellipsoid),
+    ]:
+        assert type(Robot.from_urdf(text, representation=representation).bodies[0].shape) is kind
+
+
+def test_a_link_keeps_its_only_geometry_whatever_representation_is_wanted():
+    text = urdf(link("a", contact(SHAPE, 'representation="superovoid"')))
+    for representation in ("mixed", "superellipsoids", "superovoids"):
+        assert len(Robot.from_urdf(text, representation=representation).bodies) == 1
+
+
+def test_several_bodies_of_a_link_get_names_of_their_own_and_are_no_pair():
+    robot = one_body(contact() + contact())
+    assert [body.name for body in robot.bodies] == ["a/0", "a/1"]
+    assert len(robot.body_pairs()) == 0
+
+
+def test_a_link_and_its_parent_are_no_pair_even_across_a_link_without_geometry():
+    robot = Robot.from_urdf(
+        urdf(link("a", contact()) + link("m") + link("b", contact()) + joint("am", "a", "m") + joint("mb", "m", "b"))
+    )
+    assert len(robot.body_pairs()) == 0
+    assert robot.why_not("a", "b").startswith("a joint connects them (")
+    assert "no contact geometry" in robot.why_not("a", "m")
+
+
+@pytest.mark.parametrize("kind", ["fixed", "floating"])
+def test_an_axis_without_direction_is_no_matter_where_nothing_turns_about_it(kind):
+    """As in the URDF of the Panda."""
+    links = link("a", contact()) + link("b", contact())
+    robot = Robot.from_urdf(urdf(links + joint("ab", "a", "b", kind, '<axis xyz="0 0 0"/>')))
+    poses = robot.forward_kinematics({}, dict.fromkeys(robot.base_links, np.eye(4)))
+    np.testing.assert_array_equal(poses["b"], np.eye(4))
+
+
+def test_what_floats_may_meet_what_it_floats_over():
+    links = link("table", contact()) + link("cup", contact())
+    robot = Robot.from_urdf(urdf(links + joint("j", "table", "cup", "floating")))
+    assert len(robot.body_pairs()) == 1
+
+
+# ------------------------------------------------------------------------------------------------- bad input
+
+MALFORMED = {
+    "empty": ("", "is empty"),
+    "blank": ("  \n ", "is empty"),
+    "no XML": ("hello", "no well-formed XML"),
+    "cut off": (urdf(link("a"))[:-5], "no well-formed XML"),
+    "other root": ("<sdf/>", "root element is <sdf>, expected <robot>"),
+    "no name": ("<robot><link name='a'/></robot>", "has no attribute name"),
+    "no link": (urdf(""), "has no link"),
+    "NUL character": (urdf(link("a\0")), "no well-formed XML"),
+    "lone surrogate": (urdf(link("a\ud800")), "character that is no text"),
+    "link without name": (urdf("<link/>"), "link: has no attribute name"),
+    "duplicate link": (urdf(link("a") + link("a")), "link 'a': the name occurs twice"),
+    "duplicate joint": (urdf(CHAIN + joint("ab", "b", "c")), "joint 'ab': the name occurs twice"),
+    "two roots": (urdf(CHAIN), "2 root links (a, c), expected one"),
+    "two parents": (
+        urdf(CHAIN + joint("bc", "b", "c") + joint("ac", "a", "c")),
+        "link 'c': has two parent joints, 'bc' and 'ac'",
+    ),
+    "cycle": (urdf(CHAIN + joint("bc", "b", "c") + joint("ca", "c", "a")), "the joints form a cycle: a, c, b, a"),
+    "cycle beside a root": (
+        urdf(link("r") + link("a") + link("b") + joint("ab", "a", "b") + joint("ba", "b", "a")),
+        "the joints form a cycle: a, b, a",
+    ),
+    "own child": (urdf(link("r") + link("a") + joint("aa", "a", "a")), "cycle: a, a"),
+    "unknown child": (urdf(link("a") + joint("ab", "a", "b")), "joint 'ab': child link 'b' does not exist"),
+    "no parent": (urdf(link("a") + '<joint name="j" type="fixed"><child link="a"/></joint>'), "has no <parent>"),
+    "unknown type": (urdf(CHAIN + joint("bc", "b", "c", "hinge")), "joint 'bc': type = 'hinge'"),
+    "no limit": (
+        urdf(link("a") + link("b") + joint("ab", "a", "b").replace("<limit", "<x")),
+        "joint 'ab': is revolute and has no limit",
+    ),
+    "limits crossed": (
+        urdf(link("a") + link("b") + joint("ab", "a", "b").replace('upper="1"', 'upper="-2"')),
+        "limit lower = -1 is above upper = -2",
+    ),
+    "NaN limit": (
+        urdf(link("a") + link("b") + joint("ab", "a", "b").replace('upper="1"', 'upper="nan"')),
+        "joint 'ab' limit: upper = 'nan': 'nan' is not a finite number",
+    ),
+    "no axis": (
+        urdf(link("a") + link("b") + joint("ab", "a", "b", content='<axis xyz="0 0 0"/>')),
+        "joint 'ab': axis xyz = '0 0 0': has no direction",
+    ),
+    "infinite origin": (
+        urdf(link("a") + link("b") + joint("ab", "a", "b", content='<origin xyz="0 inf 0"/>')),
+        "joint 'ab' origin: xyz = '0 inf 0': 'inf' is not a finite number",
+    ),
+    "overflowing origin": (
+        urdf(link("a") + link("b") + joint("ab", "a", "b", content='<origin xyz="0 1e999 0"/>')),
+        "'1e999' is not a finite number",
+    ),
+    "absurd origin": (
+        urdf(link("a") + link("b") + joint("ab", "a", "b", content='<origin xyz="0 1e30 0"/>')),
+        "1e30 is absurd",
+    ),
+    "two numbers": (
+        urdf(link("a") + link("b") + joint("ab", "a", "b", content='<origin xyz="0 1"/>')),
+        "xyz = '0 1': 2 numbers, expected 3",
+    ),
+    "words": (
+        urdf(link("a") + link("b") + joint("ab", "a", "b", content='<origin xyz="0 one 0"/>')),
+        "'one' is not a finite number",
+    ),
+    "unknown mimic master": (
+        urdf(link("a") + link("b") + joint("ab", "a", "b", content='<mimic joint="x"/>')),
+        "joint 'ab': mimics joint 'x', which does not exist",
+    ),
+    "mimics itself": (
+        urdf(link("a") + link("b") + joint("ab", "a", "b", content='<mimic joint="ab"/>')),
+        "joint 'ab': mimics itself: ab -> ab",
+    ),
+    "mimic circle": (
+        urdf(
+            link("a")
+            + link("b")
+            + link("c")
+            + joint("ab", "a", "b", content='<mimic joint="bc"/>')
+            + joint("bc", "b", "c", content='<mimic joint="ab"/>')
+        ),
+        "mimics itself",
+    ),
+    "mimics a fixed joint": (
+        urdf(
+            link("a")
+            + link("b")
+            + link("c")
+            + joint("ab", "a", "b", "fixed")
+            + joint("bc", "b", "c", content='<mimic joint="ab"/>')
+        ),
+        "mimics joint 'ab', which is fixed",
+    ),
+    "absurd multiplier": (
+        urdf(
+            link("a")
+            + link("b")
+            + link("c")
+            + joint("ab", "a", "b")
+            + joint("bc", "b", "c", content='<mimic joint="ab" multiplier="1e9"/>')
+        ),
+        "joint 'bc' mimic: multiplier = '1e9'",
+    ),
+    "exponent out of range": (
+        urdf(link("a", contact('<superovoid size="1 1 1" epsilon="1 2.3"/>'))),
+        "link 'a' contact_geometry superovoid: Superovoid.epsilon[1] = 2.3",
+    ),
+    "negative size": (urdf(link("a", contact('<ellipsoid size="1 -1 1"/>'))), "link 'a' contact_geometry ellipsoid"),
+    "NaN size": (urdf(link("a", contact('<ellipsoid size="1 nan 1"/>'))), "'nan' is not a finite number"),
+    "absurd size": (urdf(link("a", contact('<ellipsoid size="1 1e7 1"/>'))), "absurd"),
+    "missing epsilon": (urdf(link("a", contact('<superovoid size="1 1 1"/>'))), "epsilon is missing"),
+    "no shape": (urdf(link("a", contact(""))), "0 shapes, expected one of superovoid"),
+    "two shapes": (urdf(link("a", contact(SHAPE + SHAPE))), "2 shapes"),
+    "unknown representation": (
+        urdf(link("a", contact(SHAPE, 'representation="mesh"'))),
+        "representation = 'mesh': must be superovoid",
+    ),
+    "unknown mark": (urdf(link("a", contact(SHAPE, 'mixed="yes"'))), "mixed = 'yes': must be true or false"),
+    "long name": (urdf(link("a" * 1000)), "name has 1000 characters"),
+    "too many links": (urdf("".join(link(f"l{i}") for i in range(3000))), "3000 links, expected at most"),
+    "too many joints": (
+        urdf(link("a") + link("b") + "".join(joint(f"j{i}", "a", "b") for i in range(3000))),
+        "3000 joints, expected at most",
+    ),
+    "bad sphere in a collision": (
+        urdf(link("a", '<collision><geometry><sphere radius="0"/></geometry></collision>')),
+        "Sphere.radius",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", MALFORMED)
+def test_malformed_urdf_is_answered_with_the_element_and_the_value(case):
+    text, message = MALFORMED[case]
+    with pytest.raises(RobotDescriptionError) as error:
+        Robot.from_urdf(text, strict=True)
+    assert message in str(error.value)
+    assert len(str(error.value)) < 600
+
+
+def test_a_joint_that_mimics_none_is_one_of_its_own_with_a_warning():
+    read = Robot.from_urdf(MALFORMED["unknown mimic master"][0])
+    assert read.joint_names == ("ab",) and not read.mimic
+    assert read.warnings == ("URDF: joint 'ab': mimics joint 'x', which does not exist",)
+
+
+def test_limits_that_are_absurd_are_none_with_a_warning_each():
+    text = CHAIN.replace('lower="-1"', 'lower="-1e16"').replace('upper="1"', 'upper="1e+16"')
+    text += joint("bc", "b", "c", "prismatic").replace('upper="1"', 'upper="20000"')
+    read = Robot.from_urdf(urdf(text))
+    assert read.joint_limits == {"ab": (-np.inf, np.inf), "bc": (-1.0, np.inf)}
+    assert len(read.warnings) == 3 and "joint 'bc': limit upper = 20000: is absurd" in read.warnings[2]
+    with pytest.raises(
+        RobotDescriptionError, match=r"joint 'ab': limit lower = -1e\+16: is absurd, expected at most 10000"
+    ):
+        Robot.from_urdf(urdf(text), strict=True)
+
+
+@pytest.mark.parametrize("text", [None, 7, b"<robot/>"])
+def test_no_text_is_an_error(text):
+    with pytest.raises(RobotDescriptionError, match="expected text"):
+        Robot.from_urdf(text)
+
+
+def test_an_unknown_representation_is_an_error_that_names_those_that_exist():
+    with pytest.raises(RobotDescriptionError, match="mixed, superovoids, superellipsoids"):
+        Robot.from_urdf(urdf(link("a")), representation="meshes")
+
+
+def test_external_entities_are_refused_and_nothing_is_read(tmp_path):
+    secret = tmp_path / "secret"
+    secret.write_text("the secret")
+    text = (
+        f'<!DOCTYPE robot [<!ENTITY x SYSTEM "{secret.as_uri()}">]>'
+        '<robot name="r"><link name="a"/><link name="b">&x;</link></robot>'
+    )
+    with pytest.raises(RobotDescriptionError, match="document type or entities") as error:
+        Robot.from_urdf(text)
+    assert "the secret" not in str(error.value)
+
+
+def test_a_billion_laughs_are_refused_at_once():
+    entities = '<!ENTITY a0 "ha">' + "".join(f'<!ENTITY a{i} "{f"&a{i - 1};" * 10}">' for i in range(1, 12))
+    start = time.perf_counter()
+    with pytest.raises(RobotDescriptionError, match="document type"):
+        Robot.from_urdf(f'<!DOCTYPE robot [{entities}]><robot name="&a11;"><link name="a"/></robot>')
+    assert time.perf_counter() - start < 1.0
+
+
+def test_a_document_of_many_megabytes_is_refused():
+    with pytest.raises(RobotDescriptionError, match="bytes, expected at most"):
+        Robot.from_urdf(urdf(link("a") + "<!-- " + "x" * 9_000_000 + " -->"))
+
+
+def test_very_deep_nesting_is_refused():
+    with pytest.raises(RobotDescriptionError, match="no well-formed XML"):
+        Robot.from_urdf(urdf("<x>" * 5000 + "</x>" * 5000 + link("a")))
+
+
+def test_a_very_long_chain_of_links_is_read():
+    count = 800
+    text = "".join(link(f"l{i}") for i in range(count))
+    text += "".join(joint(f"j{i}", f"l{i}", f"l{i + 1}", "continuous") for i in range(count - 1))
+    robot = Robot.from_urdf(urdf(text))
+    poses = robot.forward_kinematics(dict.fromkeys(robot.joint_names, 0.0))
+    assert len(poses) == count
+
+
+def test_inclusions_are_not_followed(tmp_path):
+    other = tmp_path / "other.urdf"
+    other.write_text(link("b"))
+    robot = Robot.from_urdf(
+        f'<robot name="r" xmlns:xi="http://www.w3.org/2001/XInclude"><link name="a"/>'
+        f'<xi:include href="{other.as_uri()}"/></robot>'
+    )
+    assert robot.links == ("a",)
+
+
+def test_meshes_of_visual_elements_are_never_opened(monkeypatch):
+    import builtins
+
+    def refuse(*arguments, **named):
+        raise AssertionError(f"opened {arguments}")
+
+    text = urdf(link("a", contact() + '<visual><geometry><mesh filename="/etc/passwd"/></geometry></visual>'))
+    monkeypatch.setattr(builtins, "open", refuse)
+    assert len(Robot.from_urdf(text).bodies) == 1
+
+
+@pytest.mark.parametrize(
+    "filename", ["package://x/../../etc/passwd", "package://x/meshes/../../y.stl", "package://x/%2e%2e/%2e%2e/y"]
+)
+def test_a_mesh_that_leaves_its_package_is_refused(filename):
+    with pytest.raises(RobotDescriptionError, match="leads out of its package"):
+        one_body(f'<visual><geometry><mesh filename="{filename}"/></geometry></visual>')
+
+
+@pytest.mark.parametrize("filename", ["/etc/passwd", "file:///etc/passwd", "file:///opt/pkg/../../etc/passwd"])
+def test_a_mesh_outside_of_the_known_packages_is_refused(filename):
+    text = urdf(link("a", f'<collision><geometry><mesh filename="{filename}"/></geometry></collision>'))
+    with pytest.raises(RobotDescriptionError, match="in none of the packages pkg"):
+        Robot.from_urdf(text, package_directories={"pkg": "/opt/pkg"})
+
+
+def test_an_encoding_declaration_in_a_text_is_no_obstacle():
+    text = '<?xml version="1.0" encoding="ISO-8859-1"?><robot name="r"><link name="häd"/></robot>'
+    assert Robot.from_urdf(text).links == ("häd",)
+
+
+def test_elements_of_other_programs_are_ignored():
+    robot = Robot.from_urdf(
+        urdf(
+            link("a", "<inertial><mass value='x'/></inertial>") + '<gazebo><plugin filename="x"/></gazebo>'
+            '<transmission name="t"><joint name="nowhere"/></transmission><ros2_control name="c"/>'
+        )
+    )
+    assert robot.links == ("a",)
+
+
+SAMPLE = urdf(
+    link("a", contact('<origin xyz="0 0 1" rpy="0 0 1"/>' + SHAPE, 'representation="superovoid"'))
+    + link("b", '<collision><origin xyz="1 0 0"/><geometry><sphere radius="0.1"/></geometry></collision>')
+    + link("c", '<visual><geometry><mesh filename="package://p/m.stl"/></geometry></visual>')
+    + link("d", '<collision><geometry><box size="1 2 3"/></geometry></collision>')
+    + joint("cd", "c", "d", "fixed")
+    + joint("ab", "a", "b", content='<origin xyz="1 2 3" rpy="0 1 0"/><axis xyz="0 0 1"/>')
+    + joint("bc", "b", "c", content='<mimic joint="ab" multiplier="2" offset="0.1"/>')
+)
+PIECES = ["", "<", ">", '"', "/", "nan", "1e400", "-1", "0", "&x;", "\0", "a", "b", "<link/>", "</robot>", "joint", "é"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.integers(0, len(SAMPLE)),
+    st.integers(0, 30),
+    st.sampled_from(PIECES),
+    st.integers(0, len(SAMPLE)),
+    st.sampled_from(PIECES),
+)
+def test_any_damage_to_a_document_gives_a_robot_or_the_one_error(at, cut, piece, at_2, piece_2):
+    text = SAMPLE[:at] + piece + SAMPLE[at + cut :]
+    text = text[:at_2] + piece_2 + text[at_2:]
+    try:
+        robot = Robot.from_urdf(text)
+    except RobotDescriptionError:
+        return
+    base_poses = dict.fromkeys(robot.base_links, np.eye(4))
+    for pose in robot.forward_kinematics(dict.fromkeys(robot.joint_names, 0.5), base_poses).values():
+        assert np.isfinite(pose).all()
+
+
+def test_an_axis_counts_by_its_direction_however_short_it_is():
+    text = (
+        '<robot name="r"><link name="a"/><link name="b"/><joint name="j" type="prismatic"><parent link="a"/>'
+        '<child link="b"/><axis xyz="0 0 2e-6"/><limit lower="0" upper="1"/></joint></robot>'
+    )
+    np.testing.assert_allclose(Robot.from_urdf(text).forward_kinematics({"j": 0.5})["b"][:3, 3], (0.0, 0.0, 0.5))

@@ -1,0 +1,225 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Bodies that come and go beside many others: the answers of a scene made anew, from a tree that is kept."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+from superovoid import Body, Scene
+from superovoid.scene import box_tree, tree_changes
+from superovoid.scene import scene as scene_module
+from superovoid.shapes import Box, ConvexMesh, Plane, Sphere
+
+LINKS = ("world", "arm", "hand")
+
+
+def pose_at(point):
+    pose = np.eye(4)
+    pose[:3, 3] = point
+    return pose
+
+
+def body(rng, name):
+    link = LINKS[int(rng.integers(len(LINKS)))]
+    return Body(name, link, Sphere(rng.uniform(0.02, 0.08)), pose_at(rng.uniform(-1.0, 1.0, 3)))
+
+
+def near(scene):
+    names = [each.name for each in scene.bodies]
+    found = scene.query(cutoff=0.05)
+    rows = zip(found.body_a.tolist(), found.body_b.tolist(), found.distance.tolist(), strict=True)
+    return sorted((*sorted((names[a], names[b])), distance) for a, b, distance in rows)
+
+
+def built(monkeypatch):
+    """Number of trees that are built from now on."""
+    times, build = [], box_tree.build
+    monkeypatch.setattr(box_tree, "build", lambda *of: (times.append(1), build(*of)))
+    return times
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_answers_are_those_of_a_scene_made_anew(monkeypatch, seed):
+    rng = np.random.default_rng(seed)
+    # A few thousand changes of any kind, where the tree answers whatever the number of bodies.
+    monkeypatch.setattr("superovoid.scene.scene._LISTED_PAIRS", 0)
+    monkeypatch.setattr(tree_changes, "MOST_LOOSE", 5)
+    scene = Scene([body(rng, f"b{i}") for i in range(60)])
+    poses = {link: pose_at(rng.uniform(-0.2, 0.2, 3)) for link in LINKS}
+    scene.set_link_poses(poses)
+    near(scene)
+    for step in range(60):
+        for _ in range(int(rng.integers(1, 4))):
+            what = rng.random()
+            if what < 0.45 and len(scene.bodies) > 5:
+                scene.remove(scene.bodies[int(rng.integers(len(scene.bodies)))].name)
+            elif what < 0.9:
+                scene.add([body(rng, f"n{step}_{rng.integers(1 << 40)}") for _ in range(int(rng.integers(1, 3)))])
+            else:
+                chosen = scene.bodies[int(rng.integers(len(scene.bodies)))].name
+                scene.attach(chosen, LINKS[int(rng.integers(3))], pose_at(rng.uniform(-1.0, 1.0, 3)))
+        poses[LINKS[int(rng.integers(3))]] = pose_at(rng.uniform(-0.2, 0.2, 3))
+        scene.set_link_poses({link: poses[link] for link in scene.links})
+        anew = Scene(list(scene.bodies))
+        anew.set_link_poses({link: poses[link] for link in anew.links})
+        assert near(scene) == near(anew)
+        assert near(scene.fork()) == near(anew)
+
+
+def crowd(count=400):
+    rng = np.random.default_rng(7)
+    scene = Scene([Body("plane", "world", Plane(), pose_at((0, 0, -0.9))), *(body(rng, f"b{i}") for i in range(count))])
+    scene.set_link_poses(dict.fromkeys(LINKS, np.eye(4)))
+    return rng, scene
+
+
+def test_a_body_that_comes_and_goes_has_no_tree_built(monkeypatch):
+    rng, scene = crowd()
+    scene.query(cutoff=0.05)
+    times = built(monkeypatch)
+    for i in range(2 * tree_changes.MOST_LOOSE):
+        scene.add(body(rng, f"seen{i}"))
+        scene.query(cutoff=0.05)
+        if i >= 3:
+            scene.remove(f"seen{i - 3}")
+            scene.query(cutoff=0.05)
+    assert not times
+    scene.add([body(rng, f"many{i}") for i in range(tree_changes.MOST_LOOSE)])
+    scene.query(cutoff=0.05)
+    assert len(times) == 1
+
+
+def test_bodies_of_links_that_stay_are_not_placed_again():
+    _, scene = crowd(50)
+    before = scene._world.spheres.copy()
+    scene._world.spheres[:] = np.where(scene._rules.link[:, None] == 0, 77.0, scene._world.spheres)
+    scene.set_link_poses({"world": np.eye(4), "arm": pose_at((0.5, 0, 0)), "hand": np.eye(4)})
+    rows = {link: scene._rules.link == scene._row[link] for link in LINKS}
+    assert (scene._world.spheres[rows["world"]] == 77.0).all()
+    assert (scene._world.spheres[rows["hand"]] == before[rows["hand"]]).all()
+    moved = before[rows["arm"]] + [0.5, 0, 0, 0]
+    assert scene._world.spheres[rows["arm"]] == pytest.approx(moved)
+
+
+SHAPES = (
+    *(Sphere(radius) for radius in (0.03, 0.05, 0.07)),
+    Box((0.04, 0.06, 0.03)),
+    ConvexMesh(np.random.default_rng(3).normal(0.0, 0.04, (12, 3))),
+    ConvexMesh(np.random.default_rng(4).normal(0.0, 0.04, (9, 3))),
+)
+
+
+def thing(rng, name, kinds):
+    link = LINKS[int(rng.integers(len(LINKS)))]
+    if kinds == len(SHAPES) and rng.random() < 0.05:
+        return Body(name, link, Plane(), pose_at((0.0, 0.0, -0.95)))
+    return Body(name, link, SHAPES[int(rng.integers(kinds))], pose_at(rng.uniform(-1.0, 1.0, 3)))
+
+
+def answers(scene, **how):
+    """Names of the pairs, and bits of their distances and points."""
+    found = scene.query(**how)
+    rows = zip(found.name_a, found.name_b, found.lower.tolist(), found.upper.tolist(), strict=True)
+    return sorted((*sorted((a, b)), round(lower, 9), round(upper, 9)) for a, b, lower, upper in rows)
+
+
+def made_anew(scene, poses, forbidden):
+    anew = Scene(list(scene.bodies))
+    anew.set_link_poses({link: poses[link] for link in anew.links})
+    index = {body.name: i for i, body in enumerate(anew.bodies)}
+    pairs = [(index[a], index[b]) for a, b in forbidden if a in index and b in index]
+    if pairs:
+        anew.set_pairs_allowed(pairs, False)
+    return anew
+
+
+@pytest.mark.parametrize(("seed", "kinds"), [(0, 3), (1, len(SHAPES)), (2, len(SHAPES))])
+def test_gaps_that_removed_bodies_leave_show_in_no_answer(monkeypatch, seed, kinds):
+    """As above, where no gap is closed at once, rules are changed, and forks, tables and pickles are held."""
+    monkeypatch.setattr(scene_module, "_LISTED_PAIRS", 0)
+    monkeypatch.setattr(scene_module, "_GAPS_FROM", 0)
+    monkeypatch.setattr(scene_module, "_MOST_GAPS", 0.4)
+    monkeypatch.setattr(tree_changes, "MOST_LOOSE", 6)
+    rng, forbidden, held = np.random.default_rng(seed), set(), []
+    scene = Scene([thing(rng, f"b{i}", kinds) for i in range(40)])
+    poses = {link: pose_at(rng.uniform(-0.2, 0.2, 3)) for link in LINKS}
+    scene.set_link_poses(poses)
+    for step in range(40):
+        for _ in range(int(rng.integers(1, 5))):
+            what, bodies = rng.random(), scene.bodies
+            if what < 0.5 and len(bodies) > 8:
+                scene.remove(bodies[int(rng.integers(len(bodies)))].name)
+            elif what < 0.9:
+                scene.add([thing(rng, f"n{step}_{rng.integers(1 << 40)}", kinds) for _ in range(int(rng.integers(3)))])
+            elif what < 0.95:
+                a, b = rng.choice(len(bodies), 2, replace=False).tolist()
+                scene.set_pairs_allowed([(a, b)], False)
+                forbidden.add((bodies[a].name, bodies[b].name))
+            else:
+                name = bodies[int(rng.integers(len(bodies)))].name
+                scene.attach(name, LINKS[int(rng.integers(3))], pose_at(rng.uniform(-1.0, 1.0, 3)))
+            # A link that has carried nothing has no pose.
+            scene.set_link_poses({link: poses[link] for link in scene.links})
+        if rng.random() < 0.5:
+            poses[LINKS[int(rng.integers(3))]] = pose_at(rng.uniform(-0.2, 0.2, 3))
+        scene.set_link_poses({link: poses[link] for link in scene.links})
+        anew = made_anew(scene, poses, forbidden)
+        assert scene.pair_count == anew.pair_count and len(scene.bodies) == len(anew.bodies)
+        how = [{"cutoff": 0.05}, {"max_results": 5}, {}, {"cutoff": 0.02, "overlapping_only": True}][step % 4]
+        expected = answers(anew, **how)
+        assert answers(scene, **how) == expected
+        if step % 7 == 3:
+            assert np.array_equal(scene.pairs, anew.pairs) and np.array_equal(scene.poses, anew.poses)
+        if step % 5 == 2:
+            other = (Scene.fork, lambda each: pickle.loads(pickle.dumps(each)))[step % 2](scene)
+            held.append((other, scene.tables(), [*scene.tables().link], how, expected))
+        for other, tables, link, asked, then in held[-3:]:
+            assert answers(other, **asked) == then and tables.link.tolist() == link
+        if len(held) > 2 and step % 6 == 0:
+            # A fork that is changed too has rows of its own.
+            other = held.pop(0)[0]
+            other.add([thing(rng, f"fork{step}_{i}", kinds) for i in range(5)])
+            other.remove(other.bodies[0].name)
+            other.set_link_poses({link: pose_at((0.1, 0.2, 0.3)) for link in other.links})
+            assert answers(scene, **how) == expected
+
+
+def test_a_change_among_many_copies_no_row_of_others(monkeypatch):
+    """What is written for a body that comes and goes does not grow with the others."""
+    rng, scene = crowd(3000)
+    scene.query(cutoff=0.05)
+    scene.add(body(rng, "first"))  # takes room
+    scene.query(cutoff=0.05)
+    before = [array.ctypes.data for array in (*scene._local, *scene._world)]
+    times = built(monkeypatch)
+    for i in range(20):
+        scene.remove(scene.bodies[int(rng.integers(len(scene.bodies)))].name)
+        scene.add(body(rng, f"seen{i}"))
+        scene.query(cutoff=0.05)
+    assert [array.ctypes.data for array in (*scene._local, *scene._world)] == before and not times
+    assert near(scene) == near(made_anew(scene, dict.fromkeys(LINKS, np.eye(4)), ()))
+
+
+def test_a_tree_is_built_anew_beside_gaps(monkeypatch):
+    monkeypatch.setattr("superovoid.scene.scene._GAPS_FROM", 0)
+    monkeypatch.setattr("superovoid.scene.scene._LISTED_PAIRS", 0)
+    monkeypatch.setattr(tree_changes, "MOST_LOOSE", 3)
+    (rng, scene), trees = crowd(300), built(monkeypatch)
+    for round_ in range(3):
+        for number in range(4):
+            scene.remove(f"b{40 * round_ + 7 * number}")
+            near(scene)
+        for number in range(25):
+            scene.add(body(rng, f"n{round_}_{number}"))
+        # To close a gap costs as much as all bodies: it is not a query that does it.
+        assert near(scene) and len(scene._members.gaps) == 5 * round_ + 4 and len(trees) > round_
+        scene.remove(f"n{round_}_3")
+        scene.add(body(rng, f"n{round_}_3"))
+        anew = Scene(list(scene.bodies))
+        anew.set_link_poses(dict.fromkeys(anew.links, np.eye(4)))
+        assert near(scene) == near(anew)
+        assert len(scene._members.gaps) == 5 * round_ + 5
+    assert near(scene.fork()) == near(anew)

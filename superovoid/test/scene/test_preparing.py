@@ -1,0 +1,131 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A prepared scene: what first calls do is done, and nothing else is."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+from superovoid import Body, Box, Plane, Scene, Sphere, Superovoid
+from superovoid.compiled import jit
+from superovoid.scene import first_try
+
+SHAPE = Superovoid((0.05, 0.05, 0.1), (0.8, 0.8))
+
+
+def row_of(count, distance=0.11, shape=SHAPE):
+    scene = Scene([Body(str(i), str(i), shape) for i in range(count)])
+    poses = np.tile(np.eye(4), (count, 1, 1))
+    poses[:, 0, 3] = distance * np.arange(count)
+    return scene, poses
+
+
+def memory(scene):
+    scratch = scene._scratch
+    own = (each for each in scratch if each is not scratch.keys)
+    return [array.ctypes.data for array in (*own, *scratch.keys, *scene._pool, *scene._lanes, scene._wanted)]
+
+
+@pytest.mark.parametrize("count", [1, 8, 200])  # no pair, pairs in a list, pairs of the tree
+def test_later_queries_take_no_memory(count):
+    scene, poses = row_of(count)
+    assert scene.prepare(freeze=False) > 0.0
+    before = memory(scene)
+    scene.set_link_poses(poses)
+    for options in ({"cutoff": 0.2}, {"cutoff": 0.2, "max_results": 3}, {"cutoff": 0.2, "overlapping_only": True}):
+        scene.query(**options)
+    assert memory(scene) == before
+
+
+def test_later_queries_of_certain_pairs_take_no_memory():
+    scene, poses = row_of(60)
+    pairs = scene.pairs[::2]
+    scene.prepare(pairs=pairs, freeze=False)
+    before = memory(scene)
+    scene.set_link_poses(poses)
+    assert len(scene.query(pairs=pairs)) == len(pairs)
+    assert memory(scene) == before
+
+
+@pytest.mark.parametrize("shape", [Box((0.1, 0.1, 0.1)), Sphere(0.05)])
+def test_later_queries_load_no_kernel(shape):
+    scene = Scene([Body("table", "table", Plane()), Body("a", "a", shape), Body("b", "b", SHAPE)])
+    scene.prepare(freeze=False)
+    poses = np.tile(np.eye(4), (3, 1, 1))
+    poses[1:, 2, 3] = 0.3, 0.6
+    loaded = loads()
+    scene.set_link_poses(poses)
+    scene.set_link_pose("a", poses[1])
+    scene.query()
+    scene.query(max_results=1, cutoff=1.0)
+    scene.query(pairs=[(1, 2)])
+    assert loads() == loaded
+
+
+@pytest.mark.parametrize("count", [20, 200])  # pairs in a list, pairs of the tree
+def test_later_queries_of_many_pairs_load_no_kernel_and_take_no_memory(count):
+    scene, poses = row_of(count)
+    scene.prepare(freeze=False)
+    assert jit.is_compiled(first_try.answer_first)
+    loaded, before = loads(), memory(scene)
+    scene.set_link_poses(poses)
+    assert scene.query(cutoff=0.3).solved >= first_try.LEAST
+    assert loads() == loaded
+    assert memory(scene) == before
+
+
+def loads():
+    """How many kernels have been compiled or loaded for how many kinds of arguments."""
+    # By type: `isinstance` asks what a weak reference refers to, which may be gone.
+    kernels = [each for each in gc.get_objects() if issubclass(type(each), jit.Dispatcher)]
+    return sum(len(each.signatures) for each in kernels)
+
+
+def test_poses_and_answers_stay_as_they_are():
+    scene, poses = row_of(20)
+    other = scene.fork()
+    for each in (scene, other):
+        each.set_link_poses(poses)
+        each.query(cutoff=0.3)
+    scene.prepare(freeze=False)
+    assert (scene.poses == other.poses).all()
+    poses[:, 0, 3] *= 0.95
+    for each in (scene, other):
+        each.set_link_poses(poses)
+    assert scene.query(cutoff=0.3) == other.query(cutoff=0.3)
+
+
+def test_a_scene_without_poses_has_none_afterwards():
+    scene, _ = row_of(3)
+    scene.prepare(freeze=False)
+    assert scene.poses is None
+    with pytest.raises(ValueError, match="no poses yet"):
+        scene.query()
+
+
+def test_a_scene_without_bodies_and_one_whose_bodies_touch_are_prepared():
+    Scene([]).prepare(freeze=False)
+    scene = Scene([Body("a", "a", Plane()), Body("b", "b", Plane())])
+    scene.prepare(freeze=False)
+
+
+def test_a_pair_that_is_not_there_is_refused():
+    scene, _ = row_of(3)
+    with pytest.raises(ValueError, match="pair"):
+        scene.prepare(pairs=[(0, 7)], freeze=False)
+
+
+def test_what_lives_on_is_left_out_of_the_search_for_garbage_where_that_is_wanted():
+    scene, _ = row_of(2)
+    frozen = gc.get_freeze_count()
+    try:
+        scene.prepare(freeze=False)
+        assert gc.get_freeze_count() == frozen
+        scene.prepare()
+        assert gc.get_freeze_count() > frozen
+    finally:
+        gc.unfreeze()

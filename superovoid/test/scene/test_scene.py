@@ -1,0 +1,267 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The scene: culling, selection, warm starts, state."""
+
+import math
+
+import numpy as np
+import pytest
+
+from superovoid import Body, Box, Ellipsoid, Scene, Sphere, Status, Superovoid, distance
+from superovoid.scene.bodies import all_pairs_between_links
+
+
+def at(x=0.0, y=0.0, z=0.0):
+    matrix = np.eye(4)
+    matrix[:3, 3] = (x, y, z)
+    return matrix
+
+
+@pytest.fixture
+def row_of_spheres():
+    """Unit spheres on links 0, 1, 2, 3 at x = 0, 3, 4.5, 20."""
+    scene = Scene([Body(f"ball_{i}", f"link_{i}", Sphere(1.0)) for i in range(4)])
+    scene.set_link_poses({f"link_{i}": at(x) for i, x in enumerate((0.0, 3.0, 4.5, 20.0))})
+    return scene
+
+
+def random_scene(count, seed, spread):
+    rng = np.random.default_rng(seed)
+    bodies, poses = [], {}
+    for i in range(count):
+        taper = rng.uniform(-0.3, 0.3)
+        shape = Superovoid(rng.uniform(0.2, 1.0, 3), rng.uniform(0.3, 1.3, 2), (taper, taper))
+        offset = np.eye(4)
+        offset[:3, :3] = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        offset[:3, 0] *= np.sign(np.linalg.det(offset[:3, :3]))
+        offset[:3, 3] = rng.uniform(-0.2, 0.2, 3)
+        bodies.append(Body(f"body_{i}", f"link_{i}", shape, offset))
+        poses[f"link_{i}"] = at(*rng.uniform(-spread, spread, 3))
+    scene = Scene(bodies)
+    scene.set_link_poses(poses)
+    return scene
+
+
+def test_results_are_sorted_and_named_by_body(row_of_spheres):
+    result = row_of_spheres.query()
+    assert result.pairs == 6
+    assert result.distance == pytest.approx([-0.5, 1.0, 2.5, 13.5, 15.0, 18.0], abs=1e-12)
+    assert (result.body_a[0], result.body_b[0]) == (1, 2)
+    assert result.intersecting == 1
+
+
+def test_cutoff_reports_exactly_the_pairs_within_it(row_of_spheres):
+    assert row_of_spheres.query(cutoff=2.0).distance == pytest.approx([-0.5, 1.0])
+    assert row_of_spheres.query(cutoff=2.5 + 1e-9).distance == pytest.approx([-0.5, 1.0, 2.5])
+    assert len(row_of_spheres.query(cutoff=-1.0)) == 0
+    nothing_culled = row_of_spheres.query(cutoff=math.inf)
+    assert nothing_culled.past_sphere == nothing_culled.solved == 6
+
+
+@pytest.mark.parametrize("cutoff", [0.0, 0.05, 0.5])
+def test_culling_never_loses_a_pair(cutoff):
+    scene = random_scene(40, seed=4, spread=3.0)
+    everything = scene.query()
+    culled = scene.fork().query(cutoff=cutoff)
+    expected = everything.distance[everything.distance <= cutoff]
+    assert culled.distance == pytest.approx(expected, abs=1e-9)
+    assert culled.solved < everything.solved
+    assert culled.pairs >= culled.past_sphere >= culled.past_obb == culled.solved >= len(culled)
+
+
+def test_every_answer_is_that_of_the_engine():
+    scene = random_scene(10, seed=5, spread=1.5)
+    result = scene.query()
+    for row in range(len(result)):
+        a, b = result.body_a[row], result.body_b[row]
+        one = distance(scene.bodies[a].shape, scene.poses[a], scene.bodies[b].shape, scene.poses[b])
+        assert result.distance[row] == one.distance
+        assert np.array_equal(result.point_a[row], one.point_a)
+        assert np.array_equal(result.normal[row], one.normal)
+
+
+@pytest.mark.parametrize("spread", [0.5, 1.5, 4.0])
+def test_answers_of_many_pairs_are_those_of_the_engine_to_within_both_intervals(spread):
+    """Many pairs are answered in lanes, cold and from the points of the frame before."""
+    scene = random_scene(24, seed=6, spread=spread)
+    rng = np.random.default_rng(7)
+    for frame in range(3):
+        result = scene.query()
+        assert result.certified.all()
+        assert result.solved == len(result) == scene.query(overlapping_only=True).pairs
+        for row in range(len(result)):
+            a, b = result.body_a[row], result.body_b[row]
+            one = distance(scene.bodies[a].shape, scene.poses[a], scene.bodies[b].shape, scene.poses[b])
+            size = min(max(scene.bodies[k].shape.size) for k in (a, b))
+            assert max(result.lower[row], one.lower) <= min(result.upper[row], one.upper)
+            assert result.distance[row] == pytest.approx(one.distance, abs=1e-9 * size)
+            if one.status == 0 == int(result.status[row]):
+                assert result.normal[row] == pytest.approx(one.normal, abs=1e-4)
+        poses = scene.poses
+        poses[:, :3, 3] += 0.02 * 10.0**frame * rng.normal(size=(len(poses), 3))
+        scene.set_link_poses(dict(zip(scene.links, poses, strict=True)))
+
+
+def test_intervals_of_many_pairs_are_as_wide_as_those_of_few_where_the_product_of_poses_rounds():
+    """Bodies far from the origins of their links, which carry them back to each other."""
+    rng = np.random.default_rng(10)
+    bodies, poses = [], {}
+    for i in range(12):
+        offset = at(1e5, -2e5, 3e5)
+        bodies.append(Body(f"body_{i}", f"link_{i}", Superovoid(rng.uniform(0.2, 0.5, 3), (0.7, 0.9)), offset))
+        poses[f"link_{i}"] = at(*(rng.uniform(-2.0, 2.0, 3) - offset[:3, 3]))
+    scene = Scene(bodies)
+    scene.set_link_poses(poses)
+    many = scene.fork().query()
+    assert len(many) >= 48
+    few = scene.fork().query(pairs=scene.pairs[:20])
+    rows = {(a, b): row for row, (a, b) in enumerate(zip(many.body_a.tolist(), many.body_b.tolist(), strict=True))}
+    for row, pair in enumerate(zip(few.body_a.tolist(), few.body_b.tolist(), strict=True)):
+        width = few.upper[row] - few.lower[row]
+        assert width > 1e-9
+        assert many.upper[rows[pair]] - many.lower[rows[pair]] == pytest.approx(width, rel=0.5)
+        assert many.status[rows[pair]] == few.status[row]
+        assert Status.PRECISION in Status(int(few.status[row]))
+
+
+def test_answers_of_many_pairs_do_not_depend_on_which_others_are_asked():
+    scene = random_scene(24, seed=8, spread=2.0)
+    full = scene.fork().query()
+    rows = {(a, b): row for row, (a, b) in enumerate(zip(full.body_a.tolist(), full.body_b.tolist(), strict=True))}
+    chosen = scene.pairs[np.random.default_rng(9).permutation(len(scene.pairs))[:150]]
+    some = scene.fork().query(pairs=chosen)
+    assert len(some) == 150
+    for row, pair in enumerate(zip(some.body_a.tolist(), some.body_b.tolist(), strict=True)):
+        assert some.distance[row] == full.distance[rows[pair]]
+        assert np.array_equal(some.point_b[row], full.point_b[rows[pair]])
+
+
+def test_overlapping_only_and_max_results(row_of_spheres):
+    assert row_of_spheres.query(overlapping_only=True).distance == pytest.approx([-0.5])
+    assert row_of_spheres.query(max_results=2).distance == pytest.approx([-0.5, 1.0])
+
+
+def test_pairs_can_be_limited_in_either_order(row_of_spheres):
+    result = row_of_spheres.query(pairs=[(3, 0), (1, 2)])
+    assert result.pairs == 2
+    assert [(a, b) for a, b in zip(result.body_a, result.body_b, strict=True)] == [(1, 2), (0, 3)]
+    assert row_of_spheres.query(pairs=[]).pairs == 0
+
+
+def test_a_fork_answers_for_its_own_poses_and_leaves_the_first_scene_alone(row_of_spheres):
+    before = row_of_spheres.query()
+    fork = row_of_spheres.fork()
+    fork.set_link_poses({f"link_{i}": at(10.0 * i) for i in range(4)})
+    assert fork.query().distance[0] == pytest.approx(8.0)
+    after = row_of_spheres.query()
+    assert np.array_equal(before.distance, after.distance)
+    assert np.array_equal(before.point_a, after.point_a)
+
+
+def test_results_of_an_earlier_query_are_not_overwritten(row_of_spheres):
+    first = row_of_spheres.query()
+    kept = first.distance.copy()
+    row_of_spheres.set_link_poses({f"link_{i}": at(10.0 * i) for i in range(4)})
+    row_of_spheres.query()
+    assert np.array_equal(first.distance, kept)
+
+
+def test_warm_queries_agree_with_cold_ones_along_a_motion():
+    scene = random_scene(10, seed=6, spread=1.0)
+    links = {body.link: scene.poses[i] @ np.linalg.inv(body.link_from_body) for i, body in enumerate(scene.bodies)}
+    for step in range(20):
+        moved = {link: at(0.01 * step * (i % 3), 0.005 * step) @ pose for i, (link, pose) in enumerate(links.items())}
+        scene.set_link_poses(moved)
+        warm = scene.query()
+        cold = scene.fork()
+        cold.forget()
+        assert warm.distance == pytest.approx(cold.query().distance, abs=1e-9)
+
+
+def test_bodies_of_one_link_are_not_paired_by_default():
+    bodies = [Body("a", "palm", Sphere(1.0)), Body("b", "palm", Sphere(1.0)), Body("c", "tip", Ellipsoid((1, 2, 3)))]
+    assert all_pairs_between_links(bodies).tolist() == [[0, 2], [1, 2]]
+
+
+def test_empty_scene_answers():
+    assert len(Scene([]).query()) == 0
+
+
+def test_a_wrong_pose_is_named_and_the_state_kept(row_of_spheres):
+    before = row_of_spheres.query().distance
+    with pytest.raises(ValueError, match=r"no pose for 'link_1', 'link_2', 'link_3'"):
+        row_of_spheres.set_link_poses({"link_0": at()})
+    bad = {f"link_{i}": at() for i in range(4)} | {"link_2": np.diag([0.0, 0.0, 0.0, 1.0])}
+    with pytest.raises(ValueError, match=r"world_from_link\['link_2'\]: upper left 3 x 3 must be a rotation"):
+        row_of_spheres.set_link_poses(bad)
+    assert np.array_equal(row_of_spheres.query().distance, before)
+
+
+def test_bad_arguments_are_named(row_of_spheres):
+    with pytest.raises(ValueError, match="name 'x' occurs 2 times"):
+        Scene([Body("x", "a", Sphere(1.0)), Body("x", "b", Sphere(1.0))])
+    with pytest.raises(ValueError, match=r"indices must be in \[0, 1\)"):
+        Scene([Body("x", "a", Sphere(1.0))], [(0, 1)])
+    with pytest.raises(ValueError, match="paired with itself"):
+        row_of_spheres.query(pairs=[(1, 1)])
+    with pytest.raises(ValueError, match="cutoff = nan"):
+        row_of_spheres.query(cutoff=math.nan)
+    with pytest.raises(ValueError, match="max_results = 0"):
+        row_of_spheres.query(max_results=0)
+    with pytest.raises(ValueError, match="no poses yet"):
+        Scene([Body("x", "a", Sphere(1.0))]).query()
+    with pytest.raises(TypeError, match="Body 'x': shape"):
+        Body("x", "a", "ball")
+    limited = Scene([Body(f"b{i}", f"l{i}", Sphere(1.0)) for i in range(3)], [(0, 1)])
+    limited.set_link_poses({f"l{i}": at(3.0 * i) for i in range(3)})
+    with pytest.raises(ValueError, match=r"\(0, 2\) \('b0', 'b2'\) is not one of the scene's pairs"):
+        limited.query(pairs=[(0, 2)])
+
+
+# -- tables --------------------------------------------------------------------------------------------------------
+
+
+def test_tables_are_what_a_scene_is_now_and_stay_so():
+    scene = Scene([Body("a", "one", Sphere(1.0)), Body("b", "two", Sphere(0.5)), Body("c", "two", Sphere(0.25))])
+    scene.set_link_pose("two", at(3.0))
+    tables = scene.tables()
+    assert tables.links == ("one", "two") == scene.links
+    assert tables.link.tolist() == [0, 1, 1]
+    assert tables.pairs.tolist() == [[0, 1], [0, 2]]
+    assert tables.posed.tolist() == [False, True]
+    np.testing.assert_array_equal(tables.link_poses[1], at(3.0))
+    assert tables.local.radii == pytest.approx([1.0, 0.5, 0.25])
+    assert tables.others == ()  # superovoids alone
+    kept = [array.copy() for array in (tables.link, tables.pairs, tables.link_poses, tables.posed, *tables.local)]
+    scene.set_link_pose("one", at(1.0))
+    scene.attach("b", "three", np.eye(4))
+    scene.set_pairs_allowed([[0, 2]], False)
+    scene.add(Body("d", "one", Box((1.0, 1.0, 1.0))))
+    now = tables.link, tables.pairs, tables.link_poses, tables.posed, *tables.local
+    for before, after in zip(kept, now, strict=True):
+        np.testing.assert_array_equal(after, before)
+    later = scene.tables()
+    assert later.links == ("one", "two", "three")
+    assert later.others != ()
+    assert later.pairs.tolist() == scene.pairs.tolist() != tables.pairs.tolist()
+
+
+@pytest.mark.parametrize("budget", [math.nan, -5, 1.9, "many", True])
+def test_a_budget_that_is_no_number_of_support_points_is_refused_by_name(budget):
+    with pytest.raises(ValueError, match=r"budget = .*: must be an integer of at least 0"):
+        Scene([Body("a", "a", Sphere(1.0))], budget=budget)
+
+
+def test_tables_of_some_pairs_are_turned_as_the_scene_has_them():
+    scene = Scene([Body(name, name, Sphere(1.0)) for name in "abc"], tolerance=1e-5, budget=123)
+    tables = scene.tables([[2, 0], [1, 2]])
+    assert tables.pairs.tolist() == [[0, 2], [1, 2]]
+    assert (tables.tolerance, tables.budget) == (1e-5, 123)
+    tables.pairs[:] = 0  # a copy
+    assert scene.tables([[2, 0]]).pairs.tolist() == [[0, 2]]
+    scene.set_pairs_allowed([[0, 2]], False)
+    with pytest.raises(ValueError, match="is not one of the scene's pairs"):
+        scene.tables([[0, 2]])
+    with pytest.raises(ValueError, match="indices must be in"):
+        scene.tables([[0, 3]])

@@ -1,0 +1,389 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Dents: where a body is not convex, how much, and what the answers beside a dent rest on.
+
+The truth is the profile phi(w) = a3 nz w + r(w) g(w) itself, with 90 digits, and its second differences: nothing of the
+kernels' formulas.
+"""
+
+import math
+from types import FunctionType, SimpleNamespace
+
+import mpmath
+import numpy as np
+import pytest
+
+from superovoid import (
+    ConvexMesh,
+    ImpactStatus,
+    Motion,
+    Sphere,
+    Status,
+    Superellipsoid,
+    Superovoid,
+    are_closer,
+    distance,
+    distances,
+    is_closer,
+    time_of_impact,
+)
+from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH
+from superovoid.contact.deciding import decide_within
+from superovoid.contact.pair import Limit, Placed
+from superovoid.contact.superovoids import certificate
+from superovoid.contact.thresholds import CLOSER
+from superovoid.shapes.kernels import packing, support_function, surface
+from superovoid.testing.random_pairs import generate
+from superovoid_papers.judges.examination import closer_points
+
+from draws import few_or_many
+
+MP = mpmath.mp.clone()
+MP.dps = 90
+ENDS = (1e-6, 1.999999)  # of the exponents
+
+
+class Profile:
+    """phi of a body for a direction, with 90 digits."""
+
+    def __init__(self, shape, n):
+        self.size = [MP.mpf(a) for a in shape.size]
+        self.taper = [MP.mpf(t) for t in shape.taper]
+        e1, e2 = (MP.mpf(e) for e in shape.epsilon)
+        self.q, self.s = 2 / (2 - e1), 2 / e2
+        self.n = [MP.mpf(float(x)) for x in n]
+
+    def __call__(self, w):
+        u, v = (abs(self.size[i] * (1 + self.taper[i] * w) * self.n[i]) for i in range(2))
+        long, short = max(u, v), min(u, v)
+        g = long * (1 + (short / long) ** self.q) ** (1 / self.q) if long > 0 else MP.mpf(0)
+        return self.size[2] * self.n[2] * w + (1 - abs(w) ** self.s) ** (1 / self.s) * g
+
+    def bend(self, w):
+        """Second derivative at a height other than 0."""
+        w = MP.mpf(w)
+        step = min(abs(w), 1 - abs(w)) * MP.mpf("1e-12")
+        return (self(w + step) - 2 * self(w) + self(w - step)) / step**2
+
+    def slope(self, w):
+        w = MP.mpf(w)
+        step = min(abs(w), 1 - abs(w)) * MP.mpf("1e-15")
+        return (self(w + step) - self(w - step)) / (2 * step)
+
+
+def steepest_azimuth(shape, w):
+    """Azimuth (nx, ny) in which the profile bends up most at a height: c of the quadratic of docs/numerics.md."""
+    s, q = 2.0 / shape.epsilon[1], 2.0 / (2.0 - shape.epsilon[0])
+    kx, ky = 1.0 + shape.taper[0] * w, 1.0 + shape.taper[1] * w
+    unlike = shape.taper[0] / kx - shape.taper[1] / ky
+    fall = math.copysign(abs(w) ** (s - 1.0), w) / -math.expm1(s * math.log(abs(w)))
+    c = 0.5 - fall / ((q - 1.0) * unlike) if unlike != 0.0 else 0.5
+    c = min(1.0, max(0.0, c))
+    n = np.array([c ** (1.0 / q) / (shape.size[0] * kx), (1.0 - c) ** (1.0 / q) / (shape.size[1] * ky), 0.0])
+    return n / np.linalg.norm(n)
+
+
+def dent_of(shape):
+    body = shape._packed
+    return SimpleNamespace(
+        exists=body[surface.DENTED] != 0.0,
+        low=body[surface.DENT_LO],
+        high=body[surface.DENT_HI],
+        curvature=body[surface.DENT_CURVATURE],
+    )
+
+
+def highest_sample(profile, dent, rng):
+    """Largest of some values of a profile, of many over the dent."""
+    heights = np.linspace(-1.0, 1.0, 61)
+    if dent.exists:
+        heights = np.concatenate([heights, rng.uniform(dent.low, dent.high, 20)])
+    return max(profile(MP.mpf(float(w))) for w in heights)
+
+
+def random_body(rng, kind):
+    """Bodies over the whole range: any, an exponent near an end, nearly equal tapers, close to being convex."""
+    size, epsilon, taper = np.exp(rng.uniform(-1.0, 1.0, 3)), rng.uniform(0.02, 1.98, 2), rng.uniform(-0.5, 0.5, 2)
+    if kind in (1, 2):
+        near = 10.0 ** rng.uniform(-6.0, -1.0)
+        epsilon[kind - 1] = near if rng.random() < 0.5 else 2.0 - near
+    if kind == 3:
+        taper[1] = np.clip(taper[0] + rng.choice([-1.0, 1.0]) * 10.0 ** rng.uniform(-8.0, -1.0), -0.5, 0.5)
+    if kind == 4:
+        epsilon[1] = rng.uniform(1.0, 1.98)
+        lo, hi = 0.0, 1.0
+        for _ in range(55):
+            share = 0.5 * (lo + hi)
+            if dent_of(Superovoid(size, epsilon, share * taper)).exists:
+                hi = share
+            else:
+                lo = share
+        taper = taper * min(1.0, hi * (1.0 + rng.choice([0.0, 1.0, -1.0]) * 10.0 ** rng.uniform(-16.0, -3.0)))
+    return Superovoid(size, np.clip(epsilon, *ENDS), taper)
+
+
+def test_an_interval_beside_a_dent_between_two_samples_holds_the_closest_points():
+    """The dent of this body is 1e-3 of its height wide; it was overlooked, and the lower bound 3e-8 too high."""
+    taper = 0.4679273500283261
+    a = Superovoid((1, 1, 1), (1, 1.43), (taper, taper))
+    b = Superellipsoid((1, 1, 1), (0.2, 0.02))
+    pose = np.eye(4)
+    pose[:3, :3] = [
+        [0, -0.7071062056831225, -0.7071073566895042],
+        [1, 0, 0],
+        [0, -0.7071073566895042, 0.7071062056831225],
+    ]
+    pose[:3, 3] = [1.1594004538119513, 0, -1.4409825619203853]
+    assert not a.convexity().convex
+    # Points of b opposite those of a: b's upper face is flat to 1e-16 about its middle.
+    x = a.surface_point(np.linspace(-1.2, -0.2, 200_001), 0.0)
+    local = (x - pose[:3, 3]) @ pose[:3, :3]
+    ring = (np.abs(local[:, 0]) ** 10 + np.abs(local[:, 1]) ** 10) ** 10
+    opposite = local.copy()
+    opposite[:, 2] = (1.0 - ring).clip(0.0) ** 0.01
+    assert np.abs(b.implicit(opposite[ring < 0.5])).max() < 1e-12
+    closest = np.linalg.norm(local - opposite, axis=1)[ring < 0.5].min()
+    assert closest < 0.1 + 1e-12
+    result = distance(a, np.eye(4), b, pose)
+    assert result.lower <= closest + 1e-15
+
+
+def test_equal_tapers_are_dented_from_the_border_of_the_closed_form_on():
+    rng = np.random.default_rng(0)
+    beyond = 0
+    for _ in range(6000):
+        e2 = rng.uniform(1.39, ENDS[1])
+        limit = (1 - MP.mpf(e2) / 2) * 2 ** (MP.mpf(e2) / 2)
+        excess = rng.choice([-1.0, 1.0]) * 10.0 ** rng.uniform(-17.0, math.log10(2e-4))
+        taper = rng.choice([-1.0, 1.0]) * min(0.5, float(limit * (1 + MP.mpf(excess))))
+        dent = dent_of(Superovoid((1, 1, 1), (rng.uniform(0.02, 1.98), e2), (taper, taper)))
+        if abs(MP.mpf(taper)) > limit:
+            beyond += 1
+            assert dent.exists
+            # The profile bends up first where |w|^(2/e2) = 1/2, on the side that the taper narrows.
+            assert dent.low <= -math.copysign(2.0 ** (-0.5 * e2), taper) <= dent.high
+        elif abs(taper) < float(limit) * (1.0 - 4e-15):
+            assert not dent.exists
+    assert beyond > 2000
+
+
+@pytest.mark.parametrize("kind", range(5))
+def test_no_profile_bends_up_outside_the_dent_and_none_more_than_the_bound_inside(kind):
+    rng = np.random.default_rng([1, kind])
+    found = []
+    for _ in range(25):
+        shape = random_body(rng, kind)
+        dent = dent_of(shape)
+        inside = []
+        if dent.exists:
+            width = dent.high - dent.low
+            inside = [dent.low + width * u for u in (*rng.random(4), 1e-6, 1e-3, 0.999)]
+            outside = [dent.low - 10.0 ** rng.uniform(-9, -0.5) for _ in range(4)]
+            outside += [dent.high + 10.0 ** rng.uniform(-9, -0.5) for _ in range(4)]
+        else:
+            outside = list(rng.uniform(-1.0, 1.0, 6)) + [
+                10.0 ** rng.uniform(-9, 0) * rng.choice([-1, 1]) for _ in range(4)
+            ]
+            outside += [rng.choice([-1, 1]) * 2.0 ** (-0.5 * shape.epsilon[1])]
+        for w in inside + outside:
+            if not 1e-14 < abs(w) < 1.0 - 1e-12:
+                continue
+            azimuth = rng.uniform(0.0, 0.5 * math.pi)
+            for n in (steepest_azimuth(shape, w), [math.cos(azimuth), math.sin(azimuth), 0.0]):
+                bend = Profile(shape, n).bend(w)
+                if dent.low <= w <= dent.high:
+                    assert bend <= dent.curvature, (shape, w)
+                    found.append(float(bend) / dent.curvature)
+                else:
+                    assert bend <= 0.0, (shape, w)
+    assert kind == 4 or max(found) > 0.5  # an idle bound would be true and worthless
+
+
+@pytest.mark.parametrize("kind", range(5))
+@few_or_many(8, 25)
+def test_support_values_of_dented_bodies_bound_every_section(kind, draws):
+    rng = np.random.default_rng([2, kind])
+    worst = 0.0
+    for _ in range(draws):
+        shape = random_body(rng, kind)
+        dent = dent_of(shape)
+        size = max(shape.size)
+        heights = list(rng.uniform(-1.0, 1.0, 3))
+        if dent.exists:
+            heights += list(rng.uniform(dent.low, dent.high, 3))
+        for w in heights:
+            if not 1e-9 < abs(w) < 1.0 - 1e-9:
+                continue
+            # Normals of the surface near the dent are the directions in which it matters.
+            n = steepest_azimuth(shape, w) if rng.random() < 0.5 else np.append(rng.normal(size=2), 0.0)
+            n[2] = -float(Profile(shape, n).slope(w)) / shape.size[2]
+            n /= np.linalg.norm(n)
+            profile = Profile(shape, n)
+            point, (value, upper) = None, support_function.support(shape._packed, tuple(n))
+            point = surface.position(shape._packed, value)
+            grid = np.concatenate(
+                [np.linspace(-1.0, 1.0, 61), rng.uniform(dent.low, dent.high, 20) if dent.exists else []]
+            )
+            best = max(profile(MP.mpf(float(x))) for x in grid)
+            assert best <= upper + 4e-15 * size, (shape, n)
+            reached = sum(a * b for a, b in zip(profile.n, map(MP.mpf, point), strict=True))
+            assert best <= reached + 1e-9 * size, (shape, n)
+            worst = max(worst, float(upper - reached) / size)
+    assert worst < 1e-6
+
+
+@pytest.mark.parametrize("kind", range(5))
+@few_or_many(10, 40)
+def test_excess_of_the_hull_over_a_surface_point_is_bounded(kind, draws):
+    """`hull_excess` says how far the hull may lie beyond the tangent plane of a surface point."""
+    rng = np.random.default_rng([3, kind])
+    clear = checked = 0
+    while checked < 6 * draws:
+        shape = random_body(rng, kind)
+        dent = dent_of(shape)
+        if not dent.exists:
+            continue
+        size = max(shape.size)
+        for _ in range(6):
+            reach = 0.3 * rng.choice([1e-6, 1e-3, 1.0])
+            w = float(np.clip(rng.choice([dent.low, dent.high]) + reach * rng.uniform(-1.0, 1.0), -0.999, 0.999))
+            f = support_function.point_at_height(shape._packed, tuple(np.append(rng.normal(size=2), 0.0)), w)
+            n = np.array(surface.gradient(shape._packed, f))
+            n = tuple(n / np.linalg.norm(n))
+            excess = certificate.hull_excess(shape._packed, f, n)
+            profile = Profile(shape, n)
+            own = sum(a * MP.mpf(b) for a, b in zip(profile.n, surface.position(shape._packed, f), strict=True))
+            best = highest_sample(profile, dent, rng)
+            assert best - own <= excess + 8e-15 * size, (shape, n)
+            checked += 1
+            clear += excess == 0.0
+    assert clear > (0.01 if kind in (1, 2) else 0.1) * checked  # a dent from pole to pole leaves nothing clear
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "name", "found"),
+    [
+        ((2.0, 1.0), 0, "2.0"),
+        ((1.0, 0.0), 1, "0.0"),
+        ((1.0, math.nextafter(2.0, 0.0)), 1, "1.9999999999999998"),
+        ((1e-300, 1.0), 0, "1e-300"),
+        ((1.0, 1.9999991), 1, "1.9999991"),
+        ((9e-7, 1.0), 0, "9e-07"),
+    ],
+)
+def test_exponents_beyond_the_arithmetic_are_refused_by_name(epsilon, name, found):
+    message = rf"Superovoid\.epsilon\[{name}\] = {found}: must be in \[1e-06, 1\.999999\]"
+    with pytest.raises(ValueError, match=message):
+        Superovoid((1, 1, 1), epsilon)
+
+
+def test_dents_at_the_ends_of_the_exponents_leave_finite_numbers():
+    for e1 in ENDS:
+        for e2 in ENDS:
+            for taper in ((0.5, -0.5), (-0.5, -0.5), (0.3, 0.0), (1e-9, -1e-9), (1e-160, 0.0), (0.5, 0.4999999)):
+                body = Superovoid((1, 1, 1), (e1, e2), taper)._packed
+                assert np.isfinite(body).all()
+                assert -1.0 < body[surface.DENT_LO] <= 1.0
+                assert -1.0 <= body[surface.DENT_HI] < 1.0
+
+
+def test_the_depth_of_a_dent_is_measured_up_to_the_largest_exponents():
+    for taper in ((0.3, 0.1), (0.4, -0.4)):
+        depths = [Superovoid((1, 1, 1), (e1, 1.9), taper).convexity().dent for e1 in (1.99, 1.999999)]
+        assert depths[0] == pytest.approx(depths[1], rel=0.01) and depths[0] > 0.01
+
+
+def test_microscopic_dents_far_from_the_contact_leave_an_answer_certified():
+    a = Superovoid((1.0, 0.8, 1.2), (0.9, 0.8), (0.1, 0.10001))
+    assert not a.convexity().convex
+    pose = np.eye(4)
+    pose[:3, 3] = (1.5, 0.4, 2.5)
+    assert distance(a, np.eye(4), a, pose).status == Status.CERTIFIED
+
+
+def ball_in_a_dent(depth):
+    """A body with a dent of 7 % of its size, a pose over it at a part of the dent's depth, and the normal there."""
+    a, w = Superovoid((1, 1, 1), (0.8, 1.9), (0.5, 0.5)), MP.mpf("-0.45")
+    n = np.array([1.0, 0.0, 0.0])
+    n[2] = -float(Profile(a, n).slope(w))
+    pose = np.eye(4)
+    pose[:3, 3] = (float((1 - abs(w) ** (2 / MP.mpf(1.9))) ** (MP.mpf(1.9) / 2) * (1 + w / 2)), 0.0, float(w))
+    n /= np.linalg.norm(n)
+    pose[:3, 3] += depth * a.convexity().dent * n
+    return a, pose, n
+
+
+@pytest.mark.parametrize("share", [0.2, 0.3, 0.499])
+def test_the_distance_of_a_ball_in_a_dent_is_that_of_the_body_not_of_its_hull(share):
+    a, pose, n = ball_in_a_dent(0.5)
+    dent = a.convexity().dent
+    ball = Sphere(share * dent)
+    result = distance(a, np.eye(4), ball, pose)
+    assert result.distance == pytest.approx((0.5 - share) * dent, abs=1e-12)
+    assert result.lower <= result.distance <= result.upper <= result.lower + 1e-8
+    assert result.status == Status.CERTIFIED
+    assert result.normal == pytest.approx(n, abs=1e-9)
+    assert is_closer(a, np.eye(4), ball, pose, 0.0).farther
+    larger = Sphere(0.51 * dent)
+    assert is_closer(a, np.eye(4), larger, pose, 0.0).closer
+
+
+def test_a_hull_in_a_dent_is_not_called_closer_than_it_is():
+    a, pose, _ = ball_in_a_dent(0.5)
+    dent = a.convexity().dent
+    hull = ConvexMesh(0.14 * dent * Sphere(1.0).tessellate(8).vertices)
+    least = distance(a, np.eye(4), Sphere(0.141 * dent), pose).lower
+    first, second = Placed(a._row, a._pool, np.eye(4)), Placed(hull._row, hull._pool, pose)
+    limit, state, row = Limit(1e-6, 10_000, math.inf), np.zeros(STATE_LENGTH), np.empty(RESULT_LENGTH)
+    assert least > 0.1 * dent
+    found = decide_within(first, second, 0.1 * dent, limit, 0.0, state, np.empty((3, 3)), row, True, None)
+    assert found != CLOSER
+
+
+def test_a_ball_that_falls_into_a_dent_is_proved_free_as_far_as_the_hull_only():
+    a, pose, n = ball_in_a_dent(2.0)
+    dent = a.convexity().dent
+    found = time_of_impact(a, np.eye(4), Sphere(0.2 * dent), Motion(pose, -1.5 * dent * n, (0.0, 0.0, 0.0)))
+    assert found.status is ImpactStatus.UNPROVEN
+    assert 0.4 < found.time < 0.55  # the hull is met at 0.8 / 1.5, the body not at all
+    assert found.overlap_time == math.inf
+
+
+def test_thresholds_beside_dents_are_decided_as_true_points_of_the_bodies_say():
+    """Verdicts on pairs that are apart, against a random walk over points of both surfaces."""
+    rng, batch = generate(9, "dent contact", 0, 120)
+    shapes = [[Superovoid(row[:3], row[3:5], row[5:7]) for row in rows] for rows in batch.rows]
+    poses = batch.poses()
+    result = distances(shapes[0], poses[0], shapes[1], poses[1])
+    found = closer_points(rng, batch, result.point_a, result.point_b)
+    apart = result.lower > 0.0
+    unit = batch.unit()
+    decided = 0
+    for factor in (-1e-3, -1e-6, -1e-9, 1e-9, 1e-6, 1e-3):
+        threshold = result.distance + factor * unit
+        verdict = are_closer(shapes[0], poses[0], shapes[1], poses[1], threshold)
+        assert not (verdict.farther & apart & (found < threshold - 1e-14 * batch.reach())).any()
+        assert not (verdict.closer & (result.lower > threshold)).any()
+        decided += int((verdict.farther | verdict.closer)[apart].sum())
+    assert decided > 3 * apart.sum()
+
+
+def test_support_points_of_pieces_take_few_steps_where_newtons_method_meets_them():
+    taken = []
+
+    def counted(*arguments):
+        taken[-1] += 1
+        return support_function._profile_at(*arguments)
+
+    function = support_function.support_between.py_func
+    here = {**function.__globals__, "_profile_at": counted, "out_of_line": lambda: None}
+    support = FunctionType(function.__code__, here)
+    rng = np.random.default_rng(4)
+    for _ in range(100):
+        body = np.zeros(surface.BODY_LENGTH)
+        packing.pack(body, 1.0, 1.0, 1.0, *rng.uniform(0.3, 1.1, 2), *rng.uniform(-0.4, 0.4, 2))
+        n = rng.normal(size=3)
+        taken.append(0)
+        support(body, tuple(n / np.linalg.norm(n)), -math.inf, math.inf, support_function.OF_PIECES)
+    assert max(taken) <= 12

@@ -1,0 +1,291 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Hulls of points and meshes: thin bodies, knife edges, corners that nearly agree, against sums of all points."""
+
+from itertools import product
+
+import mpmath
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from superovoid import Box, ConvexMesh, Mesh, Plane, Sphere, distance
+from superovoid.contact.superovoids.triangles import least_length as length_for_bounds
+from superovoid.shapes import hull
+from superovoid.shapes.kernels import kinds
+from superovoid.shapes.kernels.kinds import farthest_vertex
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+def ball(count: int, rng: np.random.Generator) -> np.ndarray:
+    points = rng.normal(size=(count, 3))
+    return points / np.linalg.norm(points, axis=1)[:, None]
+
+
+def lowest(points: np.ndarray, turn: np.ndarray) -> float:
+    """Least height of turned points, with twenty digits for the sum."""
+    return float((points.astype(np.longdouble) @ turn[2].astype(np.longdouble)).min())
+
+
+def needle(rng):
+    return ball(180, rng) * (1.0, 1e-13, 1e-13)
+
+
+def sheet(rng):
+    return ball(150, rng) * (1.0, 1.0, 1e-13)
+
+
+def doubled(rng):
+    points = ball(60, rng)
+    return np.concatenate([points, points + 1e-13 * rng.normal(size=points.shape)])
+
+
+def nearly_flat_faces(rng):
+    points = rng.uniform(-1.0, 1.0, size=(120, 3))
+    axis = rng.integers(0, 3, size=len(points))
+    points[np.arange(len(points)), axis] = np.sign(points[np.arange(len(points)), axis])
+    return points + 1e-15 * rng.normal(size=points.shape)
+
+
+def knife(rng):
+    angle = rng.uniform(0.0, 2.0 * np.pi, size=150)
+    return np.column_stack([np.cos(angle), np.sin(angle), 1e-9 * rng.normal(size=angle.size)])
+
+
+@pytest.fixture(params=["looked at", "climbed"])
+def _way(request, monkeypatch):
+    """Corners of small hulls are all looked at; as if they had many, they are climbed."""
+    if request.param == "climbed":
+        monkeypatch.setattr(hull, "_CLIMB_FROM", 40)
+
+
+def test_hulls_of_many_corners_are_climbed():
+    rng = np.random.default_rng(3)
+    points = ball(700, rng)
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    assert [ConvexMesh(some)._row[kinds.LINKS] >= 0.0 for some in (points[:400], points)] == [False, True]
+
+
+@pytest.mark.usefixtures("_way")
+def test_climbing_ends_at_the_farthest_corner_wherever_it_starts():
+    """In needles, facets as Qhull gives them are not convex: two thirds of a needle's length were lost."""
+    points = needle(np.random.default_rng(2))
+    body = ConvexMesh(points)
+    rng = np.random.default_rng(0)
+    for n in ball(60, rng):
+        highest = (points @ n).max()
+        for start in range(len(body.vertices)):
+            number = farthest_vertex(body._row, body._pool, tuple(n), np.int64(start))
+            assert body.vertices[number] @ n >= highest - 2.0 * EPS
+
+
+@pytest.mark.usefixtures("_way")
+@pytest.mark.parametrize("points", [needle, sheet, doubled, nearly_flat_faces, knife])
+def test_no_corner_of_a_hull_is_overlooked(points):
+    """Support points were had by climbing where facets were not convex, and points that stick out were left out."""
+    rng = np.random.default_rng(5)
+    given = points(rng)
+    body = ConvexMesh(given)
+    for k in range(150):
+        turn = Rotation.random(random_state=rng).as_matrix()
+        if k % 2:  # a facet to the plane, or nearly
+            a, b, c = body.vertices[body.faces[rng.integers(len(body.faces))]]
+            normal = np.cross(b - a, c - a) + 1e-30
+            normal += np.linalg.norm(normal) * 10.0 ** rng.uniform(-16, -3) * rng.normal(size=3)
+            turn, _ = Rotation.align_vectors([(0.0, 0.0, -1.0)], [normal / np.linalg.norm(normal)])
+            turn = turn.as_matrix()
+        pose = np.eye(4)
+        pose[:3, :3] = turn
+        found = distance(Plane(), np.eye(4), body, pose)
+        exact = lowest(given, turn)
+        assert found.lower <= exact <= found.upper
+        assert found.upper - found.lower < 1e-12
+
+
+# Qhull, in coordinates a hundred times the body's, left out the first corner.
+PLATE = np.array(
+    [
+        (-56.111039793647095, -156.24350354434694, -136.48308289159723),
+        (-57.34752976497513, -157.57106368042162, -136.48308289159905),
+        (-55.89786260022685, -156.69414358047553, -136.48308289159868),
+        (-56.57034730797545, -157.74288998622086, -136.4830828915972),
+        (-59.398017294680976, -156.43106036207118, -136.48308289159903),
+        (-56.50572658148144, -156.4314038186971, -136.48308289159695),
+        (-58.067359140887554, -157.80326152946967, -136.48308289159783),
+        (-57.84315504339255, -156.15079121858793, -136.48308289159877),
+    ]
+)
+
+
+def test_a_plate_far_from_its_origin_keeps_all_its_corners():
+    body = ConvexMesh(PLATE)
+    for direction in product((-1.0, 0.0, 1.0), repeat=3):
+        if any(direction):
+            exact = (PLATE.astype(np.longdouble) @ np.array(direction, dtype=np.longdouble)).max()
+            assert abs(float(body.support_value(direction) - exact)) <= 4.0 * EPS * 180.0
+
+
+def test_corners_of_ordinary_hulls_are_few():
+    """Points on the faces of a box, where rounding puts some of them above, are no corners of it."""
+    grid = np.array([p for p in product(np.linspace(-1.0, 1.0, 7), repeat=3) if max(map(abs, p)) == 1.0])
+    turn = Rotation.random(random_state=2).as_matrix()
+    assert len(ConvexMesh(grid).vertices) == 8
+    body = ConvexMesh(grid @ turn.T)
+    assert len(body.vertices) < len(grid)
+    assert distance(body, np.eye(4), Sphere(0.1), np.eye(4)).distance == pytest.approx(-1.1, abs=1e-12)
+
+
+SLIVER = (  # 10 % too large
+    (0.1699027669916092, -0.1688649418788433, -0.9708849989431548),
+    (-0.6379114951892847, -0.718960633745568, -0.27597922282219456),
+    (-0.6379114951892849, -0.7189606337455678, -0.2759792228221945),
+)
+
+
+def test_least_length_over_needles_of_directions_is_none_too_large():
+    """Bounds of depths are divided by it: rounding of a sliver's normal made some of them wrong."""
+    rng = np.random.default_rng(0)
+    with mpmath.workdps(50):
+        assert length_for_bounds(*SLIVER) <= least_length(SLIVER) * (1 + 8 * EPS)
+        for k in range(600):
+            n1 = ball(1, rng)[0]
+            n2 = n1 + 10.0 ** rng.uniform(-9, -0.5) * rng.normal(size=3)
+            n2 /= np.linalg.norm(n2)
+            thin = 10.0 ** rng.uniform(-16, 0) * np.linalg.norm(n2 - n1)
+            at = (n1, n2, 0.5 * (n1 + n2), n1 + rng.random() * (n2 - n1))[k % 4]
+            n3 = at + thin * rng.normal(size=3)
+            n3 /= np.linalg.norm(n3)
+            if np.linalg.norm(n1 - n2) > 1.4:
+                continue
+            found = length_for_bounds(tuple(n1), tuple(n2), tuple(n3))
+            exact = least_length((n1, n2, n3))
+            assert exact * (1 - 8 * EPS) <= found * 1.2
+            assert found <= exact * (1 + 8 * EPS)
+
+
+def least_length(corners) -> mpmath.mpf:
+    """Distance of a triangle from the origin: of its corners, its edges, and its plane where that is inside."""
+    a, b, c = (mpmath.matrix([mpmath.mpf(float(x)) for x in corner]) for corner in corners)
+
+    def product_of(x, y):
+        return mpmath.fsum(p * q for p, q in zip(x, y, strict=True))
+
+    def cross(x, y):
+        return mpmath.matrix([x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], x[0] * y[1] - x[1] * y[0]])
+
+    best = min(mpmath.norm(x) for x in (a, b, c))
+    normal = cross(b - a, c - a)
+    square = product_of(normal, normal)
+    inside = square > 0
+    foot = normal * (product_of(a, normal) / square) if inside else a
+    for p, q in ((a, b), (b, c), (c, a)):
+        edge = q - p
+        length = product_of(edge, edge)
+        if length > 0:
+            t = -product_of(p, edge) / length
+            if 0 < t < 1:
+                best = min(best, mpmath.norm(p + t * edge))
+        inside = inside and product_of(cross(edge, foot - p), normal) >= 0
+    return min(best, mpmath.norm(foot)) if inside else best
+
+
+def cells(*boxes: tuple) -> Mesh:
+    """Boxes, given by two opposite corners each, as one mesh."""
+    points, faces = [], []
+    for box in boxes:
+        faces += [(np.array(face) + len(points)) for face in BOX_FACES]
+        points += list(product(*zip(*box, strict=True)))
+    return Mesh(np.array(points, dtype=float), np.array(faces))
+
+
+BOX_FACES = ((0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6), (0, 2, 6),
+             (0, 6, 4), (1, 5, 7), (1, 7, 3))  # fmt: skip
+
+
+def test_a_part_of_a_mesh_that_lies_inside_another_is_found_whichever_it_is():
+    """Only one vertex of a mesh was looked for in the other: with another part inside, the bodies were called apart."""
+    outside, inside = ((-4.0, 0.0, 0.0), (-3.0, 1.0, 1.0)), ((0.4, 0.4, 0.4), (0.6, 0.7, 0.8))
+    shell = cells(((0.0, 0.0, 0.0), (1.0, 1.0, 1.0)), ((9.0, 0.0, 0.0), (10.0, 1.0, 1.0)))
+    pose = np.eye(4)
+    for parts in ((outside, inside), (inside, outside)):
+        for first, second in ((cells(*parts), shell), (shell, cells(*parts))):
+            found = distance(first, pose, second, pose)
+            assert found.upper < 0.0
+            assert found.lower <= -0.6
+    assert distance(cells(outside, ((1.5, 0.0, 0.0), (2.0, 1.0, 1.0))), pose, shell, pose).distance == pytest.approx(
+        0.5
+    )
+
+
+@pytest.mark.parametrize("seed", [184, 295, 337, 391])
+def test_a_mesh_so_near_that_it_may_touch_has_an_interval_that_holds_the_gap(seed):
+    """The search takes surfaces within a share of the tolerance for touching; `upper` was then rounding alone."""
+    bars = cells(((-0.5, 0.0, -2.0), (-0.2, 0.9, 2.0)), ((-0.1, 0.0, -2.0), (0.5, 0.9, -1.0)))
+    rng = np.random.default_rng(seed)
+    half = rng.uniform(0.2, 3.0, 3)
+    pose, world = np.eye(4), np.eye(4)
+    least, most = np.array((-0.5, 0.0, -2.0)), np.array((0.5, 0.9, 2.0))
+    pose[:3, 3] = rng.uniform(least - half, most + half)
+    pose[1, 3] = 0.9 + half[1] + 1e-12
+    exact = pose[1, 3] - half[1] - 0.9
+    world[:3, :3] = Rotation.random(random_state=rng).as_matrix()
+    found = distance(bars, world, Box(half), world @ pose)
+    assert found.lower <= exact + 2e-15
+    assert exact - 2e-15 <= found.upper <= 1e-9
+
+
+# --- triangles as files have them ----------------------------------------------------------------------------------
+
+
+def soup(points: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each triangle with corners of its own."""
+    return points[faces].reshape(-1, 3), np.arange(3 * len(faces)).reshape(-1, 3)
+
+
+def notched(size: float, notch: float) -> tuple[np.ndarray, np.ndarray]:
+    """A bar of square section with a wedge cut into its top, x along it."""
+    outline = np.array([(-1, -1), (1, -1), (1, 1), (notch, 1), (0, 1 - notch), (-notch, 1), (-1, 1)], dtype=float)
+    triangles = [(0, 1, 4), (1, 2, 3), (1, 3, 4), (0, 4, 5), (0, 5, 6)]
+    count = len(outline)
+    points = size * np.array([(x, y, z) for z in (-1.0, 1.0) for x, y in outline])
+    faces = [(c, b, a) for a, b, c in triangles] + [(a + count, b + count, c + count) for a, b, c in triangles]
+    for i in range(count):
+        j = (i + 1) % count
+        faces += [(i, j, j + count), (i, j + count, i + count)]
+    return points, np.array(faces)
+
+
+@pytest.mark.parametrize("size", [1e-9, 1e-6, 1e-3, 1.0, 1e6])
+def test_small_bodies_keep_their_corners(size):
+    """Corners within 1e-8 m were one, whatever the size of the body."""
+    points, faces = notched(size, 0.004)
+    body = Mesh.from_triangles(*soup(points, faces))
+    assert len(body.vertices) == len(points)
+    assert body.volume() == pytest.approx(8.0 * size**3 * (1 - 0.004**2 / 4), rel=1e-12)
+    at = np.eye(4)
+    at[1, 3] = 2.0 * size
+    assert distance(body, np.eye(4), Sphere(0.5 * size), at).distance == pytest.approx(0.5 * size, rel=1e-4)
+
+
+def test_corners_that_single_precision_has_parted_are_one_where_the_surface_is_open_else():
+    points, faces = notched(0.1, 0.3)
+    corners, triangles = soup(points, faces)
+    rng = np.random.default_rng(1)
+    noisy = corners + 1e-11 * rng.uniform(-1.0, 1.0, size=corners.shape)
+    body = Mesh.from_triangles(noisy, triangles)
+    assert len(body.vertices) == len(points)
+    assert {tuple(v) for v in body.vertices} <= {tuple(v) for v in noisy}
+    with pytest.raises(ValueError, match="not closed"):
+        Mesh.from_triangles(corners + 1e-5 * rng.uniform(-1.0, 1.0, size=corners.shape), triangles)
+
+
+def test_triangles_are_checked_by_name():
+    points, faces = notched(1.0, 0.3)
+    with pytest.raises(ValueError, match=r"Mesh.vertices: must be finite"):
+        Mesh.from_triangles(np.where(points == 1.0, np.nan, points), faces)
+    with pytest.raises(ValueError, match=r"Mesh.faces: indices must be in \[0, 14\), found 0 to 14"):
+        Mesh.from_triangles(points, np.concatenate([faces, [(0, 1, 14)]]))
+    with pytest.raises(ValueError, match=r"Mesh.faces: must be integers of shape"):
+        Mesh.from_triangles(points, faces.astype(float))

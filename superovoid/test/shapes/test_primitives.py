@@ -1,0 +1,734 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Planes, capsules, boxes, cylinders, cones, tori, meshes: geometry, and distances of every pair of kinds.
+
+References are independent of the engine: closed forms, least squares (Lawson, Hanson) and hulls of vertex differences
+for polytopes, a simplex search over directions for other convex bodies, dense samples of surfaces as bounds.
+"""
+
+import itertools
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import trimesh
+from scipy.optimize import minimize, nnls
+from scipy.spatial import ConvexHull, cKDTree
+from scipy.spatial.transform import Rotation
+
+from superovoid import (
+    Box,
+    Capsule,
+    Cone,
+    ConvexMesh,
+    Cylinder,
+    Ellipsoid,
+    Mesh,
+    Plane,
+    Sphere,
+    Status,
+    Superellipsoid,
+    Superovoid,
+    Torus,
+    distance,
+    distances,
+)
+from superovoid.contact import columns, kind_table
+from superovoid.shapes import Shape
+from superovoid.shapes.primitives import pack_shapes
+from superovoid.testing import polytope
+
+from draws import few_or_many
+
+RING = Torus(1.0, 0.3).tessellate(10)
+# An L: two boxes of 2 x 1 x 1, the notch between x = 1, z = 1 and the arms.
+NOTCH = trimesh.creation.extrude_triangulation(
+    np.array([(0.0, 0.0), (2.0, 0.0), (2.0, 1.0), (1.0, 1.0), (1.0, 2.0), (0.0, 2.0)]),
+    np.array([(0, 1, 2), (0, 2, 3), (0, 3, 4), (0, 4, 5)]),
+    height=1.0,
+)
+
+
+def pose(translation=(0.0, 0.0, 0.0), rotation=(0.0, 0.0, 0.0)):
+    matrix = np.eye(4)
+    matrix[:3, 3] = translation
+    matrix[:3, :3] = Rotation.from_rotvec(rotation).as_matrix()
+    return matrix
+
+
+def random_pose(rng, reach):
+    direction = rng.normal(size=3)
+    return pose(reach * direction / np.linalg.norm(direction), Rotation.random(random_state=rng).as_rotvec())
+
+
+def size(rng):
+    return float(np.exp(rng.uniform(np.log(0.2), np.log(1.5))))
+
+
+def _superovoid(rng):
+    taper = rng.uniform(-0.25, 0.25)
+    return Superovoid((size(rng), size(rng), size(rng)), rng.uniform(0.3, 1.3, 2), (taper, taper))
+
+
+def _torus(rng):
+    major = size(rng)
+    return Torus(major, major * rng.uniform(0.1, 0.7))
+
+
+MAKERS = {
+    "superovoid": _superovoid,
+    "sphere": lambda rng: Sphere(size(rng)),
+    "plane": lambda rng: Plane(),
+    "capsule": lambda rng: Capsule(size(rng), size(rng)),
+    "box": lambda rng: Box((size(rng), size(rng), size(rng))),
+    "cylinder": lambda rng: Cylinder(size(rng), size(rng)),
+    "cone": lambda rng: Cone(size(rng), size(rng)),
+    "torus": _torus,
+    "convex mesh": lambda rng: ConvexMesh(size(rng) * rng.normal(size=(rng.integers(5, 90), 3))),
+    "mesh": lambda rng: Mesh(size(rng) * RING.vertices, RING.faces),
+}
+BOUNDED = [kind for kind in MAKERS if kind != "plane"]
+CONVEX = [kind for kind in BOUNDED if kind not in ("torus", "mesh")]
+OTHER_CONVEX = [
+    pair for pair in itertools.combinations_with_replacement(CONVEX, 2) if not set(pair) <= {"superovoid", "sphere"}
+]
+
+
+def reach_of(shape):
+    return 0.0 if isinstance(shape, Plane) else shape.bounding_sphere().radius
+
+
+def pairs(kind_a, kind_b, count, seed=0):
+    """Random pairs from deep overlap to apart."""
+    rng = np.random.default_rng([seed, *(list(MAKERS).index(kind) for kind in (kind_a, kind_b))])
+    for _ in range(count):
+        a, b = MAKERS[kind_a](rng), MAKERS[kind_b](rng)
+        pose_a = random_pose(rng, 1.0)
+        pose_b = random_pose(rng, rng.uniform(0.0, 1.4) * (reach_of(a) + reach_of(b)))
+        pose_b[:3, 3] += pose_a[:3, 3]
+        yield a, pose_a, b, pose_b
+
+
+def unit_of(a, b):
+    """Unit of tolerances: half the largest extent of the smaller body."""
+    return min(max(s.obb().half_extents) for s in (a, b) if not isinstance(s, Plane))
+
+
+def separation_along(a, pose_a, b, pose_b, n):
+    """n . c - h_A(n) - h_B(-n): a lower bound of the signed distance of the hulls for every unit n."""
+    value = n @ (pose_b[:3, 3] - pose_a[:3, 3])
+    return value - a.support_value(n @ pose_a[:3, :3]) - b.support_value(-n @ pose_b[:3, :3])
+
+
+def best_separation(a, pose_a, b, pose_b, start, rng):
+    """Largest of `separation_along` over the sphere: from samples and from a start, by Nelder and Mead."""
+    samples = rng.normal(size=(2000, 3))
+    samples /= np.linalg.norm(samples, axis=1)[:, None]
+    values = separation_along(a, pose_a, b, pose_b, samples)
+    best = -math.inf
+    for n in (samples[values.argmax()], start):
+        for step in (0.05, 1e-3):
+            t1 = np.cross(n, (1.0, 0.0, 0.0) if abs(n[0]) < 0.9 else (0.0, 1.0, 0.0))
+            t1 /= np.linalg.norm(t1)
+            t2 = np.cross(n, t1)
+
+            def loss(u, n=n, t1=t1, t2=t2):
+                m = n + u[0] * t1 + u[1] * t2
+                return -float(separation_along(a, pose_a, b, pose_b, m / np.linalg.norm(m)))
+
+            simplex = [(0.0, 0.0), (step, 0.0), (0.0, step)]
+            options = {"xatol": 1e-13, "fatol": 1e-15, "maxfev": 300, "initial_simplex": simplex}
+            found = minimize(loss, (0.0, 0.0), method="Nelder-Mead", options=options)
+            n = n + found.x[0] * t1 + found.x[1] * t2
+            n /= np.linalg.norm(n)
+        best = max(best, -found.fun)
+    return best
+
+
+def holds(shape, pose_s, point, slack=1e-8):
+    """Whether a body holds a world point, drawn towards its inside by a little."""
+    local = (point - pose_s[:3, 3]) @ pose_s[:3, :3]
+    if isinstance(shape, Superovoid):
+        return bool(shape.implicit((1.0 - slack) * local) <= shape.implicit(np.zeros(3)) + 1.0)
+    inside = shape.vertices.mean(axis=0) if isinstance(shape, ConvexMesh) else np.zeros(3)
+    return bool(shape.contains(inside + (1.0 - slack) * (local - inside)))
+
+
+def off_torus(shape, pose_s, point):
+    """Distance of a world point from the surface of a torus."""
+    x, y, z = (point - pose_s[:3, 3]) @ pose_s[:3, :3]
+    return abs(math.hypot(math.hypot(x, y) - shape.major_radius, z) - shape.minor_radius)
+
+
+def surface_samples(shape, pose_s, count=3000):
+    mesh = shape.tessellate(64)
+    points = np.vstack([mesh.vertices, trimesh.sample.sample_surface(mesh, count, seed=1)[0]])
+    if isinstance(shape, Torus):
+        points = mesh.vertices  # its triangles leave it; those of convex bodies lie inside
+    return points @ pose_s[:3, :3].T + pose_s[:3, 3]
+
+
+# -- shapes ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [k for k in BOUNDED if k not in ("superovoid", "sphere")])
+def test_bounds_volume_and_support_agree_with_a_fine_mesh(kind):
+    shape = MAKERS[kind](np.random.default_rng(3))
+    mesh = shape.tessellate(200)
+    assert isinstance(shape, Shape)
+    assert mesh.is_watertight
+    assert mesh.volume == pytest.approx(shape.volume(), rel=2e-3)
+    n = np.random.default_rng(4).normal(size=(50, 3))
+    sampled = (n @ mesh.vertices.T).max(axis=1)
+    assert (shape.support_value(n) >= sampled - 1e-12).all()
+    assert shape.support_value(n) == pytest.approx(sampled, rel=2e-3)
+    assert np.einsum("ij,ij->i", n, shape.support(n)) == pytest.approx(shape.support_value(n), rel=1e-12)
+    sphere, box = shape.bounding_sphere(), shape.obb()
+    assert np.linalg.norm(mesh.vertices - sphere.centre, axis=1).max() <= sphere.radius * (1.0 + 1e-12)
+    assert np.abs(mesh.vertices - box.centre).max(axis=0) == pytest.approx(box.half_extents, rel=1e-3)
+    turn = Rotation.from_rotvec((0.3, -0.8, 0.5)).as_matrix()
+    lower, upper = shape.aabb(turn)
+    turned = mesh.vertices @ turn.T
+    assert (turned >= lower - 1e-12).all() and (turned <= upper + 1e-12).all()
+
+
+@pytest.mark.parametrize("kind", [k for k in BOUNDED if k not in ("superovoid", "sphere")])
+def test_contains_agrees_with_the_winding_number_of_a_fine_mesh(kind):
+    rng = np.random.default_rng(5)
+    shape = MAKERS[kind](rng)
+    mesh = Mesh.from_trimesh(shape.tessellate(64))
+    points = rng.uniform(-1.0, 1.0, (300, 3)) * shape.obb().half_extents + shape.obb().centre
+    near = cKDTree(trimesh.sample.sample_surface(shape.tessellate(64), 20000, seed=1)[0]).query(points)[0]
+    clear = near > 0.05 * shape.bounding_sphere().radius
+    assert clear.sum() > 20
+    assert (shape.contains(points) == mesh.contains(points))[clear].all()
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: Capsule(-1.0, 1.0), r"Capsule\.radius = -1.0: must be positive"),
+        (lambda: Capsule(1.0, "2"), r"Capsule\.length = '2': must be a positive number"),
+        (lambda: Box((1.0, 0.0, 1.0)), r"Box\.half_extents\[1\] = 0.0: must be positive"),
+        (lambda: Box((1.0, 2.0)), r"Box\.half_extents = .*: must be 3 numbers"),
+        (lambda: Cylinder(math.nan, 1.0), r"Cylinder\.radius = nan: must be positive"),
+        (lambda: Cone(1.0, math.inf), r"Cone\.length = inf: must be positive and finite"),
+        (lambda: Torus(1.0, 1.0), r"Torus\.minor_radius = 1.0: must be below the major radius 1.0"),
+        (lambda: ConvexMesh([(0, 0, 0)] * 3), r"ConvexMesh\.vertices: must have shape \(n, 3\) with n >= 4"),
+        (lambda: ConvexMesh(np.eye(4)[:, :3] * (1, 1, 0)), r"ConvexMesh\.vertices: must span a volume"),
+        (lambda: ConvexMesh([(0, 0, math.inf)] * 4), r"ConvexMesh\.vertices: must be finite"),
+        (lambda: Mesh(RING.vertices, RING.faces[1:]), r"Mesh\.faces: the surface must be closed"),
+        (lambda: Mesh(RING.vertices, RING.faces[:, ::-1]), r"Mesh\.faces: triangles must be counter-clockwise"),
+        (lambda: Mesh(RING.vertices, RING.faces + 5), r"Mesh\.faces: indices must be in \[0, \d+\)"),
+        (lambda: Mesh(RING.vertices, RING.faces * 1.0), r"Mesh\.faces: must be integers"),
+        (lambda: Box((1, 1, 1)).support((0, 0, 0)), r"direction: must be finite and not zero"),
+        (lambda: Plane().support((1.0, 0.0, 0.0)), r"direction: a plane is unbounded"),
+        (lambda: Cone(1.0, 1.0).tessellate(3), r"resolution = 3: must be an integer of at least 4"),
+    ],
+)
+def test_bad_input_is_named(make, text):
+    with pytest.raises(ValueError, match=text):
+        make()
+
+
+def test_what_is_no_shape_is_refused():
+    with pytest.raises(TypeError, match=r"b: must be a shape of superovoid.shapes, found str"):
+        distance(Sphere(1.0), np.eye(4), "box", np.eye(4))
+    with pytest.raises(TypeError, match=r"shapes_b\[1\]: must be a shape"):
+        distances([Sphere(1.0)] * 2, np.eye(4), [Box((1, 1, 1)), 3], np.eye(4))
+
+
+def test_two_superovoids_do_not_load_the_other_kinds():
+    script = (
+        "import sys, numpy as np\n"
+        "from superovoid import Sphere, distance, distances\n"
+        "distance(Sphere(1.0), np.eye(4), Sphere(1.0), np.eye(4))\n"
+        "distances([Sphere(1.0)], np.eye(4), [Sphere(1.0)], np.eye(4))\n"
+        "sys.exit('superovoid.contact.kind_table' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
+# -- closed forms --------------------------------------------------------------------------------------------------
+
+UNIT_BOX = Box((1.0, 1.0, 1.0))
+TILTED = (0.0, math.pi / 4.0, 0.0)
+CLOSED = {
+    "sphere above a plane": (Plane(), pose(), Sphere(0.5), pose((3, 4, 2)), 1.5),
+    "ellipsoid into a plane": (Plane(), pose(), Ellipsoid((1, 2, 3)), pose((0, 0, 2)), -1.0),
+    "box on its edge over a plane": (Plane(), pose(), UNIT_BOX, pose((0, 0, 2), TILTED), 2.0 - math.sqrt(2.0)),
+    "torus over a plane": (Plane(), pose(), Torus(1, 0.25), pose((0, 0, 2), (0, math.pi / 2, 0)), 0.75),
+    "mesh over a plane": (Plane(), pose(), Mesh.from_trimesh(NOTCH), pose((5, 5, 1)), 1.0),
+    "facing planes": (Plane(), pose(), Plane(), pose((0, 7, 2), (math.pi, 0, 0)), 2.0),
+    "facing planes that overlap": (Plane(), pose(), Plane(), pose((1, 0, -3), (math.pi, 0, 0)), -3.0),
+    "sphere off a box corner": (Sphere(0.5), pose((2, 3, 3)), UNIT_BOX, pose(), 2.5),
+    "sphere off a box edge": (Sphere(0.5), pose((4, 5, 0)), UNIT_BOX, pose(), 4.5),
+    "sphere in a box": (Sphere(0.25), pose((0.5, 0, 0)), UNIT_BOX, pose(), -0.75),
+    "sphere above a cylinder's rim": (Sphere(0.5), pose((4, 0, 5)), Cylinder(1, 2), pose(), 4.5),
+    "sphere in a cylinder": (Sphere(0.5), pose((0.5, 0, 0)), Cylinder(1, 8), pose(), -1.0),
+    "sphere above an apex": (Sphere(0.5), pose((0, 0, 3)), Cone(1, 2), pose(), 1.5),
+    "sphere beside a cone": (Sphere(0.25), pose((2, 0, 1)), Cone(1, 2), pose(), 4 / math.sqrt(5) - 0.25),
+    "sphere below a cone": (Sphere(0.5), pose((0.5, 0, -2)), Cone(1, 2), pose(), 0.5),
+    "sphere in a capsule": (Sphere(0.5), pose((0.25, 0, 1)), Capsule(1, 4), pose(), -1.25),
+    "sphere in a ring": (Sphere(0.5), pose(), Torus(2, 0.5), pose(), 1.0),
+    "sphere in a tube": (Sphere(0.25), pose((2, 0, 0)), Torus(2, 0.5), pose(), -0.75),
+    "sphere that fills a ring": (Sphere(2.0), pose(), Torus(2, 0.5), pose(), -1.5),
+    "crossing capsules": (Capsule(0.5, 4), pose(), Capsule(0.25, 4), pose((0, 2, 0), (0, math.pi / 2, 0)), 1.25),
+    "capsules in one line": (Capsule(0.5, 2), pose(), Capsule(0.5, 2), pose((0, 0, 5)), 2.0),
+    "capsules that cross in the middle": (Capsule(0.5, 4), pose(), Capsule(0.25, 4), pose((0, 0, 0), (0, 1, 0)), -0.75),
+    "corner to corner": (UNIT_BOX, pose(), UNIT_BOX, pose((4, 4, 3)), 3.0),
+    "crossing edges": (
+        UNIT_BOX,
+        pose((0, 0, 0), (math.pi / 4, 0, 0)),
+        UNIT_BOX,
+        pose((0, 0, 4), TILTED),
+        4.0 - 2.0 * math.sqrt(2.0),
+    ),
+    "faces": (UNIT_BOX, pose(), Box((0.5, 0.5, 0.5)), pose((0.3, 0.2, 1.25)), -0.25),
+    "box in a box": (UNIT_BOX, pose(), Box((0.25, 0.25, 0.25)), pose((0.5, 0, 0)), -0.75),
+    "cylinders side by side": (Cylinder(1, 4), pose(), Cylinder(0.5, 2), pose((4, 0, 0)), 2.5),
+    "crossing cylinders": (Cylinder(1, 9), pose(), Cylinder(0.5, 9), pose((0, 4, 0), (0, math.pi / 2, 0)), 2.5),
+    "cylinder on a box": (Cylinder(0.5, 2), pose((0, 0, 2.5)), UNIT_BOX, pose(), 0.5),
+    "apex into a box": (Cone(0.5, 1), pose((0, 0, 1.25), (math.pi, 0, 0)), UNIT_BOX, pose(), -0.25),
+    "apex to apex": (Cone(1, 2), pose(), Cone(1, 2), pose((0, 0, 3), (math.pi, 0, 0)), 1.0),
+    "apex over a box corner": (Cone(1, 2), pose((1, 1, 3), (math.pi, 0, 0)), UNIT_BOX, pose(), 1.0),
+    "ellipsoid on a box": (Ellipsoid((1, 2, 0.5)), pose((0.3, 0.1, 2)), UNIT_BOX, pose(), 0.5),
+    "ellipsoid into a box": (Ellipsoid((1, 2, 0.5)), pose((0, 0, 1.25)), UNIT_BOX, pose(), -0.25),
+    "ellipsoid and capsule": (Ellipsoid((1, 2, 0.5)), pose((0, 0, 4)), Capsule(0.5, 2), pose(), 2.0),
+    "rings in a plane": (Torus(1, 0.25), pose(), Torus(2, 0.5), pose((5, 0, 0)), 1.25),
+    "linked rings": (Torus(2, 0.25), pose(), Torus(1, 0.25), pose((2.2, 0, 0), (math.pi / 2, 0, 0)), 0.3),
+    "rings on one axis": (Torus(2, 0.25), pose(), Torus(1, 0.25), pose((0, 0, 1)), math.sqrt(2.0) - 0.5),
+    "cylinders in one another": (Cylinder(0.5, 9), pose(), Cylinder(1, 9), pose((0, 0, 0.25)), -1.5),
+    "cones in one another": (Cone(0.5, 3), pose(), Cylinder(1, 20), pose((0, 0, 0), (math.pi, 0, 0)), -1.5),
+    "capsule through a ring": (Torus(2, 0.25), pose(), Capsule(0.5, 9), pose(), 1.25),
+    "box in a ring": (Torus(2, 0.25), pose(), Box((0.5, 0.25, 3)), pose(), 1.75 - math.hypot(0.5, 0.25)),
+    "ball in the notch": (Mesh.from_trimesh(NOTCH), pose(), Sphere(0.25), pose((1.5, 1.75, 0.5)), 0.25),
+    "box in the notch": (Mesh.from_trimesh(NOTCH), pose(), Box((0.25, 0.25, 0.25)), pose((1.75, 2.0, 0.5)), 0.5),
+    "ball into the notch's floor": (Mesh.from_trimesh(NOTCH), pose(), Sphere(0.25), pose((1.6, 1.15, 0.5)), -0.1),
+    "box into the notch's floor": (
+        Mesh.from_trimesh(NOTCH),
+        pose(),
+        Box((0.25, 0.25, 0.25)),
+        pose((1.5, 1.2, 0.5)),
+        -0.05,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_closed_form(name):
+    a, pose_a, b, pose_b, expected = CLOSED[name]
+    result = distance(a, pose_a, b, pose_b)
+    assert result.distance == pytest.approx(expected, abs=2e-9)
+    assert result.lower - 1e-12 <= expected <= result.upper + 1e-12
+    assert not result.status & Status.UNPROVEN
+    gap = (result.point_b - result.point_a) @ result.normal
+    assert gap == pytest.approx(result.distance, abs=2e-9)
+
+
+@pytest.mark.parametrize("turn", [(0.0, 0.0, 0.0), (0.5, 0.0, 0.0)])
+def test_half_spaces_that_no_translation_parts_are_infinitely_deep_and_say_so(turn):
+    result = distance(Plane(), pose(), Plane(), pose((0, 1, -2), turn))
+    assert result.distance == result.lower == result.upper == -math.inf
+    assert result.status & Status.UNBOUNDED
+    assert np.isfinite(result.point_a).all() and (result.point_a == result.point_b).all()
+    assert result.point_a[2] <= 1e-12  # in both
+    assert (result.point_a - (0, 1, -2)) @ pose((0, 0, 0), turn)[:3, 2] <= 1e-12
+    assert not distance(Plane(), pose(), Plane(), pose((0, 0, -2), (math.pi, 0, 0))).status & Status.UNBOUNDED
+
+
+# -- references ------------------------------------------------------------------------------------------------------
+
+
+def _corners(shape):
+    return shape.vertices if isinstance(shape, ConvexMesh) else shape.tessellate().vertices
+
+
+@pytest.mark.parametrize(("kind_a", "kind_b"), [("box", "box"), ("box", "convex mesh"), ("convex mesh", "convex mesh")])
+def test_polytopes_agree_with_least_squares_and_with_the_hull_of_vertex_differences(kind_a, kind_b):
+    apart = 0
+    for a, pose_a, b, pose_b in pairs(kind_a, kind_b, 60):
+        pa = _corners(a) @ pose_a[:3, :3].T + pose_a[:3, 3]
+        pb = _corners(b) @ pose_b[:3, :3].T + pose_b[:3, 3]
+        m = (pa[:, None] - pb[None]).reshape(-1, 3)
+        hull = ConvexHull(m)
+        expected = hull.equations[:, 3].max()  # largest signed distance of the origin from a facet plane
+        if expected > 0.0:
+            # Least distance programming, Lawson and Hanson, chapter 23: the residual is the nearest point.
+            # Lawson and Hanson: the weights of the point of the hull nearest to the origin, up to a factor.
+            m = m[hull.vertices]
+            weights, _ = nnls(np.vstack([m.T, np.ones(len(m))]), np.array([0.0, 0.0, 0.0, 1.0]))
+            expected = float(np.linalg.norm(weights @ m / weights.sum()))
+            apart += 1
+        result = distance(a, pose_a, b, pose_b)
+        assert result.distance == pytest.approx(expected, abs=1e-9 * unit_of(a, b))
+        assert not result.status & Status.UNPROVEN
+    assert 10 < apart < 50
+
+
+@pytest.mark.parametrize(("kind_a", "kind_b"), OTHER_CONVEX)
+def test_convex_pairs_agree_with_a_search_over_directions(kind_a, kind_b):
+    rng = np.random.default_rng(1)
+    for a, pose_a, b, pose_b in pairs(kind_a, kind_b, 3, seed=1):
+        result = distance(a, pose_a, b, pose_b)
+        expected = best_separation(a, pose_a, b, pose_b, result.normal, rng)
+        assert result.lower <= result.distance <= result.upper
+        assert result.upper >= expected - 1e-12  # no direction separates by more than was proved
+        assert result.distance == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize(("kind_a", "kind_b"), OTHER_CONVEX)
+def test_convex_pairs_are_certified(kind_a, kind_b):
+    flagged = 0
+    for a, pose_a, b, pose_b in pairs(kind_a, kind_b, 40, seed=2):
+        result = distance(a, pose_a, b, pose_b)
+        flagged += bool(result.status & Status.UNPROVEN)
+        if not result.status & Status.UNPROVEN:
+            assert result.upper - result.lower <= 1.1e-9 * unit_of(a, b)
+        gap = result.point_b - result.point_a
+        if result.distance > 0.0:
+            assert np.linalg.norm(gap) == pytest.approx(result.distance, abs=1e-9)
+        else:
+            # The points are one depth along the normal apart, and in the bodies; moved apart by it, these touch.
+            assert np.linalg.norm(gap - result.distance * result.normal) <= 2e-9 * unit_of(a, b)
+            assert holds(a, pose_a, result.point_a)
+            assert holds(b, pose_b, result.point_b)
+            moved = pose_b.copy()
+            moved[:3, 3] -= result.distance * result.normal
+            assert abs(distance(a, pose_a, b, moved).distance) < 2e-9
+    assert flagged <= 1
+
+
+@pytest.mark.parametrize("kind", BOUNDED)
+@pytest.mark.parametrize("round_kind", ["torus", "mesh"])
+def test_bodies_with_holes_are_no_nearer_than_proved(kind, round_kind):
+    for a, pose_a, b, pose_b in pairs(kind, round_kind, 8, seed=3):
+        result = distance(a, pose_a, b, pose_b)
+        sampled = cKDTree(surface_samples(b, pose_b)).query(surface_samples(a, pose_a))[0].min()
+        if result.distance > 0.0:
+            assert sampled >= result.lower - 1e-12
+            assert sampled <= result.upper + 0.35  # a coarse check that the distance is no underestimate
+            assert not result.status & Status.UNPROVEN
+            assert np.linalg.norm(result.point_b - result.point_a) == pytest.approx(result.distance, abs=1e-9)
+        else:
+            moved = pose_b.copy()
+            moved[:3, 3] += (1e-9 - result.lower) * result.normal
+            assert distance(a, pose_a, b, moved).upper >= 0.0  # the translation of length -lower parts them
+            assert result.lower <= result.distance <= result.upper <= 1e-9
+
+
+@pytest.mark.parametrize("other", [k for k in CONVEX if k not in ("superovoid", "sphere")])
+def test_a_sphere_is_the_limit_of_superovoids(other):
+    for a, pose_a, b, pose_b in pairs("sphere", other, 6, seed=4):
+        almost = Superellipsoid((a.radius, a.radius, a.radius), (1.0 + 1e-9, 1.0))
+        expected = distance(a, pose_a, b, pose_b).distance
+        assert distance(almost, pose_a, b, pose_b).distance == pytest.approx(expected, abs=1e-8)
+
+
+def test_a_convex_mesh_given_as_triangles_is_solved_as_one():
+    mesh = trimesh.creation.icosphere(2)
+    as_mesh, hull = Mesh.from_trimesh(mesh), ConvexMesh(mesh.vertices)
+    assert as_mesh.is_convex() and not Mesh.from_trimesh(RING).is_convex()
+    for offset in (0.5, 1.5, 3.0):
+        given = distance(as_mesh, pose(), UNIT_BOX, pose((offset, 0.1, 0.2), (0.3, 0.2, 0.1)))
+        expected = distance(hull, pose(), UNIT_BOX, pose((offset, 0.1, 0.2), (0.3, 0.2, 0.1)))
+        assert given.distance == pytest.approx(expected.distance, abs=1e-12)
+
+
+def test_a_body_inside_a_hollow_or_a_solid_mesh_is_told_apart():
+    outer, inner = trimesh.creation.box((4, 4, 4)), trimesh.creation.box((3, 3, 3))
+    inner.invert()
+    hollow = Mesh.from_trimesh(trimesh.util.concatenate([outer, inner]))
+    assert distance(hollow, pose(), Sphere(0.5), pose()).distance == pytest.approx(1.0, abs=1e-12)
+    inside_solid = distance(Mesh.from_trimesh(RING), pose(), Sphere(0.01), pose((1.0, 0.0, 0.0)))
+    assert inside_solid.upper < -0.01
+
+
+# -- invariances -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kind_a", "kind_b"), list(itertools.product(MAKERS, MAKERS)))
+def test_every_ordered_pair_of_kinds_is_answered_and_swapping_swaps_points(kind_a, kind_b):
+    for a, pose_a, b, pose_b in pairs(kind_a, kind_b, 2, seed=5):
+        one, other = distance(a, pose_a, b, pose_b), distance(b, pose_b, a, pose_a)
+        assert not math.isnan(one.distance)
+        assert one.lower <= one.distance <= one.upper
+        assert np.isfinite(one.point_a).all() and np.isfinite(one.point_b).all()
+        assert np.linalg.norm(one.normal) == pytest.approx(1.0, abs=1e-12)
+        assert (one.distance, one.lower, one.upper, one.status) == (
+            other.distance,
+            other.lower,
+            other.upper,
+            other.status,
+        )
+        assert (one.point_a == other.point_b).all() and (one.point_b == other.point_a).all()
+        assert (one.normal == -other.normal).all()
+
+
+@pytest.mark.parametrize("kind", BOUNDED)
+@pytest.mark.parametrize("other", ["box", "torus", "superovoid"])
+def test_rigid_motion_and_scale_change_nothing_else(kind, other):
+    def scaled(shape, factor):
+        if isinstance(shape, Sphere):
+            return Sphere(factor * shape.radius)
+        if isinstance(shape, Superovoid):
+            return Superovoid(factor * np.array(shape.size), shape.epsilon, shape.taper)
+        if isinstance(shape, Mesh):
+            return Mesh(factor * shape.vertices, shape.faces)
+        if isinstance(shape, ConvexMesh):
+            return ConvexMesh(factor * shape.vertices)
+        return type(shape)(*(factor * np.array(v) for v in vars(shape).values() if not isinstance(v, np.ndarray)))
+
+    for a, pose_a, b, pose_b in pairs(kind, other, 3, seed=6):
+        base = distance(a, pose_a, b, pose_b)
+        if base.status & Status.UNPROVEN:
+            continue  # an open interval may end elsewhere
+        motion = pose((3.0, -2.0, 1.0), (0.4, 1.1, -0.7))
+        moved = distance(a, motion @ pose_a, b, motion @ pose_b)
+        assert moved.distance == pytest.approx(base.distance, abs=2e-9)
+        for factor in (1e-3, 1e3):
+            pa, pb = pose_a.copy(), pose_b.copy()
+            pa[:3, 3] *= factor
+            pb[:3, 3] *= factor
+            there = distance(scaled(a, factor), pa, scaled(b, factor), pb)
+            assert there.distance / factor == pytest.approx(base.distance, abs=2e-9)
+
+
+# -- nearly one axis -------------------------------------------------------------------------------------------------
+
+
+def _spheroid(rng):
+    radius, taper = size(rng), rng.uniform(-0.25, 0.25)
+    return Superovoid((radius, radius, size(rng)), (1.0, rng.uniform(0.3, 1.3)), (taper, taper))
+
+
+REVOLVED = {**{kind: MAKERS[kind] for kind in ("capsule", "cylinder", "cone")}, "spheroid": _spheroid}
+REVOLVED_SUPPORT = {
+    Capsule: lambda s: polytope.capsule(s.radius, s.length),
+    Cylinder: lambda s: polytope.cylinder(s.radius, s.length),
+    Cone: lambda s: polytope.cone(s.radius, s.length),
+    Superovoid: lambda s: polytope.superovoid(np.array(s.size), np.array(s.epsilon), np.array(s.taper)),
+}
+
+
+def nearly_coaxial(kind_a, kind_b, off, count, seed):
+    """Bodies with axes off by an angle and by a share of the smaller body, from deep in each other to apart."""
+    rng = np.random.default_rng([seed, *(list(REVOLVED).index(kind) for kind in (kind_a, kind_b))])
+    for k in range(count):
+        a = REVOLVED[kind_a](rng)
+        b = a if kind_a == kind_b and k % 4 == 3 else REVOLVED[kind_b](rng)
+        tilt, shift = rng.normal(size=(2, 2))
+        relative = pose((0.0, 0.0, 0.0), (*off * tilt, 0.0)) @ np.diag([1.0, *([rng.choice((-1.0, 1.0))] * 2), 1.0])
+        relative[:2, 3] = off * unit_of(a, b) * shift
+        relative[2, 3] = rng.uniform(-1.1, 1.1) * (a.obb().half_extents[2] + b.obb().half_extents[2])
+        pose_a = random_pose(rng, 1.0)
+        yield a, pose_a, b, pose_a @ relative
+
+
+def best_on_meridians(a, pose_a, b, pose_b, start):
+    """Largest n . c - h_A(n) - h_B(-n): along meridians of A at ever closer azimuths, and along the axes."""
+    support_a, support_b = (polytope.posed(REVOLVED_SUPPORT[type(s)](s), p) for s, p in ((a, pose_a), (b, pose_b)))
+
+    def separation(n):
+        return np.einsum("ij,ij->i", support_b(-n) - support_a(n), n)
+
+    def along(phi, psi):
+        n = np.stack([np.sin(psi) * np.cos(phi), np.sin(psi) * np.sin(phi), np.cos(psi)], axis=-1)
+        return separation(n.reshape(-1, 3) @ pose_a[:3, :3].T).reshape(n.shape[:2])
+
+    def best_of(phi):
+        # A section of golden ratio about the best of a grid, for all azimuths at once: kinks do not slow it.
+        psi = np.tile(np.linspace(0.0, math.pi, 61), (len(phi), 1))
+        i = along(phi[:, None], psi).argmax(axis=1)
+        rows = np.arange(len(phi))
+        left, right = psi[rows, np.maximum(i - 1, 0)], psi[rows, np.minimum(i + 1, 60)]
+        ratio = 0.5 * (math.sqrt(5.0) - 1.0)
+        for _ in range(72):
+            inner = np.stack([right - ratio * (right - left), left + ratio * (right - left)], axis=1)
+            values = along(phi[:, None], inner)
+            lower = values[:, 0] > values[:, 1]
+            left, right = np.where(lower, left, inner[:, 0]), np.where(lower, inner[:, 1], right)
+        return values.max(axis=1)
+
+    local = start @ pose_a[:3, :3]
+    at, width = math.atan2(local[1], local[0]), math.pi
+    best = separation(np.array([sign * p[:3, 2] for sign in (-1.0, 1.0) for p in (pose_a, pose_b)])).max()
+    for _ in range(9):
+        azimuths = at + np.linspace(-width, width, 13)
+        values = best_of(azimuths)
+        best, at, width = max(best, values.max()), azimuths[values.argmax()], 0.25 * width
+    return best
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2])
+@pytest.mark.parametrize(("kind_a", "kind_b"), list(itertools.combinations_with_replacement(REVOLVED, 2))[:-1])
+def test_bodies_of_revolution_on_nearly_one_axis_are_certified(kind_a, kind_b, off):
+    for a, pose_a, b, pose_b in nearly_coaxial(kind_a, kind_b, off, 8, seed=15):
+        result = distance(a, pose_a, b, pose_b)
+        assert not result.status & Status.UNPROVEN
+        assert result.upper - result.lower <= 1.1e-9 * unit_of(a, b)
+
+
+@pytest.mark.parametrize("off", [1e-7, 1e-3])
+@pytest.mark.parametrize(("kind_a", "kind_b"), list(itertools.combinations_with_replacement(REVOLVED, 2))[:-1])
+@few_or_many(1, 2)
+def test_depths_on_nearly_one_axis_agree_with_a_search_along_meridians(kind_a, kind_b, off, draws):
+    for a, pose_a, b, pose_b in nearly_coaxial(kind_a, kind_b, off, draws, seed=16):
+        result = distance(a, pose_a, b, pose_b)
+        expected = best_on_meridians(a, pose_a, b, pose_b, result.normal)
+        assert result.upper >= expected - 1e-12 * unit_of(a, b)
+        assert result.distance == pytest.approx(expected, abs=2e-9 * unit_of(a, b))
+
+
+# -- degenerate ----------------------------------------------------------------------------------------------------
+
+UNIQUE, MANY = False, True
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "pose_b", "expected", "many"),
+    [
+        (UNIT_BOX, UNIT_BOX, pose((3, 0.5, 0)), 1.0, MANY),
+        (UNIT_BOX, UNIT_BOX, pose((3, 0.5, 0), (0, 0, math.pi / 4)), 2.0 - math.sqrt(2.0), MANY),
+        (UNIT_BOX, UNIT_BOX, pose((3, 0, 0), (0.3, math.pi / 4, 0.2)), None, UNIQUE),
+        (Capsule(0.5, 2), Capsule(0.5, 2), pose((2, 0, 0.5)), 1.0, MANY),
+        (Capsule(0.5, 2), Capsule(0.5, 2), pose((2, 0, 0.5), (0.1, 0.2, 0)), None, UNIQUE),
+        (Plane(), Cylinder(1, 2), pose((0, 0, 1)), 0.0, MANY),
+        (Plane(), Cylinder(1, 2), pose((0, 0, 3), (math.pi / 2, 0, 0)), 2.0, MANY),
+        (Plane(), Cone(1, 2), pose((0, 0, 2), (math.pi, 0, 0)), 1.0, UNIQUE),
+        (Cone(1, 2), UNIT_BOX, pose((0, 0, -2.5)), 0.5, MANY),
+        (Cone(1, 2), UNIT_BOX, pose((0, 0, 3)), 1.0, UNIQUE),
+        (Cylinder(1, 2), Cylinder(0.5, 2), pose((0, 0, 2)), 0.0, MANY),
+        (Sphere(0.5), UNIT_BOX, pose(), -1.5, MANY),
+        (Sphere(0.5), Cylinder(1, 4), pose(), -1.5, MANY),
+        (Sphere(0.5), Capsule(1, 4), pose(), -1.5, MANY),
+        (Sphere(0.5), Torus(2, 0.5), pose(), 1.0, MANY),
+        (UNIT_BOX, UNIT_BOX, pose(), -2.0, MANY),
+        (Capsule(1, 2), Capsule(1, 2), pose(), -2.0, MANY),
+        (UNIT_BOX, UNIT_BOX, pose((2, 2, 2)), 0.0, None),
+        (UNIT_BOX, Ellipsoid((1, 1, 2)), pose((2, 0, 0)), 0.0, UNIQUE),
+        (ConvexMesh(UNIT_BOX.tessellate().vertices), UNIT_BOX, pose((2.5, 0, 0)), 0.5, MANY),
+    ],
+)
+def test_degenerate_positions_are_right_and_named(a, b, pose_b, expected, many):
+    result = distance(a, pose(), b, pose_b)
+    if expected is not None:
+        assert result.distance == pytest.approx(expected, abs=2e-9)
+    assert not result.status & Status.UNPROVEN
+    if many is not None:
+        assert bool(result.status & Status.NON_UNIQUE) == many
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "pose_b", "several"),
+    [
+        (Sphere(0.5), UNIT_BOX, pose(), True),
+        (Sphere(0.5), UNIT_BOX, pose((0.25, 0, 0)), False),
+        (Sphere(0.5), Cylinder(1, 8), pose(), True),
+        (Sphere(0.5), Torus(2, 0.5), pose(), False),  # apart, with many nearest points
+        (Sphere(0.5), Torus(2, 0.5), pose((2, 0, 0)), True),
+        (Sphere(1.75), Torus(2, 0.5), pose(), True),  # fills the ring: out on either side
+        (Sphere(1.75), Torus(2, 0.5), pose((0, 0, 0.1)), False),
+        (UNIT_BOX, UNIT_BOX, pose(), True),
+        (UNIT_BOX, UNIT_BOX, pose((0.5, 0.1, 0.2)), False),
+        (UNIT_BOX, UNIT_BOX, pose((0.5, 0.5, 0.2)), True),
+        (UNIT_BOX, UNIT_BOX, pose((3, 0.5, 0)), False),
+        (Capsule(0.5, 4), Capsule(0.25, 4), pose((0, 0, 0), (0, 1, 0)), True),
+        (Cylinder(1, 9), Cylinder(0.5, 9), pose(), True),
+        (Cylinder(1, 2), Cylinder(0.5, 2), pose((0, 0, 1)), False),
+        (UNIT_BOX, Ellipsoid((0.5, 0.5, 0.9)), pose(), True),
+        (UNIT_BOX, Ellipsoid((0.5, 0.5, 0.9)), pose((0.2, 0.1, 0.0)), False),
+        (UNIT_BOX, Superellipsoid((0.5, 0.6, 0.9), (0.3, 0.3)), pose((0.1, 0, 0)), False),
+    ],
+)
+def test_several_ways_out_are_named(a, b, pose_b, several):
+    result = distance(a, pose(), b, pose_b)
+    assert not result.status & Status.UNPROVEN
+    assert bool(result.status & Status.ARBITRARY_NORMAL) == several
+
+
+@pytest.mark.parametrize("other", ["sphere", "box", "cone", "superovoid", "torus", "mesh", "plane"])
+def test_coordinates_that_take_more_than_the_tolerance_are_named(other):
+    rng = np.random.default_rng(11)
+    a, b = UNIT_BOX, MAKERS[other](rng)
+    for offset, coarse in ((0.0, False), (1e7, True)):
+        pose_b = pose((0.3, 0.2, offset + 4.0))
+        result = distance(a, pose(), b, pose_b)
+        assert bool(result.status & Status.PRECISION) == coarse
+        assert result.upper - result.lower > 1e-9 * unit_of(a, b) or not coarse
+
+
+def test_points_of_a_sphere_and_a_torus_lie_on_their_surfaces():
+    deep = 0
+    for a, pose_a, b, pose_b in pairs("sphere", "torus", 40, seed=12):
+        pose_b[:3, 3] = pose_a[:3, 3] + 0.5 * (pose_b[:3, 3] - pose_a[:3, 3])
+        result = distance(a, pose_a, b, pose_b)
+        assert abs(np.linalg.norm(result.point_a - pose_a[:3, 3]) - a.radius) <= 1e-12
+        assert off_torus(b, pose_b, result.point_b) <= 1e-12
+        gap = result.point_b - result.point_a
+        assert np.linalg.norm(gap - result.distance * result.normal) <= 1e-12
+        reach = a.radius + b.minor_radius
+        deep += result.distance < 0.0 and b.major_radius < reach
+    assert deep > 5
+
+
+@pytest.mark.parametrize("kind", BOUNDED)
+def test_points_of_an_overlap_with_a_torus_lie_in_both_bodies(kind):
+    for a, pose_a, b, pose_b in pairs(kind, "torus", 6, seed=13):
+        result = distance(a, pose_a, b, pose_b)
+        assert off_torus(b, pose_b, result.point_b) <= 1e-9
+        if kind == "torus":
+            assert off_torus(a, pose_a, result.point_a) <= 1e-9
+        elif kind != "mesh":
+            assert holds(a, pose_a, result.point_a)
+
+
+@pytest.mark.parametrize("kind", BOUNDED)
+def test_points_of_an_overlap_with_a_mesh_lie_on_its_surface(kind):
+    for a, pose_a, b, pose_b in pairs(kind, "mesh", 4, seed=14):
+        result = distance(a, pose_a, b, pose_b)
+        local = (result.point_b - pose_b[:3, 3]) @ pose_b[:3, :3]
+        _, off, _ = trimesh.proximity.closest_point_naive(trimesh.Trimesh(b.vertices, b.faces), local[None])
+        assert off[0] <= 1e-9
+
+
+@pytest.mark.parametrize("kind", [k for k in CONVEX if k != "sphere"])
+def test_a_tiny_body_on_a_huge_one(kind):
+    tiny, huge = Sphere(1e-2), Box((100.0, 100.0, 100.0))
+    shape = MAKERS[kind](np.random.default_rng(8))
+    lowest = -shape.support_value((0.0, 0.0, -1.0))
+    assert distance(tiny, pose((3, 4, 100.05)), huge, pose()).distance == pytest.approx(0.04, abs=1e-11)
+    result = distance(shape, pose((3.0, 4.0, 1e4 + 0.1 - lowest)), Box((1e4, 1e4, 1e4)), pose())
+    assert result.distance == pytest.approx(0.1, abs=1e-9)
+    assert result.lower <= 0.1 + 1e-11 and result.upper >= 0.1 - 1e-11
+
+
+# -- what a scene calls ------------------------------------------------------------------------------------------
+
+
+def test_one_entry_answers_all_kinds_from_a_common_pool_and_from_a_former_answer():
+    rng = np.random.default_rng(9)
+    shapes = [make(rng) for make in MAKERS.values()]
+    rows, pool = pack_shapes(shapes)
+    rotation, out = np.empty((3, 3)), np.empty(columns.RESULT_LENGTH)
+    for i, j in itertools.combinations(range(len(shapes)), 2):
+        pose_a, pose_b = random_pose(rng, 0.5), random_pose(rng, 3.0)
+        state = np.zeros(columns.STATE_LENGTH)
+        expected = distance(shapes[i], pose_a, shapes[j], pose_b)
+        for _ in range(2):
+            kind_table.solve_bodies(rows[i], rows[j], pool, pose_a, pose_b, 1e-9, 4000, state, rotation, out)
+            assert out[columns.DISTANCE] == pytest.approx(expected.distance, abs=2e-9)
+            assert int(out[columns.STATUS]) & Status.UNPROVEN == expected.status & Status.UNPROVEN
+
+
+def test_arrays_of_mixed_kinds_give_what_single_calls_give():
+    rng = np.random.default_rng(10)
+    shapes = [make(rng) for make in MAKERS.values()]
+    poses = np.array([random_pose(rng, 2.0) for _ in shapes])
+    rows = distances(shapes, poses, Superovoid((0.3, 0.4, 0.5), (0.8, 0.7), (0.1, 0.1)), pose((0.1, 0.2, 0.3)))
+    for k, shape in enumerate(shapes):
+        single = distance(shape, poses[k], Superovoid((0.3, 0.4, 0.5), (0.8, 0.7), (0.1, 0.1)), pose((0.1, 0.2, 0.3)))
+        assert rows[k].distance == single.distance

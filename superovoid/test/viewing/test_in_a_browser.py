@@ -1,0 +1,182 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The page of a robot in a real browser: what a user does, and what is seen then."""
+
+from html import escape
+
+import numpy as np
+import pytest
+from matplotlib.colors import rgb_to_hsv
+
+from superovoid import Box, Robot, distance
+from superovoid.viewing.meanings import COLOURS, Meaning, interval_words, millimetres
+from superovoid.viewing.recording import Moment, Recording, ReplayModel
+from superovoid.viewing.robot_model import RobotModel
+
+import tabs
+from arm import SRDF, URDF, at
+from tabs import seen_when
+
+pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
+
+from superovoid.viewing.html_file import page_of
+from superovoid.viewing.pair_model import PairModel
+from superovoid.viewing.pair_page import PairPage
+from superovoid.viewing.robot_page import RobotPage
+from superovoid.viewing.serving import open_server
+
+# Rows below the words of the page about its renderer, columns before the panel of controls, pixels.
+SCENE = np.s_[200:, :870]
+A_BODY = 0.0008  # part of the scene that one body of the arm fills at least
+
+
+@pytest.fixture
+def page():
+    model = RobotModel(Robot.from_urdf(URDF, srdf=SRDF), near=0.7)
+    model.set_base("ball", at(2.0, 0.0, 0.0))
+    page = RobotPage(open_server("arm"), model, None)
+    with page.viewer:
+        yield page
+
+
+def share_of(picture, meaning):
+    """Part of the scene that is drawn in the colour of a meaning, whatever its shading."""
+    seen = rgb_to_hsv(np.clip(picture[SCENE], 0.0, 1.0))
+    hue = rgb_to_hsv(np.array(COLOURS[meaning]) / 255.0)[0]
+    turn = np.abs((seen[..., 0] - hue + 0.5) % 1.0 - 0.5)
+    return float(((turn < 0.03) & (seen[..., 1] > 0.3)).mean())
+
+
+def test_a_slider_moves_a_link_and_the_page_has_the_distance_of_the_library(page, tab, tmp_path):
+    tab.page.goto(page.viewer.url)
+    tab.page.get_by_text("1350.00 mm hand – ball").wait_for()  # not near, but the closest there is
+    tab.page.get_by_text("apart, in [").wait_for()
+    tab.set_number("slide (m)", 0.75)
+    tab.page.get_by_text("600.00 mm hand – ball").wait_for()
+    edges = "document.querySelector('canvas').getContext('webgl2').getContextAttributes().antialias"
+    assert tab.page.evaluate(edges) is False  # drawn in software
+    picture = page.model.answer()
+    (pair,) = (pair for pair in picture.pairs if {pair.name_a, pair.name_b} == {"hand", "ball"})
+    assert pair.distance == pytest.approx(0.6)
+    tab.page.get_by_text(f"near, in {interval_words(pair.lower, pair.upper)}; certified").wait_for()
+    before = seen_when(tab, tmp_path / "near.png", lambda picture: share_of(picture, Meaning.NEAR) > A_BODY)
+    assert share_of(before, Meaning.OVERLAPPING) < 0.1 * A_BODY
+    tab.set_number("slide (m)", 1.4)
+    tab.page.get_by_text("Clearance: -50.000 mm").wait_for()
+    seen_when(tab, tmp_path / "overlapping.png", lambda picture: share_of(picture, Meaning.OVERLAPPING) > A_BODY)
+    assert tab.troubles == []
+
+
+@pytest.mark.slow
+def test_a_page_asks_nobody_but_its_server(page, tab):
+    tab.page.goto(page.viewer.url)
+    tab.page.get_by_text("Clearance").wait_for()
+    foreign = [url for url in tab.requested if not url.startswith((page.viewer.url, "data:", "blob:"))]
+    assert tab.requested and not foreign
+
+
+@pytest.mark.slow
+def test_a_handle_that_is_dragged_moves_an_object(page, tab, tmp_path):
+    tab.page.goto(page.viewer.url)
+    tab.page.get_by_text("Clearance").wait_for()
+    page._add_object(lambda: Box((0.05, 0.05, 0.05)), "box")
+    gizmo = page._gizmos["object box_1"]
+    gizmo.position = start = (1.0, 0.0, 0.3)
+    page._change(lambda: page.model.move_object("box_1", at(*start)))
+    tabs.drag_up(tab, page, gizmo, 0.2, tmp_path)
+    for _ in range(100):
+        if page.model.planning.objects["box_1"].pose[2, 3] > 0.4:
+            break
+        tab.page.wait_for_timeout(100.0)
+    moved = page.model.planning.objects["box_1"].pose[:3, 3]
+    assert moved == pytest.approx([1.0, 0.0, 0.5], abs=0.05)
+    assert tab.troubles == []
+
+
+@pytest.mark.slow
+def test_a_click_on_a_pair_takes_the_camera_there(page, tab):
+    tab.page.goto(page.viewer.url)
+    tab.set_number("slide (m)", 0.75)
+    row = tab.page.get_by_text("600.00 mm hand – ball")
+    row.wait_for()
+    (pair,) = (one for one in page.model.answer().pairs if {one.name_a, one.name_b} == {"hand", "ball"})
+    row.click()
+    target = 0.5 * (pair.point_a + pair.point_b)
+    for _ in range(100):
+        (client,) = page.server.get_clients().values()
+        if np.allclose(client.camera.look_at, target, atol=1e-3):
+            break
+        tab.page.wait_for_timeout(100.0)
+    assert np.allclose(client.camera.look_at, target, atol=1e-3)
+
+
+@pytest.mark.slow
+def test_a_slider_of_two_superovoids_changes_the_distance_to_that_of_the_library(tab, tmp_path):
+    page = PairPage(open_server("two"), PairModel())
+    with page.viewer:
+        tab.page.goto(page.viewer.url)
+        tab.set_number("A: a1, semi-axis (mm)", 40.0)
+        model = PairModel()
+        model.set_parameter(0, 0, 0.04)
+        expected = distance(model.shapes[0], model.poses[0], model.shapes[1], model.poses[1])
+        tab.page.get_by_text(millimetres(expected.distance, 6)).wait_for()
+        seen_when(tab, tmp_path / "two.png", lambda picture: share_of(picture, Meaning.APART) > 10.0 * A_BODY)
+    assert tab.troubles == []
+
+
+TAG = "<img src=x onerror=hacked()>"
+HOSTILE = f"""<robot name="{escape(TAG)}">
+  <link name="{escape(TAG)} a"><contact_geometry><sphere radius="0.1"/></contact_geometry></link>
+  <joint name="{escape(TAG)} j" type="prismatic">
+    <parent link="{escape(TAG)} a"/><child link="{escape(TAG)} b"/>
+    <axis xyz="1 0 0"/><limit lower="0.15" upper="2" effort="1" velocity="1"/>
+  </joint>
+  <link name="{escape(TAG)} b"><contact_geometry><sphere radius="0.1"/></contact_geometry></link>
+</robot>"""
+RULES = f"""<robot name="{escape(TAG)}">
+  <group name="{escape(TAG)} g"><joint name="{escape(TAG)} j"/></group>
+  <group_state name="{escape(TAG)} s" group="{escape(TAG)} g"><joint name="{escape(TAG)} j" value="0.3"/></group_state>
+</robot>"""
+
+
+def hostile():
+    """A robot whose names are tags, and its model."""
+    robot = Robot.from_urdf(HOSTILE, srdf=RULES)
+    model = RobotModel(robot)
+    model.check(*robot.links, True)
+    return robot, model
+
+
+def test_names_that_are_tags_are_text_in_all_that_is_said_as_html():
+    robot, model = hostile()
+    page = RobotPage(open_server(robot.name), model, None, [TAG])
+    with page.viewer:
+        assert page.viewer.refresher.wait(120.0)
+        page._say(TAG)
+        page._say_why()
+        shown = [page._headline, page._trouble, page._reason, page._more, *page._lines]
+        texts = [page.viewer._repr_html_(), *(one.content for one in shown)]
+    recording = Recording(robot.name, robot, [Moment(0.0, model.positions)], notes=[TAG])
+    file = page_of(ReplayModel(recording))
+    assert sum(escape(TAG) in text for text in texts) >= 2
+    assert not any("<img" in text for text in texts) and "<img src=x" not in file
+
+
+@pytest.mark.slow
+def test_names_that_are_tags_are_not_run_by_a_page_or_a_file(tab, tmp_path):
+    robot, model = hostile()
+    tab.page.add_init_script("window.hacked = () => { window.wasHacked = true; }")
+    path = tmp_path / "page.html"
+    recording = Recording(robot.name, robot, [Moment(0.0, model.positions)], notes=[TAG])
+    path.write_text(page_of(ReplayModel(recording)), encoding="utf-8")
+    page = RobotPage(open_server(robot.name), model, None, [TAG])
+    with page.viewer:
+        page._say(TAG)
+        for url in (page.viewer.url, f"file://{path}"):
+            tab.page.goto(url)
+            tab.page.get_by_text(TAG).first.wait_for()
+            for folder in tab.page.get_by_role("button", name="Notes").all():
+                folder.click()
+            tab.page.wait_for_timeout(1000.0)  # that something does not happen has no end
+            assert not tab.page.evaluate("window.wasHacked === true")

@@ -1,0 +1,290 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The page of a recording, and the file of one: what the timeline does, without a browser and in one."""
+
+import itertools
+import json
+import re
+import time
+
+import numpy as np
+import pytest
+
+from superovoid import Box
+from superovoid.cli import main
+from superovoid.viewing.meanings import COLOURS, Meaning, interval_words
+from superovoid.viewing.recording import Moment, Recording, ReplayModel
+
+pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
+
+from superovoid.viewing.html_file import page_of, write_html
+from superovoid.viewing.replay_page import Player, ReplayPage
+from superovoid.viewing.serving import open_server
+
+import hands
+from tabs import seen_when
+
+LONG = 120.0  # s; the first answer may compile kernels
+FRAMES = range(40, 60)  # of the bite: the first contact is in frame 47
+UNKNOWN = 55
+
+
+def bite(*, has_unknown=True):
+    robot, motion = hands.bite()
+    moments = [Moment(frame, motion.frame(frame).positions) for frame in FRAMES]
+    if has_unknown:  # there the robot stays where it was shown before
+        moments[UNKNOWN - FRAMES[0]] = Moment(UNKNOWN, {}, unknown="it was not <recorded>")
+    return ReplayModel(Recording("bite </script><b>", robot, moments))
+
+
+@pytest.fixture
+def page():
+    page = ReplayPage(open_server("bite"), bite())
+    with page.viewer:
+        assert page.viewer.refresher.wait(LONG) and page._measurer.wait(LONG)
+        yield page
+
+
+def until(holds):
+    """Wait until something holds."""
+    end = time.monotonic() + LONG
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def test_the_timeline_moves_the_robot_and_its_curve_is_measured(page):
+    assert (page._track.meaning[:7] < Meaning.OVERLAPPING).all()
+    assert (page._track.meaning[7:15] == Meaning.OVERLAPPING).all()
+    page._slider.value = 10
+    assert page.viewer.refresher.wait(LONG)
+    lower, upper = page._track.lower[10], page._track.upper[10]
+    assert interval_words(lower, upper) in page._headline.content
+    assert "frame 50 (11 of 20)" in page._when.content
+    assert 'class="cursor"' in page._cursor.content and 'class="cursor"' not in page._plot.content
+
+
+def test_a_moment_that_is_not_known_is_said_and_drawn_as_not_decided(page):
+    page._slider.value = UNKNOWN - FRAMES[0]
+    assert page.viewer.refresher.wait(LONG)
+    assert "it was not &lt;recorded&gt;" in page._when.content and "unknown: it was" in page._headline.content
+    assert np.isnan(page._track.lower[UNKNOWN - FRAMES[0]])
+    assert {drawn.looks[0] for drawn in page._canvas._bodies.values()} == {COLOURS[Meaning.UNKNOWN]}
+
+
+def test_a_picture_that_is_late_is_described_by_its_own_moment(page):
+    page.model.seek(3)
+    picture = page.model.answer()
+    page.model.seek(9)
+    page._write(picture)
+    assert "frame 43 (4 of 20)" in page._when.content
+
+
+def test_what_is_added_is_measured_in_all_moments(page):
+    before = page._track.lower[0]
+    page._add_object(lambda: Box((1.0, 1.0, 1.0)), "box")
+    page._change(lambda: page.model.move_object("box_1", np.eye(4)), scene=True)
+    until(lambda: page._measurer.wait(LONG) and page._track.meaning[0] == Meaning.OVERLAPPING)
+    assert page._track.lower[0] < before
+
+
+def test_it_plays_to_the_end_and_pauses_where_it_does_not_repeat(page):
+    page._player.repeat = False
+    page._player.speed = 5.0
+    page._player.play(True)
+    until(lambda: not page._player.playing)
+    until(lambda: page.model.index == len(FRAMES) - 1)
+    assert page.viewer.refresher.wait(LONG)
+    assert page._slider.value == len(FRAMES) - 1
+
+
+def test_a_slider_that_follows_the_player_does_not_take_the_robot_back(page):
+    page._show_due(5)
+    assert page.viewer.refresher.wait(LONG) and page._slider.value == 5
+    page._show_due(6)
+    page._slid(5, by_hand=False)  # said late: the slider is where the page put it
+    assert page.model.index == 6
+    page._slid(3, by_hand=True)
+    assert page.viewer.refresher.wait(LONG)
+    assert page.model.index == 3 and page._slider.value == 5  # a hand has it: it stays where the hand has put it
+
+
+def test_a_player_has_the_moment_that_is_due():
+    player = Player(np.array([0.0, 0.5, 2.0]), lambda index: None)
+    try:
+        assert [player.advance(0.4), player.advance(0.2), player.advance(1.3), player.advance(0.1)] == [0, 1, 1, 2]
+        assert player.advance(0.5) == 1  # 2.5 s: from the beginning again, 0.5 s
+        player.repeat, player.playing = False, True
+        assert player.advance(100.0) == 2 and not player.playing
+    finally:
+        player.close()
+
+
+def test_a_file_has_the_words_of_each_moment_and_nothing_of_it_is_read_as_a_tag(tmp_path):
+    model = bite()
+    text = page_of(model)
+    said = text[text.index('<div id="said">') :]
+    assert "bite &lt;/script&gt;&lt;b&gt;" in said and "</script><b>" not in said
+    moments = json.loads(re.search(r'id="moments">(.*?)</script>', said, re.DOTALL)[1])
+    assert len(moments["words"]) == len(FRAMES)
+    model.seek(10)
+    assert moments["words"][10].startswith(f"frame 50: {model.answer().least.words}")
+    assert moments["words"][UNKNOWN - FRAMES[0]] == "frame 55: unknown: it was not <recorded> (not decided)"
+
+
+def test_a_file_that_cannot_be_written_is_said_before_anything_is_computed(tmp_path, capsys):
+    assert main(["view", "--html", str(tmp_path / "none" / "p.html")]) == 1
+    assert "none" in capsys.readouterr().err
+    with pytest.raises(OSError):
+        write_html(bite(), tmp_path / "none" / "p.html")
+
+
+def test_an_interrupted_file_leaves_the_one_that_was_there(tmp_path):
+    path = tmp_path / "p.html"
+    path.write_text("before")
+
+    def stop(index):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_html(bite(), path, stop)
+    assert path.read_text() == "before" and [one.name for one in tmp_path.iterdir()] == ["p.html"]
+
+
+def test_the_timeline_of_a_file_seeks_without_server_and_network(tab, tmp_path):
+    model, path = bite(), tmp_path / "bite.html"
+    write_html(model, path)
+    assert path.stat().st_size < 2e6
+    page = tab.page
+    page.goto(f"file://{path}")
+    slider = page.locator("[role=slider]").first
+    slider.wait_for(state="attached")
+    page.locator(".mantine-ActionIcon-root").first.click()  # pause
+    box, last = page.locator(".mantine-Slider-root").bounding_box(), len(FRAMES) - 1
+    for frame, meaning in ((42, Meaning.APART), (52, Meaning.OVERLAPPING), (UNKNOWN, Meaning.UNKNOWN)):
+        index = frame - FRAMES[0]
+        page.mouse.click(box["x"] + box["width"] * (index + 0.5) / (last + 1), box["y"] + 0.5 * box["height"])
+        page.wait_for_function(f"document.querySelector('#said .state').textContent.startsWith('frame {frame}:')")
+        model.seek(index)
+        state = page.locator("#said .state")
+        assert model.answer().least.words in state.inner_text()
+        assert state.evaluate("node => node.style.borderColor") == "rgb({}, {}, {})".format(*COLOURS[meaning])
+    assert tab.troubles == []
+    assert all(url.startswith(("file:", "data:", "blob:")) for url in tab.requested)
+
+
+def blocks(picture):
+    """Mean colours of squares of the scene, left of the words and above the timeline."""
+    scene = picture[:736, :784]
+    return scene.reshape(46, 16, 49, 16, 3).mean(axis=(1, 3))
+
+
+def at_rest(tab, path, beside="#said .state"):
+    """The scene when it does not change any more, and what the words beside it say."""
+    before = None
+    while True:
+        words = tab.page.locator(beside).first.inner_text()
+        now = blocks(tab.picture(path))
+        if before is not None and before[0] == words and np.abs(now - before[1]).max() < 0.01:
+            return before
+        before = words, now
+
+
+def agree(scenes, found):
+    """Check that a scene is that of its words, of those that were seen before; return the words."""
+    # Edges differ: the player draws with fewer pixels while the browser is busy.
+    off = {words: np.abs(scene - found[1]) for words, scene in scenes.items()}
+    assert found[0] == min(off, key=lambda words: off[words].mean()) and off[found[0]].max() < 0.1
+    return found[0]
+
+
+@pytest.mark.slow
+def test_words_and_scene_of_a_file_are_of_one_moment_however_it_is_reached(tab, tmp_path):
+    write_html(bite(), tmp_path / "bite.html")
+    page, picture, count = tab.page, tmp_path / "seen.png", len(FRAMES)
+    page.goto(f"file://{tmp_path / 'bite.html'}")
+    page.locator("[role=slider]").first.wait_for(state="attached")
+    page.locator(".mantine-ActionIcon-root").first.click()  # pause
+    box = page.locator(".mantine-Slider-root").bounding_box()
+    seen_when(tab, picture, lambda seen: np.ptp(blocks(seen)[20:30]) > 0.5)  # it has faded in
+
+    def seen_at(place):
+        page.mouse.click(box["x"] + min(box["width"] * place, box["width"] - 0.1), box["y"] + 0.5 * box["height"])
+        return at_rest(tab, picture)
+
+    scenes = {}
+    for index in range(count):
+        words, scene = seen_at((index + 0.5) / count)
+        assert words.startswith(f"frame {FRAMES[index]}:")
+        scenes[words] = scene
+    assert all(np.abs(scenes[one] - scenes[other]).max() > 0.05 for one, other in itertools.pairwise(scenes))
+    assert agree(scenes, seen_at(1.0)).startswith("frame 40:")  # where the player puts its slider to the beginning
+    for index in (12, 3, 19, 0, 7, 15, 6, 14):
+        assert agree(scenes, seen_at((index + 0.5) / count)).startswith(f"frame {FRAMES[index]}:")
+    for _ in range(6):
+        was = page.locator("#said .state").inner_text()
+        page.keyboard.press("Space")  # play
+        page.wait_for_function("was => document.querySelector('#said .state').textContent !== was", arg=was)
+        page.wait_for_timeout(700.0)  # of a recording of a second
+        page.keyboard.press("Space")
+        agree(scenes, at_rest(tab, picture))
+    assert tab.troubles == []
+
+
+def test_a_file_of_a_single_moment_has_words_and_no_timeline(tab, tmp_path):
+    recording = bite().recording
+    model = ReplayModel(Recording("one", recording.robot, recording.moments[:1]))
+    write_html(model, tmp_path / "one.html")
+    tab.page.goto(f"file://{tmp_path / 'one.html'}")
+    tab.page.get_by_text(model.answer().least.words).wait_for()
+    assert not tab.page.locator(".mantine-Slider-root").is_visible()
+
+
+@pytest.mark.slow
+def test_the_timeline_of_a_page_seeks_and_plays(page, tab):
+    tab.page.goto(page.viewer.url)
+    tab.page.get_by_text("Clearance").first.wait_for()
+    tab.set_number("moment", 10)
+    tab.page.get_by_text("frame 50 (11 of 20)").wait_for()
+    until(lambda: page.model.index == 10)
+    tab.page.get_by_text(interval_words(page._track.lower[10], page._track.upper[10])).first.wait_for()
+    tab.page.get_by_role("button", name="play").click()
+    until(lambda: page.model.index != 10)
+    tab.page.get_by_role("button", name="pause").click()
+    until(lambda: not page._player.playing)
+    assert tab.troubles == []
+
+
+@pytest.mark.slow
+def test_words_and_scene_of_a_served_page_are_of_one_moment(tab, tmp_path):
+    page = ReplayPage(open_server("bite"), bite(has_unknown=False))
+    with page.viewer:
+        _check_served(page, tab, tmp_path)
+
+
+def _check_served(page, tab, tmp_path):
+    picture, count = tmp_path / "seen.png", len(FRAMES)
+    tab.page.goto(page.viewer.url)
+    tab.page.get_by_text("Clearance").first.wait_for()
+    seen_when(tab, picture, lambda seen: np.ptp(blocks(seen)[20:30]) > 0.5)  # it has faded in
+    words = f"text=/^frame \\d+ \\(\\d+ of {count}\\)/"
+
+    def seen_at(index):
+        tab.set_number("moment", index)
+        tab.page.get_by_text(f"frame {FRAMES[index]} ({index + 1} of {count})").wait_for()
+        return at_rest(tab, picture, words)
+
+    until(lambda: page._measured == count)
+    scenes = dict(seen_at(index) for index in (1, *range(count)))  # a slider at 0 would not be moved to 0
+    assert len(scenes) == count
+    for index in (12, 3, 19, 0, 7, 15, 6, 14):
+        assert agree(scenes, seen_at(index)).startswith(f"frame {FRAMES[index]} ")
+    for _ in range(6):
+        was = page.model.index
+        tab.page.get_by_role("button", name="play").click()
+        until(lambda was=was: page.model.index != was)
+        tab.page.get_by_role("button", name="pause").click()
+        until(lambda: not page._player.playing)
+        agree(scenes, at_rest(tab, picture, words))
+    assert tab.troubles == []

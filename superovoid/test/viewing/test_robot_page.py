@@ -1,0 +1,340 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The page of a robot without a browser: controls change the model, and what is drawn is the library's answer."""
+
+import math
+import socket
+import threading
+import time
+import urllib.request
+
+import numpy as np
+import pytest
+
+from superovoid import (
+    Box,
+    Capsule,
+    Cone,
+    ConvexMesh,
+    Cylinder,
+    Plane,
+    Robot,
+    Shell,
+    Sphere,
+    Superovoid,
+)
+from superovoid.viewing.meanings import COLOURS, Meaning
+from superovoid.viewing.robot_model import RobotModel
+
+from arm import SRDF, URDF, at
+
+pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
+
+from superovoid.viewing import canvas
+from superovoid.viewing import page as page_module
+from superovoid.viewing.picture import Triangles
+from superovoid.viewing.robot_page import RobotPage
+from superovoid.viewing.serving import Refresher, ServingError, open_server
+
+import hands
+
+LONG = 120.0  # s; the first answer may compile kernels
+
+
+@pytest.fixture
+def page():
+    model = RobotModel(Robot.from_urdf(URDF, srdf=SRDF), near=2.0)
+    model.set_base("ball", at(2.0, 0.0, 0.0))
+    page = RobotPage(open_server("arm"), model, None)
+    with page.viewer:
+        assert page.viewer.refresher.wait(LONG)
+        yield page
+
+
+def until(holds):
+    """Wait until something holds."""
+    end = time.monotonic() + LONG
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def done(page):
+    assert page.viewer.refresher.wait(LONG)
+    return page
+
+
+def test_a_slider_moves_the_robot_and_the_list_has_the_distance_of_the_library(page):
+    page._sliders["slide"].value = 0.75
+    titles = [button.label for button in done(page)._rows if button.visible]
+    assert "600.00 mm  hand – ball" in " ".join(titles)
+    page._sliders["slide"].value = 1.4
+    assert done(page)._rows[0].color == COLOURS[Meaning.OVERLAPPING]
+    assert "overlapping" in page._headline.content and "-50.000 mm" in page._headline.content
+
+
+def test_digits_wait_while_they_change_but_a_meaning_and_the_last_digits_do_not(page, monkeypatch):
+    page._sliders["slide"].value = 0.75
+    assert "600.000 mm" in done(page)._headline.content
+    monkeypatch.setattr(page_module, "WORDS_PERIOD", 1e6)
+    page._sliders["slide"].value = 0.8
+    assert not page.viewer.refresher.wait(0.2)  # something is held back
+    until(lambda: page._canvas._links["hand"].position[0] == pytest.approx(0.8))
+    assert "600.000 mm" in page._headline.content
+    page._sliders["slide"].value = 1.4
+    until(lambda: "-50.000 mm" in page._headline.content)
+    page._sliders["slide"].value = 1.41
+    until(lambda: page._canvas._links["hand"].position[0] == pytest.approx(1.41))
+    assert "-50.000 mm" in page._headline.content
+    monkeypatch.undo()
+    page.viewer.refresher.ask()
+    assert "-60.000 mm" in done(page)._headline.content
+
+
+def test_many_bodies_are_drawn_more_coarsely_and_few_not_finer_than_a_page_can_show():
+    found = [canvas.resolution_for(0.1, 0.1 * count) for count in (0, 1, 10, 38, 200, 10_000)]
+    assert found == sorted(found, reverse=True)
+    assert (found[0], found[-1]) == (canvas.RESOLUTIONS[1], canvas.RESOLUTIONS[0])
+
+
+def test_a_large_body_is_drawn_more_finely_than_a_small_one_and_all_together_are_not_too_many():
+    robot = hands.hands()
+    page = RobotPage(open_server("hands"), RobotModel(robot), None)
+    with page.viewer:
+        drawn = done(page)._canvas._bodies.values()
+        counts = {one.body.name: len(one.node.faces) for one in drawn}
+        radii = {one.body.name: canvas.radius_of(one.body.shape) for one in drawn}
+    names = sorted(radii, key=radii.get)
+    assert counts[names[-1]] > 2 * counts[names[0]] and counts[names[0]] >= 100
+    assert 0.5 * canvas.TRIANGLES < sum(counts.values()) < 1.5 * canvas.TRIANGLES
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        Superovoid((0.1, 0.2, 0.3), (0.2, 1.8), (0.4, -0.4)),
+        Box((0.1, 0.2, 0.3)),
+        Sphere(0.1),
+        Capsule(0.1, 0.2),
+        Cylinder(0.1, 0.2),
+        Cone(0.1, 0.2),
+        ConvexMesh(np.vstack([np.eye(3), -np.eye(3)])),
+    ],
+)
+def test_a_shape_of_which_one_side_is_drawn_shows_that_side_outwards(shape):
+    vertices, faces = canvas.triangles_of(shape, 1.0, 16)
+    a, b, c = (vertices[faces[:, corner]] - vertices.mean(axis=0) for corner in range(3))
+    volumes = np.einsum("ij,ij->i", a, np.cross(b, c))
+    assert canvas.side_of(shape) == "front" and (volumes > -1e-12).all() and volumes.sum() > 0.0
+
+
+def test_a_surface_with_two_sides_is_drawn_with_both():
+    sheet = Shell(np.eye(3), np.array([[0, 1, 2]]))
+    unknown = Triangles(np.eye(3), np.array([[0, 1, 2]]))
+    assert [canvas.side_of(shape) for shape in (Plane(), sheet, unknown)] == ["double"] * 3
+
+
+def test_what_is_drawn_is_where_the_model_has_it(page):
+    page._sliders["slide"].value = 0.5
+    done(page)
+    picture = page.model.answer()
+    for link, pose in picture.root_from_link.items():
+        assert page._canvas._links[link].position == pytest.approx(pose[:3, 3])
+    drawn = page._canvas._pairs["segments"].ends
+    for row, pair in enumerate(picture.pairs):
+        assert drawn[row] == pytest.approx(np.array([pair.point_a, pair.point_b]), abs=1e-6)
+    for body in picture.bodies:
+        assert page._canvas._bodies[body.body.name].node.color == COLOURS[body.meaning]
+    assert page._canvas._labels[0].text == f"1: {picture.pairs[0].label}"
+
+
+def test_an_error_of_the_engine_leaves_nothing_that_looks_like_an_answer(page, monkeypatch):
+    def fail():
+        raise ArithmeticError("<b>no answer</b>")
+
+    monkeypatch.setattr(page.model, "answer", fail)
+    page._sliders["slide"].value = 0.1
+    done(page)
+    assert "unknown" in page._headline.content and "&lt;b&gt;no answer" in page._headline.content
+    assert {drawn.node.color for drawn in page._canvas._bodies.values()} == {COLOURS[Meaning.UNKNOWN]}
+    assert not page._canvas._pairs["segments"].visible and not any(label.visible for label in page._canvas._labels)
+    assert not any(button.visible for button in page._rows)
+
+
+def test_a_body_that_cannot_be_drawn_leaves_nothing_that_looks_like_an_answer_until_it_is_gone(page, monkeypatch):
+    def fail(shape, extent, resolution):
+        raise ArithmeticError("no triangles")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(canvas, "triangles_of", fail)
+        page._add_object(lambda: Box((0.1, 0.1, 0.1)), "box")
+        done(page)
+        assert "unknown" in page._headline.content and "no triangles" in page._headline.content
+        assert {drawn.node.color for drawn in page._canvas._bodies.values()} == {COLOURS[Meaning.UNKNOWN]}
+        assert not any(button.visible for button in page._rows)
+    page._remove_object("box_1")
+    assert "unknown" not in done(page)._headline.content
+    page._sliders["slide"].value = 1.4
+    assert "overlapping" in done(page)._headline.content
+
+
+def test_a_named_state_is_that_of_the_model_also_where_a_slider_ends_before_it(page):
+    page._take_state({"slide": 2.5, "wrist": 0.5})
+    assert done(page).model.positions == {"slide": 2.5, "wrist": 0.5}
+    assert page._sliders["slide"].value == page._sliders["slide"].max == 2.0
+    assert page._sliders["wrist"].value == 0.5 and "beyond their limits: slide" in page._headline.content
+
+
+def test_objects_are_added_with_handles_that_move_them_and_removed(page):
+    page._add_object(lambda: Box((0.1, 0.1, 0.1)), "box")
+    done(page)
+    assert page._objects.options == ("box_1",) and "box_1" in page._canvas._bodies
+    gizmo = page._gizmos["object box_1"]
+    gizmo.position = (0.5, 0.0, 0.25)
+    for callback in gizmo._impl_aux.update_cb:
+        callback(type("Event", (), {"target": gizmo}))
+    done(page)
+    assert page.model.planning.objects["box_1"].pose[:3, 3] == pytest.approx([0.5, 0.0, 0.25])
+    assert any("100.00 mm  hand – box_1" == button.label.partition(": ")[2] for button in page._rows if button.visible)
+    page._remove_object("box_1")
+    assert "box_1" not in done(page)._canvas._bodies and page._objects.options == ("",)
+
+
+def test_an_object_that_is_removed_while_it_is_added_leaves_no_handle(page, monkeypatch):
+    make, failed = page._gizmo, []
+
+    def remove():
+        try:
+            page._remove_object("box_1")
+        except Exception as error:
+            failed.append(error)
+
+    remover = threading.Thread(target=remove)
+
+    def make_while_it_is_removed(*arguments):
+        remover.start()
+        remover.join(0.5)  # as long as it can get on
+        return make(*arguments)
+
+    monkeypatch.setattr(page, "_gizmo", make_while_it_is_removed)
+    page._add_object(lambda: Box((0.1, 0.1, 0.1)), "box")
+    remover.join()
+    assert failed == [] and not page.model.planning.objects
+    assert "object box_1" not in page._gizmos and page._objects.options == ("",)
+
+
+def test_a_file_that_is_no_mesh_is_refused_with_words_on_the_page(page):
+    from superovoid.viewing.robot_page import _hull_of
+
+    for name, content in (("a.exe", b""), ("a.stl", b"nothing"), ("a.obj", b"v 0 0 0\n"), ("", b""), ("x<b>.ply", b"")):
+        page._add_object(lambda name=name, content=content: _hull_of(name, content), "mesh")
+        assert page._trouble.content and "<b>" not in page._trouble.content
+        assert not page.model.planning.objects
+
+
+def test_the_reason_of_a_pair_is_said_and_can_be_overruled(page):
+    first, second = page._sides
+    first.value, second.value = "ground", "thumb"
+    page._say_why()
+    assert "not checked" in page._reason.content and "never meet" in page._reason.content
+    page._turn_check()
+    assert "a runtime rule enables it" in page._reason.content
+    assert any({pair.name_a, pair.name_b} == {"ground", "thumb"} for pair in done(page)._listed)
+
+
+def test_names_of_links_cannot_put_anything_into_the_page():
+    name = "<img src=x onerror=alert(1)>"
+    safe = name.replace("<", "&lt;").replace(">", "&gt;")
+    model = RobotModel(Robot.from_urdf(URDF.replace('"slide"', f'"{safe}"'), srdf=SRDF))
+    model.set_position(name, 5.0)  # beyond its limits: is named in the headline
+    page = RobotPage(open_server("arm"), model, None, notes=(name,))
+    with page.viewer:
+        assert "img" in done(page)._headline.content and "<img" not in page._headline.content
+
+
+def test_a_page_is_served_to_this_machine_alone_and_not_shared(page):
+    assert page.viewer.url.startswith("http://127.0.0.1:")
+    with urllib.request.urlopen(page.viewer.url, timeout=30) as answer:
+        assert answer.status == 200 and b"<html" in answer.read()
+    assert page.server.request_share_url() is None and page.server._share_tunnel is None
+
+
+def test_a_taken_port_is_an_error_with_words_and_a_closed_page_gives_its_port_back():
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(ServingError, match=rf"port {port} of 127\.0\.0\.1 cannot be listened at.*--port"):
+            open_server("taken", port=port)
+    with pytest.raises(ServingError, match=r"192\.0\.2\.1"):
+        open_server("not here", host="192.0.2.1")
+    server = open_server("free", port=port)
+    assert server.get_port() == port
+    server.stop()
+    with pytest.raises(OSError):
+        socket.create_connection(("127.0.0.1", port), timeout=1.0).close()
+
+
+def test_many_changes_while_an_answer_is_made_are_one_more_answer():
+    made, go, begun = [], threading.Event(), threading.Event()
+
+    def refresh():
+        made.append(None)
+        begun.set()
+        assert go.wait(LONG)
+
+    refresher = Refresher(refresh, made.append)
+    refresher.ask()
+    assert begun.wait(LONG)
+    for _ in range(50):
+        refresher.ask()
+    assert not refresher.wait(0.0)
+    go.set()
+    assert refresher.wait(LONG) and made == [None, None]
+    refresher.close()
+
+
+def test_a_page_that_could_not_say_what_failed_is_made_anew_when_that_is_asked():
+    made = []
+
+    def refresh():
+        made.append(None)
+        raise ArithmeticError("not this time")
+
+    def failed(error):
+        raise RuntimeError("nor can it be said")
+
+    refresher = Refresher(refresh, failed)
+    for count in (1, 2):
+        refresher.ask()
+        assert refresher.wait(LONG) and len(made) == count
+    refresher.close()
+
+
+def test_a_pair_without_points_is_left_out_of_what_is_drawn_and_the_others_stay(page):
+    page._sliders["slide"].value = 0.5
+    first, second = done(page).model.answer().pairs
+    object.__setattr__(first, "point_a", np.full(3, math.nan))
+    page._canvas._draw_pairs([first, second], page._layers)
+    assert page._canvas._pairs["segments"].ends[0] == pytest.approx(
+        np.array([second.point_a, second.point_b]), abs=1e-6
+    )
+    assert page._canvas._labels[0].text.startswith("2: ")
+    page._canvas._draw_pairs([first], page._layers)
+    assert not page._canvas._pairs["segments"].visible and not page._canvas._labels[0].visible
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<robot name="bare"><link name="l"/></robot>',
+        URDF.replace('lower="0" upper="2"', 'lower="0.5" upper="0.5"'),  # a joint that cannot move
+        URDF.replace('type="revolute"', 'type="continuous"'),
+    ],
+    ids=["without bodies", "with a joint that is locked", "with joints without limits"],
+)
+def test_every_robot_has_a_page(text):
+    page = RobotPage(open_server("robot"), RobotModel(Robot.from_urdf(text)))
+    with page.viewer:
+        assert "Clearance" in done(page)._headline.content and "Error" not in page._headline.content

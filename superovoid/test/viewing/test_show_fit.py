@@ -1,0 +1,113 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""`fit.show()` and `check.show()`: the robot with its bodies, figures of links and pictures of their errors."""
+
+import shutil
+import sys
+import time
+from dataclasses import replace
+
+import pytest
+import trimesh
+
+from superovoid.fitting import LinkOptions, RobotFit, check_robot
+from superovoid.fitting.stand_ins import robot_with
+from superovoid.viewing.robot_model import RobotModel
+from superovoid.viewing.robot_page import ALL
+from superovoid.viewing.serving import ServingError
+
+pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
+
+from superovoid.viewing.fit_page import FitPage
+from superovoid.viewing.serving import open_server
+
+LONG = 120.0  # s; the first answer may compile kernels
+# The body of `short` ends 10 mm before its mesh at either end.
+URDF = """<robot name="two">
+<link name="whole"><collision><geometry><mesh filename="package://pkg/bar.stl"/></geometry></collision>
+<contact_geometry><box size="0.125 0.0625 0.25"/></contact_geometry></link>
+<link name="short"><collision><geometry><mesh filename="package://pkg/bar.stl"/></geometry></collision>
+<contact_geometry><box size="0.125 0.0625 0.23"/></contact_geometry></link>
+<link name="&lt;gone&gt;"><collision><geometry><mesh filename="package://pkg/gone.stl"/></geometry></collision></link>
+<joint name="slide" type="prismatic"><parent link="whole"/><child link="short"/><origin xyz="0.5 0 0"/>
+<axis xyz="1 0 0"/><limit lower="0" upper="1" effort="1" velocity="1"/></joint>
+<joint name="fixed" type="fixed"><parent link="short"/><child link="&lt;gone&gt;"/></joint></robot>"""
+
+
+@pytest.fixture(scope="module")
+def package(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("robot") / "pkg"
+    folder.mkdir()
+    trimesh.creation.box((0.125, 0.0625, 0.25)).export(folder / "bar.stl")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def check(package):
+    return check_robot(URDF, package_directories={"pkg": package})
+
+
+def page_of(found):
+    bodies = {link.link: [(body.shape, body.pose) for body in link.bodies] for link in found.links if link.bodies}
+    model = RobotModel(robot_with(found.source, bodies))
+    return FitPage(open_server("two"), model, found, found.package_directories)
+
+
+def choose(page, name, shown):
+    """Choose a link; wait until what is said of its pictures holds."""
+    page._chosen.value = name
+    end = time.monotonic() + LONG
+    while not shown(page._pictures.content):
+        assert time.monotonic() < end, page._pictures.content
+        time.sleep(0.01)
+
+
+def test_the_table_has_all_links_and_a_chosen_one_its_figures_and_pictures(check):
+    page = page_of(check)
+    with page.viewer:
+        table = page._figures.content
+        short = next(link for link in check.links if link.link == "short")
+        assert f"{short.quality.iou:.3f}" in table and short.quality.iou == pytest.approx(0.92, abs=0.01)
+        assert short.uncovered.millimetres() in table and 0.01 <= short.uncovered.upper < 0.0105
+        # What has no figures says why, and a name is a text.
+        assert "&lt;gone&gt;: " in table and "gone.stl" in table and "<gone>" not in table
+        choose(page, "short", lambda text: text.count("data:image/png;base64,") == 2)
+        assert "U 10.00" in page._pictures.content  # the worst point of the link, mm
+        assert "uncovered, mm" in page._figures.content
+        choose(page, ALL, lambda text: not text)
+        assert page._figures.content == table
+
+
+def test_a_fit_is_shown_with_the_packages_it_was_made_with_and_says_when_they_have_gone(check, package, tmp_path):
+    moved = tmp_path / "pkg"
+    shutil.copytree(package, moved)
+    links = tuple(replace(link, state="fitted") if link.bodies else link for link in check.links)
+    options = LinkOptions("collision", 1, None, False, ("box",), 0)
+    found = RobotFit(links, options, check.urdf_digest, URDF, URDF, {"pkg": moved})
+    page = page_of(found)
+    with page.viewer:
+        choose(page, "whole", lambda text: "data:image/png" in text)
+    shutil.rmtree(moved)
+    page = page_of(found)
+    with page.viewer:
+        choose(page, "whole", lambda text: "cannot be read any more" in text)
+    with found.show(package_directories={"pkg": package}) as viewer:
+        assert viewer.title == "two" and viewer.refresher.wait(LONG)
+        assert f'src="{viewer.url}"' in viewer._repr_html_()  # of a notebook
+
+
+def test_rules_of_an_srdf_are_those_of_the_page_and_what_makes_no_sense_is_refused(check):
+    srdf = '<robot name="two"><disable_collisions link1="whole" link2="short" reason="User"/></robot>'
+    with check.show(srdf=srdf) as viewer:
+        assert viewer.refresher.wait(LONG)
+    with pytest.raises(ValueError, match="near"):
+        check.show(near=-1.0)
+    with pytest.raises(ValueError, match="SRDF"):
+        check.show(srdf="<robot")
+
+
+def test_without_viser_there_is_an_error_that_says_what_to_install(check, monkeypatch):
+    monkeypatch.setitem(sys.modules, "viser", None)
+    with pytest.raises(ServingError, match=r"superovoid\[view\]"):
+        check.show()

@@ -1,0 +1,131 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""`superovoid view` as a process: what it prints, how it ends, and what it says where something is missing."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+from superovoid.cli import main
+from superovoid.robot import appearance
+
+from arm import SRDF, URDF
+
+LONG = 300  # s
+ADDRESS = re.compile(r"(http://127\.0\.0\.1:\d+)")
+
+
+@pytest.fixture
+def files(tmp_path):
+    for name, text in (("arm.urdf", URDF), ("arm.srdf", SRDF)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def started(*arguments, command="view"):
+    environment = {key: value for key, value in os.environ.items() if key != "DISPLAY"}
+    words = [sys.executable, "-m", "superovoid.cli", command, *map(str, arguments)]
+    return subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, start_new_session=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "number"),
+    [(("arm.urdf", "--srdf", "arm.srdf"), signal.SIGINT), (("--shapes",), signal.SIGTERM)],
+)
+def test_it_serves_a_page_without_a_display_and_ends_by_a_signal_in_order(files, arguments, number):
+    pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
+    arguments = [files / word if word.startswith("arm") else word for word in arguments]
+    with started(*arguments) as process:
+        try:
+            line = process.stdout.readline()
+            url = ADDRESS.search(line)[1]
+            with urllib.request.urlopen(url, timeout=LONG) as answer:
+                assert b"<html" in answer.read()
+            process.send_signal(number)
+            rest, said = process.communicate(timeout=LONG)
+        finally:
+            process.kill()
+    assert process.returncode == 128 + number and rest == ""
+    assert said.splitlines()[-1].startswith("superovoid view: ") and "Traceback" not in said
+    with pytest.raises(OSError):
+        socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), timeout=1.0).close()
+
+
+def test_without_viser_it_says_what_to_install(monkeypatch, capsys, files):
+    monkeypatch.setitem(sys.modules, "viser", None)
+    assert main(["view", str(files / "arm.urdf")]) == 1
+    assert "pip install 'superovoid[view]'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("urdf", "words"),
+    [("<robot", "URDF"), ('<robot name="r"><link name="a"/><link name="b"/></robot>', "2 root links"), ("\0", "URDF")],
+)
+def test_a_robot_that_cannot_be_read_is_an_error_with_words(capsys, tmp_path, urdf, words):
+    pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
+    (tmp_path / "r.urdf").write_text(urdf)
+    assert main(["view", str(tmp_path / "r.urdf")]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("superovoid view: ") and words in said and "Traceback" not in said
+
+
+def test_a_taken_port_is_an_error_with_words(capsys, files):
+    pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        assert main(["view", str(files / "arm.urdf"), "--port", str(port)]) == 1
+    assert f"port {port} of 127.0.0.1 cannot be listened at" in capsys.readouterr().err
+
+
+def test_nothing_of_a_page_is_imported_with_the_command_or_the_library():
+    code = "import superovoid.cli.command_line as c, superovoid, sys; c.parser(); print('viser' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+    assert "viser" not in vars(appearance)
+
+
+def test_a_recording_is_served_and_ends_by_ctrl_c_in_order(files):
+    pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
+    path = files / "path.csv"
+    path.write_text("slide_m,wrist_rad\n" + "".join(f"0.{step},0.0\n" for step in range(10)), encoding="utf-8")
+    with started(files / "arm.urdf", path) as process:
+        try:
+            url = ADDRESS.search(process.stdout.readline())[1]
+            with urllib.request.urlopen(url, timeout=LONG) as answer:
+                assert b"<html" in answer.read()
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=LONG)
+        finally:
+            process.kill()
+    assert process.returncode == 128 + signal.SIGINT and "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["a.csv", "b.csv"], "two recordings"),
+        (["a.urdf", "b.urdf"], "two robots"),
+        (["a.csv", "--rate", "3"], "argument --rate: is about a bag"),
+        (["a.csv", "--node"], "argument --node"),
+        (["--node", "--html", "p.html"], "argument --html"),
+        (["--node", "no name"], "must be a node's name"),
+        (["a.csv", "--srdf", "a.urdf"], "argument --srdf"),
+    ],
+)
+def test_options_that_make_no_sense_together_are_refused(tmp_path, monkeypatch, capsys, words, said):
+    for name in ("a.csv", "b.csv", "a.urdf", "b.urdf"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(["view", *words])
+    assert ended.value.code == 2 and said in capsys.readouterr().err

@@ -1,0 +1,185 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Distances in a control loop: both hands in the motion of the grasp sweep, all pairs of fingers within 10 mm.
+
+A turn is what a controller does with new joint positions: the poses of all links, `Scene.set_link_poses`, and a query.
+Turns are due on a schedule laid down in advance, so that one that is late is late for those after it too, and each is
+counted from the moment it was due. First the loop runs as it comes, then by the recipe of docs/control_loop.md.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import os
+import sys
+import time
+import tracemalloc
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from superovoid.output import CsvRow, column, leave, machine, output_folder, print_table, unitless
+from superovoid_ros.motions.grasp_sweep import shipped
+
+FloatArray = NDArray[np.float64]
+
+CUTOFF = 0.01
+"""Largest distance asked for, m."""
+GROUPS = ("left_fingers", "right_fingers")
+_SWEEP = 5.0  # s, there, and as long back
+_PLAIN = 0.1  # part of the time that the loop runs as it comes
+_TRACED = 500  # turns whose memory is traced
+_RATES = 0.5, 0.99, 0.999, 1.0
+
+
+class Hands:
+    """The two hands on their way through the sweep; one call is the work of a turn."""
+
+    def __init__(self, rate: int) -> None:
+        robot, sweep = shipped()
+        frames = max(2, round(_SWEEP * rate))
+        part = frames / len(sweep)
+        approach = max(1, round(part * sweep.approach_frames))
+        sweep = replace(sweep, approach_frames=approach, rotate_frames=frames - approach)
+        self._robot, self._positions = robot, dict(sweep.positions)
+        there = [sweep.frame(index).base_poses for index in range(frames)]
+        self._bases: list[Mapping[str, FloatArray]] = [*there, *reversed(there)]
+        self.pairs = robot.body_pairs(*([name] for name in GROUPS))
+        self.scene = robot.scene()
+        self.found = 0
+
+    def turn(self, number: int) -> None:
+        """Answer for one state."""
+        bases = self._bases[number % len(self._bases)]
+        self.scene.set_link_poses(self._robot.forward_kinematics(self._positions, bases))
+        self.found += len(self.scene.query(cutoff=CUTOFF, pairs=self.pairs))
+
+
+@dataclass(frozen=True)
+class Loop(CsvRow):
+    """A loop; times in microseconds, p50, p99, p99.9 and worst."""
+
+    name: str
+    turns: int
+    late: int
+    """turns that were not done when the next one was due"""
+    work_p50: float = column("work_p50_us")
+    """from the beginning of a turn to its end"""
+    work_p99: float = column("work_p99_us")
+    work_p999: float = column("work_p99.9_us")
+    work_worst: float = column("work_worst_us")
+    done_p50: float = column("done_p50_us")
+    """from the moment a turn was due to its end"""
+    done_p99: float = column("done_p99_us")
+    done_p999: float = column("done_p99.9_us")
+    done_worst: float = column("done_worst_us")
+    used_p50: float = column("used_p50_us")
+    """processor time of a turn: whatever else the machine does is not in it"""
+    used_p99: float = column("used_p99_us")
+    used_p999: float = column("used_p99.9_us")
+    used_worst: float = column("used_worst_us")
+    searches: int
+    """for garbage, while the loop ran"""
+    kept: float = unitless("blocks_kept_a_turn")
+    """blocks of Python's memory more at the end than at the beginning, a turn"""
+
+
+def run(name: str, hands: Hands, turns: int, period: float) -> Loop:
+    """Make so many turns, one each period [s]."""
+    searches = [0]
+
+    def count(phase: str, _: Mapping[str, int]) -> None:
+        searches[0] += phase == "start"
+
+    # Taken before, so that the measure takes none in the loop.
+    begun, ended, used = np.zeros(turns), np.zeros(turns), np.zeros(turns)
+    gc.callbacks.append(count)
+    try:
+        blocks = sys.getallocatedblocks()
+        start = time.perf_counter() + period
+        for number in range(turns):
+            left = start + number * period - time.perf_counter()
+            if left > 0.0:
+                time.sleep(left)
+            begun[number], before = time.perf_counter(), time.thread_time()
+            hands.turn(number)
+            ended[number], used[number] = time.perf_counter(), time.thread_time() - before
+        blocks = sys.getallocatedblocks() - blocks
+    finally:
+        gc.callbacks.remove(count)
+    due = start + period * np.arange(turns)
+    work, done, used = (np.quantile(1e6 * one, _RATES).tolist() for one in (ended - begun, ended - due, used))
+    late = int(np.count_nonzero(ended - due > period))
+    return Loop(name, turns, late, *work, *done, *used, searches[0], blocks / turns)
+
+
+def by_the_recipe(hands: Hands) -> tuple[float, int]:
+    """Prepare this process for the loop; return how long that took [s], and its core."""
+    seconds = hands.scene.prepare(pairs=hands.pairs)
+    hands.turn(0)
+    gc.disable()
+    core = max(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {core})
+    return seconds, core
+
+
+def memory_of_a_turn(hands: Hands, turns: int) -> float:
+    """Return the most that a turn holds beyond what was there before it [bytes], the median of some."""
+    tracemalloc.start()
+    try:
+        peaks = []
+        for number in range(turns):
+            before = tracemalloc.get_traced_memory()[0]
+            tracemalloc.reset_peak()
+            hands.turn(number)
+            peaks.append(tracemalloc.get_traced_memory()[1] - before)
+    finally:
+        tracemalloc.stop()
+    return float(np.median(peaks))
+
+
+def table(rows: list[Loop], rate: int) -> Table:
+    """The loops as they are printed."""
+    title = f"{rate} turns a second, both hands, cut-off {1e3 * CUTOFF:.0f} mm; microseconds"
+    result = Table(title=title, title_justify="left")
+    for name in ("", *(row.name for row in rows)):
+        result.add_column(name, justify="right" if name else "left")
+    for name in list(Loop.__dataclass_fields__)[1:]:
+        values = [getattr(row, name) for row in rows]
+        heading = Loop.heading(name).removesuffix(", us")
+        result.add_row(heading, *(f"{value:,.1f}" if isinstance(value, float) else f"{value:,}" for value in values))
+    return result
+
+
+def main(seconds: int, rate: int, output: Path) -> int:
+    """Measure, print, and write CSV."""
+    console = Console()
+    output_folder(output)
+    affinity, collects = os.sched_getaffinity(0), gc.isenabled()
+    period, turns = 1.0 / rate, max(1, math.ceil(seconds * rate))
+    try:
+        hands = Hands(rate)
+        rows = [run("as it comes", hands, max(1, round(_PLAIN * turns)), period)]
+        hands = Hands(rate)
+        took, core = by_the_recipe(hands)
+        rows.append(run("by the recipe", hands, turns, period))
+        held = memory_of_a_turn(hands, min(turns, _TRACED))
+    finally:
+        os.sched_setaffinity(0, affinity)
+        gc.unfreeze()
+        if collects:
+            gc.enable()
+    print_table(console, table(rows, rate))
+    lines = (
+        f"prepared in {took:.2f} s; core {core}; {hands.found} pairs found",
+        f"memory that a turn takes and gives back: {held / 1024.0:.1f} KiB",
+    )
+    about = f"superovoid bench loop --seconds {seconds} --rate {rate}", machine()
+    return leave(console, output, {"control_loop": rows}, {}, about, lines)

@@ -1,0 +1,339 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Speed of the engine in compiled loops and batches, of `distance()` called from Python, and of a scene of two hands.
+
+Every pair is timed by itself, several times; its median is taken, so that what else the machine does drops out, and the
+cost of an empty call is subtracted. Medians and p99 are then over pairs.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+from scipy.spatial.transform import Rotation
+
+from superovoid import distance, distances
+from superovoid.contact import columns
+from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
+from superovoid.contact.lanes import many_pairs
+from superovoid.contact.status import UNPROVEN
+from superovoid.contact.superovoids import pair_solver
+from superovoid.output import print_table
+from superovoid.shapes import Superovoid
+from superovoid.shapes.kernels import packing, surface
+from superovoid_papers.benchmarks import many_states
+from superovoid_ros.motions.grasp_sweep import shipped
+
+FloatArray = NDArray[np.float64]
+
+_WARM_TURN = math.radians(0.1)
+_WORST_OF = 200  # pairs of a family whose worst call is shown
+_WHOLE = 2048  # pairs timed with their searches, which take nearly all of the time
+_EVERY = 10  # state of the hands of which the overlaps are timed
+
+
+class Pairs:
+    """Packed bodies and poses of many pairs, with warm starts."""
+
+    def __init__(self, shapes: FloatArray, poses: FloatArray) -> None:
+        """Take rows (2, n, 7) of parameters and poses (2, n, 4, 4)."""
+        self.count = shapes.shape[1]
+        self.bodies = np.zeros((2, self.count, surface.BODY_LENGTH))
+        for packed, rows in zip(self.bodies, shapes, strict=True):
+            packing.pack_many(packed, rows)
+        self.shapes = shapes
+        self.poses = np.ascontiguousarray(poses)
+        self.states = np.zeros((self.count, columns.STATE_LENGTH))
+        self.out = np.empty((self.count, columns.RESULT_LENGTH))
+
+    def forget(self) -> None:
+        """Have the next answers found from nothing, and nothing kept of them: as `distance` and `distances` do."""
+        self.states[:] = columns.unkept_states(self.count)
+
+    def solve(self, first: int, last: int) -> None:
+        """Solve a range of the pairs from the states there are."""
+        rows = slice(first, last)
+        pair_solver.solve_pairs(
+            self.bodies[0, rows],
+            self.bodies[1, rows],
+            self.poses[0, rows],
+            self.poses[1, rows],
+            TOLERANCE,
+            SEARCH_BUDGET,
+            self.states[rows],
+            self.out[rows],
+        )
+
+    def solve_batch(self, threads: int) -> int:
+        """Solve all pairs in lanes; return how many were left to the scalar solver."""
+        arguments = (*self.bodies, *self.poses, TOLERANCE, SEARCH_BUDGET, self.states, self.out)
+        return many_pairs.solve_batch(*arguments, threads=threads)
+
+
+def paper_battery(count: int, seed: int) -> Pairs:
+    """Pairs of Gonçalves et al. 2017, section 5.1: unit axes, random exponents, tapers and orientations."""
+    rng = np.random.default_rng(seed)
+    shapes = np.ones((2, count, 7))
+    shapes[..., 3:5] = rng.uniform(0.3, 1.1, (2, count, 2))
+    shapes[..., 5:7] = rng.uniform(-0.4, 0.4, (2, count, 2))
+    poses = np.tile(np.eye(4), (2, count, 1, 1))
+    for side in range(2):
+        poses[side, :, :3, :3] = Rotation.random(count, rng=rng).as_matrix()
+    poses[1, :, 1, 3] = 2.21
+    return Pairs(shapes, poses)
+
+
+def _times(run: Callable[[int, int], None], reset: Callable[[], None], count: int, repeats: int) -> FloatArray:
+    """Microseconds of each pair: the median of a few runs, so that what the machine does besides drops out."""
+    samples = np.empty((repeats, count))
+    for repeat in range(repeats):
+        reset()
+        for i in range(count):
+            started = time.perf_counter()
+            run(i, i + 1)
+            samples[repeat, i] = time.perf_counter() - started
+    return 1e6 * np.median(samples, axis=0)
+
+
+def _call_overhead(pairs: Pairs) -> float:
+    """Microseconds of a call from Python into a compiled loop over no pairs."""
+    samples = []
+    for _ in range(2000):
+        started = time.perf_counter()
+        pairs.solve(0, 0)
+        samples.append(time.perf_counter() - started)
+    return 1e6 * float(np.median(samples))
+
+
+def engine(count: int, repeats: int, seed: int) -> Table:
+    """Time the engine on the paper's battery, cold and after a turn of 0.1 degrees."""
+    pairs = paper_battery(count, seed)
+    pairs.solve(0, count)
+    overlapping = pairs.out[:, columns.DISTANCE] < 0.0
+    overhead = _call_overhead(pairs)
+
+    def forget() -> None:
+        pairs.states[:] = 0.0
+
+    cold = _times(pairs.solve, forget, count, repeats) - overhead
+    kept = pairs.states.copy()
+    turn = Rotation.from_rotvec([0.0, 0.0, _WARM_TURN]).as_matrix()
+    pairs.poses[1, :, :3, :3] = pairs.poses[1, :, :3, :3] @ turn
+
+    def recall() -> None:
+        pairs.states[:] = kept
+
+    warm = _times(pairs.solve, recall, count, repeats) - overhead
+    title = f"Engine, paper's battery, {count} pairs, seed {seed}; microseconds a pair"
+    table = Table(title=title, title_justify="left")
+    for name in ("", "pairs", "cold median", "p99", "worst", "warm median", "p99", "worst", "certified"):
+        table.add_column(name, justify="right" if name else "left")
+    certified = pairs.out[:, columns.STATUS] == 0
+    for name, rows in (("all", overlapping | True), ("apart", ~overlapping), ("overlapping", overlapping)):
+        if not rows.any():
+            continue
+        table.add_row(
+            name,
+            str(rows.sum()),
+            *(
+                f"{value:.2f}"
+                for t in (cold, warm)
+                for value in (np.median(t[rows]), np.quantile(t[rows], 0.99), t[rows].max())
+            ),
+            f"{100.0 * certified[rows].mean():.1f} %",
+        )
+    return table
+
+
+def worst_calls(count: int, repeats: int, seed: int) -> Table:
+    """Time pairs of every family of `never-wrong`, cold: a planner waits for the worst call.
+
+    Processor time, the least of a few runs of each pair: what else the machine does is no worst call.
+    """
+    from superovoid.testing.random_pairs import FAMILIES, generate
+
+    title = f"Cold calls by family, {count} pairs each, seed {seed}; microseconds of processor time"
+    table = Table(title=title, title_justify="left")
+    for name in ("", "median", "p99", "worst", "unproven"):
+        table.add_column(name, justify="right" if name else "left")
+    longest = 0.0
+    for family in FAMILIES:
+        drawn = generate(seed, family, 0, count)[1]
+        pairs = Pairs(drawn.rows, drawn.poses())
+        spent = np.full(count, math.inf)
+        for _ in range(repeats):
+            pairs.forget()
+            for i in range(count):
+                started = time.thread_time()
+                pairs.solve(i, i + 1)
+                spent[i] = min(spent[i], 1e6 * (time.thread_time() - started))
+        unproven = (pairs.out[:, columns.STATUS].astype(np.int64) & UNPROVEN != 0).sum()
+        longest = max(longest, float(spent.max()))
+        numbers = (np.median(spent), np.quantile(spent, 0.99), spent.max())
+        table.add_row(family, *(f"{number:.0f}" for number in numbers), str(unproven))
+    table.add_row("all", "", "", f"{longest:.0f}", "")
+    return table
+
+
+def batch(repeats: int, seed: int, count: int = 10_240) -> Table:
+    """Time the compiled scalar loop and batches in lanes, one thread and two, in turn; the fastest of several runs.
+
+    Processor time, which other processes disturb least; the speed-up of two threads is one of elapsed time.
+    """
+    pairs = paper_battery(count, seed)
+    still_open = many_pairs.solve_in_lanes(*pairs.bodies, *pairs.poses, TOLERANCE, pairs.states, pairs.out)
+    first_try = np.ones(count, dtype=bool)
+    first_try[still_open] = False
+    turn = Rotation.from_rotvec([0.0, 0.0, _WARM_TURN]).as_matrix()
+    title = f"Batches, paper's battery, seed {seed}; microseconds of processor time a pair"
+    table = Table(title=title, title_justify="left")
+    for name in ("", "pairs", "left open", "scalar loop", "lanes", "speed-up", "2 threads, in all", "their speed-up"):
+        table.add_column(name, justify="right" if name else "left")
+    whole = slice(0, _WHOLE)
+    for name, rows, runs in (("closed at the first try", first_try, 20 * repeats), ("all", whole, repeats)):
+        some = Pairs(pairs.shapes[:, rows], pairs.poses[:, rows].copy())
+        for start in ("cold", "warm"):
+            some.forget()
+            if start == "warm":
+                some.states[:] = 0.0
+                some.solve(0, some.count)
+            kept = some.states.copy()
+            if start == "warm":
+                some.poses[1, :, :3, :3] = some.poses[1, :, :3, :3] @ turn
+            processor, elapsed = np.empty((3, runs)), np.empty((3, runs))
+            for run in range(runs):
+                for k in range(3):  # the scalar loop, lanes in one thread, in two
+                    some.states[:] = kept
+                    began, spent = time.perf_counter(), time.process_time()
+                    left = some.solve_batch(k) if k else some.solve(0, some.count)
+                    elapsed[k, run], processor[k, run] = time.perf_counter() - began, time.process_time() - spent
+            scalar, one, two = 1e6 * processor.min(axis=1) / some.count
+            speed_up = elapsed[1].min() / elapsed[2].min()
+            figures = (f"{scalar:.2f}", f"{one:.2f}", f"{scalar / one:.1f}", f"{two:.2f}", f"{speed_up:.2f}")
+            table.add_row(f"{name}, {start}", str(some.count), f"{100.0 * left / some.count:.1f} %", *figures)
+    return table
+
+
+def python_calls(repeats: int, seed: int) -> float:
+    """Microseconds of `distance()` with its result object, median."""
+    pairs = paper_battery(200, seed)
+    shapes = [[Superovoid(row[:3], row[3:5], row[5:]) for row in rows] for rows in pairs.shapes]
+    samples = []
+    for _ in range(repeats):
+        for i in range(pairs.count):
+            started = time.perf_counter()
+            distance(shapes[0][i], pairs.poses[0, i], shapes[1][i], pairs.poses[1, i])
+            samples.append(time.perf_counter() - started)
+    return 1e6 * float(np.median(samples))
+
+
+def lists_of_shapes(repeats: int, seed: int) -> str:
+    """Time `distances()` on lists of shapes beside the kernels that it calls, in turns, in one thread."""
+    pairs = paper_battery(_WHOLE, seed)
+    shapes = [[Superovoid(row[:3], row[3:5], row[5:]) for row in rows] for rows in pairs.shapes]
+    spent = np.empty((2, repeats))
+    for run in range(repeats):
+        pairs.forget()
+        began = time.process_time()
+        pairs.solve_batch(1)
+        spent[0, run] = time.process_time() - began
+        began = time.process_time()
+        distances(shapes[0], pairs.poses[0], shapes[1], pairs.poses[1], threads=1)
+        spent[1, run] = time.process_time() - began
+    kernels, call = 1e6 * spent.min(axis=1) / pairs.count
+    return f"distances() on lists of {_WHOLE} shapes: {call:.2f} us a pair, {call - kernels:.2f} beyond the kernels"
+
+
+def overlaps_of_hands(every: int = _EVERY) -> Pairs:
+    """Return the pairs in each other of hands that stand in each other, the last row of `many_states`."""
+    robot = many_states.hands()
+    scene, listed = robot.scene(), robot.body_pairs(["left_hand"], ["right_hand"])
+    *_, (_, positions, bases) = many_states.regimes(robot)
+    parameters = np.array([[*b.shape.size, *b.shape.epsilon, *b.shape.taper] for b in scene.bodies])
+    shapes, poses = [], []
+    for state in range(0, len(positions), every):
+        joints = dict(zip(robot.joint_names, positions[state], strict=True))
+        base_poses = {link: pose if pose.ndim == 2 else pose[state] for link, pose in bases.items()}
+        scene.set_link_poses(robot.forward_kinematics(joints, base_poses))
+        found = scene.query(cutoff=0.0, pairs=listed)
+        overlapping = np.stack([found.body_a, found.body_b])[:, found.distance < 0.0]
+        shapes.append(parameters[overlapping])
+        poses.append(scene.poses[overlapping])
+    return Pairs(np.concatenate(shapes, axis=1), np.concatenate(poses, axis=1))
+
+
+def overlaps(repeats: int) -> Table:
+    """Time the overlaps of the two hands, cold: one by one, and as a batch in one thread."""
+    pairs = overlaps_of_hands()
+    overhead = _call_overhead(pairs)
+
+    pairs.forget()
+    pairs.solve(0, pairs.count)
+    alone = _times(pairs.solve, pairs.forget, pairs.count, repeats) - overhead
+    spent = []
+    for _ in range(repeats):
+        pairs.forget()
+        began = time.process_time()
+        pairs.solve_batch(1)
+        spent.append(time.process_time() - began)
+    unproven = (pairs.out[:, columns.STATUS].astype(np.int64) & UNPROVEN != 0).sum()
+    table = Table(title="Overlaps of two hands, cold; microseconds a pair", title_justify="left")
+    for name in ("pairs", "median", "p99", "worst", "mean", "mean in a batch", "unproven"):
+        table.add_column(name, justify="right")
+    figures = (np.median(alone), np.quantile(alone, 0.99), alone.max(), alone.mean(), 1e6 * min(spent) / pairs.count)
+    table.add_row(str(pairs.count), *(f"{figure:.1f}" for figure in figures), str(unproven))
+    return table
+
+
+def hands(repeats: int) -> Table:
+    """Time queries of the two hands over the grasp sweep, all 441 pairs of finger links."""
+    robot, sweep = shipped()
+    pairs = robot.body_pairs(["left_fingers"], ["right_fingers"])
+    poses = [robot.forward_kinematics(frame.positions, frame.base_poses) for frame in sweep]
+    title = "Scene, two hands, 441 pairs; milliseconds a query over the frames of the sweep"
+    table = Table(title=title, title_justify="left")
+    for name in ("cut-off", "pairs solved", "same pose", "same pose p99", "next frame", "next frame p99"):
+        table.add_column(name, justify="right")
+    for cutoff in (math.inf, 0.03, 0.01, 0.0):
+        scene = robot.scene()
+        same, following = np.empty(len(poses)), np.empty(len(poses))
+        solved = 0
+        for i, links in enumerate(poses):
+            scene.set_link_poses(links)
+            started = time.perf_counter()
+            solved += scene.query(cutoff=cutoff, pairs=pairs).solved
+            following[i] = time.perf_counter() - started
+            again = []
+            for _ in range(repeats):
+                started = time.perf_counter()
+                scene.query(cutoff=cutoff, pairs=pairs)
+                again.append(time.perf_counter() - started)
+            same[i] = np.median(again)
+        table.add_row(
+            "none" if math.isinf(cutoff) else f"{1e3 * cutoff:.0f} mm",
+            f"{solved / len(poses):.0f}",
+            *(f"{1e3 * v:.3f}" for t in (same, following[1:]) for v in (np.median(t), np.quantile(t, 0.99))),
+        )
+    return table
+
+
+def main(pairs: int, repeats: int, seed: int) -> int:
+    """Print all measurements."""
+    console = Console()
+    console.print(f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}")
+    print_table(console, engine(pairs, repeats, seed))
+    print_table(console, worst_calls(max(1, min(_WORST_OF, pairs)), min(3, repeats), seed))
+    print_table(console, batch(repeats, seed))
+    console.print(f"distance() called from Python: median {python_calls(repeats, seed):.1f} us")
+    console.print(lists_of_shapes(repeats, seed))
+    print_table(console, hands(repeats))
+    print_table(console, overlaps(repeats))
+    return 0

@@ -1,0 +1,91 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A robot among many things that stand: time of a query, and of things that come and go, by their number.
+
+Run ``python -m superovoid_papers.benchmarks.large_worlds``; it prints the table of docs/scale.md. The things
+of the benchmark `scale`, or boxes as large, stand on its lattice, on the link `world`, around the iCub's upper body,
+which moves. Then one thing after another is added near the robot, asked about and removed. Then one after another is
+taken from the midst of the others and put down again under another name, with a query after each. Times are of the
+processor.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from superovoid import Body, Robot, Scene
+from superovoid.output import machine
+from superovoid.shapes import Box, Shape
+from superovoid_papers.benchmarks.scale import CUTOFF, PITCH, random_shape
+from superovoid_ros.resources import share_directory
+
+SIZES = 100, 1000, 10_000, 100_000
+_FRAMES, _CHANGES, _EXCHANGES, _SHAPES = 30, 12, 40, 16
+
+
+def measure(count: int, boxes: bool = False) -> tuple[float, list[float]]:
+    """Pairs solved a query; and medians, ms: placing, query, adding, query after it, removing, exchange; its most."""
+    share = share_directory()
+    robot = Robot.load(share / "urdf" / "icub_upper_body.urdf", srdf=share / "config" / "icub_upper_body.srdf")
+    rng = np.random.default_rng(0)
+    shapes: list[Shape] = [random_shape(rng) for _ in range(_SHAPES)]
+    if boxes:
+        shapes = [Box(shape.obb().half_extents) for shape in shapes]
+    side = int(np.ceil(count ** (1.0 / 3.0)))
+    cells = PITCH * np.stack(np.meshgrid(*3 * [np.arange(side)], indexing="ij"), -1).reshape(-1, 3)[:count]
+    poses = np.tile(np.eye(4), (count, 1, 1))
+    poses[:, :3, 3] = cells - 0.5 * PITCH * side
+    scene, solved = robot.scene(), []
+    scene.add([Body(f"thing_{i}", "world", shapes[i % _SHAPES], poses[i]) for i in range(count)])
+    times: list[list[float]] = [[] for _ in range(6)]
+
+    def timed(column: int, call: object, *given: object, **how: object) -> object:
+        started = time.thread_time()
+        found = call(*given, **how)  # type: ignore[operator]
+        times[column].append(time.thread_time() - started)
+        return found
+
+    for frame in range(_FRAMES):
+        links = robot.forward_kinematics(dict.fromkeys(robot.joint_names, 0.01 * frame), {})
+        timed(0, scene.set_link_poses, {**links, "world": np.eye(4)})
+        solved.append(timed(1, scene.query, cutoff=CUTOFF).solved)  # type: ignore[attr-defined]
+    for _ in range(_CHANGES):
+        timed(2, scene.add, Body("seen", "world", shapes[0], np.eye(4)))
+        timed(3, scene.query, cutoff=CUTOFF)
+        timed(4, scene.remove, "seen")
+    first = len(scene.bodies) - count
+    for number, i in enumerate(rng.integers(count, size=_EXCHANGES).tolist()):
+        timed(5, _exchange, scene, first + i, Body(f"moved_{number}", "world", shapes[i % _SHAPES], poses[i]))
+    medians = [float(np.median(column)) for column in times]
+    return float(np.mean(solved)), [1e3 * value for value in (*medians, max(times[5]))]
+
+
+def _exchange(scene: Scene, place: int, moved: Body) -> None:
+    """Take away the body at a place, put another one behind the others; ask after each."""
+    scene.remove(scene.bodies[place].name)
+    scene.query(cutoff=CUTOFF)
+    scene.add(moved)
+    scene.query(cutoff=CUTOFF)
+
+
+def main(sizes: Sequence[int] = SIZES) -> int:
+    """Print the table."""
+    print(machine())
+    columns = "placing", "query", "adding", "query after it", "removing", "exchange", "most of these"
+    print("| things | solved | " + " | ".join(f"{column}, ms" for column in columns) + " |")
+    print("|---" * (2 + len(columns)) + "|", flush=True)
+    for boxes in (False, True):
+        for count in sizes:
+            solved, found = measure(count, boxes)
+            what = f"{count:,} {'boxes' if boxes else 'superovoids'}"
+            print(f"| {what} | {solved:.0f} | " + " | ".join(f"{value:.2f}" for value in found) + " |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,100 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Do two meshes of a robot meet? Processor time of the question beside that of the full answer, in one run.
+
+    python -m superovoid_papers.benchmarks.mesh_questions g1_description/urdf/g1_29dof_rev_1_0.urdf
+
+Pairs of the links' meshes that are not convex, at random poses about each other, with robots of example-robot-data
+(`pip install 'superovoid_papers[robots]'`). A file that closes is a solid, any other one a sheet.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from importlib.metadata import distribution
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from superovoid.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER
+from superovoid.contact.deciding import decide_within
+from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
+from superovoid.contact.kind_table import solve_within
+from superovoid.contact.pair import Limit, Placed
+from superovoid.contact.thresholds import CLOSER, FARTHER, UNDECIDED, verdict_of
+from superovoid.robot import Robot
+from superovoid.shapes import Mesh
+
+_LARGEST = 12  # meshes of a robot, those with the most triangles
+_PAIRS = 60
+
+
+def _robots_folder() -> Path:
+    for file in distribution("example-robot-data").files or ():
+        folder = Path(str(file.locate()))
+        while "robots" in folder.parts and folder.name != "robots":
+            folder = folder.parent
+        if folder.name == "robots":
+            return folder
+    raise ImportError("example-robot-data: its folder robots is not there: pip install 'superovoid_papers[robots]'")
+
+
+def _random_pair(rng: np.random.Generator, meshes: list[Mesh]) -> tuple[Placed, Placed]:
+    """Two meshes, the middles of their boxes up to about half of their sizes apart."""
+    a, b = (meshes[i] for i in rng.integers(len(meshes), size=2))
+    pose = np.eye(4)
+    pose[:3, :3] = Rotation.random(rng=rng).as_matrix()
+    (low_a, high_a), (low_b, high_b) = ((mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)) for mesh in (a, b))
+    size = 0.5 * ((high_a - low_a).max() + (high_b - low_b).max())
+    pose[:3, 3] = 0.5 * (low_a + high_a) - pose[:3, :3] @ (0.5 * (low_b + high_b))
+    pose[:3, 3] += 0.5 * size * rng.uniform(0.2, 1.0) * rng.normal(size=3)
+    return Placed(a._row, a._pool, np.eye(4)), Placed(b._row, b._pool, pose)
+
+
+def measure(urdf: str, threshold: float, seed: int = 0) -> str:
+    """One line: verdicts, and milliseconds of the question and of the full answer."""
+    root = _robots_folder()
+    robot = Robot.load(root / urdf, package_directories={"example-robot-data": root.parent}, meshes="shells")
+    shapes = [body.shape for body in robot.bodies if isinstance(body.shape, Mesh) and not body.shape.is_convex()]
+    if not shapes:
+        return f"{urdf}: no mesh that is not convex"
+    meshes = sorted(shapes, key=lambda mesh: -len(mesh.faces))[:_LARGEST]
+    rng = np.random.default_rng(seed)
+    limit, scratch, row = Limit(TOLERANCE, SEARCH_BUDGET, math.inf), np.empty((3, 3)), np.empty(RESULT_LENGTH)
+    said, known, solved = (np.empty(_PAIRS, dtype=int) for _ in range(3))
+    times = np.empty((2, _PAIRS))
+    for k in range(-1, _PAIRS):  # the first one loads kernels
+        a, b = _random_pair(rng, meshes)
+        row[:] = np.nan
+        begin = time.process_time()
+        found = decide_within(a, b, threshold, limit, 0.0, np.zeros(STATE_LENGTH), scratch, row, True, True)
+        asked = time.process_time()
+        was_solved = not np.isnan(row[LOWER])
+        middle = time.process_time()
+        solve_within(a, b, limit, np.zeros(STATE_LENGTH), scratch, row, True, True)
+        times[:, k] = asked - begin, time.process_time() - middle
+        said[k], known[k], solved[k] = found, verdict_of(row[LOWER], row[UPPER], threshold), was_solved
+    if not ((said == known) | (known == UNDECIDED)).all():
+        raise AssertionError(f"{urdf}: the question contradicts the full answer")
+    question, full = (f"{np.median(t):.3f} / {t.max():.3f}" for t in 1e3 * times)
+    return (
+        f"{urdf}, threshold {threshold:g} m, {len(meshes)} meshes of up to {len(meshes[0].faces)} triangles, "
+        f"{_PAIRS} pairs: closer {(said == CLOSER).sum()}, farther {(said == FARTHER).sum()}, "
+        f"open {(said == UNDECIDED).sum()} (full answer {(known == UNDECIDED).sum()}), depth solved {solved.sum()}; "
+        f"ms, median / most: question {question}, full answer {full}"
+    )
+
+
+def main(arguments: list[str]) -> None:
+    """Measure the robots named, with three thresholds each."""
+    for urdf in arguments:
+        for threshold in (0.0, 0.01, -0.005):
+            print(measure(urdf, threshold), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

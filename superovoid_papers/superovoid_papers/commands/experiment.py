@@ -1,0 +1,105 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""`superovoid experiment`: the experiments of the papers."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from superovoid_papers.commands.measurement import add_measurement
+
+# Those of `fits_and_spheres`, which takes seconds to import.
+_ROBOTS = ("Panda", "UR5", "UR10", "Kinova", "Allegro hand", "Baxter", "Tiago", "PR2", "iCub", "G1", "Talos")
+EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
+    "bite": (
+        "goncalves2017.bite",
+        "two molars that bite: time and distance of every frame (Gonçalves et al. 2017, sections 5.3 and 6.4)",
+        {"rounds": 7, "output": Path("superovoid_experiments")},
+    ),
+    "hands": (
+        "goncalves2017.hands",
+        "the iCub's hands: the eight representations of table 4 (Gonçalves et al. 2017, sections 5.2 and 6.3)",
+        {"rounds": 5, "output": Path("superovoid_experiments")},
+    ),
+    "lower-bound": (
+        "lower_bound.tables",
+        "a lower bound of the distance of polyhedra, without taking them apart",
+        {"pairs": 20, "rounds": 5, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "line-geometry": (
+        "sohn2002.line_geometry",
+        "common normals by line geometry (Sohn et al. 2002): an ellipsoid that moves around other bodies",
+        {"frames": 200, "rounds": 20, "pairs": 300, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "lopes-ellipsoids": (
+        "lopes2010.ellipsoids",
+        "common normals of ellipsoids along prescribed motions (Lopes et al. 2010, table 5)",
+        {"pairs": 1000, "rounds": 25, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "lopes-superellipsoids": (
+        "lopes2010.superellipsoids",
+        "common normals of superellipsoids along prescribed motions (Lopes et al. 2010, table 6)",
+        {"pairs": 1000, "rounds": 25, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "lopes-dynamics": (
+        "lopes2010.free_bodies",
+        "bodies thrown at each other: contact forces and equations of motion (Lopes et al. 2010, section 6)",
+        {"steps": 200, "output": Path("superovoid_experiments")},
+    ),
+    "battery-separated": (
+        "goncalves2017.battery_separated",
+        "schemes of Gonçalves et al. 2017 on random superovoids that are apart (table 2)",
+        {"pairs": 10_000, "rounds": 3, "seed": 0, "threads": 1, "output": Path("superovoid_experiments")},
+    ),
+    "battery-overlapping": (
+        "goncalves2017.battery_overlapping",
+        "the same on random superovoids that overlap (table 1)",
+        {"pairs": 10_000, "rounds": 3, "seed": 0, "threads": 1, "output": Path("superovoid_experiments")},
+    ),
+    "first-guesses": (
+        "goncalves2017.first_guesses",
+        "its quadtrees and octrees by their levels (section 4.4, figures 5 and 6)",
+        {"pairs": 2000, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "memory": (
+        "goncalves2017.memory",
+        "bytes of a body, exact, as an octree and as meshes (table 3)",
+        {"pairs": 20, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "suggestions": (
+        "goncalves2017.suggestions",
+        "what that paper suggests: interior points, Wellmann's directions, Baumgarte's term (sections 6.1 and 7)",
+        {"pairs": 300, "rounds": 3, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "accuracy": (
+        "goncalves2017.accuracy",
+        "error and time of meshes of superovoids by their resolution, beside exact surfaces (figs. 9 and 10)",
+        {"pairs": 100, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "fits": (
+        "fits_and_spheres",
+        "fits of the links of eleven robots, beside five spheres for each body",
+        {"bodies": 3, "robots": _ROBOTS, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+    "studies": (
+        "planner_studies",
+        "what fits of eleven robots do to a planner, beside meshes, and beside pinocchio with Coal",
+        {"bodies": 2, "robots": _ROBOTS, "states": 10_000, "seed": 0, "output": Path("superovoid_experiments")},
+    ),
+}
+
+"""`superovoid experiment NAME`: module of `experiments`, what it is, options of its `main` with their defaults."""
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """Add the command to the command line."""
+    command = commands.add_parser(
+        "experiment",
+        help="the experiments of the papers, with today's libraries beside them",
+        description="Run an experiment of the papers again: a table, CSV files and a plot.",
+    )
+    subjects = command.add_subparsers(dest="experiment", required=True, metavar="NAME")
+    for name, (module, text, defaults) in EXPERIMENTS.items():
+        add_measurement(subjects, name, module, text, **defaults)

@@ -1,0 +1,576 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The iCub's hands of Gonçalves et al. 2017, sections 5.2 and 6.3: table 4 and figure 11.
+
+The two hands sweep through each other (`superovoid_ros.motions.grasp_sweep`), 21 by 21 finger links in 214 frames.
+Contenders are the paper's eight representations, this package's engine, and Coal:
+
+* superellipsoids, superovoids, and both mixed, each by octImplicit and quadParametric, with temporal coherence: the
+  last frame's unknowns first, and a new guess where Newton's method does not converge from there; both mixed also
+  from a new guess in every frame, and superellipsoids also by the superovoids' formulas;
+* FCL's proximity query and minimum distance of meshes of the finger links, as in the paper spheres, cylinders and boxes
+  (``config/icub_hand.yaml``), each link's as one surface;
+* this engine on the same three sets of bodies, from a cold start and from its state of the last frame, with a proved
+  interval;
+* Coal's minimum distance of the same meshes, and its depth of their convex hulls.
+
+As in the paper the bodies' pairs are asked about behind bounding spheres and boxes, and only calls about pairs that
+intersect count: the certified ones for the bodies, FCL's for the meshes. In each round every contender plays the whole
+sweep, in turn; a call counts with its fastest round, since what else the machine does only adds. What an empty call
+takes (its fastest round, too) is subtracted from calls into compiled loops.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import trimesh
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from superovoid.contact import Status, columns
+from superovoid.output import (
+    CsvRow,
+    column,
+    leave,
+    left_out,
+    machine,
+    output_folder,
+    print_table,
+    progress,
+    unitless,
+)
+from superovoid.robot import Robot
+from superovoid_papers.benchmarks import engine_speed, peers
+from superovoid_papers.benchmarks.engine_comparison import no_garbage_collection
+from superovoid_papers.methods import goncalves2017
+from superovoid_ros.icub.hand_models import FIGURES
+from superovoid_ros.motions.grasp_sweep import shipped
+from superovoid_ros.resources import read_yaml, share_directory
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Poses = Sequence[dict[str, FloatArray]]
+"""Frame by frame: world_from_link."""
+
+LIMIT = 1e-6
+"""Error from which on an answer is wrong, m: what the paper's iteration is to reach."""
+SHALLOW = 1e-3
+"""Depth of a shallow overlap at most, m."""
+SEGMENTS = 32
+"""Of the circles of the meshes' cylinders and spheres."""
+PAPER = {
+    "FCL, meshes, proximity": (28.29, 21.98, None),
+    "FCL, meshes, minimum distance": (181.03, 95.21, None),
+    "superellipsoids, octImplicit": (127.71, 299.89, 3.7),
+    "superovoids, octImplicit": (123.55, 309.49, 3.5),
+    "mixed, octImplicit": (128.62, 277.83, 2.7),
+    "superellipsoids, quadParametric": (39.01, 96.27, 2.3),
+    "superovoids, quadParametric": (45.67, 95.11, 2.1),
+    "mixed, quadParametric": (49.55, 116.65, 2.3),
+}
+"""Table 4: mean and standard deviation of a call, microseconds, and mean iterations."""
+PACKAGES = ("numpy", "numba", "python-fcl", "coal")
+
+
+class Contender(Protocol):
+    """Who is asked about pairs of finger links, frame after frame."""
+
+    def begin(self) -> None:
+        """Forget the frames before."""
+
+    def place(self, poses: dict[str, FloatArray]) -> None:
+        """Take world_from_link of all links."""
+
+    def prepare(self, row: int) -> None:
+        """Do for a pair what is not to be timed."""
+
+    def ask(self, row: int) -> None:
+        """Ask about a pair: what is timed."""
+
+    def nothing(self) -> None:
+        """Ask about no pair: the cost of calling."""
+
+    def answer(self, row: int) -> tuple[float, float, bool]:
+        """Signed distance, m, iterations, and whether they converged, of the pair just asked about."""
+
+
+@dataclass(frozen=True)
+class Fingers:
+    """Pairs of bodies of one representation."""
+
+    robot: Robot
+    pairs: IntArray
+    """Indices into the robot's bodies, shape (441, 2)."""
+
+    @classmethod
+    def of(cls, representation: str) -> Fingers:
+        """Those of the shipped hands."""
+        robot, _ = shipped(representation)
+        return cls(robot, robot.body_pairs(["left_fingers"], ["right_fingers"]))
+
+    def shapes(self, side: int) -> list[object]:
+        """Shapes of one side of the pairs."""
+        return [self.robot.bodies[i].shape for i in self.pairs[:, side]]
+
+    def write(self, poses: dict[str, FloatArray], of_a: FloatArray, of_b: FloatArray) -> None:
+        """Write world_from_body of both sides of all pairs, shapes (441, 4, 4)."""
+        of_bodies = {i: poses[body.link] @ body.link_from_body for i, body in enumerate(self.robot.bodies)}
+        for side, rows in enumerate((of_a, of_b)):
+            rows[:] = [of_bodies[i] for i in self.pairs[:, side].tolist()]
+
+
+class _Loop:
+    """A compiled loop over ranges of pairs."""
+
+    pairs: goncalves2017.Pairs | engine_speed.Pairs
+
+    def prepare(self, row: int) -> None:
+        """`place` has done it."""
+
+    def ask(self, row: int) -> None:
+        """A loop over one pair."""
+        self.pairs.solve(row, row + 1)
+
+    def nothing(self) -> None:
+        """A loop over no pairs."""
+        self.pairs.solve(0, 0)
+
+
+class Scheme(_Loop):
+    """One of the paper's: from the last unknowns, else from a new guess, or always from that."""
+
+    def __init__(
+        self, fingers: Fingers, scheme: str, formulas: str, coherent: bool = True, vectors: str = "unit"
+    ) -> None:
+        self._fingers, self._coherent = fingers, coherent
+        identity = np.tile(np.eye(4), (len(fingers.pairs), 1, 1))
+        shapes = fingers.shapes(0), fingers.shapes(1)
+        options = {"scheme": scheme, "formulas": formulas, "vectors": vectors}
+        self.pairs = goncalves2017.Pairs(shapes[0], identity, shapes[1], identity, **options)
+
+    def begin(self) -> None:
+        """No last unknowns."""
+        self.pairs.warm[:] = False
+
+    def place(self, poses: dict[str, FloatArray]) -> None:
+        """Write poses; spheres and boxes."""
+        self._fingers.write(poses, self.pairs.poses_a, self.pairs.poses_b)
+        self.pairs.cull(0, len(self.pairs))
+        if not self._coherent:
+            self.begin()
+
+    def answer(self, row: int) -> tuple[float, float, bool]:
+        """From the row of results."""
+        out = self.pairs.out[row]
+        return out[goncalves2017.DISTANCE], out[goncalves2017.ITERATIONS], out[goncalves2017.CONVERGED] != 0.0
+
+
+class Engine(_Loop):
+    """The engine of this package, from its state of the last frame or from none, with a proof."""
+
+    def __init__(self, fingers: Fingers, warm: bool) -> None:
+        self._fingers, self._warm = fingers, warm
+        rows = [[(*s.size, *s.epsilon, *s.taper) for s in fingers.shapes(side)] for side in range(2)]
+        self.pairs = engine_speed.Pairs(np.array(rows), np.tile(np.eye(4), (2, len(fingers.pairs), 1, 1)))
+
+    def begin(self) -> None:
+        """No states."""
+        self.pairs.states[:] = 0.0
+
+    def place(self, poses: dict[str, FloatArray]) -> None:
+        """Write poses."""
+        self._fingers.write(poses, *self.pairs.poses)
+        if not self._warm:
+            self.begin()
+
+    def answer(self, row: int) -> tuple[float, float, bool]:
+        """From the row of results; converged: proved."""
+        out = self.pairs.out[row]
+        return (
+            out[columns.DISTANCE],
+            out[columns.ITERATIONS],
+            not int(out[columns.STATUS]) & Status.UNPROVEN,
+        )
+
+
+Call = Callable[[], float]
+Links = Sequence[tuple[str, str]]
+
+
+class Meshes:
+    """A library's calls about meshes of the links, made when the poses are known."""
+
+    def __init__(self, links: Links, make: Callable[[int, FloatArray, FloatArray], Call]) -> None:
+        self._links, self._make = links, make
+
+    def begin(self) -> None:
+        """Nothing is remembered."""
+
+    def place(self, poses: dict[str, FloatArray]) -> None:
+        """Keep the poses."""
+        self._poses = poses
+
+    def prepare(self, row: int) -> None:
+        """Tell the library where the two links are."""
+        a, b = self._links[row]
+        self._call = self._make(row, self._poses[a], self._poses[b])
+
+    def ask(self, row: int) -> None:
+        """The library's own call."""
+        self._found = self._call()
+
+    def nothing(self) -> None:
+        """Library calls have their bindings' cost in them."""
+
+    def answer(self, row: int) -> tuple[float, float, bool]:
+        """What it returned; no iterations are told."""
+        return self._found, math.nan, True
+
+
+def link_meshes() -> dict[str, trimesh.Trimesh]:
+    """Meshes of the finger links of both hands, link frame, m: the parts' triangles side by side."""
+    figures = read_yaml(share_directory() / "config" / FIGURES)
+    found = {}
+    for finger in figures["fingers"].values():
+        for link in finger["links"]:
+            right = trimesh.util.concatenate([_part_mesh(part) for part in link["parts"]])
+            left = right.copy()
+            left.apply_transform(np.diag([1.0, -1.0, 1.0, 1.0]))  # turns the triangles over, too
+            found[f"right_{link['name']}"], found[f"left_{link['name']}"] = right, left
+    return found
+
+
+def _part_mesh(part: dict) -> trimesh.Trimesh:
+    pose = np.eye(4)
+    if "sphere" in part:
+        mesh = trimesh.creation.uv_sphere(0.5 * part["sphere"]["diameter"], count=[SEGMENTS // 2, SEGMENTS])
+    elif "box" in part:
+        mesh = trimesh.creation.box(part["box"]["size"])
+    else:
+        figures = part["cylinder"]
+        mesh = trimesh.creation.cylinder(0.5 * figures["diameter"], figures["length"], sections=SEGMENTS)
+        pose = trimesh.geometry.align_vectors([0.0, 0.0, 1.0], figures["axis"])
+    pose[:3, 3] = part["centre"]
+    mesh.apply_transform(pose)
+    return mesh
+
+
+def _fcl_contenders(links: Links, meshes: dict[str, trimesh.Trimesh]) -> Iterator[tuple[str, Meshes]]:
+    pairs = [
+        goncalves2017.MeshPair(meshes[a].vertices, meshes[a].faces, meshes[b].vertices, meshes[b].faces)
+        for a, b in links
+    ]
+
+    def maker(calls: list[Call]) -> Callable[[int, FloatArray, FloatArray], Call]:
+        def make(row: int, pose_a: FloatArray, pose_b: FloatArray) -> Call:
+            pairs[row].place(pose_a, pose_b)
+            return calls[row]
+
+        return make
+
+    yield "FCL, meshes, proximity", Meshes(links, maker([pair.meets_call() for pair in pairs]))
+    yield "FCL, meshes, minimum distance", Meshes(links, maker([pair.distance_call() for pair in pairs]))
+
+
+def _coal_contenders(links: Links, meshes: dict[str, trimesh.Trimesh]) -> Iterator[tuple[str, Meshes]]:
+    coal = peers.Coal(peers.Geometry.EXACT)
+    surfaces = {link: coal.surface(mesh.vertices, mesh.faces) for link, mesh in meshes.items()}
+    hulls = {link: coal.convex(*peers.convex_hull(mesh.vertices)) for link, mesh in meshes.items()}
+    for name, shapes in (("Coal, meshes, minimum distance", surfaces), ("Coal, hulls of the meshes, depth", hulls)):
+
+        def make(row: int, pose_a: FloatArray, pose_b: FloatArray, shapes: dict[str, object] = shapes) -> Call:
+            a, b = links[row]
+            return coal.query(shapes[a], pose_a, shapes[b], pose_b)
+
+        yield name, Meshes(links, make)
+
+
+@dataclass(frozen=True)
+class Task:
+    """The pairs that a contender is asked about."""
+
+    visits: list[IntArray]
+    """Rows, frame by frame."""
+    counted: list[NDArray[np.bool_]]
+    """Of these, the ones that intersect: their calls count."""
+    truth: FloatArray | None
+    """Certified distances of the calls that count, in their order, m; None: there are none of these bodies."""
+
+
+@dataclass(frozen=True)
+class CallRow(CsvRow):
+    """One call that counts."""
+
+    contender: str
+    microseconds: float = column("call_us")
+    distance: float = column("distance_m")
+    """Signed; of meshes what the library returns: 1 for a contact (proximity), 0 or -1 for an overlap."""
+    iterations: float = unitless()
+    """nan where none are told."""
+    converged: bool
+    """Of this engine: proved."""
+    error: float = column("error_m")
+    """Against the certified distance; nan where there is none."""
+
+
+def play(contender: Contender, task: Task, poses: Poses) -> tuple[FloatArray, FloatArray]:
+    """Let a contender go through the whole sweep.
+
+    Returns
+    -------
+    times : (calls,) ndarray
+        Microseconds of the calls that count.
+    answers : (calls, 3) ndarray
+        Distance, iterations, converged.
+    """
+    times, answers = [], []
+    contender.begin()
+    for links, rows, counted in zip(poses, task.visits, task.counted, strict=True):
+        contender.place(links)
+        for row, counts in zip(rows.tolist(), counted.tolist(), strict=True):
+            contender.prepare(row)
+            started = time.perf_counter_ns()
+            contender.ask(row)
+            elapsed = time.perf_counter_ns() - started
+            if counts:
+                times.append(1e-3 * elapsed)
+                answers.append(contender.answer(row))
+    return np.array(times), np.array(answers, dtype=np.float64).reshape(-1, 3)
+
+
+def overhead(contender: Contender, samples: int = 2000) -> float:
+    """Microseconds of a call about no pair, median."""
+    spent = np.empty(samples)
+    for k in range(samples):
+        started = time.perf_counter_ns()
+        contender.nothing()
+        spent[k] = time.perf_counter_ns() - started
+    return 1e-3 * float(np.median(spent))
+
+
+def contenders(poses: Poses) -> tuple[dict[str, tuple[Contender, Task]], list[str]]:
+    """Everybody there is with the pairs they are asked about, and lines about who is missing."""
+    kinds = ("superellipsoids", "superovoids", "mixed")  # in the order of table 4
+    fingers = {kind: Fingers.of(kind) for kind in kinds}
+    tasks = {kind: _certified(of, poses) for kind, of in fingers.items()}
+    bodies: dict[str, tuple[Contender, Task]] = {}
+    for scheme in ("octImplicit", "quadParametric"):
+        for kind in kinds:
+            formulas = "general" if kind == "superovoids" else "specific"
+            bodies[f"{kind}, {scheme}"] = Scheme(fingers[kind], scheme, formulas), tasks[kind]
+    for scheme in ("octImplicit", "quadParametric"):
+        general = Scheme(fingers["superellipsoids"], scheme, "general")
+        bodies[f"superellipsoids, {scheme}, general formulas"] = general, tasks["superellipsoids"]
+        alone = Scheme(fingers["mixed"], scheme, "specific", coherent=False)
+        bodies[f"mixed, {scheme}, no coherence"] = alone, tasks["mixed"]
+        printed = Scheme(fingers["mixed"], scheme, "specific", vectors="printed")
+        bodies[f"mixed, {scheme}, vectors as printed"] = printed, tasks["mixed"]
+    for kind in kinds:
+        for start in ("cold", "warm"):
+            bodies[f"{kind}, this engine {start}"] = Engine(fingers[kind], start == "warm"), tasks[kind]
+    robot, pairs = fingers["mixed"].robot, fingers["mixed"].pairs.tolist()
+    links = [(robot.bodies[i].link, robot.bodies[j].link) for i, j in pairs]
+    meshes, missing = link_meshes(), []
+    try:
+        of_fcl = dict(_fcl_contenders(links, meshes))
+    except ImportError as error:
+        return bodies, left_out({"FCL and Coal, meshes": str(error)})
+    task = _meeting(next(iter(of_fcl.values())), poses, len(links))
+    try:
+        of_coal = dict(_coal_contenders(links, meshes))
+    except ImportError as error:
+        of_coal = {}
+        missing += left_out({"Coal": str(error)})
+    before, after = ({name: (meshed, task) for name, meshed in of.items()} for of in (of_fcl, of_coal))
+    return before | bodies | after, missing
+
+
+def _certified(fingers: Fingers, poses: Poses) -> Task:
+    """Rows behind spheres and boxes, those of them that intersect, and their certified distances."""
+    scheme, engine = Scheme(fingers, "quadParametric", "general"), Engine(fingers, warm=True)
+    visits, counted, truth = [], [], []
+    for links in poses:
+        scheme.place(links)
+        engine.place(links)
+        rows = np.flatnonzero(scheme.pairs.near)
+        for row in rows.tolist():
+            engine.ask(row)
+        distances = engine.pairs.out[rows, columns.DISTANCE]
+        visits.append(rows)
+        counted.append(distances < 0.0)
+        truth.append(distances[distances < 0.0])
+    return Task(visits, counted, np.concatenate(truth))
+
+
+def _meeting(proximity: Meshes, poses: Poses, count: int) -> Task:
+    """Rows whose meshes meet."""
+    visits = []
+    for links in poses:
+        proximity.place(links)
+        meet = np.zeros(count, dtype=bool)
+        for row in range(count):
+            proximity.prepare(row)
+            proximity.ask(row)
+            meet[row] = proximity.answer(row)[0] > 0
+        visits.append(np.flatnonzero(meet))
+    return Task(visits, [np.ones(len(rows), dtype=bool) for rows in visits], None)
+
+
+def measure(
+    given: dict[str, tuple[Contender, Task]], poses: Poses, rounds: int, console: Console | None
+) -> dict[str, list[CallRow]]:
+    """Let everybody play the sweep some times, in turn; the calls that count, by contender."""
+    best: dict[str, FloatArray] = {}
+    empty: dict[str, float] = {}
+    answers: dict[str, FloatArray] = {}
+    names = list(given)
+    with progress(console) as bar, no_garbage_collection():
+        task = bar.add_task("sweep", total=(rounds + 1) * len(names))
+        for turn in range(rounds + 1):  # The first compiles what is not compiled, and is not counted.
+            for name in (*names[turn % len(names) :], *names[: turn % len(names)]):
+                times, answers[name] = play(*given[name], poses)
+                if turn:
+                    empty[name] = min(empty.get(name, math.inf), overhead(given[name][0]))
+                    best[name] = np.minimum(best[name], times) if name in best else times
+                bar.advance(task)
+    found = {}
+    for name in names:
+        truth = given[name][1].truth
+        errors = np.full(len(best[name]), math.nan) if truth is None else np.abs(answers[name][:, 0] - truth)
+        found[name] = [
+            CallRow(name, float(spent - empty[name]), float(distance), float(iterations), bool(converged), float(error))
+            for spent, (distance, iterations, converged), error in zip(best[name], answers[name], errors, strict=True)
+        ]
+    return found
+
+
+def guess_time(scheme: Scheme, task: Task, poses: Poses, repeats: int = 5) -> float:
+    """Microseconds of a first guess about an intersecting pair: median over calls, the fastest of some."""
+    found = []
+    for links, rows, counted in zip(poses, task.visits, task.counted, strict=True):
+        scheme.place(links)
+        for row in rows[counted].tolist():
+            spent = []
+            for _ in range(repeats):
+                started = time.perf_counter_ns()
+                scheme.pairs.start(row, row + 1)
+                spent.append(time.perf_counter_ns() - started)
+            found.append(1e-3 * min(spent))
+    return float(np.median(found)) - overhead(scheme)
+
+
+def values_of(rows: Sequence[CallRow], field: str) -> FloatArray:
+    """A field of all rows."""
+    return np.array([getattr(row, field) for row in rows], dtype=np.float64)
+
+
+def table(found: dict[str, list[CallRow]]) -> Table:
+    """Table 4 with the paper's figures, and what became of the answers."""
+    result = Table(title="Two hands, calls about intersecting pairs", title_justify="left")
+    for name in (
+        "contender", "calls", "call mean, us", "deviation", "median", "p99", "paper: mean, us", "deviation",
+        "iterations mean", "paper", "not converged", "wrong",
+    ):  # fmt: skip
+        result.add_column(name, justify="left" if name == "contender" else "right", no_wrap=name == "contender")
+    for name, rows in found.items():
+        times, iterations = values_of(rows, "microseconds"), values_of(rows, "iterations")
+        published = PAPER.get(name, (None, None, None))
+        figures = (times.mean(), times.std(), np.median(times), np.quantile(times, 0.99))
+        cells = [str(len(rows)), *(f"{value:.2f}" for value in figures)]
+        cells += ["" if value is None else f"{value:.2f}" for value in published[:2]]
+        cells.append("" if np.isnan(iterations).all() else f"{iterations.mean():.1f}")
+        cells.append("" if published[2] is None else f"{published[2]:.1f}")
+        converged, errors = values_of(rows, "converged") != 0.0, values_of(rows, "error")
+        if np.isnan(errors[converged]).all():
+            cells += ["", ""]
+        else:
+            cells += [str((~converged).sum()), str((converged & ~(errors <= LIMIT)).sum())]
+        result.add_row(name, *cells)
+    return result
+
+
+def failure_table(found: dict[str, list[CallRow]]) -> Table:
+    """How the schemes' answers fail, by depth, and how many iterations they take."""
+    title = f"Answers that failed: not converged, or wrong by more than {LIMIT:g} m"
+    result = Table(title=title, title_justify="left")
+    for name in (
+        "contender", "failed", f"of those below {1e3 * SHALLOW:g} mm", "of deeper ones",
+        "error median of the wrong, mm", "iterations median", "iterations mean of the right ones",
+    ):  # fmt: skip
+        result.add_column(name, justify="left" if name == "contender" else "right", no_wrap=name == "contender")
+    for name, rows in found.items():
+        errors, iterations = values_of(rows, "error"), values_of(rows, "iterations")
+        if np.isnan(iterations).all():
+            continue
+        depth = -values_of(found[f"{name.partition(',')[0]}, this engine cold"], "distance")
+        converged, close = values_of(rows, "converged") != 0.0, errors <= LIMIT
+        failed, wrong = ~(converged & close), converged & ~close
+        depths = depth > 0.0, depth < SHALLOW, depth >= SHALLOW
+        cells = [f"{failed[where].mean():.1%}" if where.any() else "" for where in depths]
+        cells.append(f"{1e3 * np.median(errors[wrong]):.1f}" if wrong.any() else "")
+        right = iterations[~failed]
+        result.add_row(name, *cells, f"{np.median(iterations):.0f}", f"{right.mean():.1f}" if len(right) else "")
+    return result
+
+
+def plot(found: dict[str, list[CallRow]], path: Path) -> None:
+    """Draw the distributions of the times: figure 11 of the paper. Calls beyond the ends count at the ends."""
+    figure = Figure(figsize=(10.0, 8.0), layout="constrained")
+    panels = figure.subplots(2, 2, sharex=True).ravel()
+    titles = [t for t in ("meshes", "octImplicit", "quadParametric", "this engine") if any(t in name for name in found)]
+    bins = np.geomspace(0.5, 1000.0, 78)
+    for panel, title in zip(panels, titles, strict=False):
+        for name, rows in found.items():
+            if title in name:
+                times = np.clip(values_of(rows, "microseconds"), bins[0], bins[-1])
+                line = "-" if name in PAPER or name.endswith(("cold", "depth")) else "--"
+                panel.hist(
+                    times, bins, weights=np.full(len(times), 1.0 / len(times)), histtype="step", linestyle=line,
+                    label=f"{name}: median {np.median(times):.1f} µs",
+                )  # fmt: skip
+                if name in PAPER:  # its mean; heights mean nothing
+                    height = 0.5 + 0.05 * (len(panel.patches) % 3)
+                    colour = panel.patches[-1].get_edgecolor()
+                    panel.plot(PAPER[name][0], height, "v", color=colour, transform=panel.get_xaxis_transform())
+        if any(title in name for name in PAPER):
+            panel.plot([], [], "v", color="0.3", label="the paper's means (i7-4700MQ)")
+        panel.set_title(title, fontsize="medium")
+        panel.legend(fontsize="x-small", loc="upper right")
+        panel.set_ylim(top=1.65 * panel.get_ylim()[1])  # room for the legend
+        panel.set_xscale("log")
+    for panel in panels[len(titles) :]:
+        panel.set_visible(False)
+    for panel in panels[2:]:
+        panel.set_xlabel("time of a call [µs]")
+    for panel in panels[::2]:
+        panel.set_ylabel("share of the calls")
+    figure.suptitle("Two hands: calls about intersecting pairs of finger links")
+    figure.savefig(path, dpi=120)
+
+
+def main(rounds: int, output: Path) -> int:
+    """Run the experiment: table on the console, CSV and plot in a folder."""
+    console = Console()
+    folder = output_folder(output)
+    robot, sweep = shipped()
+    poses = [robot.forward_kinematics(frame.positions, frame.base_poses) for frame in sweep]
+    given, missing = contenders(poses)
+    found = measure(given, poses, rounds, console)
+    about = f"superovoid experiment hands --rounds {rounds}; no random numbers", machine(PACKAGES)
+    for shown in (table(found), failure_table(found)):
+        print_table(console, shown)
+    guesses = (guess_time(*given[f"mixed, {scheme}"], poses) for scheme in ("octImplicit", "quadParametric"))
+    guessed = "a first guess, median: octrees {:.1f} us, quadtrees {:.1f} us".format(*guesses)
+    rows = [row for of_name in found.values() for row in of_name]
+    plots = {"hands": lambda path: plot(found, path)}
+    return leave(console, folder, {"hands": rows}, plots, about, (guessed, *missing))

@@ -1,0 +1,55 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Distances of superovoids by Newton's method on the common-normal equations (Gonçalves et al. 2017).
+
+What was reproduced, what differs and which formulas of the paper are wrong is in docs/papers/goncalves2017.md.
+
+    r = distance(a, pose_a, b, pose_b, scheme="quadParametric", jacobian="analytic")
+    r.converged               # Newton's method came to a root: not that it is the right one
+    distance(a, pose_a, b, moved, scheme="quadParametric", start=r.unknowns)     # temporal coherence
+
+    pairs = Pairs(shapes_a, poses_a, shapes_b, poses_b, scheme="octImplicit")
+    pairs.start(0, 1000)      # first guesses
+    pairs.refine(0, 1000)     # Newton's method
+    pairs.out[:, DISTANCE]
+"""
+
+from superovoid_papers.methods.goncalves2017.newton_schemes import (
+    CONVERGED,
+    DISTANCE,
+    ITERATIONS,
+    NORMAL,
+    POINT_A,
+    POINT_B,
+)
+from superovoid_papers.methods.goncalves2017.polygonal import MeshPair, mesh
+from superovoid_papers.methods.goncalves2017.schemes import (
+    SCHEMES,
+    AabbHierarchy,
+    GoncalvesResult,
+    Pairs,
+    aabbs_meet,
+    distance,
+    obbs_meet,
+    spheres_meet,
+)
+
+__all__ = [
+    "CONVERGED",
+    "DISTANCE",
+    "ITERATIONS",
+    "NORMAL",
+    "POINT_A",
+    "POINT_B",
+    "SCHEMES",
+    "AabbHierarchy",
+    "GoncalvesResult",
+    "MeshPair",
+    "Pairs",
+    "aabbs_meet",
+    "distance",
+    "mesh",
+    "obbs_meet",
+    "spheres_meet",
+]

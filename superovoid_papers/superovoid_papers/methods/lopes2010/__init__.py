@@ -1,0 +1,44 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Contact of quadrics and superquadrics by a common normal: Lopes, Silva, Ambrósio and Flores 2010.
+
+Six equations in the coordinates of two points: the normal of one surface and the line between the points are
+orthogonal to tangent and binormal of the other, and both points lie on their surfaces. Newton's method with the
+analytic Jacobian, a choice among mirrored solutions, and a loop over a motion that starts each step at the last:
+
+    distance(Ellipsoid((1, 2, 3)), pose_a, Ellipsoid((2, 1, 1)), pose_b)
+    distance(Superquadric.superellipsoid((1, 1, 2), (2, 3, 5)), pose_a, Quadric((1, 1, 0), (0, 0, -1)), pose_b)
+    follow(Ellipsoid((1, 2, 3)), poses_a, Ellipsoid((2, 1, 1)), poses_b, query="separation")
+    separated(Ellipsoid((1, 2, 3)), pose_a, Ellipsoid((2, 1, 1)), pose_b)
+    simulate([RigidBody(Ellipsoid((1, 2, 3)), pose_a), RigidBody(Ellipsoid((2, 1, 1)), pose_b, velocity)], 0.1, 1e-5)
+
+What differs from the paper, and how often the scheme fails: docs/papers/lopes2010.md.
+"""
+
+from superovoid_papers.methods.lopes2010.contact_dynamics import ContactError, Material, RigidBody, Simulation, simulate
+from superovoid_papers.methods.lopes2010.framework import (
+    Motion,
+    characteristic_roots,
+    distance,
+    follow,
+    separated,
+    sphere_gap,
+)
+from superovoid_papers.methods.lopes2010.superquadrics import Quadric, Superquadric
+
+__all__ = [
+    "ContactError",
+    "Material",
+    "Motion",
+    "Quadric",
+    "RigidBody",
+    "Simulation",
+    "Superquadric",
+    "characteristic_roots",
+    "distance",
+    "follow",
+    "separated",
+    "simulate",
+    "sphere_gap",
+]

@@ -1,0 +1,24 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A lower bound of the distance of two polyhedra that need not be convex, without taking them apart.
+
+After the paper that turns the interference test of Thomas and Torras (ICRA 1994) into a lower distance bound; which of
+its statements hold, and which do not, is in docs/papers/lower_bound.md.
+
+    a, b = Polyhedron(vertices_a, faces_a), Polyhedron.from_trimesh(trimesh.load("b.stl"))
+    r = lower_bound(a, pose_a, b, pose_b)
+    r.lower, r.upper          # the distance lies between; the points of the result prove `upper`
+    r.tests, r.pairs          # pairs of an edge and a face that were looked at, and that there are
+"""
+
+from superovoid_papers.methods.lower_bound.bound import (
+    ApplicablePairs,
+    LowerBoundResult,
+    applicable_pairs,
+    bound_value,
+    lower_bound,
+)
+from superovoid_papers.methods.lower_bound.polyhedron import Polyhedron
+
+__all__ = ["ApplicablePairs", "LowerBoundResult", "Polyhedron", "applicable_pairs", "bound_value", "lower_bound"]

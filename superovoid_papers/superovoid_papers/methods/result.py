@@ -1,0 +1,62 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""What a published method answers: the engine's result, and whether the iteration came to its end."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from superovoid.contact import DistanceResult, Status
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MethodResult(DistanceResult):
+    """Answer of a published method.
+
+    `distance`, the points and the normal are those of the last iterate, whatever became of it; `lower` and `upper` are
+    what the method proves, which is mostly nothing (-inf, inf), and the status says so (`Status.UNPROVEN`).
+    """
+
+    converged: bool
+    """Whether the method met its own criterion. If not, its answer is where it stood when it gave up, and may be nan
+    where its formulas have no value."""
+
+
+def unproven(
+    distance: float,
+    point_a: np.ndarray,
+    point_b: np.ndarray,
+    normal: np.ndarray,
+    iterations: int,
+    converged: bool,
+) -> MethodResult:
+    """The answer of a method that proves nothing.
+
+    Parameters
+    ----------
+    distance : float
+        Signed distance, m.
+    point_a, point_b : (3,) ndarray
+        Points on the bodies, world, m.
+    normal : (3,) ndarray
+        Unit normal from A to B, world.
+    iterations : int
+        Of the method's own loop.
+    converged : bool
+        Whether that loop met its criterion.
+    """
+    return MethodResult(
+        float(distance),
+        -math.inf,
+        math.inf,
+        np.asarray(point_a, dtype=np.float64),
+        np.asarray(point_b, dtype=np.float64),
+        np.asarray(normal, dtype=np.float64),
+        Status.UNPROVEN,
+        int(iterations),
+        bool(converged),
+    )

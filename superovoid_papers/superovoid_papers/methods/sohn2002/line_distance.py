@@ -1,0 +1,254 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Distances and common normals as a person asks for them."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid.contact.inputs import as_poses
+from superovoid.shapes import Cone, Cylinder, Superovoid, Torus
+from superovoid_papers.methods.lopes2010 import Quadric
+from superovoid_papers.methods.result import MethodResult, unproven
+from superovoid_papers.methods.sohn2002 import one_root
+from superovoid_papers.methods.sohn2002.all_normals import CommonNormals, collect, ellipsoid_feet, round_feet
+from superovoid_papers.methods.sohn2002.congruences import CIRCLE, CONE, CYLINDER, POINT, ellipsoid_kind
+from superovoid_papers.methods.sohn2002.freeform import FreeForm, patch_distance, patch_feet
+from superovoid_papers.methods.sohn2002.quadric_pairs import canonical, quadric_feet
+
+FloatArray = NDArray[np.float64]
+Body = Superovoid | Cylinder | Cone | Torus | FreeForm
+
+_ROUND = {
+    Cylinder: (CYLINDER, lambda s: (s.radius, 0.5 * s.length)),
+    Cone: (CONE, lambda s: (s.radius, 0.5 * s.length)),
+    Torus: (CIRCLE, lambda s: (s.major_radius, s.minor_radius)),
+}
+
+
+def round_kind(shape: Cylinder | Cone | Torus) -> tuple[int, tuple[float, float]]:
+    """Kind and size of a solid about z, as the kernels take them."""
+    kind, size = _ROUND[type(shape)]
+    return kind, size(shape)
+
+
+def _is_ellipsoid(shape: object) -> bool:
+    return isinstance(shape, Superovoid) and shape.epsilon == (1.0, 1.0) and shape.taper == (0.0, 0.0)
+
+
+def _is_turned(a: Body, b: Body) -> bool:
+    """Whether the pair must be turned round for the solvers: those that are no ellipsoids first, then spheres.
+
+    Raises
+    ------
+    ValueError
+        If one of them is of no kind that the paper treats, or both are no ellipsoids.
+    """
+    for name, shape in (("a", a), ("b", b)):
+        if not (_is_ellipsoid(shape) or type(shape) in _ROUND or isinstance(shape, FreeForm)):
+            raise ValueError(f"{name} = {shape!r}: must be an ellipsoid, Cylinder, Cone, Torus or FreeForm")
+    if not (_is_ellipsoid(a) or _is_ellipsoid(b)):
+        raise ValueError(f"a, b = {a!r}, {b!r}: one of them must be an ellipsoid")
+    if not _is_ellipsoid(a):
+        return False
+    return not _is_ellipsoid(b) or (ellipsoid_kind(b.size) == POINT and ellipsoid_kind(a.size) != POINT)
+
+
+def _relative(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Rotation and translation of the second pose in the frame of the first."""
+    return first[:3, :3].T @ second[:3, :3], first[:3, :3].T @ (second[:3, 3] - first[:3, 3])
+
+
+def distance(
+    a: Body,
+    pose_a: ArrayLike,
+    b: Body,
+    pose_b: ArrayLike,
+    *,
+    roots: Literal["newton", "all"] = "newton",
+    rounds: int = 3,
+    attempts: int = 100,
+    iterations: int = 20,
+    tolerance: float = 1e-9,
+) -> MethodResult:
+    """Distance of an ellipsoid from an ellipsoid, cylinder, cone, torus or free-form surface.
+
+    Parameters
+    ----------
+    a, b : Ellipsoid, Sphere, Cylinder, Cone, Torus or FreeForm
+        One of them an ellipsoid.
+    pose_a, pose_b : (4, 4) array_like
+        Body to world, m.
+    roots : {"newton", "all"}
+        "newton": the paper's scheme, one root at a time from a start until one passes the check. It is for bodies
+        apart; beside a torus or a surface it may end in a local minimum. "all": all common normals, and the best of
+        them. This also gives the depth of two convex bodies that overlap.
+    rounds : int
+        Feet on both bodies in turn before Newton's method starts.
+    attempts : int
+        Times that Newton's method is started at most.
+    iterations : int
+        Newton steps of each, at most.
+    tolerance : float
+        What the closest points may be off their common normal, in units of the larger body's largest radius.
+
+    Returns
+    -------
+    MethodResult
+        Nothing is proved. `converged`: a root passed the check. It is False for bodies that overlap, unless all roots
+        of two convex ones were asked for, and found. `iterations` counts Newton steps.
+
+    Raises
+    ------
+    ValueError
+        If the paper does not treat the pair, or an option or a pose is no such thing.
+
+    References
+    ----------
+    Sohn, Jüttler, Kim, Wang, "Computing distances between surfaces using line geometry", Pacific Graphics 2002.
+    """
+    if roots not in ("newton", "all"):
+        raise ValueError(f"roots = {roots!r}: must be 'newton' or 'all'")
+    for name, value in (("rounds", rounds), ("attempts", attempts), ("iterations", iterations)):
+        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+            raise ValueError(f"{name} = {value!r}: must be a positive integer")
+    if not (isinstance(tolerance, int | float | np.floating) and 0.0 < tolerance < 1.0):
+        raise ValueError(f"tolerance = {tolerance!r}: must be in (0, 1)")
+    pose_a, pose_b = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
+    if _is_turned(a, b):
+        options = {"roots": roots, "rounds": rounds, "attempts": attempts}
+        found = distance(b, pose_b, a, pose_a, **options, iterations=iterations, tolerance=tolerance)
+        return unproven(found.distance, found.point_b, found.point_a, -found.normal, found.iterations, found.converged)
+    if isinstance(a, FreeForm):
+        return _from_surface(a, pose_a, b, pose_b, roots == "all", iterations, tolerance)
+    if roots == "all":
+        return _best(a, pose_a, b, pose_b)
+    out, scratch, radii = np.empty(one_root.RESULT_LENGTH), np.empty((3, 3)), np.array(b.size)
+    options = one_root.Effort(rounds, attempts, iterations, tolerance), scratch, out
+    if _is_ellipsoid(a):
+        one_root.solve_ellipsoids(np.array(a.size), pose_a, radii, pose_b, *options)
+    else:
+        one_root.solve_round(*round_kind(a), pose_a, radii, pose_b, *options)
+    parts = (out[i : i + 3].copy() for i in (one_root.POINT_A, one_root.POINT_B, one_root.NORMAL))
+    return unproven(out[one_root.DISTANCE], *parts, out[one_root.ITERATIONS], out[one_root.CONVERGED])
+
+
+def _from_surface(
+    a: FreeForm,
+    pose_a: FloatArray,
+    b: Superovoid,
+    pose_b: FloatArray,
+    all_roots: bool,
+    iterations: int,
+    tolerance: float,
+) -> MethodResult:
+    found = patch_distance(np.array(b.size), a, *_relative(pose_b, pose_a), all_roots, iterations, tolerance)
+    foot, point = (pose_b[:3, :3] @ x + pose_b[:3, 3] for x in (found.foot, found.point))
+    normal = (foot - point) / found.distance if found.distance > 0.0 else np.full(3, math.nan)
+    return unproven(found.distance, point, foot, normal, found.iterations, found.converged)
+
+
+def common_normals(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> CommonNormals:
+    """All common normals of an ellipsoid and an ellipsoid, cylinder, cone, torus or free-form surface, or of quadrics.
+
+    Rims, flat ends and the apex of a cylinder or a cone count with the normals they have there; edges of a free-form
+    surface do not.
+
+    Parameters
+    ----------
+    a, b, pose_a, pose_b
+        As `distance` takes them; or two quadrics (`lopes2010.Quadric`: ellipsoids, hyperboloids, paraboloids), one of
+        which may be an ellipsoid. An outward normal is then the gradient of F.
+
+    Returns
+    -------
+    CommonNormals
+        Those between opposite normals first, and of these the shortest first.
+    """
+    pose_a, pose_b = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
+    if isinstance(a, Quadric) or isinstance(b, Quadric):
+        return _of_quadrics(a, pose_a, b, pose_b)
+    if _is_turned(a, b):
+        found = common_normals(b, pose_b, a, pose_a)
+        # Seen from the other body: gap = (point_a - point_b) . normal_b.
+        sign = np.where(found.opposed, 1.0, -1.0)
+        return CommonNormals(
+            found.point_b, found.point_a, found.normal_b, found.normal_a, sign * found.gap, found.complete
+        )
+    rotation, translation = _relative(pose_a, pose_b)
+    radii = np.array(b.size)
+    if isinstance(a, FreeForm):
+        feet, complete = patch_feet(radii, a, *_relative(pose_b, pose_a))
+        feet = [(x, n, y, m) for y, m, x, n in feet]
+        return collect(feet, complete, max(*radii, a._reach), pose_b)
+    if _is_ellipsoid(a):
+        return collect(*ellipsoid_feet(np.array(a.size), radii, rotation, translation), max(*a.size, *radii), pose_a)
+    kind, size = round_kind(a)
+    return collect(*round_feet(kind, size, radii, rotation, translation), max(*size, *radii), pose_a)
+
+
+def _as_quadric(name: str, body: Body | Quadric) -> Quadric:
+    if isinstance(body, Quadric):
+        return body
+    if _is_ellipsoid(body):
+        return Quadric.ellipsoid(body.size)
+    raise ValueError(f"{name} = {body!r}: must be a Quadric or an ellipsoid beside a Quadric")
+
+
+def _of_quadrics(a: Body | Quadric, pose_a: FloatArray, b: Body | Quadric, pose_b: FloatArray) -> CommonNormals:
+    """Common normals of two quadrics, each first brought into its canonical frame."""
+    own = canonical("a", _as_quadric("a", a)), canonical("b", _as_quadric("b", b))
+    poses = []
+    for quadric, pose in zip(own, (pose_a, pose_b), strict=True):
+        placed = np.eye(4)
+        placed[:3, :3], placed[:3, 3] = quadric.turn, quadric.shift
+        poses.append(pose @ placed)
+    feet, complete = quadric_feet(*own, *_relative(*poses))
+    return collect(feet, complete, max(quadric.reach for quadric in own), poses[0])
+
+
+def _best(
+    a: Superovoid | Cylinder | Cone | Torus, pose_a: FloatArray, b: Superovoid, pose_b: FloatArray
+) -> MethodResult:
+    """The closest points, or the depth of convex bodies, among all common normals.
+
+    Of convex bodies the signed distance is the greatest gap between opposite normals, negative where they overlap. Of
+    a torus and an ellipsoid apart it is the least distance of the circle from the ellipsoid, less the tube.
+    """
+    normals = common_normals(a, pose_a, b, pose_b)
+    gap = np.where(normals.opposed, normals.gap, -math.inf)
+    overlap = False
+    if isinstance(a, Torus):
+        overlap = _circle_meets(a.major_radius, np.array(b.size), *_relative(pose_b, pose_a))
+        gap = np.where(gap > -a.minor_radius, -gap, -math.inf)
+    if not (gap > -math.inf).any():
+        nothing = np.full(3, math.nan)
+        return unproven(math.nan, nothing, nothing, nothing, 0, False)
+    k = int(np.argmax(gap))
+    length = normals.gap[k]
+    answered = length >= 0.0 and not overlap if isinstance(a, Torus) else length >= 0.0 or normals.complete
+    if isinstance(a, Torus):
+        answered &= normals.complete
+    return unproven(length, normals.point_a[k], normals.point_b[k], normals.normal_a[k], 0, answered)
+
+
+def _circle_meets(radius: float, radii: FloatArray, rotation: FloatArray, translation: FloatArray) -> bool:
+    """Whether a circle about z at a pose in the ellipsoid's frame enters it: |x_i / A_i| < 1 somewhere on it.
+
+    That square is a trigonometric polynomial of degree two in the angle: its extrema are roots of a quartic in z = e^(i
+    phi).
+    """
+    c, s = radius * rotation[:, 0] / radii, radius * rotation[:, 1] / radii
+    t = translation / radii
+    cos1, sin1, cos2, sin2 = 2.0 * t @ c, 2.0 * t @ s, 0.5 * (c @ c - s @ s), c @ s
+    # Derivative: -cos1 sin + sin1 cos - 2 cos2 sin(2.) + 2 sin2 cos(2.), times 2 z^2, in z = e^(i phi).
+    quartic = [2 * sin2 + 2j * cos2, sin1 + 1j * cos1, 0.0, sin1 - 1j * cos1, 2 * sin2 - 2j * cos2]
+    z = np.append(np.roots(quartic), 1.0)
+    phi = np.angle(z[np.abs(z) > 0.0])
+    x = np.cos(phi)[:, None] * c + np.sin(phi)[:, None] * s + t
+    return bool(np.einsum("ij,ij->i", x, x).min() < 1.0)

@@ -1,8 +1,0 @@
-# Copyright 2026 superovoid_ros maintainers
-# SPDX-License-Identifier: Apache-2.0
-
-"""Contact of two convex bodies as a search over one direction (Wellmann, Lillie, Wriggers 2008)."""
-
-from superovoid_ros.methods.wellmann2008.direction_search import WellmannResult, distance
-
-__all__ = ["WellmannResult", "distance"]

@@ -1,0 +1,239 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The `superovoid` command: options of measurements and experiments."""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import inspect
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import superovoid
+from superovoid.cli import command_line, main
+from superovoid.robot import MESHES
+from superovoid_papers.commands.experiment import EXPERIMENTS
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_experiment_takes_the_options_that_it_is_offered_with(name):
+    module, _, options = EXPERIMENTS[name]
+    experiment = importlib.import_module(f"superovoid_papers.experiments.{module}")
+    inspect.signature(experiment.main).bind(**options)
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--pairs", "-3", "'-3': must be an integer from 1"),
+        ("--pairs", "0", "'0': must be an integer from 1"),
+        ("--rounds", "many", "'many': must be an integer from 1"),
+        ("--seed", "-1", "'-1': must be an integer from 0"),
+    ],
+)
+def test_an_option_without_sense_is_refused_with_what_is_expected(capsys, option, value, words):
+    with pytest.raises(SystemExit, match="2"):
+        main(["experiment", "suggestions", option, value])
+    assert words in capsys.readouterr().err
+
+
+WRONG = [
+    ("", "superovoid: error: a command is missing"),
+    ("frobnicate", "invalid choice: 'frobnicate' (choose from 'demo', "),
+    ("--nosuch", "superovoid: error: unknown: --nosuch"),
+    ("bench engine --nosuch", "superovoid bench engine: error: unknown: --nosuch"),
+    ("plan extra", "superovoid plan: error: unknown: extra"),
+    ("demo --frames 9", "must be FIRST:LAST"),
+    ("demo --frames 0:1000", "there are frames 0 to 213"),
+    ("demo --bite --palms", "--palms: is about hands"),
+    ("demo --output", "expected one argument"),
+    ("load --duration -1", "'-1': must be more than 0"),
+    ("load --duration nan", "'nan': must be more than 0"),
+    ("load --clients 1,0", "'0': must be an integer from 1 to 256"),
+    ("load --clients ", "'': must be an integer"),
+    ("load --rates 20,inf", "'inf': must be more than 0"),
+    ("load --soak -1", "'-1': must be 0 or more"),
+    ("load --soak-rate 3", "--soak asks for none"),
+    ("load --seed 1.5", "'1.5': must be an integer from 0"),
+    ("bench --pairs -3", "'-3': must be an integer from 1"),
+    ("bench --repeats 0", "'0': must be an integer from 1"),
+    ("bench --seed -1", "'-1': must be an integer from 0"),
+    ("bench --pairs 9 scale", "options of scale come after its name"),
+    ("bench scale --frames 1e3", "'1e3': must be an integer from 1"),
+    ("bench engine --seed 99999999999", "must be an integer from 0 to 4294967295"),
+    ("bench never-wrong --threads 0", "'0': must be an integer from 1"),
+    ("bench never-wrong --mpmath -1", "'-1': must be an integer from 0"),
+    ("bench never-wrong --family none", "'none': must be one of far, near"),
+    ("verify", "give a FILE of answers, or --random N"),
+    ("verify nosuch.json", "'nosuch.json': cannot be read"),
+    ("verify --random 0", "'0': must be an integer from 1"),
+    ("verify --random 5 --family none", "'none': must be one of far, near"),
+    ("verify setup.py --seed 3", "--seed: is about random pairs"),
+    ("plan --seed 0", "'0': must be an integer from 1"),
+    ("plan --margin -0.1", "'-0.1': must be more than 0"),
+    ("plan --margin 0.0001", "at least the clearance"),
+    ("plan --time inf", "'inf': must be more than 0"),
+    ("view nosuch.urdf", "'nosuch.urdf': cannot be read"),
+    ("view --srdf README.md", "--srdf: is about a URDF"),
+    ("view --package panda", "'panda': must be NAME=DIR"),
+    ("view --package panda=/nosuch", "there is no folder '/nosuch'"),
+    ("view --shapes --near 1", "--shapes: shows two superovoids and no robot"),
+    ("view --port 99999", "'99999': must be an integer from 1 to 65535"),
+    ("view --near -1", "'-1': must be 0 or more"),
+    ("view --host nowhere", "'nowhere': must be an address"),
+    ("dataset", "--output: is missing"),
+    ("dataset --output a.zarr", "a URDF is missing"),
+    ("dataset README.md --output a.zarr", "one of --states, --grid and --states-file is needed"),
+    ("dataset README.md --output a.zarr --states 1 --grid 2", "one of --states, --grid and --states-file is needed"),
+    ("dataset README.md --output a.zarr --grid 2 --seed 2", "--seed: is for --states"),
+    ("dataset README.md --output a.zarr --grid 2 --base-within a=0:1,0,0", "--base-within: is for --states"),
+    ("dataset --output a.zarr --resume --states 5", "--states: is about a URDF"),
+    ("dataset --output a.zarr --resume --discard", "--discard: is for --check"),
+    ("dataset README.md --output a.zarr --verify 2", "--verify and --check take the store as it is"),
+    ("dataset --output a.zarr --resume --chunk 2", "not allowed with argument --resume"),
+    ("dataset --output a.zarr --resume --threads 2 --workers 2", "not allowed with argument --threads"),
+    ("dataset --output a.zarr --resume --scheduler 10.0.0.1", "'10.0.0.1': must be HOST:PORT"),
+    ("dataset --output a.zarr --range elbow=1:x", "'elbow=1:x': must be JOINT=LOW:HIGH"),
+    ("dataset --output a.zarr --base palm=1,2", "'palm=1,2': must be LINK=X,Y,Z"),
+    ("dataset --output a.zarr --grid a=1,b", "'b': must be NAME=VALUE"),
+    ("fit-hands --share /", "no file /config/icub_hand.yaml"),
+]
+
+
+@pytest.mark.parametrize(("line", "words"), WRONG, ids=[line for line, _ in WRONG])
+def test_every_option_is_checked_before_anything_starts(capsys, monkeypatch, line, words):
+    monkeypatch.setattr(subprocess, "Popen", None)  # no process
+    arguments = line.split(" ") if line else []
+    with pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert end.value.code == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert "error: " in said
+
+
+def commands(parser=None, path=()):
+    """Every parser with the words that lead to it."""
+    parser = parser or command_line.parser()
+    yield parser, path
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, below in action.choices.items():
+                yield from commands(below, (*path, name))
+
+
+# Wrong for every option that is no folder, and for every option that is one.
+WRONG_VALUES = ["", "x", "nan", "-inf", "1e400", "-3", "9" * 30, ":", "3:1", "1,,2", "0x10", "\0", "x" * 5000]
+WRONG_FOLDERS = ["/dev/null", "/dev/null/x", "/proc/nothere", "a\0b", "x" * 5000]
+WRONG_OUTPUTS = {"DIR": WRONG_FOLDERS, "--html": ["", ".", "/", "/dev/null/x", "/proc/nothere/x", "a\0b", "x" * 5000]}
+
+
+def test_every_option_of_every_command_refuses_what_makes_no_sense(capsys, monkeypatch):
+    monkeypatch.setattr(subprocess, "Popen", None)  # no process
+    monkeypatch.setattr(command_line, "parser", cache(command_line.parser))  # a thousand times the same
+    count = 0
+    for parser, path in commands():
+        if path[:1] == ("view",) and importlib.util.find_spec("viser") is None:
+            continue  # says first which extra it needs
+        for action in parser._actions:
+            if not action.option_strings or action.dest in ("help", "version") or action.nargs == 0:
+                continue
+            option = action.option_strings[-1]
+            if option == "--node":
+                continue  # takes names that are not there yet
+            for value in WRONG_OUTPUTS.get(option) or WRONG_OUTPUTS.get(action.metavar, WRONG_VALUES):
+                with pytest.raises(SystemExit) as end:
+                    main([*path, f"{option}={value}"])
+                said = capsys.readouterr().err
+                assert end.value.code == 2, (path, option, value)
+                assert "error: " in said and option in said and "Traceback" not in said, (path, option, value, said)
+                assert len(said.partition("error: ")[2]) < 1000 or action.choices, said
+                count += 1
+    assert count > 600
+
+
+@pytest.mark.parametrize("command", ["view", "replay", "dataset"])
+def test_every_command_takes_meshes_as_the_library_does(command):
+    [of] = [parser for parser, path in commands() if path == (command,)]
+    [option] = [one for one in of._actions if "--meshes" in one.option_strings]
+    assert option.choices == MESHES
+
+
+@pytest.mark.parametrize("line", ["demo", "load", "plan", "bench scale", "bench never-wrong", "experiment accuracy"])
+@pytest.mark.parametrize("folder", ["file/folder", "file", "nothing\0here", "x" * 300])
+def test_a_folder_that_cannot_be_written_is_an_error_before_anything_starts(capsys, tmp_path, line, folder):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SystemExit) as end:
+        main([*line.split(), "--output", f"{tmp_path}/{folder}"])
+    assert end.value.code == 2
+    assert "argument --output" in capsys.readouterr().err
+
+
+def test_a_folder_is_not_made_before_all_options_are_checked(tmp_path):
+    with pytest.raises(SystemExit):
+        main(["demo", "--output", str(tmp_path / "new"), "--bite", "--palms"])
+    assert not (tmp_path / "new").exists()
+
+
+def test_help_and_version_do_not_wait_for_the_compiler():
+    program = "import sys; from superovoid.cli import main\ntry: main(sys.argv[1:])\nexcept SystemExit: pass\n"
+    program += "print(sorted({'numba', 'numpy', 'rclpy', 'trimesh'} & set(sys.modules)), file=sys.stderr)"
+    for arguments in (["--help"], ["--version"], ["experiment", "--help"], ["demo", "--frames", "x"]):
+        done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=60)
+        assert done.stderr.rstrip().endswith("[]"), done.stderr
+        if arguments == ["--version"]:
+            assert done.stdout == f"superovoid {superovoid.__version__}\n"
+
+
+# A signal at the n-th import from that of argparse on, the first that takes time; n is the last argument.
+SIGNAL_AT_IMPORT = """
+import os, signal, sys
+from importlib.abc import MetaPathFinder
+
+class Finder(MetaPathFinder):
+    left = int(sys.argv.pop())
+    counts = False
+
+    def find_spec(self, name, path=None, target=None):
+        self.counts |= name == "argparse"
+        self.left -= self.counts
+        if self.left == 0:
+            self.left = -1
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.modules.pop("argparse", None)
+sys.meta_path.insert(0, Finder())
+from superovoid.cli import command
+command()
+"""
+
+
+@pytest.mark.parametrize("place", [1, 2, 3, 5, 8, 13])
+def test_ctrl_c_during_the_imports_is_no_traceback(place):
+    process = [sys.executable, "-c", SIGNAL_AT_IMPORT, "--version", str(place)]
+    done = subprocess.run(process, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "superovoid: interrupted\n")
+
+
+def test_the_module_of_the_program_imports_nothing_that_takes_time():
+    program = "import sys; before = set(sys.modules); import superovoid.cli; print(*set(sys.modules) - before)"
+    done = subprocess.run([sys.executable, "-S", "-c", program], capture_output=True, text=True, cwd=ROOT, timeout=60)
+    loaded = set(done.stdout.split())
+    assert "superovoid.cli" in loaded, done.stderr
+    assert not loaded & {"argparse", "pathlib", "tempfile", "typing", "superovoid.cli.command_line"}
+
+
+def test_every_public_name_is_there():
+    for name in superovoid.__all__:
+        assert getattr(superovoid, name) is not None
+        assert name in dir(superovoid)
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        superovoid.nothing  # noqa: B018

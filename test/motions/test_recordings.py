@@ -1,0 +1,96 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The tables of `superovoid demo` and `superovoid plan` are shown as recordings."""
+
+import csv
+import re
+
+import numpy as np
+import pytest
+
+from superovoid.viewing.meanings import Meaning
+from superovoid.viewing.recording import ReplayModel, track_of
+from superovoid.viewing.recording_files import RecordingError, read_csv
+from superovoid_ros.icub import grasp_problem
+from superovoid_ros.motions import dental_bite, grasp_sweep
+from superovoid_ros.motions.arm_sweep import wanted_pose
+from superovoid_ros.tools.demo import report
+
+
+def written(path, names, *rows):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([names, *rows])
+    return path
+
+
+def rows_of(frames):
+    """What a walk through a motion finds, as far as it is read again."""
+    figures = dict.fromkeys(report.SweepRow.__dataclass_fields__, 0)
+    return [
+        report.SweepRow(**{**figures, "frame": frame, "distance": 0.1 * frame, "body_a": "a", "body_b": "b"})
+        for frame in frames
+    ]
+
+
+def test_the_table_of_the_demo_shows_the_frames_that_it_is_about(tmp_path):
+    path = tmp_path / "dental_bite.csv"
+    walked = report.Walked("bite", "mixed", [dental_bite.LOWER], [dental_bite.UPPER])
+    report.write_csv(rows_of([46, 47, 60]), path, walked)
+    recording = read_csv(path)
+    robot, bite = dental_bite.shipped()
+    assert recording.robot.name == robot.name
+    assert [moment.at for moment in recording.moments] == [46, 47, 60]
+    assert recording.recorded == pytest.approx([4.6, 4.7, 6.0])
+    track = track_of(ReplayModel(recording))
+    scene, pairs = robot.scene(), robot.body_pairs([dental_bite.LOWER], [dental_bite.UPPER])
+    for index, frame in enumerate((46, 47, 60)):
+        scene.set_link_poses(robot.forward_kinematics(bite.frame(frame).positions))
+        (expected,) = scene.query(pairs=pairs, max_results=1).distance
+        assert track.lower[index] <= expected <= track.upper[index]
+    # The first contact of the paper's bite.
+    assert list(track.meaning == Meaning.OVERLAPPING) == [False, True, True]
+
+
+@pytest.mark.parametrize("motion", ["hands", "arms"])
+def test_hands_of_the_demo_are_where_the_player_has_them(tmp_path, motion):
+    path = tmp_path / "grasp_sweep.csv"
+    walked = report.Walked(motion, "superovoids", ["left_fingers"], ["right_fingers"])
+    report.write_csv(rows_of([30]), path, walked)
+    model = ReplayModel(read_csv(path))
+    links = model.answer().root_from_link
+    found = np.linalg.inv(links["left_palm"]) @ links["right_palm"]
+    assert found == pytest.approx(wanted_pose(grasp_sweep.shipped()[1], 30), abs=1e-9)
+
+
+def test_the_path_of_the_planning_example_has_its_object(tmp_path):
+    example = grasp_problem.shipped()
+    names = ["seed", "along_m", *grasp_problem.joint_columns(example.problem)]
+    path = written(tmp_path / "plan_grasp.csv", names, [1, 0.0, *example.start], [1, 0.2, *example.guess])
+    model = ReplayModel(read_csv(path))
+    assert list(model.planning.objects) == ["object"]
+    assert (model.recording.axis, model.recording.unit) == ("length of path", "m")
+    assert {pair.owner_b for pair in model.answer().pairs} <= {*model.robot.links, "object"}
+
+
+DEMO = ["motion", "representation", "links_a", "links_b", "frame", "distance_m"]
+BITE = ["bite", "mixed", "lower_molar", "upper_molar"]
+
+
+@pytest.mark.parametrize(
+    ("names", "rows", "words"),
+    [
+        (["motion", "frame"], [["bite", "0"]], "no column representation, links_a, links_b, distance_m"),
+        (DEMO, [["dance", "mixed", "a", "b", "0", "0"]], "'dance' must be one of arms, bite, hands"),
+        (DEMO, [["bite", "wax", "a", "b", "0", "0"]], "wax"),
+        (DEMO, [["bite", "mixed", "a", "b", "0", "0"]], "'a' is no link"),
+        (DEMO, [[*BITE, "181", "0"]], "must be a frame from 0 to 180"),
+        (DEMO, [[*BITE, "0.5", "0"]], "must be a frame from 0 to 180"),
+        (DEMO, [[*BITE, "5", "0"], [*BITE, "4", "0"]], "row 3, column frame: 4 after 5"),
+        (DEMO, [[*BITE, "1e999", "0"]], "must be a finite number"),
+        (DEMO, [[*BITE, "0", "0"], ["hands", *BITE[1:], "1", "0"]], "row 3, column motion: 'hands' after 'bite'"),
+    ],
+)
+def test_a_table_that_is_none_of_the_demo_is_refused_with_words(tmp_path, names, rows, words):
+    with pytest.raises(RecordingError, match=re.escape(words)):
+        read_csv(written(tmp_path / "p.csv", names, *rows))
