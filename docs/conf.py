@@ -7,7 +7,7 @@ import sys
 
 from sphinx.application import Sphinx
 
-project = "superovoid_ros"
+project = "superovoid"
 copyright = "superovoid_ros maintainers, Apache-2.0"
 author = "superovoid_ros maintainers"
 
@@ -21,7 +21,7 @@ extensions = [
 root_doc = "index"
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 # The second and third are what rosdoc2 writes about every module, public or not.
-exclude_patterns = ["_build", "modules.rst", "superovoid_ros*.rst"]
+exclude_patterns = ["_build", "modules.rst", "superovoid*.rst"]
 
 html_theme = "sphinx_rtd_theme"
 html_static_path = ["_static"]

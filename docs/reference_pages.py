@@ -30,7 +30,7 @@ from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
 from sphinx.errors import ExtensionError
 
-PACKAGE = "superovoid_ros"
+PACKAGES = ("superovoid", "superovoid_ros", "superovoid_papers")
 DOCS = Path(__file__).resolve().parent
 EXAMPLE_SECONDS = 600
 FIRST = ("two_bodies", "a_hand", "robot_from_urdf", "control_loop", "many_states", "certificates")
@@ -108,7 +108,9 @@ def check_complete(app: Sphinx, environment: BuildEnvironment) -> None:
     """Fail where a public name is in no page."""
     found = environment.domaindata["py"]["objects"]
     missing = [f"{module.__name__}.{name}" for module in public_modules() for name in module.__all__]
-    missing = [name for name in missing if name not in found and f"{PACKAGE}.{name.rpartition('.')[2]}" not in found]
+    missing = [
+        name for name in missing if name not in found and f"{PACKAGES[0]}.{name.rpartition('.')[2]}" not in found
+    ]
     if missing:
         raise ExtensionError(f"in no page of the reference: {', '.join(missing)}")
 
@@ -117,15 +119,18 @@ def check_complete(app: Sphinx, environment: BuildEnvironment) -> None:
 
 
 def public_modules() -> list[ModuleType]:
-    """Return the modules that have `__all__`, the package itself first."""
-    package = importlib.import_module(PACKAGE)
-    names = [PACKAGE, *(found.name for found in pkgutil.walk_packages(package.__path__, f"{PACKAGE}."))]
+    """Return the modules that have `__all__`, the library itself first."""
+    names = []
+    for package in PACKAGES:
+        folders = importlib.import_module(package).__path__
+        names += [package, *(found.name for found in pkgutil.walk_packages(folders, f"{package}."))]
     return [importlib.import_module(name) for name in names if declares_names(name)]
 
 
 def declares_names(name: str) -> bool:
     """Whether a module has `__all__`, without importing it, as some cannot be where their peers are not installed."""
-    path = Path(importlib.import_module(PACKAGE).__path__[0]).joinpath(*name.split(".")[1:])
+    package, *inner = name.split(".")
+    path = Path(importlib.import_module(package).__path__[0]).joinpath(*inner)
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     return any(
         isinstance(node, ast.Assign) and any(getattr(target, "id", "") == "__all__" for target in node.targets)
@@ -143,7 +148,7 @@ def library_pages() -> dict[str, str]:
         shared = [name for name in module.__all__ if name not in own]
         text = heading(module.__name__, "=") + module_text(module)
         if shared:
-            links = ", ".join(f":py:obj:`~{PACKAGE}.{name}`" for name in shared)
+            links = ", ".join(f":py:obj:`~{PACKAGES[0]}.{name}`" for name in shared)
             text += f"Also imported from here: {links}.\n\n"
         text += "".join(directive(module, name) for name in own)
         pages[f"{module.__name__}.rst"] = text

@@ -7,6 +7,7 @@ import ast
 import importlib.util
 import re
 import sysconfig
+import tomllib
 import xml.etree.ElementTree as ET
 from importlib.metadata import distributions
 from pathlib import Path
@@ -14,6 +15,8 @@ from pathlib import Path
 import pytest
 
 import superovoid
+import superovoid_papers
+import superovoid_ros
 from superovoid_ros.resources import share_directory
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -23,6 +26,7 @@ ONLY_PYPI = {
     # For meshes alone and imported for the first one: rosdep has trimesh as a key of pip only, which bloom refuses.
     *("networkx", "pycollada", "trimesh"),
     "urchin",  # a second opinion on kinematics, with a key of pip only
+    "example-robot-data",  # robots for tests that are skipped without them
     "mypy",  # a tool of developers; the tests with it are skipped without it
     "ompl",  # the key means the C++ library, which ROS has without its Python bindings; its tests skip without them
     *("distributed", "pyarrow", "zarr"),  # stores of data sets; their tests skip without these
@@ -31,6 +35,15 @@ ONLY_PYPI = {
     "toppra",  # has no key; its tests skip without it
     "ruff",  # a tool of developers, not of users who run the tests
 }
+
+
+LIBRARY, PAPERS = ROOT / "superovoid", ROOT / "superovoid_papers"
+RELEASED = ("superovoid", "superovoid_ros", "superovoid_papers", "superovoid_interfaces", "superovoid_demos")
+
+
+def project(folder):
+    """Return the table `project` of a pyproject.toml."""
+    return tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
 def setup_arguments():
@@ -53,9 +66,10 @@ def manifest(folder=ROOT):
 
 def test_one_version_everywhere():
     versions = {
-        "package.xml": manifest().findtext("version"),
         "setup.py": setup_arguments()["version"],
-        "superovoid_ros": superovoid.__version__,
+        **{module.__name__: module.__version__ for module in (superovoid, superovoid_papers, superovoid_ros)},
+        **{folder.name: project(folder)["version"] for folder in (LIBRARY, PAPERS)},
+        **{f"{folder.name}/package.xml": manifest(folder).findtext("version") for folder in (ROOT, LIBRARY, PAPERS)},
         "superovoid_interfaces/package.xml": manifest(ROOT / "superovoid_interfaces").findtext("version"),
         "superovoid_demos/package.xml": manifest(ROOT / "superovoid_demos").findtext("version"),
         "superovoid_interfaces/pyproject.toml": re.search(
@@ -65,15 +79,22 @@ def test_one_version_everywhere():
     assert len(set(versions.values())) == 1, versions
 
 
-def test_python_dependencies_are_the_same_in_both_declarations():
-    arguments = setup_arguments()
-    for tag, declared in (
-        ("exec_depend", arguments["install_requires"]),
-        ("test_depend", arguments["extras_require"]["test"]),
-    ):
-        keys = [element.text for element in manifest().findall(tag) if element.text.startswith("python3-")]
+def declared(folder):
+    """Return what a distribution requires of PyPI, and what its tests do."""
+    if folder == ROOT:
+        return setup_arguments()["install_requires"], setup_arguments()["extras_require"]["test"]
+    return project(folder)["dependencies"], project(folder)["optional-dependencies"]["test"]
+
+
+@pytest.mark.parametrize("folder", [ROOT, LIBRARY, PAPERS], ids=lambda folder: folder.name)
+def test_python_dependencies_are_the_same_in_both_declarations(folder):
+    for tag, entries in zip(("exec_depend", "test_depend"), declared(folder), strict=True):
+        keys = [element.text for element in manifest(folder).findall(tag) if element.text.startswith("python3-")]
         names = {PYPI_NAME.get(key, key.removeprefix("python3-").removesuffix("-pip")) for key in keys}
-        assert names == {re.split(r"[<>=!~ ]", entry)[0] for entry in declared} - ONLY_PYPI
+        wanted = {re.split(r"[<>=!~\[ ]", entry)[0] for entry in entries} - ONLY_PYPI
+        assert names == {name for name in wanted if not name.startswith("superovoid")}
+        of_ours = {name for name in wanted if name.startswith("superovoid")}
+        assert tag == "test_depend" or of_ours <= {element.text for element in manifest(folder).findall(tag)}
 
 
 def test_ros_dependencies_are_the_same_in_both_declarations():
@@ -83,7 +104,7 @@ def test_ros_dependencies_are_the_same_in_both_declarations():
     assert wheels <= packages
 
 
-@pytest.mark.parametrize("package", ["superovoid_ros", "superovoid_interfaces", "superovoid_demos"])
+@pytest.mark.parametrize("package", RELEASED)
 def test_a_package_of_the_repository_can_be_released_by_itself(package):
     folder = ROOT if package == "superovoid_ros" else ROOT / package
     assert manifest(folder).findtext("name") == package
@@ -208,8 +229,8 @@ def test_installed_package_has_nodes_where_ros_looks_for_them():
 
 def test_the_quality_declaration_speaks_of_every_package_and_of_this_python():
     text = (ROOT / "QUALITY_DECLARATION.md").read_text(encoding="utf-8")
-    for folder in (ROOT, ROOT / "superovoid_interfaces", ROOT / "superovoid_demos"):
-        assert f"`{manifest(folder).findtext('name')}`" in text
+    for package in RELEASED:
+        assert f"`{package}`" in text
     # What is said of levels holds as long as the version does.
     assert superovoid.__version__.startswith("0.") and f"{superovoid.__version__} is not stable" in text
     assert setup_arguments()["python_requires"] == ">=3.11" and "needs 3.11" in text
@@ -221,7 +242,7 @@ HEADER = "# Copyright 2026 superovoid_ros maintainers\n# SPDX-License-Identifier
 
 
 def test_every_python_file_names_its_copyright_and_licence():
-    folders = ("docs", "examples", "launch", "superovoid_interfaces", "superovoid_ros", "test")
+    folders = ("docs", "examples", "launch", *RELEASED, "test")
     files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")] + list(ROOT.glob("*.py"))
     assert len(files) > 400
     for path in files:

@@ -14,7 +14,7 @@ import superovoid
 MODULES = ("contact", "scene", "shapes", "states", "robot")
 # Names that users and scripts import by these modules.
 KEPT = {
-    "superovoid_ros": ("Superovoid", "distance", "distances", "Scene", "Body", "Robot", "state_distances"),
+    "superovoid": ("Superovoid", "distance", "distances", "Scene", "Body", "Robot", "state_distances"),
     "superovoid.robot": ("Robot",),
     "superovoid.states": ("state_distances",),
     "superovoid_ros.client": ("DistanceClient",),
@@ -31,10 +31,10 @@ def test_every_public_name_is_there_and_documented():
 
 def test_names_of_the_engine_scenes_and_states_are_all_at_the_top():
     for module in ("contact", "scene", "states"):
-        inner = importlib.import_module(f"superovoid_ros.{module}")
+        inner = importlib.import_module(f"superovoid.{module}")
         assert set(inner.__all__) <= set(superovoid.__all__)
     for name in superovoid.__all__:
-        homes = [importlib.import_module(f"superovoid_ros.{module}") for module in MODULES]
+        homes = [importlib.import_module(f"superovoid.{module}") for module in MODULES]
         assert any(name in home.__all__ for home in homes), name
 
 
@@ -45,4 +45,4 @@ def test_names_that_scripts_import_stay(module):
 
 
 def test_the_package_says_that_it_has_types():
-    assert (importlib.resources.files("superovoid_ros") / "py.typed").is_file()
+    assert (importlib.resources.files("superovoid") / "py.typed").is_file()

@@ -40,9 +40,8 @@ def test_library_code_of_the_readme_runs_and_is_certified():
     assert names["result"].status.certified
 
 
-PATH = re.compile(
-    r"`((?:superovoid_ros|superovoid_interfaces|superovoid_demos|test|docs|config|urdf|examples|launch|\.ci)/[\w./-]+)`"
-)
+FOLDERS = r"superovoid(?:_\w+)?|test|docs|config|urdf|examples|launch|\.ci"
+PATH = re.compile(rf"`((?:{FOLDERS})/[\w./-]+)`")
 PLACEHOLDER = re.compile(r"(test_)?[A-Z]+(\.\w+)?")
 
 
@@ -57,15 +56,16 @@ def test_files_that_pages_name_exist(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_modules_and_tests_that_pages_run_exist(page):
     text = page.read_text(encoding="utf-8")
-    for module in re.findall(r"python3? -m\s+(superovoid_ros[\w.]*)", text):
+    for module in re.findall(r"python3? -m\s+(superovoid[\w.]*)", text):
         assert importlib.util.find_spec(module), module
-    for module in re.findall(r"\bsuperovoid_ros(?:\.[a-z_0-9]+)+\b", text):
+    for module in re.findall(r"\bsuperovoid(?:_ros|_papers)?(?:\.[a-z_0-9]+)+\b", text):
         *folders, last = module.split(".")
-        home = ROOT.joinpath(*folders)
+        around = ROOT if folders[0] == "superovoid_ros" else ROOT / folders[0]
+        home = around.joinpath(*folders)
         home = home / "__init__.py" if home.is_dir() else home.with_suffix(".py")
-        is_module = ROOT.joinpath(*folders, last).is_dir() or ROOT.joinpath(*folders, f"{last}.py").is_file()
+        is_module = around.joinpath(*folders, last).is_dir() or around.joinpath(*folders, f"{last}.py").is_file()
         assert is_module or (home.is_file() and last in home.read_text(encoding="utf-8")), module
-    for path, words in re.findall(r"pytest (?:-s )?(test/\S+?\.py)(?: -k (\w+))?", text):
+    for path, words in re.findall(r"pytest (?:-s )?((?:\w+/)?test/\S+?\.py)(?: -k (\w+))?", text):
         source = (ROOT / path).read_text(encoding="utf-8")
         assert not words or re.search(rf"def test_\w*{words}", source), (path, words)
     for test in re.findall(r"`(test_\w+)`", text):

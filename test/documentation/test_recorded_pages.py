@@ -43,4 +43,4 @@ def test_without_viser_the_site_says_that_they_are_missing(pages, monkeypatch, t
     monkeypatch.setitem(sys.modules, "viser", None)
     pages.write(tmp_path)
     text = (tmp_path / "recordings.md").read_text(encoding="utf-8")
-    assert "<a href=" not in text and "superovoid_ros[view]" in text
+    assert "<a href=" not in text and "superovoid[view]" in text

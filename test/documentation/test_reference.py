@@ -21,12 +21,13 @@ import reference_pages  # noqa: E402  docs/ is no package
 def test_pages_document_every_name_of_every_all():
     pages = "".join(reference_pages.library_pages().values())
     documented = set(re.findall(r"^\.\. (?:autoclass|autofunction|py:data):: (\S+)$", pages, re.M))
-    for path in (ROOT / "superovoid_ros").rglob("*.py"):
-        module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+    folders = {name: ROOT if name == "superovoid_ros" else ROOT / name for name in reference_pages.PACKAGES}
+    for around, path in ((around, path) for name, around in folders.items() for path in (around / name).rglob("*.py")):
+        module = ".".join(path.relative_to(around).with_suffix("").parts).removesuffix(".__init__")
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
                 for name in ast.literal_eval(node.value):
-                    assert {f"{module}.{name}", f"superovoid_ros.{name}"} & documented, f"{module}.{name}"
+                    assert {f"{module}.{name}", f"superovoid.{name}"} & documented, f"{module}.{name}"
 
 
 def test_a_build_without_a_public_name_fails():
@@ -35,7 +36,7 @@ def test_a_build_without_a_public_name_fails():
     reference_pages.check_complete(None, environment)
     names.remove("superovoid.distances")
     names.remove("superovoid.contact.distances")
-    with pytest.raises(reference_pages.ExtensionError, match=r"superovoid_ros\.distances"):
+    with pytest.raises(reference_pages.ExtensionError, match=r"superovoid\.distances"):
         reference_pages.check_complete(None, environment)
 
 

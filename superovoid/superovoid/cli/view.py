@@ -42,7 +42,8 @@ def add(commands: argparse._SubParsersAction) -> None:
         type=document,
         metavar="FILE",
         help="a URDF, or package://NAME/... of one (default: the iCub's hands, of the package superovoid_ros); a "
-        "recording (.csv) as `superovoid demo` and `superovoid plan` write it, or of that URDF's joints; a bag (.mcap) with joint states",
+        "recording (.csv) as `superovoid demo` and `superovoid plan` write it, or of that URDF's joints; a bag (.mcap) "
+        "with joint states",
     )
     command.add_argument(
         "--shapes", action="store_true", help="two superovoids with sliders for their parameters, instead of a robot"

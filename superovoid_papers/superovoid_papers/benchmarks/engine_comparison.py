@@ -119,8 +119,8 @@ def _peer_rows() -> Iterator[Engine]:
                 yield Engine(library, partial(adapter, geometry, tight=True), geometry, tight)
 
 
-OURS = Engine("superovoid_ros", peers.OursCompiled, setting="compiled loop")
-OURS_CALLED = Engine("superovoid_ros", peers.Ours, setting="distance()")
+OURS = Engine("superovoid", peers.OursCompiled, setting="compiled loop")
+OURS_CALLED = Engine("superovoid", peers.Ours, setting="distance()")
 ENGINES = (OURS, OURS_CALLED, *_peer_rows())
 
 
@@ -409,7 +409,7 @@ def csv_rows(
 
 
 _STYLES = {
-    "superovoid_ros": ("tab:red", "o"),
+    "superovoid": ("tab:red", "o"),
     "Coal": ("tab:blue", "s"),
     "MuJoCo": ("tab:green", "^"),
     "python-fcl": ("tab:orange", "D"),
