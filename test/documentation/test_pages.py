@@ -13,7 +13,9 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [page for page in PAGES if "generated" not in page.parts]
-TESTS = list((ROOT / "test").rglob("test_*.py"))
+TESTS = [
+    path for folder in ("superovoid", "superovoid_papers", ".") for path in (ROOT / folder / "test").rglob("test_*.py")
+]
 
 
 def anchors(page):
@@ -40,7 +42,7 @@ def test_library_code_of_the_readme_runs_and_is_certified():
     assert names["result"].status.certified
 
 
-FOLDERS = r"superovoid(?:_\w+)?|test|docs|config|urdf|examples|launch|\.ci"
+FOLDERS = r"superovoid(?:_ros|_papers|_interfaces|_demos)?|test|docs|config|urdf|examples|launch|\.ci"
 PATH = re.compile(rf"`((?:{FOLDERS})/[\w./-]+)`")
 PLACEHOLDER = re.compile(r"(test_)?[A-Z]+(\.\w+)?")
 

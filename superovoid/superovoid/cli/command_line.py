@@ -57,7 +57,7 @@ def read(arguments: Sequence[str] | None) -> argparse.Namespace:
     words = list(sys.argv[1:] if arguments is None else arguments)
     chosen, unknown = top.parse_known_args(words)
     name = name_of(chosen)
-    if unknown and "run" in chosen:
+    if unknown and ("run" in chosen or chosen.command is None):
         top.exit(2, f"{name}: error: unknown: {' '.join(unknown)}; `{name} --help` says what there is\n")
     if chosen.command is None:
         top.error("a command is missing; `superovoid --help` says which there are")

@@ -114,7 +114,7 @@ def imported_by(source: Path, text: bytes, package: Path = PACKAGE) -> set[Path]
 
 
 _stamps: dict[Path, tuple[int, int, int] | None] = {}  # of the sources when they were read
-_covered: set[Path] = set()
+_reached: set[Path] = set()  # of these, those that are covered
 
 
 def _stamp(source: Path) -> tuple[int, int, int] | None:
@@ -128,10 +128,9 @@ def _stamp(source: Path) -> tuple[int, int, int] | None:
 def edited() -> Path | None:
     """Return a source of `covered` that was written, moved or removed since it was read there; None: there is none."""
     covered()
-    return next((source for source in sorted(_covered) if _stamp(source) != _stamps[source]), None)
+    return next((source for source in sorted(_reached) if _stamp(source) != _stamps[source]), None)
 
 
-@cache
 def covered(package: Path = PACKAGE) -> Mapping[Path, bytes]:
     """Return the modules of a package that its kernels can compile in, with their texts.
 
@@ -140,6 +139,11 @@ def covered(package: Path = PACKAGE) -> Mapping[Path, bytes]:
     Code comes from modules with kernels. Constants come from any module that one of these imports a name of, directly
     or through others, so imports are followed to their end.
     """
+    return _covered(package)
+
+
+@cache
+def _covered(package: Path) -> Mapping[Path, bytes]:
     texts = {}
     for source in package.rglob("*.py"):
         _stamps[source] = _stamp(source)  # before it is read
@@ -151,7 +155,7 @@ def covered(package: Path = PACKAGE) -> Mapping[Path, bytes]:
         for other in imported_by(source, texts[source], package) - reached:
             reached.add(other)
             left.append(other)
-    _covered.update(reached)
+    _reached.update(reached)
     return {source: texts[source] for source in sorted(reached)}
 
 

@@ -577,7 +577,7 @@ def show(report: dict[str, Any], console: Console) -> None:
         sum(cell[name] for cell in report["intervals"].values())
         for name in ("pairs", "certified", "interval_misses_reference")
     )
-    console.print(f"superovoid certified {certified} of {total} pairs; {missed} of its intervals miss the reference.")
+    console.print(f"superovoid: certified {certified} of {total} pairs; {missed} of its intervals miss the reference.")
     for line in left_out({row["library"]: row["missing"] for row in report["rows"] if row["missing"]}):
         console.print(line, markup=False, soft_wrap=True)
 
