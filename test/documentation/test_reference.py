@@ -22,7 +22,8 @@ def test_pages_document_every_name_of_every_all():
     pages = "".join(reference_pages.library_pages().values())
     documented = set(re.findall(r"^\.\. (?:autoclass|autofunction|py:data):: (\S+)$", pages, re.M))
     folders = {name: ROOT if name == "superovoid_ros" else ROOT / name for name in reference_pages.PACKAGES}
-    for around, path in ((around, path) for name, around in folders.items() for path in (around / name).rglob("*.py")):
+    sources = ((folder, path) for name, folder in folders.items() for path in (folder / name).rglob("*.py"))
+    for around, path in sources:
         module = ".".join(path.relative_to(around).with_suffix("").parts).removesuffix(".__init__")
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":

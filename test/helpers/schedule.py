@@ -13,7 +13,6 @@ WAITING = ("test/nodes/", "test/tools/", "test/launch/")
 LONGEST = (
     "test/tools/test_load.py",
     "superovoid/test/compiled/test_kernel_cache.py",
-    "test/tools/test_fuzz_messages.py",
     "test/tools/test_demo.py",
     "test/nodes/test_sweep_by_arms.py",
     "test/nodes/test_world.py",

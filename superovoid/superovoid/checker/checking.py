@@ -373,7 +373,7 @@ class _Checker:
         if answer.distance > 0.0:
             length, along = balls.norm(u), balls.dot(n, u).max(arb(0))
             # n . u >= lower and |u| <= upper leave the root of the difference of their squares across the normal.
-            middle = 0.5 * answer.upper + 0.5 * max(answer.lower, 0.0)
+            middle = 0.5 * max(answer.upper, 0.0) + 0.5 * max(answer.lower, 0.0)
             most = 10.0 * allowed + math.sqrt(2.0) * math.sqrt(width) * math.sqrt(middle)
             excess = {
                 "closer than lower": arb(answer.lower) - allowed - length,

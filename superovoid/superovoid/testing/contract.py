@@ -16,6 +16,8 @@ both          the points lie on the surfaces, to within the tolerance or the wid
 
 A surface is given by the distance of a point from it: closed forms for boxes, cylinders, cones, capsules and tori, the
 triangles of a mesh one by one, and for a superovoid its gauge, to first order (`independent.surface_error`).
+
+The checker (`superovoid.checker`) knows no meshes that are not convex; these formulas do.
 """
 
 from __future__ import annotations

@@ -11,20 +11,15 @@ along an edge, in a corner, or not at all.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 from scipy.spatial.transform import Rotation
 
-from superovoid.contact import Status, distance
-from superovoid.output import progress
 from superovoid.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, Mesh, Plane, Shape, Superovoid
-from superovoid.testing.contract import Breach, breaches, support_value
+from superovoid.testing.contract import support_value
 
 FloatArray = NDArray[np.float64]
 Rng = np.random.Generator
@@ -229,50 +224,3 @@ def draw(seed: int, number: int) -> Pair:
     """The pair of a number; it depends on nothing else but the seed."""
     kinds = KINDS_IN_TURN[number % len(KINDS_IN_TURN)]
     return pair(np.random.default_rng([seed, number]), *kinds)
-
-
-@dataclass
-class Findings:
-    """What was seen of many pairs."""
-
-    pairs: int = 0
-    flags: Counter[str] = field(default_factory=Counter)
-    breaches: list[tuple[int, Breach]] = field(default_factory=list)  # with the numbers of their pairs
-
-    def lines(self) -> Iterator[str]:
-        """Text for a person."""
-        flags = ", ".join(f"{name.lower()} {count}" for name, count in sorted(self.flags.items()))
-        yield f"flats against flats: {self.pairs} pairs of all kinds, {len(self.breaches)} broken promises; {flags}"
-        for number, breach in self.breaches:
-            kinds = " and ".join(KINDS_IN_TURN[number % len(KINDS_IN_TURN)])
-            yield f"pair {number}, {kinds}: {breach}"
-
-
-def examine(pairs: int, seed: int, first: int = 0, console: Console | None = None) -> Findings:
-    """Solve pairs of flats of all kinds and check what their answers promise (`contract`).
-
-    Parameters
-    ----------
-    pairs : int
-        How many.
-    seed : int
-    first : int
-        Number of the first; `draw` gives a pair again by its number.
-    console : rich.console.Console, optional
-        For a progress bar.
-
-    Returns
-    -------
-    Findings
-    """
-    found = Findings()
-    with progress(console) as bar:
-        task = bar.add_task("flats", total=pairs)
-        for number in range(first, first + pairs):
-            drawn = draw(seed, number)
-            result = distance(*drawn)
-            found.pairs += 1
-            found.flags.update(flag.name or "" for flag in Status if flag & result.status)
-            found.breaches += [(number, breach) for breach in breaches(*drawn, result)]
-            bar.update(task, advance=1)
-    return found

@@ -5,7 +5,7 @@
 
 Links are placed by urchin's forward kinematics, not by `superovoid.robot.kinematics`; distances are bounded by
 `superovoid.testing.independent`, not by the engine: a direction n with g(n) > 0 is a plane between two
-bodies, and g(n) is a distance they certainly have.
+bodies, and g(n) is a distance they certainly have. The checker (`superovoid.checker`) knows no robots.
 """
 
 from __future__ import annotations

@@ -9,6 +9,9 @@ procedure serves bodies that are apart and bodies that overlap. Support points o
 nearest to the origin bounds the depth from below, the support plane along that facet's normal from above. The facets
 below the best support plane are split until the two bounds meet (expanding polytope, van den Bergen 2001; hulls by
 Qhull). The answer is global: nothing is searched from a start.
+
+The checker (`superovoid.checker`) judges an interval that is claimed; this computes a distance, which values of
+other libraries can be compared with.
 """
 
 from __future__ import annotations

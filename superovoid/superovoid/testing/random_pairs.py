@@ -1,17 +1,19 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Random pairs of superovoids over the whole parameter range, in named families."""
+"""Random pairs in named families: superovoids over the whole parameter range, and bodies of any two kinds."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from superovoid.shapes import Plane, Superovoid
 from superovoid.testing import flat_contacts
 from superovoid.testing.independent import (
     E2,
@@ -29,6 +31,7 @@ from superovoid.testing.independent import (
     turn,
     turn_back,
 )
+from superovoid.testing.random_bodies import KINDS, random_pose, random_shape
 
 Rng = np.random.Generator
 
@@ -406,10 +409,6 @@ def _needles(rng: Rng, count: int) -> Batch:
     return _with_or_without_dents(_any_separation(rng, rows))
 
 
-WITH_DENTS = ("dented", "dent contact", "border", "ends", "critical", "unequal at one", "needles")
-"""Families of which bodies may have a dent."""
-
-
 def _middle_of_flat(rng: Rng, count: int) -> Batch:
     """Contacts 1e-16 to 0.3 rad from the middle of a flat end or side of one body, or of both, at any depth."""
     rows = _pair_of_bodies(rng, count)
@@ -439,37 +438,37 @@ def _flat(rng: Rng, count: int) -> Batch:
     return Batch(rows, poses[..., :3, :3], poses[..., :3, 3], np.ones(count, dtype=bool))
 
 
-FAMILIES: dict[str, tuple[float, Callable[[Rng, int], Batch]]] = {
-    "far": (0.06, _gaps(lambda rng, count: log_uniform(rng, 2.0, 1e6, count))),
-    "near": (0.10, _gaps(lambda rng, count: log_uniform(rng, 1e-9, 2.0, count))),
-    "touching": (0.08, _gaps(_touching)),
-    "shallow": (0.08, _gaps(lambda rng, count: -log_uniform(rng, 1e-9, 3e-1, count))),
-    "deep": (0.08, _deep),
-    "contained": (0.06, _contained),
-    "concentric": (0.04, _concentric),
-    "identical": (0.04, _identical),
-    "coaxial": (0.04, _coaxial),
-    "aligned": (0.04, _aligned),
-    "round": (0.04, _round),
-    "slender": (0.05, _slender),
-    "unlike": (0.05, _unlike),
-    "scaled": (0.05, _scaled),
-    "creased": (0.05, _creased),
-    "boxy": (0.04, _boxy),
-    "extremes": (0.03, _mixed_extremes),
-    "tapered": (0.04, _tapered),
-    "off centre": (0.02, _off_centre),
-    "dented": (0.01, _dented),
-    "dent contact": (0.01, _dent_contact),
-    "border": (0.01, _border),
-    "ends": (0.01, _ends),
-    "flat": (0.04, _flat),
-    "critical": (0.01, _critical),
-    "unequal at one": (0.01, _unequal_at_one),
-    "needles": (0.01, _needles),
-    "middle of flat": (0.03, _middle_of_flat),
+FAMILIES: dict[str, Callable[[Rng, int], Batch]] = {
+    "far": _gaps(lambda rng, count: log_uniform(rng, 2.0, 1e6, count)),
+    "near": _gaps(lambda rng, count: log_uniform(rng, 1e-9, 2.0, count)),
+    "touching": _gaps(_touching),
+    "shallow": _gaps(lambda rng, count: -log_uniform(rng, 1e-9, 3e-1, count)),
+    "deep": _deep,
+    "contained": _contained,
+    "concentric": _concentric,
+    "identical": _identical,
+    "coaxial": _coaxial,
+    "aligned": _aligned,
+    "round": _round,
+    "slender": _slender,
+    "unlike": _unlike,
+    "scaled": _scaled,
+    "creased": _creased,
+    "boxy": _boxy,
+    "extremes": _mixed_extremes,
+    "tapered": _tapered,
+    "off centre": _off_centre,
+    "dented": _dented,
+    "dent contact": _dent_contact,
+    "border": _border,
+    "ends": _ends,
+    "flat": _flat,
+    "critical": _critical,
+    "unequal at one": _unequal_at_one,
+    "needles": _needles,
+    "middle of flat": _middle_of_flat,
 }
-"""Share of all pairs and generator of each family."""
+"""Generator of each family."""
 
 
 def generate(seed: int, family: str, number: int, count: int) -> tuple[Rng, Batch]:
@@ -477,4 +476,32 @@ def generate(seed: int, family: str, number: int, count: int) -> tuple[Rng, Batc
     k = list(FAMILIES).index(family)
     rng = np.random.default_rng([seed, k, number])
     with np.errstate(all="ignore"):
-        return rng, FAMILIES[family][1](rng, count)
+        return rng, FAMILIES[family](rng, count)
+
+
+OTHER_KINDS = "kinds"
+"""Name of the family of pairs of any two kinds of bodies but meshes that are not convex."""
+NAMES = (*FAMILIES, OTHER_KINDS)
+_CHUNK = 100
+_KINDS_SEED = 24  # any number: the same pairs whatever families there are
+_KINDS = (*(kind for kind in KINDS if kind != "mesh"), "plane")
+
+
+def draw(family: str, seed: int, count: int) -> Iterator[flat_contacts.Pair]:
+    """Draw pairs of a family of `NAMES`, as bodies at their poses."""
+    if family == OTHER_KINDS:
+        rng = np.random.default_rng([seed, _KINDS_SEED])
+        both = itertools.cycle(
+            pair for pair in itertools.combinations_with_replacement(_KINDS, 2) if set(pair) != {"plane"}
+        )
+        for kinds in itertools.islice(both, count):
+            a, b = (Plane() if kind == "plane" else random_shape(kind, rng) for kind in kinds)
+            reach = sum(shape.bounding_sphere().radius for shape in (a, b) if not isinstance(shape, Plane))
+            yield flat_contacts.Pair(a, random_pose(rng, 0.0), b, random_pose(rng, rng.uniform(0.0, 1.3) * reach))
+        return
+    for number in range(-(-count // _CHUNK)):
+        _, batch = generate(seed, family, number, min(_CHUNK, count - number * _CHUNK))
+        poses = batch.poses()
+        for i in range(len(batch)):
+            a, b = (Superovoid(row[:3], row[3:5], row[5:7]) for row in batch.rows[:, i])
+            yield flat_contacts.Pair(a, poses[0, i], b, poses[1, i])

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from superovoid import Box, Sphere, Superovoid, cli, distance
+from superovoid import Box, Sphere, Superovoid, distance
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids import cone_tree
 from superovoid.contact.superovoids.pair_solver import relative_pose
-from superovoid_papers.judges import random_checks
+from superovoid.testing import random_pairs
 
 pytest.importorskip("flint")
 
@@ -45,7 +45,7 @@ WITH_BALL = Sphere(0.3), at(0.0), PEAR, at(0.3, 0.1, 0.2, (1.0, 0.0, 0.4))
 
 def in_a_dent():
     """A pair whose closest points lie over a dent, so that no plane keeps the hulls as far apart as the bodies are."""
-    return list(random_checks.draw("dent contact", 7, 24))[12]
+    return list(random_pairs.draw("dent contact", 7, 24))[12]
 
 
 def written(pair):
@@ -275,20 +275,3 @@ def test_ranges_that_are_called_concave_have_no_positive_second_difference():
                         n = [mpmath.mpf(float(v)) for v in rng.normal(size=3)]
                         low_value, value, high_value = (profile(body, n, w + k * step) for k in (-1, 0, 1))
                         assert low_value + high_value - 2 * value <= mpmath.mpf(10) ** -30
-
-
-def test_an_interrupted_check_of_random_answers_prints_what_was_found(monkeypatch, tmp_path, capsys):
-    def interrupted(seed, planted, part):
-        if (part.family, part.number) == ("round", 1):
-            raise KeyboardInterrupt
-        return check_part(seed, planted, part)
-
-    check_part = random_checks.check_part
-    monkeypatch.setattr(random_checks, "check_part", interrupted)
-    monkeypatch.setattr(random_checks, "_PART", 1)
-    with pytest.raises(KeyboardInterrupt):
-        cli.main(["verify", "--random", "4", "--family", "far", "--family", "round", "--output", str(tmp_path)])
-    printed = capsys.readouterr().out
-    assert "far: 2 accepted" in printed
-    assert "checked in ball arithmetic" in printed
-    assert "round" in printed

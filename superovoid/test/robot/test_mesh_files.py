@@ -7,8 +7,12 @@ import re
 
 import numpy as np
 import pytest
+from damage import damaged
 from helpers.mesh_files import FILES
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from superovoid.robot.errors import is_refusal
 from superovoid.robot.mesh_files import read_triangles
 
 
@@ -132,3 +136,23 @@ def test_a_concave_polygon_of_very_many_corners_is_refused():
     points = np.column_stack([radius * np.cos(angles), radius * np.sin(angles), np.zeros(600)])
     with pytest.raises(ValueError, match="concave polygon of 600 corners, expected at most 500"):
         read_triangles(obj_of(points, [range(600)]), "obj")
+
+
+GOOD = [
+    (kind, data.encode() if isinstance(data, str) else data)
+    for kind, data, expected in FILES.values()
+    if not isinstance(expected, str)
+]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.data(), st.sampled_from(GOOD))
+def test_any_damage_to_a_mesh_file_gives_triangles_or_a_refusal(data, file):
+    kind, good = file
+    try:
+        vertices, faces = read_triangles(data.draw(damaged(good)), kind)
+    except ValueError as error:
+        assert is_refusal(error), error
+        return
+    assert np.isfinite(vertices).all()
+    assert ((faces >= 0) & (faces < len(vertices))).all()

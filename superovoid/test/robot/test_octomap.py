@@ -9,7 +9,11 @@ import struct
 
 import numpy as np
 import pytest
+from damage import damaged
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from superovoid.robot.errors import is_refusal
 from superovoid.robot.octomap import Octree
 
 from octrees import HALF, binary_stream, full_stream
@@ -108,6 +112,18 @@ GOOD = binary_stream(some_cells(0))
 def test_damaged_stream_is_an_error(data, binary, words):
     with pytest.raises(ValueError, match=words):
         Octree(data, 0.1, binary).cubes(10_000)
+
+
+@settings(max_examples=200, deadline=None)
+@given(damaged(GOOD), st.booleans(), st.integers(1, 1000))
+def test_any_damage_to_a_stream_gives_cubes_or_a_refusal(data, binary, most):
+    try:
+        centres, sides = Octree(data, 0.1, binary).cubes(most)
+    except ValueError as error:
+        assert is_refusal(error), error
+        return
+    assert len(centres) == len(sides) <= most
+    assert np.isfinite(centres).all()
 
 
 @pytest.mark.parametrize("resolution", [0.0, -0.1, np.nan, np.inf])

@@ -7,10 +7,12 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from damage import damaged
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from superovoid.robot import Robot, RobotDescriptionError
+from superovoid.robot.planning_scene import PlanningScene
 from superovoid.shapes import Ellipsoid, Sphere, Superellipsoid, Superovoid
 
 SHAPE = '<superovoid size="0.01 0.02 0.03" epsilon="0.8 0.9" taper="0.1 0.1"/>'
@@ -424,22 +426,23 @@ SAMPLE = urdf(
     + joint("ab", "a", "b", content='<origin xyz="1 2 3" rpy="0 1 0"/><axis xyz="0 0 1"/>')
     + joint("bc", "b", "c", content='<mimic joint="ab" multiplier="2" offset="0.1"/>')
 )
-PIECES = ["", "<", ">", '"', "/", "nan", "1e400", "-1", "0", "&x;", "\0", "a", "b", "<link/>", "</robot>", "joint", "é"]
+SAMPLE_SRDF = """<robot name="r">
+<group name="arm"><joint name="ab"/><link name="b"/></group>
+<group name="all"><group name="arm"/><link name="c"/></group>
+<group name="chain"><chain base_link="a" tip_link="c"/></group><group name="world"><joint name="virtual"/></group>
+<virtual_joint name="virtual" type="fixed" parent_frame="world" child_link="a"/>
+<disable_default_collisions link="d"/><enable_collisions link1="d" link2="a"/>
+<disable_collisions link1="a" link2="b" reason="Never"/></robot>"""
 
 
-@settings(max_examples=300, deadline=None)
-@given(
-    st.integers(0, len(SAMPLE)),
-    st.integers(0, 30),
-    st.sampled_from(PIECES),
-    st.integers(0, len(SAMPLE)),
-    st.sampled_from(PIECES),
-)
-def test_any_damage_to_a_document_gives_a_robot_or_the_one_error(at, cut, piece, at_2, piece_2):
-    text = SAMPLE[:at] + piece + SAMPLE[at + cut :]
-    text = text[:at_2] + piece_2 + text[at_2:]
+@settings(max_examples=400, deadline=None)
+@given(damaged(SAMPLE.encode()), st.just(SAMPLE_SRDF.encode()) | damaged(SAMPLE_SRDF.encode()))
+@example(SAMPLE.encode(), SAMPLE_SRDF.encode())
+def test_any_damage_to_urdf_or_srdf_gives_a_robot_or_the_one_error(data, srdf):
+    texts = [one.decode("utf-8", "surrogateescape") for one in (data, srdf)]
     try:
-        robot = Robot.from_urdf(text)
+        robot = Robot.from_urdf(texts[0], srdf=texts[1])
+        PlanningScene(robot)
     except RobotDescriptionError:
         return
     base_poses = dict.fromkeys(robot.base_links, np.eye(4))

@@ -1,381 +1,458 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Random pairs over the whole parameter range, every answer checked (`examination`), a sample with 40 digits."""
+"""Answers to random pairs, checked by `superovoid.checker`; and wrong answers, which the checker must not accept.
+
+Two more tests cover what no check of one answer by proof can show:
+
+* lower ends beside dents that the checker leaves undecided, by points of the bodies (`examination`);
+* what holds between answers (`broken_promises`): a certified interval is as narrow as asked for, swapping the bodies
+  changes no bit, and an answer from a warm start agrees with a cold one, one from a batch with that of a single pair.
+"""
 
 from __future__ import annotations
 
+import itertools
+import json
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import mpmath
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from superovoid.contact import Status, columns
+from superovoid.checker import ACCEPTED, REFUTED, UNDECIDED, Check, record, verify_record
+from superovoid.contact import DistanceResult, DistanceResults, columns, distance
+from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
+from superovoid.contact.lanes import many_pairs
 from superovoid.dataset.spreading import in_order
-from superovoid.output import heading, machine, print_table, progress, write_lines
-from superovoid.testing import flat_contacts
-from superovoid.testing.exact_pairs import MpPair
-from superovoid.testing.independent import Batch, FloatArray
-from superovoid.testing.random_pairs import FAMILIES, WITH_DENTS, generate
-from superovoid_papers.judges.examination import (
-    KINDS,
-    TOUCH_UP,
-    Findings,
-    attack,
-    examine,
-    solve,
-    solve_in_lanes,
-    times,
-)
+from superovoid.output import machine, output_folder, print_table, progress
+from superovoid.scene import Body, Scene
+from superovoid.shapes import Plane, Shape, Superovoid
+from superovoid.testing.flat_contacts import Pair
+from superovoid.testing.independent import EPS, Batch
+from superovoid.testing.random_pairs import NAMES, directions, draw
+from superovoid_papers.judges.examination import refuted_by_points
 
-CHUNK = 2000
-TIMED = 300
+FloatArray = NDArray[np.float64]
+
+PLANTED = ("raised", "lowered", "point", "normal")
+"""Wrong answers: the interval moved up or down by ten times its width, a point moved, the normal turned."""
+
+
+def spoiled(pair: dict[str, Any], how: str, rng: np.random.Generator, size: float) -> dict[str, Any]:
+    """A record whose answer is wrong in one way of `PLANTED`; `size` is that of the smaller body."""
+    answer = dict(pair["answer"])
+    lower, upper = answer["lower"], answer["upper"]
+    shift = max(10.0 * (upper - lower), 1e-13 * size)
+    if how in ("raised", "lowered"):
+        sign = 1.0 if how == "raised" else -1.0
+        answer |= {name: answer[name] + sign * shift for name in ("distance", "lower", "upper")}
+    elif how == "point":
+        # Along the normal: beside it a point may stay on a flat face.
+        move = rng.choice([-1.0, 1.0]) * (1e-3 * size + (upper - lower))
+        answer["point_a"] = [x + move * n for x, n in zip(answer["point_a"], answer["normal"], strict=True)]
+    else:
+        n = np.array(answer["normal"])
+        turned = n + 0.3 * np.cross(n, rng.normal(size=3))
+        answer["normal"] = (turned / np.linalg.norm(turned)).tolist()
+    return pair | {"answer": answer}
 
 
 @dataclass
-class FamilyReport:
-    """Sums over the chunks of a family."""
+class FamilyChecks:
+    """Counts of one family."""
 
     name: str
-    pairs: int = 0
-    overlapping: int = 0
-    flags: dict[str, int] = field(default_factory=lambda: {flag.name: 0 for flag in Status})
-    certified: int = 0
-    beyond_goal: int = 0  # certified, but wider than the goal alone: the allowance for rounding at large coordinates
-    widest_certified: float = 0.0
-    widest: float = 0.0
-    surface: float = 0.0
-    closer: int = 0
-    failures: dict[str, int] = field(default_factory=lambda: dict.fromkeys(KINDS, 0))
-    median_us: float = math.nan
-    p99_us: float = math.nan
-
-    def add(self, findings: Findings) -> None:
-        """Take in a chunk."""
-        self.pairs += findings.pairs
-        self.overlapping += findings.overlapping
-        for flag in Status:
-            if flag.value:
-                self.flags[flag.name] += int(((findings.status & flag.value) != 0).sum())
-        certified = (findings.status & Status.UNPROVEN) == 0
-        self.certified += int(certified.sum())
-        self.beyond_goal += int((certified & (findings.width > (1.0 + 1e-6) * TOUCH_UP)).sum())
-        self.widest_certified = max(self.widest_certified, float(findings.width[certified].max(initial=0.0)))
-        self.widest = max(self.widest, float(findings.width.max(initial=0.0)))
-        self.surface = max(self.surface, float(findings.surface.max(initial=0.0)))
-        self.closer += findings.closer
-        for kind in KINDS:
-            self.failures[kind] += int(findings.failures[kind].sum())
+    certified: Counter[str] = field(default_factory=Counter)
+    """Verdicts on answers that are not UNPROVEN."""
+    unproven: Counter[str] = field(default_factory=Counter)
+    intervals: Counter[str] = field(default_factory=Counter)
+    """Verdicts on the intervals alone, of all answers."""
+    certificates: Counter[str] = field(default_factory=Counter)
+    """Verdicts on the cones and pieces of certificates, of those that had some and were needed."""
+    attacked: int = 0
+    """Answers to pairs with dents that the checker left undecided: those are tried by points."""
+    reached: int = 0
+    """Those of them that points refuted."""
+    broken: Counter[str] = field(default_factory=Counter)
+    """Broken promises."""
+    planted: dict[str, Counter[str]] = field(default_factory=lambda: {how: Counter() for how in PLANTED})
+    seconds: float = 0.0
+    slowest: float = 0.0
 
     @property
-    def failed(self) -> int:
-        """Failures of any kind."""
-        return sum(self.failures.values())
+    def pairs(self) -> int:
+        """Answers that were checked."""
+        return self.certified.total() + self.unproven.total()
+
+    @property
+    def accepted_wrong(self) -> int:
+        """Wrong answers that were accepted."""
+        return sum(found[ACCEPTED] for found in self.planted.values())
 
 
-class _Chunk(NamedTuple):
-    family: int
-    number: int
-    pairs: int
+class Part(NamedTuple):
+    """Some pairs of a family, checked as one."""
 
-
-def _chunks(pairs: int, names: Sequence[str]) -> Iterator[_Chunk]:
-    """Chunks of all families in turns; a chunk's pairs depend on the seed, its family and its number only."""
-    chosen = [k for k, name in enumerate(FAMILIES) if name in names]
-    total = sum(FAMILIES[name][0] for name in names)
-    left = {k: max(1, round(pairs * list(FAMILIES.values())[k][0] / total)) for k in chosen}
-    number = 0
-    while left:
-        for k in list(left):
-            count = min(CHUNK, left[k])
-            yield _Chunk(k, number, count)
-            left[k] -= count
-            if not left[k]:
-                del left[k]
-        number += 1
-
-
-class Failure(NamedTuple):
-    """A pair with a failure, to be looked at."""
-
-    kind: str
     family: str
-    row_a: FloatArray
-    row_b: FloatArray
-    pose_a: FloatArray
-    pose_b: FloatArray
-    result: FloatArray
+    number: int
+    first: int
+    pairs: tuple[Pair, ...]
 
 
-def _run_chunk(seed: int, in_lanes: bool, chunk: _Chunk) -> tuple[Findings, list[Failure]]:
-    family = list(FAMILIES)[chunk.family]
-    rng, batch = generate(seed, family, chunk.number, chunk.pairs)
-    with np.errstate(all="ignore"):
-        findings, out = examine(rng, batch, solve_in_lanes) if in_lanes else examine(rng, batch)
-    poses = batch.poses()
-    failures = [
-        Failure(kind, family, batch.rows[0, i], batch.rows[1, i], poses[0, i], poses[1, i], out[i])
-        for kind, failed in findings.failures.items()
-        for i in np.flatnonzero(failed)
+# Pairs of a part: they take seconds.
+_PART = 10
+
+
+def _parts(families: Sequence[str], seed: int, count: int) -> Iterator[Part]:
+    for family in families:
+        drawn = draw(family, seed, count)
+        for number in itertools.count():
+            pairs = tuple(itertools.islice(drawn, _PART))
+            if not pairs:
+                break
+            yield Part(family, number, number * _PART, pairs)
+
+
+def answers(pairs: Sequence[Pair], in_lanes: bool) -> list[DistanceResult]:
+    """Return the engine's answers: one by one with their certificates, or in SIMD lanes as in large batches.
+
+    Only superovoids have lanes; other pairs are always solved one by one.
+    """
+    if not (in_lanes and all(_are_superovoids(drawn) for drawn in pairs)):
+        return [distance(*drawn, certificate=True) for drawn in pairs]
+    bodies = [np.array([drawn[side]._packed for drawn in pairs]) for side in (0, 2)]
+    poses = [np.array([drawn[side] for drawn in pairs]) for side in (1, 3)]
+    states, out = columns.unkept_states(len(pairs)), np.empty((len(pairs), columns.RESULT_LENGTH))
+    many_pairs.solve_batch(*bodies, *poses, TOLERANCE, SEARCH_BUDGET, states, out)
+    return list(DistanceResults.from_rows(out))
+
+
+def broken_promises(drawn: Pair, result: DistanceResult, rng: np.random.Generator) -> list[str]:
+    """Return which promises an answer breaks that do not follow from its truth.
+
+    ``wide``: certified, and the interval is wider than the tolerance and rounding. ``swapped``: the pair in the other
+    order has other bits. ``single``: an answer of a batch has no value in common with that of `distance`. ``warm``: so
+    has an answer of a scene that had the bodies nearby before. The last three are for superovoids, the last two for
+    convex ones: two answers beside a dent may be two contacts.
+    """
+    size = _size(drawn)
+    a, pose_a, b, pose_b = drawn
+    radii = [shape.bounding_sphere().radius for shape in (a, b) if not isinstance(shape, Plane)]
+    world = 64.0 * EPS * (sum(radii) + np.abs(pose_a[:3, 3]).max() + np.abs(pose_b[:3, 3]).max())
+    broken = []
+    if result.certified and not result.upper - result.lower <= 1.000001 * TOLERANCE * size + 8.0 * world:
+        broken.append("wide")
+    if not _are_superovoids(drawn):
+        return broken
+    single, swapped = distance(*drawn), distance(b, pose_b, a, pose_a)
+    is_one_twice = a == b and np.array_equal(pose_a, pose_b)  # has no order to swap
+    numbers = [
+        np.array([one.distance, one.lower, one.upper, *x, *y, *normal])
+        for one, x, y, normal in (
+            (single, single.point_a, single.point_b, single.normal),
+            (swapped, swapped.point_b, swapped.point_a, -swapped.normal),
+        )
     ]
-    return findings, failures
+    if not is_one_twice and not np.array_equal(*numbers):
+        broken.append("swapped")
+    if _is_convex(a) and _is_convex(b):
+        scene = Scene([Body("a", "a", a), Body("b", "b", b)])
+        near = pose_b.copy()
+        near[:3, 3] += 0.01 * size * directions(rng, 1)[0]
+        scene.set_link_poses({"a": pose_a, "b": near})
+        scene.query()
+        scene.set_link_poses({"a": pose_a, "b": pose_b})
+        for name, other in (("single", single), ("warm", scene.query()[0])):
+            if max(result.lower, other.lower) > min(result.upper, other.upper) + world:
+                broken.append(name)
+    return broken
 
 
-def run(
-    pairs: int,
-    seed: int,
-    threads: int = 1,
-    families: Sequence[str] = tuple(FAMILIES),
-    timed: int = 0,
-    console: Console | None = None,
-    workers: int | None = None,
-    in_lanes: bool = False,
-) -> tuple[list[FamilyReport], list[Failure]]:
-    """Draw, solve and check pairs.
+def check_part(seed: int, planted: bool, in_lanes: bool, part: Part) -> tuple[FamilyChecks, list[dict[str, Any]]]:
+    """Check answers, with their certificates, to some pairs.
 
     Parameters
     ----------
-    pairs : int
-        Of all families together.
     seed : int
-    threads : int
-        Chunks at a time; the engine and most of the checks release the interpreter's lock.
-    families : sequence of str
-        Names of `FAMILIES`.
-    timed : int
-        Pairs of each family to time, one by one on one thread, after all is checked.
-    console : rich.console.Console, optional
-        For a progress bar.
-    workers : int, optional
-        Instead of threads: so many processes of dask.distributed. The answer is the same.
-    in_lanes : bool, optional
-        Answers of batches, in SIMD lanes, in place of pairs one by one.
+    planted : bool
+        If true, plant a wrong answer of one kind, in turns, beside each certified one.
+    in_lanes : bool
+        If true, check the answers of batches.
+    part : Part
 
     Returns
     -------
-    reports : list of FamilyReport
-    failures : list of Failure
+    report : FamilyChecks
+    bad : list of dict
+        The records of what was refuted, of broken promises, and of wrong answers that were accepted.
     """
-    reports = {name: FamilyReport(name) for name in families}
-    failures: list[Failure] = []
-    done = in_order(partial(_run_chunk, seed, in_lanes), _chunks(pairs, families), threads=threads, workers=workers)
-    with progress(console) as bar, closing(done):
-        task = bar.add_task("pairs", total=pairs)
-        for chunk, (findings, failed) in done:
-            reports[list(FAMILIES)[chunk.family]].add(findings)
-            failures.extend(failed)
-            bar.update(task, advance=chunk.pairs, description=f"{len(failures)} failures")
-    for name, report in reports.items():
-        if timed:
-            microseconds = times(generate(seed, name, 0, min(timed, report.pairs))[1])
-            report.median_us, report.p99_us = float(np.median(microseconds)), float(np.quantile(microseconds, 0.99))
-    return list(reports.values()), failures
+    name = part.family
+    report, bad = FamilyChecks(name), []
+    rng, walks = (np.random.default_rng([seed, NAMES.index(name), use, part.number]) for use in (1, 2))
+    results = answers(part.pairs, in_lanes)
+    undecided = []
+    for number, (drawn, result) in enumerate(zip(part.pairs, results, strict=True)):
+        pair = record(result, *drawn)
+        check = _timed(report, pair)
+        (report.certified if result.certified else report.unproven)[check.verdict] += 1
+        report.intervals[check.interval.verdict] += 1
+        report.certificates[check.certificate.verdict] += check.parts > 0 and check.certificate.why != "there is none"
+        about = pair | {"family": name, "status": str(result.status)}
+        broken = broken_promises(drawn, result, walks)
+        report.broken.update(broken)
+        if check.verdict == REFUTED or broken:
+            bad.append(about | {"check": list(check.lines()), "broken promises": broken})
+        if check.interval.verdict == UNDECIDED and _are_superovoids(drawn) and _has_a_dent(drawn):
+            undecided.append((number, about))
+        if planted and result.certified:
+            how = PLANTED[(part.first + number) % len(PLANTED)]
+            if _can_be(how, drawn, result):
+                wrong = spoiled(pair, how, rng, _size(drawn))
+                if how == "normal" and not (proves_less(wrong, drawn) and is_judged(wrong, check, _size(drawn))):
+                    continue
+                check = verify_record(wrong)
+                report.planted[how][check.verdict] += 1
+                if check.verdict == ACCEPTED:
+                    bad.append(wrong | {"family": name, "planted": how})
+    if undecided:
+        numbers = [number for number, _ in undecided]
+        batch = _batch([part.pairs[number] for number in numbers])
+        reached = refuted_by_points(walks, batch, [results[number] for number in numbers])
+        report.attacked, report.reached = len(numbers), int(reached.sum())
+        bad += [
+            about | {"refuted by": "points of the bodies"}
+            for (_, about), is_reached in zip(undecided, reached, strict=True)
+            if is_reached
+        ]
+    return report, bad
 
 
-def _total(reports: Sequence[FamilyReport]) -> FamilyReport:
-    total = FamilyReport("all")
-    for report in reports:
-        for name in ("pairs", "overlapping", "certified", "beyond_goal", "closer"):
-            setattr(total, name, getattr(total, name) + getattr(report, name))
-        for name in ("widest_certified", "widest", "surface"):
-            setattr(total, name, max(getattr(total, name), getattr(report, name)))
-        for name in total.flags:
-            total.flags[name] += report.flags[name]
-        for kind in KINDS:
-            total.failures[kind] += report.failures[kind]
-    return total
+def checked(
+    families: Sequence[str], seed: int, count: int, planted: bool, in_lanes: bool = False, workers: int | None = None
+) -> Generator[tuple[FamilyChecks, list[dict[str, Any]]], None, None]:
+    """Check so many pairs of each family; yield what `check_part` returns, part by part in their order.
+
+    Parameters
+    ----------
+    families : sequence of str
+    seed, count : int
+    planted, in_lanes : bool
+        As for `check_part`.
+    workers : int, optional
+        Processes; default: a thread of this one, since the checker holds the interpreter's lock.
+    """
+    threads = 1 if workers is None else None
+    parts = _parts(families, seed, count)
+    check = partial(check_part, seed, planted, in_lanes)
+    with closing(in_order(check, parts, threads=threads, workers=workers)) as done:
+        for _, found in done:
+            yield found
 
 
-def _tables(reports: Sequence[FamilyReport], seed: int) -> tuple[Table, Table]:
-    flags = [flag.name for flag in Status if flag.value]
-    answers = Table(title=f"Answers, seed {seed}; widths in units of the smaller body", title_justify="left")
-    checks = Table(title="Checks: counts of failing pairs", title_justify="left")
-    columns = ["pairs", "overlapping", "certified", *(name.lower() for name in flags), "widest certified", "widest"]
-    columns += [heading("median_us"), heading("p99_us")]
-    for table, names in ((answers, columns), (checks, [*KINDS, "closer", "surface"])):
-        for name in ("family", *names):
-            table.add_column(name, justify="left" if name == "family" else "right")
-    for report in (*reports, _total(reports)):
-        share = 100.0 / max(1, report.pairs)
-        answers.add_row(
-            report.name,
-            str(report.pairs),
-            f"{share * report.overlapping:.0f}%",
-            f"{share * report.certified:.3f}%",
-            *(f"{share * report.flags[name]:.3f}%" for name in flags),
-            f"{report.widest_certified:.0e}",
-            f"{report.widest:.0e}",
-            "" if math.isnan(report.median_us) else f"{report.median_us:.1f}",
-            "" if math.isnan(report.p99_us) else f"{report.p99_us:.0f}",
-        )
-        counts = (*(report.failures[kind] for kind in KINDS), report.closer)
-        checks.add_row(report.name, *(str(count) for count in counts), f"{report.surface:.0e}")
-    return answers, checks
+def _timed(report: FamilyChecks, pair: dict[str, Any]) -> Check:
+    started = time.process_time()
+    check = verify_record(pair)
+    took = time.process_time() - started
+    report.seconds += took
+    report.slowest = max(report.slowest, took)
+    return check
 
 
-_LENGTHS = ("widest_certified", "widest", "surface")
-"""Figures of a `FamilyReport` in units of the smaller body."""
+def _size(drawn: Pair) -> float:
+    return min(float(max(shape.obb().half_extents)) for shape in (drawn.a, drawn.b) if not isinstance(shape, Plane))
 
 
-def _write_csv(reports: Sequence[FamilyReport], path: Path, *about: str) -> None:
-    flags = [flag.name for flag in Status if flag.value]
-    numbers = "pairs", "overlapping", "certified", "beyond_goal", *_LENGTHS, "closer"
-    names = "family", *numbers, *(name.lower() for name in flags), *KINDS, "median_us", "p99_us"
-    lines = [
-        [report.name]
-        + [getattr(report, name) for name in numbers]
-        + [report.flags[name] for name in flags]
-        + [report.failures[kind] for kind in KINDS]
-        + [report.median_us, report.p99_us]
-        for report in reports
+def _can_be(how: str, drawn: Pair, result: DistanceResult) -> bool:
+    """Whether an answer becomes wrong in a way: the normal of bodies that are not convex promises nothing."""
+    if how != "normal":
+        return True
+    if _has_plane(drawn):
+        return True
+    return _is_convex(drawn.a) and _is_convex(drawn.b) and "ARBITRARY" not in str(result.status)
+
+
+def proves_less(wrong: dict[str, Any], drawn: Pair) -> bool:
+    """Whether a turned normal proves less than it is to.
+
+    At sharp tips that nearly touch it does not: many normals prove their distance to the tolerance. Any other normal
+    than that of a plane proves nothing.
+    """
+    if _has_plane(drawn):
+        return True
+    n = np.array(wrong["answer"]["normal"])
+    farthest = [
+        pose[:3, :3] @ shape.support(pose[:3, :3].T @ (sign * n)) + pose[:3, 3]
+        for shape, pose, sign in ((drawn.a, drawn.pose_a, 1.0), (drawn.b, drawn.pose_b, -1.0))
     ]
-    names = [f"{name}_of_size" if name in _LENGTHS else name for name in names]
-    write_lines(path, names, lines, *about)
+    allowed = 10.0 * wrong["tolerance"] * _size(drawn)
+    return bool(n @ (farthest[1] - farthest[0]) < wrong["answer"]["lower"] - allowed)
 
 
-class MpReport(NamedTuple):
-    """Comparison with 40 digits."""
+def is_judged(wrong: dict[str, Any], check: Check, size: float) -> bool:
+    """Whether a turned normal breaks what the checker looks at; `check` is of the answer before it was turned.
 
-    pairs: int
-    outside: int  # values outside [lower, upper]
-    largest_error: float  # of the distance, in units of the smaller body, of certified pairs
-    largest_error_unproven: float
-    failures: list[Failure]
-
-
-def compare_with_40_digits(pairs: int, seed: int, console: Console | None = None, in_lanes: bool = False) -> MpReport:
-    """Solve a sample of convex pairs of all families and compare with ascents of g in 40 digits.
-
-    Apart, g has one summit. Overlapping, the highest of the summits found from eight starts in double precision is
-    climbed with all digits, beside the one of the answer.
+    What a normal proves is judged of bodies that the checker has proved to be convex. Of others, as of those at the
+    border of convexity, it is only that the points lie along it, to ten times the tolerance.
     """
-    names = [name for name in FAMILIES if name not in WITH_DENTS]
-    each = np.bincount(np.arange(pairs) % len(names), minlength=len(names))
-    family = np.repeat(names, each)
-    parts = [generate(seed, name, 1_000_000, int(count))[1] for name, count in zip(names, each, strict=True) if count]
-    batch = Batch(
-        np.concatenate([part.rows for part in parts], axis=1),
-        np.concatenate([part.rotation for part in parts], axis=1),
-        np.concatenate([part.position for part in parts], axis=1),
-        np.concatenate([part.convex for part in parts]),
+    if check.normal.verdict == ACCEPTED:
+        return True
+    answer = wrong["answer"]
+    across = np.cross(np.subtract(answer["point_b"], answer["point_a"]), answer["normal"])
+    allowed = 10.0 * wrong["tolerance"] * size
+    if answer["lower"] > 0.0:
+        allowed += math.sqrt((answer["upper"] - answer["lower"]) * (answer["upper"] + answer["lower"]))
+    return bool(np.linalg.norm(across) > 2.0 * allowed)
+
+
+def _are_superovoids(drawn: Pair) -> bool:
+    return isinstance(drawn.a, Superovoid) and isinstance(drawn.b, Superovoid)
+
+
+def _has_a_dent(drawn: Pair) -> bool:
+    return not (_is_convex(drawn.a) and _is_convex(drawn.b))
+
+
+def _batch(pairs: Sequence[Pair]) -> Batch:
+    """Pairs of superovoids with dents, as arrays."""
+    rows = np.array(
+        [[(*s.size, *s.epsilon, *s.taper) for s in side] for side in zip(*[p[::2] for p in pairs], strict=True)]
     )
-    rng = np.random.default_rng([seed, len(names)])
-    outside, errors, failures = 0, {True: 0.0, False: 0.0}, []
-    with progress(console) as bar, np.errstate(all="ignore"):
-        task = bar.add_task("40 digits", total=pairs)
-        out = solve_in_lanes(batch, None) if in_lanes else solve(batch, None)
-        poses, unit = batch.poses(), batch.unit()
-        normal = out[:, columns.NORMAL : columns.NORMAL + 3]
-        _, best_n, _ = attack(rng, batch, normal, True, starts=8, steps=40)
-        for i in range(len(batch)):
-            pair = MpPair(batch, i)
-            g = max(pair.climb(n)[0] for n in (best_n[i], normal[i]))
-            error = abs(float((mpmath.mpf(float(out[i, columns.DISTANCE])) - g) / float(unit[i])))
-            proven = not int(out[i, columns.STATUS]) & Status.UNPROVEN
-            errors[proven] = max(errors[proven], error)
-            if not out[i, columns.LOWER] <= g <= out[i, columns.UPPER]:
-                outside += 1
-                rows = batch.rows
-                failures.append(
-                    Failure("40 digits", str(family[i]), rows[0, i], rows[1, i], poses[0, i], poses[1, i], out[i])
-                )
-            bar.update(task, advance=1)
-    return MpReport(pairs, outside, errors[True], errors[False], failures)
+    poses = np.array([[pair.pose_a for pair in pairs], [pair.pose_b for pair in pairs]])
+    return Batch(rows, poses[..., :3, :3], poses[..., :3, 3], np.zeros(len(pairs), dtype=bool))
 
 
-def save(failures: Sequence[Failure], path: Path) -> None:
-    """Write failing pairs with poses and answers to an .npz file."""
-    columns = list(zip(*failures, strict=True)) if failures else [[]] * len(Failure._fields)
-    np.savez(path, **{name: np.array(column) for name, column in zip(Failure._fields, columns, strict=True)})
+def _has_plane(drawn: Pair) -> bool:
+    return isinstance(drawn.a, Plane) or isinstance(drawn.b, Plane)
+
+
+def _is_convex(shape: Shape) -> bool:
+    return shape.convexity().convex if isinstance(shape, Superovoid) else type(shape).__name__ != "Torus"
+
+
+def table(reports: Sequence[FamilyChecks]) -> Table:
+    """Counts by family."""
+    made = Table(title="answers checked in ball arithmetic: + accepted, ? undecided, - refuted; ms of processor time")
+    for words in (
+        *("family", "pairs", "+", "?", "-", "certified, + %", "intervals, + %", "unproven", "cones, pieces +", "?"),
+        *("by points: -", "?", "broken", "wrong: -", "wrong: ?", "wrong: +", "ms", "most s"),
+    ):
+        made.add_column(words, justify="left" if words == "family" else "right")
+    for report in reports:
+        verdicts = report.certified + report.unproven
+        wrong = sum(report.planted.values(), Counter())
+        share = 100.0 * report.certified[ACCEPTED] / max(report.certified.total(), 1)
+        alone = 100.0 * report.intervals[ACCEPTED] / max(report.pairs, 1)
+        numbers = (report.pairs, *(verdicts[verdict] for verdict in (ACCEPTED, UNDECIDED, REFUTED)))
+        made.add_row(
+            report.name,
+            *map(str, numbers),
+            f"{share:.2f}",
+            f"{alone:.2f}",
+            str(report.unproven.total()),
+            *(str(report.certificates[verdict]) for verdict in (ACCEPTED, UNDECIDED)),
+            *map(str, (report.reached, report.attacked - report.reached, report.broken.total())),
+            *(str(wrong[verdict]) for verdict in (REFUTED, UNDECIDED, ACCEPTED)),
+            f"{1e3 * report.seconds / max(report.pairs, 1):.1f}",
+            f"{report.slowest:.1f}",
+        )
+    return made
+
+
+def total(reports: Sequence[FamilyChecks], name: str = "all") -> FamilyChecks:
+    """The sum of several."""
+    made = FamilyChecks(name)
+    for report in reports:
+        made.certified += report.certified
+        made.unproven += report.unproven
+        made.intervals += report.intervals
+        made.certificates += report.certificates
+        made.attacked += report.attacked
+        made.reached += report.reached
+        made.broken += report.broken
+        for how in PLANTED:
+            made.planted[how] += report.planted[how]
+        made.seconds += report.seconds
+        made.slowest = max(made.slowest, report.slowest)
+    return made
 
 
 def main(
     pairs: int,
     seed: int,
     *,
-    mpmath_pairs: int = 0,
-    threads: int = 1,
-    workers: int | None = None,
-    flat_pairs: int = 0,
     families: Sequence[str] = (),
+    planted: bool = False,
     in_lanes: bool = False,
-    output: Path | None = None,
+    output: Path = Path(),
+    workers: int | None = None,
 ) -> int:
-    """Run, print a table, write CSV and failing pairs.
+    """Check answers to random pairs, the same number of each family, and print after each what was found.
 
     Parameters
     ----------
     pairs : int
-        Random pairs of all families together.
+        Of all families together.
     seed : int
-    mpmath_pairs : int
-        Further pairs compared with 40 digits.
-    threads : int
-        Chunks at a time.
-    workers : int, optional
-        Instead: so many processes of dask.distributed.
-    flat_pairs : int
-        Further pairs of all kinds of bodies, flats against flats (`flat_contacts`).
     families : sequence of str
-        Default: all.
-    in_lanes : bool, optional
-        Answers of batches, in SIMD lanes, in place of pairs one by one. No pair is timed then.
-    output : Path, optional
-        Folder for `never_wrong.csv` and `never_wrong_failures.npz`; default: the current one.
+        Some of `NAMES`; default: all.
+    planted, in_lanes : bool
+        As for `check_part`.
+    output : Path
+        Folder for `never_wrong_failures.json`, which `superovoid verify` reads.
+    workers : int, optional
+        As for `checked`.
 
     Returns
     -------
     int
-        0, or 1 if anything was wrong.
+        1 if an answer was refuted, a promise broken or a wrong answer accepted, else 0. If the check is interrupted,
+        the table of what was found by then is still printed.
     """
     console = Console()
-    started = time.perf_counter()
-    chosen = tuple(families) or tuple(FAMILIES)
-    for name in chosen:
-        if name not in FAMILIES:
-            raise ValueError(f"families: {name!r} is none of {', '.join(FAMILIES)}")
-    reports, failures = run(pairs, seed, threads, chosen, 0 if in_lanes else TIMED, console, workers, in_lanes)
-    for table in _tables(reports, seed):
-        print_table(console, table)
-    total = _total(reports)
-    console.print(
-        f"certified but wider than {TOUCH_UP:g} of the smaller body, by the allowance for rounding: "
-        f"{total.beyond_goal}; dented pairs apart for which closer points were found: {total.closer}"
-    )
-    for kind, text in KINDS.items():
-        count = sum(report.failures[kind] for report in reports)
-        if count:
-            console.print(f"{kind}: {count} ({text})")
-    if mpmath_pairs:
-        compared = compare_with_40_digits(mpmath_pairs, seed, console, in_lanes)
-        failures += compared.failures
-        console.print(
-            f"40 digits: {compared.pairs} pairs, {compared.outside} outside their interval; largest error of the "
-            f"distance {compared.largest_error:.1e} of the smaller body "
-            f"({compared.largest_error_unproven:.1e} where unproven)"
-        )
-    broken = []
-    if flat_pairs:
-        flat = flat_contacts.examine(flat_pairs, seed, console=console)
-        broken = flat.breaches
-        for line in flat.lines():
-            console.print(line)
-    folder = Path() if output is None else output
-    folder.mkdir(parents=True, exist_ok=True)
-    command = f"superovoid bench never-wrong --pairs {pairs} --seed {seed}"
-    command += " --in-lanes" * in_lanes + "".join(f" --family {name}" for name in families)
-    _write_csv(reports, folder / "never_wrong.csv", command, machine())
-    if failures:
-        save(failures, folder / "never_wrong_failures.npz")
-        console.print(f"failing pairs: {folder / 'never_wrong_failures.npz'}", soft_wrap=True)
-    console.print(f"{pairs} pairs in {time.perf_counter() - started:.0f} s, {len(failures) + len(broken)} failures")
-    return 1 if failures or broken else 0
+    names = families or NAMES
+    each = max(1, pairs // len(names))
+    reports: dict[str, FamilyChecks] = {}
+    bad: list[dict[str, Any]] = []
+    try:
+        with progress(console) as bar, closing(checked(names, seed, each, planted, in_lanes, workers)) as done:
+            task = bar.add_task("pairs", total=each * len(names))
+            for part, wrong in done:
+                found = reports[part.name] = total([reports.get(part.name, FamilyChecks(part.name)), part], part.name)
+                bad += wrong
+                bar.update(task, advance=part.pairs, description=part.name)
+                if found.pairs == each:
+                    console.print(_line(found, len(names) - len(reports)), soft_wrap=True)
+    finally:
+        _leave(console, list(reports.values()), bad, output)
+    return 1 if bad else 0
+
+
+def _line(report: FamilyChecks, left: int) -> str:
+    """What was found of a family."""
+    verdicts = report.certified + report.unproven
+    counts = ", ".join(f"{verdicts[verdict]} {verdict}" for verdict in (ACCEPTED, UNDECIDED, REFUTED))
+    counts += f", {report.reached} refuted by points, {report.broken.total()} broken promises"
+    wrong = f", {report.accepted_wrong} wrong ones accepted" if any(report.planted.values()) else ""
+    return f"{report.name}: {counts}{wrong}, {report.seconds:.1f} s of processor time; {left} families left"
+
+
+def _leave(console: Console, reports: Sequence[FamilyChecks], bad: list[dict[str, Any]], output: Path) -> None:
+    """Print the table of what was found, write down what is wrong."""
+    reports = [report for report in reports if report.pairs]
+    if reports:
+        print_table(console, table([*reports, total(reports)] if len(reports) > 1 else reports))
+    console.print(machine(("numpy", "python-flint")), soft_wrap=True)
+    if bad:
+        path = output_folder(output) / "never_wrong_failures.json"
+        path.write_text(json.dumps({"pairs": bad}, indent=1), encoding="utf-8")
+        console.print(f"refuted answers, broken promises, and wrong answers that were accepted: {path}", soft_wrap=True)

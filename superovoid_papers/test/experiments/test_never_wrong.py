@@ -1,118 +1,97 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The attack on the engine with random pairs, and whether that attack would notice a wrong answer."""
+"""The judgement of random pairs, and whether it would notice a wrong answer; what the random pairs are."""
 
-import math
+import dataclasses
+import json
 
-import mpmath
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from superovoid import Status, Superovoid, cli
-from superovoid.contact import columns
-from superovoid.testing import exact_pairs, independent, random_pairs
-from superovoid.testing.random_pairs import FAMILIES, generate
-from superovoid.testing.support_bounds import support_bound
+pytest.importorskip("flint")
+
+from superovoid import Superovoid, cli, distance
+from superovoid.testing import independent, random_pairs
+from superovoid.testing.flat_contacts import Pair
+from superovoid.testing.random_pairs import FAMILIES, NAMES, draw, generate
 from superovoid_papers.judges import never_wrong
-from superovoid_papers.judges.examination import examine, proved_separation, solve, solve_in_lanes
+from superovoid_papers.judges.examination import refuted_by_points
+from superovoid_papers.judges.never_wrong import answers, broken_promises, checked
 
 from draws import few_or_many
 
-CONVEX = [name for name in FAMILIES if name not in random_pairs.WITH_DENTS]
-POINT_A, POINT_B, NORMAL = (slice(k, k + 3) for k in (columns.POINT_A, columns.POINT_B, columns.NORMAL))
 
-
-def failing(result):
-    findings, _ = result
-    return {kind: int(failed.sum()) for kind, failed in findings.failures.items() if failed.any()}
+def batch_of(drawn):
+    return never_wrong._batch([drawn])
 
 
 # -- the engine ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("in_lanes", [False, True])
-@few_or_many(36, 1500)
-def test_no_answer_to_a_random_pair_of_any_family_is_refuted(draws, in_lanes):
-    reports, failures = never_wrong.run(draws, seed=7, in_lanes=in_lanes)
-    assert {report.name for report in reports} == set(FAMILIES)
-    assert sum(report.pairs for report in reports) == pytest.approx(draws, abs=10)
-    assert not failures, {(failure.kind, failure.family) for failure in failures}
-
-
-def test_reports_and_failures_do_not_depend_on_threads(monkeypatch):
-    def wrong(batch, states):
-        out = solve(batch, states)
-        out[::7, columns.LOWER] += 0.1
-        return out
-
-    monkeypatch.setattr(never_wrong, "CHUNK", 15)
-    monkeypatch.setattr(never_wrong.examine, "__defaults__", (wrong,))
-    found = [never_wrong.run(60, seed=3, families=["near"], threads=threads) for threads in (1, 3)]
-    assert repr(found[0][0]) == repr(found[1][0]) and found[0][0][0].pairs == 60
-    poses = [[(failure.kind, failure.pose_b.tobytes()) for failure in failures] for _, failures in found]
-    assert poses[0] == poses[1] and len(poses[0]) >= 4
+@pytest.mark.parametrize("family", ["near", "round", "slender", "dented", "kinds"])
+def test_no_answer_to_random_pairs_is_refuted_and_no_wrong_one_accepted(family, in_lanes):
+    [(report, bad)] = checked([family], 4, 4, True, in_lanes)
+    assert (report.name, report.pairs) == (family, 4)
+    assert sum(found.total() for found in report.planted.values()) > 0
+    assert not bad
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("in_lanes", [False, True])
-def test_no_answer_to_many_random_pairs_is_refuted(in_lanes):
-    _, failures = never_wrong.run(60_000, seed=8, threads=2, in_lanes=in_lanes)
-    assert not failures, {(failure.kind, failure.family) for failure in failures}
+@pytest.mark.parametrize("family", NAMES)
+def test_no_answer_to_many_random_pairs_is_refuted(family, in_lanes):
+    parts = list(checked([family], 5, 100, True, in_lanes))
+    assert not [pair for _, bad in parts for pair in bad]
+    assert sum(report.pairs for report, _ in parts) == 100
 
 
 @pytest.mark.slow
-def test_answers_agree_with_40_digits():
-    compared = never_wrong.compare_with_40_digits(len(CONVEX), seed=3)
-    assert compared.pairs == len(CONVEX)
-    assert compared.outside == 0
-    assert compared.largest_error < 1e-9
+def test_workers_find_what_one_thread_finds():
+    pytest.importorskip("distributed", reason="pip install '.[dataset]'")
+
+    def found(workers):
+        done = checked(["far", "kinds"], 6, 25, True, workers=workers)
+        return [(report.name, report.certified, report.unproven, report.planted, bad) for report, bad in done]
+
+    assert found(2) == found(None)
 
 
 # -- would it notice? ------------------------------------------------------------------------------
 
 
-def spoiled(spoil, overlapping=None):
-    """A solver whose rows are changed by `spoil(out, batch)`, for overlapping or separated pairs only."""
-
-    def solver(batch, states):
-        out = solve(batch, states)
-        changed = out.copy()
-        spoil(changed, batch)
-        if overlapping is None:
-            return changed
-        chosen = (out[:, columns.DISTANCE] < 0.0) == overlapping
-        return np.where(chosen[:, None], changed, out)
-
-    return solver
-
-
-def shift(column_names, amount):
-    def spoil(out, batch):
-        for name in column_names:
-            out[:, getattr(columns, name)] += amount * batch.unit()
-
-    return spoil
+def wrong_answers(monkeypatch, change):
+    """Have every answer that is judged changed by `change`."""
+    monkeypatch.setattr(never_wrong, "answers", lambda *arguments: [change(one) for one in answers(*arguments)])
 
 
 @pytest.mark.parametrize(
-    ("family", "overlapping", "spoil", "kind"),
+    ("change", "expected"),
     [
-        ("near", False, shift(("DISTANCE", "LOWER", "UPPER"), -1e-8), "refuted"),
-        ("near", False, shift(("DISTANCE", "LOWER", "UPPER"), 1e-8), "unsupported"),
-        ("deep", True, shift(("DISTANCE", "LOWER", "UPPER"), -1e-6), "refuted"),
-        ("deep", True, shift(("DISTANCE", "LOWER", "UPPER"), 1e-6), "unsupported"),
-        ("near", False, shift(("UPPER",), 1e-8), "wide"),
-        ("near", False, shift(("LOWER",), 1e-8), "order"),
+        (lambda one: dataclasses.replace(one, upper=np.nan), "refuted"),
+        (lambda one: dataclasses.replace(one, lower=one.lower + 1e-8, upper=one.upper + 1e-8), "refuted"),
+        (lambda one: dataclasses.replace(one, upper=one.upper + 1e-2), "wide"),
+        (lambda one: dataclasses.replace(one, lower=one.lower - 1.0, upper=one.lower - 0.5), "warm"),
     ],
 )
-def test_a_spoiled_interval_is_noticed_on_nearly_every_pair(family, overlapping, spoil, kind):
-    rng, batch = generate(5, family, 0, 16)
-    findings, out = examine(rng, batch, spoiled(spoil, overlapping))
-    proved = (out[:, columns.STATUS] == 0) & ((out[:, columns.DISTANCE] < 0.0) == overlapping)
-    assert proved.sum() > 10
-    assert findings.failures[kind][proved].mean() > 0.9
+def test_a_wrong_answer_to_a_random_pair_is_found(monkeypatch, change, expected):
+    wrong_answers(monkeypatch, change)
+    [(report, bad)] = checked(["near"], 6, 4, False)
+    assert (report.broken | report.certified | report.unproven)[expected] == 4
+    assert len(bad) == 4
+
+
+def test_an_answer_that_depends_on_the_order_of_the_bodies_is_found(monkeypatch):
+    def prefers_the_first(a, pose_a, b, pose_b):
+        result = distance(a, pose_a, b, pose_b)
+        return dataclasses.replace(result, distance=result.distance * (1.0 + 1e-15 * (a.volume() > b.volume())))
+
+    monkeypatch.setattr(never_wrong, "distance", prefers_the_first)
+    rng = np.random.default_rng(0)
+    found = [broken_promises(drawn, distance(*drawn), rng) for drawn in draw("unlike", 6, 6)]
+    assert found == [["swapped"]] * 6
 
 
 def pair_apart_by_pieces():
@@ -139,93 +118,28 @@ def pair_apart_by_pieces():
         ]
     ).as_matrix()
     position = [[[0.0, 0.0, 0.0]], [[-3.3203931234409096, 3.839000677618788, -2.016775677379934]]]
-    return random_pairs.Batch(
-        np.concatenate([rows, tapers], axis=2), rotation[:, None], np.array(position), np.zeros(1, bool)
-    )
+    poses = np.tile(np.eye(4), (2, 1, 1))
+    poses[:, :3, :3], poses[:, :3, 3] = rotation, np.array(position)[:, 0]
+    a, b = (Superovoid(row[0, :3], row[0, 3:], taper[0]) for row, taper in zip(rows, tapers, strict=True))
+    return Pair(a, poses[0], b, poses[1])
 
 
-@pytest.mark.parametrize("status", [Status.NON_UNIQUE, Status.UNPROVEN | Status.DENT])
-def test_a_lower_end_that_only_pieces_prove_is_judged_by_the_closest_points(status):
-    batch = pair_apart_by_pieces()
-
-    def told(amount):
-        def spoil(out, batch):
-            out[:, [columns.DISTANCE, columns.LOWER, columns.UPPER]] += amount
-            out[:, columns.STATUS] = float(status)
-
-        return examine(np.random.default_rng(0), batch, spoiled(spoil))
-
-    findings, out = told(0.0)
-    assert out[0, columns.LOWER] > 0.0
-    assert not failing((findings, out))
-    assert told(1e-6)[0].failures["refuted"].all()
-
-
-def test_the_depth_of_another_hill_is_refuted():
-    rng, batch = generate(5, "concentric", 0, 80)
-    g, n = independent.ascend(batch, random_pairs.directions(rng, len(batch)), 60)
-    truth = solve(batch, None)
-
-    def spoil(out, batch):
-        if len(batch) == len(g):
-            out[:, columns.DISTANCE], out[:, NORMAL] = g, n
-            out[:, columns.LOWER], out[:, columns.UPPER] = g - 1e-10 * batch.unit(), g + 1e-10 * batch.unit()
-            out[:, columns.STATUS] = 0.0
-
-    findings, _ = examine(rng, batch, spoiled(spoil))
-    lower_hill = g < truth[:, columns.LOWER] - 1e-6 * batch.unit()
-    assert lower_hill.sum() > 20
-    assert findings.failures["refuted"][lower_hill].mean() > 0.95
-
-
-@pytest.mark.parametrize(
-    ("columns", "change", "kind"),
-    [
-        (columns.UPPER, lambda value, unit: math.nan, "nan"),
-        (POINT_A, lambda value, unit: value + 1e-7 * unit, "surface"),
-        (POINT_B, lambda value, unit: value + 1e-6 * unit, "normal"),
-        (NORMAL, lambda value, unit: -value, "normal"),
-        (NORMAL, lambda value, unit: 1.001 * value, "normal"),
-    ],
-)
-def test_one_spoiled_answer_is_noticed(columns, change, kind):
-    def spoil(out, batch):
-        if len(batch) == 12:
-            out[3, columns] = change(out[3, columns], batch.unit()[3])
-
-    rng, batch = generate(6, "near", 0, 12)
-    findings, _ = examine(rng, batch, spoiled(spoil))
-    assert np.flatnonzero(findings.failures[kind]).tolist() == [3]
-
-
-def test_points_that_do_not_span_the_distance_are_noticed_whatever_the_status():
-    def slide(out, batch):
-        across = np.cross(out[:, NORMAL], np.eye(3)[np.abs(out[:, NORMAL]).argmin(axis=1)])
-        out[:, POINT_B] += 0.1 * batch.unit()[:, None] * across
-
-    rng, batch = generate(6, "flat", 0, 40)
-    findings, out = examine(rng, batch, spoiled(slide, False))
-    apart = out[:, columns.DISTANCE] > 0.0
-    assert (findings.status[apart] & Status.NON_UNIQUE).any()
-    assert (findings.failures["points"] | findings.failures["normal"])[apart].all()
-    assert findings.failures["points"][apart & (findings.status == Status.NON_UNIQUE)].all()
-    assert not examine(rng, batch)[0].failures["points"].any()
-
-
-def test_an_answer_that_depends_on_the_order_or_the_scale_is_noticed():
-    def prefers_the_first(out, batch):
-        larger = batch.rows[0, :, 0] > batch.rows[1, :, 0]
-        out[larger, columns.DISTANCE] = np.nextafter(out[larger, columns.DISTANCE], math.inf)
-
-    rng, batch = generate(6, "near", 0, 80)
-    assert failing(examine(rng, batch, spoiled(prefers_the_first)))["swapped"] == 10  # all of the sample
-
-    def in_metres(out, batch):
-        for column in (columns.DISTANCE, columns.LOWER, columns.UPPER):
-            out[:, column] += 1e-6
-
-    rng, batch = generate(6, "near", 0, 24)
-    assert failing(examine(rng, batch, spoiled(in_metres, False)))["moved"] >= 2
+@pytest.mark.parametrize("family", ["pieces", "dented", "critical"])
+def test_a_lower_end_beside_a_dent_that_is_too_high_is_refuted_by_points(family):
+    """Of bodies apart, of which only pieces prove the distance, and of overlapping ones."""
+    pairs = [pair_apart_by_pieces()] if family == "pieces" else list(draw(family, 5, 60))
+    raised, seen = [], 0
+    for drawn in pairs:
+        result = distance(*drawn)
+        has_a_dent = not (drawn.a.convexity().convex and drawn.b.convexity().convex)
+        if has_a_dent and (result.lower > 0.0 or (result.certified and result.lower < 0.0)):
+            size = min(max(drawn.a.size), max(drawn.b.size))
+            seen += 1
+            assert not refuted_by_points(np.random.default_rng(0), batch_of(drawn), [result]).any()
+            wrong = dataclasses.replace(result, lower=result.upper + (1e-6 if family == "pieces" else 0.05) * size)
+            raised += [*refuted_by_points(np.random.default_rng(0), batch_of(drawn), [wrong])]
+    assert seen > (0 if family == "pieces" else 20)
+    assert np.mean(raised) > 0.8
 
 
 # -- the reference itself --------------------------------------------------------------------------
@@ -255,38 +169,6 @@ def test_support_is_that_of_the_densest_samples_of_the_surface(convex):
         size = row[:3].max()
         assert sampled - 1e-12 * size < h < sampled + 5e-2 * size
         assert abs(body.implicit(x)) < 1e-9 or row[3:5].min() < 0.1
-
-
-@pytest.mark.parametrize("family", ["dented", "dent contact", "border", "ends", "tapered"])
-@few_or_many(10, 30)
-def test_bound_of_a_support_function_is_above_it_and_next_to_it(family, draws):
-    rows = generate(1, family, 0, draws)[1].rows[0]
-    n = random_pairs.directions(np.random.default_rng(2), len(rows))
-    sampled, _ = independent.support(rows, n, np.zeros(len(rows), dtype=bool), samples=3000)
-    for row, direction, h in zip(rows, n, sampled, strict=True):
-        size = row[:3].max()
-        assert h <= support_bound(row, direction) <= h + 1e-9 * size
-
-
-def test_a_sampled_support_refutes_no_answer_beside_a_dent():
-    """Too few samples make g too large, which is no reason to doubt `upper`."""
-    _, batch = generate(5, "ends", 0, 40)
-    n = random_pairs.directions(np.random.default_rng(3), len(batch))
-    coarse = independent.separation(batch, n, samples=4)[0]
-    fine = independent.separation(batch, n, samples=3000)[0]
-    wrong = np.flatnonzero(~batch.convex & (coarse > fine + 1e-3 * batch.unit()))
-    assert len(wrong) > 3
-    for i in wrong:
-        upper = fine[i] + 1e-6 * batch.unit()[i]
-        assert proved_separation(batch.take(np.array([i])), n[i]) < upper
-
-
-def test_40_digits_agree_with_double_precision():
-    _, batch = generate(2, "tapered", 0, 12)
-    n = random_pairs.directions(np.random.default_rng(0), 12)
-    g, _ = independent.separation(batch, n)
-    for i in range(len(batch)):
-        assert abs(float(exact_pairs.MpPair(batch, i).value(n[i]) - mpmath.mpf(g[i]))) < 1e-13 * batch.reach()[i]
 
 
 def test_ascent_of_two_ellipsoids_meets_two_points_on_a_common_normal():
@@ -346,63 +228,53 @@ def test_a_chunk_is_the_same_whatever_runs_beside_it():
     assert not np.array_equal(one.rows, generate(3, "deep", 5, 50)[1].rows)
 
 
-def test_a_failing_pair_can_be_solved_again_from_the_file(tmp_path):
-    _, batch = generate(6, "near", 0, 4)
-    poses, out = batch.poses(), solve(batch, None)
-    failure = never_wrong.Failure("nan", "near", batch.rows[0, 1], batch.rows[1, 1], poses[0, 1], poses[1, 1], out[1])
-    never_wrong.save([failure], tmp_path / "failures.npz")
-    with np.load(tmp_path / "failures.npz") as archive:
-        again = {name: archive[name] for name in archive.files}
-    assert again["family"][0] == "near" and np.array_equal(again["row_b"][0], batch.rows[1, 1])
-    assert np.array_equal(again["pose_b"][0], poses[1, 1])
-    assert np.array_equal(again["result"][0], out[1])
+def test_random_pairs_of_the_other_kinds_have_every_kind_and_bodies_with_a_dent():
+    shapes = [shape for drawn in draw("kinds", 0, 60) for shape in (drawn.a, drawn.b)]
+    ovoids = [shape for shape in shapes if isinstance(shape, Superovoid)]
+    assert {shape.convexity().convex for shape in ovoids} == {False, True}
+    kinds = {type(shape).__name__ for shape in shapes}
+    assert kinds == {
+        *("Superovoid", "Sphere", "Capsule", "Box", "Cylinder", "Cone", "ConvexMesh", "Torus", "Plane"),
+    }
 
 
-def test_an_unknown_family_is_named():
-    with pytest.raises(ValueError, match="'nearby' is none of far, near"):
-        never_wrong.main(10, 1, families=["nearby"])
+# -- the command -----------------------------------------------------------------------------------
 
 
-def without_upper(solver):
-    """A solver whose answers have no upper end."""
-
-    def wrong(batch, states):
-        out = solver(batch, states)
-        out[:, columns.UPPER] = np.nan
-        return out
-
-    return wrong
-
-
-def test_status_of_a_failing_run_is_one(tmp_path, monkeypatch, capsys):
-    wrong = without_upper(solve)
-    monkeypatch.setattr(never_wrong, "solve", wrong)
-    monkeypatch.setattr(never_wrong.examine, "__defaults__", (wrong,))
-    assert never_wrong.main(20, 1, families=["near"], output=tmp_path) == 1
-    assert (tmp_path / "never_wrong_failures.npz").is_file() and (tmp_path / "never_wrong.csv").is_file()
-    assert "nan: 20" in capsys.readouterr().out
+def test_command_checks_the_families_it_is_given(tmp_path, capsys):
+    chosen = ["--pairs", "6", "--family", "near", "--family", "round", "--output", str(tmp_path)]
+    assert cli.main(["bench", "never-wrong", *chosen, "--planted"]) == 0
+    printed = capsys.readouterr().out
+    assert "near: 3 accepted" in printed
+    assert "round: 3 accepted" in printed
+    assert "checked in ball arithmetic" in printed
+    assert not list(tmp_path.iterdir())
 
 
-def test_batches_are_asked_in_lanes(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(never_wrong, "solve_in_lanes", without_upper(solve_in_lanes))
-    chosen = ["--pairs", "20", "--family", "near", "--output", str(tmp_path)]
-    assert cli.main(["bench", "never-wrong", *chosen]) == 0
-    assert cli.main(["bench", "never-wrong", "--mpmath", "30", "--in-lanes", *chosen]) == 1
-    out = capsys.readouterr().out
-    assert "nan: 20" in out and "30 outside their interval" in out
-    command = "# superovoid bench never-wrong --pairs 20 --seed 1 --in-lanes --family near\n"
-    assert (tmp_path / "never_wrong.csv").read_text(encoding="utf-8").startswith(command)
+def test_refuted_answers_are_written_for_the_checker_and_end_the_command_with_one(tmp_path, monkeypatch, capsys):
+    wrong_answers(monkeypatch, lambda one: dataclasses.replace(one, lower=one.upper + 1e-3, upper=one.upper + 2e-3))
+    assert cli.main(["bench", "never-wrong", "--pairs", "3", "--family", "near", "--output", str(tmp_path)]) == 1
+    (file,) = tmp_path.iterdir()
+    assert len(json.loads(file.read_text(encoding="utf-8"))["pairs"]) == 3
+    capsys.readouterr()
+    assert cli.main(["verify", str(file)]) == 1
+    assert "3 refuted" in capsys.readouterr().out
 
 
-def test_command_runs_the_families_it_is_given(tmp_path, capsys):
-    chosen = ["--pairs", "30", "--family", "near", "--family", "round", "--output", str(tmp_path)]
-    assert cli.main(["bench", "never-wrong", *chosen]) == 0
-    rows = (tmp_path / "never_wrong.csv").read_text(encoding="utf-8").splitlines()
-    assert rows[0] == "# superovoid bench never-wrong --pairs 30 --seed 1 --family near --family round"
-    assert [row.split(",")[0] for row in rows[2:]] == ["family", "near", "round"]
-    assert not (tmp_path / "never_wrong_failures.npz").exists()
-    assert "0 failures" in capsys.readouterr().out
-    with pytest.raises(SystemExit) as refused:
-        cli.main(["bench", "never-wrong", "--family", "nearby", "--output", str(tmp_path)])
-    assert refused.value.code == 2
-    assert "'nearby': must be one of far, near" in capsys.readouterr().err
+def test_an_interrupted_check_of_random_answers_prints_what_was_found(monkeypatch, tmp_path, capsys):
+    def interrupted(seed, planted, in_lanes, part):
+        if (part.family, part.number) == ("round", 1):
+            raise KeyboardInterrupt
+        return check_part(seed, planted, in_lanes, part)
+
+    check_part = never_wrong.check_part
+    monkeypatch.setattr(never_wrong, "check_part", interrupted)
+    monkeypatch.setattr(never_wrong, "_PART", 1)
+    with pytest.raises(KeyboardInterrupt):
+        cli.main(
+            ["bench", "never-wrong", "--pairs", "4", "--family", "far", "--family", "round", "--output", str(tmp_path)]
+        )
+    printed = capsys.readouterr().out
+    assert "far: 2 accepted" in printed
+    assert "checked in ball arithmetic" in printed
+    assert "round" in printed

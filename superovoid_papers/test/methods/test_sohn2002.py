@@ -20,7 +20,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid import Cone, Cylinder, Ellipsoid, Sphere, Status, Superovoid, Torus
 from superovoid import distance as engine
-from superovoid_papers.benchmarks.kind_shares import random_pose
+from superovoid.testing.random_bodies import random_pose
 from superovoid_papers.experiments.sohn2002 import line_geometry
 from superovoid_papers.methods.sohn2002 import FreeForm, common_normals, congruences, distance, one_root, pluecker
 from superovoid_papers.methods.sohn2002.all_normals import congruence_equations
