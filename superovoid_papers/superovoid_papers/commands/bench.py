@@ -138,7 +138,7 @@ def never_wrong(arguments: argparse.Namespace) -> int:
     from superovoid.dataset.dataset_errors import DatasetError
 
     try:
-        import flint
+        import flint  # noqa: F401
     except ModuleNotFoundError as error:
         print(
             f"superovoid bench never-wrong: no module {error.name!r}: pip install 'superovoid[verify]'", file=sys.stderr
