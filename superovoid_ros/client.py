@@ -31,11 +31,11 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetDistances
 
+from superovoid.values.status import Status
 from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.nodes.common.mistakes import INTERNAL
 from superovoid_ros.nodes.common.qos import SERVICE
 from superovoid_ros.nodes.common.questions import (
-    BATCH,
     DistanceRow,
     Distances,
     Question,
@@ -45,7 +45,6 @@ from superovoid_ros.nodes.common.questions import (
 )
 
 __all__ = [
-    "BATCH",
     "DistanceClient",
     "DistanceRow",
     "Distances",
@@ -53,6 +52,7 @@ __all__ = [
     "RequestRefusedError",
     "ServiceFailedError",
     "ServiceUnavailableError",
+    "Status",
 ]
 
 _TRIES = 3  # of a first call, within the timeout
@@ -199,10 +199,11 @@ class DistanceClient:
                 "processor time: wait(timeout=...) waits longer. With autostart false a lifecycle manager configures it"
             )
         kind = client.srv_type.__name__
-        others = [name for name in self._services(kind) if name != client.srv_name]
+        there = self._node.get_service_names_and_types()
+        others = {name for name, kinds in there if f"superovoid_interfaces/srv/{kind}" in kinds} - {client.srv_name}
         return ServiceUnavailableError(
             f"no service '{client.srv_name}' after {limit:.1f} s; other services of type {kind}: "
-            f"{', '.join(others) or 'none'}. Is the node started, in the same ROS_DOMAIN_ID?"
+            f"{', '.join(sorted(others)) or 'none'}. Is the node started, in the same ROS_DOMAIN_ID?"
         )
 
     def distances(self, positions: ArrayLike | None = None, **options: Unpack[QuestionOptions]) -> Distances:
@@ -230,9 +231,9 @@ class DistanceClient:
             started anew or cleaned up since this client's `apply_objects`, until this is called again: its world is
             empty.
         """
-        Question(positions=positions, **options)  # what is wrong with it is said before anything is waited for
+        question = Question(positions=positions, **options)  # checked before anything is waited for
         self.wait()
-        return self.result(self.distances_async(positions, **options))
+        return self.result(self._asked(question, self._check_world))
 
     def distances_async(self, positions: ArrayLike | None = None, **options: Unpack[QuestionOptions]) -> Future:
         """`distances` without waiting for anything: the service must be there already (see `wait`).
@@ -409,10 +410,6 @@ class DistanceClient:
             "busy for longer (see timeout, batch and deadline), or the executor of this node is not spinning "
             "(in callbacks of a single-threaded executor use distances_async)"
         )
-
-    def _services(self, kind: str) -> list[str]:
-        there = self._node.get_service_names_and_types()
-        return sorted(name for name, kinds in there if f"superovoid_interfaces/srv/{kind}" in kinds)
 
 
 def _require_success(response: GetDistances.Response | ApplyObjects.Response) -> None:

@@ -18,7 +18,19 @@ PACKAGES = {
 # From the lowest: a folder or module of a package imports those before it, not those after it.
 LAYERS = {
     "superovoid": (
-        *("checker", "compiled", "shapes", "contact", "scene", "extensions", "output", "robot", "states", "dataset"),
+        *(
+            "checker",
+            "values",
+            "compiled",
+            "shapes",
+            "contact",
+            "scene",
+            "extensions",
+            "output",
+            "robot",
+            "states",
+            "dataset",
+        ),
         *("planning", "fitting", "viewing", "bags", "testing", "cli"),
     ),
     "superovoid_ros": ("resources", "motions", "icub", "nodes", "client", "tools", "commands"),

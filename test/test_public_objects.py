@@ -17,7 +17,7 @@ import trimesh
 
 import superovoid as api
 from superovoid import contact, fitting, planning, robot, scene, shapes, states
-from superovoid.contact.records import Record
+from superovoid.values.records import Record
 from superovoid_papers import methods
 from superovoid_papers.methods import goncalves2017, lopes2010, lower_bound, sohn2002, wellmann2008
 from superovoid_papers.methods.result import unproven

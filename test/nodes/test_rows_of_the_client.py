@@ -12,7 +12,7 @@ import pytest
 from superovoid_interfaces.srv import GetDistances
 
 from superovoid import Status
-from superovoid.contact.rows import ResultRows
+from superovoid.values.rows import ResultRows
 from superovoid_ros.client import DistanceRow, Distances, Question, QuestionOptions
 from superovoid_ros.nodes.common.questions import joined
 

@@ -197,7 +197,8 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     from superovoid.dataset import DatasetError
-    from superovoid.robot.errors import RobotDescriptionError, is_refusal
+    from superovoid.robot.errors import RobotDescriptionError
+    from superovoid.values.checks import is_refusal
 
     console = Console()
     try:

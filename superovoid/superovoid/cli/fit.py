@@ -243,7 +243,7 @@ def _run_check(arguments: argparse.Namespace) -> int:
 def _refused(error: Exception, urdf: str) -> int:
     """Say what cannot be used; a bug is no such thing."""
     from superovoid.output import OutputError
-    from superovoid.robot.errors import is_refusal
+    from superovoid.values.checks import is_refusal
 
     if isinstance(error, OSError):
         return _failed(f"{error.filename or urdf}: {error.strerror or error}")

@@ -100,7 +100,8 @@ def run(arguments: argparse.Namespace) -> int:
     from superovoid.bags import replay
     from superovoid.dataset.dataset_errors import DatasetError
     from superovoid.output import OutputError, output_folder, progress
-    from superovoid.robot.errors import RobotDescriptionError, is_refusal
+    from superovoid.robot.errors import RobotDescriptionError
+    from superovoid.values.checks import is_refusal
     from superovoid.viewing.recording_files import RecordingError
 
     console, path = Console(), arguments.bag

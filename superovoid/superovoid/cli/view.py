@@ -284,7 +284,7 @@ def _replay(arguments: argparse.Namespace) -> tuple[ReplayModel, Looks | None]:
 
 
 def _is_refusal(error: ValueError) -> bool:
-    from superovoid.robot.errors import is_refusal
+    from superovoid.values.checks import is_refusal
 
     return is_refusal(error)
 

@@ -13,7 +13,6 @@ from superovoid.contact.differentiation import (
 from superovoid.contact.impact import Impact, ImpactStatus, Motion, time_of_impact
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.signed_distance import distance, distances
-from superovoid.contact.status import Status
 from superovoid.contact.thresholds import (
     Proof,
     UndecidedError,
@@ -24,6 +23,7 @@ from superovoid.contact.thresholds import (
     intersects,
     is_closer,
 )
+from superovoid.values.status import Status
 
 __all__ = [
     "DerivativeStatus",

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.contact.records import Record
+from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]
 

@@ -35,10 +35,7 @@ from superovoid.compiled.jit import kernel
 from superovoid.compiled.vector import combine, norm, rotate_back, scale, sub, tangent_frame
 from superovoid.contact.broadcasting import rows_of, superovoid_rows
 from superovoid.contact.inputs import as_poses
-from superovoid.contact.poses import PosesLike
-from superovoid.contact.records import Record
 from superovoid.contact.results import DistanceResult, DistanceResults
-from superovoid.contact.status import Status, Words, differentiable_rows
 from superovoid.shapes import Superovoid
 from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import (
@@ -67,6 +64,9 @@ from superovoid.shapes.kernels.surface import (
     unit_curve_from_normal,
     unit_curve_from_point,
 )
+from superovoid.values.poses import PosesLike
+from superovoid.values.records import Record
+from superovoid.values.status import Status, Words, differentiable_rows
 
 FloatArray = NDArray[np.float64]
 

@@ -39,17 +39,17 @@ from superovoid.contact.columns import (
 )
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_pose, as_poses, check_tolerance, packed_row
 from superovoid.contact.pair import Limit
-from superovoid.contact.poses import PoseLike, PosesLike
-from superovoid.contact.records import Record
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.separation import rounding, separation
-from superovoid.contact.status import UNPROVEN, Words
 from superovoid.contact.superovoids.pair_solver import solve_pair
 from superovoid.shapes import Shape, Superovoid
-from superovoid.shapes.checks import floats, number, whole
 from superovoid.shapes.kernels.rounding import straighten
 from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
+from superovoid.values.checks import floats, number, whole
+from superovoid.values.poses import PoseLike, PosesLike
+from superovoid.values.records import Record
+from superovoid.values.status import UNPROVEN, Words
 
 if TYPE_CHECKING:
     from superovoid.contact.thresholds import Verdict

@@ -8,21 +8,20 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.contact.poses import EXPECTED, PosesLike, matrices_of
 from superovoid.shapes import Shape, Superovoid
-from superovoid.shapes.checks import short
-from superovoid.shapes.kernels.rounding import AS_IS, MOST_LENGTH, rotation_error, straighten_rows
+from superovoid.shapes.kernels.rounding import AS_IS, rotation_error, straighten_rows
+from superovoid.values.checks import MOST_LENGTH, short
+from superovoid.values.poses import ROTATION_TOLERANCE, PosesLike, as_matrices, check_rigid
 
 FloatArray = NDArray[np.float64]
 
 
 TOLERANCE = 1e-9
 SEARCH_BUDGET = 4000
-_ROTATION_LIMIT = 2e-6  # of the norm of R^T R - I: single precision leaves a tenth of that
 
 
 def as_poses(name: str, poses: PosesLike) -> FloatArray:
-    """Take rigid transforms in any form (`superovoid.contact.poses`), check them, make them so to the last bits.
+    """Take rigid transforms in any form (`superovoid.values.poses`), check them, make them so to the last bits.
 
     A pose stands for the rotation that is nearest to its upper left 3 x 3 matrix (the polar factor) and for its
     translation as it is: this is what all intervals hold for (`superovoid.shapes.kernels.rounding`).
@@ -47,25 +46,13 @@ def as_poses(name: str, poses: PosesLike) -> FloatArray:
         If the shape is wrong, a number is not real or not finite, a matrix is not a rotation and a translation, or a
         coordinate is beyond 1e30 m.
     """
-    given = poses if type(poses) is np.ndarray else matrices_of(name, poses)  # arrays, the fast way, are taken as is
-    if type(given) is np.ndarray and given.dtype.kind == "c":
-        raise ValueError(f"{name}: must be real, found complex numbers; expected {EXPECTED}")
-    try:
-        array = np.ascontiguousarray(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        if isinstance(given, np.ndarray) and given.dtype == object and given.ndim:
-            return as_poses(name, given.tolist())
-        raise ValueError(f"{name}: must be {EXPECTED}; found {short(poses)}") from None
-    if array.shape[-2:] != (4, 4):
-        has_shape = isinstance(given, np.ndarray | list | tuple)
-        found = f"{array.shape}" if has_shape else short(poses)
-        raise ValueError(f"{name}: must have shape (..., 4, 4), found {found}; expected {EXPECTED}")
+    array = as_matrices(name, poses)
     rows = array.reshape(-1, 4, 4)
     error = rotation_error(rows)
     if error <= AS_IS:
         return array
-    if not error < _ROTATION_LIMIT:
-        _complain_about_poses(name, rows)
+    if not error < ROTATION_TOLERANCE:
+        check_rigid(name, rows)
     rigid = rows.copy()
     straighten_rows(rigid)
     return rigid.reshape(array.shape)
@@ -77,21 +64,6 @@ def as_pose(name: str, pose: PosesLike) -> FloatArray:
     if matrix.shape != (4, 4):
         raise ValueError(f"{name}: must have shape (4, 4), found {matrix.shape}")
     return matrix
-
-
-def _complain_about_poses(name: str, rows: FloatArray) -> None:
-    if not np.isfinite(rows).all():
-        raise ValueError(f"{name}: must be finite, found nan or inf")
-    if not (rows[:, 3] == (0.0, 0.0, 0.0, 1.0)).all():
-        raise ValueError(f"{name}: last row must be (0, 0, 0, 1)")
-    farthest = np.abs(rows[:, :3, 3]).max()
-    if farthest > MOST_LENGTH:
-        raise ValueError(f"{name}: coordinates must be within {MOST_LENGTH:g} m, found {farthest:.3g}")
-    turns = rows[:, :3, :3]
-    error = np.linalg.norm(np.swapaxes(turns, 1, 2) @ turns - np.eye(3), axis=(1, 2)).max()
-    if not error < _ROTATION_LIMIT:
-        raise ValueError(f"{name}: upper left 3 x 3 must be a rotation, found R^T R - I of norm {error:.3g}")
-    raise ValueError(f"{name}: upper left 3 x 3 must be a rotation, found a reflection (determinant -1)")
 
 
 def check_tolerance(tolerance: float) -> float:

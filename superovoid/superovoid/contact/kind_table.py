@@ -47,7 +47,6 @@ from superovoid.contact.minkowski.flats import FLATNESS, are_along_another, flat
 from superovoid.contact.minkowski.mirrored import has_mirrored, has_mirrored_way, line_of_middles
 from superovoid.contact.minkowski.on_surfaces import off_line, onto_surface
 from superovoid.contact.pair import Limit, Pair, Placed
-from superovoid.contact.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, PRECISION, UNBOUNDED, UNPROVEN
 from superovoid.contact.superovoids.pair_solver import poses_in_order, relative_pose, solve_pair
 from superovoid.shapes.kernels.kinds import (
     BOX,
@@ -75,6 +74,7 @@ from superovoid.shapes.kernels.kinds import (
 )
 from superovoid.shapes.kernels.rounding import EPS, allowance
 from superovoid.shapes.kernels.surface import SIZE, TY
+from superovoid.values.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, PRECISION, UNBOUNDED, UNPROVEN
 
 _HARDLY = 0.2  # of the line of two middles: change that leaves a direction worth starting from
 _OPEN = cores.Cores(0.0, -math.inf, math.inf, (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), 0, 0)

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from superovoid.contact import columns
 from superovoid.contact.certificates import Certificate
-from superovoid.contact.records import Record
-from superovoid.contact.rows import ResultRows
-from superovoid.contact.status import STATUSES, Status
+from superovoid.values.records import Record
+from superovoid.values.rows import ResultRows
+from superovoid.values.status import STATUSES, Status
 
 FloatArray = NDArray[np.float64]
 

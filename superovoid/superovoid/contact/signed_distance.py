@@ -15,10 +15,10 @@ from superovoid.contact import columns
 from superovoid.contact.broadcasting import CHUNK, packed_rows, pair_count, which_superovoids
 from superovoid.contact.certificates import Certificate
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance, packed_row
-from superovoid.contact.poses import PosesLike
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.superovoids import pair_solver
 from superovoid.shapes import Shape, Superovoid
+from superovoid.values.poses import PosesLike
 
 FloatArray = NDArray[np.float64]
 BATCH = 512  # pairs from which on SIMD lanes are used, and that a thread is started for

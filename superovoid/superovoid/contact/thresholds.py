@@ -38,16 +38,16 @@ from superovoid.contact.columns import (
 )
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance, packed_row
 from superovoid.contact.pair import Limit, Posed
-from superovoid.contact.poses import PosesLike
-from superovoid.contact.records import Record
 from superovoid.contact.separation import is_common, rounding, separation
 from superovoid.contact.signed_distance import distance, solve_of_kinds
-from superovoid.contact.status import Words
 from superovoid.contact.superovoids.pair_solver import solve_pair
 from superovoid.shapes import Mesh, Shape, Superovoid
-from superovoid.shapes.checks import floats, number
 from superovoid.shapes.kernels.rounding import allowance
 from superovoid.shapes.kernels.surface import DENTED, RADIUS
+from superovoid.values.checks import floats, number
+from superovoid.values.poses import PosesLike
+from superovoid.values.records import Record
+from superovoid.values.status import Words
 
 FloatArray = NDArray[np.float64]
 

@@ -24,13 +24,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.contact.records import Record
 from superovoid.fitting.pair_proofs import LinkPair, LinkPairs, Meetings, depths, meetings, prove
 from superovoid.fitting.stand_ins import is_outside, random_states
 from superovoid.robot import Robot
 from superovoid.robot.groups import home_of
 from superovoid.robot.rules import ADJACENT
 from superovoid.robot.srdf import NO_REASON, Semantics
+from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]
 

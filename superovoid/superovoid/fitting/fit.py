@@ -42,10 +42,10 @@ from scipy.spatial import ConvexHull, QhullError
 from scipy.spatial.transform import Rotation
 from scipy.special import beta
 
-from superovoid.contact.records import Record
 from superovoid.fitting.projection import gauge, gauge_gradient, project
 from superovoid.shapes import Superellipsoid, Superovoid
 from superovoid.shapes.superovoid import MAX_EPSILON, MIN_EPSILON
+from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]
 

@@ -14,11 +14,12 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from superovoid.robot.errors import RobotDescriptionError, is_refusal
+from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.mesh_files import MeshReader
 from superovoid.robot.urdf import mesh_file_of, name_packages, origin_of, read_urdf, shape_of
 from superovoid.robot.xml import Doubts, parse_document
 from superovoid.shapes import ConvexMesh, Shape
+from superovoid.values.checks import is_refusal
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.cluster.vq import kmeans2
 from scipy.spatial import cKDTree
 
-from superovoid.contact.records import Record
 from superovoid.fitting.halton import halton
 from superovoid.fitting.joint import (
     KINDS,
@@ -32,7 +31,8 @@ from superovoid.fitting.normal_equations import SUPEROVOID, WEDGE, Loss
 from superovoid.fitting.quality import Quality, inside_any, measure_union
 from superovoid.fitting.targets import Target
 from superovoid.shapes import Shape
-from superovoid.shapes.checks import whole
+from superovoid.values.checks import whole
+from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]
 

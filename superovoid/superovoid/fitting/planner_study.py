@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.contact.records import Record
 from superovoid.fitting.allowed_pairs import named_states
 from superovoid.fitting.pair_proofs import LinkPair, LinkPairs, Meetings, depths, meetings
 from superovoid.fitting.robot_fits import RobotFit
@@ -28,6 +27,7 @@ from superovoid.fitting.stand_ins import random_states, robots_of, with_hulls, w
 from superovoid.robot.files import PackageFolders, read_document
 from superovoid.robot.srdf import Semantics
 from superovoid.states import StateQuery, ThresholdQuery
+from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]
 Share = tuple[int, float, float]

@@ -32,12 +32,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.contact import distances
-from superovoid.contact.records import Record
 from superovoid.fitting.convex_solids import protrusion_from_convex, slack_of_convex
 from superovoid.fitting.quality import Placed, split
 from superovoid.fitting.targets import Target
 from superovoid.fitting.triangle_tree import TriangleTree
 from superovoid.shapes import Shape, Sphere
+from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]
 

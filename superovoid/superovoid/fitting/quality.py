@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.contact.records import Record
 from superovoid.fitting.halton import halton
 from superovoid.fitting.triangle_tree import TriangleTree
 from superovoid.shapes import Shape
+from superovoid.values.records import Record
 
 if TYPE_CHECKING:
     from superovoid.fitting.targets import Target

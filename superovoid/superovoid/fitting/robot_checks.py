@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid import __version__
-from superovoid.contact.records import Record
 from superovoid.dataset.spreading import spread
 from superovoid.fitting.link_geometry import LinkGeometry, read_collision_bodies, read_links
 from superovoid.fitting.mesh_fits import FittedBody, target_of
@@ -26,12 +25,12 @@ from superovoid.fitting.quality import measure_union
 from superovoid.fitting.robot_files import record_of_body
 from superovoid.fitting.robot_fits import PROOF_WIDTH, LinkFit, link_record
 from superovoid.fitting.showing import show
-from superovoid.robot.errors import is_refusal
 from superovoid.robot.files import PackageFolders, read_document
 from superovoid.robot.urdf import read_urdf
 from superovoid.robot.xml import parse_document
 from superovoid.shapes import Shape, Superovoid
-from superovoid.shapes.checks import whole
+from superovoid.values.checks import is_refusal, whole
+from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]
 Bodies = list[tuple[Shape, FloatArray]]

@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid import __version__
-from superovoid.contact.records import Record
 from superovoid.dataset.spreading import spread
 from superovoid.fitting.enclosing import enclose
 from superovoid.fitting.link_geometry import SOURCES, LinkGeometry, read_links
@@ -28,7 +27,8 @@ from superovoid.fitting.quality import Quality, measure_union
 from superovoid.fitting.robot_files import body_from_record, record_of_body, urdf_with_bodies
 from superovoid.fitting.showing import show
 from superovoid.robot.files import PackageFolders, read_document
-from superovoid.shapes.checks import whole
+from superovoid.values.checks import whole
+from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from superovoid.contact.records import Record
 from superovoid.fitting.allowed_pairs import USUAL, PairReport, PairSearch, find_pairs
 from superovoid.fitting.link_geometry import read_links
 from superovoid.fitting.proofs import largest_uncovered
@@ -21,6 +20,7 @@ from superovoid.fitting.targets import Target
 from superovoid.robot.files import PackageFolders, read_document
 from superovoid.robot.srdf import Semantics, read_srdf
 from superovoid.robot.urdf import read_urdf
+from superovoid.values.records import Record
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -20,11 +20,11 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from superovoid.contact.records import Record
 from superovoid.fitting.outer_polytopes import polytope_around
 from superovoid.fitting.proofs import point_distances
 from superovoid.fitting.robot_fits import RobotFit
 from superovoid.shapes import Shape
+from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]
 

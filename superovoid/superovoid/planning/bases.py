@@ -16,9 +16,9 @@ import numpy as np
 from lxml import etree
 
 from superovoid.contact.inputs import as_poses
-from superovoid.contact.poses import PoseLike
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.xml import parse_document
+from superovoid.values.poses import PoseLike
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superovoid.contact.records import Record
 from superovoid.planning.motion_check import MotionCheck, MotionValidator
 from superovoid.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid.planning.trail import dense
 from superovoid.planning.validity import Validity
+from superovoid.values.records import Record
 
 ACCEPT_SPACING = 0.005
 """m in the metric of the weights, see `find_path`."""

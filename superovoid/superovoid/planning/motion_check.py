@@ -24,10 +24,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superovoid.contact.records import Record
 from superovoid.planning.problem import FloatArray, PlanningProblem
 from superovoid.planning.validity import Validity, verdicts_of
 from superovoid.states.floor_query import BELOW, CLEAR, FloorVerdicts
+from superovoid.values.records import Record
 
 RESOLUTION = 1e-5
 """m. A motion that can bring no pair closer than this is not divided again: undecided counts as not valid."""

@@ -23,10 +23,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from superovoid.contact.records import Record
 from superovoid.planning.motion_check import MotionCheck, MotionValidator
 from superovoid.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid.planning.validity import Validity
+from superovoid.values.records import Record
 
 KEPT = 0.9
 """Part of the targets that is proved of an optimised path."""

@@ -12,12 +12,12 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.contact.records import Record
 from superovoid.planning.problem import FloatArray, IntArray, PlanningProblem
 from superovoid.scene import Scene
 from superovoid.shapes import Mesh, Shape, Superovoid, Torus
 from superovoid.states import state_distances
 from superovoid.states.floor_query import BELOW, CLEAR, SHORT, FloorQuery, FloorVerdicts
+from superovoid.values.records import Record
 
 
 @dataclass(frozen=True, eq=False, repr=False)

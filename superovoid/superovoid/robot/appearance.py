@@ -17,10 +17,11 @@ import numpy as np
 from lxml import etree
 from numpy.typing import NDArray
 
-from superovoid.robot.errors import RobotDescriptionError, is_refusal
+from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.mesh_files import MeshReader
 from superovoid.robot.urdf import mesh_file_of, name_packages, origin_of, shape_of
 from superovoid.robot.xml import Doubts, describe, name_of, parse_document
+from superovoid.values.checks import is_refusal
 
 ELEMENTS = ("visual", "collision")
 _RESOLUTION = 24  # facets round a cylinder

@@ -13,13 +13,10 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.jit import kernel
 from superovoid.compiled.vector import cross, dot, rotate, sub
+from superovoid.values.poses import QUATERNION_TOLERANCE
 
 # What the joint above a link does. Outside: the link's pose in the root frame is given.
 FIXED, TURNS, SLIDES, OUTSIDE = 0, 1, 2, 3
-
-# Of the squared length, as in tf2 (which normalises first, and so lets everything but zero pass): a quaternion farther
-# from unit length is a mistake of the sender, not rounding.
-QUATERNION_TOLERANCE = 1e-2
 
 
 class Tree(NamedTuple):

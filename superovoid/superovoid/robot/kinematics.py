@@ -19,9 +19,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact.poses import PosesLike, matrices_of
 from superovoid.robot import forward
 from superovoid.robot.urdf import Joint
+from superovoid.values.poses import PosesLike, matrices_of
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.contact.poses import PosesLike
 from superovoid.robot.robot import Robot
+from superovoid.values.poses import PosesLike
 
 _DAMPING = 1e-3
 """m / missing pose, so that the damping vanishes with what it damps and the last steps are Newton's."""

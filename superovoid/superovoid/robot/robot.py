@@ -19,9 +19,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact.poses import PosesLike
-from superovoid.contact.records import Record
-from superovoid.contact.status import differentiable_rows
 from superovoid.robot.errors import LimitError, RobotDescriptionError
 from superovoid.robot.files import PackageFolders, read_document
 from superovoid.robot.groups import Group, read_group
@@ -32,6 +29,9 @@ from superovoid.robot.srdf import Semantics, VirtualJoint, read_srdf
 from superovoid.robot.urdf import Description, Joint, Mimic, read_urdf
 from superovoid.robot.xml import listed, short
 from superovoid.scene import Body, Scene, SceneResult
+from superovoid.values.poses import PosesLike
+from superovoid.values.records import Record
+from superovoid.values.status import differentiable_rows
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

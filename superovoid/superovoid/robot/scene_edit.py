@@ -12,7 +12,6 @@ from types import MappingProxyType
 import numpy as np
 
 from superovoid.contact.inputs import as_poses
-from superovoid.contact.poses import PoseLike, PosesLike
 from superovoid.robot.limits import MAXIMUM_NAME, Limits
 from superovoid.robot.octomap import Octree
 from superovoid.robot.robot import Robot
@@ -30,6 +29,7 @@ from superovoid.robot.scene_objects import (
 )
 from superovoid.robot.xml import short
 from superovoid.shapes import Box, Shape
+from superovoid.values.poses import PoseLike, PosesLike
 
 
 class SceneChanges:

@@ -35,10 +35,11 @@ from pathlib import Path
 import numpy as np
 from lxml import etree
 
-from superovoid.robot.errors import RobotDescriptionError, is_refusal
+from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.mesh_files import MeshReader, split_address
 from superovoid.robot.xml import Doubts, describe, listed, name_of, numbers, parse_document
 from superovoid.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere, Superellipsoid, Superovoid
+from superovoid.values.checks import is_refusal
 
 REPRESENTATIONS = ("mixed", "superovoids", "superellipsoids")
 

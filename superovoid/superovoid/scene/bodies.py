@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.contact.inputs import as_pose
-from superovoid.contact.poses import PoseLike
 from superovoid.shapes import Shape
+from superovoid.values.poses import PoseLike
 
 IntArray = NDArray[np.int64]
 

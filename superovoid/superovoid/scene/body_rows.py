@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 from superovoid.scene.bodies import Body
 from superovoid.scene.culling import Local
 from superovoid.shapes.kernels import surface
-from superovoid.shapes.kernels.rounding import LEAST_LENGTH, composition
+from superovoid.shapes.kernels.rounding import composition
 from superovoid.shapes.primitives import pack_shapes
+from superovoid.values.checks import LEAST_LENGTH
 
 FloatArray = NDArray[np.float64]
 

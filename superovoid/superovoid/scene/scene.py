@@ -31,7 +31,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid.contact import columns
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
-from superovoid.contact.poses import PoseLike, PosesLike
 from superovoid.contact.results import DistanceResults
 from superovoid.contact.superovoids import kept_nets
 from superovoid.scene import (
@@ -48,10 +47,11 @@ from superovoid.scene import (
 from superovoid.scene.bodies import Body
 from superovoid.scene.members import Members, some_of
 from superovoid.scene.scene_results import SceneResult
-from superovoid.shapes.checks import whole
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.primitives import Offsets, pack_shapes_behind
 from superovoid.shapes.shape import EMPTY_POOL
+from superovoid.values.checks import whole
+from superovoid.values.poses import PoseLike, PosesLike
 
 if TYPE_CHECKING:
     from superovoid.viewing.serving import Viewer

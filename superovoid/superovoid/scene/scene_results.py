@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.contact.results import DistanceResult, DistanceResults
-from superovoid.contact.rows import PairRows
 from superovoid.scene.bodies import Body
+from superovoid.values.rows import PairRows
 
 IntArray = NDArray[np.int64]
 

@@ -16,7 +16,6 @@ from superovoid.compiled.row_heap import sink, without_first
 from superovoid.compiled.vector import dot, norm, rotate_back, scale, sub
 from superovoid.contact.columns import DISTANCE, LOWER, PROOF, STATUS, UPPER
 from superovoid.contact.pair import Limit, Posed
-from superovoid.contact.status import PRECISION
 from superovoid.contact.superovoids.carried_proof import answered_by_carried_proof
 from superovoid.contact.superovoids.certificate import gap_tolerance
 from superovoid.contact.superovoids.pair_solver import solve_pair
@@ -28,6 +27,7 @@ from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID
 from superovoid.shapes.kernels.rounding import turn_of_plane
 from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
+from superovoid.values.status import PRECISION
 
 
 class Scratch(NamedTuple):

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.shapes.checks import floats
 from superovoid.shapes.hull import Hull, most_above, normals, winding
 from superovoid.shapes.kernels import kinds, surface
-from superovoid.shapes.kernels.rounding import EPS, LEAST_LENGTH, MOST_LENGTH
+from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.vertex_scan import blocks_of
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.mesh_library import trimesh_for
 from superovoid.shapes.shape import EMPTY_POOL, TESSELLATION_RESOLUTION, BoundingSphere, Shape
+from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH, floats
 
 if TYPE_CHECKING:
     import trimesh

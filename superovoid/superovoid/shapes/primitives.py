@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.shapes.checks import whole
 from superovoid.shapes.kernels import kinds, surface
 from superovoid.shapes.mesh_library import trimesh_for
 from superovoid.shapes.shape import (
@@ -28,6 +27,7 @@ from superovoid.shapes.shape import (
     numbers,
     unit_directions,
 )
+from superovoid.values.checks import whole
 
 if TYPE_CHECKING:
     import trimesh

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.shapes.checks import floats, same
 from superovoid.shapes.kernels import kinds, surface
-from superovoid.shapes.kernels.rounding import EPS, LEAST_LENGTH, MOST_LENGTH
+from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.mesh_library import trimesh_for
+from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH, floats, same
 
 if TYPE_CHECKING:
     import trimesh

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.shapes.checks import whole
 from superovoid.shapes.kernels import packing, support_function, surface
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.shape import (
@@ -23,6 +22,7 @@ from superovoid.shapes.shape import (
     numbers,
     unit_directions,
 )
+from superovoid.values.checks import whole
 
 FloatArray = NDArray[np.float64]
 

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.compiled.threads import workers
-from superovoid.contact.poses import PosesLike
 from superovoid.robot import Robot
 from superovoid.scene import Scene, first_closer
 from superovoid.scene.first_closer import BELOW, CLEAR, SHORT
@@ -24,6 +23,7 @@ from superovoid.states import loop, verdict_loop
 from superovoid.states.blocks import in_blocks
 from superovoid.states.state_inputs import Posing
 from superovoid.states.state_verdicts import Memories
+from superovoid.values.poses import PosesLike
 
 __all__ = ["BELOW", "CLEAR", "SHORT", "FloorQuery", "FloorVerdicts"]
 

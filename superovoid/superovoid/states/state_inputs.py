@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.contact.inputs import as_poses
-from superovoid.contact.poses import PoseLike, PosesLike
 from superovoid.robot import Robot
 from superovoid.scene import Scene
+from superovoid.values.poses import PoseLike, PosesLike
 
 FloatArray = NDArray[np.float64]
 

@@ -31,7 +31,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid.compiled.threads import workers
 from superovoid.contact import columns
-from superovoid.contact.poses import PoseLike, PosesLike
 from superovoid.contact.results import DistanceResults
 from superovoid.contact.superovoids.kept_nets import MOST_NETS, forget_nets, nets_for
 from superovoid.robot import Robot
@@ -41,6 +40,7 @@ from superovoid.states.blocks import in_blocks
 from superovoid.states.reused_memory import ReusedMemory
 from superovoid.states.state_inputs import Posing, end_of
 from superovoid.states.state_results import StateDistances
+from superovoid.values.poses import PoseLike, PosesLike
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from superovoid.scene import SceneResult
 from superovoid.scene.scene_results import PairResults
-from superovoid.states.state_rows import StateRows
+from superovoid.values.state_rows import StateRows
 
 IntArray = NDArray[np.int64]
 

@@ -21,15 +21,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.compiled.threads import workers
-from superovoid.contact.poses import PoseLike, PosesLike
-from superovoid.contact.records import Record
 from superovoid.contact.thresholds import CLOSER, FARTHER
 from superovoid.robot import Robot
 from superovoid.scene import Body, Scene, culling, first_closer
-from superovoid.shapes.checks import number
 from superovoid.states import loop, verdict_loop
 from superovoid.states.blocks import in_blocks
 from superovoid.states.state_inputs import FloatArray, Posing, end_of
+from superovoid.values.checks import number
+from superovoid.values.poses import PoseLike, PosesLike
+from superovoid.values.records import Record
 
 _BLOCK = 256  # states
 _FIRST = 16  # states of a block, from which a pair may be found that is closer in nearly all

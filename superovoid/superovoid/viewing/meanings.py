@@ -16,7 +16,7 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact.status import Status
+from superovoid.values.status import Status
 
 
 class Meaning(IntEnum):

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from superovoid.contact import DistanceResult, derivatives, distance
 from superovoid.contact.inputs import as_pose
-from superovoid.contact.poses import PoseLike
 from superovoid.shapes import ConvexMesh, Superovoid
+from superovoid.values.poses import PoseLike
 from superovoid.viewing.meanings import Meaning, interval_words, meanings, millimetres, status_words
 
 FloatArray = NDArray[np.float64]

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.contact.inputs import as_poses
-from superovoid.contact.poses import PoseLike, PosesLike
 from superovoid.robot import PlanningScene, Robot
 from superovoid.robot.groups import home_of
 from superovoid.shapes import Shape
+from superovoid.values.poses import PoseLike, PosesLike
 from superovoid.viewing.picture import (
     NEAR,
     Asked,

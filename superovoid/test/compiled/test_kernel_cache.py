@@ -378,7 +378,7 @@ def test_the_folder_is_named_after_all_that_kernels_can_compile_in_and_not_after
         "contact/signed_distance.py",
         "contact/superovoids/pair_solver.py",
         "contact/columns.py",
-        "contact/status.py",
+        "values/status.py",
         "compiled/jit.py",
         "compiled/forms.py",
         "compiled/kernel_cache.py",

@@ -12,11 +12,11 @@ from scipy.spatial.transform import Rotation
 from superovoid import Superovoid
 from superovoid.contact import columns
 from superovoid.contact.pair import Pair
-from superovoid.contact.status import ARBITRARY_NORMAL, NON_UNIQUE
 from superovoid.contact.superovoids import pair_solver
 from superovoid.contact.superovoids.answers import WARM_ITERATIONS, newton_from
 from superovoid.contact.superovoids.cap_lanes import largest_cap
 from superovoid.contact.superovoids.certificate import gap_tolerance, rounding_margin
+from superovoid.values.status import ARBITRARY_NORMAL, NON_UNIQUE
 
 TOLERANCE = 1e-6
 # Convex, and too boxy for the balls inside them to prove a depth.

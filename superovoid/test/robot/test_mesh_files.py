@@ -12,8 +12,8 @@ from helpers.mesh_files import FILES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from superovoid.robot.errors import is_refusal
 from superovoid.robot.mesh_files import read_triangles
+from superovoid.values.checks import is_refusal
 
 
 def area_and_volume(vertices, faces):

@@ -13,8 +13,8 @@ from damage import damaged
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from superovoid.robot.errors import is_refusal
 from superovoid.robot.octomap import Octree
+from superovoid.values.checks import is_refusal
 
 from octrees import HALF, binary_stream, full_stream
 

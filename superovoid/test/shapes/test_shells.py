@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from superovoid import distance
-from superovoid.contact.status import Status
 from superovoid.shapes import Box, Capsule, ConvexMesh, Mesh, Plane, Shell, Sphere, Superovoid, Torus
 from superovoid.shapes.scaling import scaled
+from superovoid.values.status import Status
 
 WIDTH, HEIGHT = 0.2, 0.3  # of the open box: half of its sides, and how high these are
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from superovoid import Robot, distance
-from superovoid.contact.status import Status
 from superovoid.shapes import Box, Plane, Sphere, Superovoid
+from superovoid.values.status import Status
 from superovoid.viewing import meanings as meanings_module
 from superovoid.viewing.meanings import COLOURS, WORDS, Meaning, interval_words, meanings, status_words
 from superovoid.viewing.picture import MOST_PAIRS, round_length

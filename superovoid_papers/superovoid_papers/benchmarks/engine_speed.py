@@ -24,11 +24,11 @@ from superovoid import distance, distances
 from superovoid.contact import columns
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.lanes import many_pairs
-from superovoid.contact.status import UNPROVEN
 from superovoid.contact.superovoids import pair_solver
 from superovoid.output import print_table
 from superovoid.shapes import Superovoid
 from superovoid.shapes.kernels import packing, surface
+from superovoid.values.status import UNPROVEN
 from superovoid_papers.benchmarks import many_states
 from superovoid_ros.motions.grasp_sweep import shipped
 

@@ -36,7 +36,7 @@ from superovoid.output import (
     progress,
     unitless,
 )
-from superovoid.robot.errors import is_refusal
+from superovoid.values.checks import is_refusal
 from superovoid_papers.benchmarks.robots import COAL, coal_on_hulls
 from superovoid_papers.experiments.fits_and_spheres import ROBOTS, links_of, robots_folder
 from superovoid_papers.experiments.kept_rows import kept_rows

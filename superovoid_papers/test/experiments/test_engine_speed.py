@@ -9,8 +9,8 @@ import pytest
 from superovoid import Superovoid, distance
 from superovoid.cli import command_line
 from superovoid.contact import columns
-from superovoid.contact.status import UNPROVEN
 from superovoid.testing.random_pairs import FAMILIES
+from superovoid.values.status import UNPROVEN
 from superovoid_papers.benchmarks import engine_speed, many_states
 
 

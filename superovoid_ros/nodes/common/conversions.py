@@ -6,21 +6,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Sequence
+from array import array
+from collections.abc import Sequence
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Pose, Quaternion, Transform, TransformStamped, Vector3
-from scipy.spatial.transform import Rotation
-from superovoid_interfaces.msg import DistanceArray, PairDistance
 
-from superovoid.contact import Status
-from superovoid.robot.forward import QUATERNION_TOLERANCE
-from superovoid.scene import SceneResult
+from superovoid.values.poses import QUATERNION_TOLERANCE, quaternions_of
 from superovoid_ros.nodes.common.mistakes import InputError
 
 NANOSECONDS = 1_000_000_000
-_MOST_SPARE = 1000
 
 
 def to_time(nanoseconds: int) -> Time:
@@ -57,8 +53,8 @@ def to_vector(vector: np.ndarray) -> Vector3:
 
 def to_quaternion(rotation: np.ndarray) -> Quaternion:
     """Return a unit quaternion from a rotation matrix of shape (3, 3)."""
-    x, y, z, w = Rotation.from_matrix(rotation).as_quat()
-    return Quaternion(x=float(x), y=float(y), z=float(z), w=float(w))
+    x, y, z, w = quaternions_of(rotation).tolist()
+    return Quaternion(x=x, y=y, z=z, w=w)
 
 
 def to_pose(parent_from_child: np.ndarray) -> Pose:
@@ -76,7 +72,7 @@ def to_transforms(
 ) -> list[TransformStamped]:
     """Return stamped transforms from matrices of shape (n, 4, 4)."""
     messages = []
-    quaternions = Rotation.from_matrix(parent_from_child[:, :3, :3]).as_quat().tolist()
+    quaternions = quaternions_of(parent_from_child[:, :3, :3]).tolist()
     for child, matrix, (x, y, z, w) in zip(children, parent_from_child, quaternions, strict=True):
         message = TransformStamped(child_frame_id=child)
         message.header.frame_id = parent
@@ -147,70 +143,8 @@ def _matrix(
     )
 
 
-def fill_pairs(
-    message: DistanceArray,
-    result: SceneResult,
-    links_a: Container[str],
-    links_b: Container[str],
-    owners: Sequence[str] = (),
-    spare: list[PairDistance] | None = None,
-) -> None:
-    """Put the rows and counts of a query into a message.
-
-    Parameters
-    ----------
-    message
-        Its `pairs` and counts are filled.
-    result
-        What was found, in the frame of the message.
-    links_a, links_b
-        Links that are to stand on either side; a row that has them the other way is turned round.
-    owners
-        The link or object that each body is a part of, as in `PlanningScene.owners`; empty: the links of the bodies.
-    spare
-        Messages of pairs that are used anew, and added to: to make one takes as long as to fill three. What they were
-        part of before must have been sent.
-    """
-    bodies = result.bodies
-    owners = owners or [body.link for body in bodies]
-    body_a, body_b = result.body_a.tolist(), result.body_b.tolist()
-    turned = np.array(
-        [owners[a] not in links_a or owners[b] not in links_b for a, b in zip(body_a, body_b, strict=True)], dtype=bool
-    )[:, None]
-    rows = zip(
-        np.where(turned[:, 0], result.body_b, result.body_a).tolist(),
-        np.where(turned[:, 0], result.body_a, result.body_b).tolist(),
-        result.distance.tolist(),
-        result.lower.tolist(),
-        result.upper.tolist(),
-        np.where(turned, result.point_b, result.point_a).tolist(),
-        np.where(turned, result.point_a, result.point_b).tolist(),
-        np.where(turned, -result.normal, result.normal).tolist(),
-        result.status.tolist(),
-        np.minimum(result.iterations, 65535).tolist(),
-        strict=True,
-    )
-    used = iter(tuple(spare or ()))
-    # Field by field: the constructor of a message makes every field that it is given once more.
-    for a, b, distance, lower, upper, point_a, point_b, normal, status, iterations in rows:
-        pair = next(used, None)
-        if pair is None:
-            pair = PairDistance()
-            if spare is not None and len(spare) < _MOST_SPARE:
-                spare.append(pair)
-        pair.link_a, pair.link_b, pair.body_a, pair.body_b = owners[a], owners[b], bodies[a].name, bodies[b].name
-        pair.distance, pair.lower, pair.upper = distance, lower, upper
-        vector = pair.point_a
-        vector.x, vector.y, vector.z = point_a
-        vector = pair.point_b
-        vector.x, vector.y, vector.z = point_b
-        vector = pair.normal
-        vector.x, vector.y, vector.z = normal
-        pair.status, pair.iterations = status, iterations
-        message.pairs.append(pair)
-    message.pairs_considered = int(result.pairs)
-    message.past_sphere = int(result.past_sphere)
-    message.past_obb = int(result.past_obb)
-    message.solved = int(result.solved)
-    message.intersecting = int(result.intersecting)
-    message.unproven = int(np.count_nonzero(result.status & Status.UNPROVEN))
+def flat(code: str, values: np.ndarray) -> array:
+    """Return an array of a message, row after row, of the type that `array.array` calls by a letter."""
+    found = array(code)
+    found.frombytes(np.ascontiguousarray(values, dtype=found.typecode).tobytes())
+    return found

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from superovoid.robot.errors import is_refusal
+from superovoid.values.checks import is_refusal
 
 LOG_PERIOD = 5.0
 """[s] A message that repeats (no joint states, no transform) is logged at most this often."""

@@ -6,22 +6,19 @@
 from __future__ import annotations
 
 import math
-from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.transform import Rotation
 from superovoid_interfaces.srv import GetDistances
 
-from superovoid.contact.inputs import as_poses
-from superovoid.contact.poses import PosesLike
-from superovoid.contact.records import Record
-from superovoid.contact.status import Status
-from superovoid.states.state_rows import StateRows
-from superovoid_ros.nodes.common.conversions import to_nanoseconds
+from superovoid.values.poses import PosesLike, as_matrices, check_rigid, quaternions_of
+from superovoid.values.records import Record
+from superovoid.values.state_rows import StateRows
+from superovoid.values.status import Status
+from superovoid_ros.nodes.common.conversions import flat, to_nanoseconds
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -92,7 +89,7 @@ class Distances(StateRows):
     """Certified interval around the distance, m."""
     upper: FloatArray
     status: NDArray[np.uint8]
-    """Flags of `superovoid.Status` as numbers; `status_words` has them in words."""
+    """Flags of `Status` as numbers; `status_words` has them in words."""
     point_a: FloatArray
     """Shape (rows, 3), m, in `frame`."""
     point_b: FloatArray
@@ -209,9 +206,9 @@ class Question(Record):
                     max_distance=float(self.max_distance or 0.0),
                     max_results=int(self.max_results or 0),
                     joint_names=list(self.joint_names),
-                    joint_positions=array("d", rows[part].tobytes()),
+                    joint_positions=flat("d", rows[part]),
                     base_links=list(self.base_poses or ()),
-                    base_poses=array("d", (bases if len(bases) == 1 else bases[part]).tobytes()),
+                    base_poses=flat("d", bases if len(bases) == 1 else bases[part]),
                     base_frame=self.base_frame,
                     gradients=bool(self.gradients),
                     base_gradients=bool(self.base_gradients),
@@ -270,11 +267,12 @@ def _base_rows(base_poses: Mapping[str, PosesLike]) -> FloatArray:
     """Poses as rows of a request, shape (states or 1, 7 for each link)."""
     numbers = []
     for link, pose in base_poses.items():
-        matrices = as_poses(f"base_poses[{link!r}]", pose)
+        matrices = as_matrices(f"base_poses[{link!r}]", pose)
         if matrices.ndim not in (2, 3) or not len(matrices):
             raise ValueError(f"base_poses[{link!r}]: must have shape (4, 4) or (states, 4, 4), found {matrices.shape}")
         matrices = matrices.reshape(-1, 4, 4)
-        numbers.append(np.hstack([matrices[:, :3, 3], Rotation.from_matrix(matrices[:, :3, :3]).as_quat()]))
+        check_rigid(f"base_poses[{link!r}]", matrices)
+        numbers.append(np.hstack([matrices[:, :3, 3], quaternions_of(matrices[:, :3, :3])]))
     if not numbers:
         return np.empty((0, 0))
     states = max(map(len, numbers))

@@ -56,7 +56,6 @@ from superovoid.contact.minkowski.difference import (
 )
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line
 from superovoid.contact.pair import Pair
-from superovoid.contact.status import ARBITRARY_NORMAL, DENT
 from superovoid.contact.superovoids.certificate import tangent_ball
 from superovoid.shapes.kernels.kinds import (
     CONE,
@@ -73,6 +72,7 @@ from superovoid.shapes.kernels.kinds import (
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
+from superovoid.values.status import ARBITRARY_NORMAL, DENT
 
 _LEG, _LEGS, _LONGEST = 5, 5, 64  # GJK iterations before the first polish, times a leg, and without one
 _NEAR = 1e-6  # of the smaller body: distance below which the search takes over where GJK has stalled

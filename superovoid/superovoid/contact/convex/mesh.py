@@ -27,7 +27,6 @@ from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.flats import FLATNESS, REACH, touching_flats
 from superovoid.contact.minkowski.on_surfaces import direction_of
 from superovoid.contact.pair import Pair
-from superovoid.contact.status import NON_CONVEX, NON_UNIQUE, UNPROVEN
 from superovoid.shapes.kernels.kinds import (
     BLOCKS,
     BOX,
@@ -56,6 +55,7 @@ from superovoid.shapes.kernels.kinds import (
     core_support,
 )
 from superovoid.shapes.kernels.surface import A1, A2, A3, RADIUS, SIZE
+from superovoid.values.status import NON_CONVEX, NON_UNIQUE, UNPROVEN
 
 _NARROWER = 4  # times that an interval is made narrower for points along the normal
 _STACK = 4096

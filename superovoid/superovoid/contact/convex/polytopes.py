@@ -37,7 +37,6 @@ from superovoid.contact.convex.cores import Cores
 from superovoid.contact.convex.simplex import Simplex, has, name_of, no_simplex, with_vertex
 from superovoid.contact.minkowski.difference import triangle_weights, well_away
 from superovoid.contact.minkowski.exit import NEAR
-from superovoid.contact.status import ARBITRARY_NORMAL
 from superovoid.shapes.kernels.kinds import (
     BOX,
     CAPSULE,
@@ -50,6 +49,7 @@ from superovoid.shapes.kernels.kinds import (
     vertex,
 )
 from superovoid.shapes.kernels.surface import A3, RADIUS
+from superovoid.values.status import ARBITRARY_NORMAL
 
 _STEPS = 48  # of GJK
 

@@ -26,8 +26,8 @@ from superovoid.contact.convex.cores import Cores
 from superovoid.contact.convex.simplex import Simplex, has, name_of, no_simplex, with_vertex
 from superovoid.contact.minkowski.difference import well_away
 from superovoid.contact.minkowski.exit import NEAR, TILT, tilted
-from superovoid.contact.status import ARBITRARY_NORMAL
 from superovoid.shapes.kernels.surface import RADIUS
+from superovoid.values.status import ARBITRARY_NORMAL
 
 _STEPS = 32  # of GJK
 _WAIT = 2  # steps after a Newton that did not close the interval

@@ -32,7 +32,6 @@ from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.flats import REACH
 from superovoid.contact.minkowski.on_surfaces import direction_of
 from superovoid.contact.pair import Pair
-from superovoid.contact.status import DENT, NON_CONVEX, NON_UNIQUE, UNPROVEN
 from superovoid.shapes.kernels.kinds import (
     CAPSULE,
     CODE,
@@ -52,6 +51,7 @@ from superovoid.shapes.kernels.kinds import (
 )
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, A2, RADIUS, SIZE
+from superovoid.values.status import DENT, NON_CONVEX, NON_UNIQUE, UNPROVEN
 
 _FIRST_ARCS, _MOST_ARCS = 6, 400
 _SECANT_STEPS = 12

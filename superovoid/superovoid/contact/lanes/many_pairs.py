@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from superovoid.compiled.jit import kernel
 from superovoid.compiled.threads import share
 from superovoid.compiled.vector import add, scale, sub
-from superovoid.contact import columns, status
+from superovoid.contact import columns
 from superovoid.contact.lanes import newton_lanes
 from superovoid.contact.lanes.newton_lanes import (
     CONVERGED,
@@ -61,6 +61,7 @@ from superovoid.shapes.kernels.surface import (
     TY,
     SurfacePoint,
 )
+from superovoid.values import status
 
 FloatArray = NDArray[np.float64]
 Rows = TypeVar("Rows", range, NDArray[np.int64])

@@ -12,7 +12,6 @@ import numpy as np
 
 from superovoid.compiled.jit import kernel, out_of_line
 from superovoid.compiled.vector import dot, norm, sub
-from superovoid.contact.status import ARBITRARY_NORMAL, NON_UNIQUE, UNPROVEN
 from superovoid.contact.superovoids.caps import Cap
 from superovoid.contact.superovoids.certificate import is_flat, lower_bound, proved_depth, rounding_margin
 from superovoid.contact.superovoids.ellipsoid_depth import depth_of_ellipsoids
@@ -20,6 +19,7 @@ from superovoid.contact.superovoids.ellipsoid_pairs import are_ellipsoids
 from superovoid.contact.superovoids.newton import solve
 from superovoid.contact.superovoids.wider_balls import depth_by_balls
 from superovoid.shapes.kernels.surface import RADIUS, SIZE, SurfacePoint
+from superovoid.values.status import ARBITRARY_NORMAL, NON_UNIQUE, UNPROVEN
 
 _NEWTON_TOLERANCE = 1e-10  # of the residual; tighter where a tighter interval is asked for
 # numpy integers: numba would compile a kernel once more for every literal it is called with.

@@ -18,7 +18,6 @@ from superovoid.compiled.jit import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line
 from superovoid.contact.pair import Pair
-from superovoid.contact.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, UNPROVEN
 from superovoid.contact.superovoids.answers import (
     CLOSED,
     COLD_ITERATIONS,
@@ -37,6 +36,7 @@ from superovoid.contact.superovoids.inner_search import AWAY, inner_depth
 from superovoid.contact.superovoids.without_contact import apart_without_contact
 from superovoid.shapes.kernels.support_function import LOOSE, other_support, profile_value
 from superovoid.shapes.kernels.surface import DENTED, SIZE, position
+from superovoid.values.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, UNPROVEN
 
 _SHALLOW_DENT = 4e-3  # of the smaller body, up to which the interval that a dent leaves open is accepted
 _CLOSER_CONTACTS = 4  # of bodies with dents, that may be found one after the other

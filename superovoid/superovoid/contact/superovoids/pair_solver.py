@@ -44,7 +44,6 @@ from superovoid.contact.columns import (
 from superovoid.contact.minkowski.mirror_planes import AWAY, IMAGES, ON_PLANE, image_of_direction
 from superovoid.contact.minkowski.on_surfaces import off_line
 from superovoid.contact.pair import Pair
-from superovoid.contact.status import ARBITRARY_NORMAL, NON_UNIQUE, PRECISION, UNPROVEN
 from superovoid.contact.superovoids.answers import (
     CLOSED,
     COLD_ITERATIONS,
@@ -93,6 +92,7 @@ from superovoid.shapes.kernels.surface import (
     gradient,
     surface_point_towards,
 )
+from superovoid.values.status import ARBITRARY_NORMAL, NON_UNIQUE, PRECISION, UNPROVEN
 
 ANSWERED, OPEN, PROVE, START_AGAIN = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
 # What a support point costs of the budget, at most: of a thin body with a taper, and over a dent.

@@ -18,7 +18,6 @@ from superovoid.compiled.jit import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski.on_surfaces import along_to_surface, direction_of, off_line
 from superovoid.contact.separation import is_in_both
-from superovoid.contact.status import DENT, NON_UNIQUE, UNPROVEN
 from superovoid.contact.superovoids.answers import (
     CLOSED,
     COLD_ITERATIONS,
@@ -38,6 +37,7 @@ from superovoid.contact.superovoids.nearest_pieces import Nearest, nearest_of_pi
 from superovoid.contact.superovoids.newton import observe, refine
 from superovoid.shapes.kernels.support_function import EXACT, support_candidate
 from superovoid.shapes.kernels.surface import DENTED, SIZE, position
+from superovoid.values.status import DENT, NON_UNIQUE, UNPROVEN
 
 _NEAREST_VIEWS = np.int64(1000)  # directions that the proof by nearest points may look at
 _ALONG = 5.0  # goals; half of what the points of a proved distance may lie off the normal

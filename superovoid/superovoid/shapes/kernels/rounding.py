@@ -53,16 +53,13 @@ from __future__ import annotations
 import math
 
 from superovoid.compiled.jit import kernel
+from superovoid.values.checks import MOST_LENGTH
 
 EPS = 2.220446049250313e-16
 AS_IS = 16.0 * EPS
 _ONE_STEP = 1e-8  # of E: it is squared
 _PER_APART, _PER_RADIUS = 32.0, 64.0
 _PER_OFFSET, _PER_PLACE, _PER_TURN = 14.0, 0.5, 26.0
-
-# Lengths and coordinates that the arithmetic carries, m: kernels multiply up to six lengths, and again as many that
-# are as small as roundings of lengths. Measured, test_rounding.py.
-LEAST_LENGTH, MOST_LENGTH = 1e-30, 1e30
 
 
 @kernel

@@ -36,7 +36,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 from scipy.special import gammaln
 
-from superovoid.contact.records import Record
+from superovoid.values.records import Record
 from superovoid_papers.methods.lopes2010 import newton_raphson
 from superovoid_papers.methods.lopes2010.framework import _choice, _pose, motion, settings
 from superovoid_papers.methods.lopes2010.superquadrics import EXPONENT, RADIUS, SQUARE, Body, packed, surface

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid.contact.broadcasting import rows_of
 from superovoid.contact.inputs import as_poses
-from superovoid.contact.records import Record
+from superovoid.values.records import Record
 from superovoid_papers.methods import MethodResult
 from superovoid_papers.methods.lopes2010 import newton_raphson, proximity, superquadrics
 from superovoid_papers.methods.lopes2010.newton_raphson import Settings

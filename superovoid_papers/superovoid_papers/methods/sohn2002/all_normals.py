@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.contact.records import Record
+from superovoid.values.records import Record
 from superovoid_papers.methods.sohn2002.bernstein import Polynomial, common_roots
 from superovoid_papers.methods.sohn2002.congruences import (
     CIRCLE,

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import threading
 import time
-from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -26,6 +25,7 @@ from superovoid.compiled.threads import processors
 from superovoid.contact import Status
 from superovoid.robot.forward import poses_of_numbers
 from superovoid.states import StateDistances, StateQuery
+from superovoid_ros.nodes.common.conversions import flat
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.common.parameters import count
 from superovoid_ros.nodes.common.qos import serve
@@ -196,17 +196,17 @@ class Batches(Part):
     def _fill(self, response: GetDistances.Response, job: Job, found: StateDistances) -> str:
         """Put an answer into a response and return its message."""
         response.states = found.done
-        response.first = _flat("I", found.first[: found.done + 1])
+        response.first = flat("I", found.first[: found.done + 1])
         unproven = 0
         if len(found):
             self._fill_pairs(response, job, found)
             unproven = int(np.count_nonzero(found.status & Status.UNPROVEN))
         if found.gradients is not None:
             response.gradient_joints = list(found.joint_names)
-            response.gradients = _flat("d", found.gradients)
+            response.gradients = flat("d", found.gradients)
         if found.base_gradients is not None:
             response.gradient_bases = list(found.base_links)
-            response.base_gradients = _flat("d", found.base_gradients)
+            response.base_gradients = flat("d", found.base_gradients)
         self._measurements.fill_freshness(response, job.rest)
         response.pairs_considered = found.pairs * found.done
         response.solved = int(found.solved[: found.done].sum())
@@ -220,29 +220,17 @@ class Batches(Part):
     @staticmethod
     def _fill_pairs(response: GetDistances.Response, job: Job, found: StateDistances) -> None:
         """Put the rows of an answer into a response."""
-        bodies, links_a, links_b = job.model.live.bodies, job.selection.links_a, job.selection.links_b
-        owners = job.selection.owners
+        bodies, owners = job.model.live.bodies, job.selection.owners
+        found = job.selection.in_order(found)
         appears = np.zeros(len(bodies), dtype=bool)
         appears[found.body_a] = appears[found.body_b] = True
         appear, numbers = np.flatnonzero(appears).tolist(), appears.cumsum() - 1
-        body_a, body_b = numbers[found.body_a], numbers[found.body_b]
-        # As in GetMinDistance: a row that has the sides the other way is turned round.
-        on_a = np.array([owners[i] in links_a for i in appear], dtype=bool)
-        on_b = np.array([owners[i] in links_b for i in appear], dtype=bool)
-        turned = ~(on_a[body_a] & on_b[body_b])
-        column = turned[:, None]
-
         response.bodies = [bodies[i].name for i in appear]
         response.body_links = [owners[i] for i in appear]
-        response.body_a = _flat("I", np.where(turned, body_b, body_a))
-        response.body_b = _flat("I", np.where(turned, body_a, body_b))
-        response.distance = _flat("d", found.distance)
-        response.lower = _flat("d", found.lower)
-        response.upper = _flat("d", found.upper)
-        response.status = _flat("B", found.status)
-        response.point_a = _flat("d", np.where(column, found.point_b, found.point_a))
-        response.point_b = _flat("d", np.where(column, found.point_a, found.point_b))
-        response.normal = _flat("d", np.where(column, -found.normal, found.normal))
+        response.body_a, response.body_b = flat("I", numbers[found.body_a]), flat("I", numbers[found.body_b])
+        response.status = flat("B", found.status)
+        for name in ("distance", "lower", "upper", "point_a", "point_b", "normal"):
+            setattr(response, name, flat("d", getattr(found, name)))
 
 
 def _why_not_all(job: Job, found: StateDistances) -> str:
@@ -303,10 +291,3 @@ def _number_of_states(rows: np.ndarray, bases: np.ndarray) -> int:
             "or one row of base_poses for all"
         )
     return len(rows) or len(bases) or 1
-
-
-def _flat(code: str, values: np.ndarray) -> array:
-    """Return an array for a message, row after row."""
-    flat = array(code)
-    flat.frombytes(np.ascontiguousarray(values, dtype=flat.typecode).tobytes())
-    return flat

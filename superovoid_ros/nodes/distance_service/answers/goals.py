@@ -19,12 +19,10 @@ from superovoid.planning import GoalRegion, PoseGoal
 from superovoid.robot import Robot
 from superovoid.robot.groups import Group
 from superovoid.shapes import Shape
-from superovoid_ros.nodes.common.conversions import from_pose
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.answers.asked import Asked
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
-from superovoid_ros.nodes.distance_service.answers.state_validity import evaluate
-from superovoid_ros.nodes.distance_service.world.objects import shape_of_mesh, shape_of_primitive
+from superovoid_ros.nodes.distance_service.answers.state_validity import evaluate, placed_shapes, wanted_rotation
 
 MOST_CONSTRAINTS = 1000  # of a request
 _DRAWS = 200  # points tried for one within a region
@@ -237,20 +235,9 @@ class _Sampler:
         if position is not None:
             offset = position.target_point_offset
             self._offset = np.array([offset.x, offset.y, offset.z])
-            root_from_header = asked.frames.lookup(position.header.frame_id, "constraint_region")
-            region = position.constraint_region
-            shapes = [shape_of_primitive(one, f"primitives[{i}]") for i, one in enumerate(region.primitives)]
-            shapes += [shape_of_mesh(mesh, f"meshes[{i}]")[0] for i, mesh in enumerate(region.meshes)]
-            poses = [*region.primitive_poses, *region.mesh_poses]
-            self._regions = [
-                (root_from_header @ from_pose(pose, "constraint_region"), shape)
-                for pose, shape in zip(poses, shapes, strict=True)
-            ]
+            self._regions = placed_shapes(position, asked.frames)
         if orientation is not None:
-            q = orientation.orientation
-            header_from_wanted = Rotation.from_quat([q.x, q.y, q.z, q.w]).as_matrix()
-            root_from_header = asked.frames.lookup(orientation.header.frame_id, "orientation")[:3, :3]
-            self._header_from_wanted, self._wanted = header_from_wanted, root_from_header @ header_from_wanted
+            self._header_from_wanted, self._wanted = wanted_rotation(orientation, asked.frames)
 
     def draw(self, random: np.random.Generator | None) -> PoseGoal:
         """Return a pose, or the part of it that is wanted: the middle for None."""

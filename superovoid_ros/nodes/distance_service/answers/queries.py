@@ -13,11 +13,11 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from superovoid_interfaces.msg import DistanceArray, PairDistance
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration
 
+from superovoid.contact import Status
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import query_parts
 from superovoid.scene import Scene, SceneResult
 from superovoid.states import StateQuery
-from superovoid_ros.nodes.common.conversions import fill_pairs
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.qos import serve
 from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE, Workers
@@ -28,12 +28,13 @@ from superovoid_ros.nodes.distance_service.world.model import Selection
 
 # Pairs of an answer; more are refused. The messages of so many take a second to be written.
 _MOST_PAIRS = 20_000
+_MOST_SPARE = 1000
 
 
 def ask(
     scene: Scene, state: State, selection: Selection, spare: list[PairDistance] | None = None, **limits: object
 ) -> tuple[DistanceArray, SceneResult]:
-    """Ask a scene about a state, and return the answer as a message, and as arrays; `spare` as of `fill_pairs`."""
+    """Ask a scene about a state, and return the answer as a message, and as arrays; `spare` as of `_message`."""
     started = time.perf_counter()
     with refusals():
         scene.set_link_poses(state.link_poses)
@@ -44,7 +45,7 @@ def ask(
 def ask_once(
     question: StateQuery, robot: Robot, joints: Joints, selection: Selection, spare: list[PairDistance] | None = None
 ) -> DistanceArray:
-    """Ask about joint positions, without the poses of links as an object each; `spare` as of `fill_pairs`."""
+    """Ask about joint positions, without the poses of links as an object each; `spare` as of `_message`."""
     started = time.perf_counter()
     with refusals():
         found = question(
@@ -64,7 +65,11 @@ def _is_small(selection: Selection) -> bool:
 def _message(
     result: SceneResult, selection: Selection, seconds: float, spare: list[PairDistance] | None
 ) -> DistanceArray:
-    """Return an answer as a message."""
+    """Return an answer as a message.
+
+    `spare` has messages of pairs that are used again, and takes new ones: to make one takes as long as to fill three.
+    What they were part of before must have been sent.
+    """
     if len(result.distance) > _MOST_PAIRS:
         raise InputError(
             f"{len(result.distance)} pairs are more than an answer can have ({_MOST_PAIRS}): ask with max_distance or "
@@ -72,7 +77,38 @@ def _message(
         )
     message = DistanceArray()
     message.solve_time = seconds
-    fill_pairs(message, result, selection.links_a, selection.links_b, selection.owners, spare)
+    bodies, owners, ordered = result.bodies, selection.owners, selection.in_order(result)
+    rows = zip(
+        ordered.body_a.tolist(),
+        ordered.body_b.tolist(),
+        ordered.distance.tolist(),
+        ordered.lower.tolist(),
+        ordered.upper.tolist(),
+        ordered.point_a.tolist(),
+        ordered.point_b.tolist(),
+        ordered.normal.tolist(),
+        ordered.status.tolist(),
+        np.minimum(ordered.iterations, 65535).tolist(),
+        strict=True,
+    )
+    used = iter(tuple(spare or ()))
+    # Field by field: the constructor of a message makes every field that it is given once more.
+    for a, b, distance, lower, upper, point_a, point_b, normal, status, iterations in rows:
+        pair = next(used, None)
+        if pair is None:
+            pair = PairDistance()
+            if spare is not None and len(spare) < _MOST_SPARE:
+                spare.append(pair)
+        pair.link_a, pair.link_b, pair.body_a, pair.body_b = owners[a], owners[b], bodies[a].name, bodies[b].name
+        pair.distance, pair.lower, pair.upper = distance, lower, upper
+        for vector, values in ((pair.point_a, point_a), (pair.point_b, point_b), (pair.normal, normal)):
+            vector.x, vector.y, vector.z = values
+        pair.status, pair.iterations = status, iterations
+        message.pairs.append(pair)
+    for name in ("past_sphere", "past_obb", "solved", "intersecting"):
+        setattr(message, name, int(getattr(result, name)))
+    message.pairs_considered = int(result.pairs)
+    message.unproven = int(np.count_nonzero(result.status & Status.UNPROVEN))
     return message
 
 

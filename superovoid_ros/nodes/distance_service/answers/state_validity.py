@@ -32,7 +32,7 @@ from scipy.spatial.transform import Rotation
 from superovoid.planning.scene_problem import pairs_of_group
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid.scene import Body, Scene, SceneResult
-from superovoid.shapes import ConvexMesh
+from superovoid.shapes import ConvexMesh, Shape
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_vector
 from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of, refusals
 from superovoid_ros.nodes.common.parameters import text
@@ -345,6 +345,16 @@ def _position_constraint(constraint: PositionConstraint, frames: Frames) -> tupl
     offset = constraint.target_point_offset
     _finite("target_point_offset", offset.x, offset.y, offset.z)
     point = (frames.link(constraint.link_name) @ (offset.x, offset.y, offset.z, 1.0))[:3]
+    for root_from_shape, shape in placed_shapes(constraint, frames):
+        inside = bool(shape.contains((np.linalg.inv(root_from_shape) @ (*point, 1.0))[:3]))
+        distance = float(np.linalg.norm(root_from_shape[:3, 3] - point))
+        if inside:
+            break
+    return inside, _weight(constraint.weight) * distance
+
+
+def placed_shapes(constraint: PositionConstraint, frames: Frames) -> list[tuple[np.ndarray, Shape]]:
+    """Return the shapes that a position may be in, each after its pose in the root link's frame, shape (4, 4)."""
     root_from_header = frames.lookup(constraint.header.frame_id, "constraint_region")
     region = constraint.constraint_region
     shapes = [shape_of_primitive(one, f"primitives[{i}]") for i, one in enumerate(region.primitives)]
@@ -354,20 +364,11 @@ def _position_constraint(constraint: PositionConstraint, frames: Frames) -> tupl
         raise InputError(f"constraint_region: {len(shapes)} shapes, {len(poses)} poses: each shape needs one")
     if not shapes:
         raise InputError("constraint_region: has no shape")
-    for i, (shape, pose) in enumerate(zip(shapes, poses, strict=True)):
-        root_from_shape = root_from_header @ from_pose(pose, f"constraint_region: pose {i}")
-        inside = bool(shape.contains((np.linalg.inv(root_from_shape) @ (*point, 1.0))[:3]))
-        distance = float(np.linalg.norm(root_from_shape[:3, 3] - point))
-        if inside:
-            break
-    return inside, _weight(constraint.weight) * distance
+    placed = [root_from_header @ from_pose(pose, f"constraint_region: pose {i}") for i, pose in enumerate(poses)]
+    return list(zip(placed, shapes, strict=True))
 
 
 def _orientation_constraint(constraint: OrientationConstraint, frames: Frames) -> tuple[bool, float]:
-    q = constraint.orientation
-    quaternion = np.array([q.x, q.y, q.z, q.w])
-    if not abs(np.linalg.norm(quaternion) - 1.0) <= 1e-3:
-        raise InputError(f"orientation {quaternion.tolist()}: must be a quaternion of unit length")
     tolerances = np.abs(
         [
             constraint.absolute_x_axis_tolerance,
@@ -376,8 +377,7 @@ def _orientation_constraint(constraint: OrientationConstraint, frames: Frames) -
         ]
     )
     _finite("tolerances", *tolerances)
-    header_from_wanted = Rotation.from_quat(quaternion).as_matrix()
-    wanted = frames.lookup(constraint.header.frame_id, "orientation")[:3, :3] @ header_from_wanted
+    header_from_wanted, wanted = wanted_rotation(constraint, frames)
     difference = Rotation.from_matrix(wanted.T @ frames.link(constraint.link_name)[:3, :3])
     if constraint.parameterization == OrientationConstraint.ROTATION_VECTOR:
         errors = np.abs(header_from_wanted @ difference.as_rotvec())
@@ -385,6 +385,16 @@ def _orientation_constraint(constraint: OrientationConstraint, frames: Frames) -
         errors = _euler_errors(difference.as_matrix(), tolerances)
     satisfied = bool((errors <= tolerances + np.finfo(float).eps).all())
     return satisfied, _weight(constraint.weight) * float(errors.sum())
+
+
+def wanted_rotation(constraint: OrientationConstraint, frames: Frames) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rotation that is wanted in the frame of the constraint, and in the root link's, shape (3, 3) each."""
+    q = constraint.orientation
+    quaternion = np.array([q.x, q.y, q.z, q.w])
+    if not abs(np.linalg.norm(quaternion) - 1.0) <= 1e-3:
+        raise InputError(f"orientation {quaternion.tolist()}: must be a quaternion of unit length")
+    header_from_wanted = Rotation.from_quat(quaternion).as_matrix()
+    return header_from_wanted, frames.lookup(constraint.header.frame_id, "orientation")[:3, :3] @ header_from_wanted
 
 
 def _visibility_constraint(constraint: VisibilityConstraint, asked: Asked) -> tuple[bool, float]:

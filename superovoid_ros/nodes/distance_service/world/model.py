@@ -8,18 +8,21 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 
 from superovoid.planning.scene_problem import pairs_of_group
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import Misfit, PlanningScene
-from superovoid.scene import Scene
-from superovoid.states import StateQuery
+from superovoid.scene import Scene, SceneResult
+from superovoid.states import StateDistances, StateQuery
 from superovoid.states.floor_query import CLEAR, FloorQuery
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shortened
 
+Found = TypeVar("Found", SceneResult, StateDistances)
 # Selections kept ready; clients ask the same few again and again.
 _SELECTIONS_KEPT = 64
 _QUESTIONS_KEPT = 16
@@ -36,10 +39,32 @@ class Selection:
     links_a: frozenset[str]
     """Links and objects on one side, as `PlanningScene.owners` names them."""
     links_b: frozenset[str]
-    owners: tuple[str, ...] = ()
-    """`PlanningScene.owners`; empty: the links of the bodies."""
-    parts: tuple[np.ndarray, ...] = ()
+    owners: tuple[str, ...]
+    """`PlanningScene.owners`"""
+    parts: tuple[np.ndarray, ...]
     """`PlanningScene.parts` of the pairs."""
+
+    @cached_property
+    def _on_sides(self) -> np.ndarray:
+        """Whether each body is on either side, shape (2, bodies)."""
+        sides = self.links_a, self.links_b
+        return np.array([[owner in links for owner in self.owners] for links in sides], dtype=bool)
+
+    def in_order(self, found: Found) -> Found:
+        """Return an answer about the pairs with `links_a` on the first side: rows that have them the other way swap."""
+        on_a, on_b = self._on_sides
+        swapped = ~(on_a[found.body_a] & on_b[found.body_b])
+        if not swapped.any():
+            return found
+        column = swapped[:, None]
+        return replace(
+            found,
+            body_a=np.where(swapped, found.body_b, found.body_a),
+            body_b=np.where(swapped, found.body_a, found.body_b),
+            point_a=np.where(column, found.point_b, found.point_a),
+            point_b=np.where(column, found.point_a, found.point_b),
+            normal=np.where(column, -found.normal, found.normal),
+        )
 
 
 class Paddings:

@@ -22,11 +22,11 @@ from shape_msgs.msg import MeshTriangle, SolidPrimitive
 from shape_msgs.msg import Plane as PlaneMessage
 from superovoid_interfaces.msg import SuperovoidObject
 
-from superovoid.robot.errors import is_refusal
 from superovoid.robot.octomap import Octree
 from superovoid.robot.rules import AllowedCollisionMatrix
 from superovoid.scene import Body
 from superovoid.shapes import Box, Cone, ConvexMesh, Cylinder, Mesh, Plane, Shape, Shell, Sphere, Superovoid
+from superovoid.values.checks import is_refusal
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_pose
 from superovoid_ros.nodes.common.mistakes import InputError, check_name, refusals
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.contact.rows import PairRows
+from superovoid.values.rows import PairRows
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias, Type
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact.records import Record, plain, shortened, spread
-from superovoid.contact.status import Status, certified_rows, differentiable_rows, words_of
+from superovoid.values.records import Record, plain, shortened, spread
+from superovoid.values.status import Status, certified_rows, differentiable_rows, words_of
 
 if TYPE_CHECKING:
     import pandas

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.shapes.checks import same
+from superovoid.values.checks import same
 
 _SHOWN = 16  # numbers of an array that are printed
 

@@ -1,0 +1,219 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Rigid transforms: from the forms of other libraries to homogeneous matrices, their check, and quaternions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from superovoid.values.checks import MOST_LENGTH, short
+
+FloatArray = NDArray[np.float64]
+
+ROTATION_TOLERANCE = 2e-6
+"""Largest norm of R^T R - I of a rotation: single precision leaves a tenth of that."""
+QUATERNION_TOLERANCE = 1e-2
+"""How far the squared length may be from one, as in tf2 (which normalises first, and so lets everything but zero pass):
+a quaternion farther from unit length is a mistake of the sender, not rounding."""
+
+
+@runtime_checkable
+class Homogeneous(Protocol):
+    """What has its 4 x 4 matrix as an attribute, as `pinocchio.SE3`."""
+
+    @property
+    def homogeneous(self) -> Any:
+        """The matrix, shape (4, 4)."""
+
+
+@runtime_checkable
+class AsMatrix(Protocol):
+    """What gives its matrix when asked, as `scipy.spatial.transform.RigidTransform` and `Rotation`."""
+
+    def as_matrix(self) -> Any:
+        """The matrix, shape (..., 4, 4) of a transform, (..., 3, 3) of a rotation."""
+
+
+PoseLike: TypeAlias = ArrayLike | Homogeneous | AsMatrix | tuple[ArrayLike | AsMatrix, ArrayLike]
+"""A rigid transform: a 4 x 4 array, an object with `as_matrix()` or `homogeneous`, or (rotation, translation)."""
+PosesLike: TypeAlias = PoseLike | Sequence[PoseLike]
+"""One or many of them: an array (n, 4, 4), one object that stands for many, or a sequence."""
+
+EXPECTED = (
+    "a 4 x 4 matrix of numbers, a scipy RigidTransform, an object with .homogeneous (pinocchio), or a pair "
+    "(rotation, translation) of a 3 x 3 matrix or scipy Rotation and three numbers"
+)
+
+
+def as_matrices(name: str, poses: PosesLike) -> FloatArray:
+    """Return rigid transforms as homogeneous matrices, whose numbers are not checked yet.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the error.
+    poses : (..., 4, 4) array_like, transform, (rotation, translation), or sequence of these
+
+    Returns
+    -------
+    (..., 4, 4) ndarray
+        C-contiguous float64; the array given, if it is one.
+
+    Raises
+    ------
+    ValueError
+        If the shape is wrong or a number is not real.
+    """
+    given = poses if type(poses) is np.ndarray else matrices_of(name, poses)  # arrays, the fast way, are taken as is
+    if type(given) is np.ndarray and given.dtype.kind == "c":
+        raise ValueError(f"{name}: must be real, found complex numbers; expected {EXPECTED}")
+    try:
+        array = np.ascontiguousarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        if isinstance(given, np.ndarray) and given.dtype == object and given.ndim:
+            return as_matrices(name, given.tolist())
+        raise ValueError(f"{name}: must be {EXPECTED}; found {short(poses)}") from None
+    if array.shape[-2:] != (4, 4):
+        has_shape = isinstance(given, np.ndarray | list | tuple)
+        found = f"{array.shape}" if has_shape else short(poses)
+        raise ValueError(f"{name}: must have shape (..., 4, 4), found {found}; expected {EXPECTED}")
+    return array
+
+
+def check_rigid(name: str, matrices: FloatArray) -> None:
+    """Raise `ValueError` if one of the matrices, shape (n, 4, 4), is not a rigid transform within `MOST_LENGTH`."""
+    if not np.isfinite(matrices).all():
+        raise ValueError(f"{name}: must be finite, found nan or inf")
+    if not (matrices[:, 3] == (0.0, 0.0, 0.0, 1.0)).all():
+        raise ValueError(f"{name}: last row must be (0, 0, 0, 1)")
+    farthest = np.abs(matrices[:, :3, 3]).max(initial=0.0)
+    if farthest > MOST_LENGTH:
+        raise ValueError(f"{name}: coordinates must be within {MOST_LENGTH:g} m, found {farthest:.3g}")
+    turns = matrices[:, :3, :3]
+    error = np.linalg.norm(np.swapaxes(turns, 1, 2) @ turns - np.eye(3), axis=(1, 2)).max(initial=0.0)
+    if not error < ROTATION_TOLERANCE:
+        raise ValueError(f"{name}: upper left 3 x 3 must be a rotation, found R^T R - I of norm {error:.3g}")
+    if not (np.linalg.det(turns) > 0.0).all():
+        raise ValueError(f"{name}: upper left 3 x 3 must be a rotation, found a reflection (determinant -1)")
+
+
+def quaternions_of(rotations: FloatArray) -> FloatArray:
+    """Return unit quaternions x y z w of the rotations nearest to matrices that are rotations up to rounding.
+
+    Parameters
+    ----------
+    rotations : (..., 3, 3) ndarray
+
+    Returns
+    -------
+    (..., 4) ndarray
+
+    Notes
+    -----
+    `outer` is 4 q q^T for a rotation of quaternion q. For a matrix near a rotation, the quaternion of the nearest one
+    is the eigenvector of largest eigenvalue of `outer` (Bar-Itzhack, "New method for extracting the quaternion from a
+    rotation matrix", 2000). Two squarings keep the eigenvectors and take the other eigenvalues, at most 1e-6 of the
+    largest, below rounding. Then any column is a multiple of q; that of the largest component loses no digits.
+    """
+    m = np.asarray(rotations, dtype=np.float64)
+    xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
+    outer = np.empty((*m.shape[:-2], 4, 4))
+    outer[..., 0, 0], outer[..., 1, 1] = 1.0 + xx - yy - zz, 1.0 - xx + yy - zz
+    outer[..., 2, 2], outer[..., 3, 3] = 1.0 - xx - yy + zz, 1.0 + xx + yy + zz
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        outer[..., i, j] = outer[..., j, i] = m[..., i, j] + m[..., j, i]
+        outer[..., k, 3] = outer[..., 3, k] = m[..., j, i] - m[..., i, j]
+    outer = outer @ outer / 16.0
+    outer = outer @ outer
+    largest = np.argmax(np.diagonal(outer, axis1=-2, axis2=-1), axis=-1)
+    columns = np.take_along_axis(outer, largest[..., None, None], axis=-1)[..., 0]
+    return columns / np.linalg.norm(columns, axis=-1, keepdims=True)
+
+
+def matrices_of(name: str, poses: PosesLike) -> Any:
+    """Homogeneous matrices of rigid transforms; what is none of the other forms is given back as it is.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the error.
+    poses : (..., 4, 4) array_like, transform, (rotation, translation), or sequence of these
+
+    Returns
+    -------
+    array_like
+        Not checked yet, not even their shape: `as_matrices` does that.
+
+    Raises
+    ------
+    ValueError
+        If it is a rotation alone, or a pair whose parts do not fit.
+    """
+    if isinstance(poses, np.ndarray):
+        return poses if poses.dtype != object else _from_sequence(name, poses.tolist())
+    if isinstance(poses, AsMatrix):
+        matrix = np.asarray(poses.as_matrix())
+        if matrix.shape[-2:] == (3, 3):
+            raise ValueError(f"{name}: found a rotation alone, expected {EXPECTED}")
+        return matrix
+    if isinstance(poses, Homogeneous):
+        return np.asarray(poses.homogeneous)
+    if isinstance(poses, list | tuple) and poses:
+        return _from_sequence(name, poses)
+    return poses
+
+
+def _from_sequence(name: str, poses: Sequence[Any]) -> Any:
+    first = poses[0]
+    if len(poses) == 2:
+        rotation = _rotation(first)
+        if rotation is not None:
+            return _joined(name, rotation, poses[1])
+    # Arrays of numbers, the usual case, are left to numpy as they are.
+    if isinstance(first, np.ndarray | list) and not (isinstance(first, list) and len(first) == 2):
+        if all(isinstance(pose, np.ndarray | list) for pose in poses):
+            return poses
+    if isinstance(first, int | float | np.number):
+        return poses
+    return [matrices_of(f"{name}[{i}]", pose) for i, pose in enumerate(poses)]
+
+
+def _rotation(value: Any) -> FloatArray | None:
+    """The rotation matrices of a pair's first part; None where it is none."""
+    if isinstance(value, AsMatrix):
+        matrix = np.asarray(value.as_matrix())
+        return matrix if matrix.shape[-2:] == (3, 3) else None
+    if isinstance(value, np.ndarray | list | tuple):
+        try:
+            matrix = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            return None
+        return matrix if matrix.shape[-2:] == (3, 3) else None
+    return None
+
+
+def _joined(name: str, rotation: FloatArray, translation: Any) -> FloatArray:
+    try:
+        place = np.asarray(translation, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"{name}: the translation must be three numbers (metres), found {short(translation)}"
+        ) from None
+    if place.shape[-1:] != (3,):
+        raise ValueError(f"{name}: the translation must be three numbers (metres), found shape {place.shape}")
+    try:
+        shape = np.broadcast_shapes(rotation.shape[:-2], place.shape[:-1])
+    except ValueError:
+        raise ValueError(
+            f"{name}: {rotation.shape[:-2]} rotations and {place.shape[:-1]} translations do not fit"
+        ) from None
+    matrix = np.zeros((*shape, 4, 4))
+    matrix[..., :3, :3] = rotation
+    matrix[..., :3, 3] = place
+    matrix[..., 3, 3] = 1.0
+    return matrix
