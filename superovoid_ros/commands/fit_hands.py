@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import argparse
-
-from superovoid.cli import option_values
+from pathlib import Path
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -16,14 +15,8 @@ def add(commands: argparse._SubParsersAction) -> None:
         "fit-hands",
         help="fit contact geometry to the iCub's hands again",
         description="Fit superellipsoids and superovoids to the finger links (config/icub_hand.yaml), print how close "
-        "they are, and write fits, URDF, meshes and SRDF, and the models of the upper body.",
-    )
-    command.add_argument(
-        "--share",
-        type=option_values.folder_with("config/icub_hand.yaml"),
-        default=".",
-        metavar="DIR",
-        help="folder with config/ and urdf/ (default: this one)",
+        "they are, and write fits, URDF, meshes and SRDF, and the models of the upper body, into config/ and urdf/ of "
+        "the working directory.",
     )
     command.add_argument("--models-only", action="store_true", help="keep the fits, write only what is made from them")
     command.set_defaults(run=run)
@@ -35,12 +28,13 @@ def run(arguments: argparse.Namespace) -> int:
     from superovoid_ros.icub.hand_models import write_hands
     from superovoid_ros.icub.upper_body import ARM, write_upper_body
 
+    share = Path()
     if not arguments.models_only:
-        print(hand_fits.fit_hands(arguments.share / "config", report=print))
-    for path in write_hands(arguments.share):
+        print(hand_fits.fit_hands(share / "config", report=print))
+    for path in write_hands(share):
         print(path)
     # A folder may hold the hands alone.
-    if (arguments.share / "config" / ARM).is_file():
-        for path in write_upper_body(arguments.share):
+    if (share / "config" / ARM).is_file():
+        for path in write_upper_body(share):
             print(path)
     return 0

@@ -81,7 +81,7 @@ WRONG = [
     ("view nosuch.urdf", "'nosuch.urdf': cannot be read"),
     ("view --srdf README.md", "--srdf: is about a URDF"),
     ("view --package panda", "'panda': must be NAME=DIR"),
-    ("view --package panda=/nosuch", "there is no folder '/nosuch'"),
+    ("view --package panda=/nosuch", "'/nosuch': there is no folder"),
     ("view --shapes --near 1", "--shapes: shows two superovoids and no robot"),
     ("view --port 99999", "'99999': must be an integer from 1 to 65535"),
     ("view --near -1", "'-1': must be 0 or more"),
@@ -100,8 +100,17 @@ WRONG = [
     ("dataset --output a.zarr --resume --scheduler 10.0.0.1", "'10.0.0.1': must be HOST:PORT"),
     ("dataset --output a.zarr --range elbow=1:x", "'elbow=1:x': must be JOINT=LOW:HIGH"),
     ("dataset --output a.zarr --base palm=1,2", "'palm=1,2': must be LINK=X,Y,Z"),
-    ("dataset --output a.zarr --grid a=1,b", "'b': must be NAME=VALUE"),
-    ("fit-hands --share /", "no file /config/icub_hand.yaml"),
+    ("dataset --output a.zarr --base palm=0,0,0,0,0,0,0", "'palm=0,0,0,0,0,0,0': must be LINK=X,Y,Z"),
+    ("dataset --output a.zarr --base-within palm=0:1,0", "'palm=0:1,0': must be LINK=X:X,Y:Y,Z:Z"),
+    ("dataset --output a.zarr --scheduler tcp://a:65536", "'tcp://a:65536': must be HOST:PORT"),
+    ("dataset --output a.zarr --also points,forces", "'points,forces': must be some of points, normals, gradients"),
+    ("fit a.urdf --tolerance 2", "'2': must be a length with its unit"),
+    ("fit a.urdf --link hand", "'hand': must be NAME=N"),
+    ("fit a.urdf --check --new-srdf", "--new-srdf: --check fits nothing"),
+    ("replay setup", "'setup': cannot be read: No such file"),
+    ("replay docs", "'docs': is a folder with no file NAME.mcap"),
+    ("view --html docs", "'docs': must be a file that can be written"),
+    ("dataset --output a.zarr --grid a=1,b", "'b': must be NAME=N"),
 ]
 
 

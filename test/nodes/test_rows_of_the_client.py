@@ -12,7 +12,7 @@ import pytest
 from superovoid_interfaces.srv import GetDistances
 
 from superovoid import Status
-from superovoid.values.rows import ResultRows
+from superovoid.values.records import ResultTable
 from superovoid_ros.client import DistanceRow, Distances, Question, QuestionOptions
 from superovoid_ros.nodes.common.questions import joined
 
@@ -41,7 +41,7 @@ def found():
 
 
 def test_rows_masks_and_slices_are_those_of_all_results(found):
-    assert isinstance(found, ResultRows) and len(found) == 4
+    assert isinstance(found, ResultTable) and len(found) == 4
     row = found[1]
     assert isinstance(row, DistanceRow) and (row.name_a, row.name_b, row.link_b) == ("a", "c", "c_link")
     assert row.status == Status.UNPROVEN | Status.NON_UNIQUE and not row.certified and not row.differentiable

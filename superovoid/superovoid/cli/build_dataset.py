@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 from pathlib import Path
@@ -23,22 +24,9 @@ if TYPE_CHECKING:
 
 _EXTRAS = ("points", "normals", "gradients")
 _OF_STATES = ("states", "grid", "states_file")
-# What makes a data set: beside a store that is only opened these say nothing.
-_MAKING = (
-    *_OF_STATES,
-    "seed",
-    "law",
-    "steps",
-    "srdf",
-    "meshes",
-    "between",
-    "also",
-    "cutoff",
-    "chunk_states",
-    "range",
-    "base",
-    "base_within",
-)
+# Options of a new data set; none is taken for a store that is only opened.
+_AT_RANDOM = ("seed", "law", "steps", "base_within")
+_MAKING = (*_OF_STATES, *_AT_RANDOM, "srdf", "meshes", "between", "also", "cutoff", "chunk_states", "range", "base")
 _EVERY = 30.0  # seconds between lines where there is no terminal
 
 
@@ -114,21 +102,21 @@ def _add_states(command: argparse.ArgumentParser) -> None:
     group.add_argument("--states-file", type=option_values.file, metavar="FILE", help=".npy, .npz or .csv")
     group.add_argument(
         "--range",
-        type=_range,
+        type=option_values.named(_span, "JOINT=LOW:HIGH, for example elbow=-1.5:0"),
         action="append",
         metavar="JOINT=LOW:HIGH",
         help="in place of the joint's limits, rad or m; one number holds it still; may be repeated",
     )
     group.add_argument(
         "--base",
-        type=_pose,
+        type=option_values.named(_pose, "LINK=X,Y,Z or LINK=X,Y,Z,QX,QY,QZ,QW, for example palm=0,0.2,0"),
         action="append",
         metavar="LINK=X,Y,Z[,QX,QY,QZ,QW]",
         help="where a link on a floating joint is, m; may be repeated",
     )
     group.add_argument(
         "--base-within",
-        type=_box,
+        type=option_values.named(_box, "LINK=X:X,Y:Y,Z:Z, for example palm=-0.1:0.1,0:0.2,0:0"),
         action="append",
         metavar="LINK=X:X,Y:Y,Z:Z",
         help="the box that it is in at random, turned any way, m; may be repeated",
@@ -145,7 +133,11 @@ def _add_question(command: argparse.ArgumentParser) -> None:
         help="of collision elements (default: hull)",
     )
     group.add_argument(
-        "--between", type=_names, nargs=2, metavar="NAMES", help="only pairs between these links or groups (A,B C)"
+        "--between",
+        type=option_values.names,
+        nargs=2,
+        metavar="NAMES",
+        help="only pairs between these links or groups (A,B C)",
     )
     group.add_argument(
         "--also", type=option_values.some_of(_EXTRAS), metavar="NAME,...", help=f"some of {', '.join(_EXTRAS)}"
@@ -166,28 +158,27 @@ def _add_question(command: argparse.ArgumentParser) -> None:
 
 def check(arguments: argparse.Namespace) -> str:
     """Return what is wrong with options taken together; empty: nothing."""
-    ways = [name for name in _OF_STATES if getattr(arguments, name) is not None]
-    opened = [name for name in ("resume", "reads") if getattr(arguments, name)]
-    opened += [name for name in ("chunk", "verify") if getattr(arguments, name) is not None]
+    ways, at_random, making = (
+        [f"--{name.replace('_', '-')}" for name in names if getattr(arguments, name) is not None]
+        for names in (_OF_STATES, _AT_RANDOM, _MAKING)
+    )
+    reads = arguments.verify is not None or arguments.reads
     if arguments.output is None:
         return "argument --output: is missing"
     if arguments.discard and not arguments.reads:
         return "argument --discard: is for --check"
     if arguments.urdf is None:
-        given = [name for name in _MAKING if getattr(arguments, name) is not None]
-        if given:
-            return f"argument --{given[0].replace('_', '-')}: is about a URDF that is given too"
+        if making:
+            return f"argument {making[0]}: is about a URDF that is given too"
+        opened = reads or arguments.resume or arguments.chunk is not None
         return "" if opened else "a URDF is missing (a store that is there: --resume, --chunk, --verify or --check)"
-    if arguments.verify is not None or arguments.reads:
+    if reads:
         return "argument URDF: --verify and --check take the store as it is; leave the URDF out"
     if len(ways) != 1:
         return "states: one of --states, --grid and --states-file is needed"
-    at_random = next(
-        (name for name in ("seed", "law", "steps", "base_within") if getattr(arguments, name) is not None), ""
-    )
-    if at_random and ways != ["states"]:
-        return f"argument --{at_random.replace('_', '-')}: is for --states"
-    if arguments.range and ways == ["states_file"]:
+    if at_random and ways != ["--states"]:
+        return f"argument {at_random[0]}: is for --states"
+    if arguments.range and ways == ["--states-file"]:
         return "argument --range: a file says where joints are"
     return ""
 
@@ -341,26 +332,18 @@ def _check(found: Dataset, *, discard: bool) -> int:
 # --- values ---
 
 
-def _wrong(text: str, expected: str) -> argparse.ArgumentTypeError:
-    return argparse.ArgumentTypeError(f"{option_values.quoted(text)}: must be {expected}")
-
-
 def _store(text: str) -> Path:
-    """Read a folder that is there, or that can be made; one that is only read need not be written to."""
-    try:
-        is_there = Path(text).is_dir()
-    except (OSError, ValueError):
-        is_there = False
-    return Path(text) if is_there else option_values.output_folder(text)
+    """Read a folder that exists, or that can be made; one that is only read need not be written to."""
+    return Path(text) if os.path.isdir(text) else option_values.output_folder(text)
 
 
-def _address(text: str) -> str:
-    """Read the address of a scheduler."""
+def _is_address(text: str) -> bool:
     host = r"[A-Za-z][\w.-]{0,254}|\d{1,3}(?:\.\d{1,3}){3}|\[[0-9a-fA-F:]{2,45}\]"
     found = re.fullmatch(rf"(?:(?:tcp|tls)://)?(?:{host}):(\d{{1,5}})", text)
-    if found is None or not 0 < int(found[1]) < 65536:
-        raise _wrong(text, "HOST:PORT or tcp://HOST:PORT, for example tcp://10.0.0.1:8786")
-    return text
+    return found is not None and 0 < int(found[1]) < 65536
+
+
+_address = option_values.typed("must be HOST:PORT, for example tcp://10.0.0.1:8786", str, _is_address)
 
 
 def _grid(text: str) -> int | dict[str, int]:
@@ -368,7 +351,7 @@ def _grid(text: str) -> int | dict[str, int]:
     points = option_values.count(1, 10**9)
     if "=" not in text:
         return points(text)
-    return dict(map(option_values.named(points, "joint1=20"), text.split(",")))
+    return dict(map(option_values.named(points, "NAME=N, for example joint1=20"), option_values.names(text)))
 
 
 def _span(text: str) -> tuple[float, float]:
@@ -376,47 +359,18 @@ def _span(text: str) -> tuple[float, float]:
     return float(low), float(high if is_span else low)
 
 
-def _named_by(text: str, read: Callable[[str], Any], expected: str) -> tuple[str, Any]:
-    name, is_there, value = text.rpartition("=")
-    try:
-        if not name or not is_there:
-            raise ValueError
-        return name, read(value)
-    except ValueError:
-        raise _wrong(text, expected) from None
+def _box(text: str) -> tuple[tuple[float, float], ...]:
+    x, y, z = map(_span, text.split(","))
+    return x, y, z
 
 
-def _range(text: str) -> tuple[str, tuple[float, float]]:
-    return _named_by(text, _span, "JOINT=LOW:HIGH, for example elbow=-1.5:0")
+def _pose(text: str) -> Any:
+    import numpy as np
+    from scipy.spatial.transform import Rotation
 
-
-def _box(text: str) -> tuple[str, list[tuple[float, float]]]:
-    def read(value: str) -> list[tuple[float, float]]:
-        spans = [_span(each) for each in value.split(",")]
-        if len(spans) != 3:
-            raise ValueError
-        return spans
-
-    return _named_by(text, read, "LINK=X:X,Y:Y,Z:Z, for example palm=-0.1:0.1,0:0.2,0:0")
-
-
-def _pose(text: str) -> tuple[str, Any]:
-    def read(value: str) -> Any:
-        import numpy as np
-
-        numbers = [float(each) for each in value.split(",")]
-        if len(numbers) == 3:
-            numbers += [0.0, 0.0, 0.0, 1.0]
-        if len(numbers) != 7:
-            raise ValueError
-        from scipy.spatial.transform import Rotation
-
-        pose = np.eye(4)
-        pose[:3, :3], pose[:3, 3] = Rotation.from_quat(numbers[3:]).as_matrix(), numbers[:3]
-        return pose
-
-    return _named_by(text, read, "LINK=X,Y,Z or LINK=X,Y,Z,QX,QY,QZ,QW, for example palm=0,0.2,0")
-
-
-def _names(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",")]
+    x, y, z, *quaternion = map(float, text.split(","))
+    pose = np.eye(4)
+    pose[:3, 3] = x, y, z
+    if quaternion:
+        pose[:3, :3] = Rotation.from_quat(quaternion).as_matrix()
+    return pose

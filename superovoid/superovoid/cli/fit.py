@@ -54,16 +54,17 @@ def add(commands: argparse._SubParsersAction) -> None:
         metavar="N",
         help=f"of a link (default: {_USUAL}); with --tolerance: at most (default: {_USUAL_MOST}); with --contain: one",
     )
-    command.add_argument(
+    goal = command.add_mutually_exclusive_group()
+    goal.add_argument(
         "--tolerance",
         type=option_values.length,
         metavar="LENGTH",
         help="as few bodies a link as keep 95 %% of both surfaces this close to each other, for example 2mm",
     )
-    command.add_argument("--contain", action="store_true", help="one body a link that is proved to hold the link")
+    goal.add_argument("--contain", action="store_true", help="one body a link that is proved to hold the link")
     command.add_argument(
         "--link",
-        type=option_values.named(bodies, "panda_link5=4"),
+        type=option_values.named(bodies, "NAME=N, for example panda_link5=4"),
         action="append",
         default=[],
         metavar="NAME=N",
@@ -76,12 +77,13 @@ def add(commands: argparse._SubParsersAction) -> None:
         metavar="KIND,...",
         help=f"what the bodies may be: some of {', '.join(_KINDS)} (default: superovoid)",
     )
-    command.add_argument(
+    rules = command.add_mutually_exclusive_group()
+    rules.add_argument(
         "--srdf",
         metavar="SRDF",
         help="the robot's SRDF: one is written whose disabled pairs are found anew for the bodies, all else as it is",
     )
-    command.add_argument("--new-srdf", action="store_true", help="write an SRDF where the robot has none")
+    rules.add_argument("--new-srdf", action="store_true", help="write an SRDF where the robot has none")
     command.add_argument(
         "--study",
         type=option_values.count(100, 10_000_000),
@@ -116,35 +118,15 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 def check(arguments: argparse.Namespace) -> str:
     """Return what is wrong with options taken together; empty: nothing."""
+    fits = ("bodies", "tolerance", "contain", "link", "srdf", "new_srdf", "tessellated", "study")
+    given = [f"--{name.replace('_', '-')}" for name in fits if getattr(arguments, name)]
     if arguments.only_check:
-        return _check_of_check(arguments)
+        return f"argument {given[0]}: --check fits nothing" if given else ""
     if arguments.against is not None:
         return "argument --against: there is something to measure against with --check only"
-    if arguments.contain and arguments.tolerance is not None:
-        return "argument --tolerance: --contain has none to keep"
-    if arguments.contain and (arguments.bodies or 1) > 1:
-        return f"argument --bodies: {arguments.bodies}: with --contain a link has one body"
-    if arguments.contain and arguments.link:
-        return "argument --link: with --contain a link has one body"
-    if arguments.new_srdf and arguments.srdf is not None:
-        return "argument --new-srdf: --srdf has one already"
+    if arguments.contain and (arguments.link or (arguments.bodies or 1) > 1):
+        return f"argument {'--link' if arguments.link else '--bodies'}: with --contain a link has one body"
     return ""
-
-
-def _check_of_check(arguments: argparse.Namespace) -> str:
-    """Return which option of a fit is given with --check; empty: none."""
-    fits = {
-        "--bodies": arguments.bodies,
-        "--tolerance": arguments.tolerance,
-        "--contain": arguments.contain or None,
-        "--link": arguments.link or None,
-        "--srdf": arguments.srdf,
-        "--new-srdf": arguments.new_srdf or None,
-        "--tessellated": arguments.tessellated,
-        "--study": arguments.study,
-    }
-    given = next((name for name, value in fits.items() if value is not None), "")
-    return given and f"argument {given}: --check fits nothing"
 
 
 def run(arguments: argparse.Namespace) -> int:

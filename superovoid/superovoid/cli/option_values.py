@@ -1,228 +1,142 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values of the command's options: each is checked when the command line is read, before anything starts."""
+"""Types of options for argparse: each checks a value when the command line is read, before anything starts."""
 
 from __future__ import annotations
 
 import argparse
 import math
-import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
-_SHOWN = 100  # characters of a value in an error
-LARGEST_COUNT = 10**9
-LARGEST_SEED = 2**32 - 1
-"""what every generator of random numbers takes"""
+Value = TypeVar("Value")
+Type = Callable[[str], Value]
+LARGEST_SEED = 2**32 - 1  # of every generator of random numbers
 
 
 def quoted(text: str) -> str:
-    """Name a value in an error, a very long one by its beginning."""
-    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
+    """Quote a value in an error, a very long one by its beginning."""
+    return repr(text if len(text) <= 100 else f"{text[:100]}...")
 
 
-def _finite(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise ValueError
-    return value
+def typed(expected: str, read: Type[Value], accepts: Callable[[Value], object] = lambda value: True) -> Type[Value]:
+    """Make a type of a function that reads a value, and of a condition on the value.
 
+    If the condition does not hold, or either raises ValueError or OSError, the error quotes the text and says what is
+    `expected`.
+    """
 
-def count(least: int = 1, most: int = LARGEST_COUNT) -> Callable[[str], int]:
-    """Read an integer in [least, most]."""
-
-    def read(text: str) -> int:
+    def checked(text: str) -> Value:
+        reason = ""
         try:
-            value = int(text)
+            value = read(text)
+            if accepts(value):
+                return value
+        except OSError as error:
+            reason = f": {error.strerror}"
         except ValueError:
-            value = None
-        if value is None or not least <= value <= most:
-            raise argparse.ArgumentTypeError(f"{quoted(text)}: must be an integer from {least} to {most}")
-        return value
+            pass
+        raise argparse.ArgumentTypeError(f"{quoted(text)}: {expected}{reason}")
 
-    return read
+    return checked
 
 
-def number(least: float = 0.0, most: float = math.inf, *, above: bool = True, unit: str = "") -> Callable[[str], float]:
-    """Read a finite number above `least`, or from it on, up to `most`."""
-    span = f"more than {least:g}" if above else f"{least:g} or more"
-    span += f", at most {most:g}" if math.isfinite(most) else ""
-
-    def read(text: str) -> float:
-        try:
-            value = _finite(text)
-        except ValueError:
-            value = math.nan
-        if not (least < value or (not above and least == value)) or value > most:
-            raise argparse.ArgumentTypeError(f"{quoted(text)}: must be {span}{unit and ' '}{unit}")
-        return value
-
-    return read
-
-
-def numbers(read: Callable[[str], float], most: int = 100) -> Callable[[str], list]:
-    """Read several values with commas between them, each by `read`."""
-
-    def read_all(text: str) -> list:
-        parts = text.split(",")
-        if len(parts) > most:
-            raise argparse.ArgumentTypeError(f"{len(parts)} values: at most {most}")
-        return [read(part.strip()) for part in parts]
-
-    return read_all
+def count(least: int = 1, most: int = 10**9) -> Type[int]:
+    """Return the type of integers in [least, most]."""
+    return typed(f"must be an integer from {least} to {most}", int, lambda value: least <= value <= most)
 
 
 seed = count(0, LARGEST_SEED)
 
 
-_UNITS = {"mm": 1e-3, "cm": 1e-2, "m": 1.0}
+def number(*, most: float, unit: str, above: bool = True) -> Type[float]:
+    """Return the type of numbers above 0, or from 0 on, up to `most`."""
+    expected = f"must be {'more than 0' if above else '0 or more'}, at most {most:g} {unit}"
+    return typed(expected, float, lambda value: (0.0 < value if above else 0.0 <= value) and value <= most)
 
 
-def length(text: str) -> float:
-    """Read a positive length with its unit, for example 2mm; metres."""
-    for unit, metres in _UNITS.items():
-        if text.endswith(unit):
-            try:
-                value = _finite(text.removesuffix(unit)) * metres
-            except ValueError:
-                break
-            if 0.0 < value <= 10.0:
-                return value
-            break
-    raise argparse.ArgumentTypeError(
-        f"{quoted(text)}: must be a length with its unit, more than 0m, at most 10m, for example 2mm"
-    )
+def _metres(text: str) -> float:
+    figure = text.rstrip("cm")
+    return float(figure) * {"mm": 1e-3, "cm": 1e-2, "m": 1.0}.get(text[len(figure) :], math.nan)
 
 
-def named(read: Callable[[str], int], example: str) -> Callable[[str], tuple[str, int]]:
-    """Read NAME=VALUE, the value by `read`."""
+length = typed(
+    "must be a length with its unit, more than 0m, at most 10m, for example 2mm", _metres, lambda m: 0.0 < m <= 10.0
+)
+frames = typed(
+    "must be FIRST:LAST, for example 20:60, from 0 on, the first not after the last",
+    lambda text: tuple(map(int, text.split(":"))),
+    lambda ends: len(ends) == 2 and 0 <= ends[0] <= ends[1],
+)
 
-    def read_both(text: str) -> tuple[str, int]:
-        name, is_there, value = text.rpartition("=")
-        if not name or not is_there:
-            raise argparse.ArgumentTypeError(f"{quoted(text)}: must be NAME=VALUE, for example {example}")
+
+def names(text: str) -> tuple[str, ...]:
+    """Read names with commas between them."""
+    return tuple(part.strip() for part in text.split(","))
+
+
+def numbers(read: Type[Value]) -> Type[tuple[Value, ...]]:
+    """Return the type of numbers with commas between them."""
+    return lambda text: tuple(map(read, names(text)))
+
+
+def some_of(known: tuple[str, ...]) -> Type[tuple[str, ...]]:
+    """Return the type of some of these names, with commas between them."""
+    expected = f"must be some of {', '.join(known)}, with commas between"
+    return typed(expected, names, lambda chosen: set(chosen) <= set(known))
+
+
+def named(read: Type[Value], form: str) -> Type[tuple[str, Value]]:
+    """Return the type of NAME=VALUE; `form` says how to write it."""
+
+    def read_both(text: str) -> tuple[str, Value]:
+        name, _, value = text.partition("=")
+        if not (name and value):
+            raise ValueError
         return name, read(value)
 
-    return read_both
+    return typed(f"must be {form}", read_both)
+
+
+def _is_readable(path: Path) -> bool:
+    with path.open("rb"):
+        return True
+
+
+def _existing(path: Path) -> Path:
+    """Return the path, or the nearest folder above it that exists."""
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return _existing(path.parent)
+    return path
+
+
+def _is_writable(folder: Path) -> bool:
+    """Whether files can be written to a folder, or to the one that it would be made in."""
+    with tempfile.TemporaryFile(dir=_existing(folder)):
+        return True
+
+
+def _is_output(path: Path) -> bool:
+    return path.name != "" and (_existing(path) != path or not path.is_dir()) and _is_writable(path.parent)
+
+
+file = typed("cannot be read", Path, _is_readable)
+folder = typed("there is no folder of this name", Path, Path.is_dir)
+# Neither makes anything yet.
+output_folder = typed("must be a folder that can be written to, or made", Path, _is_writable)
+output_file = typed("must be a file that can be written, or made", Path, _is_output)
 
 
 def add_packages(command: argparse.ArgumentParser) -> None:
-    """Add the option that says where packages are which a URDF names."""
-    command.add_argument(
-        "--package",
-        type=named_folder,
-        action="append",
-        default=[],
-        metavar="NAME=DIR",
-        help="folder of a package that the URDF names; may be repeated",
-    )
-
-
-def named_folder(text: str) -> tuple[str, str]:
-    """Read NAME=DIR, of a folder that is there."""
-    name, _, folder = text.partition("=")
-    if not (name and folder):
-        raise argparse.ArgumentTypeError(f"{quoted(text)}: must be NAME=DIR")
-    try:
-        is_folder = Path(folder).is_dir()
-    except (OSError, ValueError):
-        is_folder = False
-    if not is_folder:
-        raise argparse.ArgumentTypeError(f"{quoted(text)}: there is no folder {quoted(folder)}")
-    return name, folder
-
-
-def some_of(names: tuple[str, ...]) -> Callable[[str], tuple[str, ...]]:
-    """Read names with commas between them, each one of some."""
-
-    def read(text: str) -> tuple[str, ...]:
-        chosen = tuple(part.strip() for part in text.split(","))
-        if not set(chosen) <= set(names):
-            raise argparse.ArgumentTypeError(f"{quoted(text)}: must be some of {', '.join(names)}, with commas between")
-        return chosen
-
-    return read
-
-
-def frames(text: str) -> tuple[int, int]:
-    """Read FIRST:LAST."""
-    try:
-        first, _, last = text.partition(":")
-        span = int(first), int(last)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{quoted(text)}: must be FIRST:LAST, for example 20:60") from None
-    if not 0 <= span[0] <= span[1]:
-        raise argparse.ArgumentTypeError(f"{quoted(text)}: frames must be from 0 on, the first not after the last")
-    return span
-
-
-def _exists(path: Path) -> bool:
-    """Whether there is something of that name; OSError or ValueError where there cannot be."""
-    try:
-        os.lstat(path)
-    except FileNotFoundError:
-        return False
-    return True
-
-
-def output_folder(text: str) -> Path:
-    """Read a folder that files can be written to, or that can be made; nothing is made yet."""
-    path = Path(text)
-    try:
-        place = path.absolute()
-        while not _exists(place):
-            place = place.parent
-        if not place.is_dir():
-            raise NotADirectoryError(0, f"{place} is no folder")
-        with tempfile.TemporaryFile(dir=place):
-            pass
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise argparse.ArgumentTypeError(f"{quoted(text)}: cannot be written to: {reason}") from None
-    return path
-
-
-def folder_with(*files: str) -> Callable[[str], Path]:
-    """Read a folder that holds files and that can be written to."""
-
-    def read(text: str) -> Path:
-        path = output_folder(text)
-        for file in files:
-            if not (path / file).is_file():
-                raise argparse.ArgumentTypeError(f"{quoted(text)}: no file {path / file}")
-        return path
-
-    return read
-
-
-def file(text: str) -> Path:
-    """Read a file that can be read."""
-    path = Path(text)
-    try:
-        with path.open("rb"):
-            pass
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise argparse.ArgumentTypeError(f"{quoted(text)}: cannot be read: {reason}") from None
-    return path
-
-
-def output_file(text: str) -> Path:
-    """Read a file that can be written; nothing is made yet."""
-    path = Path(text)
-    if not path.name:
-        raise argparse.ArgumentTypeError(f"{quoted(text)}: must be the name of a file")
-    output_folder(str(path.parent))
-    try:
-        is_folder = _exists(path) and path.is_dir()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-        raise argparse.ArgumentTypeError(f"{quoted(text)}: cannot be written: {reason}") from None
-    if is_folder:
-        raise argparse.ArgumentTypeError(f"{quoted(text)}: is a folder, not a file")
-    return path
+    """Add the option `--package`, for the packages that a URDF names."""
+    text = "folder of a package that the URDF names; may be repeated"
+    read = named(folder, "NAME=DIR")
+    command.add_argument("--package", type=read, action="append", default=[], metavar="NAME=DIR", help=text)
 
 
 def add_output(command: argparse.ArgumentParser, default: str, text: str = "folder for CSV and plot") -> None:

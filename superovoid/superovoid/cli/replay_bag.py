@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -56,7 +57,11 @@ def add(commands: argparse._SubParsersAction) -> None:
         help="states a second (default: one for each message of joint states)",
     )
     command.add_argument(
-        "--between", type=_names, nargs=2, metavar="NAMES", help="only pairs between these links or groups (A,B C)"
+        "--between",
+        type=option_values.names,
+        nargs=2,
+        metavar="NAMES",
+        help="only pairs between these links or groups (A,B C)",
     )
     command.add_argument(
         "--cutoff",
@@ -176,17 +181,8 @@ def _told(did: Replayed) -> list[str]:
 
 def _bag(text: str) -> Path:
     """Read a bag: a file, or a folder with one as `ros2 bag record` leaves it."""
-    path = Path(text)
-    try:
-        is_folder = path.is_dir()
-        files = sorted(path.glob("*.mcap")) if is_folder else []
-    except (OSError, ValueError):
-        is_folder, files = False, []
-    if is_folder and len(files) != 1:
+    files = sorted(Path(text).glob("*.mcap")) if os.path.isdir(text) else [text]
+    if len(files) != 1:
         found = f"{len(files)} files NAME.mcap: give one of them" if files else "no file NAME.mcap"
         raise argparse.ArgumentTypeError(f"{option_values.quoted(text)}: is a folder with {found}")
-    return option_values.file(str(files[0]) if is_folder else text)
-
-
-def _names(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",")]
+    return option_values.file(str(files[0]))

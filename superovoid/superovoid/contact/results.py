@@ -13,15 +13,14 @@ from numpy.typing import NDArray
 
 from superovoid.contact import columns
 from superovoid.contact.certificates import Certificate
-from superovoid.values.records import Record
-from superovoid.values.rows import ResultRows
+from superovoid.values.records import Result, ResultTable
 from superovoid.values.status import STATUSES, Status
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DistanceResult(Record):
+class DistanceResult(Result):
     """Signed distance of two bodies with what proves it."""
 
     distance: float
@@ -44,16 +43,6 @@ class DistanceResult(Record):
     certificate: Certificate | None = field(default=None, repr=False, kw_only=True)
     """What proves the interval, for others to check (docs/verify.md); None: it was not asked for."""
 
-    @property
-    def certified(self) -> bool:
-        """`Status.certified`: whether the interval is as narrow as was asked for."""
-        return self.status.certified
-
-    @property
-    def differentiable(self) -> bool:
-        """`Status.differentiable`: whether gradients are the derivative of the distance."""
-        return self.status.differentiable
-
     @classmethod
     def _from_row(cls, row: FloatArray) -> DistanceResult:
         """Result from a row of the engine, in a third of the time that eight guarded assignments take."""
@@ -73,7 +62,7 @@ class DistanceResult(Record):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DistanceResults(ResultRows):
+class DistanceResults(ResultTable):
     """`DistanceResult` as arrays, one row a pair.
 
     ``results[0]`` is a row, ``results[:10]`` and ``results[results.certified & (results.distance < 0.01)]`` are fewer
@@ -96,7 +85,7 @@ class DistanceResults(ResultRows):
     """The fields that have an entry a row."""
 
     def _row(self, row: int) -> DistanceResult:
-        return DistanceResult(**self._values(DistanceResults.PER_ROW, row))
+        return self._made(DistanceResult, row)
 
     @classmethod
     def from_rows(cls, rows: FloatArray) -> DistanceResults:

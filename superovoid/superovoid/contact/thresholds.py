@@ -13,11 +13,10 @@ the contact                    the engine's interval, with its global search onl
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import SupportsIndex
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,7 +45,7 @@ from superovoid.shapes.kernels.rounding import allowance
 from superovoid.shapes.kernels.surface import DENTED, RADIUS
 from superovoid.values.checks import floats, number
 from superovoid.values.poses import PosesLike
-from superovoid.values.records import Record
+from superovoid.values.records import Record, Table
 from superovoid.values.status import Words
 
 FloatArray = NDArray[np.float64]
@@ -236,7 +235,7 @@ class Verdict(Record):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Verdicts(Record):
+class Verdicts(Table):
     """`Verdict` as arrays, one row a pair; ``verdicts[0]`` is a row."""
 
     closer: NDArray[np.bool_]
@@ -247,24 +246,15 @@ class Verdicts(Record):
     """`Proof` of each row, as a number."""
     solves: NDArray[np.uint8]
 
-    def __len__(self) -> int:
-        return len(self.closer)
+    PER_ROW: ClassVar[tuple[str, ...]] = ("closer", "farther", "lower", "upper", "proof", "solves")
 
     @property
     def undecided(self) -> NDArray[np.bool_]:
         """Rows of which neither `closer` nor `farther` is proved."""
         return ~(self.closer | self.farther)
 
-    def __getitem__(self, row: SupportsIndex) -> Verdict:
-        at = operator.index(row)
-        return Verdict(
-            bool(self.closer[at]),
-            bool(self.farther[at]),
-            float(self.lower[at]),
-            float(self.upper[at]),
-            Proof(int(self.proof[at])),
-            int(self.solves[at]),
-        )
+    def _row(self, row: int) -> Verdict:
+        return self._made(Verdict, row, proof=Proof(int(self.proof[row])))
 
     def __bool__(self) -> bool:
         raise TypeError(

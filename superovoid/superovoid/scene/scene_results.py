@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.scene.bodies import Body
-from superovoid.values.rows import PairRows
+from superovoid.values.records import PairTable
 
 IntArray = NDArray[np.int64]
 
@@ -34,7 +34,7 @@ class PairResult(DistanceResult):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairResults(PairRows, DistanceResults):
+class PairResults(PairTable, DistanceResults):
     """Distances of pairs of a scene's bodies: what `SceneResult` and `StateDistances` have in common.
 
     A row is a `PairResult`; where there are no `bodies`, a `DistanceResult`.
@@ -54,7 +54,7 @@ class PairResults(PairRows, DistanceResults):
     def _row(self, row: int) -> PairResult:
         if not self._has_names:
             return super()._row(row)  # type: ignore[return-value] # as the class says
-        return PairResult(**self._values(DistanceResults.PER_ROW, row), **self._names_of(row))
+        return self._made(PairResult, row, **self._names_of(row))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

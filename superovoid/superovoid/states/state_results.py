@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from superovoid.scene import SceneResult
 from superovoid.scene.scene_results import PairResults
-from superovoid.values.state_rows import StateRows
+from superovoid.values.records import StateTable
 
 IntArray = NDArray[np.int64]
 
@@ -22,7 +22,7 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class StateDistances(StateRows, PairResults):
+class StateDistances(StateTable, PairResults):
     """Answers in many states, one row a pair; the rows of a state are sorted by ascending distance.
 
     The rows of state s are ``first[s]`` to ``first[s + 1] - 1``. Points and normals are in the world, which is the root

@@ -1,22 +1,38 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What all answers share: they compare by value, have no hash, print in a few lines, and become plain Python."""
+"""Records, which are answers that compare by value, and tables of them: a row a pair, with masks, names and words.
+
+`Table` selects rows. `ResultTable` adds the words of a status, printing and data frames, `PairTable` the names of the
+bodies, and `StateTable` the states of a robot that the rows belong to.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+import operator
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass, replace
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.values.checks import same
+from superovoid.values.status import Status, certified_rows, differentiable_rows, words_of
 
-_SHOWN = 16  # numbers of an array that are printed
+if TYPE_CHECKING:
+    import pandas
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Which: TypeAlias = slice | NDArray[Any] | list[int] | list[bool]
+"""Selected rows: a slice, a mask of bools, or indices."""
+Row = TypeVar("Row", bound="Record")
+Row_co = TypeVar("Row_co", covariant=True)
+_PRINTED_NUMBERS, _PRINTED_ROWS = 16, 5
 
 
 class Record:
@@ -32,23 +48,22 @@ class Record:
             return True
         if type(self) is not type(other):
             return NotImplemented
-        return all(same(getattr(self, name), getattr(other, name)) for name in _names(self))
+        return all(same(getattr(self, each.name), getattr(other, each.name)) for each in fields(self))  # type: ignore[arg-type] # a dataclass
 
     def __repr__(self) -> str:
-        shown = (f"{name}={shortened(getattr(self, name))}" for name in _names(self, shown=True))
+        shown = (f"{name}={_shortened(value)}" for name, value in self._printed().items())
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as plain Python: numbers, lists and words, such as `json` writes."""
-        return {name: plain(getattr(self, name)) for name in _names(self, shown=True)}
+        return _plain(self._printed())
+
+    def _printed(self) -> dict[str, Any]:
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.repr}  # type: ignore[arg-type] # a dataclass
 
 
-def _names(record: Any, shown: bool = False) -> tuple[str, ...]:
-    return tuple(each.name for each in fields(record) if each.repr or not shown)
-
-
-def plain(value: Any) -> Any:
-    """A value of numbers, lists and words."""
+def _plain(value: Any) -> Any:
+    """A value as numbers, lists and words."""
     if isinstance(value, Enum):
         return str(value)
     if isinstance(value, np.ndarray | np.generic):
@@ -56,19 +71,19 @@ def plain(value: Any) -> Any:
     if isinstance(value, Record):
         return value.to_dict()
     if isinstance(value, Mapping):
-        return {key: plain(each) for key, each in value.items()}
+        return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, tuple | list):
-        values = map(plain, value)
+        values = map(_plain, value)
         return tuple(values) if isinstance(value, tuple) else list(values)
     if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
     return value
 
 
-def shortened(value: Any) -> str:
+def _shortened(value: Any) -> str:
     """A value in few characters."""
     if isinstance(value, np.ndarray):
-        if value.size > _SHOWN:
+        if value.size > _PRINTED_NUMBERS:
             return f"<{value.dtype} array of shape {value.shape}>"
         return np.array2string(value, precision=6, separator=", ", suppress_small=True).replace("\n", "")
     if isinstance(value, Enum):
@@ -76,10 +91,258 @@ def shortened(value: Any) -> str:
     return f"{value:.10g}" if isinstance(value, float) else repr(value)
 
 
-def spread(name: str, values: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    """Columns of a table from an array with a row an entry; vectors of three become columns for x, y and z."""
-    if values.ndim == 1:
-        return {name: values}
-    values = values.reshape(len(values), math.prod(values.shape[1:]))
-    ends = "xyz" if values.shape[1] == 3 else range(values.shape[1])
-    return {f"{name}_{end}": values[:, i] for i, end in enumerate(ends)}
+class Result(Record):
+    """A signed distance with its status."""
+
+    status: Status
+
+    @property
+    def certified(self) -> bool:
+        """`Status.certified`: whether the interval is as narrow as was asked for."""
+        return self.status.certified
+
+    @property
+    def differentiable(self) -> bool:
+        """`Status.differentiable`: whether gradients are the derivative of the distance."""
+        return self.status.differentiable
+
+
+class _OneRow(Protocol[Row_co]):
+    """A table with rows of one class."""
+
+    def _row(self, row: int) -> Row_co: ...
+
+
+class Table(Record):
+    """A record of arrays with an entry a row."""
+
+    PER_ROW: ClassVar[tuple[str, ...]]
+    """The fields that have an entry a row."""
+
+    @abstractmethod
+    def _row(self, row: int) -> Record:
+        """Return one row."""
+
+    def _made(self, kind: type[Row], row: int, **converted: Any) -> Row:
+        """Make one row of the fields that it has in common with the table, and of `converted`."""
+        values = {each.name: getattr(self, each.name)[row] for each in fields(kind) if each.name in self.PER_ROW}  # type: ignore[arg-type] # a dataclass
+        values = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
+        return kind(**{**values, **converted})
+
+    def __len__(self) -> int:
+        return len(getattr(self, self.PER_ROW[0]))
+
+    def __iter__(self: _OneRow[Row_co]) -> Iterator[Row_co]:
+        return (self._row(row) for row in range(len(self)))  # type: ignore[arg-type]
+
+    @overload
+    def __getitem__(self: _OneRow[Row_co], rows: int | np.integer) -> Row_co: ...
+
+    @overload
+    def __getitem__(self, rows: Which) -> Self: ...
+
+    def __getitem__(self, rows: Any) -> Any:
+        if isinstance(rows, slice):
+            return self._select(rows)
+        if not isinstance(rows, bool | np.bool_):
+            try:
+                return self._row(operator.index(rows))
+            except TypeError:
+                pass
+        which = np.asarray(rows) if not isinstance(rows, tuple) else np.empty(())
+        if which.shape == (0,) and which.dtype != np.bool_:
+            which = which.astype(np.int64)
+        if which.ndim != 1 or which.dtype.kind not in "biu":
+            raise IndexError("rows: must be an integer, a slice, a mask of bools or a sequence of integers")
+        if which.dtype.kind == "b" and len(which) != len(self):
+            raise IndexError(f"rows: a mask must have an entry a row, found {len(which)} for {len(self)} rows")
+        return self._select(which)
+
+    def _select(self, rows: slice | NDArray[Any]) -> Self:
+        values = {name: getattr(self, name) for name in self.PER_ROW}
+        fewer = {name: each[rows] for name, each in values.items() if each is not None}
+        return replace(self, **fewer)  # type: ignore[type-var] # a dataclass
+
+
+class ResultTable(Table):
+    """Signed distances, one row a pair."""
+
+    distance: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    status: NDArray[np.uint8]
+
+    @property
+    def certified(self) -> NDArray[np.bool_]:
+        """`Status.certified` of each row: whether the interval is as narrow as was asked for."""
+        return certified_rows(self.status)
+
+    @property
+    def differentiable(self) -> NDArray[np.bool_]:
+        """`Status.differentiable` of each row: whether the gradients of a row are the derivative of its distance."""
+        return differentiable_rows(self.status)
+
+    @property
+    def status_words(self) -> NDArray[np.str_]:
+        """The status of each row in words: `CERTIFIED`, `UNPROVEN|DENT`."""
+        return words_of(self.status)
+
+    def _made(self, kind: type[Row], row: int, **converted: Any) -> Row:
+        return super()._made(kind, row, status=Status(int(self.status[row])), **converted)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as plain Python: numbers, lists with an entry a row, and words, such as `json` writes."""
+        return {**super().to_dict(), **_plain(self._labels())}
+
+    def to_dataframe(self) -> pandas.DataFrame:
+        """A table with a row a pair and a column a number; the status in words.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed, which this package does without.
+        """
+        try:
+            import pandas
+        except ImportError as error:
+            raise ImportError("to_dataframe() needs pandas: pip install 'superovoid[table]'") from error
+        columns = self._labels()
+        for name in self.PER_ROW:
+            if name not in columns:
+                columns |= self._columns(name)
+        return pandas.DataFrame(columns)
+
+    def _labels(self) -> dict[str, NDArray[Any]]:
+        """Columns that are derived from the fields: words and names."""
+        return {"status": self.status_words}
+
+    def _columns(self, name: str) -> dict[str, NDArray[Any]]:
+        """Columns of one field; vectors have three."""
+        values = getattr(self, name)
+        return {name: values} if values.ndim == 1 else {f"{name}_{axis}": values[:, i] for i, axis in enumerate("xyz")}
+
+    def __repr__(self) -> str:
+        lines = [f"{type(self).__name__}({self._summary()})"]
+        for row in range(min(len(self), _PRINTED_ROWS)):
+            interval = f"[{self.lower[row]:.9g}, {self.upper[row]:.9g}]"
+            words = Status(int(self.status[row]))
+            lines.append(f"  {row}: {self._row_label(row)}{self.distance[row]:.9g} m in {interval}, {words}")
+        if len(self) > _PRINTED_ROWS:
+            lines.append(f"  ... and {len(self) - _PRINTED_ROWS} more")
+        return "\n".join(lines)
+
+    def _summary(self) -> str:
+        words = f"{len(self)} pair{'' if len(self) == 1 else 's'}"
+        if len(self):
+            words += f", {int(self.certified.sum())} certified, distances {self.distance.min():.10g} to "
+            words += f"{self.distance.max():.10g} m"
+        return words
+
+    def _row_label(self, row: int) -> str:
+        return ""
+
+
+class PairTable(ResultTable):
+    """Signed distances of pairs whose bodies are known."""
+
+    body_a: IntArray
+    body_b: IntArray
+    bodies: tuple[Any, ...]
+
+    @abstractmethod
+    def _text(self, what: str, index: int) -> str:
+        """Return the ``name`` or ``link`` of one of `bodies`."""
+
+    @property
+    def _has_names(self) -> bool:
+        return bool(self.bodies)
+
+    @property
+    def name_a(self) -> NDArray[np.str_]:
+        """Name of the first body of each row."""
+        return self._texts("name")[self.body_a]
+
+    @property
+    def name_b(self) -> NDArray[np.str_]:
+        """Name of the second body of each row."""
+        return self._texts("name")[self.body_b]
+
+    @property
+    def link_a(self) -> NDArray[np.str_]:
+        """Link of the first body of each row."""
+        return self._texts("link")[self.body_a]
+
+    @property
+    def link_b(self) -> NDArray[np.str_]:
+        """Link of the second body of each row."""
+        return self._texts("link")[self.body_b]
+
+    def _texts(self, what: str) -> NDArray[np.str_]:
+        if len(self) and not self._has_names:
+            raise ValueError("these results were made without bodies, so that they have indices only")
+        return np.array([self._text(what, index) for index in range(len(self.bodies))], dtype=np.str_)
+
+    def _names_of(self, row: int) -> dict[str, str]:
+        """Names and links of the bodies of one row."""
+        sides = {"a": self.body_a[row], "b": self.body_b[row]}
+        return {f"{what}_{side}": self._text(what, int(i)) for side, i in sides.items() for what in ("name", "link")}
+
+    def _labels(self) -> dict[str, NDArray[Any]]:
+        names = ("name_a", "name_b", "link_a", "link_b") if self._has_names else ()
+        return {**{name: getattr(self, name) for name in names}, **super()._labels()}
+
+    def _row_label(self, row: int) -> str:
+        if not self._has_names:
+            return f"bodies {self.body_a[row]} and {self.body_b[row]}: "
+        return "{name_a} and {name_b}: ".format(**self._names_of(row))
+
+
+class StateTable(PairTable):
+    """Signed distances in many states; the rows of state s are ``first[s]`` to ``first[s + 1] - 1``."""
+
+    first: IntArray
+    done: int
+    gradients: FloatArray | None
+
+    JOINTS: ClassVar[str]
+    """The field with the names of the columns of `gradients`."""
+
+    @property
+    def states(self) -> int:
+        """States that the rows speak of."""
+        return len(self.first) - 1
+
+    @property
+    def state(self) -> IntArray:
+        """The state that each row belongs to, shape (rows,)."""
+        return np.repeat(np.arange(self.states), np.diff(self.first))
+
+    @property
+    def closest(self) -> FloatArray:
+        """Least distance of each state, m, shape (states,).
+
+        It is inf where no pair is within the cut-off, and nan where the state was not answered.
+        """
+        least = np.full(self.states, math.nan)
+        least[: self.done] = math.inf
+        # Not the first row of each state: a selection by indices may have changed their order.
+        np.minimum.at(least, self.state, self.distance)
+        return least
+
+    def _select(self, rows: slice | NDArray[Any]) -> Self:
+        state = self.state[rows]
+        if (state[1:] < state[:-1]).any():
+            raise IndexError("rows: must be in the order of the states; of_state() gives the rows of one state")
+        first = np.concatenate([[0], np.bincount(state, minlength=self.states).cumsum()])
+        return replace(super()._select(rows), first=first)  # type: ignore[type-var] # a dataclass
+
+    def _labels(self) -> dict[str, NDArray[Any]]:
+        return {"state": self.state, **super()._labels()}
+
+    def _columns(self, name: str) -> dict[str, NDArray[Any]]:
+        if name == "gradients" and self.gradients is not None:
+            return {f"d_{joint}": self.gradients[:, i] for i, joint in enumerate(getattr(self, self.JOINTS))}
+        return {} if name in ("gradients", "base_gradients") else super()._columns(name)
+
+    def _row_label(self, row: int) -> str:
+        return f"state {self.state[row]}, {super()._row_label(row)}"

@@ -175,6 +175,15 @@ def test_spheres_are_decided_by_their_distance_and_touch_is_left_open():
     assert far.farther and far.proof is Proof.SPHERES and far.solves == 0
 
 
+def test_masks_and_slices_select_verdicts_as_they_select_distances():
+    found = are_closer(Sphere(1.0), WORLD, Sphere(0.5), np.array([at(x, 0.0, 0.0) for x in (1.0, 2.0, 3.0)]), 0.0)
+    assert [verdict.closer for verdict in found] == found.closer.tolist() == [True, False, False]
+    assert found[found.closer][0] == found[0] and found[1:][-1] == found[-1] and isinstance(found[0].proof, Proof)
+    assert len(found[found.undecided]) == 0
+    with pytest.raises(IndexError, match="an entry a row"):
+        found[[True]]
+
+
 def test_a_verdict_is_true_only_where_that_is_proved():
     apart, inside = at(50.0, 0.0, 0.0), at(1.0, 0.0, 0.0)
     assert not intersects(Sphere(1.0), WORLD, Sphere(0.5), apart)

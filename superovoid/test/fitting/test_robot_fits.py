@@ -298,11 +298,11 @@ def test_the_command_says_what_it_cannot_read(line, words, tmp_path, capsys):
     ("line", "words"),
     [
         ("fit a.urdf --tolerance 2", "--tolerance: '2': must be a length with its unit"),
-        ("fit a.urdf --contain --tolerance 2mm", "--tolerance: --contain has none"),
-        ("fit a.urdf --contain --bodies 2", "--bodies: 2: with --contain"),
-        ("fit a.urdf --link a", "'a': must be NAME=VALUE"),
+        ("fit a.urdf --contain --tolerance 2mm", "--tolerance: not allowed with argument --contain"),
+        ("fit a.urdf --contain --bodies 2", "--bodies: with --contain a link has one body"),
+        ("fit a.urdf --link a", "'a': must be NAME=N"),
         ("fit a.urdf --package a=/nowhere/x", "there is no folder"),
-        ("fit a.urdf --srdf a.srdf --new-srdf", "--new-srdf: --srdf has one already"),
+        ("fit a.urdf --srdf a.srdf --new-srdf", "--new-srdf: not allowed with argument --srdf"),
         ("fit a.urdf --kinds ball", "'ball': must be some of superovoid"),
     ],
 )

@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid_interfaces.srv import GetDistances
 
 from superovoid.values.poses import PosesLike, as_matrices, check_rigid, quaternions_of
-from superovoid.values.records import Record
-from superovoid.values.state_rows import StateRows
+from superovoid.values.records import Record, Result, StateTable
 from superovoid.values.status import Status
 from superovoid_ros.nodes.common.conversions import flat, to_nanoseconds
 
@@ -29,7 +28,7 @@ _MOST_RESULTS = 2**32 - 1  # the message has 32 bits
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DistanceRow(Record):
+class DistanceRow(Result):
     """A row of `Distances`."""
 
     distance: float
@@ -53,19 +52,9 @@ class DistanceRow(Record):
     """The link or object that the first body is on."""
     link_b: str
 
-    @property
-    def certified(self) -> bool:
-        """`Status.certified`: whether the interval is as narrow as was asked for."""
-        return self.status.certified
-
-    @property
-    def differentiable(self) -> bool:
-        """`Status.differentiable`: whether gradients are the derivative of the distance."""
-        return self.status.differentiable
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distances(StateRows):
+class Distances(StateTable):
     """Answers in many states, one row a pair; the rows of a state are sorted by ascending distance.
 
     The rows of state s are ``first[s]`` to ``first[s + 1] - 1``. ``found[0]`` is a row, a `DistanceRow`; ``found[:10]``
@@ -124,7 +113,7 @@ class Distances(StateRows):
         return (self.bodies if what == "name" else self.links)[index]
 
     def _row(self, row: int) -> DistanceRow:
-        return DistanceRow(**self._values(self.PER_ROW[:7], row), **self._names_of(row))
+        return self._made(DistanceRow, row, **self._names_of(row))
 
     def _summary(self) -> str:
         words = f"{self.done} state{'' if self.done == 1 else 's'} answered, {super()._summary()}"
