@@ -34,7 +34,7 @@ import tempfile
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -158,13 +158,13 @@ def never_wrong(family: str, count: int) -> list[Pair]:
 
 
 def _judges() -> str:
-    for name in ("superovoid_papers.judges", "superovoid_ros.experiments.judges"):
+    for name in ("superovoid.testing", "superovoid_ros.experiments.judges"):
         try:
             importlib.import_module(name)
             return name
         except ImportError:
             continue
-    raise ImportError("no generator of random pairs: install superovoid_papers")
+    raise ImportError("no generator of random pairs")
 
 
 def battery(name: str) -> list[Pair]:
@@ -551,7 +551,11 @@ def compare(name: str, old: Answers, new: Answers) -> Row:
 
 
 def digest(questions: Any) -> str:
-    """A name for questions: kept answers are for these only."""
+    """A name for questions, wherever the files of robots are: kept answers are for these only."""
+    if isinstance(questions, States) and questions.options:
+        options = {name: value for name, value in questions.options.items() if name != "package_directories"}
+        text = Path(questions.urdf).read_text(encoding="utf-8")
+        questions = replace(questions, urdf=text, options=options)
     return hashlib.sha256(pickle.dumps(questions, protocol=4)).hexdigest()[:16]
 
 
