@@ -22,8 +22,8 @@ from superovoid_papers.experiments.lopes2010 import free_bodies, prescribed_moti
 from superovoid_papers.experiments.lower_bound import places, tables
 from superovoid_papers.experiments.sohn2002 import line_geometry
 from superovoid_ros.icub import grasp_problem
+from superovoid_ros.tools import service_load
 from superovoid_ros.tools.demo import report  # fmt: skip
-from superovoid_ros.tools.load import measures
 
 # Whole numbers in columns that are not those of a `CsvRow`, and lengths in units of a body.
 UNITLESS = re.compile(r"\w+_of_size|flags?|seed")
@@ -32,7 +32,7 @@ UNITLESS = re.compile(r"\w+_of_size|flags?|seed")
 def row_kinds():
     for module in pkgutil.walk_packages(superovoid_papers.__path__, "superovoid_papers."):
         importlib.import_module(module.name)
-    for module in ("demo.report", "load.measures"):
+    for module in ("demo.report", "service_load"):
         importlib.import_module(f"superovoid_ros.tools.{module}")
     found = [kind for kind in CsvRow.__subclasses__() if kind.__module__.startswith("superovoid")]
     return sorted(found, key=lambda kind: (kind.__module__, kind.__name__))
@@ -99,7 +99,7 @@ TABLES = {
     "places": (tables.Row, lambda: places.place_table([sample(tables.Row)])),
     "origins": (tables.Origins, lambda: tables.origin_table([sample(tables.Origins)])),
     "scale": (scale.Measurement, lambda: scale.table([sample(scale.Measurement)], 0)),
-    "load": (measures.Step, lambda: measures.table([sample(measures.Step)])),
+    "load": (service_load.Row, lambda: service_load.table([sample(service_load.Row)])),
 }
 # What a heading may say of a column beside its words: statistics, units, whose figure it is.
 BESIDE = {"paper", "mean", "median", "max", "min", "deviation", "of", "how", "many", "by", "fig", "off", "times", "the"}
@@ -147,11 +147,10 @@ def test_a_table_says_what_the_file_says():
 
 
 def test_comments_come_before_the_names(tmp_path):
-    from superovoid_ros.tools.load.measures import MemoryRow
-
-    write_csv(tmp_path / "memory.csv", [MemoryRow(1.0, 20.5)], "the command", "the machine")
-    text = (tmp_path / "memory.csv").read_text(encoding="utf-8").splitlines()
-    assert text == ["# the command", "# the machine", "time_s,node_MiB", "1.0,20.5"]
+    write_csv(tmp_path / "origins.csv", [sample(tables.Origins)], "the command", "the machine")
+    text = (tmp_path / "origins.csv").read_text(encoding="utf-8").splitlines()
+    assert text[:3] == ["# the command", "# the machine", ",".join(tables.Origins.columns().values())]
+    assert len(text) == 4
 
 
 def test_one_sentence_says_that_a_library_is_left_out():

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import random
 import struct
-import subprocess
-import sys
 import time
 from importlib import import_module
 
@@ -28,7 +26,7 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import String
-from superovoid_interfaces.srv import GetMinDistance, SetPairRules
+from superovoid_interfaces.srv import GetMinDistance
 from tf2_msgs.msg import TFMessage
 
 from superovoid_ros.nodes.common.conversions import to_transform
@@ -199,17 +197,6 @@ def test_bytes_that_are_no_message_are_told(state, service):
     assert state.wait(is_told)
     assert is_right(state)
     assert "Traceback" not in service.output()
-
-
-def test_bytes_sent_as_a_request_are_one_for_the_service(state):
-    data = serialize_message(SetPairRules.Request(links_a=["hand"], links_b=["ball"], checked=[False]))
-    arguments = f"{NAME}/set_pair_rules", "superovoid_interfaces/srv/SetPairRules", data.hex()
-    program = [sys.executable, "-m", "superovoid_ros.tools.raw_requests", *arguments]
-    done = subprocess.run(program, capture_output=True, text=True, timeout=120)
-    assert (done.returncode, done.stdout) == (0, f"{len(data)} bytes sent\n"), done.stderr
-    assert state.wait(lambda: "no allowed pair" in answer(state).message)
-    assert state.call(SetPairRules, f"{NAME}/set_pair_rules", clear=True).success
-    assert is_right(state)
 
 
 # --- names, stamps ---

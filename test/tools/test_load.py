@@ -1,189 +1,146 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The distance service under load and faults, in small: what `superovoid load` does at length."""
+"""The distance service under load: what `superovoid load` measures, in small."""
 
 from __future__ import annotations
 
 import csv
-import itertools
+import math
+import signal
 import subprocess
 import sys
-import time
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from superovoid_ros.tools.load import measures, run
-from superovoid_ros.tools.load.clients import disorder, endless_disorder, joints_process
-from superovoid_ros.tools.load.measures import Truth
-from superovoid_ros.tools.load.run import LoadTest
+from superovoid.cli import main
+from superovoid_ros.nodes.clients.timed_calls import SERVICES, Report
+from superovoid_ros.resources import share_directory
+from superovoid_ros.tools import service_load
+from superovoid_ros.tools.service_load import ServiceLoad, differs, errors_of, summary
 
 
 @pytest.fixture(scope="module")
 def running(warm_tools):
     """The service and two clients."""
-    with LoadTest(2) as test:
-        yield test
+    with ServiceLoad(2) as load:
+        yield load
 
 
-def test_two_clients_get_every_answer_and_none_is_wrong(running):
-    step, problems = running.step("", 2, 60.0, 2.0)
-    assert step.calls == 120
-    assert not problems
-    assert (step.lost, step.wrong) == (0, 0)
+@pytest.mark.parametrize("kind", SERVICES)
+def test_calls_on_a_schedule_are_all_answered_as_the_library_answers(running, kind):
+    row, errors = running.measure(kind, 2, 60.0, 1.0)
+    assert not errors
+    assert (row.service, row.clients, row.calls, row.lost) == (SERVICES[kind][1], 2, 60, 0)
+    assert 0.0 < row.median <= row.p99 <= row.worst
+    assert row.node_share > 0.0 and row.client_share > 0.0
+
+
+def test_each_client_calls_again_once_it_is_answered_at_the_largest_rate(running):
+    row, errors = running.measure("closest", 2, math.inf, 0.5)
+    assert not errors
+    assert row.calls > 2 and row.lost == 0
 
 
 def test_burst_of_calls_beyond_the_usual_queue_loses_none(running):
-    step, problems = running.step("", 2, 2000.0, 0.2)
-    assert step.calls == 400
-    assert not problems
-    assert step.lost == 0
+    row, errors = running.measure("closest", 2, 2000.0, 0.2)
+    assert not errors
+    assert (row.calls, row.lost) == (400, 0)
 
 
-def test_late_doubled_and_missing_joint_states_never_set_the_answers_back(running):
-    finding = running.joint_storm(duration=2.5)
-    assert finding.is_well, finding
+def test_calls_of_a_service_that_does_not_reply_are_lost_and_later_ones_are_not(running, monkeypatch):
+    monkeypatch.setattr(service_load, "GIVE_UP", 0.5)
+    running._node.process.send_signal(signal.SIGSTOP)
+    try:
+        for rate in (20.0, math.inf):
+            row, errors = running.measure("closest", 2, rate, 0.4)
+            assert not errors
+            assert row.lost == row.calls == (8 if rate == 20.0 else 2)
+    finally:
+        running._node.process.send_signal(signal.SIGCONT)
+    monkeypatch.undo()
+    row, errors = running.measure("closest", 2, 20.0, 0.4)
+    assert not errors
+    assert (row.calls, row.lost) == (8, 0)
 
 
-class LateConnection:
-    """Hands on the first order a while after it came."""
-
-    def __init__(self, connection):
-        self._connection, self._delay = connection, 1.5  # s
-
-    def __getattr__(self, name):
-        return getattr(self._connection, name)
-
-    def recv(self):
-        order = self._connection.recv()
-        time.sleep(self._delay)
-        self._delay = 0.0
-        return order
-
-
-def late_joints_process(connection, namespace):
-    joints_process(LateConnection(connection), namespace)
-
-
-def test_a_node_that_hears_of_the_joints_late_is_not_asked_about_them_before(running, monkeypatch):
-    monkeypatch.setattr(run, "joints_process", late_joints_process)
-    finding = running.joint_storm(duration=1.0)
-    assert finding.is_well, finding
-
-
-def test_joint_states_go_on_in_disorder_second_after_second():
-    numbers = list(itertools.islice(endless_disorder(1), 5000))
-    assert max(numbers) > 3000 and len(set(numbers)) < len(numbers)
-    assert all(number % 1000 < 950 for number in numbers)
-    assert all(later > earlier - 1000 for earlier, later in itertools.pairwise(numbers))
-
-
-def test_nonsense_is_refused_and_the_other_client_served(running):
-    for kind, rate in (("garbage", 60.0), ("huge", 5.0)):
-        finding = running.nonsense(kind, rate, duration=1.0)
-        assert finding.is_well, finding
-
-
-def test_clients_go_on_when_the_node_was_killed_and_started_again(running):
-    finding = running.kill_node(down=0.2, up=1.0)
-    assert finding.is_well, finding
-
-
-# Behind the others that ask the same service: one that is silent from then on, for them, would fail them too.
-def test_client_killed_with_calls_under_way_harms_no_other(running):
-    """Fast DDS may silence a service for the others when a client dies (docs/load.md): seldom, and never with a wrong
-    answer. What the node did wrong would be seen each time."""
-    seen = [running.kill_client(duration=2.0)]
-    while not seen[-1].is_well:
-        assert len(seen) < 5, seen
-        with LoadTest(2) as test:
-            seen.append(test.kill_client(duration=2.0))
-    assert all(" 0 wrong" in one.seen for one in seen), seen
-
-
-@pytest.mark.slow
-def test_command_leaves_a_table_and_a_plot(loopback_domain, tmp_path):
-    command = [sys.executable, "-m", "superovoid.cli", "load", "--no-faults", "--output", str(tmp_path)]
-    options = ["--clients", "1", "--rates", "20,40", "--duration", "1", "--soak", "3"]
-    done = subprocess.run([*command, *options], capture_output=True, text=True, timeout=200)
-    assert done.returncode == 0, done.stdout + done.stderr
-    with (tmp_path / "load.csv").open(encoding="utf-8") as file:
-        text = file.read().splitlines()
-    assert text[0].startswith("# superovoid load --clients 1 --rates 20,40 --duration 1 --seed 0 --soak 3 ")
+def test_command_measures_a_service_that_runs_already(start_node, tmp_path, capsys):
+    share = share_directory()
+    start_node(
+        "distance_service",
+        rate=0.0,
+        robot_description=(share / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8"),
+        robot_description_semantic=(share / "config" / "icub_hands.srdf").read_text(encoding="utf-8"),
+    ).wait_for_output("robot ")
+    options = "--clients 1 --rates 20,max --duration 0.5 --states 3 --node /distance_service --output".split()
+    assert main(["load", *options, str(tmp_path)]) == 0, capsys.readouterr()
+    text = (tmp_path / "load.csv").read_text(encoding="utf-8").splitlines()
+    assert text[0].startswith("# superovoid load --clients 1 --rates 20,max --duration 0.5 --kinds closest,near,")
     rows = list(csv.DictReader(text[2:]))
-    assert [float(row["calls_per_s"]) for row in rows] == [20.0, 40.0, 40.0]
-    assert all(row["lost"] == row["wrong"] == "0" for row in rows)
-    assert (tmp_path / "load.png").read_bytes().startswith(b"\x89PNG")
-    assert (tmp_path / "load_memory.csv").exists()
+    assert [row["kind"] for row in rows[::2]] == list(SERVICES)
+    assert {row["due_per_s"] for row in rows} == {"20.0", "inf"}
+    assert all((row["errors"], row["lost"], row["node_cores"]) == ("0", "0", "nan") for row in rows)
 
 
-# --- The judge ---
+def test_command_names_a_service_that_is_not_there(loopback_domain, tmp_path):
+    command = [sys.executable, "-m", "superovoid.cli", "load", "--node", "/nobody", "--output", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    assert done.returncode == 1
+    assert "superovoid load: no service '/nobody/get_distances'" in done.stderr
 
 
-def answer(*pairs, success=True):
-    """Return an answer about pairs (body_a, body_b, distance) whose points agree."""
-    vector = lambda x: SimpleNamespace(x=x, y=0.0, z=0.0)  # noqa: E731
-    return SimpleNamespace(
-        success=success,
-        message="no",
-        distances=SimpleNamespace(
-            pairs=[
-                SimpleNamespace(
-                    body_a=a, body_b=b, distance=d, lower=d - 1e-12, upper=d + 1e-12, status=0,
-                    point_a=vector(0.0), point_b=vector(d), normal=vector(1.0),
-                )
-                for a, b, d in pairs
-            ]
-        ),
-    )  # fmt: skip
+# --- Errors ---
 
 
-KNOWN = {("a", "b"): Truth(-0.001, -0.001, -0.001), ("a", "c"): Truth(0.002, 0.002, 0.002), ("a", "d"): Truth(1, 1, 1)}
+def reply(**pairs):
+    return {frozenset(names): distance for names, distance in pairs.items()}
 
 
-def test_judge_finds_nothing_in_right_answers():
-    assert not measures.fault("closest", answer(("a", "b", -0.001)), KNOWN)
-    assert not measures.fault("near", answer(("a", "b", -0.001), ("a", "c", 0.002)), KNOWN)
-    assert not measures.fault("penetration", answer(("a", "b", -0.001)), KNOWN)
+LIBRARY = reply(ab=-0.001, ac=0.002, ad=1.0)
+
+
+def test_replies_with_the_distances_of_the_library_do_not_differ():
+    assert not differs("closest", reply(ab=-0.001), LIBRARY)
+    assert not differs("near", reply(ab=-0.001, ac=0.002), LIBRARY)
+    assert not differs("penetration", reply(ab=-0.001), LIBRARY)
 
 
 @pytest.mark.parametrize(
     ("kind", "wrong"),
     [
-        ("closest", answer(success=False)),
-        ("closest", answer()),
-        ("closest", answer(("a", "c", 0.002))),
-        ("closest", answer(("a", "b", -0.0011))),
-        ("closest", answer(("a", "x", -0.001))),
-        ("near", answer(("a", "b", -0.001))),
-        ("near", answer(("a", "b", -0.001), ("a", "b", -0.001), ("a", "c", 0.002))),
-        ("near", answer(("a", "b", -0.001), ("a", "c", 0.002), ("a", "d", 1.0))),
-        ("penetration", answer()),
-        ("penetration", answer(("a", "b", -0.001), ("a", "c", 0.002))),
+        ("closest", reply()),
+        ("closest", reply(ac=0.002)),
+        ("closest", reply(ab=-0.0011)),
+        ("closest", reply(ax=-0.001)),
+        ("closest", reply(ab=-0.001, ac=0.002)),
+        ("near", reply(ab=-0.001)),
+        ("near", reply(ab=math.nan, ac=0.002)),
+        ("many", reply(ab=-0.001, ac=0.002, ad=1.0)),
+        ("penetration", reply()),
+        ("penetration", reply(ab=-0.001, ac=0.002)),
     ],
 )
-def test_judge_finds_what_is_wrong(kind, wrong):
-    assert measures.fault(kind, wrong, KNOWN)
+def test_replies_with_other_pairs_or_distances_differ(kind, wrong):
+    assert differs(kind, wrong, LIBRARY)
 
 
-def test_judge_looks_at_the_points_too():
-    bent = answer(("a", "b", -0.001))
-    bent.distances.pairs[0].point_b.y = 1e-3
-    assert "points" in measures.fault("closest", bent, KNOWN)
+def test_refusals_wrong_states_and_missing_states_are_errors():
+    replies = [([0], [reply(ab=-0.001)]), ([0, 0], [reply(ab=-0.001)]), ([0], [reply()])]
+    errors = errors_of("closest", Report([], 0.0, ["not ready"], replies, 0.0), [LIBRARY])
+    assert len(errors) == 3
+    assert errors[0] == "closest: refused: not ready"
 
 
-def test_disorder_holds_gaps_duplicates_and_late_messages():
-    order = disorder(3000, 0)
-    assert len(order) > len(set(order))
-    assert set(range(3000)) - set(order) >= set(range(950, 1000))
-    assert sum(later < earlier for earlier, later in itertools.pairwise(order)) > 100
+def test_lost_calls_are_counted_and_left_out_of_the_latencies():
+    reports = [Report([0.001, math.nan], 10.3, [], [], 0.1), Report([0.003, 0.002], 10.5, [], [], 0.2)]
+    row = summary("near", 10.0, 10.0, reports, 1, 0.1)
+    assert (row.calls, row.lost, row.errors, row.clients) == (4, 1, 1, 2)
+    assert (row.median, row.worst, row.throughput) == pytest.approx((2.0, 3.0, 6.0))
+    assert (row.node_share, row.client_share) == pytest.approx((0.2, 0.6))
 
 
-def test_unanswered_calls_are_counted_and_left_out_of_the_latencies():
-    step = measures.step("", 2, 10.0, 0.4, np.array([0.001, np.nan, 0.003, 0.002]), 1, 0.5, 0.1, 100.0, 0.3)
-    assert (step.calls, step.answered, step.lost, step.wrong) == (4, 3, 1, 1)
-    assert step.median == pytest.approx(2.0)
-    assert step.throughput == pytest.approx(6.0)
-    assert (step.processor, step.asking) == pytest.approx((1e3 * 0.1 / 3, 100.0))
+def test_a_service_that_never_answers_has_no_latency():
+    row = summary("near", 10.0, 10.0, [Report([math.nan] * 3)], 0, 0.1)
+    assert (row.calls, row.lost) == (3, 3)
+    assert np.isnan((row.median, row.p99, row.worst)).all()

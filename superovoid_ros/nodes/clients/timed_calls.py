@@ -1,98 +1,149 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A client that makes its calls at times laid down in advance, and waits for no answer before the next one."""
+"""A client that calls the distance service at scheduled times, or as fast as it answers, and records every reply."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
 
-from rclpy.client import Client
+import numpy as np
+from builtin_interfaces.msg import Time
 from rclpy.task import Future
+from superovoid_interfaces.srv import GetDistances, GetMinDistance, GetPenetration
 
 from superovoid_ros.nodes.common.caller import Caller
+from superovoid_ros.nodes.common.conversions import to_transforms
+from superovoid_ros.nodes.common.questions import Question
 
-_LOOK = 0.05  # s, between two looks which calls are given up
+CUTOFF = 0.01
+"""Largest distance in the replies to calls of the kinds `near` and `many`, m."""
+SERVICES = {
+    "closest": (GetMinDistance, "get_min_distance", {"max_results": 1}),
+    "near": (GetMinDistance, "get_min_distance", {"max_distance": CUTOFF}),
+    "penetration": (GetPenetration, "get_penetration", {}),
+    "many": (GetDistances, "get_distances", {"max_distance": CUTOFF}),
+}
+"""Kind of call -> type of the service, its name, and fields of the request."""
+_COMPARED = 64  # states of the last replies, which are kept
+_DISCOVERY = 60.0  # s
+_POLL = 0.05  # s
 
 
-@dataclass(frozen=True)
-class Call:
-    """A call of a service."""
+class States(NamedTuple):
+    """States of a robot, and the groups of links between which distances are requested."""
 
-    service: str
-    """its name, relative to the client's namespace"""
-    kind: type
-    request: object
+    groups: tuple[str, str]
+    joint_names: list[str]
+    positions: np.ndarray
+    """shape (states, joints), rad or m"""
+    base_poses: dict[str, np.ndarray]
+    """root_from_link, shape (states, 4, 4), m"""
+
+
+@dataclass
+class Report:
+    """What a client recorded."""
+
+    latencies: list[float] = field(default_factory=list)
+    """One per call, s, from the time at which the call was due; nan: no reply."""
+    last: float = 0.0
+    """Time of the last reply (time.monotonic, s)."""
+    refusals: list[str] = field(default_factory=list)
+    """Messages of replies without success."""
+    replies: list[tuple[list[int], list[dict[frozenset[str], float]]]] = field(default_factory=list)
+    """The last replies: numbers of their states; for each state the names of pairs of bodies -> distance, m."""
+    processor: float = 0.0
+    """Processor time of the client, s."""
+
+
+def _request(kind: str, states: States, chosen: list[int]) -> object:
+    service, _, limits = SERVICES[kind]
+    links_a, links_b = ([group] for group in states.groups)
+    fields = {"links_a": links_a, "links_b": links_b, "joint_names": states.joint_names, **limits}
+    bases = {link: poses[chosen] for link, poses in states.base_poses.items()}
+    if service is GetDistances:
+        question = Question(positions=states.positions[chosen], base_poses=bases, batch=len(chosen), **fields)
+        return question.requests()[0]
+    poses = to_transforms("world", list(bases), np.concatenate(list(bases.values())), Time())
+    return service.Request(joint_positions=states.positions[chosen[0]].tolist(), base_poses=poses, **fields)
+
+
+def _distances(response: object) -> list[dict[frozenset[str], float]]:
+    if not isinstance(response, GetDistances.Response):
+        return [{frozenset((pair.body_a, pair.body_b)): pair.distance for pair in response.distances.pairs}]
+    names, rows = response.bodies, list(zip(response.body_a, response.body_b, response.distance, strict=True))
+    return [
+        {frozenset((names[a], names[b])): distance for a, b, distance in rows[first:end]}
+        for first, end in pairwise(response.first)
+    ]
 
 
 class TimedCaller(Caller):
-    """Makes calls when they are due.
+    """Calls the services of the node `service` (its full name) about states in turn.
 
-    Parameters
-    ----------
-    name, namespace
-        Of its node.
-    calls
-        The services of these are waited for, as long as it takes.
+    `states_per_call` is the number of states in a call of the kind `many`. Raises `TimeoutError` if a service does not
+    appear or does not answer.
     """
 
-    def __init__(self, name: str, namespace: str, calls: Iterable[Call]) -> None:
-        super().__init__(name, namespace)
-        for kind, service in dict.fromkeys((call.kind, call.service) for call in calls):
-            self.wait(self.client(kind, service).service_is_ready)
+    def __init__(self, name: str, service: str, states: States, states_per_call: int) -> None:
+        super().__init__(name)
+        self._calls = {}
+        total = len(states.positions)
+        for kind, (of_kind, service_name, _) in SERVICES.items():
+            client = self.client(of_kind, f"{service}/{service_name}")
+            if not self.wait(client.service_is_ready, _DISCOVERY):
+                raise TimeoutError(f"no service {client.srv_name} after {_DISCOVERY:g} s")
+            size = states_per_call if kind == "many" else 1
+            chosen = [[(first + k) % total for k in range(size)] for first in range(total)]
+            requests = [_request(kind, states, numbers) for numbers in chosen]
+            self._calls[kind] = client, chosen, requests
+            self.ask(client, requests[0], _DISCOVERY)  # the reply to the first call of a client can get lost
 
-    def ask_now(self, call: Call) -> object:
-        """Make a call now and return the answer; again where none comes, as from a service that knows no client yet."""
-        return self.ask(self.client(call.kind, call.service), call.request)
+    def follow(self, kind: str, start: float, end: float, interval: float, give_up: float) -> Report:
+        """Make calls of one kind from `start` to `end` (time.monotonic, s); return once each is answered or lost.
 
-    def make(
-        self,
-        calls: Callable[[int], Call],
-        due: Sequence[float],
-        give_up: float,
-        on_answer: Callable[[int, object], None],
-        on_sent: Callable[[int], None] = lambda number: None,
-    ) -> None:
-        """Make calls, and wait until each is answered or given up.
-
-        Parameters
-        ----------
-        calls
-            Returns the call of a number.
-        due
-            When each is due, in this order (time.monotonic, s).
-        give_up
-            s from then on after which an answer is not waited for any more.
-        on_answer
-            Called with the number and the answer, when that comes.
-        on_sent
-            Called with the number of each call that was sent.
+        Calls are due every `interval` seconds; 0: one after another, each once the previous one is answered. A call
+        without a reply after `give_up` seconds is lost.
         """
-        waiting: dict[Future, tuple[int, Client]] = {}
+        client, chosen, requests = self._calls[kind]
+        report, began = Report(), time.process_time()
+        kept: deque[tuple[list[int], object]] = deque(maxlen=max(1, _COMPARED // len(chosen[0])))
+        waiting: dict[Future, tuple[int, float]] = {}
+        count = max(1, round((end - start) / interval)) if interval else math.inf
 
         def receive(future: Future) -> None:
-            if future in waiting and not future.cancelled():
-                number, _ = waiting.pop(future)
-                on_answer(number, future.result())
+            if future in waiting:
+                number, due = waiting.pop(future)
+                report.last = time.monotonic()
+                report.latencies[number] = report.last - due
+                response = future.result()
+                if response.success:
+                    kept.append((chosen[number % len(chosen)], response))
+                else:
+                    report.refusals.append(response.message)
 
-        sent = 0
-        while sent < len(due) or waiting:
-            now = time.monotonic()
-            if sent < len(due) and due[sent] <= now:
-                call = calls(sent)
-                client = self.client(call.kind, call.service)
-                future = client.call_async(call.request)
-                waiting[future] = sent, client
+        while True:
+            now, sent = time.monotonic(), len(report.latencies)
+            due = start + sent * interval if interval else max(start, now)
+            is_over = sent >= count or (not interval and now >= end)
+            if is_over and not waiting:
+                break
+            if due <= now and not is_over and (interval or not waiting):
+                future = client.call_async(requests[sent % len(requests)])
+                report.latencies.append(math.nan)
+                waiting[future] = sent, due
                 future.add_done_callback(receive)
-                on_sent(sent)
-                sent += 1
                 continue
-            for future, (number, client) in list(waiting.items()):
-                if now < due[number] + give_up:
-                    break
-                client.remove_pending_request(future)
+            while waiting and now >= next(iter(waiting.values()))[1] + give_up:
+                client.remove_pending_request(future := next(iter(waiting)))
                 del waiting[future]
-            left = due[sent] - now if sent < len(due) else _LOOK
-            self.executor.spin_once(timeout_sec=min(max(left, 0.0), _LOOK))
+            self.executor.spin_once(timeout_sec=min(due - now, _POLL) if due > now else _POLL)
+        report.processor = time.process_time() - began
+        report.replies = [(numbers, _distances(response)) for numbers, response in kept]
+        return report

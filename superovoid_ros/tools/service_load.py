@@ -1,0 +1,254 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Measure the distance service under load: client processes call it about the two hands of the iCub.
+
+Latency counts from the time at which a call was due. At a given rate the clients call on a schedule and do not wait for
+replies, so that a service that is late for one call is late for all calls that were due meanwhile.
+"""
+
+from __future__ import annotations
+
+import gc
+import math
+import multiprocessing
+import os
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+import numpy as np
+from rich.table import Table
+
+from superovoid.cli.interruption import INTERRUPTS
+from superovoid.output import CsvRow, cell, column
+from superovoid_ros.client import DistanceClient
+from superovoid_ros.motions.grasp_sweep import shipped
+from superovoid_ros.nodes.clients.timed_calls import CUTOFF, SERVICES, Report, States, TimedCaller
+from superovoid_ros.nodes.common.parent import be_helper, start_helper
+from superovoid_ros.tools.process.child import HelperProcess, NodeProcess, hands_service
+from superovoid_ros.tools.process.network import own_network
+from superovoid_ros.tools.service_planner import wait_until_there, when_ready
+
+GIVE_UP = 30.0  # s after which a call without a reply is lost
+_GROUPS = "left_fingers", "right_fingers"
+_STATES = 64
+_JOINT_NOISE = 0.1  # rad
+_LEAD = 0.2  # s from an order to its first call, in which all clients receive it
+_TOLERANCE = 1e-9  # m, between the service's and the library's distance
+
+Distances = Mapping[frozenset[str], float]
+"""Names of the two bodies of a pair -> distance, m."""
+
+
+@dataclass(frozen=True)
+class Row(CsvRow):
+    """A measurement: one kind of call at one rate from a number of clients."""
+
+    service: str
+    kind: str
+    clients: int
+    rate: float = column("due_per_s")
+    """calls due per second, of all clients; inf: each client calls again as soon as it is answered"""
+    calls: int
+    errors: int
+    """refusals, and states of the last replies that differ from the library's answer"""
+    lost: int
+    """calls without a reply"""
+    throughput: float = column("replies_per_s")
+    median: float = column("median_ms")
+    p99: float = column("p99_ms")
+    worst: float = column("worst_ms")
+    node_share: float = column("node_cores")
+    """processor time of the service per second; nan: this command did not start it"""
+    client_share: float = column("clients_cores")
+    """processor time of all clients per second"""
+
+
+def sweep_states() -> tuple[States, list[Distances]]:
+    """Return states of the grasp sweep with random offsets of the joints, and the library's answers about them."""
+    robot, sweep = shipped()
+    rng = np.random.default_rng(0)
+    frames = [sweep.frame(int(index)) for index in rng.integers(0, len(sweep), _STATES)]
+    positions = np.array([list(frame.positions.values()) for frame in frames])
+    positions += rng.uniform(-_JOINT_NOISE, _JOINT_NOISE, positions.shape)
+    bases = {link: np.array([frame.base_poses[link] for frame in frames]) for link in frames[0].base_poses}
+    names, pairs = list(sweep.positions), robot.body_pairs(_GROUPS[:1], _GROUPS[1:])
+    found = robot.state_distances(positions, joint_names=names, base_poses=bases, pairs=pairs)
+    answers: list[dict[frozenset[str], float]] = [{} for _ in frames]
+    columns = found.state, found.name_a, found.name_b, found.distance
+    for state, a, b, distance in zip(*(each.tolist() for each in columns), strict=True):
+        answers[state][frozenset((a, b))] = distance
+    return States(_GROUPS, names, positions, bases), answers
+
+
+def differs(kind: str, reply: Distances, library: Distances) -> bool:
+    """Return whether a reply about one state differs from the library's answer, in its pairs or their distances."""
+    limit = {"closest": min(library.values()), "penetration": 0.0}.get(kind, CUTOFF)
+    missing = {pair for pair, distance in library.items() if distance < limit - _TOLERANCE} - reply.keys()
+    is_alone = kind != "closest" or len(reply) == 1
+    return (
+        bool(missing)
+        or not is_alone
+        or any(
+            not (abs(distance - library.get(pair, math.inf)) <= _TOLERANCE and distance <= limit + _TOLERANCE)
+            for pair, distance in reply.items()
+        )
+    )
+
+
+def errors_of(kind: str, report: Report, library: Sequence[Distances]) -> list[str]:
+    """Return a line for each refusal, and for each state whose reply differs from the library's answer."""
+    found = [f"{kind}: refused: {message}" for message in report.refusals]
+    for numbers, states in report.replies:
+        if len(states) != len(numbers):
+            found.append(f"{kind}: {len(states)} states of {len(numbers)}")
+            continue
+        wrong = [k for k, reply in zip(numbers, states, strict=True) if differs(kind, reply, library[k])]
+        found += [f"{kind}: state {k} differs from the library's answer" for k in wrong]
+    return found
+
+
+def summary(kind: str, rate: float, start: float, reports: Sequence[Report], errors: int, node_time: float) -> Row:
+    """Summarize the reports of all clients; `start`: time of the first call due; `node_time`: processor time, s."""
+    latencies = 1e3 * np.concatenate([report.latencies for report in reports])
+    answered = latencies[~np.isnan(latencies)]
+    median, p99, worst = np.quantile(answered, (0.5, 0.99, 1.0)).tolist() if len(answered) else 3 * [math.nan]
+    span = max(max(report.last for report in reports) - start, 1e-9)
+    return Row(
+        SERVICES[kind][1],
+        kind,
+        len(reports),
+        rate,
+        calls=len(latencies),
+        errors=errors,
+        lost=len(latencies) - len(answered),
+        throughput=len(answered) / span,
+        median=median,
+        p99=p99,
+        worst=worst,
+        node_share=node_time / span,
+        client_share=sum(report.processor for report in reports) / span,
+    )
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """Return the measurements as they are printed."""
+    result = Table(title="Calls of the distance service")
+    forms = {"rate": "g", "throughput": ".0f", "node_share": ".2f", "client_share": ".2f"}
+    forms |= dict.fromkeys(("median", "p99", "worst"), ".1f")
+    for name in Row.columns():
+        result.add_column(Row.heading(name), justify="left" if name in ("service", "kind") else "right")
+    for row in rows:
+        cells = {name: str(getattr(row, name)) for name in Row.columns()}
+        cells |= {name: cell(getattr(row, name), form) for name, form in forms.items()}
+        result.add_row(*(text if text != "inf" else "max" for text in cells.values()))
+    return result
+
+
+def _client_process(connection: Connection, *arguments: object) -> None:
+    """Follow orders and send a report for each, until the connection is closed."""
+    be_helper()
+    with TimedCaller(f"load_client_{os.getpid()}", *arguments) as caller:
+        # A garbage collection through all modules stops the client for 100 ms, which would count as the service's.
+        gc.collect()
+        gc.freeze()
+        connection.send("ready")
+        try:
+            while True:
+                connection.send(caller.follow(*connection.recv()))
+        except EOFError:
+            pass
+
+
+class _Client(HelperProcess):
+    """A client process."""
+
+    def __init__(self, *arguments: object) -> None:
+        spawn = multiprocessing.get_context("spawn")  # a fork would copy the locks of the middleware's threads
+        self.connection, theirs = spawn.Pipe()
+        process = spawn.Process(target=_client_process, args=(theirs, *arguments), daemon=True)
+        start_helper(process)
+        theirs.close()
+        super().__init__("a client", process)
+
+    def close(self) -> None:
+        """End the process, by force if it does not end by itself."""
+        self.connection.close()
+        self.process.join(5.0)
+        self.process.kill()
+        self.process.join()
+
+
+class ServiceLoad:
+    """A distance service that knows the two hands, and client processes that call it; a context manager.
+
+    `service` is the name of a node that runs already; None: start one, in a ROS domain of its own. `states_per_call` is
+    the number of states in a call of the kind `many`. Raises `NodeError` if the node or a client process ends,
+    `ServiceUnavailableError` or `RequestRefusedError` if the service is not there or cannot answer.
+    """
+
+    def __init__(self, clients: int, service: str | None = None, states_per_call: int = 8) -> None:
+        states, self._library = sweep_states()
+        self._node: NodeProcess | None = None
+        with ExitStack() as stack:
+            if service is None:
+                namespace = stack.enter_context(own_network("load"))
+                self._node, service = hands_service(namespace), f"{namespace}/distance_service"
+                stack.callback(self._node.stop)
+            self._wait_until_ready(service, states)
+            self._clients = []
+            for _ in range(clients):
+                self._clients.append(_Client(service, states, states_per_call))
+                stack.callback(self._clients[-1].close)
+            for client in self._clients:
+                self._hear(client)
+            self._undo = stack.pop_all()
+
+    def __enter__(self) -> ServiceLoad:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._undo.close()
+
+    def _wait_until_ready(self, service: str, states: States) -> None:
+        options = {"joint_names": states.joint_names, "links_a": states.groups[:1], "links_b": states.groups[1:]}
+        options["base_poses"] = {link: poses[0] for link, poses in states.base_poses.items()}
+        with DistanceClient(service=service) as client:
+            if self._node is None:
+                client.wait(ready=True)
+                client.distances(states.positions[0], **options)
+            else:
+                wait_until_there(self._node, client)
+                when_ready(self._node, lambda: client.distances(states.positions[0], **options))
+
+    def _hear(self, client: _Client) -> object:
+        """Return what a client sends next."""
+        while not client.connection.poll(0.1):
+            INTERRUPTS.check()
+            if self._node is not None:
+                self._node.check()
+        try:
+            return client.connection.recv()
+        except (EOFError, ConnectionResetError):
+            client.process.join()
+            client.check()
+            raise
+
+    def measure(self, kind: str, clients: int, rate: float, duration: float) -> tuple[Row, list[str]]:
+        """Let clients call for `duration` seconds, `rate` times per second; return the measurement and the errors."""
+        chosen, used = self._clients[:clients], self._node_time()
+        interval = 0.0 if math.isinf(rate) else clients / rate
+        start = time.monotonic() + _LEAD
+        for number, client in enumerate(chosen):
+            first = start + number * interval / clients
+            client.connection.send((kind, first, first + duration, interval, GIVE_UP))
+        reports = [self._hear(client) for client in chosen]
+        used = self._node_time() - used
+        errors = [line for report in reports for line in errors_of(kind, report, self._library)]
+        return summary(kind, rate, start, reports, len(errors), used), errors
+
+    def _node_time(self) -> float:
+        return math.nan if self._node is None else self._node.processor_time()
