@@ -4,6 +4,7 @@
 """The layout of docs/architecture.md: imports run one way, a name is one module's, ROS stays where it belongs."""
 
 import ast
+import itertools
 from functools import cache
 from pathlib import Path
 
@@ -45,10 +46,7 @@ ARROWS = {
 PLAIN_PARTS = {"resources", "motions", "icub"}
 # A method of what is below that leads to what is above, imported when it is called.
 UPWARDS = {
-    ("superovoid.robot.robot", "superovoid.states"),
-    *(("superovoid.robot.robot", f"superovoid.viewing.{name}") for name in ("robot_model", "robot_page")),
-    *(("superovoid.scene.scene", f"superovoid.viewing.{name}") for name in ("scene_model", "scene_page")),
-    ("superovoid.fitting.showing", "superovoid.viewing.fit_page"),
+    *((f"superovoid.{name}", "superovoid.viewing") for name in ("robot.robot", "scene.scene", "fitting.showing")),
     # For annotations.
     *(
         (f"superovoid.{name}", "superovoid.viewing.serving")
@@ -131,42 +129,47 @@ def test_the_checker_shares_no_code_with_what_it_checks():
         assert not {"numba", "mpmath"} & {other.split(".")[0] for other in imports(path)}
 
 
-def test_no_module_imports_itself_through_others():
+def circles():
+    """Sets of modules that import each other, those of functions and for annotations too, two or more each."""
     graph = {
-        module: {other for other in at_import(path) if other in MODULES and other != module}
+        module: {other for other in direct_imports(path) if other in MODULES and other != module}
         for module, path in MODULES.items()
-        if path.name != "__init__.py"
     }
-    done, path = set(), []
+    order, reached, found, number = {}, {}, [], itertools.count()
+    waiting = []
 
-    def visit(module):
-        assert module not in path, " -> ".join([*path[path.index(module) :], module])
-        if module in done or module not in graph:
-            return
-        path.append(module)
-        for other in sorted(graph[module]):
-            visit(other)
-        path.pop()
-        done.add(module)
+    def visit(module):  # Tarjan's strongly connected components
+        order[module] = reached[module] = next(number)
+        waiting.append(module)
+        for other in graph[module]:
+            if other not in order:
+                visit(other)
+            if other in waiting:
+                reached[module] = min(reached[module], reached[other])
+        if reached[module] == order[module]:
+            at = waiting.index(module)
+            found.append(set(waiting[at:]))
+            del waiting[at:]
 
     for module in graph:
-        visit(module)
+        if module not in order:
+            visit(module)
+    return [circle for circle in found if len(circle) > 1]
 
 
-def at_import(path):
-    """Modules that a module imports, those for annotations only too, but not those of functions."""
+def test_no_circle_of_imports_has_more_than_two_modules_or_leaves_a_folder():
+    for circle in circles():
+        assert len(circle) == 2 and len({MODULES[module].parent for module in circle}) == 1, sorted(circle)
 
-    def walk(nodes):
-        for node in nodes:
-            if isinstance(node, ast.Import):
-                yield from (alias.name for alias in node.names)
-            elif isinstance(node, ast.ImportFrom):
-                full = [f"{node.module}.{alias.name}" for alias in node.names]
-                yield from (each if each in MODULES else node.module for each in full)
-            elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                yield from walk(ast.iter_child_nodes(node))
 
-    yield from walk(tree_of(path).body)
+def direct_imports(path):
+    """Modules that a module imports, wherever in its text; of `from a import b`, a.b if that is a module, else a."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            full = [f"{node.module}.{alias.name}" for alias in node.names]
+            yield from (each if each in MODULES else node.module for each in full)
 
 
 def is_of_ros(name):

@@ -22,6 +22,7 @@ from multiprocessing.connection import Connection
 import numpy as np
 from rich.table import Table
 
+from superovoid import state_distances
 from superovoid.cli.interruption import INTERRUPTS
 from superovoid.output import CsvRow, cell, column
 from superovoid_ros.client import DistanceClient
@@ -76,7 +77,7 @@ def sweep_states() -> tuple[States, list[Distances]]:
     positions += rng.uniform(-_JOINT_NOISE, _JOINT_NOISE, positions.shape)
     bases = {link: np.array([frame.base_poses[link] for frame in frames]) for link in frames[0].base_poses}
     names, pairs = list(sweep.positions), robot.body_pairs(_GROUPS[:1], _GROUPS[1:])
-    found = robot.state_distances(positions, joint_names=names, base_poses=bases, pairs=pairs)
+    found = state_distances(robot, robot.scene(), positions, joint_names=names, base_poses=bases, pairs=pairs)
     answers: list[dict[frozenset[str], float]] = [{} for _ in frames]
     columns = found.state, found.name_a, found.name_b, found.distance
     for state, a, b, distance in zip(*(each.tolist() for each in columns), strict=True):

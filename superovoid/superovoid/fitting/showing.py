@@ -49,6 +49,6 @@ def show(
     ServingError
         If viser is missing, or the address is not to be had; a RuntimeError.
     """
-    from superovoid.viewing.fit_page import show_fit  # a convenience: `viewing` is above this package
+    from superovoid.viewing import show as show_page  # late: pages import fits
 
-    return show_fit(self, package_directories=package_directories, srdf=srdf, near=near, **options)
+    return show_page("fit_page", self, package_directories=package_directories, srdf=srdf, near=near, **options)

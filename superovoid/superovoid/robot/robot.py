@@ -37,7 +37,6 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 if TYPE_CHECKING:
-    from superovoid.states import StateDistances
     from superovoid.viewing.serving import Viewer
 
 
@@ -112,7 +111,6 @@ class Robot:
 
     def __init__(self, description: Description, semantics: Semantics) -> None:
         self._made_of = description, semantics
-        self._own_scene: Scene | None = None
         self.name, self.root, self.links = description.name, description.root, description.links
         self.root_link = description.root_link or self.root
         self._kinematics = Kinematics(description.root, description.links, description.joints)
@@ -300,36 +298,6 @@ class Robot:
             poses = self._kinematics.poses_of_rows(positions, base_poses)
             return dict(zip(self._kinematics.links, np.swapaxes(poses, 0, 1), strict=True))
         return dict(zip(self._kinematics.links, self._kinematics.poses(positions, base_poses), strict=True))
-
-    def state_distances(self, positions: ArrayLike, scene: Scene | None = None, **options: Any) -> StateDistances:
-        """Signed distances in many states: `superovoid.state_distances` for this robot.
-
-        Parameters
-        ----------
-        positions : (states, joints) or (joints,) array_like
-            Positions of the joints in the order of `joint_names`, rad or m, one row a state.
-        scene : Scene, optional
-            The bodies and pairs; default: all of the robot's (`scene()`), which are prepared once.
-        **options
-            As for `superovoid.state_distances`: ``cutoff``, ``gradients``, ``base_poses``, ``threads`` and others.
-
-        Returns
-        -------
-        StateDistances
-
-        Raises
-        ------
-        ValueError
-            As `superovoid.state_distances` does.
-        """
-        from superovoid.states import state_distances  # a convenience: `states` is above this package
-
-        if scene is None:
-            if self._own_scene is None:
-                self._own_scene = self.scene()
-            scene = self._own_scene
-        rows = positions if np.ndim(positions) != 1 else np.asarray(positions)[None]
-        return state_distances(self, scene, rows, **options)
 
     def jacobian(
         self,
@@ -633,15 +601,9 @@ class Robot:
         ServingError
             If viser is missing, or the address is not to be had; a RuntimeError.
         """
-        from superovoid.viewing.robot_model import RobotModel  # a convenience: `viewing` is above this package
-        from superovoid.viewing.robot_page import show_robot
+        from superovoid.viewing import show  # late: pages import robots
 
-        model = RobotModel(self, near)
-        if positions is not None:
-            model.set_positions(positions)
-        for link, pose in (base_poses or {}).items():
-            model.set_base(link, pose)
-        return show_robot(model, **options)
+        return show("robot_page", self, positions=positions, base_poses=base_poses, near=near, **options)
 
     def _carriers(self, bodies: Sequence[Body]) -> list[str]:
         """The link that carries each body; the root link, which never moves, for those on links of others."""

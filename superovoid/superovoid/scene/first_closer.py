@@ -9,28 +9,22 @@ asked first. The order changes no verdict, only which pair is named.
 
 from __future__ import annotations
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.jit import choice, kernel
-from superovoid.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER
-from superovoid.contact.pair import Limit, Posed
-from superovoid.contact.superovoids.pair_solver import solve_pair
+from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH
 from superovoid.contact.thresholds import (
     CLOSER,
     FARTHER,
-    PROVED_LOWER,
-    PROVED_UPPER,
     UNDECIDED,
     VERDICT_LENGTH,
-    compare_pair,
-    verdict_of,
 )
 from superovoid.scene.culling import bounding_spheres_within, oriented_boxes_within, place
 from superovoid.scene.solving import lost
+from superovoid.scene.superovoid_verdict import verdict_on_superovoids
 
 
 class Asked(NamedTuple):
@@ -72,21 +66,6 @@ def forget(memory):
         memory.order[i] = i
     memory.states[:] = 0.0
     memory.directions[:] = 0.0
-
-
-@kernel
-def verdict_on_superovoids(a, b, others, asked, loss, memory, k):
-    """Two superovoids: the proofs of `thresholds.compare_pair`, and where these leave it open the whole interval."""
-    first, second = Posed(a[0], a[1]), Posed(b[0], b[1])
-    threshold, tolerance, budget = asked
-    scratch = memory.rotation, memory.out
-    limit = Limit(tolerance, budget, math.inf)
-    compare_pair(first, second, threshold, limit, memory.directions[k], memory.states[k], scratch, memory.row)
-    found = verdict_of(memory.row[PROVED_LOWER] - loss, memory.row[PROVED_UPPER] + loss, threshold)
-    if found == UNDECIDED and loss > 0.0:
-        solve_pair(a[0], b[0], a[1], b[1], tolerance, budget, memory.states[k], memory.rotation, memory.out)
-        found = verdict_of(memory.out[LOWER] - loss, memory.out[UPPER] + loss, threshold)
-    return found
 
 
 @choice

@@ -28,7 +28,7 @@ from superovoid.compiled.jit import kernel
 from superovoid.contact.deciding import decide_within
 from superovoid.contact.kind_table import CONVEX, METHODS, OVOIDS, solve_within
 from superovoid.contact.pair import Limit, Placed
-from superovoid.scene.first_closer import verdict_on_superovoids
+from superovoid.scene.superovoid_verdict import verdict_on_superovoids
 from superovoid.shapes.kernels.kinds import IS_CONVEX, KIND, SUPEROVOID, Core, kind_of, plane_height
 from superovoid.shapes.kernels.surface import BODY_LENGTH
 

@@ -516,10 +516,9 @@ class Scene:
         ServingError
             If viser is missing, or the address is not to be had; a RuntimeError.
         """
-        from superovoid.viewing.scene_model import SceneModel  # a convenience: `viewing` is above this package
-        from superovoid.viewing.scene_page import show_scene
+        from superovoid.viewing import show  # late: pages import scenes
 
-        return show_scene(SceneModel(self, near), **options)
+        return show("scene_page", self, near=near, **options)
 
     # -- the one query, and its first half ----------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ import numpy as np
 from superovoid.compiled.jit import called_by, is_compiled
 from superovoid.contact.superovoids.pair_solver import solve_pair
 from superovoid.robot import Robot, forward
-from superovoid.scene import Body, Scene, box_tree, culling, first_closer, first_try, pair_table, solving
+from superovoid.scene import Body, Scene, box_tree, culling, first_try, pair_table, solving, superovoid_verdict
 from superovoid.shapes import Box, Plane, Shape, Sphere, Torus
 from superovoid.shapes.kernels import packing, support_function
 from superovoid.shapes.kernels.rounding import rotation_error, straighten_rows
@@ -85,7 +85,7 @@ def _kernels_of(level: int) -> list[object]:
             *(packing.pack, support_function.support_points, rotation_error, straighten_rows, solve_pair),
             *(culling.place_all, culling.cull_list),
             *(solving.solve, first_try.answer_first, loop.over_states),
-            *(verdict_loop.over_floors, first_closer.verdict_on_superovoids),
+            *(verdict_loop.over_floors, superovoid_verdict.verdict_on_superovoids),
             *(culling.place_link, pair_table.move_rules, pair_table.move_warm_starts),
             *(pair_table.set_rules, pair_table.orient),
             *(forward.poses_of_states, forward.gradients_of_states, box_tree.cull_tree, box_tree.build, box_tree.refit),

@@ -1,4 +1,28 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pictures of scenes."""
+"""Pages in a browser, and pictures of scenes."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from superovoid.viewing.serving import Viewer
+
+
+def show(page: str, thing: Any, **options: Any) -> Viewer:
+    """Serve a page of a robot, a scene or a fit: what their methods `show` call.
+
+    Pages import robots, scenes and fits. What draws is imported here, by name and when it is called, so that none of
+    these imports a page.
+
+    Parameters
+    ----------
+    page : {"robot_page", "scene_page", "fit_page"}
+    thing : Robot, Scene, RobotFit or RobotCheck
+    **options
+        As for `show` of that page.
+    """
+    return import_module(f"{__name__}.{page}").show(thing, **options)

@@ -42,7 +42,7 @@ _STYLE = (
 )
 
 
-def show_fit(
+def show(
     found: RobotFit | RobotCheck,
     *,
     package_directories: Mapping[str, str | Path] | None = None,

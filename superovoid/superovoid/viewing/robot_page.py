@@ -11,11 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from superovoid.robot import Robot
 from superovoid.robot.appearance import ELEMENTS, Look
 from superovoid.robot.mesh_files import FORMATS, read_triangles
 from superovoid.shapes import Box, ConvexMesh, Shape, Sphere, Superovoid
+from superovoid.values.poses import PosesLike
 from superovoid.viewing.canvas import pose_of, wxyz_of
 from superovoid.viewing.page import Page, small
 from superovoid.viewing.picture import round_length
@@ -29,6 +31,23 @@ ALL = "(all)"
 _FEW_JOINTS = 12  # so many sliders are seen at once
 Looks = Callable[[str], tuple[Sequence[Look], Sequence[str]]]
 """What `read_looks` answers for "visual" or "collision"."""
+
+
+def show(
+    robot: Robot,
+    *,
+    positions: Mapping[str, float] | ArrayLike | None = None,
+    base_poses: Mapping[str, PosesLike] | None = None,
+    near: float | None = None,
+    **options: Any,
+) -> Viewer:
+    """Serve a page with a robot where it is said to be; as `Robot.show`."""
+    model = RobotModel(robot, near)
+    if positions is not None:
+        model.set_positions(positions)
+    for link, pose in (base_poses or {}).items():
+        model.set_base(link, pose)
+    return show_robot(model, **options)
 
 
 def show_robot(

@@ -5,13 +5,15 @@
 
 from __future__ import annotations
 
+from superovoid.scene import Scene
 from superovoid.viewing.page import Page
 from superovoid.viewing.scene_model import SceneModel
 from superovoid.viewing.serving import LOOPBACK, Viewer, open_server
 
 
-def show_scene(model: SceneModel, *, host: str = LOOPBACK, port: int = 0) -> Viewer:
-    """Serve a page with a scene; as `superovoid.viewing.robot_page.show_robot`."""
+def show(scene: Scene, *, near: float | None = None, host: str = LOOPBACK, port: int = 0) -> Viewer:
+    """Serve a page with a scene; as `Scene.show`."""
+    model = SceneModel(scene, near)
     server = open_server(model.title, host, port)
     try:
         return Page(server, model).viewer

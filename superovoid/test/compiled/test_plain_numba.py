@@ -80,7 +80,8 @@ for far in (0.3, 2.0):
     for part in (found.by_pose_a, found.by_shape_b, found.relative_curvatures):
         rows.setdefault("derivatives", []).append(np.ravel(part))
 robot = s.Robot.from_urdf(open(sys.argv[2]).read())
-states = robot.state_distances(rng.uniform(0.0, 1.0, (50, 2)), base_poses={"ball": pose(1.0)}, gradients=True)
+positions, bases = rng.uniform(0.0, 1.0, (50, 2)), {"ball": pose(1.0)}
+states = s.state_distances(robot, robot.scene(), positions, base_poses=bases, gradients=True)
 keep("states", states)
 rows["states by joint"] = [np.ravel(states.gradients)]
 np.savez(sys.argv[1], **{name: np.concatenate(parts) for name, parts in rows.items()})

@@ -92,7 +92,6 @@ def states() -> None:
     robot = Robot.load(URDF)
     found = state_distances(robot, robot.scene(), np.array([[0.0, 0.5], [0.0, 0.7]]), gradients=True)
     assert_type(found, StateDistances)
-    assert_type(robot.state_distances([[0.0, 0.5]]), StateDistances)
     assert_type(found[-1], PairResult)
     assert_type(found[:1], StateDistances)
     assert_type(found.gradients, Floats | None)

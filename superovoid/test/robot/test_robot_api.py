@@ -112,21 +112,10 @@ def test_positions_of_another_form_are_refused(positions, words):
         arm().forward_kinematics(positions, BASES)
 
 
-def test_a_robot_answers_for_many_states_of_its_own():
-    robot = arm()
-    rows = np.array([[0.0, 0.0], [0.5, 1.0], [2.0, -1.0]])
-    expected = state_distances(robot, robot.scene(), rows, base_poses=BASES, cutoff=0.5, gradients=True)
-    found = robot.state_distances(rows, base_poses=BASES, cutoff=0.5, gradients=True)
-    assert found == expected and found == robot.state_distances(rows, base_poses=BASES, cutoff=0.5, gradients=True)
-    assert robot.state_distances(rows[1], base_poses=BASES, cutoff=0.5) == robot.state_distances(
-        rows[1:2], robot.scene(), base_poses=BASES, cutoff=0.5
-    )
-
-
 def test_parts_of_an_answer_about_states_keep_the_states():
     robot = arm()
     rows = np.array([[0.0, 0.0], [0.5, 1.0], [2.0, -1.0]])
-    found = robot.state_distances(rows, base_poses=BASES, gradients=True, base_gradients=True)
+    found = state_distances(robot, robot.scene(), rows, base_poses=BASES, gradients=True, base_gradients=True)
     near = found[found.distance < 0.45]
     assert near.states == 3 and 0 < len(near) < len(found)
     np.testing.assert_array_equal(near.state, found.state[found.distance < 0.45])
@@ -143,7 +132,9 @@ def test_parts_of_an_answer_about_states_keep_the_states():
 
 def test_a_table_of_states_has_columns_of_joints():
     pytest.importorskip("pandas")
-    found = arm().state_distances([[0.5, 1.0], [1.0, 0.0]], base_poses=BASES, gradients=True, base_gradients=True)
+    found = state_distances(
+        arm(), arm().scene(), [[0.5, 1.0], [1.0, 0.0]], base_poses=BASES, gradients=True, base_gradients=True
+    )
     table = found.to_dataframe()
     np.testing.assert_array_equal(table[["d_slide", "d_wrist"]].to_numpy(), found.gradients)
     np.testing.assert_array_equal(table["state"].to_numpy(), found.state)
