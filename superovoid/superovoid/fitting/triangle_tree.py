@@ -1,10 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Nearest points of triangles and winding numbers of many points, by a tree of boxes over the triangles.
-
-The triangles are sorted along a Morton curve and put in leaves of `_LEAF`. The tree over the leaves is complete: the
-children of node i are 2 i + 1 and 2 i + 2, so that it is built without recursion.
+"""Nearest points of triangles and winding numbers of many points, by a tree of boxes over the triangles (`aabb_tree`).
 
 **Winding numbers.** A triangle soup that is open, or whose parts overlap, has no inside. Its winding number about a
 point, the sum of the solid angles over 4 pi, is near 1 inside of what it means to enclose and near 0 outside (Jacobson
@@ -19,17 +16,16 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from superovoid.compiled.aabb_tree import END, FIRST, LOWER, SECOND, UPPER, tree_of_triangles
 from superovoid.compiled.jit import kernel
 from superovoid.compiled.vector import combine, cross, dot, norm, sub
 from superovoid.contact.minkowski.difference import triangle_weights
 
 FloatArray = NDArray[np.float64]
 
-_LEAF = 4  # triangles
-_FAR = 3.0  # radii from which a node is a dipole
+_FAR = 3.5  # radii from which a node is a dipole
 _STACK = 128
 _TINY = 1e-300
-_BOX_LENGTH, _DIPOLE_LENGTH = 6, 7  # lower and upper corner; normal, centre, radius
 
 
 @kernel
@@ -50,32 +46,32 @@ def _box_gap(box, p):
     """Squared distance of a point from a box."""
     gap = 0.0
     for i in range(3):
-        outside = max(box[i] - p[i], p[i] - box[3 + i], 0.0)
+        outside = max(box[LOWER + i] - p[i], p[i] - box[UPPER + i], 0.0)
         gap += outside * outside
     return gap
 
 
 @kernel
-def _nearest(triangles, boxes, leaves, p, stack, gaps):
+def _nearest(triangles, nodes, p, stack, gaps):
     """Squared distance, nearest point and number of its triangle."""
     best, foot, which = np.inf, p, -1
-    stack[0], gaps[0], depth = 0, _box_gap(boxes[0], p), 1
+    stack[0], gaps[0], depth = 0, _box_gap(nodes[0], p), 1
     while depth:
         depth -= 1
         node = stack[depth]
         if gaps[depth] >= best:
             continue
-        if node >= leaves - 1:
-            first = (node - (leaves - 1)) * _LEAF
-            for k in range(first, min(first + _LEAF, len(triangles))):
+        second = int(nodes[node, SECOND])
+        if second == 0:
+            for k in range(int(nodes[node, FIRST]), int(nodes[node, END])):
                 x = _nearest_on_triangle(triangles[k], p)
                 gap = sub(p, x)
                 size = dot(gap, gap)
                 if size < best:
                     best, foot, which = size, x, k
             continue
-        left, right = 2 * node + 1, 2 * node + 2
-        gap_left, gap_right = _box_gap(boxes[left], p), _box_gap(boxes[right], p)
+        left, right = node + 1, node + second
+        gap_left, gap_right = _box_gap(nodes[left], p), _box_gap(nodes[right], p)
         if gap_left < gap_right:  # the nearer child is looked at first
             left, right, gap_left, gap_right = right, left, gap_right, gap_left
         if gap_left < best:
@@ -88,11 +84,11 @@ def _nearest(triangles, boxes, leaves, p, stack, gaps):
 
 
 @kernel(nogil=True)
-def nearest_points(triangles, boxes, leaves, points, feet, numbers, stack, gaps):
+def nearest_points(triangles, nodes, points, feet, numbers, stack, gaps):
     """Fill in the nearest point of the triangles for each point, and which triangle it is of."""
     for i in range(len(points)):
         p = (points[i, 0], points[i, 1], points[i, 2])
-        _, foot, numbers[i] = _nearest(triangles, boxes, leaves, p, stack, gaps)
+        _, foot, numbers[i] = _nearest(triangles, nodes, p, stack, gaps)
         feet[i, 0], feet[i, 1], feet[i, 2] = foot[0], foot[1], foot[2]
 
 
@@ -106,8 +102,22 @@ def _half_solid_angle(row, p):
 
 
 @kernel(nogil=True)
-def winding_numbers(triangles, dipoles, leaves, points, far, numbers, stack):
-    """Fill in winding numbers; nodes beyond `far` radii count as dipoles (infinite: none does)."""
+def sum_below(moments, nodes, sums):
+    """Fill in the sums of the moments of all triangles below each node."""
+    for node in range(len(nodes) - 1, -1, -1):
+        second = int(nodes[node, SECOND])
+        for i in range(moments.shape[1]):
+            if second > 0:
+                sums[node, i] = sums[node + 1, i] + sums[node + second, i]
+            else:
+                sums[node, i] = 0.0
+                for k in range(int(nodes[node, FIRST]), int(nodes[node, END])):
+                    sums[node, i] += moments[k, i]
+
+
+@kernel(nogil=True)
+def winding_numbers(triangles, nodes, dipoles, points, numbers, stack):
+    """Fill in winding numbers; far nodes count as dipoles."""
     for i in range(len(points)):
         p = (points[i, 0], points[i, 1], points[i, 2])
         total = 0.0
@@ -116,19 +126,27 @@ def winding_numbers(triangles, dipoles, leaves, points, far, numbers, stack):
             depth -= 1
             node = stack[depth]
             row = dipoles[node]
-            if row[6] < 0.0:  # an empty node
-                continue
             gap = (row[3] - p[0], row[4] - p[1], row[5] - p[2])
-            size = norm(gap)
-            if size > far * row[6]:
-                total += (row[0] * gap[0] + row[1] * gap[1] + row[2] * gap[2]) / (2.0 * size * size * size)
-            elif node >= leaves - 1:
-                first = (node - (leaves - 1)) * _LEAF
-                for k in range(first, min(first + _LEAF, len(triangles))):
+            square = dot(gap, gap)
+            if square > row[6]:
+                total += (row[0] * gap[0] + row[1] * gap[1] + row[2] * gap[2]) / (2.0 * square * math.sqrt(square))
+            elif nodes[node, SECOND] == 0.0:
+                for k in range(int(nodes[node, FIRST]), int(nodes[node, END])):
                     total += _half_solid_angle(triangles[k], p)
             else:
-                stack[depth], stack[depth + 1] = 2 * node + 1, 2 * node + 2
+                stack[depth], stack[depth + 1] = node + 1, node + int(nodes[node, SECOND])
                 depth += 2
+        numbers[i] = total / (2.0 * math.pi)
+
+
+@kernel(nogil=True)
+def exact_winding_numbers(triangles, points, numbers):
+    """Fill in winding numbers; every triangle counts by its own angle."""
+    for i in range(len(points)):
+        p = (points[i, 0], points[i, 1], points[i, 2])
+        total = 0.0
+        for k in range(len(triangles)):
+            total += _half_solid_angle(triangles[k], p)
         numbers[i] = total / (2.0 * math.pi)
 
 
@@ -137,7 +155,7 @@ def _meets_box(box, p, inverse):
     """Whether a ray meets a box, by the slabs between its faces."""
     near, far = 0.0, math.inf
     for i in range(3):
-        s, t = (box[i] - p[i]) * inverse[i], (box[3 + i] - p[i]) * inverse[i]
+        s, t = (box[LOWER + i] - p[i]) * inverse[i], (box[UPPER + i] - p[i]) * inverse[i]
         near, far = max(near, min(s, t)), min(far, max(s, t))
     return near <= far
 
@@ -156,7 +174,7 @@ def _meets_triangle(row, p, along):
 
 
 @kernel(nogil=True)
-def blocked_rays(triangles, boxes, leaves, points, directions, blocked, stack):
+def blocked_rays(triangles, nodes, points, directions, blocked, stack):
     """Fill in whether the ray from each point meets a triangle."""
     for i in range(len(points)):
         p = (points[i, 0], points[i, 1], points[i, 2])
@@ -171,16 +189,15 @@ def blocked_rays(triangles, boxes, leaves, points, directions, blocked, stack):
         while depth and not blocked[i]:
             depth -= 1
             node = stack[depth]
-            if boxes[node, 0] > boxes[node, 3] or not _meets_box(boxes[node], p, inverse):
+            if not _meets_box(nodes[node], p, inverse):
                 continue
-            if node >= leaves - 1:
-                first = (node - (leaves - 1)) * _LEAF
-                for k in range(first, min(first + _LEAF, len(triangles))):
+            if nodes[node, SECOND] == 0.0:
+                for k in range(int(nodes[node, FIRST]), int(nodes[node, END])):
                     if _meets_triangle(triangles[k], p, along):
                         blocked[i] = True
                         break
             else:
-                stack[depth], stack[depth + 1] = 2 * node + 1, 2 * node + 2
+                stack[depth], stack[depth + 1] = node + 1, node + int(nodes[node, SECOND])
                 depth += 2
 
 
@@ -194,96 +211,52 @@ class TriangleTree:
     """
 
     def __init__(self, corners: FloatArray) -> None:
-        centres = corners.mean(axis=1)
-        self.order = np.argsort(_morton(centres), kind="stable")
+        order, self._nodes = tree_of_triangles(corners)
+        self.order = order.astype(np.int64)
         """Number of each triangle of the tree among those that were given."""
-        corners = corners[self.order]
-        self._triangles = np.ascontiguousarray(corners.reshape(-1, 9))
-        count = -(-len(corners) // _LEAF)
-        self._leaves = 1 << max(0, (count - 1).bit_length())
-        self._boxes, self._dipoles = _boxes(corners, self._leaves), _dipoles(corners, self._leaves)
+        corners = np.ascontiguousarray(corners[order])
+        self._triangles = corners.reshape(-1, 9)
+        self._dipoles = _dipoles(corners, self._nodes)
 
     def nearest(self, points: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
         """Nearest point of the triangles for rows of points, and the number of its triangle as it was given."""
         points = np.ascontiguousarray(points, dtype=np.float64)
         feet, numbers = np.empty_like(points), np.empty(len(points), dtype=np.int64)
         stack, gaps = np.empty(_STACK, dtype=np.int64), np.empty(_STACK)
-        nearest_points(self._triangles, self._boxes, self._leaves, points, feet, numbers, stack, gaps)
+        nearest_points(self._triangles, self._nodes, points, feet, numbers, stack, gaps)
         return feet, self.order[numbers]
 
     def winding(self, points: FloatArray, *, exact: bool = False) -> FloatArray:
         """Winding numbers about rows of points; `exact`: every triangle counts by its own angle."""
         points = np.ascontiguousarray(points, dtype=np.float64)
-        numbers, stack = np.empty(len(points)), np.empty(_STACK, dtype=np.int64)
-        far = math.inf if exact else _FAR
-        winding_numbers(self._triangles, self._dipoles, self._leaves, points, far, numbers, stack)
+        numbers = np.empty(len(points))
+        if exact:
+            exact_winding_numbers(self._triangles, points, numbers)
+        else:
+            stack = np.empty(_STACK, dtype=np.int64)
+            winding_numbers(self._triangles, self._nodes, self._dipoles, points, numbers, stack)
         return numbers
 
     def blocked(self, points: FloatArray, directions: FloatArray) -> NDArray[np.bool_]:
         """Whether rays from rows of points meet a triangle."""
         points, directions = (np.ascontiguousarray(rows, dtype=np.float64) for rows in (points, directions))
         found, stack = np.empty(len(points), dtype=np.bool_), np.empty(_STACK, dtype=np.int64)
-        blocked_rays(self._triangles, self._boxes, self._leaves, points, directions, found, stack)
+        blocked_rays(self._triangles, self._nodes, points, directions, found, stack)
         return found
 
 
-def _morton(points: FloatArray) -> NDArray[np.uint64]:
-    """Places along a Morton curve, 20 bits an axis."""
-    extent = np.ptp(points, axis=0).max()
-    cell = (points - points.min(axis=0)) / (extent if extent > 0.0 else 1.0) * ((1 << 20) - 1)
-    code = np.zeros(len(points), dtype=np.uint64)
-    for axis in range(3):
-        bits = cell[:, axis].astype(np.uint64)
-        for mask, shift in ((0x1F00000000FFFF, 32), (0x1F0000FF0000FF, 16), (0x100F00F00F00F00F, 8)):
-            bits = (bits | (bits << np.uint64(shift))) & np.uint64(mask)
-        for mask, shift in ((0x10C30C30C30C30C3, 4), (0x1249249249249249, 2)):
-            bits = (bits | (bits << np.uint64(shift))) & np.uint64(mask)
-        code |= bits << np.uint64(axis)
-    return code
-
-
-def _levels(leaves: int) -> list[slice]:
-    """Nodes of each level, from the lowest with inner nodes to the root."""
-    levels, size = [], leaves // 2
-    while size:
-        levels.append(slice(size - 1, 2 * size - 1))
-        size //= 2
-    return levels
-
-
-def _boxes(corners: FloatArray, leaves: int) -> FloatArray:
-    boxes = np.empty((2 * leaves - 1, _BOX_LENGTH))
-    boxes[:, :3], boxes[:, 3:] = np.inf, -np.inf
-    starts = np.arange(0, len(corners), _LEAF)
-    filled = slice(leaves - 1, leaves - 1 + len(starts))
-    boxes[filled, :3] = np.minimum.reduceat(corners.min(axis=1), starts)
-    boxes[filled, 3:] = np.maximum.reduceat(corners.max(axis=1), starts)
-    for level in _levels(leaves):
-        children = boxes[2 * level.start + 1 : 2 * level.stop + 1].reshape(-1, 2, _BOX_LENGTH)
-        boxes[level, :3], boxes[level, 3:] = children[..., :3].min(axis=1), children[..., 3:].max(axis=1)
-    return boxes
-
-
-def _dipoles(corners: FloatArray, leaves: int) -> FloatArray:
-    """Sum of the area vectors, centre by area, and radius about it, of all triangles below a node; -1: none."""
-    rows = np.zeros((2 * leaves - 1, _DIPOLE_LENGTH))
+def _dipoles(corners: FloatArray, nodes: FloatArray) -> FloatArray:
+    """Area vector and centre of all triangles below a node, and the squared distance beyond which it is a dipole."""
     area_vectors = 0.5 * np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     # Triangles without area have a place, too.
     weights = np.linalg.norm(area_vectors, axis=1)
     weights = weights + 1e-12 * weights.max() + 1e-300
-    sums = np.zeros((2 * leaves - 1, 7))
-    starts = np.arange(0, len(corners), _LEAF)
-    filled = slice(leaves - 1, leaves - 1 + len(starts))
     moments = np.column_stack([area_vectors, weights[:, None] * corners.mean(axis=1), weights])
-    sums[filled] = np.add.reduceat(moments, starts)
-    for level in _levels(leaves):
-        sums[level] = sums[2 * level.start + 1 : 2 * level.stop + 1].reshape(-1, 2, 7).sum(axis=1)
-    used = sums[:, 6] > 0.0
-    rows[:, :3] = sums[:, :3]
-    rows[used, 3:6] = sums[used, 3:6] / sums[used, 6:]
-    rows[~used, 6] = -1.0
-    boxes = _boxes(corners, leaves)
+    rows = np.empty((len(nodes), moments.shape[1]))
+    sum_below(moments, nodes, rows)
+    centres = rows[:, 3:6]
+    centres /= rows[:, 6:]
     # The farthest corner of the box: no nearer than the farthest point of a triangle.
-    reach = np.maximum(np.abs(boxes[:, :3] - rows[:, 3:6]), np.abs(boxes[:, 3:] - rows[:, 3:6]))
-    rows[used, 6] = np.linalg.norm(reach[used], axis=1)
+    reach = np.maximum(np.abs(nodes[:, LOWER:UPPER] - centres), np.abs(nodes[:, UPPER : UPPER + 3] - centres))
+    rows[:, 6] = _FAR**2 * (reach**2).sum(axis=1)
     return rows

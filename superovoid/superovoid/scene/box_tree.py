@@ -1,12 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A tree of boxes along the world's axes: refitted whenever bodies have moved, rebuilt when its boxes have grown.
+"""The tree of the bodies of a scene (`aabb_tree`): refitted when bodies have moved, rebuilt when its boxes have grown.
 
-Nodes lie in preorder: the left child of node i is i + 1, and children come after their parents, so that refitting is
-one backward loop. A node is split at the median of the widest of four coordinates of its bounding spheres: x, y, z and
-the radius. The fourth keeps bodies of very different size in different branches, and the median bounds the depth by
-log2 n.
+The points of the bodies are their bounding spheres, x, y, z and the radius. The fourth coordinate keeps bodies of very
+different size in different branches.
 """
 
 from __future__ import annotations
@@ -17,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from superovoid.compiled.aabb_tree import END, FIRST, NODE_LENGTH, SECOND, arrange, fit_node, node_count
 from superovoid.compiled.jit import kernel
 from superovoid.scene.culling import PAST_OBB, PAST_SPHERE, bounding_spheres_within, oriented_boxes_within
 from superovoid.scene.pair_table import ALLOWED, FORBIDDEN, rule
 
-_LEAF = 4  # bodies
 # A node pair is replaced by at most four, 2 log2 n times: enough for 2^60 bodies.
 _STACK = 512
 
@@ -34,11 +32,8 @@ class Tree(NamedTuple):
 
     order: NDArray[np.int32]  # body at each place; half-spaces stand behind the others
     bounds: NDArray[np.float64]  # of the body at each place
-    first: NDArray[np.int32]  # places of each node
-    last: NDArray[np.int32]
-    right: NDArray[np.int32]  # second child; 0 for a leaf
+    nodes: NDArray[np.float64]
     link: NDArray[np.int32]  # the one link of all bodies of a node, -1 for several
-    boxes: NDArray[np.float64]  # of each node: lower and upper corner
     stack: NDArray[np.int32]
     cost: NDArray[np.float64]  # one number: the sum of the extents of all boxes
     head: NDArray[np.int64]
@@ -46,63 +41,22 @@ class Tree(NamedTuple):
 
 def tree_for(count: int) -> Tree:
     """Memory for a tree of so many bodies."""
-    nodes = max(1, 2 * count)
+    nodes = np.empty((node_count(count), NODE_LENGTH))
     return Tree(
         np.empty(count, dtype=np.int32),
         np.empty((count, 6)),
-        np.empty(nodes, dtype=np.int32),
-        np.empty(nodes, dtype=np.int32),
-        np.empty(nodes, dtype=np.int32),
-        np.empty(nodes, dtype=np.int32),
-        np.empty((nodes, 6)),
-        np.empty((_STACK, 3), dtype=np.int32),
+        nodes,
+        np.empty(len(nodes), dtype=np.int32),
+        np.empty((_STACK, 2), dtype=np.int32),
         np.zeros(1),
         np.zeros(3, dtype=np.int64),
     )
 
 
-@kernel
-def _widest(order, points, first, last):
-    """Coordinate in which the points spread most."""
-    widest, axis = -1.0, 0
-    for i in range(4):
-        low, high = math.inf, -math.inf
-        for k in range(first, last):
-            value = points[order[k], i]
-            low, high = min(low, value), max(high, value)
-        if high - low > widest:
-            widest, axis = high - low, i
-    return axis
-
-
-@kernel
-def _select(order, points, axis, first, last, middle):
-    """Partition places so that none before `middle` has a larger coordinate than one from there on (Hoare)."""
-    low, high = first, last - 1
-    while low < high:
-        pivot = points[order[(low + high) >> 1], axis]
-        i, j = low, high
-        while i <= j:
-            while points[order[i], axis] < pivot:
-                i += 1
-            while points[order[j], axis] > pivot:
-                j -= 1
-            if i <= j:
-                order[i], order[j] = order[j], order[i]
-                i += 1
-                j -= 1
-        if middle <= j:
-            high = j
-        elif middle >= i:
-            low = i
-        else:
-            return
-
-
 @kernel(nogil=True)
 def build(tree, spheres, links):
     """Arrange the bodies; `refit` of all links has to follow."""
-    order, stack = tree.order, tree.stack
+    order, nodes = tree.order, tree.nodes
     n = spheres.shape[0]
     count, endless = 0, n
     for k in range(n):
@@ -112,52 +66,26 @@ def build(tree, spheres, links):
         else:
             endless -= 1
             order[endless] = k
-    nodes = 0
-    top = 0
+    total = 0
     if count > 0:
-        stack[0, 0], stack[0, 1], stack[0, 2] = 0, count, -1
-        top = 1
-    while top > 0:
-        top -= 1
-        first, last, parent = stack[top, 0], stack[top, 1], stack[top, 2]
-        node = nodes
-        nodes += 1
-        if parent >= 0:
-            tree.right[parent] = node
-        tree.first[node], tree.last[node], tree.right[node] = first, last, 0
-        if last - first > _LEAF:
-            middle = first + (last - first) // 2
-            _select(order, spheres, _widest(order, spheres, first, last), first, last, middle)
-            stack[top, 0], stack[top, 1], stack[top, 2] = middle, last, node
-            stack[top + 1, 0], stack[top + 1, 1], stack[top + 1, 2] = first, middle, -1
-            top += 2
-    for node in range(nodes - 1, -1, -1):
-        if tree.right[node] == 0:
-            link = links[order[tree.first[node]]]
-            for k in range(tree.first[node] + 1, tree.last[node]):
+        total = node_count(count)
+        arrange(spheres, order[:count], nodes)
+    for node in range(total - 1, -1, -1):
+        second = int(nodes[node, SECOND])
+        if second == 0:
+            first = int(nodes[node, FIRST])
+            link = links[order[first]]
+            for k in range(first + 1, int(nodes[node, END])):
                 if links[order[k]] != link:
                     link = -1
         else:
             link = tree.link[node + 1]
-            if tree.link[tree.right[node]] != link:
+            if tree.link[node + second] != link:
                 link = -1
         tree.link[node] = link
-        tree.boxes[node, :] = 0.0
+        nodes[node, :6] = 0.0
     tree.cost[0] = 0.0
-    tree.head[BODIES], tree.head[NODES], tree.head[ENDLESS] = count, nodes, n - endless
-
-
-@kernel
-def _set(box, other):
-    for i in range(6):
-        box[i] = other[i]
-
-
-@kernel
-def _join(box, other):
-    for i in range(3):
-        box[i] = min(box[i], other[i])
-        box[3 + i] = max(box[3 + i], other[3 + i])
+    tree.head[BODIES], tree.head[NODES], tree.head[ENDLESS] = count, total, n - endless
 
 
 @kernel
@@ -172,18 +100,9 @@ def refit(tree, bounds, moved):
     for node in range(tree.head[NODES] - 1, -1, -1):
         if tree.link[node] >= 0 and not moved[tree.link[node]]:
             continue
-        box = tree.boxes[node]
+        box = tree.nodes[node]
         cost -= _extent(box)
-        if tree.right[node] == 0:
-            first = tree.first[node]
-            for place in range(first, tree.last[node]):
-                _set(tree.bounds[place], bounds[tree.order[place]])
-            _set(box, tree.bounds[first])
-            for place in range(first + 1, tree.last[node]):
-                _join(box, tree.bounds[place])
-        else:
-            _set(box, tree.boxes[node + 1])
-            _join(box, tree.boxes[tree.right[node]])
+        fit_node(tree.nodes, node, tree.order, bounds, tree.bounds)
         cost += _extent(box)
     tree.cost[0] = cost
 
@@ -227,7 +146,7 @@ def cull_tree(local, world, rules, tree, limit, rounding, candidates, counts):
     Returns how many there are.
     """
     counts[:] = 0
-    order, bounds, boxes, stack = tree.order, tree.bounds, tree.boxes, tree.stack
+    order, bounds, nodes, stack = tree.order, tree.bounds, tree.nodes, tree.stack
     reach = limit + rounding
     found = 0
     top = 0
@@ -239,38 +158,40 @@ def cull_tree(local, world, rules, tree, limit, rounding, candidates, counts):
         m, n = stack[top, 0], stack[top, 1]
         if tree.link[m] >= 0 and tree.link[m] == tree.link[n] and not rules.within_links:
             continue
+        box = nodes[m]
         if m == n:
-            if tree.right[m] > 0:
-                left, right = m + 1, tree.right[m]
+            if box[SECOND] > 0.0:
+                left, right = m + 1, m + int(box[SECOND])
                 stack[top, 0], stack[top, 1] = left, right
                 stack[top + 1, 0], stack[top + 1, 1] = right, right
                 stack[top + 2, 0], stack[top + 2, 1] = left, left
                 top += 3
                 continue
-            for i in range(tree.first[m], tree.last[m]):
-                for j in range(i + 1, tree.last[m]):
+            for i in range(int(box[FIRST]), int(box[END])):
+                for j in range(i + 1, int(box[END])):
                     if not _apart(bounds[i], bounds[j], reach):
                         found = _consider(
                             local, world, rules, order[i], order[j], limit, rounding, candidates, found, counts
                         )
             continue
-        if _apart(boxes[m], boxes[n], reach):
+        other = nodes[n]
+        if _apart(box, other, reach):
             continue
-        if tree.right[m] == 0 and tree.right[n] == 0:
-            for i in range(tree.first[m], tree.last[m]):
-                if _apart(bounds[i], boxes[n], reach):
+        if box[SECOND] == 0.0 and other[SECOND] == 0.0:
+            for i in range(int(box[FIRST]), int(box[END])):
+                if _apart(bounds[i], other, reach):
                     continue
-                for j in range(tree.first[n], tree.last[n]):
+                for j in range(int(other[FIRST]), int(other[END])):
                     if not _apart(bounds[i], bounds[j], reach):
                         found = _consider(
                             local, world, rules, order[i], order[j], limit, rounding, candidates, found, counts
                         )
             continue
         # The node with more bodies is opened.
-        if tree.last[m] - tree.first[m] < tree.last[n] - tree.first[n]:
+        if box[END] - box[FIRST] < other[END] - other[FIRST]:
             m, n = n, m
         stack[top, 0], stack[top, 1] = m + 1, n
-        stack[top + 1, 0], stack[top + 1, 1] = tree.right[m], n
+        stack[top + 1, 0], stack[top + 1, 1] = m + int(nodes[m, SECOND]), n
         top += 2
     for i in range(tree.head[BODIES], order.shape[0]):
         body = order[i]
@@ -286,14 +207,15 @@ def cull_tree(local, world, rules, tree, limit, rounding, candidates, counts):
             m = stack[top, 0]
             if tree.link[m] >= 0 and tree.link[m] == rules.link[body] and not rules.within_links:
                 continue
-            if _apart(box, boxes[m], reach):
+            node = nodes[m]
+            if _apart(box, node, reach):
                 continue
-            if tree.right[m] > 0:
+            if node[SECOND] > 0.0:
                 stack[top, 0] = m + 1
-                stack[top + 1, 0] = tree.right[m]
+                stack[top + 1, 0] = m + int(node[SECOND])
                 top += 2
                 continue
-            for j in range(tree.first[m], tree.last[m]):
+            for j in range(int(node[FIRST]), int(node[END])):
                 if not _apart(box, bounds[j], reach):
                     found = _consider(local, world, rules, body, order[j], limit, rounding, candidates, found, counts)
         for j in range(first, i):

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from superovoid.compiled.aabb_tree import node_count
 from superovoid.contact import columns
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
 from superovoid.contact.results import DistanceResults
@@ -671,7 +672,7 @@ class Scene:
         tree = self._fitted_tree()
         if tree.head[box_tree.NODES] == 0:
             return math.inf
-        low, high = tree.boxes[0].reshape(2, 3)
+        low, high = tree.nodes[0, :6].reshape(2, 3)
         return float(np.linalg.norm(high - low)) / (32.0 * len(self._members) ** (1.0 / 3.0)) or math.inf
 
     def _first_reach(self, enough: int) -> float:
@@ -730,7 +731,7 @@ class Scene:
         """Arrange the bodies in the tree anew; gaps stay where they are, and outside of it."""
         count = len(self._members)
         tree = self._tree
-        if tree is None or len(tree.first) < 2 * count:  # memory of a tree of fewer
+        if tree is None or len(tree.nodes) < node_count(count):  # memory of a tree of fewer
             tree = box_tree.tree_for(count)
         elif len(tree.order) != count:
             tree = tree._replace(order=np.empty(count, dtype=np.int32))

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from superovoid.scene.box_tree import _LEAF as LEAF
+from superovoid.compiled.aabb_tree import END, FIRST, LEAF, SECOND
 from superovoid.scene.box_tree import BODIES, ENDLESS, NODES, Tree
 
 MOST_LOOSE = 32
@@ -54,12 +54,11 @@ def without_body(tree: Tree | None, gone: int) -> Tree | None:
     if place >= tree.head[BODIES]:
         tree.head[ENDLESS] -= 1
         return tree._replace(order=order)
-    first, last = tree.first[: tree.head[NODES]], tree.last[: tree.head[NODES]]
-    first -= first > place
-    last -= last > place
+    nodes = tree.nodes[: tree.head[NODES]]
+    ranges = nodes[:, FIRST : END + 1]
+    ranges -= ranges > place
     # `cull_tree` opens the node with more bodies: that an inner one always has more than a leaf lets it end.
-    is_inner = tree.right[: tree.head[NODES]] > 0
-    if (last - first <= np.where(is_inner, LEAF, 0)).any():
+    if (nodes[:, END] - nodes[:, FIRST] <= np.where(nodes[:, SECOND] > 0.0, LEAF, 0)).any():
         return None
     tree.head[BODIES] -= 1
     return tree._replace(order=order)

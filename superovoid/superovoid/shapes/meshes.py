@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from superovoid.compiled.aabb_tree import tree_of_triangles
 from superovoid.shapes.hull import Hull, most_above, normals, winding
 from superovoid.shapes.kernels import kinds, surface
 from superovoid.shapes.kernels.rounding import EPS
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 
-_LEAF_TRIANGLES = 4
 _SLAB = 1e-9  # half thickness of the slab around a sheet in one plane, of its extent
 _MERGED = 1e-8  # of the largest extent: corners of triangles that a file may mean to be one
 # Of a mesh that counts as its hull: what vertices may lie above a triangle's plane, in units of its radius. No more
@@ -272,8 +272,12 @@ class Mesh(_Vertices):
     @cached_property
     def _tree(self) -> tuple[FloatArray, FloatArray]:
         """Triangles in the order of the leaves, shape (m, 9), and nodes of a tree of boxes."""
-        corners = self.vertices[self.faces]
-        return _box_tree(corners)
+        corners = self._tree_corners()
+        order, nodes = tree_of_triangles(corners)
+        return corners[order].reshape(-1, 9), nodes
+
+    def _tree_corners(self) -> FloatArray:
+        return self.vertices[self.faces]
 
     @cached_property
     def _shells(self) -> FloatArray:
@@ -388,10 +392,9 @@ class Shell(Mesh):
         slab.flatten(self.vertices, half)
         return slab
 
-    @cached_property
-    def _tree(self) -> tuple[FloatArray, FloatArray]:
-        corners = self.vertices[self.faces]
-        return _box_tree(np.concatenate([corners, corners[:, ::-1]]))
+    def _tree_corners(self) -> FloatArray:
+        corners = super()._tree_corners()
+        return np.concatenate([corners, corners[:, ::-1]])
 
     @cached_property
     def _is_convex(self) -> bool:
@@ -403,28 +406,3 @@ class Shell(Mesh):
     def volume(self) -> float:
         """None: 0 m^3."""
         return 0.0
-
-
-def _box_tree(corners: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Tree of boxes over triangles (m, 3, 3), halved at the median along the longest axis of the centroids."""
-    centroids = corners.mean(axis=1)
-    order = np.arange(len(corners))
-    nodes = [(0, len(order))]
-    rows = []
-    at = 0
-    while at < len(nodes):
-        first, end = nodes[at]
-        at += 1
-        part = order[first:end]
-        lower, upper = corners[part].min(axis=(0, 1)), corners[part].max(axis=(0, 1))
-        box = [*(0.5 * (lower + upper)), *(0.5 * (upper - lower))]
-        if end - first <= _LEAF_TRIANGLES:
-            rows.append([*box, first, end - first])
-            continue
-        spread = centroids[part]
-        axis = int(np.argmax(spread.max(axis=0) - spread.min(axis=0)))
-        middle = (end - first) // 2
-        order[first:end] = part[np.argpartition(spread[:, axis], middle)]
-        rows.append([*box, len(nodes), -1.0])
-        nodes += [(first, first + middle), (first + middle, end)]
-    return corners[order].reshape(-1, 9), np.array(rows, dtype=np.float64)

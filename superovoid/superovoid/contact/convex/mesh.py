@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from superovoid.compiled.aabb_tree import END, FIRST, LOWER, NODE_LENGTH, SECOND, UPPER
 from superovoid.compiled.jit import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import cores, polytopes, torus
@@ -35,11 +36,6 @@ from superovoid.shapes.kernels.kinds import (
     CONVEX_MESH,
     LINKS,
     MESH,
-    NODE_CENTRE,
-    NODE_FIRST,
-    NODE_HALF,
-    NODE_LENGTH,
-    NODE_TRIANGLES,
     NODES,
     POINT,
     SHELL_COUNT,
@@ -97,29 +93,46 @@ def winding_number(core, p):
 
 
 @kernel
+def node_box(b, pool, node):
+    """Centre and half extents of the box of a node of a mesh."""
+    k = int(b[NODES]) + NODE_LENGTH * node
+    low = (pool[k + LOWER], pool[k + LOWER + 1], pool[k + LOWER + 2])
+    high = (pool[k + UPPER], pool[k + UPPER + 1], pool[k + UPPER + 2])
+    return scale(0.5, add(low, high)), scale(0.5, sub(high, low))
+
+
+@kernel
+def is_outside_box(core, p):
+    """Whether a point in the frame of a mesh is outside the box of the mesh, rounding counted."""
+    middle, half = node_box(core.row, core.pool, 0)
+    for i in range(3):
+        if abs(p[i] - middle[i]) > (1.0 + 1e-12) * half[i] + 1e-12 * core.row[RADIUS]:
+            return True
+    return False
+
+
+@kernel
 def is_inside(core, p):
     """Whether a point in the frame of a mesh lies inside it."""
-    b, pool = core.row, core.pool
-    k = int(b[NODES])  # the box of the whole mesh
-    for i in range(3):
-        if abs(p[i] - pool[k + NODE_CENTRE + i]) > (1.0 + 1e-12) * pool[k + NODE_HALF + i] + 1e-12 * b[RADIUS]:
-            return False
-    return winding_number(core, p) > 0.5
+    return not is_outside_box(core, p) and winding_number(core, p) > 0.5
 
 
 @kernel
 def _node_row(b, pool, node, row):
     """Make a row the box of a node; returns the centre."""
-    k = int(b[NODES]) + NODE_LENGTH * node
-    row[A1], row[A2], row[A3] = pool[k + NODE_HALF], pool[k + NODE_HALF + 1], pool[k + NODE_HALF + 2]
-    return (pool[k + NODE_CENTRE], pool[k + NODE_CENTRE + 1], pool[k + NODE_CENTRE + 2])
+    middle, (row[A1], row[A2], row[A3]) = node_box(b, pool, node)
+    return middle
 
 
 @kernel
 def node_content(b, pool, node):
-    """First triangle of a leaf, or child of a node, and the number of triangles, which is not positive for a node."""
+    """First triangle of a leaf and their number, or the second child of an inner node and 0."""
     k = int(b[NODES]) + NODE_LENGTH * node
-    return int(pool[k + NODE_FIRST]), int(pool[k + NODE_TRIANGLES])
+    second = int(pool[k + SECOND])
+    if second > 0:
+        return node + second, 0
+    first = int(pool[k + FIRST])
+    return first, int(pool[k + END]) - first
 
 
 @kernel(_nrt=True)
@@ -136,12 +149,11 @@ def farthest_corner(core, n):
     best, farthest = -math.inf, n
     while depth > 0:
         depth -= 1
-        k = int(b[NODES]) + NODE_LENGTH * stack[depth]
-        c, h = k + NODE_CENTRE, k + NODE_HALF
-        middle, half = (pool[c], pool[c + 1], pool[c + 2]), (pool[h], pool[h + 1], pool[h + 2])
+        node = stack[depth]
+        middle, half = node_box(b, pool, node)
         if dot(n, middle) + abs(n[0]) * half[0] + abs(n[1]) * half[1] + abs(n[2]) * half[2] <= best:
             continue
-        first, count = node_content(b, pool, stack[depth])
+        first, count = node_content(b, pool, node)
         if count > 0:
             for i in range(3 * first, 3 * (first + count)):
                 k = int(b[TRIANGLES]) + 3 * i
@@ -149,7 +161,7 @@ def farthest_corner(core, n):
                 if dot(n, p) > best:
                     best, farthest = dot(n, p), p
         elif depth + 2 <= _STACK:
-            stack[depth], stack[depth + 1] = first, first + 1
+            stack[depth], stack[depth + 1] = node + 1, first
             depth += 2
     return farthest
 
@@ -265,16 +277,17 @@ def _triangles_at(core, p, n, slack, found):
     count = 0
     while depth > 0 and count < found.shape[0]:
         depth -= 1
-        k = int(b[NODES]) + NODE_LENGTH * stack[depth]
+        node = stack[depth]
+        middle, half = node_box(b, pool, node)
         outside = False
         for i in range(3):
-            outside = outside or abs(p[i] - pool[k + NODE_CENTRE + i]) > pool[k + NODE_HALF + i] + slack
+            outside = outside or abs(p[i] - middle[i]) > half[i] + slack
         if outside:
             continue
-        first, triangles = node_content(b, pool, stack[depth])
+        first, triangles = node_content(b, pool, node)
         if triangles <= 0:
             if depth + 2 <= _STACK:
-                stack[depth], stack[depth + 1] = first, first + 1
+                stack[depth], stack[depth + 1] = node + 1, first
                 depth += 2
             continue
         for t in range(first, first + triangles):
@@ -395,10 +408,10 @@ def separation(pair, n, goal, enough, others, w):
             ra = _node_row(a, pool_a, i, box_a)
             rb = _node_row(b, pool_b, j, box)
             open_b = max(box[A1], box[A2], box[A3]) >= max(box_a[A1], box_a[A2], box_a[A3])
-        child = first if open_b else first_a
+        children = (j + 1, first) if open_b else (i + 1, first_a)
         gaps = (0.0, 0.0)
         for c in range(2):
-            node_a, node_b = (i, child + c) if open_b else (child + c, j)
+            node_a, node_b = (i, children[c]) if open_b else (children[c], j)
             rb = _node_row(b, pool_b, node_b, box)
             at = add(centre, rotate(rotation, rb))
             if ka == MESH:
@@ -430,7 +443,7 @@ def separation(pair, n, goal, enough, others, w):
             if gap >= limit or depth + 1 >= _STACK:
                 lower = min(lower, gap)
                 continue
-            nodes[depth, 0], nodes[depth, 1] = (i, child + c) if open_b else (child + c, j)
+            nodes[depth, 0], nodes[depth, 1] = (i, children[c]) if open_b else (children[c], j)
             bounds[depth] = gap
             depth += 1
     shared = others and elsewhere <= best.upper + goal
@@ -503,7 +516,8 @@ def _touched_triangles(pair, goal, w, found):
     count = 0
     while depth > 0 and count < _MOST_TOUCHED:
         depth -= 1
-        first, triangles = node_content(b, pool_b, stack[depth])
+        node = stack[depth]
+        first, triangles = node_content(b, pool_b, node)
         if triangles > 0:
             for t in range(triangles):
                 part[VERTICES] = b[TRIANGLES] + 9 * (first + t)
@@ -520,14 +534,14 @@ def _touched_triangles(pair, goal, w, found):
                     found[count] = first + t
                     count += 1
             continue
-        for c in range(2):
-            at = add(centre, rotate(rotation, _node_row(b, pool_b, first + c, box)))
+        for child in (node + 1, first):
+            at = add(centre, rotate(rotation, _node_row(b, pool_b, child, box)))
             n = _direction(at, (0.0, 0.0, 1.0))
             k = cores.solve_cores(
                 Pair(pair.a, Core(box, CODE[BOX], pool_b), rotation, at), n, goal, ball, np.int64(0), w
             )
             if k.lower <= ball and depth < _STACK:
-                stack[depth] = first + c
+                stack[depth] = child
                 depth += 1
     return count
 

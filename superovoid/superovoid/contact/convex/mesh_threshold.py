@@ -32,7 +32,7 @@ from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, r
 from superovoid.contact.convex import cores, polytopes
 from superovoid.contact.convex.closed_surface import height_of_tetrahedron
 from superovoid.contact.convex.core_settling import holds_means
-from superovoid.contact.convex.mesh import node_content, point_along
+from superovoid.contact.convex.mesh import is_outside_box, node_box, node_content, point_along
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.difference import M, row_point
 from superovoid.contact.pair import Pair
@@ -43,10 +43,6 @@ from superovoid.shapes.kernels.kinds import (
     CONVEX_MESH,
     LINKS,
     MESH,
-    NODE_CENTRE,
-    NODE_HALF,
-    NODE_LENGTH,
-    NODES,
     POINT,
     SHELL_COUNT,
     SHELLS,
@@ -60,7 +56,7 @@ from superovoid.shapes.kernels.kinds import (
     core_support,
 )
 from superovoid.shapes.kernels.rounding import EPS
-from superovoid.shapes.kernels.surface import A1, A2, A3, RADIUS
+from superovoid.shapes.kernels.surface import A1, A2, A3
 
 _STACK = 512  # nodes that wait: two more a level of the trees
 _STEPS = 64  # of GJK
@@ -86,11 +82,9 @@ def side_of(core, p):
     angle leaps from -pi to pi, and at the origin, nothing is known. The sum of all angles is a multiple of 2 pi.
     """
     out_of_line()
+    if is_outside_box(core, p):
+        return OUTSIDE
     b, pool = core.row, core.pool
-    k = int(b[NODES])  # the box of the whole mesh
-    for i in range(3):
-        if abs(p[i] - pool[k + NODE_CENTRE + i]) > (1.0 + 1e-12) * pool[k + NODE_HALF + i] + 1e-12 * b[RADIUS]:
-            return OUTSIDE
     at = int(b[TRIANGLES])
     total, error = 0.0, 0.0
     for i in range(int(b[TRIANGLE_COUNT])):
@@ -179,15 +173,6 @@ def _bounds_of_parts(pair, n, goal, margin, threshold, far, w):
     if not (holds_means(a.row, a.kind) and holds_means(b.row, b.kind)):
         upper = math.inf  # the simplex is of hulls, which reach across a dent
     return rough.lower, upper
-
-
-@kernel
-def _node_box(core, node):
-    """Centre and half extents of the box of a node."""
-    pool = core.pool
-    k = int(core.row[NODES]) + NODE_LENGTH * node
-    c, h = k + NODE_CENTRE, k + NODE_HALF
-    return (pool[c], pool[c + 1], pool[c + 2]), (pool[h], pool[h + 1], pool[h + 2])
 
 
 @kernel
@@ -347,17 +332,17 @@ def _search(pair, cut, threshold, margin, w):
         # Open the larger of two boxes; the child that overlaps most, or is nearest, is looked at first.
         open_b = count_b <= 0
         if open_b and count_a <= 0:
-            _, half_a = _node_box(a, i)
-            _, half_b = _node_box(b, j)
+            _, half_a = node_box(a.row, a.pool, i)
+            _, half_b = node_box(b.row, b.pool, j)
             open_b = max(half_b[0], half_b[1], half_b[2]) >= max(half_a[0], half_a[1], half_a[2])
-        child = first_b if open_b else first_a
+        children = (j + 1, first_b) if open_b else (i + 1, first_a)
         gaps = (0.0, 0.0)
         for c in range(2):
-            node_a, node_b = (i, child + c) if open_b else (child + c, j)
-            middle, half = _node_box(b, node_b)
+            node_a, node_b = (i, children[c]) if open_b else (children[c], j)
+            middle, half = node_box(b.row, b.pool, node_b)
             at = add(centre, rotate(rotation, middle))
             if is_mesh:
-                middle, half_a = _node_box(a, node_a)
+                middle, half_a = node_box(a.row, a.pool, node_a)
                 gap = _gap_of_boxes(rotation, sub(at, middle), half_a, half, cut)
             else:
                 box[A1], box[A2], box[A3] = half
@@ -370,7 +355,7 @@ def _search(pair, cut, threshold, margin, w):
                 continue
             if depth >= _STACK:
                 return OPEN, math.inf
-            nodes[depth, 0], nodes[depth, 1] = (i, child + c) if open_b else (child + c, j)
+            nodes[depth, 0], nodes[depth, 1] = (i, children[c]) if open_b else (children[c], j)
             depth += 1
     return (CLEAR, math.inf) if opened == 0 else (OPEN, math.inf)
 

@@ -58,7 +58,7 @@ VERTICES, VERTEX_COUNT = BODY_LENGTH + 1, BODY_LENGTH + 2  # of the convex hull,
 PLANES, PLANE_COUNT = BODY_LENGTH + 3, BODY_LENGTH + 4  # of the hull's facets: outward normal and offset
 LINKS = BODY_LENGTH + 5  # of the hull's vertices, as `hull.Hull.links` has them; -1: none
 TRIANGLES, TRIANGLE_COUNT = BODY_LENGTH + 6, BODY_LENGTH + 7  # nine numbers each, in the order of the tree's leaves
-NODES, NODE_COUNT = BODY_LENGTH + 8, BODY_LENGTH + 9  # of the tree, NODE_LENGTH numbers each
+NODES, NODE_COUNT = BODY_LENGTH + 8, BODY_LENGTH + 9  # of the tree, as `aabb_tree` has them
 IS_CONVEX = BODY_LENGTH + 10  # 1 for a mesh whose hull it is
 PLANE_LOSS = BODY_LENGTH + 11  # by which the planes may misjudge the depth of a point in the hull
 SUPPORT_LOSS = BODY_LENGTH + 12  # by which support values of the hull may be too small
@@ -66,10 +66,6 @@ SHELLS, SHELL_COUNT = BODY_LENGTH + 13, BODY_LENGTH + 14  # a point of each conn
 BLOCKS = BODY_LENGTH + 15  # the hull's vertices once more (`vertex_scan`); -1: none
 ROW_LENGTH = BODY_LENGTH + 16
 POOL_COLUMNS = (VERTICES, PLANES, LINKS, TRIANGLES, NODES, SHELLS, BLOCKS)
-
-# A node: centre and half extents of its box, then first child and -1 (children are neighbours), or first triangle and
-# their number.
-NODE_CENTRE, NODE_HALF, NODE_FIRST, NODE_TRIANGLES, NODE_LENGTH = 0, 3, 6, 7, 8
 
 _MOST_CURVATURE = 1e12  # of a support function, in units of the body's size: a flat spot
 _PARALLEL = 1e-9

@@ -1,0 +1,153 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""A binary tree of boxes along the axes (an AABB tree) over items that have a point and a box each.
+
+The nodes are rows of an array of float64, shape (n, NODE_LENGTH), so that the pool of a body can hold them:
+
+LOWER, UPPER  the corners of the node's box, three numbers each
+FIRST, END    the places of its items: FIRST <= place < END
+SECOND        by how many rows the second child follows the node; 0 for a leaf
+
+Nodes lie in preorder. The first child of node i is i + 1, and children follow their parents, so that one backward loop
+fits all boxes. A node of more than LEAF items is halved at the median of the coordinate in which their points spread
+most. So the number of items determines the number of nodes, and bounds the depth by log2 n.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.compiled.jit import kernel
+
+LOWER, UPPER, FIRST, END, SECOND, NODE_LENGTH = 0, 3, 6, 7, 8, 9
+LEAF = 4  # items
+
+
+@kernel
+def node_count(items):
+    """Return the number of nodes of a tree over so many items: of at least one."""
+    inner, width = 0, 1
+    # The nodes of a level have items // width items, and items % width of them have one more.
+    while items > LEAF * width:
+        inner += width if items // width > LEAF else items % width
+        width *= 2
+    return 2 * inner + 1
+
+
+@kernel
+def _widest(order, points, first, end):
+    """Return the coordinate in which the points spread most."""
+    widest, axis = -1.0, 0
+    for i in range(points.shape[1]):
+        low, high = math.inf, -math.inf
+        for k in range(first, end):
+            value = points[order[k], i]
+            low, high = min(low, value), max(high, value)
+        if high - low > widest:
+            widest, axis = high - low, i
+    return axis
+
+
+@kernel
+def _select(order, points, axis, first, end, middle):
+    """Partition places so that none before `middle` has a larger coordinate than one from there on (Hoare)."""
+    low, high = first, end - 1
+    while low < high:
+        pivot = points[order[(low + high) >> 1], axis]
+        i, j = low, high
+        while i <= j:
+            while points[order[i], axis] < pivot:
+                i += 1
+            while points[order[j], axis] > pivot:
+                j -= 1
+            if i <= j:
+                order[i], order[j] = order[j], order[i]
+                i += 1
+                j -= 1
+        if middle <= j:
+            high = j
+        elif middle >= i:
+            low = i
+        else:
+            return
+
+
+@kernel(nogil=True)
+def arrange(points, order, nodes):
+    """Sort items into the places of a tree, and fill in its nodes except for their boxes.
+
+    Parameters
+    ----------
+    points : array, shape (m, k)
+        One point an item; any number of coordinates.
+    order : array of int32, shape (n,)
+        Rows of `points`; permuted.
+    nodes : array, shape (>= node_count(n), NODE_LENGTH)
+    """
+    nodes[0, FIRST], nodes[0, END] = 0, len(order)
+    for node in range(node_count(len(order))):
+        first, end = int(nodes[node, FIRST]), int(nodes[node, END])
+        if end - first <= LEAF:
+            nodes[node, SECOND] = 0.0
+            continue
+        middle = first + (end - first) // 2
+        _select(order, points, _widest(order, points, first, end), first, end, middle)
+        second = node + 1 + node_count(middle - first)
+        nodes[node, SECOND] = second - node
+        nodes[node + 1, FIRST], nodes[node + 1, END] = first, middle
+        nodes[second, FIRST], nodes[second, END] = middle, end
+
+
+@kernel
+def _set(box, other):
+    for i in range(6):
+        box[i] = other[i]
+
+
+@kernel
+def _join(box, other):
+    for i in range(3):
+        box[LOWER + i] = min(box[LOWER + i], other[LOWER + i])
+        box[UPPER + i] = max(box[UPPER + i], other[UPPER + i])
+
+
+@kernel(forceinline=True)
+def fit_node(nodes, node, order, boxes, bounds):
+    """Fit the box of a node to its children, or to its items.
+
+    Row i of `boxes` has the box of item i; the box of the item at place i is copied to row i of `bounds`.
+    """
+    box = nodes[node]
+    second = int(box[SECOND])
+    if second > 0:
+        _set(box, nodes[node + 1])
+        _join(box, nodes[node + second])
+        return
+    first, end = int(box[FIRST]), int(box[END])
+    for place in range(first, end):
+        _set(bounds[place], boxes[order[place]])
+    _set(box, bounds[first])
+    for place in range(first + 1, end):
+        _join(box, bounds[place])
+
+
+@kernel(nogil=True)
+def fit(nodes, order, boxes, bounds):
+    """Fit the boxes of all nodes, as `fit_node` does."""
+    for node in range(len(nodes) - 1, -1, -1):
+        fit_node(nodes, node, order, boxes, bounds)
+
+
+def tree_of_triangles(corners: NDArray[np.float64]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
+    """Return the triangle at each place of a tree over triangles (m, 3, 3), and the nodes."""
+    corners = np.ascontiguousarray(corners)
+    order = np.arange(len(corners), dtype=np.int32)
+    nodes = np.empty((node_count(len(corners)), NODE_LENGTH))
+    arrange(corners.mean(axis=1), order, nodes)
+    boxes = np.concatenate([corners.min(axis=1), corners.max(axis=1)], axis=1)
+    fit(nodes, order, boxes, np.empty_like(boxes))
+    return order, nodes
