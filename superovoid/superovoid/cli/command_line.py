@@ -15,10 +15,10 @@ from superovoid.cli import build_dataset, fit, replay_bag, verify, view
 from superovoid.extensions import COMMANDS, extensions
 
 ELSEWHERE = {
-    "superovoid_ros": ("demo", "load", "plan"),
-    "superovoid_papers": ("bench", "experiment"),
+    "superovoid_ros": (".", ("demo", "load", "plan")),
+    "superovoid_papers": ("./superovoid_papers", ("bench", "experiment")),
 }
-"""Distributions that add commands: name -> those that a user looks for."""
+"""Distributions that add commands: name -> its folder in the repository, and the commands that a user looks for."""
 
 
 def parser() -> argparse.ArgumentParser:
@@ -33,16 +33,17 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
     for command in (view, verify, fit, build_dataset, replay_bag, *extensions(COMMANDS).values()):
         command.add(commands)
-    for distribution, names in ELSEWHERE.items():
+    for distribution, (folder, names) in ELSEWHERE.items():
+        words = f"needs the distribution {distribution}, which is not installed: pip install {folder}, in a clone"
         for name in names:
             if name not in commands.choices:
                 missing = commands.add_parser(name, help=f"of {distribution}, which is not installed", add_help=False)
-                missing.set_defaults(check=partial(_not_installed, distribution))
+                missing.set_defaults(check=partial(_refused, words))
     return top
 
 
-def _not_installed(distribution: str, _: argparse.Namespace) -> str:
-    return f"is a command of {distribution}, which is not installed: pip install ./{distribution}, in the repository"
+def _refused(words: str, _: argparse.Namespace) -> str:
+    return words
 
 
 def name_of(chosen: argparse.Namespace) -> str:

@@ -1,0 +1,49 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Commands of distributions that are not installed."""
+
+import pytest
+
+from superovoid.cli import command_line, main
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("demo --arms", "superovoid demo: error: needs the distribution superovoid_ros, which is not installed"),
+        ("bench engine --pairs 3", "superovoid bench: error: needs the distribution superovoid_papers"),
+        ("experiment --help", "superovoid experiment: error: needs the distribution superovoid_papers"),
+    ],
+)
+def test_a_command_of_a_distribution_that_is_missing_says_what_to_install(monkeypatch, capsys, line, words):
+    monkeypatch.setattr(command_line, "extensions", lambda group: {})
+    with pytest.raises(SystemExit, match="2"):
+        main(line.split())
+    assert words in capsys.readouterr().err
+
+
+def test_the_help_names_commands_of_distributions_that_are_missing(monkeypatch, capsys):
+    monkeypatch.setattr(command_line, "extensions", lambda group: {})
+    with pytest.raises(SystemExit, match="0"):
+        main(["--help"])
+    assert capsys.readouterr().out.count("which is not installed") == 5
+
+
+def test_a_recording_without_a_robot_needs_a_package_that_recognises_it(monkeypatch, tmp_path, capsys):
+    pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
+    from superovoid.viewing import recording_files
+
+    monkeypatch.setattr(recording_files, "extensions", lambda group: {})
+    (tmp_path / "r.csv").write_text("motion,frame\nhands,1\n", encoding="utf-8")
+    assert main(["view", str(tmp_path / "r.csv")]) == 1
+    assert "no installed package recognises its columns" in capsys.readouterr().err
+
+
+def test_the_page_of_a_node_needs_the_package_for_ros(monkeypatch, capsys):
+    pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
+    from superovoid.cli import view
+
+    monkeypatch.setattr(view, "extensions", lambda group: {})
+    assert main(["view", "--node"]) == 1
+    assert "needs the package superovoid_ros, which is not installed" in capsys.readouterr().err
