@@ -35,7 +35,6 @@ def add(commands: argparse._SubParsersAction) -> None:
         ("bite", "two molars that bite, instead of the hands"),
     ):
         moved.add_argument(f"--{name}", dest="motion", action="store_const", const=name, default="hands", help=text)
-    command.add_argument("--palms", action="store_true", help="check the palms too, not the fingers only")
     command.add_argument(
         "--visible",
         type=option_values.number(most=1000.0, unit="frames a second"),
@@ -53,10 +52,8 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 def check(arguments: argparse.Namespace) -> str:
     """Return what is wrong with options of `demo` taken together; empty: nothing."""
-    of_hands = ("--palms", arguments.palms), ("--representation", arguments.representation)
-    for option, given in of_hands:
-        if arguments.motion == "bite" and given:
-            return f"argument {option}: is about hands, and --bite plays none"
+    if arguments.motion == "bite" and arguments.representation:
+        return "argument --representation: is about hands, and --bite plays none"
     if arguments.frames is not None:
         from superovoid_ros.motions.replays import REPLAYS
 
@@ -88,7 +85,6 @@ def run(arguments: argparse.Namespace) -> int:
     console = Console()
     frames = None if arguments.frames is None else range(arguments.frames[0], arguments.frames[1] + 1)
     replay = REPLAYS[arguments.motion]
-    links = (("left_hand",), ("right_hand",)) if arguments.palms else replay.links
     representation = arguments.representation or "mixed"
     if arguments.visible:
         rviz = share_directory() / "config" / f"{replay.view}.rviz"
@@ -112,7 +108,7 @@ def run(arguments: argparse.Namespace) -> int:
 
             rows = run_sweep(
                 frames,
-                *links,
+                *replay.links,
                 motion=arguments.motion,
                 representation=representation,
                 visible=arguments.visible or 0.0,
@@ -125,7 +121,7 @@ def run(arguments: argparse.Namespace) -> int:
     for table in report.tables(rows, replay):
         print_table(console, table)
     csv_path, plot_path = folder / f"{replay.file}.csv", folder / f"{replay.file}.png"
-    report.write_csv(rows, csv_path, report.Walked(arguments.motion, representation, *links))
+    report.write_csv(rows, csv_path, report.Walked(arguments.motion, representation, *replay.links))
     report.plot(rows, plot_path, replay)
     console.print(f"frame by frame: {csv_path}", soft_wrap=True)
     console.print(f"plot:           {plot_path}", soft_wrap=True)

@@ -28,12 +28,6 @@ def add(commands: argparse._SubParsersAction) -> None:
         help="of the planner (default: 1)",
     )
     command.add_argument(
-        "--margin",
-        type=option_values.number(most=1.0, unit="metres"),
-        metavar="METRES",
-        help="kept along the path (default: config/plan_grasp.yaml's)",
-    )
-    command.add_argument(
         "--time",
         type=option_values.number(most=86400.0, unit="seconds"),
         default=300.0,
@@ -47,21 +41,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument(
         "--view", action="store_true", help="serve a page with the path and its distances afterwards; Ctrl-C ends it"
     )
-    command.set_defaults(run=run, check=check)
-
-
-def check(arguments: argparse.Namespace) -> str:
-    """Return what is wrong with options of `plan` taken together; empty: nothing."""
-    if arguments.margin is not None:
-        import yaml
-
-        from superovoid_ros.resources import share_directory
-
-        text = (share_directory() / "config" / "plan_grasp.yaml").read_text(encoding="utf-8")
-        clearance = yaml.safe_load(text)["clearance"]
-        if arguments.margin < clearance:
-            return f"argument --margin: {arguments.margin:g}: must be at least the clearance, {clearance:g} m"
-    return ""
+    command.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -87,7 +67,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"superovoid plan: no module {error.name!r}: pip install 'superovoid[plan]'", file=sys.stderr)
         return 1
     try:
-        code = grasp_planning.main(arguments.seed, arguments.margin, arguments.time, arguments.output, **options)
+        code = grasp_planning.main(arguments.seed, arguments.time, arguments.output, **options)
     except (PlanningError, *failures) as error:
         print(f"superovoid plan: {error}", file=sys.stderr)
         return 1

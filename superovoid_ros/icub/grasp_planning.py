@@ -352,7 +352,6 @@ def in_process(example: GraspExample) -> Iterator[SceneValidity]:
 
 def main(
     seed: int = 1,
-    margin: float | None = None,
     time_limit: float = 300.0,
     output: Path = Path("superovoid_plan"),
     distances: Callable[[GraspExample], AbstractContextManager[Validity]] = in_process,
@@ -361,7 +360,7 @@ def main(
 
     Parameters
     ----------
-    seed, margin, time_limit
+    seed, time_limit
         As for `solve`.
     output : Path
         Folder for what is written.
@@ -375,7 +374,7 @@ def main(
         raise ValueError(f"output = {output}: {error.strerror}") from error
     example = shipped()
     problem = example.problem
-    margin = problem.check_margin(example.margin if margin is None else margin)
+    margin = problem.check_margin(example.margin)
     columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console) as progress, distances(example) as validity:
         task = progress.add_task("starting", total=None)

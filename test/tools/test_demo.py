@@ -132,7 +132,6 @@ def test_demo_of_the_bite_tells_what_the_library_says_of_its_frames(tmp_path):
         (["--frames", "9:3"], "the first not after the last"),
         (["--representation", "mesh"], "invalid choice"),
         (["--bite", "--arms"], "not allowed with argument"),
-        (["--bite", "--palms"], "is about hands"),
         (["--bite", "--representation", "mixed"], "is about hands"),
         (["--frames", "0:1000"], "there are frames 0 to 213"),
         (["--bite", "--frames", "181:181"], "there are frames 0 to 180"),

@@ -12,8 +12,6 @@ from pathlib import Path
 from superovoid.cli import option_values
 from superovoid_papers.commands.measurement import add_measurement
 
-_BENCH = {"pairs": 4000, "repeats": 7, "seed": 0}
-
 
 def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
@@ -22,14 +20,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         help="speed of the engine and of a scene of two hands",
         description="Time compiled loops over random pairs and queries of the two hands; medians and p99.",
     )
-    for name, kind, text in (
-        ("pairs", option_values.count(most=10**7), "pairs of each battery"),
-        ("repeats", option_values.count(most=10**6), "runs of each loop"),
-        ("seed", option_values.seed, "of the random pairs"),
-    ):
-        text += f" (default: {_BENCH[name]})"
-        command.add_argument(f"--{name}", dest=f"bench_{name}", type=kind, metavar="N", help=text)
-    command.set_defaults(run=run, check=check)
+    command.set_defaults(run=run)
     subjects = command.add_subparsers(dest="subject", metavar="SUBJECT")
     add_measurement(
         subjects,
@@ -117,20 +108,11 @@ def add(commands: argparse._SubParsersAction) -> None:
     )
 
 
-def check(arguments: argparse.Namespace) -> str:
-    """Return what is wrong with options of `bench` taken together; empty: nothing."""
-    for name in _BENCH:
-        if arguments.subject and getattr(arguments, f"bench_{name}") is not None:
-            return f"argument --{name}: is about `superovoid bench`; options of {arguments.subject} come after its name"
-    return ""
-
-
-def run(arguments: argparse.Namespace) -> int:
+def run(_: argparse.Namespace) -> int:
     """Measure the engine and the scene on this machine."""
     from superovoid_papers.benchmarks import engine_speed
 
-    given = {name: getattr(arguments, f"bench_{name}") for name in _BENCH}
-    return engine_speed.main(**_BENCH | {name: value for name, value in given.items() if value is not None})
+    return engine_speed.main(pairs=4000, repeats=7, seed=0)
 
 
 def never_wrong(arguments: argparse.Namespace) -> int:

@@ -15,12 +15,10 @@ from rich.console import Console
 from scipy.spatial.transform import Rotation
 
 from superovoid import Ellipsoid, Sphere, Superovoid, cli
-from superovoid.cli import command_line
 from superovoid.output import write_csv
 from superovoid.testing import polytope
 from superovoid_papers.benchmarks import engine_comparison, peers
 from superovoid_papers.benchmarks.peers import Geometry
-from superovoid_papers.commands import bench
 
 from draws import few_or_many
 
@@ -275,11 +273,6 @@ def test_mesh_of_the_hulls_has_290_and_5002_points():
 
 
 # -- command ---------------------------------------------------------------------------------------
-
-
-def test_bench_without_a_subject_stays_what_it_was():
-    chosen = command_line.parser().parse_args(["bench", "--pairs", "7"])
-    assert chosen.run is bench.run and chosen.bench_pairs == 7
 
 
 def test_bench_engine_passes_its_options_on(monkeypatch, tmp_path):
