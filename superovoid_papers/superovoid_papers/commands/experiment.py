@@ -102,4 +102,4 @@ def add(commands: argparse._SubParsersAction) -> None:
     )
     subjects = command.add_subparsers(dest="experiment", required=True, metavar="NAME")
     for name, (module, text, defaults) in EXPERIMENTS.items():
-        add_measurement(subjects, name, module, text, **defaults)
+        add_measurement(subjects, name, f"experiments.{module}", text, **defaults)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands of one function `main` of `experiments`, with one option for each of its parameters."""
+"""Commands of one function `main` of a module of this package, with one option for each of its parameters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _MEANINGS = {
 def add_measurement(
     subjects: argparse._SubParsersAction, subject: str, module: str, text: str, **defaults: object
 ) -> None:
-    """Add a command that calls `experiments.module.main` with one option for each of its parameters."""
+    """Add a command that calls `main` of a module of this package with one option for each of its parameters."""
     command = subjects.add_parser(subject, help=text, description=f"{text[0].upper()}{text[1:]}.")
     for name, default in defaults.items():
         text = f"{_MEANINGS[name]} (default: {default})"
@@ -48,7 +48,7 @@ def add_measurement(
     def run(arguments: argparse.Namespace) -> int:
         from superovoid.output import OutputError
 
-        experiment = importlib.import_module(f"superovoid_papers.experiments.{module}")
+        experiment = importlib.import_module(f"superovoid_papers.{module}")
         try:
             return experiment.main(**{name: getattr(arguments, name) for name in defaults})
         except OutputError as error:

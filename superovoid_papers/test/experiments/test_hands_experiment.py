@@ -130,7 +130,7 @@ def test_experiment_leaves_a_table_and_a_plot(tmp_path, monkeypatch, capsys, giv
     monkeypatch.setattr(hands, "measure", lambda *arguments: found)
     assert hands.main(1, tmp_path) == 0
     printed = capsys.readouterr().out
-    assert "mixed, octImplicit" in printed and "128.62" in printed and "'superovoid_papers[bench]'" in printed
+    assert "mixed, octImplicit" in printed and "128.62" in printed and "pip install coal" in printed
     assert "a first guess, median: octrees " in printed
     lines = (tmp_path / "hands.csv").read_text(encoding="utf-8").splitlines()
     assert lines[0].startswith("# superovoid experiment hands --rounds 1")

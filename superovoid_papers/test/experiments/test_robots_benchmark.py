@@ -37,7 +37,7 @@ def test_missing_robots_are_said_too(monkeypatch):
 
     monkeypatch.setattr(robots.importlib, "import_module", lambda name: object())
     monkeypatch.setattr(robots, "distribution", nothing)
-    with pytest.raises(ImportError, match=r"'example-robot-data': pip install '\.\[robots\]'"):
+    with pytest.raises(ImportError, match=r"'example-robot-data': pip install 'superovoid_papers\[robots\]'"):
         robots.libraries()
 
 
