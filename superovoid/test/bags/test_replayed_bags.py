@@ -25,7 +25,7 @@ from arm import SRDF, URDF
 
 reader_module = pytest.importorskip("mcap_ros2.reader", reason="mcap is missing: pip install 'superovoid[view]'")
 
-MESSAGES = Path(__file__).resolve().parents[2] / "superovoid_interfaces" / "msg"
+MESSAGES = Path(__file__).resolve().parents[3] / "superovoid_interfaces" / "msg"
 
 
 @pytest.fixture(scope="module")
