@@ -66,7 +66,7 @@ def test_a_worker_is_no_scheduler(tmp_path):
 
 def test_where_dask_is_missing_that_is_said(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(dataset.DatasetError, match=r"no module 'distributed': pip install '\.\[dataset\]'"):
+    with pytest.raises(dataset.DatasetError, match=r"no module 'distributed': pip install 'superovoid\[dataset\]'"):
         made(tmp_path).run(workers=1)
 
 

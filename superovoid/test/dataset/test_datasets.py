@@ -216,7 +216,7 @@ def test_importing_needs_neither_stores_nor_workers():
 @pytest.mark.parametrize(("module", "name"), [("zarr", "a.zarr"), ("pyarrow", "a.parquet")])
 def test_what_is_missing_is_said_with_how_to_have_it(tmp_path, monkeypatch, module, name):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(DatasetError, match=rf"no module '{module}': pip install '\.\[dataset\]'"):
+    with pytest.raises(DatasetError, match=rf"no module '{module}': pip install 'superovoid\[dataset\]'"):
         made(tmp_path, name)
     assert [path.name for path in tmp_path.iterdir()] == ["balls.urdf"]
 

@@ -260,7 +260,7 @@ def test_the_command_writes_a_robot_and_a_report_and_tells_what_failed(package, 
     assert [type(body.shape) for body in robot.bodies] == [Superovoid]
     assert path.read_text() == text
     path.write_text(urdf({"good": LINKS["good"]}))
-    assert main(["fit", "robot", *line[1:], "--contain", "--kinds", "box"]) == 0
+    assert main(["fit", *line[1:], "--contain", "--kinds", "box"]) == 0
     assert "yes" in capsys.readouterr().out
 
 

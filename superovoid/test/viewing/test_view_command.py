@@ -16,6 +16,7 @@ import pytest
 from superovoid.cli import main
 from superovoid.robot import appearance
 
+import hands
 from arm import SRDF, URDF
 
 LONG = 300  # s
@@ -94,11 +95,11 @@ def test_nothing_of_a_page_is_imported_with_the_command_or_the_library():
     assert "viser" not in vars(appearance)
 
 
-def test_a_recording_is_served_and_ends_by_ctrl_c_in_order(files):
+def test_a_recording_is_served_and_ends_by_ctrl_c_in_order(tmp_path):
     pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
-    path = files / "path.csv"
-    path.write_text("slide_m,wrist_rad\n" + "".join(f"0.{step},0.0\n" for step in range(10)), encoding="utf-8")
-    with started(files / "arm.urdf", path) as process:
+    path = tmp_path / "path.csv"
+    path.write_text("bite_m\n" + "".join(f"0.{step}\n" for step in range(10)), encoding="utf-8")
+    with started(hands.MOLARS_URDF, path) as process:
         try:
             url = ADDRESS.search(process.stdout.readline())[1]
             with urllib.request.urlopen(url, timeout=LONG) as answer:
