@@ -313,8 +313,8 @@ class GroupPlanner:
         except ValueError as error:
             raise GoalError(f"goal: {error}", in_contact=False) from error
         search = Search()
-        cutoff = np.array([problem.floors.max(initial=0.0) + search.clearance_up_to])
-        found = validity.clearances(state[None], cutoff)
+        max_distance = np.array([problem.floors.max(initial=0.0) + search.clearance_up_to])
+        found = validity.clearances(state[None], max_distance)
         spare = found.lower - problem.floors[found.pair]
         if not np.all(spare > 0.0):
             pair = problem.name_of(int(found.pair[np.argmin(spare)]))

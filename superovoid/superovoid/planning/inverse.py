@@ -233,8 +233,8 @@ def _out_of_contact(
     """
     words = ""
     for way_out in range(_MOST_WAYS_OUT + 1):
-        cutoff = np.array([problem.floors.max(initial=0.0) + max(search.clearance_up_to, _NEAR)])
-        found = validity.clearances(state[None], cutoff, gradients=True)
+        max_distance = np.array([problem.floors.max(initial=0.0) + max(search.clearance_up_to, _NEAR)])
+        found = validity.clearances(state[None], max_distance, gradients=True)
         spare = found.lower - problem.floors[found.pair]
         lowest = float(np.min(spare, initial=np.inf))
         if lowest > 0.0:

@@ -239,7 +239,7 @@ class PlanningScene:
         return margin + own[a] + own[b] + np.where(with_link, against_world[a] + against_world[b], 0.0)
 
     def largest_padding(self) -> float:
-        """A bound of `paddings`, m: the cut-off within which a pair may have no clearance left."""
+        """A bound of `paddings`, m: the largest distance within which a pair may have no clearance left."""
         return self.padding.margin + 4.0 * max((self.padding.default, *self.padding.by_name.values()))
 
     def clearances(self, result: SceneResult) -> DistanceResults:
@@ -509,7 +509,7 @@ def query_parts(
     scene: Scene,
     parts: Sequence[IntArray],
     *,
-    cutoff: float = math.inf,
+    max_distance: float = math.inf,
     max_results: int | None = None,
     overlapping_only: bool = False,
 ) -> SceneResult:
@@ -521,12 +521,12 @@ def query_parts(
         Of a planning scene, or a fork of it.
     parts : sequence of (n, 2) ndarray of int
         `PlanningScene.parts`.
-    cutoff, max_results, overlapping_only
+    max_distance, max_results, overlapping_only
         As for `Scene.query`.
     """
 
     def query(pairs: IntArray, most: int | None) -> SceneResult:
-        return scene.query(pairs=pairs, max_results=most, cutoff=cutoff, overlapping_only=overlapping_only)
+        return scene.query(pairs=pairs, max_results=most, max_distance=max_distance, overlapping_only=overlapping_only)
 
     results = [query(parts[0], max_results), *(query(crowd, 1) for crowd in parts[1:])]
     if len(results) == 1:

@@ -311,7 +311,7 @@ class Robot:
         scene : Scene, optional
             The bodies and pairs; default: all of the robot's (`scene()`), which are prepared once.
         **options
-            As for `superovoid.state_distances`: ``cutoff``, ``gradients``, ``base_poses``, ``threads`` and others.
+            As for `superovoid.state_distances`: ``max_distance``, ``gradients``, ``base_poses``, ``threads``, ...
 
         Returns
         -------

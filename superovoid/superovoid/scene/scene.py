@@ -6,8 +6,8 @@
 ========================  =================================================================================
 a scene of three bodies   what a query does
 ========================  =================================================================================
-far apart                 nothing: the bounding spheres of each pair are farther apart than the cut-off
-two side by side          spheres within the cut-off, oriented boxes not: nothing
+far apart                 nothing: the bounding spheres of each pair are farther apart than `max_distance`
+two side by side          spheres within `max_distance`, oriented boxes not: nothing
 two touching              spheres and boxes pass: solved, from the points of the last query where there are any
 ========================  =================================================================================
 
@@ -523,12 +523,12 @@ class Scene:
 
     # -- the one query, and its first half ----------------------------------------------------------------------------
 
-    def candidates(self, cutoff: float, *, by: Literal["list", "tree"] | None = None) -> IntArray:
-        """Pairs whose bounding volumes are within a cut-off: those that `query` with that cut-off solves.
+    def candidates(self, max_distance: float, *, by: Literal["list", "tree"] | None = None) -> IntArray:
+        """Pairs whose bounding volumes are within `max_distance`: those that `query` solves.
 
         Parameters
         ----------
-        cutoff : float
+        max_distance : float
             Largest distance of the volumes, m.
         by : {"list", "tree"}, optional
             Whether all pairs are tested one by one, or those that a tree of boxes leaves; default: as `query` does, by
@@ -544,29 +544,29 @@ class Scene:
         ValueError
             If an argument is none of these, or the poses have not been set.
         """
-        cutoff = _checked_cutoff(cutoff)
+        max_distance = _checked_max_distance(max_distance)
         if by not in (None, "list", "tree"):
             raise ValueError(f"by = {by!r}: must be 'list' or 'tree'")
         with self._lock:
             if not self._all_posed:
                 self._complain_about_poses()
             listed = self._is_listed(self._count) if by is None else by == "list"
-            count = self._cull(cutoff, None, self._count, listed)
+            count = self._cull(max_distance, None, self._count, listed)
             return self._members.indices(self._scratch.candidates[:count])
 
     def query(
         self,
         *,
-        cutoff: float = math.inf,
+        max_distance: float = math.inf,
         pairs: ArrayLike | None = None,
         max_results: int | None = None,
         overlapping_only: bool = False,
     ) -> SceneResult:
-        """Signed distances of the pairs that are no farther apart than a cut-off.
+        """Signed distances of the pairs that are no farther apart than `max_distance`.
 
         Parameters
         ----------
-        cutoff : float, optional
+        max_distance : float, optional
             Largest distance to report, m; pairs proved farther by their bounding volumes are not solved. Without one
             (and without `max_results`) every pair is solved, whatever their number.
         pairs : (n, 2) array_like of int, optional
@@ -574,7 +574,7 @@ class Scene:
         max_results : int, optional
             At most so many, the closest ones: the first rows of the query without it, as far as answers are certified.
             Only pairs are solved whose bounding volumes leave it open whether they are among them. A scene of many
-            pairs asks with growing cut-offs until there are enough, and counts what the last one took.
+            pairs asks with growing distances until there are enough, and counts what the last one took.
         overlapping_only : bool, optional
             Only pairs with a negative distance.
 
@@ -588,10 +588,10 @@ class Scene:
         ValueError
             If an argument is out of range, a pair is not one of the scene's, or the poses have not been set.
         """
-        cutoff = _checked_cutoff(cutoff)
+        max_distance = _checked_max_distance(max_distance)
         if max_results is not None:
             max_results = whole("max_results", max_results, 1)
-        limit = min(cutoff, 0.0) if overlapping_only else cutoff
+        limit = min(max_distance, 0.0) if overlapping_only else max_distance
         with self._lock:
             if not self._all_posed:
                 self._complain_about_poses()
@@ -668,7 +668,7 @@ class Scene:
         return () if self._reach is None else (self._vertices, *self._reach)
 
     def _usual_reach(self) -> float:
-        """A cut-off, m, that few bodies of the tree are within."""
+        """A distance, m, that few bodies of the tree are within."""
         tree = self._fitted_tree()
         if tree.head[box_tree.NODES] == 0:
             return math.inf
@@ -676,7 +676,7 @@ class Scene:
         return float(np.linalg.norm(high - low)) / (32.0 * len(self._members) ** (1.0 / 3.0)) or math.inf
 
     def _first_reach(self, enough: int) -> float:
-        """The cut-off, m, to begin with for so many pairs: a little more than what they needed last."""
+        """The distance, m, to begin with for so many pairs: a little more than what they needed last."""
         usual = self._usual_reach()
         asked, last = self._last_reach
         return last + _REACH_AHEAD * usual if asked == enough and usual < math.inf else usual
@@ -1003,10 +1003,10 @@ class Scene:
         return count
 
 
-def _checked_cutoff(cutoff: float) -> float:
-    if not isinstance(cutoff, float | int | np.floating) or math.isnan(cutoff):
-        raise ValueError(f"cutoff = {cutoff!r}: must be a number of metres")
-    return float(cutoff)
+def _checked_max_distance(max_distance: float) -> float:
+    if not isinstance(max_distance, float | int | np.floating) or math.isnan(max_distance):
+        raise ValueError(f"max_distance = {max_distance!r}: must be a number of metres")
+    return float(max_distance)
 
 
 def _pairs_between(on_link: IntArray) -> int:

@@ -103,7 +103,8 @@ def test_what_is_written_does_not_depend_on_threads(arm, tmp_path, monkeypatch):
 
 
 def test_where_nothing_is_within_the_cut_off_the_answer_says_how_far_all_is(arm, tmp_path):
-    did = replay(run_of(tmp_path / "run.mcap", 3), arm, Asked(cutoff=1e-6, max_results=None), table=tmp_path / "t.csv",
+    asked = Asked(max_distance=1e-6, max_results=None)
+    did = replay(run_of(tmp_path / "run.mcap", 3), arm, asked, table=tmp_path / "t.csv",
                  bag=tmp_path / "out.mcap")  # fmt: skip
     rows = rows_of(tmp_path / "t.csv")
     assert [(row["state"], row["body_a"], row["lower_m"]) for row in rows[1:]] == [("known", "", "1e-06")] * 2

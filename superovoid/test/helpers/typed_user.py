@@ -80,7 +80,7 @@ def scenes() -> None:
     """Bodies by name."""
     scene = Scene([Body("a", "left", Box((0.1, 0.1, 0.1))), Body("b", "right", Box([0.1] * 3))])
     scene.set_link_poses({"left": np.eye(4), "right": (np.eye(3), (1.0, 0.0, 0.0))})
-    found = scene.query(cutoff=2.0)
+    found = scene.query(max_distance=2.0)
     assert_type(found, SceneResult)
     assert_type(found[0], PairResult)
     assert_type(found[0].name_a, str)

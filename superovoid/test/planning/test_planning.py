@@ -207,18 +207,18 @@ DENTED = Superovoid((0.03, 0.03, 0.03), (1.0, 1.6), (0.5, 0.5))
 
 @pytest.mark.parametrize("dented", [False, True])
 def test_answers_of_many_states_are_those_of_a_loop_of_queries(dented):
-    # Around the egg, and beside a body with a dent, whose pairs have no cut-off.
+    # Around the egg, and beside a body with a dent, whose pairs are always reported.
     more = [Body("dented", "dented", DENTED, at(-0.05, 0.1))] if dented else []
     problem = problem_of(EGG, Body("ball", "ball", Sphere(0.01), at(-0.1, 0.0)), *more, wanted=GRASP)
     random = np.random.default_rng(8)
     states = random.uniform(*problem.limits, (150, 4))
-    cutoff = random.choice([0.0, 0.003, 0.02, 0.08], 150)
-    found = SceneValidity(problem).clearances(states, cutoff, gradients=True)
+    max_distance = random.choice([0.0, 0.003, 0.02, 0.08], 150)
+    found = SceneValidity(problem).clearances(states, max_distance, gradients=True)
     rows = iter(zip(found.state, found.pair, found.distance, found.lower, found.gradient, strict=True))
     scene, still = Scene(problem.bodies, problem.pairs), {body.link: np.eye(4) for body in problem.obstacles}
     names = [frozenset(pair) for pair in problem.pairs.tolist()]
     reported = 0
-    for number, (state, reach) in enumerate(zip(states, cutoff, strict=True)):
+    for number, (state, reach) in enumerate(zip(states, max_distance, strict=True)):
         positions = problem.positions_at(state)
         scene.set_link_poses({**problem.robot.forward_kinematics(positions), **still})
         result = scene.query()
@@ -274,9 +274,9 @@ class Counted:
         self.verdicts = validity.verdicts
         self.states = 0
 
-    def clearances(self, states, cutoff, gradients=False):
+    def clearances(self, states, max_distance, gradients=False):
         self.states += len(states)
-        return self._validity.clearances(states, cutoff, gradients)
+        return self._validity.clearances(states, max_distance, gradients)
 
 
 def test_a_search_and_a_proof_ask_for_no_distances(around_egg):
@@ -293,8 +293,8 @@ def test_who_has_distances_alone_gives_the_same_answers(around_egg):
     own = SceneValidity(around_egg)
 
     class Distances:
-        def clearances(self, states, cutoff, gradients=False):
-            return own.clearances(states, cutoff, gradients)
+        def clearances(self, states, max_distance, gradients=False):
+            return own.clearances(states, max_distance, gradients)
 
     random = np.random.default_rng(11)
     short, long = (MotionValidator(around_egg, each) for each in (own, Distances()))

@@ -115,11 +115,13 @@ def test_positions_of_another_form_are_refused(positions, words):
 def test_a_robot_answers_for_many_states_of_its_own():
     robot = arm()
     rows = np.array([[0.0, 0.0], [0.5, 1.0], [2.0, -1.0]])
-    expected = state_distances(robot, robot.scene(), rows, base_poses=BASES, cutoff=0.5, gradients=True)
-    found = robot.state_distances(rows, base_poses=BASES, cutoff=0.5, gradients=True)
-    assert found == expected and found == robot.state_distances(rows, base_poses=BASES, cutoff=0.5, gradients=True)
-    assert robot.state_distances(rows[1], base_poses=BASES, cutoff=0.5) == robot.state_distances(
-        rows[1:2], robot.scene(), base_poses=BASES, cutoff=0.5
+    expected = state_distances(robot, robot.scene(), rows, base_poses=BASES, max_distance=0.5, gradients=True)
+    found = robot.state_distances(rows, base_poses=BASES, max_distance=0.5, gradients=True)
+    assert found == expected and found == robot.state_distances(
+        rows, base_poses=BASES, max_distance=0.5, gradients=True
+    )
+    assert robot.state_distances(rows[1], base_poses=BASES, max_distance=0.5) == robot.state_distances(
+        rows[1:2], robot.scene(), base_poses=BASES, max_distance=0.5
     )
 
 

@@ -36,7 +36,11 @@ def test_later_queries_take_no_memory(count):
     assert scene.prepare(freeze=False) > 0.0
     before = memory(scene)
     scene.set_link_poses(poses)
-    for options in ({"cutoff": 0.2}, {"cutoff": 0.2, "max_results": 3}, {"cutoff": 0.2, "overlapping_only": True}):
+    for options in (
+        {"max_distance": 0.2},
+        {"max_distance": 0.2, "max_results": 3},
+        {"max_distance": 0.2, "overlapping_only": True},
+    ):
         scene.query(**options)
     assert memory(scene) == before
 
@@ -61,7 +65,7 @@ def test_later_queries_load_no_kernel(shape):
     scene.set_link_poses(poses)
     scene.set_link_pose("a", poses[1])
     scene.query()
-    scene.query(max_results=1, cutoff=1.0)
+    scene.query(max_results=1, max_distance=1.0)
     scene.query(pairs=[(1, 2)])
     assert loads() == loaded
 
@@ -73,7 +77,7 @@ def test_later_queries_of_many_pairs_load_no_kernel_and_take_no_memory(count):
     assert jit.is_compiled(first_try.answer_first)
     loaded, before = loads(), memory(scene)
     scene.set_link_poses(poses)
-    assert scene.query(cutoff=0.3).solved >= first_try.LEAST
+    assert scene.query(max_distance=0.3).solved >= first_try.LEAST
     assert loads() == loaded
     assert memory(scene) == before
 
@@ -90,13 +94,13 @@ def test_poses_and_answers_stay_as_they_are():
     other = scene.fork()
     for each in (scene, other):
         each.set_link_poses(poses)
-        each.query(cutoff=0.3)
+        each.query(max_distance=0.3)
     scene.prepare(freeze=False)
     assert (scene.poses == other.poses).all()
     poses[:, 0, 3] *= 0.95
     for each in (scene, other):
         each.set_link_poses(poses)
-    assert scene.query(cutoff=0.3) == other.query(cutoff=0.3)
+    assert scene.query(max_distance=0.3) == other.query(max_distance=0.3)
 
 
 def test_a_scene_without_poses_has_none_afterwards():

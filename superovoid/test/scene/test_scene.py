@@ -51,20 +51,20 @@ def test_results_are_sorted_and_named_by_body(row_of_spheres):
     assert result.intersecting == 1
 
 
-def test_cutoff_reports_exactly_the_pairs_within_it(row_of_spheres):
-    assert row_of_spheres.query(cutoff=2.0).distance == pytest.approx([-0.5, 1.0])
-    assert row_of_spheres.query(cutoff=2.5 + 1e-9).distance == pytest.approx([-0.5, 1.0, 2.5])
-    assert len(row_of_spheres.query(cutoff=-1.0)) == 0
-    nothing_culled = row_of_spheres.query(cutoff=math.inf)
+def test_max_distance_reports_exactly_the_pairs_within_it(row_of_spheres):
+    assert row_of_spheres.query(max_distance=2.0).distance == pytest.approx([-0.5, 1.0])
+    assert row_of_spheres.query(max_distance=2.5 + 1e-9).distance == pytest.approx([-0.5, 1.0, 2.5])
+    assert len(row_of_spheres.query(max_distance=-1.0)) == 0
+    nothing_culled = row_of_spheres.query(max_distance=math.inf)
     assert nothing_culled.past_sphere == nothing_culled.solved == 6
 
 
-@pytest.mark.parametrize("cutoff", [0.0, 0.05, 0.5])
-def test_culling_never_loses_a_pair(cutoff):
+@pytest.mark.parametrize("max_distance", [0.0, 0.05, 0.5])
+def test_culling_never_loses_a_pair(max_distance):
     scene = random_scene(40, seed=4, spread=3.0)
     everything = scene.query()
-    culled = scene.fork().query(cutoff=cutoff)
-    expected = everything.distance[everything.distance <= cutoff]
+    culled = scene.fork().query(max_distance=max_distance)
+    expected = everything.distance[everything.distance <= max_distance]
     assert culled.distance == pytest.approx(expected, abs=1e-9)
     assert culled.solved < everything.solved
     assert culled.pairs >= culled.past_sphere >= culled.past_obb == culled.solved >= len(culled)
@@ -205,8 +205,8 @@ def test_bad_arguments_are_named(row_of_spheres):
         Scene([Body("x", "a", Sphere(1.0))], [(0, 1)])
     with pytest.raises(ValueError, match="paired with itself"):
         row_of_spheres.query(pairs=[(1, 1)])
-    with pytest.raises(ValueError, match="cutoff = nan"):
-        row_of_spheres.query(cutoff=math.nan)
+    with pytest.raises(ValueError, match="max_distance = nan"):
+        row_of_spheres.query(max_distance=math.nan)
     with pytest.raises(ValueError, match="max_results = 0"):
         row_of_spheres.query(max_results=0)
     with pytest.raises(ValueError, match="no poses yet"):
