@@ -290,14 +290,14 @@ def test_markers_show_bodies_points_segments_normals_and_distances(service, clie
 def test_every_parameter_of_the_node_is_described(service, client):
     names = [
         "robot_description", "robot_description_semantic", "representation", "frame", "rate", "max_distance",
-        "near_distance", "tolerance", "stale_timeout", "pairs", "markers.bodies", "markers.points",
+        "near_distance", "rtol", "stale_timeout", "pairs", "markers.bodies", "markers.points",
         "markers.segments", "markers.normals", "markers.text", "markers.opacity", "markers.size", "markers.resolution",
         "markers.labels", "meshes", "package_directories", "max_bodies", "max_pairs", "octomap_cubes",
     ]  # fmt: skip
     response = client.call(DescribeParameters, "/distance_service/describe_parameters", names=names)
     assert all(descriptor.description for descriptor in response.descriptors)
     ranged = [d.name for d in response.descriptors if d.floating_point_range or d.integer_range]
-    assert {"rate", "max_distance", "near_distance", "tolerance", "stale_timeout"} <= set(ranged)
+    assert {"rate", "max_distance", "near_distance", "rtol", "stale_timeout"} <= set(ranged)
 
 
 @pytest.mark.parametrize(
@@ -307,7 +307,7 @@ def test_every_parameter_of_the_node_is_described(service, client):
         ("rate", math.nan, "rate"),
         ("max_distance", math.inf, ""),
         ("near_distance", -0.1, ""),
-        ("tolerance", "small", ""),
+        ("rtol", "small", ""),
         ("representation", "boxes", "mixed, superovoids, superellipsoids"),
         ("markers.resolution", 1, ""),
         ("pairs", ["hand"], "two names"),

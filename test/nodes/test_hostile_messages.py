@@ -96,7 +96,7 @@ def test_value_of_a_type_that_does_not_exist_is_refused_and_the_others_are_set(s
 @pytest.mark.parametrize(
     ("name", "value"),
     [("rate", 1e-300), ("rate", 1001.0), ("diagnostics.period", 1e-12), ("diagnostics.period", 61.0),
-     ("stale_timeout", 1e-300), ("markers.size", 11.0), ("tolerance", 0.0), ("threads", 2000), ("octomap_cubes", 0)],
+     ("stale_timeout", 1e-300), ("markers.size", 11.0), ("rtol", 0.0), ("threads", 2000), ("octomap_cubes", 0)],
 )  # fmt: skip
 def test_number_that_no_part_of_the_node_can_use_is_refused(state, name, value):
     verdict = set_parameters(state, NAME, {name: value})
@@ -104,7 +104,7 @@ def test_number_that_no_part_of_the_node_can_use_is_refused(state, name, value):
 
 
 def test_every_number_tells_its_range(state):
-    names = ["rate", "max_distance", "near_distance", "stale_timeout", "tolerance", "padding", "diagnostics.period",
+    names = ["rate", "max_distance", "near_distance", "stale_timeout", "rtol", "padding", "diagnostics.period",
              "diagnostics.warn_age", "diagnostics.slow_query", "markers.size", "markers.opacity"]  # fmt: skip
     descriptors = state.call(DescribeParameters, f"{NAME}/describe_parameters", names=names).descriptors
     assert all(descriptor.floating_point_range for descriptor in descriptors)

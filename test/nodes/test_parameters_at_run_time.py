@@ -52,7 +52,7 @@ def urdf_with_radius(radius):
     ("bad", "words"),
     [
         ({"near_distance": -1.0}, "near_distance"),
-        ({"tolerance": math.nan}, "tolerance"),
+        ({"rtol": math.nan}, "rtol"),
         ({"representation": "boxes"}, "mixed"),
         ({"pairs": ["hand thumb"]}, "a joint connects them"),
         ({"pairs": ["hand"]}, "two names"),

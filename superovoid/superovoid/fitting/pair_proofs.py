@@ -184,7 +184,9 @@ class Proof:
     """where that was looked for and is not so: a state"""
 
 
-def prove(pairs: LinkPairs, pair: LinkPair, wanted: str, *, clearance: float = 0.0, budget: int = 20_000) -> Proof:
+def prove(
+    pairs: LinkPairs, pair: LinkPair, wanted: str, *, clearance: float = 0.0, max_evaluations: int = 20_000
+) -> Proof:
     """Prove that two links are apart everywhere, or that they overlap everywhere.
 
     Parameters
@@ -195,8 +197,8 @@ def prove(pairs: LinkPairs, pair: LinkPair, wanted: str, *, clearance: float = 0
     wanted : {"apart", "meet"}
     clearance : float
         How far apart they must be, m; of "apart" only.
-    budget : int
-        Boxes of joint positions that are looked at, at most.
+    max_evaluations : int
+        Boxes of joint positions to evaluate, at most.
 
     Returns
     -------
@@ -217,7 +219,7 @@ def prove(pairs: LinkPairs, pair: LinkPair, wanted: str, *, clearance: float = 0
     home = np.array([home_of(robot.joint_limits[name]) for name in robot.joint_names])
     scene, seen = Scene(robot.bodies, bodies), 0
     while len(centre):
-        if seen + len(centre) > budget:
+        if seen + len(centre) > max_evaluations:
             return Proof("", seen)
         seen += len(centre)
         states = np.tile(home, (len(centre), 1))

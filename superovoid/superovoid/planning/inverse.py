@@ -216,7 +216,7 @@ def _reached(
         base_poses=problem.base_poses,
         limits=dict(zip(problem.joints, problem.limits.T.tolist(), strict=True)),
         comfortable=dict(zip(problem.joints, comfortable.tolist(), strict=True)),
-        tolerance=0.1 * ACCURACY,
+        atol=0.1 * ACCURACY,
         settle=bool(steps),
         max_iterations=steps or _MOST_STEPS,
     )

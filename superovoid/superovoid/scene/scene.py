@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.contact import columns
-from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
+from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol
 from superovoid.contact.results import DistanceResults
 from superovoid.contact.superovoids import kept_nets
 from superovoid.scene import (
@@ -81,7 +81,7 @@ _NOWHERE = -1
 # The tree is rebuilt when its boxes have grown by this factor since it was built.
 _TREE_GROWTH = 1.2
 # What a scene is made of, apart from bodies and poses, which `Scene.__getstate__` adds.
-_PICKLED = ("_tolerance", "_budget", "_row", "_rules", "_count", "_table")
+_PICKLED = ("_rtol", "_max_evaluations", "_row", "_rules", "_count", "_table")
 # Warm starts kept at least, where there are as many pairs, and at most; one takes about 300 bytes.
 _WARM_STARTS, _MOST_WARM_STARTS = 1 << 14, 1 << 18
 
@@ -100,8 +100,8 @@ class SceneTables(NamedTuple):
     link_poses: FloatArray
     posed: NDArray[np.bool_]
     """Whether a link has a pose."""
-    tolerance: float
-    budget: int
+    rtol: float
+    max_evaluations: int
 
 
 class Scene:
@@ -114,10 +114,12 @@ class Scene:
     pairs : (n, 2) array_like of int, optional
         Indices of the bodies to be checked against each other, and no others of these; default: all pairs on different
         links. A pair that occurs again counts once.
-    tolerance : float, optional
-        Relative width of a certified interval, as for `superovoid.distance`.
-    budget : int, optional
-        Support points that the global search may spend on one pair before its answer is marked `Status.UNPROVEN`.
+    rtol : float, optional
+        Width of the interval that counts as certified, as a fraction of the smaller body's largest semi-axis, as for
+        `superovoid.distance`.
+    max_evaluations : int, optional
+        Support evaluations that the global search may spend on one pair before its answer is marked
+        `Status.UNPROVEN`.
 
     Raises
     ------
@@ -149,11 +151,11 @@ class Scene:
         bodies: Sequence[Body],
         pairs: ArrayLike | None = None,
         *,
-        tolerance: float = TOLERANCE,
-        budget: int = SEARCH_BUDGET,
+        rtol: float = TOLERANCE,
+        max_evaluations: int = SEARCH_BUDGET,
     ) -> None:
-        self._tolerance = check_tolerance(tolerance)
-        self._budget = whole("budget", budget, 0)
+        self._rtol = check_rtol(rtol)
+        self._max_evaluations = whole("max_evaluations", max_evaluations, 0)
         self._use_memory()
         self._hold(Members())
         self._row: dict[str, int] = {}
@@ -292,8 +294,8 @@ class Scene:
                 self.links,
                 self._link_poses.copy(),
                 self._posed.copy(),
-                self._tolerance,
-                self._budget,
+                self._rtol,
+                self._max_evaluations,
             )
 
     # -- changing it ------------------------------------------------------------------------------------------------
@@ -450,11 +452,11 @@ class Scene:
             kept_nets.forget_nets(self._nets)
             self._last_reach = 0, 0.0
 
-    def prepare(self, *, pairs: ArrayLike | None = None, freeze: bool = True) -> float:
+    def prepare(self, *, pairs: ArrayLike | None = None, freeze: bool = False) -> float:
         """Do now what first calls do, so that no later one does: for control loops (docs/control_loop.md).
 
-        Kernels are compiled, or loaded. Memory is taken for queries that find the bodies near each other. Objects of
-        this process that live on are taken out of Python's search for garbage. Poses and answers stay as they are.
+        Kernels are compiled, or loaded. Memory is taken for queries that find the bodies near each other. Poses and
+        answers stay as they are.
 
         Parameters
         ----------
@@ -654,7 +656,7 @@ class Scene:
         Returns the number of rows there are: at least as many of these pairs as are wanted.
         """
         self._provide_slots(candidates)
-        wanted = solving.Wanted(most, limit, overlapping_only, self._rounding, self._tolerance, self._budget)
+        wanted = solving.Wanted(most, limit, overlapping_only, self._rounding, self._rtol, self._max_evaluations)
         local, world, pool, scratch, counts = self._local, self._world, self._pool, self._scratch, self._counts
         found, left = 0, candidates
         if first_try.LEAST <= candidates <= most:

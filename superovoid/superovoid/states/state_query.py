@@ -267,7 +267,9 @@ class StateQuery:
         count, tables = len(self._pairs) if self._groups is None else len(self._groups) - 1, self._posing.tables
         self._most = count if max_results is None else min(int(max_results), count)
         limit = min(float(max_distance), 0.0) if overlapping_only else float(max_distance)
-        self._wanted = solving.Wanted(self._most, limit, bool(overlapping_only), 0.0, tables.tolerance, tables.budget)
+        self._wanted = solving.Wanted(
+            self._most, limit, bool(overlapping_only), 0.0, tables.rtol, tables.max_evaluations
+        )
 
     def limited(
         self, *, max_distance: float = math.inf, max_results: int | None = None, overlapping_only: bool = False

@@ -321,7 +321,7 @@ def test_scaled_rotations_of_thresholds_are_no_part_of_the_distance():
     exact = [exact_of_spheres(a, b, 0.25) for a, b in zip(pose_a, pose_b, strict=True)]
     for ulps in (-400, 400):
         limits = np.array([float(x) for x in exact]) * (1.0 + ulps * np.finfo(float).eps)
-        verdict = are_closer(ball, pose_a, ball, pose_b, limits)
+        verdict = are_closer([ball] * len(limits), pose_a, ball, pose_b, limits)
         for row, limit in enumerate(limits):
             assert not (verdict.closer[row] and exact[row] >= mpmath.mpf(limit))
             assert not (verdict.farther[row] and exact[row] < mpmath.mpf(limit))

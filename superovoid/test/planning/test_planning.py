@@ -379,7 +379,7 @@ needs_ompl = pytest.mark.skipif(
 def test_a_path_is_found_proved_and_the_same_for_the_same_seed(around_egg):
     validity = SceneValidity(around_egg)
     assert not MotionValidator(around_egg, validity).check(*ACROSS).valid
-    first, second = (find_path(around_egg, validity, *ACROSS, seed=3, time_limit=30.0) for _ in range(2))
+    first, second = (find_path(around_egg, validity, *ACROSS, seed=3, deadline=30.0) for _ in range(2))
     np.testing.assert_array_equal(first.states, second.states)
     for path in (first.states, first.shortened):
         np.testing.assert_array_equal(path[[0, -1]], ACROSS)
@@ -400,7 +400,7 @@ def test_a_way_that_does_not_exist_ends_with_the_time():
     problem = problem_of(wall)
     ends = np.array([[0.0, -0.15, 0.0, 0.0], [0.0, 0.15, 0.0, 0.0]])
     with pytest.raises(PlanningError, match=r"no path found in 0.5 s"):
-        find_path(problem, SceneValidity(problem), *ends, time_limit=0.5)
+        find_path(problem, SceneValidity(problem), *ends, deadline=0.5)
 
 
 # -- what surrounds it ----------------------------------------------------------------------------------------------
@@ -469,7 +469,7 @@ def test_wrong_problems_are_refused(options, message):
         ),
         (lambda p, v: find_path(p, v, [0.0] * 4, [0.0, 0.0, 9.0, 0.0]), r"goal: turn = 9: must be in \[-1.5, 1.5\]"),
         (lambda p, v: find_path(p, v, *ACROSS, seed=0), "seed = 0: must be"),
-        (lambda p, v: find_path(p, v, *ACROSS, time_limit=0.0), "time_limit = 0.0, stride = .*: must be positive"),
+        (lambda p, v: find_path(p, v, *ACROSS, deadline=0.0), "deadline = 0.0, stride = .*: must be positive"),
         (lambda p, v: grasp(p, v, np.zeros(4)), "problem.wanted: is empty"),
         (lambda p, v: optimise_path(p, v, DETOUR, margin=0.0), "margin = 0.0: must be at least the clearance"),
         (lambda p, v: optimise_path(p, v, DETOUR, states=2), "states = 2: must be at least 3"),

@@ -247,17 +247,17 @@ def test_tables_are_what_a_scene_is_now_and_stay_so():
     assert later.pairs.tolist() == scene.pairs.tolist() != tables.pairs.tolist()
 
 
-@pytest.mark.parametrize("budget", [math.nan, -5, 1.9, "many", True])
-def test_a_budget_that_is_no_number_of_support_points_is_refused_by_name(budget):
-    with pytest.raises(ValueError, match=r"budget = .*: must be an integer of at least 0"):
-        Scene([Body("a", "a", Sphere(1.0))], budget=budget)
+@pytest.mark.parametrize("max_evaluations", [math.nan, -5, 1.9, "many", True])
+def test_max_evaluations_that_are_no_number_is_refused_by_name(max_evaluations):
+    with pytest.raises(ValueError, match=r"max_evaluations = .*: must be an integer of at least 0"):
+        Scene([Body("a", "a", Sphere(1.0))], max_evaluations=max_evaluations)
 
 
 def test_tables_of_some_pairs_are_turned_as_the_scene_has_them():
-    scene = Scene([Body(name, name, Sphere(1.0)) for name in "abc"], tolerance=1e-5, budget=123)
+    scene = Scene([Body(name, name, Sphere(1.0)) for name in "abc"], rtol=1e-5, max_evaluations=123)
     tables = scene.tables([[2, 0], [1, 2]])
     assert tables.pairs.tolist() == [[0, 2], [1, 2]]
-    assert (tables.tolerance, tables.budget) == (1e-5, 123)
+    assert (tables.rtol, tables.max_evaluations) == (1e-5, 123)
     tables.pairs[:] = 0  # a copy
     assert scene.tables([[2, 0]]).pairs.tolist() == [[0, 2]]
     scene.set_pairs_allowed([[0, 2]], False)

@@ -122,7 +122,7 @@ def run(name: str, hands: Hands, turns: int, period: float) -> Loop:
 
 def by_the_recipe(hands: Hands) -> tuple[float, int]:
     """Prepare this process for the loop; return how long that took [s], and its core."""
-    seconds = hands.scene.prepare(pairs=hands.pairs)
+    seconds = hands.scene.prepare(pairs=hands.pairs, freeze=True)
     hands.turn(0)
     gc.disable()
     core = max(os.sched_getaffinity(0))
