@@ -118,7 +118,7 @@ def robot_fit():
 
 @cache
 def fitted_pairs():
-    return fitting.fitted_pairs(robot_fit(), search=fitting.PairSearch(states=10, boxes=100))
+    return fitting.fitted_pairs(robot_fit(), search=fitting.PairSearch(states=10, max_evaluations=100))
 
 
 def answer():

@@ -228,7 +228,7 @@ def _checked(
     checked_kinds(kinds)
     whole("seed", seed, 0)
     if contain and atol is not None:
-        raise ValueError("contain: a containing body keeps no atol")
+        raise ValueError("contain: a containing body has no atol")
     return LinkOptions(target, 1 if contain else bodies, atol, contain, tuple(kinds), seed)
 
 

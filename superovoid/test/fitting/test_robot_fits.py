@@ -228,7 +228,7 @@ def test_contact_geometry_of_other_kinds_is_read_back(package):
         ({"links": {"nobody": 2}}, "there is no link 'nobody'"),
         ({"links": {"good": 0}}, "links['good'] = 0"),
         ({"atol": 0.0}, "atol = 0.0"),
-        ({"contain": True, "atol": 0.1}, "contain: a containing body keeps no atol"),
+        ({"contain": True, "atol": 0.1}, "contain: a containing body has no atol"),
         ({"seed": -1}, "seed = -1"),
     ],
 )
