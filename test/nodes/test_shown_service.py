@@ -146,7 +146,7 @@ def test_pairs_that_are_not_watched_leave_the_clearance_undecided(service, node,
     assert clearance.meaning >= Meaning.UNKNOWN and "'pairs'" in clearance.words
 
 
-def test_a_distance_beyond_the_cut_off_is_nowhere_said_to_be_known(service, client):
+def test_a_distance_beyond_max_distance_is_nowhere_said_to_be_known(service, client):
     service._ask_values = SimpleNamespace(service_is_ready=lambda: False)
     service._values = {**service._values, "max_distance": 0.5}
     until(client, lambda: service._said is not None and len(service._said.pairs))

@@ -102,7 +102,7 @@ def test_what_is_written_does_not_depend_on_threads(arm, tmp_path, monkeypatch):
     assert bits[0] == bits[1]
 
 
-def test_where_nothing_is_within_the_cut_off_the_answer_says_how_far_all_is(arm, tmp_path):
+def test_where_nothing_is_within_max_distance_the_answer_says_how_far_all_is(arm, tmp_path):
     asked = Asked(max_distance=1e-6, max_results=None)
     did = replay(run_of(tmp_path / "run.mcap", 3), arm, asked, table=tmp_path / "t.csv",
                  bag=tmp_path / "out.mcap")  # fmt: skip

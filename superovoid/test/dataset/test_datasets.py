@@ -105,7 +105,7 @@ def test_states_are_those_in_the_store(store):
     assert bases.tobytes() == store.read(1)["base_poses"].tobytes()
 
 
-def test_rows_are_those_of_the_dense_store_within_the_cut_off(store, rows):
+def test_rows_are_those_of_the_dense_store_within_max_distance(store, rows):
     for chunk in range(3):
         dense, sparse = store.read(chunk), rows.read(chunk)
         states = store.states_of(chunk)
@@ -457,7 +457,7 @@ def test_no_robot_no_store(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_cut_off_of_nothing_is_one(tmp_path):
+def test_max_distance_of_nothing_is_one(tmp_path):
     found = made(tmp_path, "a.parquet", max_distance=0.0)
     found.run()
     distances = np.concatenate([found.read(chunk)["distance"] for chunk in range(found.chunks)])
