@@ -27,7 +27,7 @@ for step in steps:
     frame = sweep.frame(step)
     begin = time.perf_counter()
     scene.set_link_poses(robot.forward_kinematics(frame.positions, frame.base_poses))
-    result = scene.query(pairs=hands, cutoff=0.05, max_results=5)
+    result = scene.query(pairs=hands, max_distance=0.05, max_results=5)
     seconds.append(time.perf_counter() - begin)
     least.append(result.lower[0] if len(result) else np.inf)  # the proved bound is the one to be safe with
 

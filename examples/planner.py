@@ -35,7 +35,7 @@ start, goal = np.array([-0.3, 0.0]), np.array([0.3, 0.0])
 
 straight = MotionValidator(problem, validity).check(start, goal)
 print(f"the straight way is valid: {straight.valid}")
-found = find_path(problem, validity, start, goal, seed=1, time_limit=30.0)
+found = find_path(problem, validity, start, goal, seed=1, deadline=30.0)
 path = found.shortened
 print(f"found a path; proved as a whole: {MotionValidator(problem, validity).check_path(path).valid}")
 

@@ -30,7 +30,7 @@ ARGUMENTS = {
     "meshes": ("", "what a mesh of a collision element is: hull (default), triangles, shells or ignore"),
     "package_directories": ("", "name=/folder,..: packages whose meshes may be read beside the installed ones"),
     "rate": ("", "[Hz] how often distances and markers are published (default 20)"),
-    "cutoff": ("", "[m] pairs farther apart are left out of ~/distances (default 0.05)"),
+    "max_distance": ("", "[m] pairs farther apart are left out of ~/distances (default 0.05)"),
     "frame_prefix": ("", "what the frames of the robot's links begin with on TF"),
     "use_sim_time": ("", "take the time from /clock (default false)"),
     "autostart": ("", "configure and activate the node (default true); false: left to a lifecycle manager"),

@@ -326,10 +326,11 @@ def ask_batch(library: Library, pairs: list[Pair]) -> Timed:
 def ask_thresholds(library: Library, pairs: list[Pair]) -> Timed:
     """Ask whether pairs are closer than thresholds; the answer is the half-line that is left of the distance."""
     rows, times = [], np.empty(len(pairs))
+    is_closer = getattr(library.api, "is_closer", None) or library.api.are_closer
     for i, p in enumerate(pairs):
         question = library.body(p.a), p.pose_a, library.body(p.b), p.pose_b, p.extra
         start = time.perf_counter()
-        verdict = library.api.is_closer(*question)
+        verdict = is_closer(*question)
         times[i] = time.perf_counter() - start
         low = p.extra if verdict.farther else -np.inf
         high = p.extra if verdict.closer else np.inf

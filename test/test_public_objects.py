@@ -117,7 +117,7 @@ def robot_fit():
 
 @cache
 def fitted_pairs():
-    return fitting.fitted_pairs(robot_fit(), search=fitting.PairSearch(states=10, boxes=100))
+    return fitting.fitted_pairs(robot_fit(), search=fitting.PairSearch(states=10, max_evaluations=100))
 
 
 def answer():
@@ -259,10 +259,10 @@ MADE = {
     "Torus": lambda: api.Torus(1.0, 0.2),
     "Trajectory": lambda: planning.Trajectory(("a",), np.arange(2.0), np.zeros((2, 1)), np.zeros((2, 1)), 0),
     "Validity": "is a protocol",
-    "Verdict": lambda: api.is_closer(A, np.eye(4), B, at(0.5), 0.1),
+    "Verdict": lambda: api.are_closer(A, np.eye(4), B, at(0.5), 0.1),
     "VirtualJoint": lambda: robot.VirtualJoint("v", "planar", "odom", "base"),
     "WellmannResult": lambda: wellmann2008.distance(A, np.eye(4), B, at(0.5)),
-    "Verdicts": lambda: api.are_closer(A, np.eye(4), B, [at(0.3), at(0.5)], 0.1),
+    "Verdicts": lambda: api.are_closer(A, np.eye(4), [B, B], [at(0.3), at(0.5)], 0.1),
 }
 OF_CLIENT = ("DistanceClient", "DistanceRow", "Distances", "Question")
 

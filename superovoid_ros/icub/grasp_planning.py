@@ -86,8 +86,7 @@ def solve(
     validity: Validity,
     *,
     seed: int = 1,
-    margin: float | None = None,
-    time_limit: float = 300.0,
+    deadline: float = 300.0,
     on_stage: Callable[[str], None] = lambda text: None,
 ) -> GraspPlan:
     """Find the grasp, the way back out of it, a path from the start to there, and make it better.
@@ -102,8 +101,8 @@ def solve(
         Of the planner.
     margin : float, optional
         m, instead of the example's.
-    time_limit : float
-        Of the planner, s.
+    deadline : float
+        Time after which the planner gives up, s.
     on_stage : callable, optional
         Called with what is being done.
 
@@ -133,7 +132,7 @@ def solve(
         example.start,
         back[-1],
         seed=seed,
-        time_limit=time_limit,
+        deadline=deadline,
         stride=0.03,
         on_motion=lambda motions, states: on_stage(f"planning: {motions:,} motions, {states:,} states"),
     )
@@ -352,7 +351,7 @@ def in_process(example: GraspExample) -> Iterator[SceneValidity]:
 
 def main(
     seed: int = 1,
-    time_limit: float = 300.0,
+    deadline: float = 300.0,
     output: Path = Path("superovoid_plan"),
     distances: Callable[[GraspExample], AbstractContextManager[Validity]] = in_process,
 ) -> int:
@@ -360,7 +359,7 @@ def main(
 
     Parameters
     ----------
-    seed, time_limit
+    seed, deadline
         As for `solve`.
     output : Path
         Folder for what is written.
@@ -383,7 +382,7 @@ def main(
             progress.update(task, description=text)
 
         validity.clearances(example.start[None], np.array([np.inf]), gradients=True)  # loads or compiles the kernels
-        plan = solve(example, validity, seed=seed, margin=margin, time_limit=time_limit, on_stage=stage)
+        plan = solve(example, validity, seed=seed, margin=margin, deadline=deadline, on_stage=stage)
         stage("clearances along the paths")
         paths = {"found": plan.found, "shortened": plan.shortened, "optimised": plan.optimised.states}
         most = max(4.0 * margin, 0.012)

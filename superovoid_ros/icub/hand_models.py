@@ -379,7 +379,7 @@ def never_checked(
     rest, bases = dict.fromkeys(robot.joint_names, 0.0), {base: np.eye(4) for base in robot.base_links}
     for number, values in enumerate(samples):
         scene.set_link_poses(robot.forward_kinematics({**rest, **dict(zip(joints, values, strict=True))}, bases))
-        result = scene.query(cutoff=_CLEAR, pairs=pairs)
+        result = scene.query(max_distance=_CLEAR, pairs=pairs)
         for a, b, distance in zip(result.body_a, result.body_b, result.distance, strict=True):
             pair = index[frozenset((robot.bodies[a].link, robot.bodies[b].link))]
             nearest[number, pair] = min(nearest[number, pair], distance)

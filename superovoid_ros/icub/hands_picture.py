@@ -75,7 +75,7 @@ def draw_frames(frames: Sequence[int], path: Path, near: float = 0.02, *, arms: 
     for column, index in enumerate(frames):
         frame = sweep.frame(index)
         scene.set_link_poses(robot.forward_kinematics(frame.positions, frame.base_poses))
-        result = scene.query(cutoff=near, pairs=pairs)
+        result = scene.query(max_distance=near, pairs=pairs)
         text = f"frame {index}: no pair within {1e3 * near:.0f} mm"
         if len(result):
             text = f"frame {index}: smallest distance {1e3 * result.distance[0]:.2f} mm"

@@ -27,7 +27,7 @@ from superovoid.cli.interruption import INTERRUPTS
 from superovoid.output import CsvRow, cell, column
 from superovoid_ros.client import DistanceClient
 from superovoid_ros.motions.grasp_sweep import shipped
-from superovoid_ros.nodes.clients.timed_calls import CUTOFF, SERVICES, Report, States, TimedCaller
+from superovoid_ros.nodes.clients.timed_calls import MAX_DISTANCE, SERVICES, Report, States, TimedCaller
 from superovoid_ros.nodes.common.parent import be_helper, start_helper
 from superovoid_ros.tools.process.child import HelperProcess, NodeProcess, hands_service
 from superovoid_ros.tools.process.network import own_network
@@ -87,7 +87,7 @@ def sweep_states() -> tuple[States, list[Distances]]:
 
 def differs(kind: str, reply: Distances, library: Distances) -> bool:
     """Return whether a reply about one state differs from the library's answer, in its pairs or their distances."""
-    limit = {"closest": min(library.values()), "penetration": 0.0}.get(kind, CUTOFF)
+    limit = {"closest": min(library.values()), "penetration": 0.0}.get(kind, MAX_DISTANCE)
     missing = {pair for pair, distance in library.items() if distance < limit - _TOLERANCE} - reply.keys()
     is_alone = kind != "closest" or len(reply) == 1
     return (

@@ -65,10 +65,10 @@ class ServiceValidity:
                 f"{len(problem.pairs)} pairs of the problem): ask its get_pair_rules why"
             )
 
-    def clearances(self, states: FloatArray, cutoff: FloatArray, gradients: bool = False) -> Clearances:
+    def clearances(self, states: FloatArray, max_distance: FloatArray, gradients: bool = False) -> Clearances:
         """See `superovoid.planning.Validity`: one service call for all states."""
         problem = self._problem
-        farthest = np.inf if self._doubtful.any() else float(np.max(cutoff, initial=1e-9))
+        farthest = np.inf if self._doubtful.any() else float(np.max(max_distance, initial=1e-9))
         found = self._client.distances(
             problem.joint_positions(states),
             joint_names=problem.robot.joint_names,
@@ -87,7 +87,7 @@ class ServiceValidity:
         if gradients:
             gradient = found.gradients[:, [found.gradient_joints.index(joint) for joint in problem.joints]]
         answers = Clearances(found.state, pair, found.distance, found.lower, gradient)
-        return answers.rows(pair >= 0).near(cutoff, self._doubtful)  # the service may check more pairs
+        return answers.rows(pair >= 0).near(max_distance, self._doubtful)  # the service may check more pairs
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from superovoid_ros.resources import share_directory
 sys.path.append(str(Path(__file__).parents[1] / "helpers"))  # launch_test, unlike pytest, does not look beside the file
 import launched
 
-FILE = "/**:\n  ros__parameters: {rate: 7.0, cutoff: 0.3, autostart: false}\n"
+FILE = "/**:\n  ros__parameters: {rate: 7.0, max_distance: 0.3, autostart: false}\n"
 
 
 @pytest.mark.launch_test
@@ -45,7 +45,7 @@ class TestPrecedence(unittest.TestCase):
             response = client.call(
                 GetParameters,
                 "/distance_service/get_parameters",
-                names=["rate", "cutoff", "autostart", "meshes", "require_scene", "robot_description"],
+                names=["rate", "max_distance", "autostart", "meshes", "require_scene", "robot_description"],
             )
         finally:
             client.close()

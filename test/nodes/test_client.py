@@ -89,7 +89,7 @@ def test_a_script_gets_what_the_library_answers(script):
         base_gradients=True,
     )
     expected = state_distances(
-        ARM, ARM.scene(), positions, base_poses={"ball": balls}, cutoff=0.7, gradients=True, base_gradients=True
+        ARM, ARM.scene(), positions, base_poses={"ball": balls}, max_distance=0.7, gradients=True, base_gradients=True
     )
     assert (found.done, found.frame, found.message, found.stale) == (50, "ground", "", False)
     assert 0 < len(found) < 50 * 2

@@ -28,7 +28,7 @@ def simulated(start_node):
         use_sim_time=True,
         **arm.DESCRIPTIONS,
         rate=10.0,
-        cutoff=0.0,
+        max_distance=0.0,
         **{"diagnostics.period": 0.1},
     )
 

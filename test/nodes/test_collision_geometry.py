@@ -89,7 +89,7 @@ def service(start_node, folder):
         node = start_node(
             "distance_service",
             rate=20.0,
-            cutoff=0.0,
+            max_distance=0.0,
             stale_timeout=0.0,
             package_directories=[f"parts={folder / 'parts'}"],
         )

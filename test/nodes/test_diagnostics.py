@@ -28,7 +28,7 @@ OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticS
 @pytest.fixture(scope="module")
 def watched(start_node):
     """A service without a robot, whose diagnostics come often."""
-    return start_node("distance_service", name="watched", rate=20.0, cutoff=0.0, **{"diagnostics.period": 0.1})
+    return start_node("distance_service", name="watched", rate=20.0, max_distance=0.0, **{"diagnostics.period": 0.1})
 
 
 class Monitor:

@@ -64,7 +64,7 @@ def test_markers_have_the_colours_of_the_page(index):
     poses = robot.forward_kinematics(frame.positions, frame.base_poses)
     picture = Asked(scene, [body.link for body in robot.bodies], 0.005).answer(poses)
     markers = SceneMarkers(tuple(robot.bodies), MarkerOptions(), "n/", (), np.unique(scene.pairs))
-    result = scene.query(cutoff=0.05)
+    result = scene.query(max_distance=0.05)
     markers.transforms("world", poses, Time(sec=1))
     found = {}
     for _ in range(60):

@@ -34,7 +34,7 @@ def service(start_node):
         "distance_service",
         **arm.DESCRIPTIONS,
         rate=50.0,
-        cutoff=0.0,
+        max_distance=0.0,
         near_distance=0.3,
     )
     node.wait_for_output("robot 'arm'")
@@ -289,15 +289,15 @@ def test_markers_show_bodies_points_segments_normals_and_distances(service, clie
 
 def test_every_parameter_of_the_node_is_described(service, client):
     names = [
-        "robot_description", "robot_description_semantic", "representation", "frame", "rate", "cutoff",
-        "near_distance", "tolerance", "stale_timeout", "pairs", "markers.bodies", "markers.points",
+        "robot_description", "robot_description_semantic", "representation", "frame", "rate", "max_distance",
+        "near_distance", "rtol", "stale_timeout", "pairs", "markers.bodies", "markers.points",
         "markers.segments", "markers.normals", "markers.text", "markers.opacity", "markers.size", "markers.resolution",
         "markers.labels", "meshes", "package_directories", "max_bodies", "max_pairs", "octomap_cubes",
     ]  # fmt: skip
     response = client.call(DescribeParameters, "/distance_service/describe_parameters", names=names)
     assert all(descriptor.description for descriptor in response.descriptors)
     ranged = [d.name for d in response.descriptors if d.floating_point_range or d.integer_range]
-    assert {"rate", "cutoff", "near_distance", "tolerance", "stale_timeout"} <= set(ranged)
+    assert {"rate", "max_distance", "near_distance", "rtol", "stale_timeout"} <= set(ranged)
 
 
 @pytest.mark.parametrize(
@@ -305,9 +305,9 @@ def test_every_parameter_of_the_node_is_described(service, client):
     [
         ("rate", -1.0, "rate"),
         ("rate", math.nan, "rate"),
-        ("cutoff", math.inf, ""),
+        ("max_distance", math.inf, ""),
         ("near_distance", -0.1, ""),
-        ("tolerance", "small", ""),
+        ("rtol", "small", ""),
         ("representation", "boxes", "mixed, superovoids, superellipsoids"),
         ("markers.resolution", 1, ""),
         ("pairs", ["hand"], "two names"),

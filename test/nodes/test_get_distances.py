@@ -134,7 +134,7 @@ def test_answers_of_the_hands_equal_the_librarys(hands, client):
         positions,
         base_poses=bases,
         pairs=HANDS.body_pairs(["left_hand"], ["right_hand"]),
-        cutoff=0.02,
+        max_distance=0.02,
         gradients=True,
         base_gradients=True,
     )

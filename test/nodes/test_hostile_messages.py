@@ -84,19 +84,19 @@ def parameter(name, kind, **value):
 @pytest.mark.parametrize("kind", [10, 255])
 def test_value_of_a_type_that_does_not_exist_is_refused_and_the_others_are_set(state, kind):
     good = parameter("near_distance", ParameterType.PARAMETER_DOUBLE, double_value=0.25)
-    wrong = parameter("cutoff", kind)
+    wrong = parameter("max_distance", kind)
     results = state.call(SetParameters, f"{NAME}/set_parameters", parameters=[wrong, good, wrong]).results
     assert [result.successful for result in results] == [False, True, False]
-    assert f"cutoff: type {kind}: must be in 0 to 9" in results[0].reason
+    assert f"max_distance: type {kind}: must be in 0 to 9" in results[0].reason
     together = state.call(SetParametersAtomically, f"{NAME}/set_parameters_atomically", parameters=[good, wrong])
-    assert not together.result.successful and "cutoff" in together.result.reason
+    assert not together.result.successful and "max_distance" in together.result.reason
     assert is_right(state)
 
 
 @pytest.mark.parametrize(
     ("name", "value"),
     [("rate", 1e-300), ("rate", 1001.0), ("diagnostics.period", 1e-12), ("diagnostics.period", 61.0),
-     ("stale_timeout", 1e-300), ("markers.size", 11.0), ("tolerance", 0.0), ("threads", 2000), ("octomap_cubes", 0)],
+     ("stale_timeout", 1e-300), ("markers.size", 11.0), ("rtol", 0.0), ("threads", 2000), ("octomap_cubes", 0)],
 )  # fmt: skip
 def test_number_that_no_part_of_the_node_can_use_is_refused(state, name, value):
     verdict = set_parameters(state, NAME, {name: value})
@@ -104,7 +104,7 @@ def test_number_that_no_part_of_the_node_can_use_is_refused(state, name, value):
 
 
 def test_every_number_tells_its_range(state):
-    names = ["rate", "cutoff", "near_distance", "stale_timeout", "tolerance", "padding", "diagnostics.period",
+    names = ["rate", "max_distance", "near_distance", "stale_timeout", "rtol", "padding", "diagnostics.period",
              "diagnostics.warn_age", "diagnostics.slow_query", "markers.size", "markers.opacity"]  # fmt: skip
     descriptors = state.call(DescribeParameters, f"{NAME}/describe_parameters", names=names).descriptors
     assert all(descriptor.floating_point_range for descriptor in descriptors)
@@ -261,7 +261,21 @@ def test_state_with_a_stamp_of_the_far_future_is_stale(state):
 # --- fields that may hold anything ---
 
 NUMBERS = (0.0, 1.0, -1.0, 0.5, 1e-9, 5e-324, 1e30, 1e308, float("nan"), float("inf"), -float("inf"))
-WORDS = ("", "ground", "hand", "ball", "slide", "cup", "rate", "cutoff", "<octomap>", "..", "/", "\x1b[31m", "é" * 300)
+WORDS = (
+    "",
+    "ground",
+    "hand",
+    "ball",
+    "slide",
+    "cup",
+    "rate",
+    "max_distance",
+    "<octomap>",
+    "..",
+    "/",
+    "\x1b[31m",
+    "é" * 300,
+)
 LENGTHS = (0, 1, 1, 2, 3, 16, 300)
 
 

@@ -53,7 +53,7 @@ def test_package_directories_are_read_and_checked(tmp_path):
 def test_only_arguments_that_are_given_set_parameters(tmp_path):
     urdf = tmp_path / "robot.urdf"
     urdf.write_text("<robot/>")
-    values = dict.fromkeys(("urdf", "srdf", "representation", "meshes", "rate", "cutoff", "use_sim_time"), "")
+    values = dict.fromkeys(("urdf", "srdf", "representation", "meshes", "rate", "max_distance", "use_sim_time"), "")
     assert launch_arguments.distance_service(values) == {}
     values |= {"urdf": str(urdf), "meshes": "ignore", "rate": "0", "autostart": "false", "namespace": "left"}
     assert launch_arguments.distance_service(values) == {
@@ -62,8 +62,8 @@ def test_only_arguments_that_are_given_set_parameters(tmp_path):
         "rate": 0.0,
         "autostart": False,
     }
-    with pytest.raises(ValueError, match="cutoff:=far: must be a number"):
-        launch_arguments.distance_service(values | {"cutoff": "far"})
+    with pytest.raises(ValueError, match="max_distance:=far: must be a number"):
+        launch_arguments.distance_service(values | {"max_distance": "far"})
 
 
 def test_choices_are_those_of_the_robot():

@@ -37,7 +37,7 @@ def managed(start_node):
         autostart=False,
         **arm.DESCRIPTIONS,
         rate=50.0,
-        cutoff=0.0,
+        max_distance=0.0,
     )
 
 

@@ -68,7 +68,7 @@ class Played:
         frame = self.motion.frame(index)
         poses = self.robot.forward_kinematics(frame.positions, frame.base_poses)
         self.scene.set_link_poses(poses)
-        result = self.scene.query(pairs=self.pairs, cutoff=0.05)
+        result = self.scene.query(pairs=self.pairs, max_distance=0.05)
         self.display.move(TFMessage(transforms=self.markers.transforms("world", poses, Time(sec=index + 1))))
         self.display.draw(self.markers.update("world", poses, result, 0.0))
         return poses, result

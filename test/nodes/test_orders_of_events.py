@@ -52,7 +52,7 @@ PARAMETERS = {
     "representation": "mixed",
     "meshes": "hull",
     "package_directories": [""],
-    "tolerance": 1e-9,
+    "rtol": 1e-9,
     "padding": 0.0,
     "safety_margin": 0.0,
     "pad_self_collisions": False,

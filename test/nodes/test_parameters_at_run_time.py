@@ -30,7 +30,7 @@ def service(start_node):
         name="tuned",
         **arm.DESCRIPTIONS,
         rate=50.0,
-        cutoff=0.0,
+        max_distance=0.0,
     )
     node.wait_for_output("robot 'arm'")
     return node
@@ -52,11 +52,11 @@ def urdf_with_radius(radius):
     ("bad", "words"),
     [
         ({"near_distance": -1.0}, "near_distance"),
-        ({"tolerance": math.nan}, "tolerance"),
+        ({"rtol": math.nan}, "rtol"),
         ({"representation": "boxes"}, "mixed"),
         ({"pairs": ["hand thumb"]}, "a joint connects them"),
         ({"pairs": ["hand"]}, "two names"),
-        ({"cutoff": "far"}, "type"),
+        ({"max_distance": "far"}, "type"),
         ({"nothing_like_it": 1.0}, ""),
         ({"robot_description": "<robot"}, "well-formed"),
         ({"autostart": False}, "autostart"),
@@ -91,13 +91,13 @@ def test_good_values_take_effect_together(state):
     assert set_parameters(state, NAME, change).successful
 
 
-def test_cutoff_and_rate_change_what_is_published(state):
+def test_max_distance_and_rate_change_what_is_published(state):
     messages = state.collect(DistanceArray, "/tuned/distances")
-    assert set_parameters(state, NAME, {"cutoff": 1.4, "rate": 200.0}).successful
+    assert set_parameters(state, NAME, {"max_distance": 1.4, "rate": 200.0}).successful
     assert state.wait(lambda: messages and [pair.link_a for pair in messages[-1].pairs] == ["hand"])
     assert set_parameters(state, NAME, {"rate": 0.0}).successful
     state.wait_for_silence(messages)
-    assert set_parameters(state, NAME, {"cutoff": 0.0, "rate": 50.0}).successful
+    assert set_parameters(state, NAME, {"max_distance": 0.0, "rate": 50.0}).successful
     assert state.wait(lambda: messages and len(messages[-1].pairs) == 2)
 
 

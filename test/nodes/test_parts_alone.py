@@ -69,7 +69,7 @@ def description(**options):
         "urdf": arm.URDF,
         "srdf": "",
         "representation": "mixed",
-        "tolerance": 1e-9,
+        "rtol": 1e-9,
         "meshes": "hull",
         "packages": {},
         "limits": Limits(),
@@ -116,8 +116,8 @@ def test_model_of_another_robot_has_objects_rules_and_paddings_of_the_one_before
         SceneChange(whole=False, paddings={"hand": 0.25}),
     ]
     first, _ = changed(first, changes, around(first.robot))
-    again = built(Standing().with_model(first).without_model(""), tolerance=1e-6, padding=Padding(default=0.1)).model
-    assert again.robot is not first.robot and again.tolerance == 1e-6
+    again = built(Standing().with_model(first).without_model(""), rtol=1e-6, padding=Padding(default=0.1)).model
+    assert again.robot is not first.robot and again.rtol == 1e-6
     assert again.planning.objects["cup"] is first.planning.objects["cup"]
     assert again.planning.rules.why("cup", "thumb").rule == "runtime"
     assert again.planning.padding == Padding({"hand": 0.25}, default=0.1)

@@ -258,14 +258,14 @@ def test_questions_are_answered_while_a_description_is_read_that_is_set_as_a_par
     text = heavy_description(400)
     if not is_good:  # found out at the end
         text = text.replace("</robot>", '<link name="heap"/></robot>')
-    values = {"robot_description": text, "cutoff": 0.0625}
+    values = {"robot_description": text, "max_distance": 0.0625}
 
     def messages(**values):
         return [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
 
     hold(held, True)
     setting = calls.call_async(kind.Request(parameters=messages(**values)))
-    behind = calls.call_async(kind.Request(parameters=messages(cutoff=0.125)))
+    behind = calls.call_async(kind.Request(parameters=messages(max_distance=0.125)))
     ask_often(held)
     assert not setting.done() and not behind.done()
     hold(held, False)
@@ -274,11 +274,11 @@ def test_questions_are_answered_while_a_description_is_read_that_is_set_as_a_par
     assert results[0].successful == is_good
     assert is_good or "link 'heap'" in results[0].reason
     assert held.wait(behind.done)
-    (found, cutoff) = get_parameters(held, NAME, "robot_description", "cutoff")
-    assert (found == text) == is_good and cutoff == 0.125
+    (found, max_distance) = get_parameters(held, NAME, "robot_description", "max_distance")
+    assert (found == text) == is_good and max_distance == 0.125
     response = held.call(GetMinDistance, MIN_DISTANCE, links_a=["heap"], links_b=["hand"])
     assert response.success == is_good
-    assert set_parameters(held, NAME, {"robot_description": "", "cutoff": 0.05}).successful
+    assert set_parameters(held, NAME, {"robot_description": "", "max_distance": 0.05}).successful
     held.call_until(lambda found: found.success, GetMinDistance, MIN_DISTANCE, links_a=["hand"], links_b=["ball"])
 
 

@@ -58,7 +58,7 @@ def test_distances_of_the_hands_do_not_depend_on_the_calls_before(hands):
         found = {}
         for i in order:
             with lend() as scene:
-                message, _ = ask(scene, asked[i].state(hands.robot), everything, cutoff=0.05)
+                message, _ = ask(scene, asked[i].state(hands.robot), everything, max_distance=0.05)
             message.solve_time = 0.0
             found.setdefault(i, []).append(message)
         return found
@@ -80,7 +80,13 @@ def test_distances_of_the_hands_do_not_depend_on_the_calls_before(hands):
     assert differing(answers(Warm)) > 0  # else there would be nothing to see here
 
 
-LIMITS = {"cutoff": 0.05}, {"cutoff": 0.02}, {"max_results": 1}, {"overlapping_only": True}, {"max_results": 3}
+LIMITS = (
+    {"max_distance": 0.05},
+    {"max_distance": 0.02},
+    {"max_results": 1},
+    {"overlapping_only": True},
+    {"max_results": 3},
+)
 
 
 def test_a_question_about_one_state_does_not_depend_on_the_questions_before(hands):

@@ -31,7 +31,7 @@ EGG = Superovoid((0.2, 0.2, 0.2))
 
 @pytest.fixture(scope="module")
 def node(start_node):
-    return start_node("distance_service", near_distance=0.1, cutoff=5.0, **arm.DESCRIPTIONS)
+    return start_node("distance_service", near_distance=0.1, max_distance=5.0, **arm.DESCRIPTIONS)
 
 
 @pytest.fixture
@@ -146,9 +146,9 @@ def test_pairs_that_are_not_watched_leave_the_clearance_undecided(service, node,
     assert clearance.meaning >= Meaning.UNKNOWN and "'pairs'" in clearance.words
 
 
-def test_a_distance_beyond_the_cut_off_is_nowhere_said_to_be_known(service, client):
+def test_a_distance_beyond_max_distance_is_nowhere_said_to_be_known(service, client):
     service._ask_values = SimpleNamespace(service_is_ready=lambda: False)
-    service._values = {**service._values, "cutoff": 0.5}
+    service._values = {**service._values, "max_distance": 0.5}
     until(client, lambda: service._said is not None and len(service._said.pairs))
     service.set_near(0.7)
     with service._lock:

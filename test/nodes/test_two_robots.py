@@ -31,7 +31,7 @@ def descriptions(name, radius):
 @pytest.fixture(scope="module")
 def robots(start_node, client):
     """The left robot has its frames on the common /tf under a prefix; the right one has a /tf of its own."""
-    common = {"rate": 20.0, "cutoff": 0.0, "diagnostics.period": 0.2}
+    common = {"rate": 20.0, "max_distance": 0.0, "diagnostics.period": 0.2}
     left = start_node(
         "distance_service", namespace="/left", frame_prefix="left/", **descriptions("arm", 0.05), **common
     )

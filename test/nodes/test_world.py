@@ -284,7 +284,7 @@ def test_base_poses_may_be_given_in_frames_of_objects(state, frame, expected):
 def test_objects_survive_a_change_of_the_robot_description(state):
     assert apply_scene(state, scene_diff(cup()))
     assert state.call(SetPairRules, SET_RULES, links_a=["cup"], links_b=["hand"], checked=[False]).success
-    assert set_parameters(state, "/distance_service", {"tolerance": 1e-8}).successful
+    assert set_parameters(state, "/distance_service", {"rtol": 1e-8}).successful
     assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-7)
     assert rule(state, "cup", "hand")[0] == "runtime"
 

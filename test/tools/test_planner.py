@@ -66,9 +66,9 @@ def distances(client_class, start_node, loopback_domain):
 
 def test_answers_are_those_of_the_scene(problem, distances):
     states = np.random.default_rng(2).uniform(*problem.limits, (50, 2))
-    cutoff = np.full(50, 0.08)
-    here = SceneValidity(problem).clearances(states, cutoff, gradients=True)
-    there = ServiceValidity(problem, distances).clearances(states, cutoff, gradients=True)
+    max_distance = np.full(50, 0.08)
+    here = SceneValidity(problem).clearances(states, max_distance, gradients=True)
+    there = ServiceValidity(problem, distances).clearances(states, max_distance, gradients=True)
     assert 0 < len(here.state) < 50
     np.testing.assert_array_equal(there.state, here.state)
     np.testing.assert_array_equal(there.pair, here.pair)
@@ -122,8 +122,8 @@ def served(hands, warm_tools):
 def test_the_service_that_is_started_answers_about_hands_and_egg_as_the_scene_does(hands, served):
     problem, random = hands.problem, np.random.default_rng(4)
     states = hands.guess + random.uniform(-0.1, 0.1, (30, len(hands.guess)))
-    cutoff = random.choice([0.0, 0.005, 0.02], 30)
-    here, there = (v.clearances(states, cutoff, gradients=True) for v in (SceneValidity(problem), served))
+    max_distance = random.choice([0.0, 0.005, 0.02], 30)
+    here, there = (v.clearances(states, max_distance, gradients=True) for v in (SceneValidity(problem), served))
     assert problem.is_wanted[here.pair].any() and (problem.pairs[here.pair] < len(problem.bodies) - 1).all(axis=1).any()
     np.testing.assert_array_equal(there.state, here.state)
     np.testing.assert_array_equal(there.pair, here.pair)

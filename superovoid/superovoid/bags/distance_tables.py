@@ -19,7 +19,7 @@ KNOWN = "known"
 
 
 class Row(NamedTuple):
-    """A pair in a state; or a state that is not known, or without a pair within the cut-off."""
+    """A pair in a state; or a state that is not known, or without a pair within `max_distance`."""
 
     time_s: float
     """Since the first joint states."""

@@ -40,7 +40,7 @@ class Asked:
 
     between: tuple[Sequence[str], Sequence[str]] | None = None
     """Links or groups: only pairs between these; None: all that the robot's rules allow."""
-    cutoff: float = math.inf
+    max_distance: float = math.inf
     """Only pairs that are no farther, m."""
     max_results: int | None = 1
     """At most so many, the closest ones; None: all."""
@@ -138,7 +138,7 @@ def replay(
         raise RecordingError(f"{table}: cannot be both the table and the bag: choose another output")
     scene = robot.scene()
     pairs = robot.body_pairs(*asked.between) if asked.between is not None else None
-    ask = StateQuery(robot, scene, pairs=pairs, cutoff=asked.cutoff, max_results=asked.max_results)
+    ask = StateQuery(robot, scene, pairs=pairs, max_distance=asked.max_distance, max_results=asked.max_results)
     if not len(scene.tables(pairs).pairs):
         named = "" if asked.between is None else f" between {' and '.join(', '.join(names) for names in asked.between)}"
         raise RecordingError(
@@ -146,7 +146,7 @@ def replay(
         )
     writer = DistanceMessages(robot.root_link, [(body.name, body.link) for body in scene.bodies])
     states = StatesOfBag(path, robot, topic=topic, rate=rate)
-    work = partial(_answer, ask, robot, asked.cutoff, writer if bag is not None else None)
+    work = partial(_answer, ask, robot, asked.max_distance, writer if bag is not None else None)
     count = known = rows = pairs_asked = 0
     first_unknown, least, first, last = (math.nan, ""), None, math.nan, math.nan
     with ExitStack() as stack:
@@ -187,7 +187,7 @@ def _write(answer: _Answer, table: TableWriter | None, bag: DistanceBag | None) 
 
 
 def _answer(
-    ask: StateQuery, robot: Robot, cutoff: float, writer: DistanceMessages | None, states: Sequence[StateOfBag]
+    ask: StateQuery, robot: Robot, max_distance: float, writer: DistanceMessages | None, states: Sequence[StateOfBag]
 ) -> _Answer:
     """Answer a group of states, by this thread."""
     known = [state for state in states if not state.moment.unknown]
@@ -207,7 +207,7 @@ def _answer(
             messages.append((state.then, writer.of_state(found, at, fresh)))
         else:
             messages.append((state.then, b""))
-        rows += _rows(state, found, at) or [_nothing(state, KNOWN, cutoff)]
+        rows += _rows(state, found, at) or [_nothing(state, KNOWN, max_distance)]
         at += 1
     least = min((row for row in rows if not math.isnan(row.distance_m)), key=lambda row: row.distance_m, default=None)
     return _Answer(states, messages, rows, least)

@@ -29,7 +29,7 @@ from superovoid.checker.claims import (
 __all__ = ["ACCEPTED", "REFUTED", "UNDECIDED", "Check", "Finding", "record", "verify", "verify_record"]
 
 
-def verify(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, tolerance: float = TOLERANCE) -> Check:
+def verify(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, rtol: float = TOLERANCE) -> Check:
     """Check one answer by proof.
 
     Parameters
@@ -41,9 +41,9 @@ def verify(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, tolerance: 
     pose_a, pose_b : (4, 4) array_like
         Body to world, m. A pose stands for the rotation nearest to its upper left 3 x 3 matrix, exactly, and for its
         translation, exactly.
-    tolerance : float, optional
-        What points and normal may be off by, as a fraction of the smaller body, besides rounding. The interval has
-        no tolerance.
+    rtol : float, optional
+        What points and normal may be off by, as a fraction of the smaller body's largest semi-axis, besides
+        rounding. The interval has no tolerance.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def verify(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, tolerance: 
     """
     from superovoid.checker.checking import check
 
-    answer = answer_of(result, tolerance)
+    answer = answer_of(result, rtol)
     certificate = result.get("certificate") if isinstance(result, dict) else getattr(result, "certificate", None)
     bodies = described(a), pose_of("pose_a", pose_a), described(b), pose_of("pose_b", pose_b)
     return check(*bodies, answer, exported_of(certificate))
@@ -85,6 +85,6 @@ def verify_record(pair: dict[str, Any]) -> Check:
     for name in ("a", "b", "answer"):
         if not isinstance(pair[name], dict):
             raise ValueError(f"{name}: must be a mapping, found {repr(pair[name])[:60]}")
-    tolerance = float(numbers_of("tolerance", pair.get("tolerance", TOLERANCE), ()))
+    rtol = float(numbers_of("rtol", pair.get("rtol", TOLERANCE), ()))
     answer = pair["answer"] | {"certificate": pair.get("certificate")}
-    return verify(answer, pair["a"], pair["pose_a"], pair["b"], pair["pose_b"], tolerance=tolerance)
+    return verify(answer, pair["a"], pair["pose_a"], pair["b"], pair["pose_b"], rtol=rtol)

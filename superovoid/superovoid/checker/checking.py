@@ -453,7 +453,7 @@ class _Checker:
         Beside a body that is not convex a normal proves nothing more.
         """
         answer, pair = self.answer, self.pair
-        narrow = answer.upper - answer.lower <= answer.tolerance * pair.unit
+        narrow = answer.upper - answer.lower <= answer.rtol * pair.unit
         if answer.lower <= 0.0 <= answer.upper and narrow:
             for side, solid in enumerate(pair.solids):
                 outward = answer.normal if side == 0 else -answer.normal
@@ -471,7 +471,7 @@ class _Checker:
     def allowance(self) -> float:
         """What points and normal may be off by, m: the tolerance and the rounding of coordinates."""
         rounding = 64.0 * _EPS * (self.pair.scale + self.pair.far)
-        return self.answer.tolerance * self.pair.unit + rounding
+        return self.answer.rtol * self.pair.unit + rounding
 
 
 def check(

@@ -27,7 +27,7 @@ class Answer(NamedTuple):
     point_a: FloatArray
     point_b: FloatArray
     normal: FloatArray
-    tolerance: float = TOLERANCE
+    rtol: float = TOLERANCE
 
     @property
     def finite(self) -> bool:
@@ -162,7 +162,7 @@ def pose_of(name: str, pose: Any) -> FloatArray:
     return array
 
 
-def answer_of(result: Any, tolerance: float = TOLERANCE) -> Answer:
+def answer_of(result: Any, rtol: float = TOLERANCE) -> Answer:
     """The numbers of a result, or of a mapping with the same names."""
 
     def get(name: str) -> Any:
@@ -179,9 +179,9 @@ def answer_of(result: Any, tolerance: float = TOLERANCE) -> Answer:
 
     numbers = [float(read(name, ())) for name in ("distance", "lower", "upper")]
     vectors = [read(name, (3,)) for name in ("point_a", "point_b", "normal")]
-    if not (math.isfinite(tolerance) and tolerance > 0.0):
-        raise ValueError(f"tolerance = {tolerance}: must be a positive number")
-    return Answer(*numbers, *vectors, tolerance)
+    if not (math.isfinite(rtol) and rtol > 0.0):
+        raise ValueError(f"rtol = {rtol}: must be a positive number")
+    return Answer(*numbers, *vectors, rtol)
 
 
 _LISTS: dict[str, tuple[int | None, ...]] = {"points": (None, 6), "heights": (None,), "directions": (None, 3)}
@@ -216,7 +216,7 @@ def exported_of(certificate: Any) -> Exported | None:
     return Exported(**found)
 
 
-def record(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, tolerance: float = TOLERANCE) -> dict[str, Any]:
+def record(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, rtol: float = TOLERANCE) -> dict[str, Any]:
     """Make a record of bodies, poses and an answer that JSON can hold and `superovoid verify` reads.
 
     Numbers of JSON are decimal; Python writes and reads doubles so that they stay the same, bit by bit.
@@ -226,14 +226,14 @@ def record(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, tolerance: 
     result : DistanceResult or mapping
     a, b : Shape or mapping
     pose_a, pose_b : (4, 4) array_like
-    tolerance : float, optional
-        The one that `distance` was asked with.
+    rtol : float, optional
+        The one that `distance` was asked with, a fraction of the smaller body's largest semi-axis.
 
     Returns
     -------
     dict
     """
-    answer = answer_of(result, tolerance)
+    answer = answer_of(result, rtol)
     certificate = result.get("certificate") if isinstance(result, dict) else getattr(result, "certificate", None)
     exported = exported_of(certificate)
     written = {} if exported is None else {"certificate": _as_json(exported._asdict())}
@@ -242,8 +242,8 @@ def record(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, tolerance: 
         "pose_a": pose_of("pose_a", pose_a).tolist(),
         "b": described(b),
         "pose_b": pose_of("pose_b", pose_b).tolist(),
-        "tolerance": tolerance,
-        "answer": _as_json({name: value for name, value in answer._asdict().items() if name != "tolerance"}),
+        "rtol": rtol,
+        "answer": _as_json({name: value for name, value in answer._asdict().items() if name != "rtol"}),
     } | written
 
 

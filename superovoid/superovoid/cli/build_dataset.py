@@ -26,7 +26,18 @@ _EXTRAS = ("points", "normals", "gradients")
 _OF_STATES = ("states", "grid", "states_file")
 # Options of a new data set; none is taken for a store that is only opened.
 _AT_RANDOM = ("seed", "law", "steps", "base_within")
-_MAKING = (*_OF_STATES, *_AT_RANDOM, "srdf", "meshes", "between", "also", "cutoff", "chunk_states", "range", "base")
+_MAKING = (
+    *_OF_STATES,
+    *_AT_RANDOM,
+    "srdf",
+    "meshes",
+    "between",
+    "also",
+    "max_distance",
+    "chunk_states",
+    "range",
+    "base",
+)
 _EVERY = 30.0  # seconds between lines where there is no terminal
 
 
@@ -34,14 +45,14 @@ def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
     command = commands.add_parser(
         "dataset",
-        help="distances of many states of a robot in a store (Zarr, or Parquet within a cut-off), resumable",
+        help="distances of many states of a robot in a store (Zarr, or Parquet within --max-distance), resumable",
         description="Compute the proved distances of all pairs of bodies in many states of a robot, chunk by chunk. "
         "May be killed at any time: --resume goes on with the chunks that are missing. The same chunk has the same "
         "bits whoever computes it. Exit code 1 where something failed, or a chunk that was verified has other bits.",
     )
     command.add_argument("urdf", nargs="?", type=document, metavar="URDF", help="a file, or package://NAME/...")
     command.add_argument(
-        "--output", type=_store, metavar="DIR", help="the store: NAME.zarr, or NAME.parquet with a cut-off"
+        "--output", type=_store, metavar="DIR", help="the store: NAME.zarr, or NAME.parquet with --max-distance"
     )
     _add_states(command)
     _add_question(command)
@@ -143,7 +154,7 @@ def _add_question(command: argparse.ArgumentParser) -> None:
         "--also", type=option_values.some_of(_EXTRAS), metavar="NAME,...", help=f"some of {', '.join(_EXTRAS)}"
     )
     group.add_argument(
-        "--cutoff",
+        "--max-distance",
         type=option_values.number(above=False, most=1e4, unit="metres"),
         metavar="METRES",
         help="rows of pairs that are no farther, in Parquet",
@@ -235,7 +246,7 @@ def _found(arguments: argparse.Namespace) -> Dataset:
         srdf=arguments.srdf,
         between=arguments.between and tuple(arguments.between),
         extras=arguments.also or (),
-        cutoff=arguments.cutoff,
+        max_distance=arguments.max_distance,
         chunk_states=arguments.chunk_states,
         package_directories=packages,
         meshes=arguments.meshes or "hull",

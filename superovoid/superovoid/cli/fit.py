@@ -52,11 +52,11 @@ def add(commands: argparse._SubParsersAction) -> None:
         "--bodies",
         type=bodies,
         metavar="N",
-        help=f"of a link (default: {_USUAL}); with --tolerance: at most (default: {_USUAL_MOST}); with --contain: one",
+        help=f"of a link (default: {_USUAL}); with --atol: at most (default: {_USUAL_MOST}); with --contain: one",
     )
     goal = command.add_mutually_exclusive_group()
     goal.add_argument(
-        "--tolerance",
+        "--atol",
         type=option_values.length,
         metavar="LENGTH",
         help="as few bodies a link as keep 95 %% of both surfaces this close to each other, for example 2mm",
@@ -118,7 +118,7 @@ def add(commands: argparse._SubParsersAction) -> None:
 
 def check(arguments: argparse.Namespace) -> str:
     """Return what is wrong with options taken together; empty: nothing."""
-    fits = ("bodies", "tolerance", "contain", "link", "srdf", "new_srdf", "tessellated", "study")
+    fits = ("bodies", "atol", "contain", "link", "srdf", "new_srdf", "tessellated", "study")
     given = [f"--{name.replace('_', '-')}" for name in fits if getattr(arguments, name)]
     if arguments.only_check:
         return f"argument {given[0]}: --check fits nothing" if given else ""
@@ -140,7 +140,7 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.only_check:
         return _run_check(arguments)
-    usual = 1 if arguments.contain else _USUAL if arguments.tolerance is None else _USUAL_MOST
+    usual = 1 if arguments.contain else _USUAL if arguments.atol is None else _USUAL_MOST
     console = Console()
     try:
         folder = output_folder(arguments.output)
@@ -160,7 +160,7 @@ def run(arguments: argparse.Namespace) -> int:
                 package_directories=dict(arguments.package),
                 target=arguments.target or "collision",
                 bodies=arguments.bodies or usual,
-                tolerance=arguments.tolerance,
+                atol=arguments.atol,
                 contain=arguments.contain,
                 kinds=arguments.kinds,
                 links=dict(arguments.link),

@@ -64,7 +64,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         help="only pairs between these links or groups (A,B C)",
     )
     command.add_argument(
-        "--cutoff",
+        "--max-distance",
         type=option_values.number(above=False, most=1e4, unit="metres"),
         metavar="METRES",
         help="only pairs that are no farther",
@@ -73,7 +73,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         "--closest",
         type=option_values.count(),
         metavar="N",
-        help="so many pairs of each state (default: one, with --cutoff all within it)",
+        help="so many pairs of each state (default: one, with --max-distance all within it)",
     )
     command.add_argument("--threads", type=option_values.count(1, 1024), metavar="N", help="default: one a processor")
     option_values.add_output(command, ".", "folder for BAG_distances.mcap and BAG_distances.csv")
@@ -155,8 +155,8 @@ def _asked(arguments: argparse.Namespace) -> Asked:
 
     return Asked(
         arguments.between and tuple(arguments.between),
-        math.inf if arguments.cutoff is None else arguments.cutoff,
-        1 if arguments.closest is None and arguments.cutoff is None else arguments.closest,
+        math.inf if arguments.max_distance is None else arguments.max_distance,
+        1 if arguments.closest is None and arguments.max_distance is None else arguments.closest,
     )
 
 
@@ -175,7 +175,7 @@ def _told(did: Replayed) -> list[str]:
             f"{1e3 * least.upper_m:.7g}], at {least.time_s:.3f} s: {least.body_a} and {least.body_b}, {least.status}"
         )
     elif did.known:
-        lines.append("no pair within the cut-off in any known state")
+        lines.append("no pair within --max-distance in any known state")
     return lines
 
 

@@ -70,8 +70,8 @@ def check_file(path: Path) -> int:
             return 1
         verdicts[found.verdict] += 1
         print("\n".join([f"pair {number}: " + next(iter(found.lines())), *list(found.lines())[1:]]))
-        tolerance = pair.get("tolerance", TOLERANCE)
-        if tolerance > TOLERANCE:
-            print(f"  tolerance: {tolerance:.3g} of the smaller body, as the file says, for points and normal")
+        rtol = pair.get("rtol", TOLERANCE)
+        if rtol > TOLERANCE:
+            print(f"  rtol: {rtol:.3g} of the smaller body, as the file says, for points and normal")
     print(", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())))
     return 0 if set(verdicts) == {ACCEPTED} else 1

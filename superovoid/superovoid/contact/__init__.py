@@ -19,9 +19,7 @@ from superovoid.contact.thresholds import (
     Verdict,
     Verdicts,
     are_closer,
-    intersect,
-    intersects,
-    is_closer,
+    are_intersecting,
 )
 from superovoid.values.status import Status
 
@@ -40,12 +38,10 @@ __all__ = [
     "Verdict",
     "Verdicts",
     "are_closer",
+    "are_intersecting",
     "derivatives",
     "distance",
     "distances",
-    "intersect",
-    "intersects",
-    "is_closer",
     "pose_gradients",
     "time_of_impact",
 ]

@@ -37,7 +37,7 @@ from superovoid.contact.columns import (
     STATUS,
     UPPER,
 )
-from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_pose, as_poses, check_tolerance, packed_row
+from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_pose, as_poses, check_rtol, packed_row
 from superovoid.contact.pair import Limit
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.separation import rounding, separation
@@ -505,11 +505,11 @@ class Impact(Record):
     """Separations evaluated along a known direction (a support point of each body)."""
 
 
-def _overlap_at(a: Shape, motion_a: Motion, b: Shape, motion_b: Motion, time: float, tolerance: float) -> Verdict:
+def _overlap_at(a: Shape, motion_a: Motion, b: Shape, motion_b: Motion, time: float, rtol: float) -> Verdict:
     """Whether two bodies overlap at a time."""
-    from superovoid.contact.thresholds import intersects  # here: it compiles more
+    from superovoid.contact.thresholds import are_intersecting  # here: it compiles more
 
-    return intersects(a, motion_a.pose(time), b, motion_b.pose(time), tolerance=tolerance)
+    return are_intersecting(a, motion_a.pose(time), b, motion_b.pose(time), rtol=rtol)
 
 
 def time_of_impact(
@@ -519,8 +519,8 @@ def time_of_impact(
     motion_b: Motion | PosesLike,
     *,
     duration: float = 1.0,
-    tolerance: float = IMPACT_TOLERANCE,
-    max_solves: int = MAX_SOLVES,
+    rtol: float = IMPACT_TOLERANCE,
+    max_evaluations: int = MAX_SOLVES,
 ) -> Impact:
     """First time at which two moving bodies touch, by steps proved free of contact: nothing is tunnelled through.
 
@@ -532,11 +532,11 @@ def time_of_impact(
         Their motions from time 0 on; a pose for a body that stays.
     duration : float, optional
         Time at which to stop, s.
-    tolerance : float, optional
+    rtol : float, optional
         Gap that counts as touch, as a fraction of the smaller body's largest semi-axis. What rounding takes at large
         coordinates is allowed on top.
-    max_solves : int, optional
-        Solver calls after which to give up with `ImpactStatus.UNPROVEN`.
+    max_evaluations : int, optional
+        Evaluations of the distance after which to give up with `ImpactStatus.UNPROVEN`.
 
     Returns
     -------
@@ -563,7 +563,7 @@ def time_of_impact(
         packed_row(name, shape)
     if not 0.0 < number("duration", duration, "seconds") <= LONGEST:
         raise ValueError(f"duration = {duration!r}: must be positive, and {LONGEST:g} at most (seconds)")
-    max_solves = whole("max_solves", max_solves, 1)
+    max_evaluations = whole("max_evaluations", max_evaluations, 1)
     motions = [
         motion if isinstance(motion, Motion) else Motion.still(as_poses(name, motion))
         for name, motion in (("motion_a", motion_a), ("motion_b", motion_b))
@@ -575,7 +575,7 @@ def time_of_impact(
         start[:3, 3] -= origin
     row = np.empty((1, RESULT_LENGTH))
     packed = [motion._packed for motion in motions]
-    tolerance = check_tolerance(tolerance)
+    rtol = check_rtol(rtol)
     if isinstance(a, Superovoid) and isinstance(b, Superovoid):
         status, time, overlap, solves, supports = find_impact(
             a._packed,
@@ -583,19 +583,19 @@ def time_of_impact(
             *starts,
             *packed,
             float(duration),
-            Limit(tolerance, SEARCH_BUDGET, math.inf),
-            max_solves,
+            Limit(rtol, SEARCH_BUDGET, math.inf),
+            max_evaluations,
             row[0],
         )
     else:
         from superovoid.contact.impact_of_kinds import find_impact_of_kinds
 
         status, time, overlap, solves, supports = find_impact_of_kinds(
-            a, b, (starts[0], starts[1]), (packed[0], packed[1]), float(duration), tolerance, max_solves, row[0]
+            a, b, (starts[0], starts[1]), (packed[0], packed[1]), float(duration), rtol, max_evaluations, row[0]
         )
     is_open = overlap == math.inf and status in (GIVEN_UP, STARTS_IN_CONTACT) and int(row[0, STATUS]) & UNPROVEN
     if is_open:
-        verdict = _overlap_at(a, motions[0], b, motions[1], time, tolerance)
+        verdict = _overlap_at(a, motions[0], b, motions[1], time, rtol)
         solves += verdict.solves
         if verdict.closer:
             # Free up to here, and overlapping here: beside a dent only the verdict knows.

@@ -66,14 +66,14 @@ def as_pose(name: str, pose: PosesLike) -> FloatArray:
     return matrix
 
 
-def check_tolerance(tolerance: float) -> float:
-    """Return the tolerance as a float; `ValueError` where it is no number from 1e-12 on."""
-    if tolerance is TOLERANCE:
-        return tolerance
-    real = isinstance(tolerance, int | float | np.floating) and not isinstance(tolerance, bool)
-    if not (real and 1e-12 <= tolerance <= MOST_LENGTH):
-        raise ValueError(f"tolerance = {short(tolerance)}: must be a number of at least 1e-12, at most {MOST_LENGTH:g}")
-    return float(tolerance)
+def check_rtol(rtol: float) -> float:
+    """Return the relative tolerance as a float; `ValueError` if it is no number from 1e-12 on."""
+    if rtol is TOLERANCE:
+        return rtol
+    real = isinstance(rtol, int | float | np.floating) and not isinstance(rtol, bool)
+    if not (real and 1e-12 <= rtol <= MOST_LENGTH):
+        raise ValueError(f"rtol = {short(rtol)}: must be a number of at least 1e-12, at most {MOST_LENGTH:g}")
+    return float(rtol)
 
 
 def packed_row(name: str, shape: Shape) -> FloatArray:

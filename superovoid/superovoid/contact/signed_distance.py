@@ -14,7 +14,7 @@ from superovoid.compiled.threads import workers
 from superovoid.contact import columns
 from superovoid.contact.broadcasting import CHUNK, packed_rows, pair_count, which_superovoids
 from superovoid.contact.certificates import Certificate
-from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance, packed_row
+from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol, packed_row
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.superovoids import pair_solver
 from superovoid.shapes import Shape, Superovoid
@@ -24,9 +24,7 @@ FloatArray = NDArray[np.float64]
 BATCH = 512  # pairs from which on SIMD lanes are used, and that a thread is started for
 
 
-def solve_of_kinds(
-    a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, tolerance: float, out: FloatArray
-) -> None:
+def solve_of_kinds(a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, rtol: float, out: FloatArray) -> None:
     """Answer for a pair that is not two superovoids. What it needs is imported, and compiled, only then."""
     from superovoid.contact.kind_table import kernel_for
 
@@ -38,7 +36,7 @@ def solve_of_kinds(
         b._pool,
         pose_a,
         pose_b,
-        tolerance,
+        rtol,
         SEARCH_BUDGET,
         np.zeros(columns.STATE_LENGTH),
         out,
@@ -51,7 +49,7 @@ def distance(
     b: Shape,
     pose_b: PosesLike,
     *,
-    tolerance: float = TOLERANCE,
+    rtol: float = TOLERANCE,
     certificate: bool = False,
 ) -> DistanceResult:
     """Signed distance of two bodies, with witness points, normal and a proved interval.
@@ -63,7 +61,7 @@ def distance(
     pose_a, pose_b : (4, 4) array_like or transform
         Poses, body to world, m: 4 x 4 arrays, scipy's `RigidTransform`, objects with ``homogeneous`` (pinocchio), or
         pairs (rotation, translation).
-    tolerance : float, optional
+    rtol : float, optional
         Width of the interval [lower, upper] that counts as certified, as a fraction of the smaller body's largest
         semi-axis. What rounding takes at large coordinates is allowed on top.
     certificate : bool, optional
@@ -111,14 +109,14 @@ def distance(
             row_b,
             pose_a,
             pose_b,
-            check_tolerance(tolerance),
+            check_rtol(rtol),
             SEARCH_BUDGET,
             state,
             np.empty((3, 3)),
             out,
         )
     else:
-        solve_of_kinds(a, pose_a, b, pose_b, check_tolerance(tolerance), out)
+        solve_of_kinds(a, pose_a, b, pose_b, check_rtol(rtol), out)
     result = DistanceResult._from_row(out)
     if certificate:
         result.__dict__["certificate"] = Certificate()
@@ -135,7 +133,7 @@ def distances(
     shapes_b: Shape | Sequence[Shape],
     poses_b: PosesLike,
     *,
-    tolerance: float = TOLERANCE,
+    rtol: float = TOLERANCE,
     threads: int | None = None,
 ) -> DistanceResults:
     """Signed distances of many pairs.
@@ -146,7 +144,7 @@ def distances(
         The bodies of each pair; a single one stands in every pair.
     poses_a, poses_b : (n, 4, 4) or (4, 4) array_like, transform, or sequence of transforms
         Poses, body to world, m, in any form that `distance` takes; a single one stands in every pair.
-    tolerance : float, optional
+    rtol : float, optional
         As for `distance`.
     threads : int, optional
         Threads to share the pairs of a large batch among; None: as many as there are processors and as pay. The
@@ -192,7 +190,7 @@ def distances(
 
     all_a, all_b = each("shapes_a", shapes_a), each("shapes_b", shapes_b)
     pose_a, pose_b = (np.broadcast_to(pose, (n, 4, 4)) for pose in (pose_a, pose_b))
-    tolerance = check_tolerance(tolerance)
+    rtol = check_rtol(rtol)
     out = np.empty((n, columns.RESULT_LENGTH))
     some = which_superovoids(all_a, all_b)
     in_lanes = len(some) >= BATCH  # of all pairs, not of a chunk: the answers do not depend on chunks
@@ -201,7 +199,7 @@ def distances(
         rows_a, rows_b = packed_rows(all_a, chunk), packed_rows(all_b, chunk)
         states, solved = columns.unkept_states(len(chunk)), np.empty((len(chunk), columns.RESULT_LENGTH))
         # Indexing copies: numba would compile the kernels again for views that are read-only.
-        arguments = (rows_a, rows_b, pose_a[chunk], pose_b[chunk], tolerance, SEARCH_BUDGET, states, solved)
+        arguments = (rows_a, rows_b, pose_a[chunk], pose_b[chunk], rtol, SEARCH_BUDGET, states, solved)
         if in_lanes:
             from superovoid.contact.lanes import (
                 many_pairs,  # here, so that who has few pairs never waits for its kernels
@@ -212,5 +210,5 @@ def distances(
             pair_solver.solve_pairs(*arguments)
         out[chunk] = solved
     for i in np.delete(np.arange(n), some):
-        solve_of_kinds(all_a[i], pose_a[i].copy(), all_b[i], pose_b[i].copy(), tolerance, out[i])
+        solve_of_kinds(all_a[i], pose_a[i].copy(), all_b[i], pose_b[i].copy(), rtol, out[i])
     return DistanceResults.from_rows(out)

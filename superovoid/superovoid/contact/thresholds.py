@@ -16,7 +16,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import ClassVar
+from typing import ClassVar, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,7 +35,7 @@ from superovoid.contact.columns import (
     STATE_LENGTH,
     UPPER,
 )
-from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance, packed_row
+from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol, packed_row
 from superovoid.contact.pair import Limit, Posed
 from superovoid.contact.separation import is_common, rounding, separation
 from superovoid.contact.signed_distance import distance, solve_of_kinds
@@ -263,66 +263,162 @@ class Verdicts(Table):
         )
 
 
-def is_closer(
+@overload
+def are_closer(
     a: Shape,
     pose_a: PosesLike,
     b: Shape,
     pose_b: PosesLike,
     threshold: float,
     *,
+    direction: ArrayLike | None = ...,
+    rtol: float = ...,
+) -> Verdict: ...
+
+
+@overload
+def are_closer(
+    a: Shape | Sequence[Shape],
+    pose_a: PosesLike,
+    b: Shape | Sequence[Shape],
+    pose_b: PosesLike,
+    threshold: ArrayLike,
+    *,
+    direction: ArrayLike | None = ...,
+    rtol: float = ...,
+) -> Verdicts: ...
+
+
+def are_closer(
+    a: Shape | Sequence[Shape],
+    pose_a: PosesLike,
+    b: Shape | Sequence[Shape],
+    pose_b: PosesLike,
+    threshold: ArrayLike,
+    *,
     direction: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
-) -> Verdict:
-    """Whether the signed distance of two bodies is below a threshold, by the cheapest proof.
+    rtol: float = TOLERANCE,
+) -> Verdict | Verdicts:
+    """Decide whether the signed distance of two bodies is below a threshold, by the cheapest proof.
+
+    Two shapes are one pair, which has one `Verdict`. If `a` or `b` is a sequence of shapes, there is one pair for each
+    of them, and the answer is `Verdicts`.
 
     Parameters
     ----------
-    a, b : Shape
-        The bodies, of any kinds.
+    a, b : Shape or sequence of Shape
+        The bodies, of any kinds. With a sequence on the other side, a single shape is used in every pair.
     pose_a, pose_b : (4, 4) array_like or transform
-        Poses, body to world, m, in any form that `distance` takes.
+        Poses, body to world, m, in any form that `distance` takes. Of many pairs also (n, 4, 4) or a sequence of
+        transforms; a single one is used in every pair.
     threshold : float
-        Signed distance to compare with, m. Negative: whether the bodies overlap deeper than that.
+        Signed distance to compare with, m. Negative: whether the bodies overlap deeper than that. Of many pairs also
+        (n,) array_like.
     direction : (3,) array_like, optional
         A guess of the normal from A to B, world, such as that of an earlier result; default: the line of the origins.
         A good one decides most pairs of superovoids that are apart without the solver; a bad one costs time, never
-        truth. Pairs of other kinds do not need it.
-    tolerance : float, optional
-        As for `distance`: how near the threshold the solver decides.
+        truth. Pairs of other kinds do not need it. Of many pairs (n, 3) array_like.
+    rtol : float, optional
+        How near the threshold the solver decides: a width of the interval as a fraction of the smaller body's largest
+        semi-axis, as for `distance`.
 
     Returns
     -------
-    Verdict
-        To be used as ``if is_closer(...)``: true only where it is proved. A distance that equals the threshold to
-        within the tolerance is neither closer nor farther, and then has no truth value (`UndecidedError`).
+    Verdict or Verdicts
+        One verdict can be used as ``if are_closer(...)``: true only if that is proved. A distance that equals the
+        threshold to within `rtol` is neither closer nor farther, and then has no truth value (`UndecidedError`).
 
     Raises
     ------
     ValueError
-        If a pose is not a rigid transform, or a number is not finite.
+        If lengths do not match, a pose is not a rigid transform, or a number is not finite.
     TypeError
         If a shape is none of ours.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from superovoid import Ellipsoid, is_closer
-    >>> apart = np.eye(4)
+    >>> from superovoid import Ellipsoid, are_closer
+    >>> body, apart = Ellipsoid((1.0, 2.0, 3.0)), np.eye(4)
     >>> apart[0, 3] = 3.0
-    >>> verdict = is_closer(Ellipsoid((1.0, 2.0, 3.0)), np.eye(4), Ellipsoid((1.0, 2.0, 3.0)), apart, 0.5)
+    >>> verdict = are_closer(body, np.eye(4), body, apart, 0.5)
     >>> verdict.farther, verdict.proof.name, verdict.solves
     (True, 'DIRECTION', 0)
     >>> bool(verdict)
     False
+    >>> are_closer([body, body], [np.eye(4), apart], body, np.eye(4), 0.5).closer.tolist()
+    [True, False]
     """
+    if isinstance(a, Shape) and isinstance(b, Shape):
+        return _is_pair_closer(a, pose_a, b, pose_b, threshold, direction, rtol)
+    return _are_pairs_closer(a, pose_a, b, pose_b, threshold, direction, rtol)
+
+
+@overload
+def are_intersecting(  # type: ignore[overload-overlap]
+    a: Shape,
+    pose_a: PosesLike,
+    b: Shape,
+    pose_b: PosesLike,
+    *,
+    direction: ArrayLike | None = ...,
+    rtol: float = ...,
+) -> Verdict: ...
+
+
+@overload
+def are_intersecting(
+    a: Shape | Sequence[Shape],
+    pose_a: PosesLike,
+    b: Shape | Sequence[Shape],
+    pose_b: PosesLike,
+    *,
+    direction: ArrayLike | None = ...,
+    rtol: float = ...,
+) -> Verdicts: ...
+
+
+def are_intersecting(
+    a: Shape | Sequence[Shape],
+    pose_a: PosesLike,
+    b: Shape | Sequence[Shape],
+    pose_b: PosesLike,
+    *,
+    direction: ArrayLike | None = None,
+    rtol: float = TOLERANCE,
+) -> Verdict | Verdicts:
+    """Decide whether two bodies overlap: `are_closer` with the threshold 0, for one pair or many.
+
+    Returns
+    -------
+    Verdict or Verdicts
+        One verdict can be used as ``if are_intersecting(...)``. `closer`: the bodies have an inner point in common.
+        `farther`: they have none. Neither: they touch, to within `rtol`.
+    """
+    return are_closer(a, pose_a, b, pose_b, 0.0, direction=direction, rtol=rtol)
+
+
+def _is_pair_closer(
+    a: Shape,
+    pose_a: PosesLike,
+    b: Shape,
+    pose_b: PosesLike,
+    threshold: ArrayLike,
+    direction: ArrayLike | None,
+    rtol: float,
+) -> Verdict:
+    """`are_closer` for one pair."""
     pose_a, pose_b = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
     for name, pose in (("pose_a", pose_a), ("pose_b", pose_b)):
         if pose.shape != (4, 4):
-            raise ValueError(f"{name}: must have shape (4, 4), found {pose.shape}; are_closer() takes arrays")
+            raise ValueError(
+                f"{name}: must have shape (4, 4) for two shapes, found {pose.shape}; for many pairs, a or b must be a "
+                "sequence with a shape for each pair"
+            )
     limit = number("threshold", threshold, "metres")
     guess = np.zeros(3) if direction is None else _unit_directions("direction", direction, (3,))
     row_a, row_b = packed_row("a", a), packed_row("b", b)
-    tolerance = check_tolerance(tolerance)
+    rtol = check_rtol(rtol)
     out = np.empty((1, VERDICT_LENGTH))
     if isinstance(a, Superovoid) and isinstance(b, Superovoid):
         compare_pairs(  # of one row: `compare_pair` by itself would be compiled a second time
@@ -331,91 +427,45 @@ def is_closer(
             pose_a[None],
             pose_b[None],
             np.array([limit]),
-            tolerance,
+            rtol,
             SEARCH_BUDGET,
             guess[None],
             np.zeros((1, STATE_LENGTH)),
             out,
         )
     else:
-        _compare_kinds(a, pose_a, b, pose_b, limit, tolerance, out[0])
-    _look_inside(a, pose_a, b, pose_b, limit, tolerance, out[0])
+        _compare_kinds(a, pose_a, b, pose_b, limit, rtol, out[0])
+    _look_inside(a, pose_a, b, pose_b, limit, rtol, out[0])
     return _verdicts(out)[0]
 
 
-def intersects(
-    a: Shape,
+def _are_pairs_closer(
+    a: Shape | Sequence[Shape],
     pose_a: PosesLike,
-    b: Shape,
+    b: Shape | Sequence[Shape],
     pose_b: PosesLike,
-    *,
-    direction: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
-) -> Verdict:
-    """Whether two bodies overlap: `is_closer` with the threshold 0.
-
-    Returns
-    -------
-    Verdict
-        To be used as ``if intersects(...)``. `closer`: they have an inner point in common. `farther`: they have none.
-        Neither: they touch, to within the tolerance.
-    """
-    return is_closer(a, pose_a, b, pose_b, 0.0, direction=direction, tolerance=tolerance)
-
-
-def are_closer(
-    shapes_a: Shape | Sequence[Shape],
-    poses_a: PosesLike,
-    shapes_b: Shape | Sequence[Shape],
-    poses_b: PosesLike,
-    thresholds: ArrayLike,
-    *,
-    directions: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
+    threshold: ArrayLike,
+    direction: ArrayLike | None,
+    rtol: float,
 ) -> Verdicts:
-    """`is_closer` for many pairs.
-
-    Parameters
-    ----------
-    shapes_a, shapes_b : Shape or sequence of Shape
-        The bodies of each pair, of any kinds; a single one stands in every pair.
-    poses_a, poses_b : (n, 4, 4) or (4, 4) array_like, transform, or sequence of transforms
-        Poses, body to world, m; a single one stands in every pair.
-    thresholds : float or (n,) array_like
-        Signed distances to compare with, m.
-    directions : (n, 3) array_like, optional
-        Guesses of the normals, such as `DistanceResults.normal` of an earlier moment.
-    tolerance : float, optional
-        As for `distance`.
-
-    Returns
-    -------
-    Verdicts
-
-    Raises
-    ------
-    ValueError
-        If lengths do not match, a pose is not a rigid transform, or a number is not finite.
-    TypeError
-        If a shape is none of ours.
-    """
-    pose_a, pose_b = as_poses("poses_a", poses_a), as_poses("poses_b", poses_b)
-    limits = floats("thresholds", thresholds)
+    """`are_closer` for many pairs."""
+    pose_a, pose_b = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
+    limits = floats("threshold", threshold)
     counts = {}
-    for name, array, plain in (("poses_a", pose_a, 2), ("poses_b", pose_b, 2), ("thresholds", limits, 0)):
+    for name, array, plain in (("pose_a", pose_a, 2), ("pose_b", pose_b, 2), ("threshold", limits, 0)):
         if array.ndim not in (plain, plain + 1) or not np.isfinite(array).all():
             raise ValueError(f"{name}: must be finite and one per pair, found shape {array.shape}")
         if array.ndim > plain:
             counts[name] = len(array)
-    for name, shapes in (("shapes_a", shapes_a), ("shapes_b", shapes_b)):
+    for name, shapes in (("a", a), ("b", b)):
         if not isinstance(shapes, Shape):
             if not hasattr(shapes, "__len__"):
                 raise TypeError(f"{name}: must be a shape or a sequence of shapes, found {type(shapes).__name__}")
             counts[name] = len(shapes)
     n = pair_count(counts)
-    guesses = np.zeros((n, 3)) if directions is None else _unit_directions("directions", directions, (n, 3))
-    all_a, all_b = _each("shapes_a", shapes_a, n), _each("shapes_b", shapes_b, n)
-    tolerance = check_tolerance(tolerance)
+    guesses = np.zeros((n, 3)) if direction is None else _unit_directions("direction", direction, (n, 3))
+    all_a, all_b = _each("a", a, n), _each("b", b, n)
+    rtol = check_rtol(rtol)
     out = np.empty((n, VERDICT_LENGTH))
     pose_a, pose_b = (np.broadcast_to(pose, (n, 4, 4)) for pose in (pose_a, pose_b))
     limits = np.broadcast_to(limits, (n,))
@@ -429,7 +479,7 @@ def are_closer(
             pose_a[chunk],
             pose_b[chunk],
             limits[chunk],
-            tolerance,
+            rtol,
             SEARCH_BUDGET,
             guesses[chunk],
             np.zeros((len(chunk), STATE_LENGTH)),
@@ -438,27 +488,14 @@ def are_closer(
         out[chunk] = decided
     for i in np.delete(np.arange(n), some):
         poses = pose_a[i].copy(), pose_b[i].copy()
-        _compare_kinds(all_a[i], poses[0], all_b[i], poses[1], float(limits[i]), tolerance, out[i])
+        _compare_kinds(all_a[i], poses[0], all_b[i], poses[1], float(limits[i]), rtol, out[i])
     for i in np.flatnonzero(out[:, ANSWER] == UNDECIDED):
-        _look_inside(all_a[i], pose_a[i].copy(), all_b[i], pose_b[i].copy(), float(limits[i]), tolerance, out[i])
+        _look_inside(all_a[i], pose_a[i].copy(), all_b[i], pose_b[i].copy(), float(limits[i]), rtol, out[i])
     return _verdicts(out)
 
 
-def intersect(
-    shapes_a: Shape | Sequence[Shape],
-    poses_a: PosesLike,
-    shapes_b: Shape | Sequence[Shape],
-    poses_b: PosesLike,
-    *,
-    directions: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
-) -> Verdicts:
-    """`intersects` for many pairs: `are_closer` with the threshold 0."""
-    return are_closer(shapes_a, poses_a, shapes_b, poses_b, 0.0, directions=directions, tolerance=tolerance)
-
-
 def _compare_kinds(
-    a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, threshold: float, tolerance: float, out: FloatArray
+    a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, threshold: float, rtol: float, out: FloatArray
 ) -> None:
     """`compare_pair` for a pair that is not two superovoids: by their bounding spheres, else by the solver.
 
@@ -479,14 +516,14 @@ def _compare_kinds(
     if isinstance(a, Mesh) or isinstance(b, Mesh):
         from superovoid.contact.deciding import bounds_of_shapes  # here: it imports this, and compiles more
 
-        surfaces = bounds_of_shapes(a, pose_a, b, pose_b, threshold, tolerance)
+        surfaces = bounds_of_shapes(a, pose_a, b, pose_b, threshold, rtol)
         known = max(known[0], surfaces[0]), surfaces[1]
         answer = verdict_of(*known, threshold)
         if answer != UNDECIDED:
             out[:] = answer, *known, BY_SURFACES, 0
             return
     row = np.empty(RESULT_LENGTH)
-    solve_of_kinds(a, pose_a, b, pose_b, tolerance, row)
+    solve_of_kinds(a, pose_a, b, pose_b, rtol, row)
     lower, upper = max(known[0], row[LOWER]), min(known[1], row[UPPER])
     out[:] = (upper < threshold) - float(lower >= threshold), lower, upper, BY_SEARCH, 1
 
@@ -500,7 +537,7 @@ def _body_inside(shape: Shape) -> Shape:
 
 
 def _look_inside(
-    a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, threshold: float, tolerance: float, out: FloatArray
+    a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, threshold: float, rtol: float, out: FloatArray
 ) -> None:
     """Ask the convex bodies inside bodies with a dent, which are no closer than these, where a verdict is open."""
     if out[ANSWER] != UNDECIDED:
@@ -508,7 +545,7 @@ def _look_inside(
     inner_a, inner_b = _body_inside(a), _body_inside(b)
     if inner_a is a and inner_b is b:
         return
-    upper = distance(inner_a, pose_a, inner_b, pose_b, tolerance=tolerance).upper
+    upper = distance(inner_a, pose_a, inner_b, pose_b, rtol=rtol).upper
     out[PROVED_UPPER] = min(out[PROVED_UPPER], max(upper, out[PROVED_LOWER]))
     out[SOLVES] += 1
     if out[PROVED_UPPER] < threshold:

@@ -85,7 +85,7 @@ class Run:
     computed: tuple[int, ...]
     """Chunks that it computed, in the order in which they ended; those that were there are not among them."""
     answers: int
-    """Answers about a state and a pair in these: of rows within a cut-off, the pairs that were looked at."""
+    """Answers about a state and a pair in these: of rows within `max_distance`, the pairs that were looked at."""
     seconds: float
 
 
@@ -394,7 +394,7 @@ def _made_of_manifest(
 ) -> tuple[Question, States]:
     about, question = manifest["robot"], manifest["question"]
     robot = _robot(about, {**manifest["where"]["packages"], **packages})
-    asked = _question(robot, question["between"], question["extras"], question["cutoff"])
+    asked = _question(robot, question["between"], question["extras"], question["max_distance"])
     if asked.fingerprint != about["fingerprint"]:
         raise DatasetError(
             f"{where}: robot '{robot.name}' is read with other numbers than when the data set was begun: a mesh has "
@@ -422,9 +422,12 @@ def _robot(about: Mapping[str, Any], packages: Mapping[str, str | Path]) -> Robo
     )
 
 
-def _question(robot: Robot, between: Any, extras: Sequence[str], cutoff: str | None) -> Question:
+def _question(robot: Robot, between: Any, extras: Sequence[str], max_distance: str | None) -> Question:
     return Question(
-        robot, between and (between[0], between[1]), extras, None if cutoff is None else float.fromhex(cutoff)
+        robot,
+        between and (between[0], between[1]),
+        extras,
+        None if max_distance is None else float.fromhex(max_distance),
     )
 
 
@@ -436,7 +439,7 @@ def create(
     srdf: str | os.PathLike[str] | None = None,
     between: tuple[Sequence[str], Sequence[str]] | None = None,
     extras: Iterable[str] = (),
-    cutoff: float | None = None,
+    max_distance: float | None = None,
     chunk_states: int | None = None,
     package_directories: Mapping[str, str | Path] | None = None,
     meshes: str = "hull",
@@ -447,7 +450,7 @@ def create(
     Parameters
     ----------
     path : path
-        Of the store: a folder, ``NAME.parquet`` with a cut-off and any other name without.
+        Of the store: a folder, ``NAME.parquet`` with `max_distance` and any other name without.
     robot, srdf, package_directories, meshes, representation
         As for `Robot.load`. The texts become part of the store; meshes are read where they are.
     states : Random, Grid or FromFile
@@ -455,7 +458,7 @@ def create(
         Links or groups: only pairs between these; default: all that the robot's rules allow.
     extras : iterable of {"points", "normals", "gradients"}
         Wanted beside distance, interval and status.
-    cutoff : float, optional
+    max_distance : float, optional
         m. Given: rows of the pairs that are no farther.
     chunk_states : int, optional
         States of a chunk; default: so many that a chunk takes seconds.
@@ -470,10 +473,10 @@ def create(
         If a file cannot be read, or the store not be written.
     """
     where = Path(path)
-    if (where.suffix == ".parquet") != (cutoff is not None):
+    if (where.suffix == ".parquet") != (max_distance is not None):
         raise DatasetError(
-            f"output {where}: rows within a cut-off go to NAME.parquet, and only these: "
-            + ("give a cut-off" if cutoff is None else f"found the cut-off {cutoff:g} m")
+            f"output {where}: rows within max_distance go to NAME.parquet, and only these: "
+            + ("give max_distance" if max_distance is None else f"found max_distance = {max_distance:g} m")
         )
     extras = tuple(extras)
     unknown = set(extras) - {"points", "normals", "gradients"}
@@ -489,7 +492,7 @@ def create(
     }
     about = {"urdf": urdf, "srdf": text, "meshes": meshes, "representation": representation}
     read = _robot(about, packages)
-    limit = None if cutoff is None else float(cutoff).hex()
+    limit = None if max_distance is None else float(max_distance).hex()
     asked = _question(read, between and [list(between[0]), list(between[1])], extras, limit)
     source = states.of(read)
     size = min(chunk_states or _usual_size(asked), source.count)
@@ -505,7 +508,7 @@ def create(
             "question": {
                 "between": between and [list(between[0]), list(between[1])],
                 "extras": list(asked.extras),
-                "cutoff": limit,
+                "max_distance": limit,
                 "bodies": list(asked.bodies),
                 "pairs": asked.pairs.tolist(),
                 "joints": list(read.joint_names),
@@ -538,7 +541,7 @@ def _usual_size(question: Question) -> int:
     """States of a chunk that takes seconds, a multiple of what `StateQuery` answers at once."""
     pairs = len(question.pairs)
     a_state = sum(8 * int(np.prod(column.tail)) for column in question.columns)
-    size = min(_CHUNK_ROWS // pairs, _CHUNK_BYTES // a_state if question.cutoff is None else _CHUNK_STATES)
+    size = min(_CHUNK_ROWS // pairs, _CHUNK_BYTES // a_state if question.max_distance is None else _CHUNK_STATES)
     return max(1, min(size, _CHUNK_STATES) // _BLOCK) * _BLOCK
 
 

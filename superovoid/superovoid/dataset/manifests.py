@@ -71,7 +71,7 @@ _FORM: dict[str, Any] = {
     "question": {
         "between": ([_NAMES], None),
         "extras": _NAMES,
-        "cutoff": (str, None),
+        "max_distance": (str, None),
         "bodies": _NAMES,
         "pairs": [[_Whole(0)]],
         "joints": _NAMES,

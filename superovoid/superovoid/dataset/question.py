@@ -57,7 +57,7 @@ class Question:
         Links or groups: only pairs between these; default: all pairs that the robot's rules allow.
     extras : sequence of {"points", "normals", "gradients"}
         Wanted beside distance, interval and status.
-    cutoff : float, optional
+    max_distance : float, optional
         m. Given: rows of the pairs that are no farther, else an answer for every pair.
 
     Raises
@@ -71,12 +71,12 @@ class Question:
         robot: Robot,
         between: tuple[Sequence[str], Sequence[str]] | None,
         extras: Iterable[str],
-        cutoff: float | None,
+        max_distance: float | None,
     ) -> None:
         extras = tuple(name for name in EXTRAS if name in set(extras))
-        if cutoff is not None and not math.isfinite(cutoff):
-            raise DatasetError(f"cutoff = {cutoff!r}: must be a finite number of metres")
-        self.robot, self.extras, self.cutoff = robot, extras, cutoff
+        if max_distance is not None and not math.isfinite(max_distance):
+            raise DatasetError(f"max_distance = {max_distance!r}: must be a finite number of metres")
+        self.robot, self.extras, self.max_distance = robot, extras, max_distance
         scene = robot.scene()
         try:
             pairs = robot.body_pairs(*between) if between is not None else None
@@ -84,7 +84,7 @@ class Question:
                 robot,
                 scene,
                 pairs=pairs,
-                cutoff=math.inf if cutoff is None else cutoff,
+                max_distance=math.inf if max_distance is None else max_distance,
                 gradients="gradients" in extras,
             )
         except ValueError as error:
@@ -147,9 +147,9 @@ class Question:
             found = self._ask(joints[part], base_poses=poses, threads=1, stop=stop)
             if found.done < part.stop - part.start:
                 raise Stopped
-            parts.append(self._every_pair(found) if self.cutoff is None else self._rows(found, start))
+            parts.append(self._every_pair(found) if self.max_distance is None else self._rows(found, start))
         whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-        if self.cutoff is not None:
+        if self.max_distance is not None:
             return whole
         given = {"positions": np.ascontiguousarray(joints), "base_poses": np.ascontiguousarray(bases)}
         return {column.name: whole[column.name] if column.per_pair else given[column.name] for column in self.columns}

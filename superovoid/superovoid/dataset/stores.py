@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Stores of chunks: Zarr for answers about every pair, Parquet for rows within a cut-off.
+"""Stores of chunks: Zarr for answers about every pair, Parquet for rows within `max_distance`.
 
 A chunk is in a store when the digests of its arrays are, which are written last. So one that was being written when its
 writer was killed is not there, and is computed again.

@@ -112,8 +112,8 @@ class PairSearch:
     states: int = 10_000
     """random ones"""
     seed: int = 0
-    boxes: int = 20_000
-    """of joint positions, at most, for the proof of a pair"""
+    max_evaluations: int = 20_000
+    """boxes of joint positions for the proof of a pair, at most"""
 
 
 USUAL = PairSearch()
@@ -277,7 +277,7 @@ class _Finder:
     def _always(self, pair: LinkPair) -> tuple[str, str, str]:
         asked = self.positions[:_MESHES_ASKED]
         if pair in self.others.pairs and meetings(self.others.only(pair), asked).meets.all():
-            proof = prove(self.pairs, pair, "meet", budget=self.search.boxes)
+            proof = prove(self.pairs, pair, "meet", max_evaluations=self.search.max_evaluations)
             words = f"the meshes overlap in {len(asked)} of {len(asked)} states"
             return "Always", "proved" if proof.verdict else "states", words
         return "", "", "always overlaps with these bodies, and not with the meshes"
@@ -287,10 +287,10 @@ class _Finder:
         # Surfaces that never meet are those of solids apart where these are apart in one state.
         if None not in known and self._meshes_apart(pair):
             clearance = float(sum(each for each in known if each is not None))
-            proof = prove(self.pairs, pair, "apart", clearance=clearance, budget=self.search.boxes)
+            proof = prove(self.pairs, pair, "apart", clearance=clearance, max_evaluations=self.search.max_evaluations)
             if proof.verdict:
                 return "Never", "proved of the meshes, too", ""
-        proof = prove(self.pairs, pair, "apart", budget=self.search.boxes)
+        proof = prove(self.pairs, pair, "apart", max_evaluations=self.search.max_evaluations)
         if proof.witness:
             return "", "", "a search found a state in which they touch, which no random state was"
         if proof.verdict:

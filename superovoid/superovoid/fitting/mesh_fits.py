@@ -129,7 +129,7 @@ def fit_mesh(
     mesh: object,
     *,
     bodies: int = 3,
-    tolerance: float | None = None,
+    atol: float | None = None,
     target: str = "mesh",
     kinds: Sequence[str] = ("superovoid",),
     seed: int = 0,
@@ -143,8 +143,8 @@ def fit_mesh(
         stand for their convex hull. Open meshes, hollow ones and parts that are inside out are taken as
         `superovoid.fitting.targets` says.
     bodies : int
-        How many, from 1 to 16; with a tolerance: how many at most.
-    tolerance : float, optional
+        How many, from 1 to 16; with `atol`: how many at most.
+    atol : float, optional
         The fewest bodies are taken for which 95 % of the surface of the solid are this close to that of the bodies, and
         95 % of theirs to the solid's. In the unit of the mesh.
     target : {"mesh", "hull"}
@@ -168,17 +168,17 @@ def fit_mesh(
     whole("bodies", bodies, 1)
     if bodies > MOST_BODIES:
         raise ValueError(f"bodies = {bodies}: must be from 1 to {MOST_BODIES}")
-    if tolerance is not None and not (np.isfinite(tolerance) and tolerance > 0.0):
-        raise ValueError(f"tolerance = {tolerance!r}: must be a positive length, in the unit of the mesh")
+    if atol is not None and not (np.isfinite(atol) and atol > 0.0):
+        raise ValueError(f"atol = {atol!r}: must be a positive length, in the unit of the mesh")
     chosen = checked_kinds(kinds)
     solid = target_of(mesh, target)
-    for placed in grown(solid, bodies, chosen, seed, each=tolerance is not None):
+    for placed in grown(solid, bodies, chosen, seed, each=atol is not None):
         quality = measure_union(placed, solid, seed=seed + 2)
-        if tolerance is not None and max(quality.to_bodies_p95, quality.to_solid_p95) <= tolerance:
+        if atol is not None and max(quality.to_bodies_p95, quality.to_solid_p95) <= atol:
             break
     notes = solid.notes
-    if tolerance is not None and max(quality.to_bodies_p95, quality.to_solid_p95) > tolerance:
-        notes = (*notes, f"{bodies} bodies are farther than the tolerance of {tolerance:g}")
+    if atol is not None and max(quality.to_bodies_p95, quality.to_solid_p95) > atol:
+        notes = (*notes, f"{bodies} bodies are farther than atol = {atol:g}")
     fitted = tuple(FittedBody(shape, pose) for shape, pose in placed)
     return MeshFit(fitted, quality, solid.kind, notes, seed)
 

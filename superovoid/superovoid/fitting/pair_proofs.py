@@ -137,7 +137,7 @@ def meetings(pairs: LinkPairs, positions: FloatArray, done: Callable[[int], None
     robot, bases = pairs.robot, _at_origin(pairs.robot)
     hulls = with_hulls(robot)
     is_mesh = np.array([isinstance(body.shape, Mesh | Shell) for body in robot.bodies])
-    query = StateQuery(hulls, Scene(hulls.bodies, pairs.bodies), cutoff=_TOUCHING)
+    query = StateQuery(hulls, Scene(hulls.bodies, pairs.bodies), max_distance=_TOUCHING)
     for first in range(0, len(positions), _BLOCK):
         found = query(positions[first : first + _BLOCK], base_poses=bases)
         rows = first + found.state, pairs.table[found.body_a, found.body_b]
@@ -163,7 +163,7 @@ def depths(pairs: LinkPairs, pair: LinkPair, positions: FloatArray) -> FloatArra
     """How deep the deepest two bodies of two links overlap in some states, m; 0 where none do."""
     one = pairs.only(pair)
     depth = np.zeros(len(positions))
-    found = StateQuery(pairs.robot, one.scene(), cutoff=0.0)(positions, base_poses=_at_origin(pairs.robot))
+    found = StateQuery(pairs.robot, one.scene(), max_distance=0.0)(positions, base_poses=_at_origin(pairs.robot))
     np.maximum.at(depth, found.state, np.maximum(-found.distance, 0.0))
     return depth
 
@@ -184,7 +184,9 @@ class Proof:
     """where that was looked for and is not so: a state"""
 
 
-def prove(pairs: LinkPairs, pair: LinkPair, wanted: str, *, clearance: float = 0.0, budget: int = 20_000) -> Proof:
+def prove(
+    pairs: LinkPairs, pair: LinkPair, wanted: str, *, clearance: float = 0.0, max_evaluations: int = 20_000
+) -> Proof:
     """Prove that two links are apart everywhere, or that they overlap everywhere.
 
     Parameters
@@ -195,8 +197,8 @@ def prove(pairs: LinkPairs, pair: LinkPair, wanted: str, *, clearance: float = 0
     wanted : {"apart", "meet"}
     clearance : float
         How far apart they must be, m; of "apart" only.
-    budget : int
-        Boxes of joint positions that are looked at, at most.
+    max_evaluations : int
+        Boxes of joint positions to evaluate, at most.
 
     Returns
     -------
@@ -217,7 +219,7 @@ def prove(pairs: LinkPairs, pair: LinkPair, wanted: str, *, clearance: float = 0
     home = np.array([home_of(robot.joint_limits[name]) for name in robot.joint_names])
     scene, seen = Scene(robot.bodies, bodies), 0
     while len(centre):
-        if seen + len(centre) > budget:
+        if seen + len(centre) > max_evaluations:
             return Proof("", seen)
         seen += len(centre)
         states = np.tile(home, (len(centre), 1))

@@ -76,7 +76,7 @@ def containment_margin(shape: Shape, pose: FloatArray, points: FloatArray) -> fl
     return -float(point_distances(shape, pose, np.unique(points, axis=0))[1].max())
 
 
-def largest_uncovered(bodies: Placed, target: Target, tolerance: float) -> Interval:
+def largest_uncovered(bodies: Placed, target: Target, atol: float) -> Interval:
     """Bounds of the largest distance of the solid's surface from the bodies; 0 where it is covered.
 
     Parameters
@@ -84,8 +84,8 @@ def largest_uncovered(bodies: Placed, target: Target, tolerance: float) -> Inter
     bodies : sequence of (Shape, (4, 4) ndarray)
         Convex.
     target : Target
-    tolerance : float
-        The bounds are no farther apart, unless that takes more than 64,000 pieces at once, as where a
+    atol : float
+        The bounds are no farther apart than this, m, unless that takes more than 64,000 pieces at once, as where a
         body and the solid agree nearly everywhere.
     """
     pieces = target.corners
@@ -97,7 +97,7 @@ def largest_uncovered(bodies: Placed, target: Target, tolerance: float) -> Inter
         upper = np.min([high[index.reshape(-1, 3)].max(axis=1) for _, high in bounds], axis=0)
         # A middle of an edge rounds; the pieces of a triangle cover it but for that.
         upper += _ROUNDED * float(np.abs(corners).max())
-        is_open = upper > lower + tolerance
+        is_open = upper > lower + atol
         settled = max(settled, float(upper[~is_open].max(initial=0.0)))
         if not is_open.any() or 4 * int(is_open.sum()) > _MOST_PIECES:
             settled = max(settled, float(upper[is_open].max(initial=0.0)))
@@ -108,7 +108,7 @@ def largest_uncovered(bodies: Placed, target: Target, tolerance: float) -> Inter
     return _widened(lower, settled, target)
 
 
-def largest_protrusion(bodies: Placed, target: Target, tolerance: float) -> Interval:
+def largest_protrusion(bodies: Placed, target: Target, atol: float) -> Interval:
     """Bounds of the largest distance of the bodies' points from the solid; 0 where they lie inside.
 
     Parameters and limits are those of `largest_uncovered`.
@@ -123,10 +123,10 @@ def largest_protrusion(bodies: Placed, target: Target, tolerance: float) -> Inte
             lower = max(lower, walls.farthest(surface[inside]) - 1e-9 * target.radius)
     slack = slack_of_convex(target)
     for shape, pose in bodies:
-        enough = lower + tolerance
+        enough = lower + atol
         known = np.inf if slack is None else protrusion_from_convex(shape, pose, target, slack, enough)
         if known > enough:
-            low, high = _protrusion(shape, pose, walls, tolerance, lower)
+            low, high = _protrusion(shape, pose, walls, atol, lower)
             lower, known = max(lower, low), min(known, high)
         upper = max(upper, known)
     return _widened(lower, upper, target)
@@ -176,7 +176,7 @@ class _Walls:
         return float(distance[first][is_outside].max(initial=-np.inf))
 
 
-def _protrusion(shape: Shape, pose: FloatArray, walls: _Walls, tolerance: float, lower: float) -> tuple[float, float]:
+def _protrusion(shape: Shape, pose: FloatArray, walls: _Walls, atol: float, lower: float) -> tuple[float, float]:
     low, high = shape.aabb(pose[:3, :3])
     edge = float((high - low).max())
     centres = np.array([pose[:3, 3] + 0.5 * (low + high)])
@@ -195,7 +195,7 @@ def _protrusion(shape: Shape, pose: FloatArray, walls: _Walls, tolerance: float,
             break
         lower = max(lower, walls.farthest(centres[sure <= 0.0], distance[sure <= 0.0]) - allowance)
         upper = distance + reach + allowance
-        is_open = upper > lower + tolerance
+        is_open = upper > lower + atol
         settled = max(settled, float(upper[~is_open].max(initial=0.0)))
         if not is_open.any():
             break

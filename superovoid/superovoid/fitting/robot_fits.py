@@ -44,7 +44,7 @@ class LinkOptions(Record):
 
     target: str
     bodies: int
-    tolerance: float | None
+    atol: float | None
     contain: bool
     kinds: tuple[str, ...]
     seed: int
@@ -118,7 +118,7 @@ def fit_robot(
     package_directories: Mapping[str, str | Path] | None = None,
     target: str = "collision",
     bodies: int = 3,
-    tolerance: float | None = None,
+    atol: float | None = None,
     contain: bool = False,
     kinds: Sequence[str] = ("superovoid",),
     links: Mapping[str, int] | None = None,
@@ -144,8 +144,8 @@ def fit_robot(
         of
         a link's collision elements.
     bodies : int
-        How many a link, from 1 to 16; with a tolerance: at most.
-    tolerance : float, optional
+        How many a link, from 1 to 16; with `atol`: at most.
+    atol : float, optional
         As for `fit_mesh`, m.
     contain : bool
         One body a link that is proved to hold it, of small volume.
@@ -177,7 +177,7 @@ def fit_robot(
     OSError
         If a file cannot be read or written.
     """
-    options = _checked(target, bodies, tolerance, contain, kinds, seed)
+    options = _checked(target, bodies, atol, contain, kinds, seed)
     text, package = read_document("URDF", robot, PackageFolders(package_directories))
     folders = {name: Path(path) for name, path in {**package, **(package_directories or {})}.items()}
     packages = PackageFolders(folders)
@@ -218,18 +218,18 @@ def fit_robot(
 
 
 def _checked(
-    target: str, bodies: int, tolerance: float | None, contain: bool, kinds: Sequence[str], seed: int
+    target: str, bodies: int, atol: float | None, contain: bool, kinds: Sequence[str], seed: int
 ) -> LinkOptions:
     if target not in SOURCES:
         raise ValueError(f"target = {target!r}: must be one of {', '.join(SOURCES)}")
     _check_count("bodies", bodies)
-    if tolerance is not None and not (np.isfinite(tolerance) and tolerance > 0.0):
-        raise ValueError(f"tolerance = {tolerance!r}: must be a positive length, m")
+    if atol is not None and not (np.isfinite(atol) and atol > 0.0):
+        raise ValueError(f"atol = {atol!r}: must be a positive length, m")
     checked_kinds(kinds)
     whole("seed", seed, 0)
-    if contain and tolerance is not None:
-        raise ValueError("contain: a containing body has no tolerance to keep")
-    return LinkOptions(target, 1 if contain else bodies, tolerance, contain, tuple(kinds), seed)
+    if contain and atol is not None:
+        raise ValueError("contain: a containing body has no atol")
+    return LinkOptions(target, 1 if contain else bodies, atol, contain, tuple(kinds), seed)
 
 
 def _check_count(name: str, count: int) -> None:
@@ -274,9 +274,7 @@ def _made(link: LinkGeometry, options: LinkOptions) -> LinkFit:
         bodies = tuple(FittedBody(*body) for body in [enclose(target, points, kinds=options.kinds)])
         fit = MeshFit(bodies, None, target.kind, target.notes, options.seed)  # type: ignore[arg-type] # measured below
     else:
-        fit = fit_mesh(
-            target, bodies=options.bodies, tolerance=options.tolerance, kinds=options.kinds, seed=options.seed
-        )
+        fit = fit_mesh(target, bodies=options.bodies, atol=options.atol, kinds=options.kinds, seed=options.seed)
     # What is written is what is proved: poses as the numbers of a URDF give them.
     records = [record_of_body(body.shape, body.pose) for body in fit.bodies]
     bodies = tuple(FittedBody(*body_from_record(record)) for record in records)

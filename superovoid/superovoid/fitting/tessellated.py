@@ -44,14 +44,14 @@ class Tessellation(Record):
     """proved: no point of the mesh is farther from the body, m"""
 
 
-def tessellation_around(shape: Shape, tolerance: float) -> Tessellation:
+def tessellation_around(shape: Shape, atol: float) -> Tessellation:
     """The coarsest mesh of a convex body that holds it and sticks out by no more than a length.
 
     Parameters
     ----------
     shape : Shape
         Convex.
-    tolerance : float
+    atol : float
         m. Where 128 segments round the axis do not keep it, the finest mesh is returned; `overshoot` says it.
 
     Raises
@@ -59,14 +59,14 @@ def tessellation_around(shape: Shape, tolerance: float) -> Tessellation:
     ValueError
         If no mesh can be shown to hold the body, as where it is as thin as rounding.
     """
-    if not (np.isfinite(tolerance) and tolerance > 0.0):
-        raise ValueError(f"tolerance = {tolerance!r}: must be a positive length, m")
+    if not (np.isfinite(atol) and atol > 0.0):
+        raise ValueError(f"atol = {atol!r}: must be a positive length, m")
     best: Tessellation | None = None
     for resolution in _RESOLUTIONS:
         found = _around(shape, resolution)
         if found is not None and (best is None or found.overshoot < best.overshoot):
             best = found
-        if best is not None and best.overshoot <= tolerance:
+        if best is not None and best.overshoot <= atol:
             break
     if best is None:
         raise ValueError(
@@ -98,7 +98,7 @@ class TessellatedRobot(Record):
     triangles: int
 
 
-def write_tessellated(fit: RobotFit, folder: Path, name: str, tolerance: float = 1e-3) -> TessellatedRobot:
+def write_tessellated(fit: RobotFit, folder: Path, name: str, atol: float = 1e-3) -> TessellatedRobot:
     """Write a fitted robot for readers that know meshes and primitives only.
 
     Parameters
@@ -108,7 +108,7 @@ def write_tessellated(fit: RobotFit, folder: Path, name: str, tolerance: float =
         The package goes into a folder of its own in it.
     name : str
         Of the robot's files.
-    tolerance : float
+    atol : float
         How far meshes may stick out of the bodies, m.
 
     Returns
@@ -137,7 +137,7 @@ def write_tessellated(fit: RobotFit, folder: Path, name: str, tolerance: float =
         for which, (body, record) in enumerate(zip(link.bodies, link.elements, strict=True)):
             address = ""
             if record["kind"] not in _PLAIN:
-                mesh = tessellation_around(body.shape, tolerance)
+                mesh = tessellation_around(body.shape, atol)
                 file = f"{number:03d}_{_safe(link.link)}_{which}.stl"
                 (root / "meshes" / file).write_bytes(binary_stl(mesh.vertices, mesh.faces))
                 address = f"package://{package}/meshes/{file}"

@@ -51,7 +51,7 @@ def find_path(
     goal: ArrayLike,
     *,
     seed: int = 1,
-    time_limit: float = 60.0,
+    deadline: float = 60.0,
     stride: float = 0.06,
     on_motion: Callable[[int, int], None] | None = None,
     accept: Callable[[FloatArray], bool] | None = None,
@@ -72,8 +72,8 @@ def find_path(
     seed : int
         Of the planner, at least 1. OMPL counts its random generators by process: the same seed gives the same path as
         the first plan of a process.
-    time_limit : float
-        s. It ends with the first path.
+    deadline : float
+        Time after which the search gives up, s. It ends earlier with the first path.
     stride : float
         Longest motion that is tried at once, m in the metric of the weights.
     on_motion : callable, optional
@@ -99,9 +99,9 @@ def find_path(
         raise ModuleNotFoundError(f"planning needs OMPL: no module {error.name!r}: pip install ompl") from error
     if not isinstance(seed, int) or seed < 1:
         raise ValueError(f"seed = {seed!r}: must be an integer of at least 1")
-    if not (time_limit > 0.0 and stride > 0.0):
-        raise ValueError(f"time_limit = {time_limit!r}, stride = {stride!r}: must be positive")
-    until = time.monotonic() + time_limit
+    if not (deadline > 0.0 and stride > 0.0):
+        raise ValueError(f"deadline = {deadline!r}, stride = {stride!r}: must be positive")
+    until = time.monotonic() + deadline
 
     def is_over() -> bool:
         return time.monotonic() >= until or (stop is not None and stop())
@@ -174,7 +174,7 @@ def find_path(
     planner.setup()
     solved = planner.solve(base.PlannerTerminationCondition(is_over))
     if not definition.hasExactSolution():
-        raise NoPathError(f"no path found in {time_limit:g} s ({solved}; {motions} motions, {validator.states} states)")
+        raise NoPathError(f"no path found in {deadline:g} s ({solved}; {motions} motions, {validator.states} states)")
     path = definition.getSolutionPath()
     found = np.array([read(path.getState(k)) for k in range(path.getStateCount())])
     nearest = min(goals, key=lambda state: float(np.abs((state - found[-1]) * weights).max()))

@@ -181,7 +181,7 @@ class GroupPlanner:
         start: str | State,
         goal: Goal,
         *,
-        time_limit: float = 10.0,
+        deadline: float = 10.0,
         seed: int = 1,
         ranges: Mapping[str, tuple[float, float]] | None = None,
         accept: Callable[[FloatArray], bool] | None = None,
@@ -197,8 +197,8 @@ class GroupPlanner:
         goal : str, mapping, (4, 4) array_like, PoseGoal or sequence of these, GoalRegion or sequence of these
             A named state; positions of joints, where the group's others stay as they are; a pose of the group's tip
             in the root frame, or poses of links, all of them; or regions, any one of them.
-        time_limit : float
-            Of all of it, s.
+        deadline : float
+            Time after which planning gives up, s.
         seed : int
             Of what is random.
         ranges : mapping of str to (float, float), optional
@@ -222,7 +222,7 @@ class GroupPlanner:
         ModuleNotFoundError
             If OMPL is missing.
         """
-        until = time.monotonic() + time_limit
+        until = time.monotonic() + deadline
         problem = self.problem(start, ranges)
         validity = SceneValidity(problem)
         validator = MotionValidator(problem, validity, lambda: time.monotonic() >= until or stop())
@@ -233,7 +233,7 @@ class GroupPlanner:
         else:
             regions = self._regions(goal)
             # The time is shared: what finding goals takes, the search does not have.
-            search = Search(seed=seed, until=time.monotonic() + 0.5 * time_limit, stop=stop)
+            search = Search(seed=seed, until=time.monotonic() + 0.5 * deadline, stop=stop)
             goals = list(islice(_solutions(problem, validity, regions, test, search), _GOALS))
         straight = [goal for goal in goals if accept is None and validator.is_valid(first, goal.state)]
         if straight:
@@ -245,7 +245,7 @@ class GroupPlanner:
             first,
             np.array([goal.state for goal in goals]),
             seed=seed,
-            time_limit=max(until - time.monotonic(), 1e-3),
+            deadline=max(until - time.monotonic(), 1e-3),
             stride=_STRIDE,
             accept=accept,
             stop=stop,
@@ -313,8 +313,8 @@ class GroupPlanner:
         except ValueError as error:
             raise GoalError(f"goal: {error}", in_contact=False) from error
         search = Search()
-        cutoff = np.array([problem.floors.max(initial=0.0) + search.clearance_up_to])
-        found = validity.clearances(state[None], cutoff)
+        max_distance = np.array([problem.floors.max(initial=0.0) + search.clearance_up_to])
+        found = validity.clearances(state[None], max_distance)
         spare = found.lower - problem.floors[found.pair]
         if not np.all(spare > 0.0):
             pair = problem.name_of(int(found.pair[np.argmin(spare)]))

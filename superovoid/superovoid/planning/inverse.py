@@ -216,7 +216,7 @@ def _reached(
         base_poses=problem.base_poses,
         limits=dict(zip(problem.joints, problem.limits.T.tolist(), strict=True)),
         comfortable=dict(zip(problem.joints, comfortable.tolist(), strict=True)),
-        tolerance=0.1 * ACCURACY,
+        atol=0.1 * ACCURACY,
         settle=bool(steps),
         max_iterations=steps or _MOST_STEPS,
     )
@@ -233,8 +233,8 @@ def _out_of_contact(
     """
     words = ""
     for way_out in range(_MOST_WAYS_OUT + 1):
-        cutoff = np.array([problem.floors.max(initial=0.0) + max(search.clearance_up_to, _NEAR)])
-        found = validity.clearances(state[None], cutoff, gradients=True)
+        max_distance = np.array([problem.floors.max(initial=0.0) + max(search.clearance_up_to, _NEAR)])
+        found = validity.clearances(state[None], max_distance, gradients=True)
         spare = found.lower - problem.floors[found.pair]
         lowest = float(np.min(spare, initial=np.inf))
         if lowest > 0.0:

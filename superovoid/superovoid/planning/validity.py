@@ -40,21 +40,21 @@ class Clearances(Record):
         gradient = None if self.gradient is None else self.gradient[index]
         return Clearances(self.state[index], self.pair[index], self.distance[index], self.lower[index], gradient)
 
-    def near(self, cutoff: FloatArray, always: NDArray[np.bool_]) -> Clearances:
-        """Leave rows out that are proved farther than the cut-off (states,) of their state, but of no pair `always`."""
-        return self.rows((self.lower <= cutoff[self.state]) | always[self.pair])
+    def near(self, max_distance: FloatArray, always: NDArray[np.bool_]) -> Clearances:
+        """Leave out rows proved farther than `max_distance` (states,) of their state, but of no pair `always`."""
+        return self.rows((self.lower <= max_distance[self.state]) | always[self.pair])
 
 
 class Validity(Protocol):
     """Answers for the states of one `PlanningProblem`."""
 
-    def clearances(self, states: FloatArray, cutoff: FloatArray, gradients: bool = False) -> Clearances:
+    def clearances(self, states: FloatArray, max_distance: FloatArray, gradients: bool = False) -> Clearances:
         """Near pairs of many states.
 
         Parameters
         ----------
         states : array, shape (s, joints)
-        cutoff : array, shape (s,)
+        max_distance : array, shape (s,)
             m. A pair that is not reported is proved farther apart than this.
         gradients : bool
             Whether derivatives by the joints are wanted.
@@ -119,10 +119,10 @@ class SceneValidity:
         # Of no bound of a dented body more is believed than is proved: a verdict needs no list of doubtful pairs.
         self._floors = FloorQuery(problem.robot, self._scene, problem.pairs)
 
-    def clearances(self, states: FloatArray, cutoff: FloatArray, gradients: bool = False) -> Clearances:
+    def clearances(self, states: FloatArray, max_distance: FloatArray, gradients: bool = False) -> Clearances:
         """See `Validity`."""
         problem = self._problem
-        positions, farthest = problem.joint_positions(states), float(np.max(cutoff, initial=0.0))
+        positions, farthest = problem.joint_positions(states), float(np.max(max_distance, initial=0.0))
         answers = [
             state_distances(
                 problem.robot,
@@ -130,7 +130,7 @@ class SceneValidity:
                 positions,
                 base_poses=problem.base_poses,
                 pairs=pairs,
-                cutoff=np.inf if everything else farthest,
+                max_distance=np.inf if everything else farthest,
                 gradients=gradients,
             )
             for pairs, everything in self._asked
@@ -141,7 +141,7 @@ class SceneValidity:
         )
         gradient = by_joint[0][:, problem.columns] if gradients else None
         found = Clearances(state, problem.pair_of(a, b), distance, lower, gradient)
-        kept = found.near(cutoff, self._doubtful)
+        kept = found.near(max_distance, self._doubtful)
         return kept if len(answers) == 1 else kept.rows(np.argsort(kept.state, kind="stable"))
 
     def verdicts(self, states: FloatArray, floors: FloatArray, spare: FloatArray) -> FloorVerdicts:
@@ -164,10 +164,10 @@ class TimedValidity:
         self.calls: list[tuple[int, float]] = []
         """States and time, s, of each call so far."""
 
-    def clearances(self, states: FloatArray, cutoff: FloatArray, gradients: bool = False) -> Clearances:
+    def clearances(self, states: FloatArray, max_distance: FloatArray, gradients: bool = False) -> Clearances:
         """See `Validity`."""
         begin = time.perf_counter()
-        found = self._validity.clearances(states, cutoff, gradients)
+        found = self._validity.clearances(states, max_distance, gradients)
         self.calls.append((len(states), time.perf_counter() - begin))
         return found
 

@@ -59,8 +59,9 @@ class PlanningScene:
     Parameters
     ----------
     robot : Robot
-    tolerance : float, optional
-        Relative width of a certified interval, as for `superovoid.distance`.
+    rtol : float, optional
+        Width of the interval that counts as certified, as a fraction of the smaller body's largest semi-axis, as for
+        `superovoid.distance`.
     limits : Limits, optional
         How much there may be of everything.
 
@@ -96,7 +97,7 @@ class PlanningScene:
         red, green, blue, opacity of links and objects: kept for those who ask for them, without effect here.
     """
 
-    def __init__(self, robot: Robot, *, tolerance: float = TOLERANCE, limits: Limits | None = None) -> None:
+    def __init__(self, robot: Robot, *, rtol: float = TOLERANCE, limits: Limits | None = None) -> None:
         self.robot = robot
         self.limits = Limits() if limits is None else limits
         self.limits.check("bodies", len(robot.bodies))
@@ -107,9 +108,9 @@ class PlanningScene:
         self.scales: Mapping[str, float] = MappingProxyType({})
         self.name = ""
         self.colours: Mapping[str, tuple[float, float, float, float]] = MappingProxyType({})
-        self._tolerance = tolerance
+        self._rtol = rtol
         self._own_pairs = robot.body_pairs(most=self.limits.pairs)
-        self.scene = Scene(robot.bodies, self._own_pairs, tolerance=tolerance)
+        self.scene = Scene(robot.bodies, self._own_pairs, rtol=rtol)
         self._owner_of = {body.name: "" for body in robot.bodies}  # no object has that name
         self._triangles = 0
         self._index_owners()
@@ -239,7 +240,7 @@ class PlanningScene:
         return margin + own[a] + own[b] + np.where(with_link, against_world[a] + against_world[b], 0.0)
 
     def largest_padding(self) -> float:
-        """A bound of `paddings`, m: the cut-off within which a pair may have no clearance left."""
+        """A bound of `paddings`, m: the largest distance within which a pair may have no clearance left."""
         return self.padding.margin + 4.0 * max((self.padding.default, *self.padding.by_name.values()))
 
     def clearances(self, result: SceneResult) -> DistanceResults:
@@ -253,7 +254,7 @@ class PlanningScene:
         self,
         robot: Robot,
         *,
-        tolerance: float = TOLERANCE,
+        rtol: float = TOLERANCE,
         limits: Limits | None = None,
         padding: Padding | None = None,
     ) -> PlanningScene:
@@ -267,7 +268,8 @@ class PlanningScene:
         Parameters
         ----------
         robot : Robot
-        tolerance : float, optional
+        rtol : float, optional
+            As for `PlanningScene`.
         limits : Limits, optional
             Default: those of now.
         padding : Padding, optional
@@ -279,7 +281,7 @@ class PlanningScene:
             If the robot alone, with these rules, has more bodies or pairs than there may be.
         """
         limits = self.limits if limits is None else limits
-        bare = PlanningScene(robot, tolerance=tolerance, limits=limits)
+        bare = PlanningScene(robot, rtol=rtol, limits=limits)
         bare.padding = self.padding if padding is None else padding
         try:
             return self._carried_over(bare)
@@ -405,7 +407,7 @@ class Edit(SceneChanges):
         """The planning scene with all changes."""
         start = self._start
         scene = PlanningScene.__new__(PlanningScene)
-        scene.robot, scene._tolerance, scene._own_pairs = start.robot, start._tolerance, start._own_pairs
+        scene.robot, scene._rtol, scene._own_pairs = start.robot, start._rtol, start._own_pairs
         scene.rules, scene.objects = self._rules.copy(), MappingProxyType(dict(self._objects))
         scene.misfits = MappingProxyType(dict(self._misfits))
         scene.padding = self.padding
@@ -432,7 +434,7 @@ class Edit(SceneChanges):
             bodies = [body for thing in self._objects.values() for body in self._bodies_of(thing)]
             bodies += scaled_bodies(start.robot.bodies, scene.scales)
             self._check_bodies(len(start.robot.bodies) + len(bodies))
-            moved = Scene((*start.robot.bodies, *bodies), (), tolerance=start._tolerance)
+            moved = Scene((*start.robot.bodies, *bodies), (), rtol=start._rtol)
         self._check_bodies(len(moved.bodies))
         scene.scene = moved
         scene._index_owners()
@@ -509,7 +511,7 @@ def query_parts(
     scene: Scene,
     parts: Sequence[IntArray],
     *,
-    cutoff: float = math.inf,
+    max_distance: float = math.inf,
     max_results: int | None = None,
     overlapping_only: bool = False,
 ) -> SceneResult:
@@ -521,12 +523,12 @@ def query_parts(
         Of a planning scene, or a fork of it.
     parts : sequence of (n, 2) ndarray of int
         `PlanningScene.parts`.
-    cutoff, max_results, overlapping_only
+    max_distance, max_results, overlapping_only
         As for `Scene.query`.
     """
 
     def query(pairs: IntArray, most: int | None) -> SceneResult:
-        return scene.query(pairs=pairs, max_results=most, cutoff=cutoff, overlapping_only=overlapping_only)
+        return scene.query(pairs=pairs, max_results=most, max_distance=max_distance, overlapping_only=overlapping_only)
 
     results = [query(parts[0], max_results), *(query(crowd, 1) for crowd in parts[1:])]
     if len(results) == 1:

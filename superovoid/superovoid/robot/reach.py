@@ -106,7 +106,7 @@ def reach(
     joints: Sequence[str],
     *,
     comfortable: Mapping[str, float] | None = None,
-    tolerance: float = 1e-13,
+    atol: float = 1e-13,
     max_iterations: int = 400,
 ) -> Reached:
     """Find positions of joints that put one link at a pose relative to another.
@@ -125,7 +125,7 @@ def reach(
         The joints that may move, within their limits.
     comfortable : mapping of str to float, optional
         Positions that these joints should have if the pose left them the choice; default: those of ``start``.
-    tolerance : float
+    atol : float
         The end is where the pose is missed by no more than this (m and rad) and the posture has come to rest.
     max_iterations : int
         Steps at most.
@@ -146,7 +146,7 @@ def reach(
         start,
         joints,
         comfortable=comfortable,
-        tolerance=tolerance,
+        atol=atol,
         max_iterations=max_iterations,
     )
 
@@ -160,7 +160,7 @@ def reach_all(
     base_poses: Mapping[str, PosesLike] | None = None,
     limits: Mapping[str, Sequence[float]] | None = None,
     comfortable: Mapping[str, float] | None = None,
-    tolerance: float = 1e-13,
+    atol: float = 1e-13,
     settle: bool = True,
     max_iterations: int = 400,
 ) -> Reached:
@@ -171,7 +171,7 @@ def reach_all(
     robot : Robot
     targets : sequence of Target
         All of them are wanted at once.
-    start, joints, comfortable, tolerance, max_iterations
+    start, joints, comfortable, atol, max_iterations
         As for `reach`.
     base_poses : mapping of str to pose, optional
         As for `Robot.forward_kinematics`.
@@ -222,10 +222,10 @@ def reach_all(
         missed = float(np.abs(error).max())
         if missed < best[0]:
             best = (missed, q)
-        if missed <= tolerance and not settle:
+        if missed <= atol and not settle:
             break
         step = _step(jacobian[:, columns], error, q, rest, lower, upper)
-        if missed <= tolerance and np.abs(step).max() <= 1e-9:
+        if missed <= atol and np.abs(step).max() <= 1e-9:
             break
         q = np.clip(q + step * min(1.0, _LONGEST / max(np.abs(step).max(), 1e-300)), lower, upper)
     else:

@@ -101,7 +101,7 @@ def answer_first(local, world, count, wanted, pool, scratch, counts, lanes):
             ):
                 widen(out, lost(packed, world, a, b), tolerance * size_of_smaller(packed, world, a, b))
                 found, _ = keep(
-                    scratch, found, a, b, False, wanted.most, wanted.cutoff, wanted.overlapping_only, counts
+                    scratch, found, a, b, False, wanted.most, wanted.max_distance, wanted.overlapping_only, counts
                 )
             else:
                 left = _leave(scratch, left, a, b)

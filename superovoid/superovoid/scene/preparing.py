@@ -35,7 +35,7 @@ def load_kernels(trial: Any, local: Local, pairs: ArrayLike | None) -> None:
     if links:
         trial.set_link_pose(trial.links[0], poses[0])
     for options in ({}, {"max_results": 1}, {"overlapping_only": True}):
-        trial.query(cutoff=0.1 * step, **options)
+        trial.query(max_distance=0.1 * step, **options)
     few = np.asarray([] if pairs is None else pairs)[:1]
     near = trial.candidates(_NEIGHBOURS * step)
     for some in (few if len(few) else near[:1], near[:LEAST]):

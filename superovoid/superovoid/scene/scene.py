@@ -6,8 +6,8 @@
 ========================  =================================================================================
 a scene of three bodies   what a query does
 ========================  =================================================================================
-far apart                 nothing: the bounding spheres of each pair are farther apart than the cut-off
-two side by side          spheres within the cut-off, oriented boxes not: nothing
+far apart                 nothing: the bounding spheres of each pair are farther apart than `max_distance`
+two side by side          spheres within `max_distance`, oriented boxes not: nothing
 two touching              spheres and boxes pass: solved, from the points of the last query where there are any
 ========================  =================================================================================
 
@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid.compiled.aabb_tree import node_count
 from superovoid.contact import columns
-from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_tolerance
+from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol
 from superovoid.contact.results import DistanceResults
 from superovoid.contact.superovoids import kept_nets
 from superovoid.scene import (
@@ -82,7 +82,7 @@ _NOWHERE = -1
 # The tree is rebuilt when its boxes have grown by this factor since it was built.
 _TREE_GROWTH = 1.2
 # What a scene is made of, apart from bodies and poses, which `Scene.__getstate__` adds.
-_PICKLED = ("_tolerance", "_budget", "_row", "_rules", "_count", "_table")
+_PICKLED = ("_rtol", "_max_evaluations", "_row", "_rules", "_count", "_table")
 # Warm starts kept at least, where there are as many pairs, and at most; one takes about 300 bytes.
 _WARM_STARTS, _MOST_WARM_STARTS = 1 << 14, 1 << 18
 
@@ -101,8 +101,8 @@ class SceneTables(NamedTuple):
     link_poses: FloatArray
     posed: NDArray[np.bool_]
     """Whether a link has a pose."""
-    tolerance: float
-    budget: int
+    rtol: float
+    max_evaluations: int
 
 
 class Scene:
@@ -115,10 +115,12 @@ class Scene:
     pairs : (n, 2) array_like of int, optional
         Indices of the bodies to be checked against each other, and no others of these; default: all pairs on different
         links. A pair that occurs again counts once.
-    tolerance : float, optional
-        Relative width of a certified interval, as for `superovoid.distance`.
-    budget : int, optional
-        Support points that the global search may spend on one pair before its answer is marked `Status.UNPROVEN`.
+    rtol : float, optional
+        Width of the interval that counts as certified, as a fraction of the smaller body's largest semi-axis, as for
+        `superovoid.distance`.
+    max_evaluations : int, optional
+        Support evaluations that the global search may spend on one pair before its answer is marked
+        `Status.UNPROVEN`.
 
     Raises
     ------
@@ -150,11 +152,11 @@ class Scene:
         bodies: Sequence[Body],
         pairs: ArrayLike | None = None,
         *,
-        tolerance: float = TOLERANCE,
-        budget: int = SEARCH_BUDGET,
+        rtol: float = TOLERANCE,
+        max_evaluations: int = SEARCH_BUDGET,
     ) -> None:
-        self._tolerance = check_tolerance(tolerance)
-        self._budget = whole("budget", budget, 0)
+        self._rtol = check_rtol(rtol)
+        self._max_evaluations = whole("max_evaluations", max_evaluations, 0)
         self._use_memory()
         self._hold(Members())
         self._row: dict[str, int] = {}
@@ -293,8 +295,8 @@ class Scene:
                 self.links,
                 self._link_poses.copy(),
                 self._posed.copy(),
-                self._tolerance,
-                self._budget,
+                self._rtol,
+                self._max_evaluations,
             )
 
     # -- changing it ------------------------------------------------------------------------------------------------
@@ -451,11 +453,11 @@ class Scene:
             kept_nets.forget_nets(self._nets)
             self._last_reach = 0, 0.0
 
-    def prepare(self, *, pairs: ArrayLike | None = None, freeze: bool = True) -> float:
+    def prepare(self, *, pairs: ArrayLike | None = None, freeze: bool = False) -> float:
         """Do now what first calls do, so that no later one does: for control loops (docs/control_loop.md).
 
-        Kernels are compiled, or loaded. Memory is taken for queries that find the bodies near each other. Objects of
-        this process that live on are taken out of Python's search for garbage. Poses and answers stay as they are.
+        Kernels are compiled, or loaded. Memory is taken for queries that find the bodies near each other. Poses and
+        answers stay as they are.
 
         Parameters
         ----------
@@ -523,12 +525,12 @@ class Scene:
 
     # -- the one query, and its first half ----------------------------------------------------------------------------
 
-    def candidates(self, cutoff: float, *, by: Literal["list", "tree"] | None = None) -> IntArray:
-        """Pairs whose bounding volumes are within a cut-off: those that `query` with that cut-off solves.
+    def candidates(self, max_distance: float, *, by: Literal["list", "tree"] | None = None) -> IntArray:
+        """Pairs whose bounding volumes are within `max_distance`: those that `query` solves.
 
         Parameters
         ----------
-        cutoff : float
+        max_distance : float
             Largest distance of the volumes, m.
         by : {"list", "tree"}, optional
             Whether all pairs are tested one by one, or those that a tree of boxes leaves; default: as `query` does, by
@@ -544,29 +546,29 @@ class Scene:
         ValueError
             If an argument is none of these, or the poses have not been set.
         """
-        cutoff = _checked_cutoff(cutoff)
+        max_distance = _checked_max_distance(max_distance)
         if by not in (None, "list", "tree"):
             raise ValueError(f"by = {by!r}: must be 'list' or 'tree'")
         with self._lock:
             if not self._all_posed:
                 self._complain_about_poses()
             listed = self._is_listed(self._count) if by is None else by == "list"
-            count = self._cull(cutoff, None, self._count, listed)
+            count = self._cull(max_distance, None, self._count, listed)
             return self._members.indices(self._scratch.candidates[:count])
 
     def query(
         self,
         *,
-        cutoff: float = math.inf,
+        max_distance: float = math.inf,
         pairs: ArrayLike | None = None,
         max_results: int | None = None,
         overlapping_only: bool = False,
     ) -> SceneResult:
-        """Signed distances of the pairs that are no farther apart than a cut-off.
+        """Signed distances of the pairs that are no farther apart than `max_distance`.
 
         Parameters
         ----------
-        cutoff : float, optional
+        max_distance : float, optional
             Largest distance to report, m; pairs proved farther by their bounding volumes are not solved. Without one
             (and without `max_results`) every pair is solved, whatever their number.
         pairs : (n, 2) array_like of int, optional
@@ -574,7 +576,7 @@ class Scene:
         max_results : int, optional
             At most so many, the closest ones: the first rows of the query without it, as far as answers are certified.
             Only pairs are solved whose bounding volumes leave it open whether they are among them. A scene of many
-            pairs asks with growing cut-offs until there are enough, and counts what the last one took.
+            pairs asks with growing distances until there are enough, and counts what the last one took.
         overlapping_only : bool, optional
             Only pairs with a negative distance.
 
@@ -588,10 +590,10 @@ class Scene:
         ValueError
             If an argument is out of range, a pair is not one of the scene's, or the poses have not been set.
         """
-        cutoff = _checked_cutoff(cutoff)
+        max_distance = _checked_max_distance(max_distance)
         if max_results is not None:
             max_results = whole("max_results", max_results, 1)
-        limit = min(cutoff, 0.0) if overlapping_only else cutoff
+        limit = min(max_distance, 0.0) if overlapping_only else max_distance
         with self._lock:
             if not self._all_posed:
                 self._complain_about_poses()
@@ -654,7 +656,7 @@ class Scene:
         Returns the number of rows there are: at least as many of these pairs as are wanted.
         """
         self._provide_slots(candidates)
-        wanted = solving.Wanted(most, limit, overlapping_only, self._rounding, self._tolerance, self._budget)
+        wanted = solving.Wanted(most, limit, overlapping_only, self._rounding, self._rtol, self._max_evaluations)
         local, world, pool, scratch, counts = self._local, self._world, self._pool, self._scratch, self._counts
         found, left = 0, candidates
         if first_try.LEAST <= candidates <= most:
@@ -668,7 +670,7 @@ class Scene:
         return () if self._reach is None else (self._vertices, *self._reach)
 
     def _usual_reach(self) -> float:
-        """A cut-off, m, that few bodies of the tree are within."""
+        """A distance, m, that few bodies of the tree are within."""
         tree = self._fitted_tree()
         if tree.head[box_tree.NODES] == 0:
             return math.inf
@@ -676,7 +678,7 @@ class Scene:
         return float(np.linalg.norm(high - low)) / (32.0 * len(self._members) ** (1.0 / 3.0)) or math.inf
 
     def _first_reach(self, enough: int) -> float:
-        """The cut-off, m, to begin with for so many pairs: a little more than what they needed last."""
+        """The distance, m, to begin with for so many pairs: a little more than what they needed last."""
         usual = self._usual_reach()
         asked, last = self._last_reach
         return last + _REACH_AHEAD * usual if asked == enough and usual < math.inf else usual
@@ -1003,10 +1005,10 @@ class Scene:
         return count
 
 
-def _checked_cutoff(cutoff: float) -> float:
-    if not isinstance(cutoff, float | int | np.floating) or math.isnan(cutoff):
-        raise ValueError(f"cutoff = {cutoff!r}: must be a number of metres")
-    return float(cutoff)
+def _checked_max_distance(max_distance: float) -> float:
+    if not isinstance(max_distance, float | int | np.floating) or math.isnan(max_distance):
+        raise ValueError(f"max_distance = {max_distance!r}: must be a number of metres")
+    return float(max_distance)
 
 
 def _pairs_between(on_link: IntArray) -> int:

@@ -59,7 +59,7 @@ class PairResults(PairTable, DistanceResults):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SceneResult(PairResults):
-    """The solved pairs no farther than the cut-off, closest (deepest) first, and what was culled.
+    """The solved pairs no farther than `max_distance`, closest (deepest) first, and what was culled.
 
     A part of the rows keeps the counts, which are those of the query.
     """
@@ -67,16 +67,16 @@ class SceneResult(PairResults):
     pairs: int
     """Pairs that were to be checked."""
     past_sphere: int
-    """Of these, pairs whose bounding spheres are within the cut-off. In a scene of many pairs those are not counted
+    """Of these, pairs whose bounding spheres are within `max_distance`. In a scene of many pairs those are not counted
     whose boxes along the axes of the world are not: they were never looked at one by one. A query for the closest pairs
-    of such a scene has a cut-off of its own, no larger than the one asked for."""
+    of such a scene has a `max_distance` of its own, no larger than the one asked for."""
     past_obb: int
-    """Of these, pairs whose oriented boxes are within the cut-off."""
+    """Of these, pairs whose oriented boxes are within `max_distance`."""
     bounded: int
     """Of these, pairs whose distances were bounded by support points, to find the closest; 0 without `max_results`."""
     solved: int
     """Pairs given to the engine: all that are past the boxes, with `max_results` only those that could be among the
     closest."""
     intersecting: int
-    """Solved pairs with a negative distance: all pairs within the cut-off that overlap; with `max_results` there may be
-    more, each less deep than those reported."""
+    """Solved pairs with a negative distance: all pairs within `max_distance` that overlap; with `max_results` there may
+    be more, each less deep than those reported."""

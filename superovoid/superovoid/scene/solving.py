@@ -255,7 +255,7 @@ class Wanted(NamedTuple):
     """Which answers are wanted, and how good."""
 
     most: int  # so many of the closest pairs
-    cutoff: float  # largest distance, m
+    max_distance: float  # largest distance, m
     overlapping_only: bool
     rounding: float  # what it may take from bounds, m
     tolerance: float
@@ -264,16 +264,16 @@ class Wanted(NamedTuple):
 
 @kernel(nogil=True, separate=True)
 def solve(local, others, world, found, count, wanted, pool, nets, scratch, counts):
-    """Solve candidates and keep those no farther than the cut-off, by distance; this ends the query.
+    """Solve candidates and keep those no farther than `max_distance`, by distance; this ends the query.
 
     All are solved if `most` is no less than their number; else those that may be among so many closest ones. `others`
     is empty where all bodies are superovoids, and what `mixed` says elsewhere. `found` rows are kept already
     (`first_try`). `nets` has the proofs of overlaps that are carried along. Returns the number of rows kept; of
     `scratch.keys.order[:number]` each names a row of `scratch.out` and `scratch.keys`.
     """
-    most, cutoff, overlapping_only, rounding, tolerance, budget = wanted
+    most, max_distance, overlapping_only, rounding, tolerance, budget = wanted
     packed = local.packed
-    limit = cutoff
+    limit = max_distance
     best_first = most < count
     left = line_up(local, world, scratch, count, limit, rounding, tolerance) if best_first else count
     while left > 0:

@@ -67,7 +67,7 @@ def compile_level(level: int) -> float:
         poses = np.tile(np.eye(4), (_MANY, 1, 1))
         poses[:, 0, 3] = _APART * np.arange(_MANY)
         many.set_link_poses(poses)
-        many.query(cutoff=0.1)
+        many.query(max_distance=0.1)
         # As robots and their questions have them: pairs by a list, poses that nobody may write to.
         listed = Scene(scene.bodies, [(0, 1)])
         listed.set_link_poses(link_poses)

@@ -59,7 +59,7 @@ class FloorQuery:
         self._posing = Posing(robot, scene, pairs)
         tables = self._posing.tables
         self._local, self._link, self._others, self._pairs = tables[:4]
-        self._asked = first_closer.Asked(0.0, tables.tolerance, tables.budget)
+        self._asked = first_closer.Asked(0.0, tables.rtol, tables.max_evaluations)
         self._memories = self._new_memories()
 
     def __getstate__(self) -> dict[str, Any]:

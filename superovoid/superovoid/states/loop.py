@@ -102,10 +102,12 @@ def over_states(local, others, links, memory, pairs, wanted, start, stop, answer
     more memory as if nothing had happened.
     """
     for s in range(start, stop):
-        count, rounding = _cull_state(local, links, s, memory, pairs, wanted.cutoff)
+        count, rounding = _cull_state(local, links, s, memory, pairs, wanted.max_distance)
         if answers.first[s] + min(count, wanted.most) > answers.rows.shape[0]:
             return s
-        here = Wanted(wanted.most, wanted.cutoff, wanted.overlapping_only, rounding, wanted.tolerance, wanted.budget)
+        here = Wanted(
+            wanted.most, wanted.max_distance, wanted.overlapping_only, rounding, wanted.tolerance, wanted.budget
+        )
         found = _answer(local, others, memory, count, here)
         _store(answers, s, found, wanted.most, memory.scratch, memory.counts)
     return stop
@@ -123,12 +125,14 @@ def over_groups(local, others, links, memory, pairs, groups, wanted, start, stop
         if row + wanted.most > answers.rows.shape[0]:
             return s
         rounding = place_all(local, links.of_body, links.poses[s], links.posed, world)
-        here = Wanted(1, wanted.cutoff, wanted.overlapping_only, rounding, wanted.tolerance, wanted.budget)
+        here = Wanted(1, wanted.max_distance, wanted.overlapping_only, rounding, wanted.tolerance, wanted.budget)
         for i in range(counts.shape[0]):
             answers.counts[s, i] = 0
         for g in range(groups.shape[0] - 1):
             group = pairs[groups[g] : groups[g + 1]]
-            count = cull_list(local, world, group, len(group), wanted.cutoff, rounding, scratch.candidates, counts)
+            count = cull_list(
+                local, world, group, len(group), wanted.max_distance, rounding, scratch.candidates, counts
+            )
             found = _answer(local, others, memory, count, here)
             for i in range(counts.shape[0]):
                 answers.counts[s, i] += counts[i]

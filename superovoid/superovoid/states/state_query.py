@@ -63,7 +63,7 @@ def state_distances(
     base_poses: Mapping[str, PosesLike] | None = None,
     root_pose: PoseLike | None = None,
     pairs: ArrayLike | None = None,
-    cutoff: float = math.inf,
+    max_distance: float = math.inf,
     max_results: int | None = None,
     overlapping_only: bool = False,
     closest_of_links: bool = False,
@@ -94,7 +94,7 @@ def state_distances(
         world_from_root, m; default: the world is the root frame.
     pairs : (n, 2) array_like of int, optional
         Only these of the scene's pairs, in either order.
-    cutoff : float, optional
+    max_distance : float, optional
         Largest distance to report, m.
     max_results : int, optional
         At most so many pairs a state, the closest ones.
@@ -145,7 +145,7 @@ def state_distances(
     ... </robot>''')
     >>> scene = robot.scene()
     >>> scene.set_pairs_allowed([[0, 1]], True)
-    >>> found = state_distances(robot, scene, [[0.5, 0.0], [1.0, 0.0], [0.2, 0.0]], cutoff=0.5, gradients=True)
+    >>> found = state_distances(robot, scene, [[0.5, 0.0], [1.0, 0.0], [0.2, 0.0]], max_distance=0.5, gradients=True)
     >>> found.first.tolist(), found.distance.round(9).tolist(), found.gradients.round(9).tolist()
     ([0, 1, 1, 2], [0.2, -0.1], [[1.0, 0.0], [1.0, 0.0]])
     """
@@ -153,7 +153,7 @@ def state_distances(
         robot,
         scene,
         pairs=pairs,
-        cutoff=cutoff,
+        max_distance=max_distance,
         max_results=max_results,
         overlapping_only=overlapping_only,
         closest_of_links=closest_of_links,
@@ -215,14 +215,15 @@ class _Part(NamedTuple):
 class StateQuery:
     """A question about states that is asked again and again: what it takes to ask it is prepared once.
 
-    ``StateQuery(robot, scene, cutoff=0.02)(positions)`` is ``state_distances(robot, scene, positions, cutoff=0.02)``,
-    for the scene as it is when the question is made: bodies and pairs added later are not seen, nor are new poses of
-    links that the robot does not have. Any number of threads may ask at a time. Where all distances are wanted, the
-    memory of an answer that nobody holds any longer serves the next one.
+    ``StateQuery(robot, scene, max_distance=0.02)(positions)`` is
+    ``state_distances(robot, scene, positions, max_distance=0.02)``, for the scene as it is when the question is made:
+    bodies and pairs added later are not seen, nor are new poses of links that the robot does not have. Any number of
+    threads may ask at a time. Where all distances are wanted, the memory of an answer that nobody holds any longer
+    serves the next one.
 
     Parameters
     ----------
-    robot, scene, pairs, cutoff, max_results, overlapping_only, closest_of_links, gradients, base_gradients
+    robot, scene, pairs, max_distance, max_results, overlapping_only, closest_of_links, gradients, base_gradients
         As for `state_distances`.
 
     Raises
@@ -237,14 +238,14 @@ class StateQuery:
         scene: Scene,
         *,
         pairs: ArrayLike | None = None,
-        cutoff: float = math.inf,
+        max_distance: float = math.inf,
         max_results: int | None = None,
         overlapping_only: bool = False,
         closest_of_links: bool = False,
         gradients: bool = False,
         base_gradients: bool = False,
     ) -> None:
-        _check_limits(cutoff, max_results)
+        _check_limits(max_distance, max_results)
         if max_results is not None and closest_of_links:
             raise ValueError(f"max_results = {max_results}: with closest_of_links all pairs of links are answered")
         self._robot, self._kinematics = robot, robot._kinematics
@@ -256,26 +257,28 @@ class StateQuery:
         self._groups: IntArray | None = None
         if closest_of_links:
             self._pairs, self._groups = _by_links(self._pairs, self._link)
-        self._set_limits(cutoff, max_results, overlapping_only)
+        self._set_limits(max_distance, max_results, overlapping_only)
         self._block = max(1, min(_BLOCK, _BLOCK_PAIRS // max(len(self._pairs), 1)))
         # Memory of calls that are over; to append and to pop is one step of the interpreter.
         self._idle: list[_Mine] = []
         self._reused = ReusedMemory()
 
-    def _set_limits(self, cutoff: float, max_results: int | None, overlapping_only: bool) -> None:
+    def _set_limits(self, max_distance: float, max_results: int | None, overlapping_only: bool) -> None:
         count, tables = len(self._pairs) if self._groups is None else len(self._groups) - 1, self._posing.tables
         self._most = count if max_results is None else min(int(max_results), count)
-        limit = min(float(cutoff), 0.0) if overlapping_only else float(cutoff)
-        self._wanted = solving.Wanted(self._most, limit, bool(overlapping_only), 0.0, tables.tolerance, tables.budget)
+        limit = min(float(max_distance), 0.0) if overlapping_only else float(max_distance)
+        self._wanted = solving.Wanted(
+            self._most, limit, bool(overlapping_only), 0.0, tables.rtol, tables.max_evaluations
+        )
 
     def limited(
-        self, *, cutoff: float = math.inf, max_results: int | None = None, overlapping_only: bool = False
+        self, *, max_distance: float = math.inf, max_results: int | None = None, overlapping_only: bool = False
     ) -> StateQuery:
         """Return the same question with other limits, in less time than a new one takes: they share their tables.
 
         Parameters
         ----------
-        cutoff, max_results, overlapping_only
+        max_distance, max_results, overlapping_only
             As for `state_distances`.
 
         Raises
@@ -283,12 +286,12 @@ class StateQuery:
         ValueError
             As `state_distances` does about these.
         """
-        _check_limits(cutoff, max_results)
+        _check_limits(max_distance, max_results)
         if max_results is not None and self._groups is not None:
             raise ValueError(f"max_results = {max_results}: with closest_of_links all pairs of links are answered")
         other = copy.copy(self)
         other._idle, other._reused = self._idle, ReusedMemory()  # memory that grows as an answer needs it
-        other._set_limits(cutoff, max_results, overlapping_only)
+        other._set_limits(max_distance, max_results, overlapping_only)
         return other
 
     def __repr__(self) -> str:
@@ -348,7 +351,7 @@ class StateQuery:
     def _whole(self, states: int, ended: _Ends) -> loop.Answers | None:
         """Memory for all answers, where their number is known before: they need not be put together then."""
         rows = states * self._most
-        is_known = self._wanted.cutoff == math.inf and ended.is_never
+        is_known = self._wanted.max_distance == math.inf and ended.is_never
         of_rows = rows * columns.RESULT_LENGTH * 8
         if not is_known or of_rows > _MOST_WHOLE:
             return None
@@ -482,9 +485,9 @@ class StateQuery:
         return by_joint, turned.reshape(by_base.shape)
 
 
-def _check_limits(cutoff: float, max_results: int | None) -> None:
-    if not isinstance(cutoff, float | int | np.floating) or math.isnan(cutoff):
-        raise ValueError(f"cutoff = {cutoff!r}: must be a number of metres")
+def _check_limits(max_distance: float, max_results: int | None) -> None:
+    if not isinstance(max_distance, float | int | np.floating) or math.isnan(max_distance):
+        raise ValueError(f"max_distance = {max_distance!r}: must be a number of metres")
     if max_results is not None and max_results < 1:
         raise ValueError(f"max_results = {max_results}: must be at least 1")
 

@@ -38,9 +38,9 @@ class StateDistances(StateTable, PairResults):
     pairs: int
     """Pairs that were to be checked in each state."""
     past_sphere: IntArray
-    """Of these, pairs whose bounding spheres are within the cut-off, shape (states,)."""
+    """Of these, pairs whose bounding spheres are within `max_distance`, shape (states,)."""
     past_obb: IntArray
-    """Of these, pairs whose oriented boxes are within the cut-off, shape (states,)."""
+    """Of these, pairs whose oriented boxes are within `max_distance`, shape (states,)."""
     bounded: IntArray
     """As `SceneResult.bounded`, shape (states,)."""
     solved: IntArray

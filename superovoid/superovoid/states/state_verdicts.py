@@ -120,7 +120,7 @@ class ThresholdQuery:
         tables = self._posing.tables
         self._local, self._link, self._others, self._pairs = tables[:4]
         limit = number("threshold", threshold, "metres")
-        self._asked = first_closer.Asked(limit, tables.tolerance, tables.budget)
+        self._asked = first_closer.Asked(limit, tables.rtol, tables.max_evaluations)
         self._bodies = tuple(scene.bodies)
         self._memories = Memories(len(self._link), len(self._pairs))
 

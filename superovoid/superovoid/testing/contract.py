@@ -167,7 +167,7 @@ class Breach:
 
 
 def breaches(
-    a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, result: DistanceResult, tolerance: float = 1e-9
+    a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, result: DistanceResult, rtol: float = 1e-9
 ) -> Iterator[Breach]:
     """Promises that an answer breaks.
 
@@ -178,8 +178,8 @@ def breaches(
         Body to world, m.
     result : DistanceResult
         Answer of `distance` for them.
-    tolerance : float
-        That the answer was asked for.
+    rtol : float
+        The one that the answer was asked with, a fraction of the smaller body's largest semi-axis.
     """
     if result.status & Status.UNBOUNDED:
         return
@@ -187,7 +187,7 @@ def breaches(
     unit = min(size for size in sizes if size > 0.0) if any(sizes) else 1.0
     coordinates = max(np.abs(pose_a[:3, 3]).max(), np.abs(pose_b[:3, 3]).max(), np.abs(result.point_a).max())
     rounding = ROUNDING * (sum(sizes) + float(np.linalg.norm(pose_b[:3, 3] - pose_a[:3, 3])) + coordinates)
-    goal = tolerance * unit + rounding
+    goal = rtol * unit + rounding
     n, u = result.normal, result.point_b - result.point_a
     length, width = float(np.linalg.norm(u)), result.upper - result.lower
     proved = not result.status & Status.UNPROVEN

@@ -162,7 +162,7 @@ def signed_distance(
     *,
     size: float,
     directions: FloatArray | None = None,
-    tolerance: float = 1e-11,
+    rtol: float = 1e-11,
     points: int = 6000,
 ) -> Bracket:
     """Bracket the signed distance of two convex bodies: positive apart, minus the minimum translational distance else.
@@ -175,7 +175,7 @@ def signed_distance(
         Length that the tolerance refers to, m.
     directions : (n, 3) ndarray, optional
         Directions to start from besides a spread over the sphere, for example the normals of flat faces.
-    tolerance : float
+    rtol : float
         Width of the bracket, in units of `size`, at which to stop.
     points : int
         Support points at which to stop all the same: where many directions are equally good (concentric spheres) no
@@ -204,9 +204,9 @@ def signed_distance(
     while True:
         offset = -hull.equations[:, 3]
         upper = min(upper, radius - offset.min())
-        if upper - lower <= tolerance * size or count >= points:
+        if upper - lower <= rtol * size or count >= points:
             break
-        open_facets = np.flatnonzero(offset < radius - lower - 0.5 * tolerance * size)
+        open_facets = np.flatnonzero(offset < radius - lower - 0.5 * rtol * size)
         chosen = open_facets[np.argsort(offset[open_facets])][:48]
         # Many facets of a flat face share one normal.
         n = np.unique(np.round(hull.equations[chosen, :3], 15), axis=0)

@@ -321,7 +321,7 @@ class StateTable(PairTable):
     def closest(self) -> FloatArray:
         """Least distance of each state, m, shape (states,).
 
-        It is inf where no pair is within the cut-off, and nan where the state was not answered.
+        It is inf where no pair is within `max_distance`, and nan where the state was not answered.
         """
         least = np.full(self.states, math.nan)
         least[: self.done] = math.inf

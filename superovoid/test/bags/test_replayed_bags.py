@@ -102,8 +102,9 @@ def test_what_is_written_does_not_depend_on_threads(arm, tmp_path, monkeypatch):
     assert bits[0] == bits[1]
 
 
-def test_where_nothing_is_within_the_cut_off_the_answer_says_how_far_all_is(arm, tmp_path):
-    did = replay(run_of(tmp_path / "run.mcap", 3), arm, Asked(cutoff=1e-6, max_results=None), table=tmp_path / "t.csv",
+def test_where_nothing_is_within_max_distance_the_answer_says_how_far_all_is(arm, tmp_path):
+    asked = Asked(max_distance=1e-6, max_results=None)
+    did = replay(run_of(tmp_path / "run.mcap", 3), arm, asked, table=tmp_path / "t.csv",
                  bag=tmp_path / "out.mcap")  # fmt: skip
     rows = rows_of(tmp_path / "t.csv")
     assert [(row["state"], row["body_a"], row["lower_m"]) for row in rows[1:]] == [("known", "", "1e-06")] * 2

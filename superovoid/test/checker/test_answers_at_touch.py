@@ -97,7 +97,7 @@ def test_points_of_bodies_with_a_dent_lie_along_the_normal_and_not_against_it():
 
 
 def test_nothing_is_accepted_where_the_tolerance_overflows():
-    made = with_answer(BOXES, point_a=[1.0, 1.0, 1.0], point_b=[1.0, -1.0, -1.0]) | {"tolerance": 1e308}
+    made = with_answer(BOXES, point_a=[1.0, 1.0, 1.0], point_b=[1.0, -1.0, -1.0]) | {"rtol": 1e308}
     made["a"]["half_extents"] = made["b"]["half_extents"] = [1e10, 1.0, 1.0]
     made["pose_b"] = at(2e10).tolist()
     assert verify_record(made).points.verdict == "undecided"

@@ -303,11 +303,11 @@ def test_the_command_says_which_pair_is_wrong(tmp_path, capsys):
 
 
 def test_a_tolerance_that_is_larger_than_usual_is_told(tmp_path, capsys):
-    made = record(distance(*PAIRS["apart"]), *PAIRS["apart"]) | {"tolerance": 1e6}
+    made = record(distance(*PAIRS["apart"]), *PAIRS["apart"]) | {"rtol": 1e6}
     made["answer"]["point_a"] = [9.0, 9.0, 9.0]
     (tmp_path / "answers.json").write_text(json.dumps(made), encoding="utf-8")
     cli.main(["verify", str(tmp_path / "answers.json")])
-    assert "tolerance: 1e+06 of the smaller body, as the file says" in capsys.readouterr().out
+    assert "rtol: 1e+06 of the smaller body, as the file says" in capsys.readouterr().out
 
 
 def test_an_interval_that_ends_at_the_largest_doubles_is_judged():

@@ -66,10 +66,10 @@ for kinds in ((0, 1), range(10)):
         for _ in range(3):
             poses[:, :3, 3] += 0.01 * rng.normal(size=(30, 3))
             scene.set_link_poses(poses)
-            keep("scene", scene.query(cutoff=0.2, max_results=most))
+            keep("scene", scene.query(max_distance=0.2, max_results=most))
 for kind in (0, 1, 3, 5):
     a, b, at, other = shape(kind), shape(1), pose(0.1), pose(1.0)
-    verdict = s.is_closer(a, at, b, other, 0.3)
+    verdict = s.are_closer(a, at, b, other, 0.3)
     rows.setdefault("closer", []).append(np.array([verdict.lower, verdict.upper, float(verdict.proof)]))
     motions = (s.Motion(place, *rng.normal(size=(2, 3))) for place in (at, other))
     found = s.time_of_impact(a, next(motions), b, next(motions))

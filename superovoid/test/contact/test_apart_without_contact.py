@@ -430,7 +430,7 @@ CREASED_BESIDE_A_TAPERED_NEEDLE = (
 def test_the_better_interval_of_points_and_of_searches_is_kept(pair, width):
     a, pose_a, b, pose_b = pair
     pair = a, np.vstack([pose_a, [0.0, 0.0, 0.0, 1.0]]), b, np.vstack([pose_b, [0.0, 0.0, 0.0, 1.0]])
-    result, loose = distance(*pair), distance(*pair, tolerance=1e-8)
+    result, loose = distance(*pair), distance(*pair, rtol=1e-8)
     assert result.upper - result.lower < width
     assert result.distance == pytest.approx(np.linalg.norm(result.point_b - result.point_a), abs=1e-11)
     assert loose.lower <= result.upper and result.lower <= loose.upper

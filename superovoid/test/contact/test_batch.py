@@ -408,7 +408,7 @@ def test_a_bad_number_of_threads_is_refused(threads):
 
 
 @pytest.mark.parametrize("taper", (0.0, 0.4), ids=("from contacts of the lanes", "by the scalar solver"))
-def test_the_budget_of_searches_is_passed_on(taper):
+def test_the_effort_of_searches_is_passed_on(taper):
     pairs = random_pairs(41, 40, exponents=(0.3, 0.8), ratio=1.0, taper=taper, reach=(0.1, 0.4))
     few = pairs.pick(slice(None))
     arguments = (TOLERANCE, 20, few.states, few.out)

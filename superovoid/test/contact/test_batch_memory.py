@@ -30,10 +30,10 @@ BODIES = [Superovoid((0.5, 0.4, 0.6), (0.8, 1.2)), Superovoid((0.3, 0.3, 0.3)), 
 @pytest.mark.parametrize("question", [distances, lambda *pairs: are_closer(*pairs, 0.1)])
 def test_beside_the_answers_memory_does_not_grow_with_the_number_of_pairs(question):
     poses = places(MANY)
-    question(BODIES[0], np.eye(4), BODIES[1], poses[:1000])  # compiles
+    question([BODIES[0]] * 1000, np.eye(4), BODIES[1], poses[:1000])  # compiles
     tracemalloc.start()
     try:
-        answers = question(BODIES[0], np.eye(4), BODIES[1], poses)
+        answers = question([BODIES[0]] * MANY, np.eye(4), BODIES[1], poses)
         held, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

@@ -14,7 +14,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
-from superovoid import Box, Capsule, Cone, ConvexMesh, Cylinder, Status, distance, is_closer
+from superovoid import Box, Capsule, Cone, ConvexMesh, Cylinder, Status, are_closer, distance
 from superovoid.compiled.jit import kernel
 from superovoid.contact import kind_table
 from superovoid.contact.columns import STATE_LENGTH
@@ -273,7 +273,7 @@ def test_yes_and_no_are_those_of_the_distance():
             b_in_a = pose(0.6 * rng.normal(size=3), Rotation.random(rng=rng))
             found = distance(a, pose(), other, b_in_a)
             for threshold in (0.0, 0.1, -0.05, found.distance + 1e-6, found.distance - 1e-6):
-                verdict = is_closer(a, pose(), other, b_in_a, threshold)
+                verdict = are_closer(a, pose(), other, b_in_a, threshold)
                 assert verdict.closer == (found.distance < threshold)
                 assert verdict.farther == (found.distance > threshold)
 

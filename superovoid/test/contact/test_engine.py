@@ -310,7 +310,7 @@ def test_upper_bound_of_a_touch_at_a_crease_allows_for_the_residual_of_newton():
     n = np.array([-0.6460571137921934, -0.7305393082954217, -0.22118436824004464])
     g = n @ pose_b[:3, 3] - a.support_value(n) - b.support_value(-n @ pose_b[:3, :3])
     for tolerance in (1e-9, 1e-11, 1e-12):
-        result = distance(a, pose(), b, pose_b, tolerance=tolerance)
+        result = distance(a, pose(), b, pose_b, rtol=tolerance)
         assert g <= result.upper + 1e-14
         assert result.status != Status.CERTIFIED or result.upper - result.lower < 2.0 * tolerance * 0.2 + 1e-12
 
@@ -452,5 +452,5 @@ def test_other_bad_arguments_are_named():
         distance(Sphere(1.0), pose(), "sphere", pose())
     with pytest.raises(ValueError, match=r"shapes_a: 2, poses_b: 3"):
         distances([Sphere(1.0)] * 2, pose(), Sphere(1.0), np.tile(np.eye(4), (3, 1, 1)))
-    with pytest.raises(ValueError, match="tolerance"):
-        distance(Sphere(1.0), pose(), Sphere(1.0), pose(), tolerance=0.0)
+    with pytest.raises(ValueError, match="rtol"):
+        distance(Sphere(1.0), pose(), Sphere(1.0), pose(), rtol=0.0)

@@ -20,9 +20,9 @@ from superovoid import (
     Status,
     Superovoid,
     Torus,
+    are_closer,
+    are_intersecting,
     distance,
-    intersects,
-    is_closer,
 )
 
 SADDLE = Superovoid((1.0, 1.0, 1.0), (1.9, 0.1), (0.5, -0.5))
@@ -122,8 +122,8 @@ def test_a_body_in_a_dent_is_apart_and_proved(kind, seed):
 def test_verdicts_of_functions_and_scenes_see_the_dent(kind):
     pose = _pose((0.3, 0.2, -0.4), IN_DENT)
     apart = distance(SADDLE, np.eye(4), PROBES[kind], pose).distance
-    assert not intersects(SADDLE, np.eye(4), PROBES[kind], pose)
-    assert is_closer(SADDLE, np.eye(4), PROBES[kind], pose, 1.001 * apart)
+    assert not are_intersecting(SADDLE, np.eye(4), PROBES[kind], pose)
+    assert are_closer(SADDLE, np.eye(4), PROBES[kind], pose, 1.001 * apart)
     scene = Scene([Body("saddle", "a", SADDLE), Body("probe", "b", PROBES[kind])])
     scene.set_link_poses({"a": np.eye(4), "b": pose})
     assert scene.query(overlapping_only=True).distance.size == 0
@@ -221,7 +221,7 @@ def test_a_body_in_the_plane_where_pieces_meet_is_found_inside(inside, at):
         found = distance(SADDLE, frame, inside, frame @ _pose(turn, at))
         assert found.distance < 0.0
         assert found.upper < -0.01
-        assert intersects(SADDLE, frame, inside, frame @ _pose(turn, at))
+        assert are_intersecting(SADDLE, frame, inside, frame @ _pose(turn, at))
 
 
 def test_points_span_a_distance_that_stays_open():
@@ -252,7 +252,7 @@ def test_a_dent_is_said_of_open_intervals_alone():
         a, b = shapes[k % len(shapes)]
         away = rng.normal(size=3)
         pose_a, pose_b = _pose(rng.normal(size=3)), _pose(rng.normal(size=3), rng.uniform(0.8, 2.8) * away)
-        found = distance(a, pose_a, b, pose_b, tolerance=1e-12)
+        found = distance(a, pose_a, b, pose_b, rtol=1e-12)
         said += bool(found.status & Status.DENT)
         assert found.status & Status.UNPROVEN or not found.status & Status.DENT
     assert said

@@ -26,9 +26,9 @@ from superovoid import (
     Sphere,
     Superovoid,
     Torus,
+    are_closer,
+    are_intersecting,
     distance,
-    intersects,
-    is_closer,
 )
 from superovoid.contact import thresholds
 from superovoid.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER
@@ -173,7 +173,7 @@ def test_what_surfaces_prove_never_contradicts_the_full_solver(family, draws):
         for threshold in thresholds_about(found):
             lower, upper = bounds_of(*pair, threshold)
             assert lower <= found.upper and found.lower <= upper, (threshold, found)
-            verdict, other = is_closer(*pair, threshold), is_closer(pair[2], pair[3], pair[0], pair[1], threshold)
+            verdict, other = are_closer(*pair, threshold), are_closer(pair[2], pair[3], pair[0], pair[1], threshold)
             full = verdict_of(found.lower, found.upper, threshold)
             said = verdict.closer - verdict.farther
             assert said == full or full == UNDECIDED, (threshold, found, verdict)
@@ -192,8 +192,8 @@ def test_verdicts_do_not_depend_on_the_unit(scale):
         scaled = pose.copy()
         scaled[:3, 3] *= scale
         for threshold in (0.0, 0.1, -0.02):
-            one = is_closer(a, np.eye(4), b, pose, threshold)
-            two = is_closer(a_scaled, np.eye(4), b_scaled, scaled, scale * threshold)
+            one = are_closer(a, np.eye(4), b, pose, threshold)
+            two = are_closer(a_scaled, np.eye(4), b_scaled, scaled, scale * threshold)
             assert (one.closer, one.farther) == (two.closer, two.farther)
             seen.add((one.closer, one.farther, one.proof))
     assert {(True, False, Proof.SURFACES), (False, True, Proof.SURFACES)} <= seen
@@ -213,7 +213,7 @@ def test_integers_agree_that_meshes_meet_or_do_not(spread, draws):
         (a, triangles), (b, others) = drawn(rng, name), drawn(rng, other)
         turn, shift = quarter_turn(rng), rng.integers(-spread, spread + 1, 3)
         pose = pose_of(turn, shift / PER_LENGTH)
-        verdict = is_closer(a, np.eye(4), b, pose, 0.0)
+        verdict = are_closer(a, np.eye(4), b, pose, 0.0)
         one, two = moved(triangles, np.eye(3, dtype=int), (0, 0, 0)), moved(others, turn, shift)
         meet = surfaces_meet(one, two)
         if not meet:
@@ -302,7 +302,7 @@ def test_crossing_surfaces_are_decided_without_the_depth(name, solves):
         at = p.mean(axis=0) - 0.02 * normal
         pose = pose_of(turn, at - turn @ b.vertices[np.argmin(b.vertices @ turn.T @ normal)])
         for threshold in (0.0, 0.3):
-            verdict = is_closer(a, np.eye(4), b, pose, threshold)
+            verdict = are_closer(a, np.eye(4), b, pose, threshold)
             assert verdict.closer and verdict.proof is Proof.SURFACES and verdict.solves == 0
     assert solves == []
 
@@ -317,18 +317,20 @@ def test_a_mesh_inside_another_one_and_one_in_its_hollow_are_decided_without_the
     inside = pose_of(shift=(-0.2, -0.2, 0.0))
     for one, two in ((solid, small), (small, solid)):
         pose = inside if two is small else np.linalg.inv(inside)
-        assert intersects(one, np.eye(4), two, pose).closer
-    assert intersects(box, np.eye(4), small, np.eye(4)).farther
-    assert is_closer(box, np.eye(4), small, np.eye(4), 0.4).farther
-    assert is_closer(box, np.eye(4), small, np.eye(4), 0.62).closer
-    assert intersects(sheet, np.eye(4), small, np.eye(4)).farther
+        assert are_intersecting(one, np.eye(4), two, pose).closer
+    assert are_intersecting(box, np.eye(4), small, np.eye(4)).farther
+    assert are_closer(box, np.eye(4), small, np.eye(4), 0.4).farther
+    assert are_closer(box, np.eye(4), small, np.eye(4), 0.62).closer
+    assert are_intersecting(sheet, np.eye(4), small, np.eye(4)).farther
     for kind in OTHERS.values():
         if isinstance(kind, Torus):
             continue
         tiny = pose_of(shift=(0.02, 0.01, 0.03))
         large = Mesh(4.0 * notched()[0] / PER_LENGTH, notched()[1])
-        assert intersects(large, np.eye(4), kind, inside @ tiny).closer
-        assert intersects(Shell(large.vertices, large.faces), np.eye(4), kind, pose_of(shift=(9.0, 0.0, 0.0))).farther
+        assert are_intersecting(large, np.eye(4), kind, inside @ tiny).closer
+        assert are_intersecting(
+            Shell(large.vertices, large.faces), np.eye(4), kind, pose_of(shift=(9.0, 0.0, 0.0))
+        ).farther
     assert solves == []
 
 
@@ -369,17 +371,17 @@ def test_touch_is_neither_closer_nor_farther(turned):
     turn = Rotation.from_rotvec([0.3, 0.2, 0.7]).as_matrix() if turned else np.eye(3)
     for shift in ((0.0, 0.0, 0.5), (1.25, 0.0, 0.0), (0.25, 0.25, 0.5), (1.25, -1.25, 0.5)):
         pose = pose_of(turn, turn @ shift)
-        verdict = is_closer(mesh, pose_of(turn), mesh, pose, 0.0)
+        verdict = are_closer(mesh, pose_of(turn), mesh, pose, 0.0)
         assert verdict.undecided, shift
-        assert is_closer(mesh, pose_of(turn), mesh, pose, 1e-9).closer
-        assert is_closer(mesh, pose_of(turn), mesh, pose_of(turn, turn @ (1.000001 * np.array(shift))), 0.0).farther
+        assert are_closer(mesh, pose_of(turn), mesh, pose, 1e-9).closer
+        assert are_closer(mesh, pose_of(turn), mesh, pose_of(turn, turn @ (1.000001 * np.array(shift))), 0.0).farther
 
 
 def test_a_mesh_at_its_own_place_is_never_called_free():
     rng = np.random.default_rng(2)
     for name in CLOSED:
         a, _ = drawn(rng, name)
-        assert not intersects(a, np.eye(4), a, np.eye(4)).farther
+        assert not are_intersecting(a, np.eye(4), a, np.eye(4)).farther
         lower, _ = bounds_of(a, np.eye(4), a, np.eye(4), 0.0)
         assert lower < 0.0
 
@@ -389,8 +391,8 @@ def test_triangles_without_an_area_neither_hide_nor_invent_a_meeting():
     sheet = Shell(corners, np.array([[0, 1, 2], [0, 1, 3], [1, 2, 3], [0, 1, 4]]))
     rng = np.random.default_rng(1)
     other, _ = drawn(rng, "star")
-    assert intersects(sheet, np.eye(4), other, pose_of(shift=(0.0, 0.0, 0.1))).closer
-    assert intersects(sheet, np.eye(4), other, pose_of(shift=(0.0, 0.0, 2.0))).farther
+    assert are_intersecting(sheet, np.eye(4), other, pose_of(shift=(0.0, 0.0, 0.1))).closer
+    assert are_intersecting(sheet, np.eye(4), other, pose_of(shift=(0.0, 0.0, 2.0))).farther
 
 
 def with_flat_triangle(corners, faces):
@@ -412,7 +414,7 @@ def test_a_closed_surface_with_a_flat_triangle_answers_as_without(solves):
     for shift in [(0.0, 0.0, 0.0), *rng.uniform(-1.5, 1.5, (30, 3))]:
         pose = pose_of(Rotation.random(rng=rng).as_matrix(), shift)
         for other in (plain, small):
-            one, two = (intersects(mesh, np.eye(4), other, pose) for mesh in (plain, flat))
+            one, two = (are_intersecting(mesh, np.eye(4), other, pose) for mesh in (plain, flat))
             assert (one.closer, one.farther) == (two.closer, two.farther)
             seen.add((two.closer, two.proof))
     assert seen >= {(True, Proof.SURFACES), (False, Proof.SURFACES)}

@@ -72,7 +72,7 @@ def test_ways_out_next_to_each_other_are_two_where_the_one_between_is_longer():
     placed = np.eye(4)
     placed[:3, :3] = np.roll(np.eye(3), 1, axis=0)
     for tolerance in (1e-9, 1e-12):
-        result = distance(cone, np.eye(4), other, placed, tolerance=tolerance)
+        result = distance(cone, np.eye(4), other, placed, rtol=tolerance)
         assert abs(result.normal[0]) > 1e-4
         assert result.status & Status.ARBITRARY_NORMAL
 

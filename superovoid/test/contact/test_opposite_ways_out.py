@@ -44,8 +44,8 @@ def test_the_opposite_way_out_of_bodies_about_one_point_is_said(a, b):
     for share in (0.0, 0.0, 0.0, 1e-6, 1e-3, 0.05):
         # Moving B by less than 0.1 goal changes both depths by less: they differ by less than the goal.
         pose_a, pose_b = poses_about_one_point(rng, share * TOLERANCE * 0.006 * rng.uniform(-1, 1, 3))
-        result = distance(SHAPES[a], pose_a, SHAPES[b], pose_b, tolerance=TOLERANCE)
-        swapped = distance(SHAPES[b], pose_b, SHAPES[a], pose_a, tolerance=TOLERANCE)
+        result = distance(SHAPES[a], pose_a, SHAPES[b], pose_b, rtol=TOLERANCE)
+        swapped = distance(SHAPES[b], pose_b, SHAPES[a], pose_a, rtol=TOLERANCE)
         for one in (result, swapped):
             assert one.distance < 0.0
             assert one.status & Status.ARBITRARY_NORMAL

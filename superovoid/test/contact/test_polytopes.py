@@ -111,7 +111,7 @@ def judged(rng, seconds_of_points=4000):
             supports.append(judge.vertices(np.asarray(body.vertices)))
     poses = [pose(rng.normal(size=3) * 0.5, Rotation.random(rng=rng)) for _ in range(2)]
     placed = [judge.posed(support, at) for support, at in zip(supports, poses, strict=True)]
-    return bodies, poses, judge.signed_distance(*placed, size=1.0, tolerance=1e-11)
+    return bodies, poses, judge.signed_distance(*placed, size=1.0, rtol=1e-11)
 
 
 def test_random_hulls_agree_with_a_judge_that_shares_no_code():

@@ -24,10 +24,8 @@ from superovoid import (
     Superovoid,
     Torus,
     are_closer,
+    are_intersecting,
     distance,
-    intersect,
-    intersects,
-    is_closer,
     time_of_impact,
 )
 from superovoid.contact.thresholds import _body_inside
@@ -68,26 +66,26 @@ def test_every_threshold_beside_the_distance_is_decided_rightly(kinds):
         pose_a, pose_b = random_pose(rng, 0.4), random_pose(rng, 0.4)
         found = distance(a, pose_a, b, pose_b)
         for offset in (-0.3, -1e-5, 1e-5, 0.3):
-            verdict = is_closer(a, pose_a, b, pose_b, found.distance + offset)
+            verdict = are_closer(a, pose_a, b, pose_b, found.distance + offset)
             assert verdict.lower <= found.upper and found.lower <= verdict.upper
             if found.certified:
                 assert not verdict.undecided and bool(verdict) == (offset > 0.0)
             else:
                 assert not (verdict.closer and found.lower > found.distance + offset)
                 assert not (verdict.farther and found.upper < found.distance + offset)
-        other = is_closer(b, pose_b, a, pose_a, found.distance + 1e-5)
+        other = are_closer(b, pose_b, a, pose_a, found.distance + 1e-5)
         assert (other.closer, other.farther) == (
-            (one := is_closer(a, pose_a, b, pose_b, found.distance + 1e-5)).closer,
+            (one := are_closer(a, pose_a, b, pose_b, found.distance + 1e-5)).closer,
             one.farther,
         )
 
 
 def test_bodies_far_apart_need_no_solver():
-    far = is_closer(Box((1.0, 1.0, 1.0)), np.eye(4), SHAPES["mesh"], at(50.0, 0.0, 0.0), 1.0)
+    far = are_closer(Box((1.0, 1.0, 1.0)), np.eye(4), SHAPES["mesh"], at(50.0, 0.0, 0.0), 1.0)
     assert far.farther and far.proof is Proof.SPHERES and far.solves == 0
     assert 47.0 < far.lower < 49.0
     off_centre = ConvexMesh(CORNERS + 100.0)
-    assert is_closer(off_centre, np.eye(4), Sphere(0.1), at(100.0, 100.0, 100.0), 0.1)
+    assert are_closer(off_centre, np.eye(4), Sphere(0.1), at(100.0, 100.0, 100.0), 0.1)
 
 
 def test_many_pairs_of_mixed_kinds_are_answered_row_by_row():
@@ -100,15 +98,15 @@ def test_many_pairs_of_mixed_kinds_are_answered_row_by_row():
     limits = rng.uniform(-0.1, 0.3, 60)
     many = are_closer(a, poses_a, b, poses_b, limits)
     for i in range(60):
-        assert many[i] == is_closer(a[i], poses_a[i], b[i], poses_b[i], limits[i])
-    zero = intersect(a, poses_a, b, poses_b)
-    assert zero.closer.tolist() == [intersects(*row).closer for row in zip(a, poses_a, b, poses_b, strict=True)]
+        assert many[i] == are_closer(a[i], poses_a[i], b[i], poses_b[i], limits[i])
+    zero = are_intersecting(a, poses_a, b, poses_b)
+    assert zero.closer.tolist() == [are_intersecting(*row).closer for row in zip(a, poses_a, b, poses_b, strict=True)]
 
 
 def test_a_ball_in_the_hole_of_a_torus_does_not_intersect_it():
-    assert not intersects(Torus(1.0, 0.1), np.eye(4), Sphere(0.5), np.eye(4))
-    assert is_closer(Torus(1.0, 0.1), np.eye(4), Sphere(0.5), np.eye(4), 0.41)
-    assert intersects(Torus(1.0, 0.1), np.eye(4), Sphere(0.95), np.eye(4))
+    assert not are_intersecting(Torus(1.0, 0.1), np.eye(4), Sphere(0.5), np.eye(4))
+    assert are_closer(Torus(1.0, 0.1), np.eye(4), Sphere(0.5), np.eye(4), 0.41)
+    assert are_intersecting(Torus(1.0, 0.1), np.eye(4), Sphere(0.95), np.eye(4))
 
 
 @pytest.mark.parametrize("kinds", PAIRS, ids="-".join)
@@ -239,8 +237,8 @@ def test_a_body_deep_in_one_with_a_dent_is_known_to_overlap_it(shape):
     pose = np.eye(4)
     pose[:3, :3] = Rotation.from_rotvec([0.3, 0.2, 0.1]).as_matrix()
     pose[:3, 3] = 0.1, 0.05, 0.0
-    assert intersects(_DENTED, np.eye(4), shape, pose).closer
-    assert intersects(shape, pose, _DENTED, np.eye(4)).closer
+    assert are_intersecting(_DENTED, np.eye(4), shape, pose).closer
+    assert are_intersecting(shape, pose, _DENTED, np.eye(4)).closer
     assert are_closer([_DENTED, shape], np.eye(4), [shape, shape], pose, [0.0, -100.0]).closer.tolist() == [True, False]
     found = time_of_impact(_DENTED, np.eye(4), shape, pose)
     assert (found.status.name, found.time, found.overlap_time) == ("STARTS_IN_CONTACT", 0.0, 0.0)
@@ -252,7 +250,7 @@ def test_an_impact_counts_what_the_verdict_that_it_asks_has_solved():
     pose[:3, 3] = 0.1, 0.05, 0.0
     found = time_of_impact(_DENTED, np.eye(4), _INSIDE[-1], pose)
     assert found.status is ImpactStatus.STARTS_IN_CONTACT
-    assert found.solves > intersects(_DENTED, np.eye(4), _INSIDE[-1], pose).solves > 1
+    assert found.solves > are_intersecting(_DENTED, np.eye(4), _INSIDE[-1], pose).solves > 1
 
 
 @pytest.mark.parametrize("shape", [Box((0.1, 0.1, 0.1)), Torus(0.15, 0.05), Sphere(0.1)])
@@ -260,7 +258,7 @@ def test_a_body_beside_a_dent_is_not_taken_for_one_that_overlaps(shape):
     dented = Superovoid((1.0, 1.0, 1.0), (1.9, 0.2), (0.5, -0.5))
     pose = np.eye(4)
     pose[:3, 3] = 0.75, 0.75, 0.0
-    assert not intersects(dented, np.eye(4), shape, pose).closer
+    assert not are_intersecting(dented, np.eye(4), shape, pose).closer
     assert time_of_impact(dented, np.eye(4), shape, pose).overlap_time == math.inf
 
 

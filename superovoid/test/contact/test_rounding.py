@@ -321,7 +321,7 @@ def test_scaled_rotations_of_thresholds_are_no_part_of_the_distance():
     exact = [exact_of_spheres(a, b, 0.25) for a, b in zip(pose_a, pose_b, strict=True)]
     for ulps in (-400, 400):
         limits = np.array([float(x) for x in exact]) * (1.0 + ulps * np.finfo(float).eps)
-        verdict = are_closer(ball, pose_a, ball, pose_b, limits)
+        verdict = are_closer([ball] * len(limits), pose_a, ball, pose_b, limits)
         for row, limit in enumerate(limits):
             assert not (verdict.closer[row] and exact[row] >= mpmath.mpf(limit))
             assert not (verdict.farther[row] and exact[row] < mpmath.mpf(limit))
@@ -355,11 +355,11 @@ def test_a_scene_answers_for_the_exact_product_of_its_poses(far, error):
         a, b = found.body_a[row], found.body_b[row]
         exact = norm(minus(bodies_at[b], bodies_at[a])) - 2 * mpmath.mpf(radius)
         assert lies_in(exact, found.lower[row], found.upper[row])
-    # The same from a list of pairs, the closest of them, and what a cut-off leaves.
+    # The same from a list of pairs, the closest of them, and what max_distance leaves.
     nearest = min(norm(minus(bodies_at[b], bodies_at[a])) - 2 * mpmath.mpf(radius) for a, b in scene.pairs.tolist())
     first = scene.query(max_results=1)
     assert lies_in(nearest, first.lower[0], first.upper[0])
-    assert len(scene.query(cutoff=float(nearest) + far * 1e-12 + 1e-12)) >= 1
+    assert len(scene.query(max_distance=float(nearest) + far * 1e-12 + 1e-12)) >= 1
 
 
 def test_poses_of_a_long_chain_are_rotations():

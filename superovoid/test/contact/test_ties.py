@@ -96,7 +96,7 @@ def test_another_direction_that_is_as_good_is_said(by):
         pose_b = pose(turn, away_from_tie(place, first, second, by * goal))
         assert depth_along(a, b, pose_b, second) - depth_along(a, b, pose_b, first) < 0.95 * goal
         for pair in ((a, np.eye(4), b, pose_b), (b, pose_b, a, np.eye(4))):
-            assert distance(*pair, tolerance=TOLERANCE).status & Status.ARBITRARY_NORMAL
+            assert distance(*pair, rtol=TOLERANCE).status & Status.ARBITRARY_NORMAL
 
 
 @pytest.mark.parametrize("by", [1.3, 1.8, 4.0])
@@ -106,7 +106,7 @@ def test_another_direction_that_is_worse_by_more_than_the_tolerance_is_not_said(
     for a, b, turn, place, first, second in ties([1, 2, 3, 8, 25, 39]):
         goal = TOLERANCE * min(max(a.size), max(b.size))
         pose_b = pose(turn, away_from_tie(place, first, second, by * goal))
-        result = distance(a, np.eye(4), b, pose_b, tolerance=TOLERANCE)
+        result = distance(a, np.eye(4), b, pose_b, rtol=TOLERANCE)
         if result.status & Status.ARBITRARY_NORMAL:
             # A third direction may be as good.
             assert deepest_elsewhere(a, b, pose_b, result.normal, rng) <= 1.01 * goal - result.distance
@@ -119,7 +119,7 @@ def test_a_scene_in_slow_motion_about_ties_says_what_a_new_one_says():
     rng = np.random.default_rng(34)
     for a, b, turn, place, first, second in ties(range(6)):
         goal = TOLERANCE * min(max(a.size), max(b.size))
-        scene = Scene([Body("a", "a", a), Body("b", "b", b)], tolerance=TOLERANCE)
+        scene = Scene([Body("a", "a", a), Body("b", "b", b)], rtol=TOLERANCE)
         for by in (20.0, 5.0, *rng.uniform(0.2, 0.9, 3), *rng.uniform(1.2, 3.0, 3)):
             moved = Rotation.from_rotvec(1e-9 * rng.normal(size=3)) * turn
             pose_b = pose(moved, away_from_tie(place, first, second, by * goal))

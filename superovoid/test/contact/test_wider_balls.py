@@ -190,7 +190,7 @@ def test_depths_proved_by_balls_are_those_of_an_independent_reference(draws):
             polytope.posed(polytope.superovoid(np.ones(3), np.array(body.epsilon), np.zeros(2)), pose)
             for body, pose in zip(bodies, (np.eye(4), pose_b), strict=True)
         ]
-        true = polytope.signed_distance(*supports, size=1.0, directions=np.eye(3), tolerance=1e-9)
+        true = polytope.signed_distance(*supports, size=1.0, directions=np.eye(3), rtol=1e-9)
         assert found.lower <= true.upper + 1e-12
         assert found.upper >= true.lower - 1e-12
         by_balls += found.distance < -0.05 and found.status == 0

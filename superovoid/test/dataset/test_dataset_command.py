@@ -57,7 +57,7 @@ def test_jobs_of_an_array_make_a_store_together(capsys, tmp_path, urdf):
 
 def test_damage_is_found_taken_out_and_mended(capsys, tmp_path, urdf):
     output = ("--output", tmp_path / "a.parquet")
-    said(capsys, urdf, *STATES, *BOX, "--cutoff", "0.3", *output)
+    said(capsys, urdf, *STATES, *BOX, "--max-distance", "0.3", *output)
     (tmp_path / "a.parquet" / "chunk-000000001.parquet").write_bytes(b"PAR1")
     assert "chunk 1: is damaged" in said(capsys, "--check", *output, code=1)
     assert "1 damaged and taken out" in said(capsys, "--check", "--discard", *output, code=1)
@@ -86,7 +86,7 @@ def test_grids_files_ranges_and_poses(capsys, tmp_path, urdf):
     [
         ((*STATES,), "base 'ball': its joint is floating"),
         ((*STATES, *BOX, "--between", "hand", "palm"), "'palm' is no link and no group"),
-        ((*STATES, *BOX, "--cutoff", "0.1"), "rows within a cut-off go to NAME.parquet"),
+        ((*STATES, *BOX, "--max-distance", "0.1"), "rows within max_distance go to NAME.parquet"),
         ((*STATES, *BOX, "--srdf", __file__), "SRDF"),
     ],
 )

@@ -57,8 +57,8 @@ except dataset.DatasetError as error:
 
 def made(folder, name="a.zarr", count=CHUNKS * SIZE, size=SIZE):
     states = dataset.Random(count, 8, bases={"ball": balls.BOX})
-    cutoff = 0.4 if name.endswith(".parquet") else None
-    return dataset.create(folder / name, balls.write(folder), states, chunk_states=size, cutoff=cutoff)
+    max_distance = 0.4 if name.endswith(".parquet") else None
+    return dataset.create(folder / name, balls.write(folder), states, chunk_states=size, max_distance=max_distance)
 
 
 def bits(found):
@@ -206,9 +206,12 @@ def test_a_store_that_is_moved_while_it_is_written_loses_nothing(tmp_path, name,
                 return
             at.rename(to)
             if how == "another in its place":
-                cutoff = 0.1 if name.endswith(".parquet") else None
+                max_distance = 0.1 if name.endswith(".parquet") else None
                 dataset.create(
-                    at, tmp_path / "balls.urdf", dataset.Random(64, 9, bases={"ball": balls.BOX}), cutoff=cutoff
+                    at,
+                    tmp_path / "balls.urdf",
+                    dataset.Random(64, 9, bases={"ball": balls.BOX}),
+                    max_distance=max_distance,
                 )
 
     with pytest.raises(

@@ -29,7 +29,7 @@ EXTRAS = ("points", "normals", "gradients")
 
 def made(folder, name="a.zarr", *, count=300, size=128, seed=5, **options):
     bases = {"ball": balls.BOX}
-    options = {"extras": EXTRAS, "cutoff": 0.3 if name.endswith(".parquet") else None, **options}
+    options = {"extras": EXTRAS, "max_distance": 0.3 if name.endswith(".parquet") else None, **options}
     states = options.pop("states", dataset.Random(count, seed, bases=bases))
     return dataset.create(folder / name, balls.write(folder), states, chunk_states=size, **options)
 
@@ -53,7 +53,7 @@ def store(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory):
-    """Whole rows within a cut-off."""
+    """Whole rows within `max_distance`."""
     found = made(tmp_path_factory.mktemp("rows"), "a.parquet")
     found.run(threads=1)
     return found
@@ -105,7 +105,7 @@ def test_states_are_those_in_the_store(store):
     assert bases.tobytes() == store.read(1)["base_poses"].tobytes()
 
 
-def test_rows_are_those_of_the_dense_store_within_the_cut_off(store, rows):
+def test_rows_are_those_of_the_dense_store_within_max_distance(store, rows):
     for chunk in range(3):
         dense, sparse = store.read(chunk), rows.read(chunk)
         states = store.states_of(chunk)
@@ -433,9 +433,9 @@ def test_what_is_something_else_is_left_alone(tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"cutoff": 0.1}, "rows within a cut-off go to NAME.parquet"),
-        ({"name": "a.parquet", "cutoff": None}, "give a cut-off"),
-        ({"name": "a.parquet", "cutoff": float("nan")}, "cutoff = nan: must be a finite number"),
+        ({"max_distance": 0.1}, "rows within max_distance go to NAME.parquet"),
+        ({"name": "a.parquet", "max_distance": None}, "give max_distance"),
+        ({"name": "a.parquet", "max_distance": float("nan")}, "max_distance = nan: must be a finite number"),
         ({"extras": ("colour",)}, "extras: 'colour': must be some of"),
         ({"between": (["elbow"], ["ball"])}, "'elbow' is no link and no group"),
         ({"between": (["ball"], ["ball"])}, "has none between ball and ball that may be checked"),
@@ -457,8 +457,8 @@ def test_no_robot_no_store(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_cut_off_of_nothing_is_one(tmp_path):
-    found = made(tmp_path, "a.parquet", cutoff=0.0)
+def test_max_distance_of_nothing_is_one(tmp_path):
+    found = made(tmp_path, "a.parquet", max_distance=0.0)
     found.run()
     distances = np.concatenate([found.read(chunk)["distance"] for chunk in range(found.chunks)])
     assert 0 < len(distances) and (distances <= 0.0).all()
@@ -468,7 +468,7 @@ def test_chunks_without_a_row_are_chunks(tmp_path):
     away = np.eye(4)
     away[:3, 3] = 5.0
     states = dataset.Grid({"slide": 3}, bases={"ball": away})
-    found = made(tmp_path, "a.parquet", cutoff=0.0, states=states, between=(["hand"], ["ball"]), size=2)
+    found = made(tmp_path, "a.parquet", max_distance=0.0, states=states, between=(["hand"], ["ball"]), size=2)
     assert sorted(found.run().computed) == [0, 1]
     assert all(len(values) == 0 for values in found.read(1).values()) and found.check() == {}
     assert found.verify(2) == {0: "", 1: ""}

@@ -138,7 +138,7 @@ def test_a_clearance_is_proved_up_to_what_there_is():
     gap = 2.0 * 0.3 * math.cos(0.5) - 0.2
     assert prove(pairs, ("b", "d"), "apart", clearance=gap - 5e-3).verdict == "apart"
     assert prove(pairs, ("b", "d"), "apart", clearance=gap + 5e-3).witness
-    assert prove(pairs, ("b", "d"), "apart", clearance=gap - 5e-3, budget=3).verdict == ""
+    assert prove(pairs, ("b", "d"), "apart", clearance=gap - 5e-3, max_evaluations=3).verdict == ""
 
 
 def test_links_that_nothing_moves_against_each_other_are_settled_at_once():
@@ -208,7 +208,7 @@ def test_a_link_whose_geometry_is_not_known_keeps_what_is_said_of_it():
 
 
 def test_a_new_srdf_says_what_its_pairs_rest_on():
-    report = found(balls(), balls(), semantics(), boxes=0)
+    report = found(balls(), balls(), semantics(), max_evaluations=0)
     text = srdf_with_pairs(None, "row", report)
     assert "Never: seen in none of 300 random states, seed 0; not proved" in text
     assert etree.fromstring(text.encode()).get("name") == "row"

@@ -51,12 +51,12 @@ def angle():
 @pytest.fixture(scope="module")
 def one():
     """At most one body, which does not keep the tolerance."""
-    return fit_mesh(angle(), bodies=1, tolerance=0.004)
+    return fit_mesh(angle(), bodies=1, atol=0.004)
 
 
 @pytest.fixture(scope="module")
 def two():
-    return fit_mesh(angle(), bodies=4, tolerance=0.004)
+    return fit_mesh(angle(), bodies=4, atol=0.004)
 
 
 @pytest.mark.slow
@@ -70,8 +70,8 @@ def test_two_bars_are_two_bodies_and_one_is_much_worse(one, two):
 def test_a_tolerance_takes_as_few_bodies_as_keep_it(one, two):
     assert len(two.bodies) == 2 and not two.notes
     assert max(two.quality.to_bodies_p95, two.quality.to_solid_p95) <= 0.004
-    assert any("farther than the tolerance" in note for note in one.notes)
-    loose = fit_mesh(angle(), bodies=4, tolerance=0.2)
+    assert any("farther than atol" in note for note in one.notes)
+    loose = fit_mesh(angle(), bodies=4, atol=0.2)
     assert len(loose.bodies) == 1 and not loose.notes
 
 
@@ -166,7 +166,7 @@ def test_a_last_descent_that_shares_less_is_not_taken(monkeypatch):
 
 
 def test_the_same_seed_gives_the_same_bodies_whether_asked_by_number_or_by_tolerance():
-    found = fit_mesh(angle(), bodies=4, tolerance=0.004, kinds=("box",))
+    found = fit_mesh(angle(), bodies=4, atol=0.004, kinds=("box",))
     assert len(found.bodies) == 2
     assert fit_mesh(angle(), bodies=2, kinds=("box",)) == found
 
@@ -222,8 +222,8 @@ def test_of_several_kinds_a_close_one_is_taken(kind, shape):
     [
         ({"bodies": 0}, "bodies = 0"),
         ({"bodies": 17}, "bodies = 17: must be from 1 to 16"),
-        ({"tolerance": -1.0}, "tolerance = -1.0: must be a positive length"),
-        ({"tolerance": np.nan}, "tolerance = nan"),
+        ({"atol": -1.0}, "atol = -1.0: must be a positive length"),
+        ({"atol": np.nan}, "atol = nan"),
         ({"target": "skin"}, "target = 'skin': must be 'mesh' or 'hull'"),
         ({"kinds": ("sphere",)}, "kinds: 'sphere' is none of superovoid"),
         ({"kinds": ()}, "kinds: is empty"),

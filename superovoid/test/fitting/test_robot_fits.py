@@ -227,8 +227,8 @@ def test_contact_geometry_of_other_kinds_is_read_back(package):
         ({"target": "shadow"}, "target = 'shadow': must be one of collision, visual, hull"),
         ({"links": {"nobody": 2}}, "there is no link 'nobody'"),
         ({"links": {"good": 0}}, "links['good'] = 0"),
-        ({"tolerance": 0.0}, "tolerance = 0.0"),
-        ({"contain": True, "tolerance": 0.1}, "contain: a containing body has no tolerance"),
+        ({"atol": 0.0}, "atol = 0.0"),
+        ({"contain": True, "atol": 0.1}, "contain: a containing body has no atol"),
         ({"seed": -1}, "seed = -1"),
     ],
 )
@@ -297,8 +297,8 @@ def test_the_command_says_what_it_cannot_read(line, words, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("fit a.urdf --tolerance 2", "--tolerance: '2': must be a length with its unit"),
-        ("fit a.urdf --contain --tolerance 2mm", "--tolerance: not allowed with argument --contain"),
+        ("fit a.urdf --atol 2", "--atol: '2': must be a length with its unit"),
+        ("fit a.urdf --contain --atol 2mm", "--atol: not allowed with argument --contain"),
         ("fit a.urdf --contain --bodies 2", "--bodies: with --contain a link has one body"),
         ("fit a.urdf --link a", "'a': must be NAME=N"),
         ("fit a.urdf --package a=/nowhere/x", "there is no folder"),

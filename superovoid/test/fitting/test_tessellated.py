@@ -54,7 +54,7 @@ def test_the_mesh_in_the_file_holds_the_body_and_sticks_out_as_little_as_it_says
 def test_a_finer_mesh_is_made_where_it_is_asked_for():
     coarse, fine = (tessellation_around(SHAPES[0], tolerance) for tolerance in (5e-3, 3e-4))
     assert coarse.overshoot <= 5e-3 and fine.overshoot <= 3e-4 and len(fine.faces) > len(coarse.faces)
-    with pytest.raises(ValueError, match="tolerance = 0"):
+    with pytest.raises(ValueError, match="atol = 0"):
         tessellation_around(SHAPES[0], 0.0)
 
 

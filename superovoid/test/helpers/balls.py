@@ -32,10 +32,10 @@ def write(folder):
 
 
 def store(folder, name, chunks, chunk_states):
-    """Begin a data set of random states, a Parquet file's within a cut-off; return it."""
+    """Begin a data set of random states, a Parquet file's within `max_distance`; return it."""
     states = dataset.Random(chunks * chunk_states, 8, bases={"ball": BOX})
-    cutoff = 0.4 if name.endswith(".parquet") else None
-    return dataset.create(folder / name, write(folder), states, chunk_states=chunk_states, cutoff=cutoff)
+    max_distance = 0.4 if name.endswith(".parquet") else None
+    return dataset.create(folder / name, write(folder), states, chunk_states=chunk_states, max_distance=max_distance)
 
 
 def digests(found):

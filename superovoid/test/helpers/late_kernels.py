@@ -59,12 +59,18 @@ def ask(level: int) -> None:
     pairs = planning.body_pairs()
     scene = planning.scene.fork()
     scene.set_link_poses(robot.forward_kinematics(state))
-    for limits in ({}, {"cutoff": 0.1}, {"overlapping_only": True}, {"max_results": 2}):
+    for limits in ({}, {"max_distance": 0.1}, {"overlapping_only": True}, {"max_results": 2}):
         scene.query(**limits)
         scene.query(pairs=pairs, **limits)
         query_parts(scene, planning.parts(pairs), **limits)
     rows = np.array([[state[joint] for joint in robot.joint_names]] * 20)
-    for options in ({}, {"pairs": pairs}, {"cutoff": 0.1}, {"gradients": True, "pairs": pairs}, {"max_results": 2}):
+    for options in (
+        {},
+        {"pairs": pairs},
+        {"max_distance": 0.1},
+        {"gradients": True, "pairs": pairs},
+        {"max_results": 2},
+    ):
         state_distances(robot, planning.scene, rows, **options)
     problem = PlanningProblem(robot, robot.joint_names, {}, obstacles=(Body("stone", "stone", shape, place),))
     MotionValidator(problem, SceneValidity(problem)).check(rows[0], rows[0] + 0.1)

@@ -32,9 +32,11 @@ from superovoid import (
     Superellipsoid,
     Superovoid,
     Verdict,
+    Verdicts,
+    are_closer,
+    are_intersecting,
     distance,
     distances,
-    is_closer,
     pose_gradients,
     state_distances,
     time_of_impact,
@@ -70,7 +72,11 @@ def pairs() -> None:
     assert_type(many[many.certified & (many.distance < 1.0)], DistanceResults)
     assert_type(many[:1].distance, Floats)
     assert_type([row.distance for row in many], list[float])
-    assert_type(is_closer(a, np.eye(4), b, apart, 0.1), Verdict)
+    assert_type(are_closer(a, np.eye(4), b, apart, 0.1), Verdict)
+    assert_type(are_closer([a, b], np.eye(4), b, [apart, apart], 0.1), Verdicts)
+    assert_type(are_closer(a, np.eye(4), [a, b], apart, [0.1, 0.2]), Verdicts)
+    assert_type(are_intersecting(a, np.eye(4), b, apart), Verdict)
+    assert_type(are_intersecting([a], np.eye(4), b, apart), Verdicts)
     assert_type(pose_gradients(found, np.eye(4), apart), PoseGradients)
     impact = time_of_impact(a, Motion(np.eye(4), [1.0, 0.0, 0.0], (0.0, 0.0, 0.0)), b, Motion.still(apart))
     assert_type(impact, Impact)
@@ -80,7 +86,7 @@ def scenes() -> None:
     """Bodies by name."""
     scene = Scene([Body("a", "left", Box((0.1, 0.1, 0.1))), Body("b", "right", Box([0.1] * 3))])
     scene.set_link_poses({"left": np.eye(4), "right": (np.eye(3), (1.0, 0.0, 0.0))})
-    found = scene.query(cutoff=2.0)
+    found = scene.query(max_distance=2.0)
     assert_type(found, SceneResult)
     assert_type(found[0], PairResult)
     assert_type(found[0].name_a, str)
@@ -103,7 +109,7 @@ def mistakes() -> None:
     ball = Superellipsoid((1.0, 1.0, 1.0))
     try:
         distance(1.0, np.eye(4), ball, np.eye(4))  # type: ignore[arg-type]
-        distance(ball, np.eye(4), ball, np.eye(4), tolerance="fine")  # type: ignore[arg-type]
+        distance(ball, np.eye(4), ball, np.eye(4), rtol="fine")  # type: ignore[arg-type]
         ball.size = (2.0, 2.0, 2.0)  # type: ignore[misc]
         print(ball.radius)  # type: ignore[attr-defined]
     except (TypeError, AttributeError):

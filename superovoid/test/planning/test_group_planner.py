@@ -59,7 +59,7 @@ def around_the_wall(robot):
 
 @pytest.fixture(scope="module")
 def motion(around_the_wall):
-    return around_the_wall.plan(LEFT, RIGHT, time_limit=60.0)
+    return around_the_wall.plan(LEFT, RIGHT, deadline=60.0)
 
 
 def nearest(robot, obstacles, rows):
@@ -102,7 +102,7 @@ def test_both_hands_go_to_an_egg():
     planner = GroupPlanner(hands, "both", obstacles=problem.obstacles, clearance=problem.clearance)
     assert set(planner.group.joints) == set(problem.joints)
     start = dict(zip(problem.joints, example.start.tolist(), strict=True))
-    motion = planner.plan(start, AT_THE_EGG, time_limit=120.0, ranges=problem.ranges)
+    motion = planner.plan(start, AT_THE_EGG, deadline=120.0, ranges=problem.ranges)
     np.testing.assert_allclose(motion.path[-1], [AT_THE_EGG[joint] for joint in motion.joints], atol=1e-12)
     trajectory = planner.timed(motion)
     bodies, egg = [*hands.bodies, *problem.obstacles], len(hands.bodies)
@@ -219,7 +219,7 @@ def test_states_along_a_trajectory_are_its_own_and_leave_no_gap(robot, around_th
 
 def test_a_joint_path_is_kept_within_ranges_that_are_asked_for(around_the_wall):
     ranges = {"panda_joint7": (0.7, 0.9), "panda_joint5": (-0.5, 0.5)}
-    path = around_the_wall.plan(LEFT, RIGHT, time_limit=60.0, ranges=ranges).path
+    path = around_the_wall.plan(LEFT, RIGHT, deadline=60.0, ranges=ranges).path
     assert (path[:, 6] >= 0.7).all() and (path[:, 6] <= 0.9).all() and (np.abs(path[:, 4]) <= 0.5).all()
 
 
@@ -227,7 +227,7 @@ def test_what_is_asked_of_every_state_holds_along_the_way(robot, around_the_wall
     def upright_enough(state):
         return robot.forward_kinematics(panda.state_of(state))[TIP][2, 3] < 1.0
 
-    path = around_the_wall.plan(LEFT, RIGHT, time_limit=60.0, accept=upright_enough).path
+    path = around_the_wall.plan(LEFT, RIGHT, deadline=60.0, accept=upright_enough).path
     rows = np.concatenate([between(first, last, 50) for first, last in pairwise(path)])
     assert all(upright_enough(row) for row in rows)
 
@@ -305,7 +305,7 @@ def at(x, y, z):
 
 def test_a_pose_out_of_reach_and_one_in_the_wall_are_told_apart(around_the_wall):
     with pytest.raises(NoSolutionError, match="out of reach") as out:
-        around_the_wall.plan("ready", at(1.5, 0.0, 0.5), time_limit=3.0)
+        around_the_wall.plan("ready", at(1.5, 0.0, 0.5), deadline=3.0)
     assert not out.value.in_contact
     with pytest.raises(NoSolutionError, match="wall") as inside:
         around_the_wall.inverse_kinematics("ready", at(0.6, 0.0, 0.5), search=Search(starts=5))
@@ -334,12 +334,12 @@ def test_a_goal_that_no_way_leads_to_is_refused_when_the_time_is_over(robot):
     start, goal = ({**state, "panda_joint2": 0.6} for state in (LEFT, RIGHT))
     planner = GroupPlanner(robot, "panda_arm", obstacles=[plate], positions=FINGERS)
     with pytest.raises(NoPathError, match="no path found in 1"):
-        planner.plan(start, goal, time_limit=1.5, ranges=bent)
+        planner.plan(start, goal, deadline=1.5, ranges=bent)
 
 
 def test_planning_stops_when_told_to(around_the_wall):
     with pytest.raises(PlanningError):
-        around_the_wall.plan(LEFT, RIGHT, time_limit=600.0, stop=lambda: True)
+        around_the_wall.plan(LEFT, RIGHT, deadline=600.0, stop=lambda: True)
 
 
 @pytest.mark.parametrize(

@@ -207,18 +207,18 @@ DENTED = Superovoid((0.03, 0.03, 0.03), (1.0, 1.6), (0.5, 0.5))
 
 @pytest.mark.parametrize("dented", [False, True])
 def test_answers_of_many_states_are_those_of_a_loop_of_queries(dented):
-    # Around the egg, and beside a body with a dent, whose pairs have no cut-off.
+    # Around the egg, and beside a body with a dent, whose pairs are always reported.
     more = [Body("dented", "dented", DENTED, at(-0.05, 0.1))] if dented else []
     problem = problem_of(EGG, Body("ball", "ball", Sphere(0.01), at(-0.1, 0.0)), *more, wanted=GRASP)
     random = np.random.default_rng(8)
     states = random.uniform(*problem.limits, (150, 4))
-    cutoff = random.choice([0.0, 0.003, 0.02, 0.08], 150)
-    found = SceneValidity(problem).clearances(states, cutoff, gradients=True)
+    max_distance = random.choice([0.0, 0.003, 0.02, 0.08], 150)
+    found = SceneValidity(problem).clearances(states, max_distance, gradients=True)
     rows = iter(zip(found.state, found.pair, found.distance, found.lower, found.gradient, strict=True))
     scene, still = Scene(problem.bodies, problem.pairs), {body.link: np.eye(4) for body in problem.obstacles}
     names = [frozenset(pair) for pair in problem.pairs.tolist()]
     reported = 0
-    for number, (state, reach) in enumerate(zip(states, cutoff, strict=True)):
+    for number, (state, reach) in enumerate(zip(states, max_distance, strict=True)):
         positions = problem.positions_at(state)
         scene.set_link_poses({**problem.robot.forward_kinematics(positions), **still})
         result = scene.query()
@@ -274,9 +274,9 @@ class Counted:
         self.verdicts = validity.verdicts
         self.states = 0
 
-    def clearances(self, states, cutoff, gradients=False):
+    def clearances(self, states, max_distance, gradients=False):
         self.states += len(states)
-        return self._validity.clearances(states, cutoff, gradients)
+        return self._validity.clearances(states, max_distance, gradients)
 
 
 def test_a_search_and_a_proof_ask_for_no_distances(around_egg):
@@ -293,8 +293,8 @@ def test_who_has_distances_alone_gives_the_same_answers(around_egg):
     own = SceneValidity(around_egg)
 
     class Distances:
-        def clearances(self, states, cutoff, gradients=False):
-            return own.clearances(states, cutoff, gradients)
+        def clearances(self, states, max_distance, gradients=False):
+            return own.clearances(states, max_distance, gradients)
 
     random = np.random.default_rng(11)
     short, long = (MotionValidator(around_egg, each) for each in (own, Distances()))
@@ -379,7 +379,7 @@ needs_ompl = pytest.mark.skipif(
 def test_a_path_is_found_proved_and_the_same_for_the_same_seed(around_egg):
     validity = SceneValidity(around_egg)
     assert not MotionValidator(around_egg, validity).check(*ACROSS).valid
-    first, second = (find_path(around_egg, validity, *ACROSS, seed=3, time_limit=30.0) for _ in range(2))
+    first, second = (find_path(around_egg, validity, *ACROSS, seed=3, deadline=30.0) for _ in range(2))
     np.testing.assert_array_equal(first.states, second.states)
     for path in (first.states, first.shortened):
         np.testing.assert_array_equal(path[[0, -1]], ACROSS)
@@ -400,7 +400,7 @@ def test_a_way_that_does_not_exist_ends_with_the_time():
     problem = problem_of(wall)
     ends = np.array([[0.0, -0.15, 0.0, 0.0], [0.0, 0.15, 0.0, 0.0]])
     with pytest.raises(PlanningError, match=r"no path found in 0.5 s"):
-        find_path(problem, SceneValidity(problem), *ends, time_limit=0.5)
+        find_path(problem, SceneValidity(problem), *ends, deadline=0.5)
 
 
 # -- what surrounds it ----------------------------------------------------------------------------------------------
@@ -469,7 +469,7 @@ def test_wrong_problems_are_refused(options, message):
         ),
         (lambda p, v: find_path(p, v, [0.0] * 4, [0.0, 0.0, 9.0, 0.0]), r"goal: turn = 9: must be in \[-1.5, 1.5\]"),
         (lambda p, v: find_path(p, v, *ACROSS, seed=0), "seed = 0: must be"),
-        (lambda p, v: find_path(p, v, *ACROSS, time_limit=0.0), "time_limit = 0.0, stride = .*: must be positive"),
+        (lambda p, v: find_path(p, v, *ACROSS, deadline=0.0), "deadline = 0.0, stride = .*: must be positive"),
         (lambda p, v: grasp(p, v, np.zeros(4)), "problem.wanted: is empty"),
         (lambda p, v: optimise_path(p, v, DETOUR, margin=0.0), "margin = 0.0: must be at least the clearance"),
         (lambda p, v: optimise_path(p, v, DETOUR, states=2), "states = 2: must be at least 3"),

@@ -354,7 +354,7 @@ def test_gradients_of_distances_to_objects_are_those_of_small_steps(empty):
 
 def test_no_pair_at_all_can_be_asked_for(empty):
     empty.scene.set_link_poses(empty.robot.forward_kinematics({"shoulder": 0.0, "wrist": 0.0}))
-    assert len(empty.scene.query(pairs=np.empty((0, 2), dtype=int), cutoff=0.1)) == 0
+    assert len(empty.scene.query(pairs=np.empty((0, 2), dtype=int), max_distance=0.1)) == 0
 
 
 def octree(cells, resolution=0.1):
@@ -394,7 +394,9 @@ def test_octomap_has_one_distance_to_each_body_that_to_the_nearest_cube(empty):
     assert (np.diff(result.distance) >= 0.0).all()
     closest = query_parts(planning.scene, planning.parts(planning.body_pairs()), max_results=3)
     assert closest.distance == pytest.approx(result.distance[:3], abs=1e-12)
-    near = query_parts(planning.scene, planning.parts(planning.body_pairs()), cutoff=float(result.distance[3]) + 1e-9)
+    near = query_parts(
+        planning.scene, planning.parts(planning.body_pairs()), max_distance=float(result.distance[3]) + 1e-9
+    )
     assert len(near) == 4 and near.pairs == result.pairs == len(planning.body_pairs())
 
 

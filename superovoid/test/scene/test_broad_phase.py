@@ -21,7 +21,7 @@ from superovoid.contact import Status
 from superovoid.scene import culling, pair_table
 from superovoid.scene import scene as scene_module
 
-# A distance this near to the cut-off may be reported or not: two computations of it differ by rounding.
+# A distance this near to max_distance may be reported or not: two computations of it differ by rounding.
 TIE = 1e-9
 QUERIES = 120  # lists of free objects fill up at first, which Python and numba keep
 
@@ -57,12 +57,12 @@ def on_own_links(shapes):
     return [Body(f"body_{i}", f"link_{i}", shape) for i, shape in enumerate(shapes)]
 
 
-def assert_reports(result, pairs, values, cutoff):
-    """The result holds exactly the pairs whose value is within the cut-off, in ascending order."""
+def assert_reports(result, pairs, values, max_distance):
+    """The result holds exactly the pairs whose value is within `max_distance`, in ascending order."""
     reported = {tuple(sorted(pair)) for pair in zip(result.body_a.tolist(), result.body_b.tolist(), strict=True)}
     assert len(reported) == len(result)
-    surely = {tuple(pair) for pair in pairs[values <= cutoff - TIE].tolist()}
-    possibly = {tuple(pair) for pair in pairs[values <= cutoff + TIE].tolist()}
+    surely = {tuple(pair) for pair in pairs[values <= max_distance - TIE].tolist()}
+    possibly = {tuple(pair) for pair in pairs[values <= max_distance + TIE].tolist()}
     assert surely <= reported <= possibly
     assert (np.diff(result.distance) >= 0.0).all()
 
@@ -76,8 +76,8 @@ def sphere_pairs(centres, radii):
 # -- which pairs are reported ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cutoff", [-0.05, 0.0, 0.1, 1.0, math.inf])
-def test_all_pairs_of_superovoids_within_the_cutoff_are_reported(way, cutoff):
+@pytest.mark.parametrize("max_distance", [-0.05, 0.0, 0.1, 1.0, math.inf])
+def test_all_pairs_of_superovoids_within_max_distance_are_reported(way, max_distance):
     rng = np.random.default_rng(1)
     scene = Scene(on_own_links([convex_shape(rng) for _ in range(40)]))
     poses = poses_at(rng.uniform(-3.0, 3.0, (40, 3)), rng)
@@ -85,13 +85,13 @@ def test_all_pairs_of_superovoids_within_the_cutoff_are_reported(way, cutoff):
     i, j = np.triu_indices(40, k=1)
     shapes = [body.shape for body in scene.bodies]
     values = distances([shapes[k] for k in i], poses[i], [shapes[k] for k in j], poses[j]).distance
-    result = scene.query(cutoff=cutoff)
-    assert_reports(result, np.column_stack([i, j]), values, cutoff)
+    result = scene.query(max_distance=max_distance)
+    assert_reports(result, np.column_stack([i, j]), values, max_distance)
     assert result.pairs == 780
     assert result.pairs >= result.past_sphere >= result.past_obb == result.solved >= len(result)
     assert result.intersecting <= (values < 0.0).sum()
-    only = scene.query(cutoff=cutoff, overlapping_only=True)
-    assert_reports(only, np.column_stack([i, j]), values, min(cutoff, 0.0))
+    only = scene.query(max_distance=max_distance, overlapping_only=True)
+    assert_reports(only, np.column_stack([i, j]), values, min(max_distance, 0.0))
 
 
 def test_nothing_is_lost_over_hundreds_of_frames_with_teleports(by_tree):
@@ -110,8 +110,8 @@ def test_nothing_is_lost_over_hundreds_of_frames_with_teleports(by_tree):
             centres = rng.uniform(-4.0, 4.0, (count, 3))
         scene.set_link_poses(poses_at(centres))
         pairs, values = sphere_pairs(centres, radii)
-        for cutoff in (0.0, 0.2):
-            assert_reports(scene.query(cutoff=cutoff), pairs, values, cutoff)
+        for max_distance in (0.0, 0.2):
+            assert_reports(scene.query(max_distance=max_distance), pairs, values, max_distance)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -125,22 +125,22 @@ def test_any_arrangement_of_spheres(by_tree, data):
     centres *= data.draw(st.sampled_from([(1, 1, 1), (1, 0, 0), (1, 1, 0)]), "dimensions")
     centres[rng.integers(count, size=count // 3)] = centres[0]
     centres += data.draw(st.sampled_from([0.0, 100.0]), "offset")
-    cutoff = data.draw(st.sampled_from([-1e-3, 0.0, 1e-3, 0.5, math.inf]), "cutoff")
+    max_distance = data.draw(st.sampled_from([-1e-3, 0.0, 1e-3, 0.5, math.inf]), "max_distance")
     scene = Scene(on_own_links([Sphere(r) for r in radii]))
     scene.set_link_poses(poses_at(centres))
-    assert_reports(scene.query(cutoff=cutoff), *sphere_pairs(centres, radii), cutoff)
+    assert_reports(scene.query(max_distance=max_distance), *sphere_pairs(centres, radii), max_distance)
 
 
-@pytest.mark.parametrize("cutoff", [0.3, math.inf])
+@pytest.mark.parametrize("max_distance", [0.3, math.inf])
 @pytest.mark.parametrize("most", [1, 10, 500, 10**9])
-def test_the_closest_pairs_are_found_without_solving_all(by_tree, most, cutoff):
+def test_the_closest_pairs_are_found_without_solving_all(by_tree, most, max_distance):
     rng = np.random.default_rng(19)
     centres, radii = rng.uniform(-5.0, 5.0, (100, 3)), rng.uniform(0.1, 0.3, 100)
     scene = Scene(on_own_links([Sphere(r) for r in radii]))
     scene.set_link_poses(poses_at(centres))
     _, values = sphere_pairs(centres, radii)
-    result = scene.query(max_results=most, cutoff=cutoff)
-    expected = np.sort(values[values <= cutoff])[:most]
+    result = scene.query(max_results=most, max_distance=max_distance)
+    expected = np.sort(values[values <= max_distance])[:most]
     assert result.distance == pytest.approx(expected, abs=1e-9)
     assert (expected < 0.0).sum() <= result.intersecting <= (values < 0.0).sum()
     if most <= 10:
@@ -157,9 +157,9 @@ def test_flat_bodies_and_needles_are_not_lost(way):
     scene.set_link_poses(poses)
     i, j = np.triu_indices(24, k=1)
     values = distances([shapes[k] for k in i], poses[i], [shapes[k] for k in j], poses[j]).distance
-    for cutoff in (0.0, 0.05):
-        result = scene.query(cutoff=cutoff)
-        assert_reports(result, np.column_stack([i, j]), values, cutoff)
+    for max_distance in (0.0, 0.05):
+        result = scene.query(max_distance=max_distance)
+        assert_reports(result, np.column_stack([i, j]), values, max_distance)
         assert result.solved < result.past_sphere < result.pairs
 
 
@@ -188,7 +188,7 @@ def test_the_tree_finds_the_pairs_that_the_list_finds(count):
     tree, listed = ({tuple(pair) for pair in scene.candidates(0.1, by=by).tolist()} for by in ("tree", "list"))
     assert tree <= listed
     assert {tuple(pair) for pair in scene.candidates(0.1).tolist()} == (listed if count == 100 else tree)
-    assert scene.query(cutoff=0.1).past_obb == len(tree)
+    assert scene.query(max_distance=0.1).past_obb == len(tree)
     bounds = scene._world.bounds
     for a, b in listed - tree:  # apart along an axis of the world
         assert max((bounds[a, :3] - bounds[b, 3:]).max(), (bounds[b, :3] - bounds[a, 3:]).max()) > 0.1
@@ -201,7 +201,7 @@ def test_both_ways_give_the_same_answers_bit_by_bit(monkeypatch):
     answers = []
     for listed in (-1, math.inf):
         monkeypatch.setattr(scene_module, "_LISTED_PAIRS", listed)
-        answers.append(scene.fork().query(cutoff=0.3))
+        answers.append(scene.fork().query(max_distance=0.3))
     for name, value in vars(answers[0]).items():
         if name not in ("past_sphere", "past_obb", "solved"):
             assert np.array_equal(value, getattr(answers[1], name)), name
@@ -228,7 +228,7 @@ def test_candidates_are_asked_for_like_a_query():
     scene.set_link_poses(poses_at(np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [3.0, 0.0, 0.0]])))
     assert scene.candidates(0.9).tolist() == [[0, 1]]
     assert len(scene.candidates(math.inf)) == 3 and len(scene.candidates(-1.0)) == 0
-    with pytest.raises(ValueError, match="cutoff = nan"):
+    with pytest.raises(ValueError, match="max_distance = nan"):
         scene.candidates(math.nan)
     with pytest.raises(ValueError, match="by = 'box': must be 'list' or 'tree'"):
         scene.candidates(1.0, by="box")
@@ -237,9 +237,9 @@ def test_candidates_are_asked_for_like_a_query():
 # -- the closest pairs -------------------------------------------------------------------------------------------------
 
 
-def first_rows(full, most, cutoff=math.inf, among=None):
+def first_rows(full, most, max_distance=math.inf, among=None):
     """Rows of a full query that one for the closest pairs has to report, in its order."""
-    keep = full.distance <= cutoff
+    keep = full.distance <= max_distance
     if among is not None:
         keep &= [tuple(sorted(pair)) in among for pair in zip(full.body_a.tolist(), full.body_b.tolist(), strict=True)]
     rows = np.flatnonzero(keep)
@@ -267,16 +267,18 @@ def test_the_closest_pairs_are_the_first_of_the_full_query(spread):
         scene.set_link_poses(poses_at(rng.uniform(-spread, spread, (30, 3)), rng))
         full = scene.fork().query()
         for most in (1, 2, *rng.integers(3, 500, 4).tolist()):
-            cutoff = float(rng.choice([math.inf, 0.0, rng.uniform(-0.2, spread)]))
+            max_distance = float(rng.choice([math.inf, 0.0, rng.uniform(-0.2, spread)]))
             some = [everything[i] for i in rng.permutation(len(everything))[: rng.integers(1, 400)]]
             chosen = some if rng.integers(2) else None
             among = set(some) if chosen else None
-            result = scene.fork().query(max_results=most, cutoff=cutoff, pairs=chosen)
-            assert_same_rows(result, full, first_rows(full, most, cutoff, among))
+            result = scene.fork().query(max_results=most, max_distance=max_distance, pairs=chosen)
+            assert_same_rows(result, full, first_rows(full, most, max_distance, among))
             assert result.pairs >= result.past_sphere >= result.past_obb >= result.solved >= len(result)
             assert result.intersecting >= (result.distance < 0.0).sum()
-            deepest = scene.fork().query(max_results=most, cutoff=cutoff, pairs=chosen, overlapping_only=True)
-            overlapping = first_rows(full, 10**9, min(cutoff, 0.0), among)
+            deepest = scene.fork().query(
+                max_results=most, max_distance=max_distance, pairs=chosen, overlapping_only=True
+            )
+            overlapping = first_rows(full, 10**9, min(max_distance, 0.0), among)
             assert_same_rows(deepest, full, overlapping[full.distance[overlapping] < 0.0][:most])
 
 
@@ -311,10 +313,10 @@ def test_a_moving_crowd_has_the_closest_pairs_of_the_full_query(way):
         other.set_link_poses(rest)
         full = other.query()
         most = int(rng.choice([1, 3, 20, 200]))
-        cutoff = float(rng.choice([math.inf, math.inf, 0.3]))
+        max_distance = float(rng.choice([math.inf, math.inf, 0.3]))
         for _ in range(2):
-            result = scene.query(max_results=most, cutoff=cutoff)
-            rows = first_rows(full, most, cutoff)
+            result = scene.query(max_results=most, max_distance=max_distance)
+            rows = first_rows(full, most, max_distance)
             assert len(result) == len(rows)
             assert result.distance == pytest.approx(full.distance[rows], abs=TIE)
             row_of = {pair: k for k, pair in enumerate(zip(full.body_a.tolist(), full.body_b.tolist(), strict=True))}
@@ -330,7 +332,7 @@ def test_few_pairs_are_solved_for_few_answers(way):
     for most, limit in ((1, 10), (5, 20), (30, 80)):
         result = scene.query(max_results=most)
         assert len(result) == most <= result.solved <= limit
-    assert len(scene.query(max_results=5, cutoff=-100.0)) == 0
+    assert len(scene.query(max_results=5, max_distance=-100.0)) == 0
     assert scene.query(max_results=5, pairs=[]).solved == 0
 
 
@@ -414,7 +416,7 @@ def test_random_rules_agree_with_a_set_of_pairs(way):
         allowed = bool(rng.integers(2))
         scene.set_pairs_allowed(sorted(some), allowed)
         expected = expected | some if allowed else expected - some
-        assert scene.query(cutoff=-2.0).pairs == len(expected)
+        assert scene.query(max_distance=-2.0).pairs == len(expected)
         assert {tuple(pair) for pair in scene.pairs.tolist()} == expected
         assert allowed_pairs(scene.query()) == expected
 
@@ -449,7 +451,7 @@ def test_bodies_are_added_and_removed_without_disturbing_the_others(way):
         if set(forbidden) <= set(names):
             keep = (pairs != sorted(names.index(name) for name in forbidden)).any(axis=1)
             pairs, values = pairs[keep], values[keep]
-        result = scene.query(cutoff=0.5)
+        result = scene.query(max_distance=0.5)
         assert_reports(result, pairs, values, 0.5)
         assert result.pairs == len(pairs)
 
@@ -500,7 +502,7 @@ def test_moving_one_link_moves_its_bodies_only(way):
     scene = Scene(bodies)
     poses = poses_at(rng.uniform(-2.0, 2.0, (6, 3)), rng)
     scene.set_link_poses(poses)
-    scene.query(cutoff=0.1)
+    scene.query(max_distance=0.1)
     before = scene.poses
     for _ in range(20):
         k = int(rng.integers(6))
@@ -509,7 +511,7 @@ def test_moving_one_link_moves_its_bodies_only(way):
         other = Scene(bodies)
         other.set_link_poses(dict(zip(scene.links, poses, strict=True)))
         assert np.array_equal(scene.poses, other.poses)
-        assert np.array_equal(scene.query(cutoff=2.0).distance, other.query(cutoff=2.0).distance)
+        assert np.array_equal(scene.query(max_distance=2.0).distance, other.query(max_distance=2.0).distance)
     assert not np.array_equal(before, scene.poses)
 
 
@@ -598,18 +600,18 @@ def test_warm_starts_make_the_second_query_cheaper_and_survive_changes(by_tree):
     rng = np.random.default_rng(14)
     scene = Scene(on_own_links([convex_shape(rng) for _ in range(30)]))
     scene.set_link_poses(poses_at(rng.uniform(-4.0, 4.0, (30, 3)), rng))
-    cold = scene.query(cutoff=1.0)
+    cold = scene.query(max_distance=1.0)
     assert (cold.status & Status.UNPROVEN == 0).all()
     gone = 5
     scene.remove(f"body_{gone}")
     scene.add(Body("new", "link_0", Sphere(0.1), poses_at([(100.0, 0.0, 0.0)])[0]))
-    warm = scene.query(cutoff=1.0)
+    warm = scene.query(max_distance=1.0)
     left = [k for k in range(len(cold)) if gone not in (cold.body_a[k], cold.body_b[k])]
     assert warm.distance == pytest.approx(cold.distance[left], abs=1e-9)
     apart = warm.distance > 0.0
     assert warm.iterations[apart].max() == 0 < cold.iterations.max()
     scene.forget()
-    assert scene.query(cutoff=1.0).iterations.sum() > warm.iterations.sum()
+    assert scene.query(max_distance=1.0).iterations.sum() > warm.iterations.sum()
 
 
 # -- memory and threads ------------------------------------------------------------------------------------------------
@@ -653,11 +655,11 @@ def test_a_steady_state_allocates_nothing_but_results(way, most, allocations):
 
     for frame in frames:
         scene.set_link_poses(frame)
-        assert scene.query(cutoff=0.7, max_results=most).intersecting == 0
-    scene.query(cutoff=-10.0, max_results=most)
+        assert scene.query(max_distance=0.7, max_results=most).intersecting == 0
+    scene.query(max_distance=-10.0, max_results=most)
     before = allocations()
     scene.set_link_poses(frames[0])
-    assert scene.query(cutoff=-10.0, max_results=most).solved == 0
+    assert scene.query(max_distance=-10.0, max_results=most).solved == 0
     handles = allocations().alloc - before.alloc
     places, before = memory(), allocations()
     looks = []
@@ -665,7 +667,7 @@ def test_a_steady_state_allocates_nothing_but_results(way, most, allocations):
     try:
         for k in range(QUERIES):
             scene.set_link_poses(frames[k % 4])
-            result = scene.query(cutoff=0.7, max_results=most)
+            result = scene.query(max_distance=0.7, max_results=most)
             if k % 20 == 19:  # the same frame each time, so that the result is as long
                 looks.append(tracemalloc.get_traced_memory())
                 tracemalloc.reset_peak()
@@ -689,7 +691,7 @@ def test_memory_of_a_large_scene_grows_with_its_bodies():
     scene = Scene(on_own_links([shape] * count))
     rng = np.random.default_rng(16)
     scene.set_link_poses(poses_at(rng.uniform(0.0, 22.0, (count, 3))))
-    result = scene.query(cutoff=0.05)
+    result = scene.query(max_distance=0.05)
     assert result.pairs == count * (count - 1) // 2
     assert len(result) > 2000
     groups = (scene._local, scene._world, scene._tree, scene._pool, _arrays(scene._scratch), scene._rules[:-1])
@@ -700,18 +702,18 @@ def test_forks_answer_in_threads_of_their_own():
     rng = np.random.default_rng(17)
     scene = Scene(on_own_links([convex_shape(rng) for _ in range(120)]))
     scene.set_link_poses(poses_at(rng.uniform(-6.0, 6.0, (120, 3)), rng))
-    scene.query(cutoff=0.1)
+    scene.query(max_distance=0.1)
     frames = [poses_at(rng.uniform(-6.0, 6.0, (120, 3)), rng) for _ in range(6)]
     expected = []
     for frame in frames:
         scene.set_link_poses(frame)
-        expected.append(scene.query(cutoff=0.2))
+        expected.append(scene.query(max_distance=0.2))
     wrong = []
 
     def ask(fork, order):
         for k in order:
             fork.set_link_poses(frames[k])
-            result = fork.query(cutoff=0.2)
+            result = fork.query(max_distance=0.2)
             same = result.distance == pytest.approx(expected[k].distance, abs=1e-9)
             if not same or not np.array_equal(result.body_a, expected[k].body_a):
                 wrong.append(k)
@@ -729,18 +731,18 @@ def test_a_copy_of_a_scene_is_its_own(by_tree, way_to):
     rng = np.random.default_rng(20)
     scene = Scene(on_own_links([convex_shape(rng) for _ in range(30)]))
     scene.set_link_poses(poses_at(rng.uniform(-3.0, 3.0, (30, 3)), rng))
-    expected = scene.query(cutoff=0.2)
+    expected = scene.query(max_distance=0.2)
     other = way_to(scene)
     scene.set_link_poses(poses_at(np.zeros((30, 3))))
     scene.remove("body_3")
     assert len(other.bodies) == 30 and other.links == tuple(f"link_{i}" for i in range(30))
-    found = other.query(cutoff=0.2)
+    found = other.query(max_distance=0.2)
     assert found.distance == pytest.approx(expected.distance, abs=1e-9)
-    at_origin = scene.query(cutoff=0.2)
+    at_origin = scene.query(max_distance=0.2)
     other.set_pairs_allowed([[0, 1]], False)
     other.set_link_poses(poses_at(10.0 * np.arange(90.0).reshape(30, 3)))
-    assert len(other.query(cutoff=0.2)) == 0
-    assert np.array_equal(scene.query(cutoff=0.2).distance, at_origin.distance)
+    assert len(other.query(max_distance=0.2)) == 0
+    assert np.array_equal(scene.query(max_distance=0.2).distance, at_origin.distance)
     with pytest.raises(ValueError, match="read-only"):
         other.bodies[0].link_from_body[0, 3] = 1.0
 
@@ -776,9 +778,9 @@ def test_one_scene_survives_calls_from_several_threads():
         try:
             for k in range(30):
                 scene.set_link_poses(frames[k % 3])
-                result = scene.query(cutoff=0.1)
+                result = scene.query(max_distance=0.1)
                 assert (np.diff(result.distance) >= 0.0).all()
-                scene.fork().query(cutoff=0.0)
+                scene.fork().query(max_distance=0.0)
         except Exception as problem:
             problems.append(problem)
 

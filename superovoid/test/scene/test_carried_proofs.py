@@ -206,7 +206,7 @@ def test_no_proof_is_carried_where_a_direction_beside_the_contact_is_as_good():
     beside = np.array([[-0.9596298519201586, -2.166117823901605e-05, 0.281265971696698]])
     tolerance = 1e-3
     goal = tolerance * min(max(a.size), max(b.size))
-    scene = Scene([Body("a", "a", a), Body("b", "b", b)], tolerance=tolerance)
+    scene = Scene([Body("a", "a", a), Body("b", "b", b)], rtol=tolerance)
     proofs = []
     for turn, place in poses:
         scene.set_link_poses(np.array([pose(), pose(Rotation.from_rotvec(turn), place)]))

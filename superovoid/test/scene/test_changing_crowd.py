@@ -29,7 +29,7 @@ def body(rng, name):
 
 def near(scene):
     names = [each.name for each in scene.bodies]
-    found = scene.query(cutoff=0.05)
+    found = scene.query(max_distance=0.05)
     rows = zip(found.body_a.tolist(), found.body_b.tolist(), found.distance.tolist(), strict=True)
     return sorted((*sorted((names[a], names[b])), distance) for a, b, distance in rows)
 
@@ -78,17 +78,17 @@ def crowd(count=400):
 
 def test_a_body_that_comes_and_goes_has_no_tree_built(monkeypatch):
     rng, scene = crowd()
-    scene.query(cutoff=0.05)
+    scene.query(max_distance=0.05)
     times = built(monkeypatch)
     for i in range(2 * tree_changes.MOST_LOOSE):
         scene.add(body(rng, f"seen{i}"))
-        scene.query(cutoff=0.05)
+        scene.query(max_distance=0.05)
         if i >= 3:
             scene.remove(f"seen{i - 3}")
-            scene.query(cutoff=0.05)
+            scene.query(max_distance=0.05)
     assert not times
     scene.add([body(rng, f"many{i}") for i in range(tree_changes.MOST_LOOSE)])
-    scene.query(cutoff=0.05)
+    scene.query(max_distance=0.05)
     assert len(times) == 1
 
 
@@ -168,7 +168,9 @@ def test_gaps_that_removed_bodies_leave_show_in_no_answer(monkeypatch, seed, kin
         scene.set_link_poses({link: poses[link] for link in scene.links})
         anew = made_anew(scene, poses, forbidden)
         assert scene.pair_count == anew.pair_count and len(scene.bodies) == len(anew.bodies)
-        how = [{"cutoff": 0.05}, {"max_results": 5}, {}, {"cutoff": 0.02, "overlapping_only": True}][step % 4]
+        how = [{"max_distance": 0.05}, {"max_results": 5}, {}, {"max_distance": 0.02, "overlapping_only": True}][
+            step % 4
+        ]
         expected = answers(anew, **how)
         assert answers(scene, **how) == expected
         if step % 7 == 3:
@@ -190,15 +192,15 @@ def test_gaps_that_removed_bodies_leave_show_in_no_answer(monkeypatch, seed, kin
 def test_a_change_among_many_copies_no_row_of_others(monkeypatch):
     """What is written for a body that comes and goes does not grow with the others."""
     rng, scene = crowd(3000)
-    scene.query(cutoff=0.05)
+    scene.query(max_distance=0.05)
     scene.add(body(rng, "first"))  # takes room
-    scene.query(cutoff=0.05)
+    scene.query(max_distance=0.05)
     before = [array.ctypes.data for array in (*scene._local, *scene._world)]
     times = built(monkeypatch)
     for i in range(20):
         scene.remove(scene.bodies[int(rng.integers(len(scene.bodies)))].name)
         scene.add(body(rng, f"seen{i}"))
-        scene.query(cutoff=0.05)
+        scene.query(max_distance=0.05)
     assert [array.ctypes.data for array in (*scene._local, *scene._world)] == before and not times
     assert near(scene) == near(made_anew(scene, dict.fromkeys(LINKS, np.eye(4)), ()))
 

@@ -33,10 +33,14 @@ def memory(scene):
 @pytest.mark.parametrize("count", [1, 8, 200])  # no pair, pairs in a list, pairs of the tree
 def test_later_queries_take_no_memory(count):
     scene, poses = row_of(count)
-    assert scene.prepare(freeze=False) > 0.0
+    assert scene.prepare() > 0.0
     before = memory(scene)
     scene.set_link_poses(poses)
-    for options in ({"cutoff": 0.2}, {"cutoff": 0.2, "max_results": 3}, {"cutoff": 0.2, "overlapping_only": True}):
+    for options in (
+        {"max_distance": 0.2},
+        {"max_distance": 0.2, "max_results": 3},
+        {"max_distance": 0.2, "overlapping_only": True},
+    ):
         scene.query(**options)
     assert memory(scene) == before
 
@@ -44,7 +48,7 @@ def test_later_queries_take_no_memory(count):
 def test_later_queries_of_certain_pairs_take_no_memory():
     scene, poses = row_of(60)
     pairs = scene.pairs[::2]
-    scene.prepare(pairs=pairs, freeze=False)
+    scene.prepare(pairs=pairs)
     before = memory(scene)
     scene.set_link_poses(poses)
     assert len(scene.query(pairs=pairs)) == len(pairs)
@@ -54,14 +58,14 @@ def test_later_queries_of_certain_pairs_take_no_memory():
 @pytest.mark.parametrize("shape", [Box((0.1, 0.1, 0.1)), Sphere(0.05)])
 def test_later_queries_load_no_kernel(shape):
     scene = Scene([Body("table", "table", Plane()), Body("a", "a", shape), Body("b", "b", SHAPE)])
-    scene.prepare(freeze=False)
+    scene.prepare()
     poses = np.tile(np.eye(4), (3, 1, 1))
     poses[1:, 2, 3] = 0.3, 0.6
     loaded = loads()
     scene.set_link_poses(poses)
     scene.set_link_pose("a", poses[1])
     scene.query()
-    scene.query(max_results=1, cutoff=1.0)
+    scene.query(max_results=1, max_distance=1.0)
     scene.query(pairs=[(1, 2)])
     assert loads() == loaded
 
@@ -69,11 +73,11 @@ def test_later_queries_load_no_kernel(shape):
 @pytest.mark.parametrize("count", [20, 200])  # pairs in a list, pairs of the tree
 def test_later_queries_of_many_pairs_load_no_kernel_and_take_no_memory(count):
     scene, poses = row_of(count)
-    scene.prepare(freeze=False)
+    scene.prepare()
     assert jit.is_compiled(first_try.answer_first)
     loaded, before = loads(), memory(scene)
     scene.set_link_poses(poses)
-    assert scene.query(cutoff=0.3).solved >= first_try.LEAST
+    assert scene.query(max_distance=0.3).solved >= first_try.LEAST
     assert loads() == loaded
     assert memory(scene) == before
 
@@ -90,42 +94,42 @@ def test_poses_and_answers_stay_as_they_are():
     other = scene.fork()
     for each in (scene, other):
         each.set_link_poses(poses)
-        each.query(cutoff=0.3)
-    scene.prepare(freeze=False)
+        each.query(max_distance=0.3)
+    scene.prepare()
     assert (scene.poses == other.poses).all()
     poses[:, 0, 3] *= 0.95
     for each in (scene, other):
         each.set_link_poses(poses)
-    assert scene.query(cutoff=0.3) == other.query(cutoff=0.3)
+    assert scene.query(max_distance=0.3) == other.query(max_distance=0.3)
 
 
 def test_a_scene_without_poses_has_none_afterwards():
     scene, _ = row_of(3)
-    scene.prepare(freeze=False)
+    scene.prepare()
     assert scene.poses is None
     with pytest.raises(ValueError, match="no poses yet"):
         scene.query()
 
 
 def test_a_scene_without_bodies_and_one_whose_bodies_touch_are_prepared():
-    Scene([]).prepare(freeze=False)
+    Scene([]).prepare()
     scene = Scene([Body("a", "a", Plane()), Body("b", "b", Plane())])
-    scene.prepare(freeze=False)
+    scene.prepare()
 
 
 def test_a_pair_that_is_not_there_is_refused():
     scene, _ = row_of(3)
     with pytest.raises(ValueError, match="pair"):
-        scene.prepare(pairs=[(0, 7)], freeze=False)
+        scene.prepare(pairs=[(0, 7)])
 
 
 def test_what_lives_on_is_left_out_of_the_search_for_garbage_where_that_is_wanted():
     scene, _ = row_of(2)
     frozen = gc.get_freeze_count()
     try:
-        scene.prepare(freeze=False)
-        assert gc.get_freeze_count() == frozen
         scene.prepare()
+        assert gc.get_freeze_count() == frozen
+        scene.prepare(freeze=True)
         assert gc.get_freeze_count() > frozen
     finally:
         gc.unfreeze()

@@ -51,20 +51,20 @@ def test_results_are_sorted_and_named_by_body(row_of_spheres):
     assert result.intersecting == 1
 
 
-def test_cutoff_reports_exactly_the_pairs_within_it(row_of_spheres):
-    assert row_of_spheres.query(cutoff=2.0).distance == pytest.approx([-0.5, 1.0])
-    assert row_of_spheres.query(cutoff=2.5 + 1e-9).distance == pytest.approx([-0.5, 1.0, 2.5])
-    assert len(row_of_spheres.query(cutoff=-1.0)) == 0
-    nothing_culled = row_of_spheres.query(cutoff=math.inf)
+def test_max_distance_reports_exactly_the_pairs_within_it(row_of_spheres):
+    assert row_of_spheres.query(max_distance=2.0).distance == pytest.approx([-0.5, 1.0])
+    assert row_of_spheres.query(max_distance=2.5 + 1e-9).distance == pytest.approx([-0.5, 1.0, 2.5])
+    assert len(row_of_spheres.query(max_distance=-1.0)) == 0
+    nothing_culled = row_of_spheres.query(max_distance=math.inf)
     assert nothing_culled.past_sphere == nothing_culled.solved == 6
 
 
-@pytest.mark.parametrize("cutoff", [0.0, 0.05, 0.5])
-def test_culling_never_loses_a_pair(cutoff):
+@pytest.mark.parametrize("max_distance", [0.0, 0.05, 0.5])
+def test_culling_never_loses_a_pair(max_distance):
     scene = random_scene(40, seed=4, spread=3.0)
     everything = scene.query()
-    culled = scene.fork().query(cutoff=cutoff)
-    expected = everything.distance[everything.distance <= cutoff]
+    culled = scene.fork().query(max_distance=max_distance)
+    expected = everything.distance[everything.distance <= max_distance]
     assert culled.distance == pytest.approx(expected, abs=1e-9)
     assert culled.solved < everything.solved
     assert culled.pairs >= culled.past_sphere >= culled.past_obb == culled.solved >= len(culled)
@@ -205,8 +205,8 @@ def test_bad_arguments_are_named(row_of_spheres):
         Scene([Body("x", "a", Sphere(1.0))], [(0, 1)])
     with pytest.raises(ValueError, match="paired with itself"):
         row_of_spheres.query(pairs=[(1, 1)])
-    with pytest.raises(ValueError, match="cutoff = nan"):
-        row_of_spheres.query(cutoff=math.nan)
+    with pytest.raises(ValueError, match="max_distance = nan"):
+        row_of_spheres.query(max_distance=math.nan)
     with pytest.raises(ValueError, match="max_results = 0"):
         row_of_spheres.query(max_results=0)
     with pytest.raises(ValueError, match="no poses yet"):
@@ -247,17 +247,17 @@ def test_tables_are_what_a_scene_is_now_and_stay_so():
     assert later.pairs.tolist() == scene.pairs.tolist() != tables.pairs.tolist()
 
 
-@pytest.mark.parametrize("budget", [math.nan, -5, 1.9, "many", True])
-def test_a_budget_that_is_no_number_of_support_points_is_refused_by_name(budget):
-    with pytest.raises(ValueError, match=r"budget = .*: must be an integer of at least 0"):
-        Scene([Body("a", "a", Sphere(1.0))], budget=budget)
+@pytest.mark.parametrize("max_evaluations", [math.nan, -5, 1.9, "many", True])
+def test_max_evaluations_that_are_no_number_is_refused_by_name(max_evaluations):
+    with pytest.raises(ValueError, match=r"max_evaluations = .*: must be an integer of at least 0"):
+        Scene([Body("a", "a", Sphere(1.0))], max_evaluations=max_evaluations)
 
 
 def test_tables_of_some_pairs_are_turned_as_the_scene_has_them():
-    scene = Scene([Body(name, name, Sphere(1.0)) for name in "abc"], tolerance=1e-5, budget=123)
+    scene = Scene([Body(name, name, Sphere(1.0)) for name in "abc"], rtol=1e-5, max_evaluations=123)
     tables = scene.tables([[2, 0], [1, 2]])
     assert tables.pairs.tolist() == [[0, 2], [1, 2]]
-    assert (tables.tolerance, tables.budget) == (1e-5, 123)
+    assert (tables.rtol, tables.max_evaluations) == (1e-5, 123)
     tables.pairs[:] = 0  # a copy
     assert scene.tables([[2, 0]]).pairs.tolist() == [[0, 2]]
     scene.set_pairs_allowed([[0, 2]], False)

@@ -32,7 +32,7 @@ from superovoid import (
 from superovoid.contact import Status
 from superovoid.scene import scene as scene_module
 
-TIE = 1e-8  # a distance this near to the cut-off may be reported or not
+TIE = 1e-8  # a distance this near to max_distance may be reported or not
 RING = Torus(1.0, 0.3).tessellate(8)
 CORNERS = {"few": trimesh.creation.icosahedron().vertices, "many": trimesh.creation.icosphere(2).vertices}
 MAKERS = {
@@ -99,14 +99,14 @@ def one_by_one(scene):
     return {(a, b): distance(shapes[a], poses[a], shapes[b], poses[b]) for a, b in scene.pairs.tolist()}
 
 
-def assert_agrees(result, expected, cutoff=math.inf):
-    """The result holds the pairs within the cut-off and no others, each with an answer that `distance` confirms."""
+def assert_agrees(result, expected, max_distance=math.inf):
+    """The result holds the pairs within `max_distance` and no others, each with an answer that `distance` confirms."""
     reported = list(zip(result.body_a.tolist(), result.body_b.tolist(), strict=True))
     assert len(set(reported)) == len(reported)
-    assert {pair for pair, one in expected.items() if one.distance <= cutoff - TIE} <= set(reported)
+    assert {pair for pair, one in expected.items() if one.distance <= max_distance - TIE} <= set(reported)
     for row, pair in enumerate(reported):
         got, one = result[row], expected[pair]
-        assert got.distance <= cutoff
+        assert got.distance <= max_distance
         if Status.NON_CONVEX in one.status | got.status:
             # Bounds of a depth: what one start proves need not be what another one does.
             assert max(got.lower, one.lower) <= min(got.upper, one.upper) + TIE
@@ -123,16 +123,16 @@ def assert_agrees(result, expected, cutoff=math.inf):
 # -- answers -----------------------------------------------------------------------------------------------------------
 
 
-def test_every_pair_within_the_cutoff_has_the_answer_of_the_pair_alone(way):
+def test_every_pair_within_max_distance_has_the_answer_of_the_pair_alone(way):
     scene, _ = mixed_scene(MAKERS, seed=1, spread=1.6)
     expected = one_by_one(scene)
     assert len(expected) == 18 * 17 // 2
     everything = scene.query()
     assert len(everything) == everything.solved == len(expected)
     assert_agrees(everything, expected)
-    for cutoff in (-0.1, 0.0, 0.05, 0.5):
-        result = scene.fork().query(cutoff=cutoff)
-        assert_agrees(result, expected, cutoff)
+    for max_distance in (-0.1, 0.0, 0.05, 0.5):
+        result = scene.fork().query(max_distance=max_distance)
+        assert_agrees(result, expected, max_distance)
         assert result.pairs >= result.past_sphere >= result.past_obb == result.solved >= len(result)
         assert result.solved < len(expected)
     only = scene.query(overlapping_only=True)
@@ -150,9 +150,9 @@ def test_the_closest_pairs_of_all_kinds_are_the_first_of_the_full_query(way, spr
         full = scene.fork().query()
         row_of = {pair: k for k, pair in enumerate(zip(full.body_a.tolist(), full.body_b.tolist(), strict=True))}
         for most in (1, 4, int(rng.integers(5, 60))):
-            cutoff = float(rng.choice([math.inf, 0.2]))
-            result = scene.fork().query(max_results=most, cutoff=cutoff)
-            expected = full.distance[full.distance <= cutoff][:most]
+            max_distance = float(rng.choice([math.inf, 0.2]))
+            result = scene.fork().query(max_results=most, max_distance=max_distance)
+            expected = full.distance[full.distance <= max_distance][:most]
             assert len(result) == len(expected)
             here = [row_of[pair] for pair in zip(result.body_a.tolist(), result.body_b.tolist(), strict=True)]
             assert len(set(here)) == len(here)
@@ -169,20 +169,20 @@ def test_warm_answers_are_those_of_cold_ones_along_a_motion():
     for _ in range(10):
         poses = {link: pose @ step[link] for link, pose in poses.items()}
         scene.set_link_poses(poses)
-        warm = scene.query(cutoff=0.3)
+        warm = scene.query(max_distance=0.3)
         assert_agrees(warm, one_by_one(scene), 0.3)
 
 
 def test_a_fork_and_a_pickled_scene_answer_alike_and_for_themselves():
     scene, rng = mixed_scene(MAKERS, seed=3, spread=1.5, each=1)
-    before = scene.query(cutoff=0.4)
+    before = scene.query(max_distance=0.4)
     others = [scene.fork(), pickle.loads(pickle.dumps(scene))]
     for other in others:
-        assert np.array_equal(other.query(cutoff=0.4).body_a, before.body_a)
-        assert other.query(cutoff=0.4).distance == pytest.approx(before.distance, abs=TIE)
+        assert np.array_equal(other.query(max_distance=0.4).body_a, before.body_a)
+        assert other.query(max_distance=0.4).distance == pytest.approx(before.distance, abs=TIE)
         other.set_link_poses(link_poses(other, rng, 1.5))
         assert_agrees(other.query(), one_by_one(other))
-    assert scene.query(cutoff=0.4).distance == pytest.approx(before.distance, abs=TIE)
+    assert scene.query(max_distance=0.4).distance == pytest.approx(before.distance, abs=TIE)
 
 
 # -- half-spaces -------------------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def test_a_fork_and_a_pickled_scene_answer_alike_and_for_themselves():
 
 @pytest.mark.parametrize("turn", [(0.0, 0.0, 0.0), (0.3, -0.2, 0.1), (math.pi, 0.0, 0.0), (0.0, math.pi / 2, 0.0)])
 def test_half_spaces_cull_by_closed_forms_and_lose_nothing(way, turn):
-    """Balls, whose height over a floor is known: those above the cut-off are not even counted as near."""
+    """Balls, whose height over a floor is known: those above max_distance are not even counted as near."""
     rng = np.random.default_rng(4)
     radii, centres = rng.uniform(0.05, 0.5, 60), rng.uniform(-3.0, 3.0, (60, 3))
     floor = at(0.3, -0.2, 0.1, turn)
@@ -199,11 +199,11 @@ def test_half_spaces_cull_by_closed_forms_and_lose_nothing(way, turn):
     bodies.insert(20, Body("floor", "world", Plane()))
     scene = Scene(bodies)
     scene.set_link_poses({"cloud": np.eye(4), "world": floor})
-    for cutoff in (-0.2, 0.0, 0.3, math.inf):
-        result = scene.query(cutoff=cutoff)
-        assert result.distance == pytest.approx(np.sort(heights[heights <= cutoff]), abs=1e-12)
+    for max_distance in (-0.2, 0.0, 0.3, math.inf):
+        result = scene.query(max_distance=max_distance)
+        assert result.distance == pytest.approx(np.sort(heights[heights <= max_distance]), abs=1e-12)
         assert result.pairs == 60
-        assert result.solved == result.past_sphere == (heights <= cutoff).sum()
+        assert result.solved == result.past_sphere == (heights <= max_distance).sum()
 
 
 def test_a_flat_body_that_floats_over_a_floor_is_culled_by_its_box(way):
@@ -213,7 +213,7 @@ def test_a_flat_body_that_floats_over_a_floor_is_culled_by_its_box(way):
     lowest = math.sin(0.2) + 0.01 * math.cos(0.2)  # of the corner of the plate's box
     for height, solved in ((lowest + 0.11, 0), (lowest + 0.09, 1)):
         scene.set_link_poses({"world": at(), "plate": at(0.0, 0.0, height, turned)})
-        result = scene.query(cutoff=0.1)
+        result = scene.query(max_distance=0.1)
         assert (result.past_sphere, result.solved) == (1, solved)
 
 
@@ -225,7 +225,7 @@ def test_two_half_spaces_meet_or_face_each_other(way):
     result = scene.query()
     found = dict(zip(zip(result.body_a.tolist(), result.body_b.tolist(), strict=True), result.distance, strict=True))
     assert found == pytest.approx(expected, abs=1e-12)
-    near = scene.query(cutoff=0.5)
+    near = scene.query(max_distance=0.5)
     assert near.distance == pytest.approx([-math.inf, -math.inf, -5.5, 0.3], abs=1e-12)
 
 
@@ -329,8 +329,8 @@ def test_tori_and_meshes_among_all_kinds(way, held):
     scene, rng = mixed_scene(MAKERS | NOT_CONVEX, seed=7, spread=1.8)
     expected = one_by_one(scene)
     assert_agrees(scene.query(), expected)
-    for cutoff in (0.0, 0.2):
-        assert_agrees(scene.fork().query(cutoff=cutoff), expected, cutoff)
+    for max_distance in (0.0, 0.2):
+        assert_agrees(scene.fork().query(max_distance=max_distance), expected, max_distance)
     assert_queries_hold_no_memory(scene, held)
     for name in [body.name for body in scene.bodies][::3]:
         scene.remove(name)
@@ -339,7 +339,7 @@ def test_tori_and_meshes_among_all_kinds(way, held):
     assert_agrees(pickle.loads(pickle.dumps(scene)).query(), one_by_one(scene))
 
 
-def test_a_cutoff_changes_no_answer_within_it():
+def test_a_max_distance_changes_no_answer_within_it():
     rng = np.random.default_rng(2)
     shapes = [Box((0.2, 0.3, 0.1)), Cylinder(0.2, 0.5), Cone(0.3, 0.4), Capsule(0.1, 0.5), Sphere(0.2)]
     shapes += [ConvexMesh(0.3 * rng.normal(size=(20, 3))) for _ in range(3)]
@@ -353,7 +353,7 @@ def test_a_cutoff_changes_no_answer_within_it():
             scene.set_link_poses(poses)
         every = whole.query()
         for found, near in (
-            (limited.query(cutoff=0.2), every[every.distance <= 0.2]),
+            (limited.query(max_distance=0.2), every[every.distance <= 0.2]),
             (overlapping.query(overlapping_only=True), every[every.distance < 0.0]),
         ):
             assert found.body_a.tolist() == near.body_a.tolist() and found.body_b.tolist() == near.body_b.tolist()

@@ -25,7 +25,6 @@ from superovoid import (
     are_closer,
     distance,
     distances,
-    is_closer,
     time_of_impact,
 )
 from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH
@@ -324,9 +323,9 @@ def test_the_distance_of_a_ball_in_a_dent_is_that_of_the_body_not_of_its_hull(sh
     assert result.lower <= result.distance <= result.upper <= result.lower + 1e-8
     assert result.status == Status.CERTIFIED
     assert result.normal == pytest.approx(n, abs=1e-9)
-    assert is_closer(a, np.eye(4), ball, pose, 0.0).farther
+    assert are_closer(a, np.eye(4), ball, pose, 0.0).farther
     larger = Sphere(0.51 * dent)
-    assert is_closer(a, np.eye(4), larger, pose, 0.0).closer
+    assert are_closer(a, np.eye(4), larger, pose, 0.0).closer
 
 
 def test_a_hull_in_a_dent_is_not_called_closer_than_it_is():

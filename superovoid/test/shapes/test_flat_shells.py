@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from superovoid import Body, Motion, Scene, are_closer, distance, distances, intersects, is_closer, time_of_impact
+from superovoid import Body, Motion, Scene, are_closer, are_intersecting, distance, distances, time_of_impact
 from superovoid.shapes import Plane, Shell, Sphere
 
 COUNT = 300
@@ -77,11 +77,11 @@ def test_verdicts_beside_planes_agree_with_the_exact_distance():
         size = np.ptp(shell.vertices, axis=0).max()
         for offset in (-3e-10 * size, 0.0, 3e-10 * size):
             threshold = float(truth) + offset
-            answer = is_closer(shell, pose, Plane(), np.eye(4), threshold)
+            answer = are_closer(shell, pose, Plane(), np.eye(4), threshold)
             assert holds(answer.lower, answer.upper, truth)
             assert not answer.closer or truth < Fraction(threshold)
             assert not answer.farther or truth > Fraction(threshold)
-        met = intersects(shell, pose, Plane(), np.eye(4))
+        met = are_intersecting(shell, pose, Plane(), np.eye(4))
         assert not met.closer or truth <= 0
         assert not met.farther or truth > 0
     shells, poses, truths = zip(*CASES, strict=True)

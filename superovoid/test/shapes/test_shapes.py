@@ -20,8 +20,8 @@ from superovoid import (
     Sphere,
     Superellipsoid,
     Superovoid,
+    are_closer,
     distance,
-    is_closer,
     time_of_impact,
 )
 from superovoid.shapes.kernels import support_function, surface
@@ -344,9 +344,9 @@ def test_what_is_no_number_is_refused_by_the_name_of_the_argument(value):
         "direction": lambda: ball.support(value),
         "resolution": lambda: ball.tessellate(value),
         "pose_a": lambda: distance(ball, value, ball, pose),
-        "threshold": lambda: is_closer(ball, pose, ball, pose, value),
-        "tolerance": lambda: distance(ball, pose, ball, pose, tolerance=value),
-        "max_solves": lambda: time_of_impact(ball, pose, ball, pose, max_solves=value),
+        "threshold": lambda: are_closer(ball, pose, ball, pose, value),
+        "rtol": lambda: distance(ball, pose, ball, pose, rtol=value),
+        "max_evaluations": lambda: time_of_impact(ball, pose, ball, pose, max_evaluations=value),
         "duration": lambda: time_of_impact(ball, pose, ball, pose, duration=value),
         "time": lambda: Motion.still(pose).pose(value),
         "Motion.angular": lambda: Motion(pose, np.zeros(3), value),

@@ -62,7 +62,9 @@ def groups_of(made, found, state):
 
 
 @pytest.mark.parametrize("kinds", [False, pytest.param(True, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("options", [{}, {"cutoff": 0.05}, {"overlapping_only": True}], ids=["all", "near", "overlaps"])
+@pytest.mark.parametrize(
+    "options", [{}, {"max_distance": 0.05}, {"overlapping_only": True}], ids=["all", "near", "overlaps"]
+)
 def test_each_pair_of_links_has_the_closest_pair_of_their_bodies(kinds, options):
     made, positions = scene(kinds), states(70)
     every = state_distances(ROBOT, made, positions, gradients=True, **options)

@@ -99,8 +99,8 @@ def assert_equal(found, expected):
 
 @pytest.mark.parametrize(
     "query",
-    [{"cutoff": 0.02, "pairs": BETWEEN}, {"cutoff": 0.02, "max_results": 3}, {"overlapping_only": True}],
-    ids=["pairs within a cut-off", "three closest", "overlaps"],
+    [{"max_distance": 0.02, "pairs": BETWEEN}, {"max_distance": 0.02, "max_results": 3}, {"overlapping_only": True}],
+    ids=["pairs within `max_distance`", "three closest", "overlaps"],
 )
 def test_answers_of_the_hands_equal_a_loop_of_queries(query):
     positions, bases = random_hands(70)
@@ -113,10 +113,10 @@ def test_answers_of_the_hands_equal_a_loop_of_queries(query):
 def test_gradients_of_the_hands_equal_those_of_a_loop():
     positions, bases = random_hands(10)
     found = state_distances(
-        HANDS, HANDS.scene(), positions, base_poses=bases, cutoff=0.02, gradients=True, base_gradients=True
+        HANDS, HANDS.scene(), positions, base_poses=bases, max_distance=0.02, gradients=True, base_gradients=True
     )
     assert (found.joint_names, found.base_links) == (HANDS.joint_names, HANDS.base_links)
-    for s, (result, at, base) in enumerate(loop(HANDS, HANDS.scene(), positions, bases, cutoff=0.02)):
+    for s, (result, at, base) in enumerate(loop(HANDS, HANDS.scene(), positions, bases, max_distance=0.02)):
         rows = slice(found.first[s], found.first[s + 1])
         expected = HANDS.distance_gradients(result, at, base)
         np.testing.assert_allclose(found.gradients[rows], expected.by_joint, rtol=0, atol=1e-14)
@@ -151,10 +151,10 @@ def test_bodies_of_all_kinds_on_links_and_beside_the_robot_equal_a_loop():
     for k, (link, pose) in enumerate(zip(scene.links, random_poses(np.random.default_rng(3), 7, 0.4), strict=True)):
         scene.set_link_pose(link, pose if k else arm.at(0.0, 0.0, -0.5))
     positions, bases = random_trees(6)
-    found = state_distances(TREE, scene, positions, base_poses=bases, cutoff=0.5, gradients=True)
+    found = state_distances(TREE, scene, positions, base_poses=bases, max_distance=0.5, gradients=True)
     assert len(found) > 30 and (found.status & Status.UNPROVEN == 0).any()
     assert [link for link in scene.links if link in TREE.links] == ["base", "left", "flag", "foot"]
-    for s, (expected, *_) in enumerate(loop(TREE, scene, positions, bases, cutoff=0.5)):
+    for s, (expected, *_) in enumerate(loop(TREE, scene, positions, bases, max_distance=0.5)):
         assert_equal(found.of_state(s), expected)
     fixed = (found.body_a < 3) & (found.body_b < 3)
     assert fixed.any() and not found.gradients[fixed].any()
@@ -168,9 +168,9 @@ def test_many_pairs_that_a_scene_would_find_by_its_tree_are_found():
         scene.set_link_pose(link, arm.at(*rng.uniform(-1.5, 1.5, 3)))
     positions = rng.uniform(0.0, 1.0, (3, 2))
     bases = {"ball": arm.at(0.3, 0.3, 0.0)}
-    found = state_distances(ARM, scene, positions, base_poses=bases, cutoff=0.1)
+    found = state_distances(ARM, scene, positions, base_poses=bases, max_distance=0.1)
     assert found.pairs > 70 * len(scene.bodies)
-    for s, (expected, *_) in enumerate(loop(ARM, scene, positions, bases, cutoff=0.1)):
+    for s, (expected, *_) in enumerate(loop(ARM, scene, positions, bases, max_distance=0.1)):
         # The counts differ: the tree leaves out pairs that the list looks at.
         result = found.of_state(s)
         np.testing.assert_array_equal(result.distance, expected.distance)
@@ -279,7 +279,7 @@ def test_answers_do_not_depend_on_what_was_asked_before_nor_on_memory(monkeypatc
     scene = HANDS.scene()
 
     def ask():
-        return state_distances(HANDS, scene, positions, base_poses=bases, cutoff=0.01, gradients=True)
+        return state_distances(HANDS, scene, positions, base_poses=bases, max_distance=0.01, gradients=True)
 
     first = ask()
     scene.set_link_poses(HANDS.forward_kinematics(SWEEP.frame(9).positions, SWEEP.frame(9).base_poses))
@@ -294,7 +294,7 @@ def _tight(answers_for):
 
 
 def test_a_question_asked_again_answers_as_if_it_were_new():
-    scene, options = HANDS.scene(), {"pairs": BETWEEN, "cutoff": 0.02, "gradients": True}
+    scene, options = HANDS.scene(), {"pairs": BETWEEN, "max_distance": 0.02, "gradients": True}
     ask = StateQuery(HANDS, scene, **options)
     for seed, count in enumerate((1, 130, 3, 1)):
         positions, bases = random_hands(count, seed)
@@ -302,12 +302,12 @@ def test_a_question_asked_again_answers_as_if_it_were_new():
         assert_equal(ask(positions, base_poses=bases, threads=2), expected)
 
 
-LIMITS = {"cutoff": 0.02}, {"max_results": 3}, {"cutoff": 0.05, "overlapping_only": True}, {}
+LIMITS = {"max_distance": 0.02}, {"max_results": 3}, {"max_distance": 0.05, "overlapping_only": True}, {}
 
 
 def test_a_question_with_other_limits_answers_as_a_new_one():
     scene = HANDS.scene()
-    ask = StateQuery(HANDS, scene, pairs=BETWEEN, cutoff=0.001, gradients=True)
+    ask = StateQuery(HANDS, scene, pairs=BETWEEN, max_distance=0.001, gradients=True)
     positions, bases = random_hands(70)
     for _ in range(2):  # memory of the others is used again
         for limits in LIMITS:
@@ -316,12 +316,12 @@ def test_a_question_with_other_limits_answers_as_a_new_one():
             )
             assert_equal(ask.limited(**limits)(positions, base_poses=bases), expected)
     by_links = StateQuery(HANDS, scene, closest_of_links=True)
-    expected = state_distances(HANDS, scene, positions, base_poses=bases, cutoff=0.01, closest_of_links=True)
-    assert_equal(by_links.limited(cutoff=0.01)(positions, base_poses=bases), expected)
+    expected = state_distances(HANDS, scene, positions, base_poses=bases, max_distance=0.01, closest_of_links=True)
+    assert_equal(by_links.limited(max_distance=0.01)(positions, base_poses=bases), expected)
 
 
 @pytest.mark.parametrize(
-    ("limits", "words"), [({"cutoff": float("nan")}, "cutoff"), ({"max_results": 0}, "max_results")]
+    ("limits", "words"), [({"max_distance": float("nan")}, "max_distance"), ({"max_results": 0}, "max_results")]
 )
 def test_limits_that_make_no_sense_are_refused(limits, words):
     with pytest.raises(ValueError, match=words):
@@ -339,10 +339,10 @@ def test_the_scene_is_left_as_it_was():
     scene.set_link_poses(HANDS.forward_kinematics(frame.positions, frame.base_poses))
     poses = scene.poses
     positions, bases = random_hands(3)
-    before = scene.query(cutoff=0.02)
-    state_distances(HANDS, scene, positions, base_poses=bases, cutoff=0.02)
+    before = scene.query(max_distance=0.02)
+    state_distances(HANDS, scene, positions, base_poses=bases, max_distance=0.02)
     np.testing.assert_array_equal(scene.poses, poses)
-    again = scene.query(cutoff=0.02)
+    again = scene.query(max_distance=0.02)
     np.testing.assert_array_equal(again.body_a, before.body_a)
 
 
@@ -351,7 +351,7 @@ def test_calls_from_several_threads_give_the_same_answers():
     scene, found = HANDS.scene(), [None] * 4
 
     def ask(k):
-        found[k] = state_distances(HANDS, scene, positions, base_poses=bases, cutoff=0.02)
+        found[k] = state_distances(HANDS, scene, positions, base_poses=bases, max_distance=0.02)
 
     threads = [threading.Thread(target=ask, args=(k,)) for k in range(4)]
     for thread in threads:
@@ -366,7 +366,7 @@ def test_calls_from_several_threads_give_the_same_answers():
 def test_answers_do_not_depend_on_the_number_of_threads(threads):
     positions, bases = random_hands(330)
     positions[64:128] = positions[64]  # one block is done long before the others
-    options = {"base_poses": bases, "cutoff": 0.01, "max_results": 5, "gradients": True, "base_gradients": True}
+    options = {"base_poses": bases, "max_distance": 0.01, "max_results": 5, "gradients": True, "base_gradients": True}
     alone = state_distances(HANDS, HANDS.scene(), positions, threads=1, **options)
     assert_equal(state_distances(HANDS, HANDS.scene(), positions, threads=threads, **options), alone)
 
@@ -382,7 +382,9 @@ def test_threads_share_the_blocks(monkeypatch):
         return over_states(*arguments)
 
     monkeypatch.setattr(state_query.loop, "over_states", noted)
-    found = state_distances(HANDS, HANDS.scene(), positions, base_poses=bases, pairs=BETWEEN, cutoff=0.01, threads=2)
+    found = state_distances(
+        HANDS, HANDS.scene(), positions, base_poses=bases, pairs=BETWEEN, max_distance=0.01, threads=2
+    )
     assert found.done == 130 and len(seen) == 2
 
 
@@ -398,7 +400,7 @@ def test_an_error_in_a_block_is_the_error_of_the_call(monkeypatch):
 
     monkeypatch.setattr(state_query.loop, "over_states", failing)
     with pytest.raises(MemoryError, match="no more"):
-        state_distances(HANDS, HANDS.scene(), positions, base_poses=bases, pairs=BETWEEN, cutoff=0.01, threads=2)
+        state_distances(HANDS, HANDS.scene(), positions, base_poses=bases, pairs=BETWEEN, max_distance=0.01, threads=2)
     assert len(begun) < 6  # the other thread begins no further block
 
 
@@ -409,7 +411,7 @@ def test_an_error_in_a_block_is_the_error_of_the_call(monkeypatch):
 def test_states_done_before_a_deadline_are_those_of_the_whole_answer(monkeypatch, threads):
     positions, bases = random_hands(200)
     scene = HANDS.scene()
-    options = {"base_poses": bases, "pairs": BETWEEN, "cutoff": 0.02, "gradients": True, "base_gradients": True}
+    options = {"base_poses": bases, "pairs": BETWEEN, "max_distance": 0.02, "gradients": True, "base_gradients": True}
     whole = state_distances(HANDS, scene, positions, **options)
     clock = iter(np.arange(0.0, 1e3, 0.01))  # every look at it takes 10 ms
     monkeypatch.setattr(time, "perf_counter", lambda: float(next(clock)))
@@ -427,7 +429,7 @@ def test_states_done_before_a_deadline_are_those_of_the_whole_answer(monkeypatch
 
 def test_a_deadline_that_has_passed_leaves_one_state():
     positions, bases = random_hands(100)
-    found = state_distances(HANDS, HANDS.scene(), positions, base_poses=bases, cutoff=0.02, deadline=1e-9)
+    found = state_distances(HANDS, HANDS.scene(), positions, base_poses=bases, max_distance=0.02, deadline=1e-9)
     assert found.done == 1
     assert len(found) == found.first[1] > 0
 
@@ -436,15 +438,15 @@ def test_a_deadline_far_away_changes_nothing():
     positions, bases = random_hands(30)
     scene = HANDS.scene()
     assert_equal(
-        state_distances(HANDS, scene, positions, base_poses=bases, cutoff=0.02, deadline=1e3),
-        state_distances(HANDS, scene, positions, base_poses=bases, cutoff=0.02),
+        state_distances(HANDS, scene, positions, base_poses=bases, max_distance=0.02, deadline=1e3),
+        state_distances(HANDS, scene, positions, base_poses=bases, max_distance=0.02),
     )
 
 
 @pytest.mark.parametrize("threads", [1, 4])
 def test_an_answer_ends_with_the_block_that_fills_it(threads):
     positions, bases = random_hands(200)
-    options = {"base_poses": bases, "cutoff": 0.02, "gradients": True}
+    options = {"base_poses": bases, "max_distance": 0.02, "gradients": True}
     whole = state_distances(HANDS, HANDS.scene(), positions, **options)
     full = state_distances(HANDS, HANDS.scene(), positions, max_rows=int(whole.first[70]), threads=threads, **options)
     assert full.done == 128
@@ -456,7 +458,9 @@ def test_an_answer_ends_with_the_blocks_that_were_begun_when_it_is_stopped():
     positions, bases = random_hands(200)
     stop = threading.Event()
     stop.set()
-    found = state_distances(HANDS, HANDS.scene(), positions, base_poses=bases, pairs=BETWEEN, cutoff=0.02, stop=stop)
+    found = state_distances(
+        HANDS, HANDS.scene(), positions, base_poses=bases, pairs=BETWEEN, max_distance=0.02, stop=stop
+    )
     assert found.done == 64
 
 
@@ -526,7 +530,7 @@ def test_no_states_and_no_pairs_are_no_error():
         ({"base_poses": {"ball": 2.0 * np.eye(4)}}, r"base_poses\['ball'\]"),
         ({"pairs": [[0, 9]]}, r"indices must be in \[0, 4\)"),
         ({"pairs": [[0, 1], [0, 2]]}, "is not one of the scene's pairs"),
-        ({"cutoff": np.nan}, "cutoff"),
+        ({"max_distance": np.nan}, "max_distance"),
         ({"max_results": 0}, "max_results = 0"),
         ({"deadline": 0.0}, "deadline = 0.0"),
         ({"deadline": np.nan}, "deadline = nan"),

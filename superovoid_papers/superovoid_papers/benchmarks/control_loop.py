@@ -30,7 +30,7 @@ from superovoid_ros.motions.grasp_sweep import shipped
 
 FloatArray = NDArray[np.float64]
 
-CUTOFF = 0.01
+MAX_DISTANCE = 0.01
 """Largest distance asked for, m."""
 GROUPS = ("left_fingers", "right_fingers")
 _SWEEP = 5.0  # s, there, and as long back
@@ -59,7 +59,7 @@ class Hands:
         """Answer for one state."""
         bases = self._bases[number % len(self._bases)]
         self.scene.set_link_poses(self._robot.forward_kinematics(self._positions, bases))
-        self.found += len(self.scene.query(cutoff=CUTOFF, pairs=self.pairs))
+        self.found += len(self.scene.query(max_distance=MAX_DISTANCE, pairs=self.pairs))
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def run(name: str, hands: Hands, turns: int, period: float) -> Loop:
 
 def by_the_recipe(hands: Hands) -> tuple[float, int]:
     """Prepare this process for the loop; return how long that took [s], and its core."""
-    seconds = hands.scene.prepare(pairs=hands.pairs)
+    seconds = hands.scene.prepare(pairs=hands.pairs, freeze=True)
     hands.turn(0)
     gc.disable()
     core = max(os.sched_getaffinity(0))
@@ -147,7 +147,7 @@ def memory_of_a_turn(hands: Hands, turns: int) -> float:
 
 def table(rows: list[Loop], rate: int) -> Table:
     """The loops as they are printed."""
-    title = f"{rate} turns a second, both hands, cut-off {1e3 * CUTOFF:.0f} mm; microseconds"
+    title = f"{rate} turns a second, both hands, max_distance {1e3 * MAX_DISTANCE:.0f} mm; microseconds"
     result = Table(title=title, title_justify="left")
     for name in ("", *(row.name for row in rows)):
         result.add_column(name, justify="right" if name else "left")

@@ -146,7 +146,7 @@ def bracket(pair: peers.Pair, tolerance: float = REFERENCE_TOLERANCE) -> polytop
         supports.append(polytope.posed(polytope.superovoid(*parameters), pose))
         axes += [pose[:3, :3].T, -pose[:3, :3].T]
     size = min(max(body.size) for body, _ in pair.bodies)
-    return polytope.signed_distance(*supports, size=size, directions=np.vstack(axes), tolerance=tolerance)
+    return polytope.signed_distance(*supports, size=size, directions=np.vstack(axes), rtol=tolerance)
 
 
 def _wanted_distance(regime: str, rng: np.random.Generator, size: float, thinnest: float) -> float:

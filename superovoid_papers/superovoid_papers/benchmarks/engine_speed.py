@@ -263,7 +263,7 @@ def overlaps_of_hands(every: int = _EVERY) -> Pairs:
         joints = dict(zip(robot.joint_names, positions[state], strict=True))
         base_poses = {link: pose if pose.ndim == 2 else pose[state] for link, pose in bases.items()}
         scene.set_link_poses(robot.forward_kinematics(joints, base_poses))
-        found = scene.query(cutoff=0.0, pairs=listed)
+        found = scene.query(max_distance=0.0, pairs=listed)
         overlapping = np.stack([found.body_a, found.body_b])[:, found.distance < 0.0]
         shapes.append(parameters[overlapping])
         poses.append(scene.poses[overlapping])
@@ -300,25 +300,25 @@ def hands(repeats: int) -> Table:
     poses = [robot.forward_kinematics(frame.positions, frame.base_poses) for frame in sweep]
     title = "Scene, two hands, 441 pairs; milliseconds a query over the frames of the sweep"
     table = Table(title=title, title_justify="left")
-    for name in ("cut-off", "pairs solved", "same pose", "same pose p99", "next frame", "next frame p99"):
+    for name in ("max_distance", "pairs solved", "same pose", "same pose p99", "next frame", "next frame p99"):
         table.add_column(name, justify="right")
-    for cutoff in (math.inf, 0.03, 0.01, 0.0):
+    for max_distance in (math.inf, 0.03, 0.01, 0.0):
         scene = robot.scene()
         same, following = np.empty(len(poses)), np.empty(len(poses))
         solved = 0
         for i, links in enumerate(poses):
             scene.set_link_poses(links)
             started = time.perf_counter()
-            solved += scene.query(cutoff=cutoff, pairs=pairs).solved
+            solved += scene.query(max_distance=max_distance, pairs=pairs).solved
             following[i] = time.perf_counter() - started
             again = []
             for _ in range(repeats):
                 started = time.perf_counter()
-                scene.query(cutoff=cutoff, pairs=pairs)
+                scene.query(max_distance=max_distance, pairs=pairs)
                 again.append(time.perf_counter() - started)
             same[i] = np.median(again)
         table.add_row(
-            "none" if math.isinf(cutoff) else f"{1e3 * cutoff:.0f} mm",
+            "none" if math.isinf(max_distance) else f"{1e3 * max_distance:.0f} mm",
             f"{solved / len(poses):.0f}",
             *(f"{1e3 * v:.3f}" for t in (same, following[1:]) for v in (np.median(t), np.quantile(t, 0.99))),
         )

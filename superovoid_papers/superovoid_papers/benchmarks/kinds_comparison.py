@@ -227,7 +227,7 @@ def _torus_opinion(torus: Torus, pose: FloatArray, other_kind: Kind, other: Shap
         at = np.eye(4)
         at[:3, 3] = _circle(torus, pose, np.array(angle))
         ball = polytope.posed(polytope.capsule(torus.minor_radius, 0.0), at)
-        return polytope.signed_distance(ball, support, size=torus.minor_radius, tolerance=1e-9, points=1500).distance
+        return polytope.signed_distance(ball, support, size=torus.minor_radius, rtol=1e-9, points=1500).distance
 
     return _least_on_circle(value_of_ball, 24)
 
@@ -263,7 +263,7 @@ def _least_over_pieces(pieces_a: list[_Piece], pieces_b: list[_Piece], size: flo
         a, b = pairs[i]
         apart = np.einsum("ij,ij->i", b.support(-n) - a.support(n), n).max()  # No distance is below, for any n.
         if apart < least:
-            least = min(least, polytope.signed_distance(a.support, b.support, size=size, tolerance=1e-9).distance)
+            least = min(least, polytope.signed_distance(a.support, b.support, size=size, rtol=1e-9).distance)
     return least
 
 
@@ -283,7 +283,7 @@ def third_opinion(kinds: tuple[Kind, Kind], case: Case) -> polytope.Bracket | No
     names = tuple(kind.name for kind in kinds)
     if not set(names) & set(_SOLID):
         a_support, b_support = map(_hull_support, kinds, case.bodies, case.poses)
-        return polytope.signed_distance(a_support, b_support, size=case.size, tolerance=1e-11)
+        return polytope.signed_distance(a_support, b_support, size=case.size, rtol=1e-11)
     if "torus" in names and "mesh" in names:
         return None
     placed = [(kind, body, pose) for kind, body, pose in zip(kinds, case.bodies, case.poses, strict=True)]

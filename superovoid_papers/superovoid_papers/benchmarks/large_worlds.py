@@ -21,7 +21,7 @@ import numpy as np
 from superovoid import Body, Robot, Scene
 from superovoid.output import machine
 from superovoid.shapes import Box, Shape
-from superovoid_papers.benchmarks.scale import CUTOFF, PITCH, random_shape
+from superovoid_papers.benchmarks.scale import MAX_DISTANCE, PITCH, random_shape
 from superovoid_ros.resources import share_directory
 
 SIZES = 100, 1000, 10_000, 100_000
@@ -53,10 +53,10 @@ def measure(count: int, boxes: bool = False) -> tuple[float, list[float]]:
     for frame in range(_FRAMES):
         links = robot.forward_kinematics(dict.fromkeys(robot.joint_names, 0.01 * frame), {})
         timed(0, scene.set_link_poses, {**links, "world": np.eye(4)})
-        solved.append(timed(1, scene.query, cutoff=CUTOFF).solved)  # type: ignore[attr-defined]
+        solved.append(timed(1, scene.query, max_distance=MAX_DISTANCE).solved)  # type: ignore[attr-defined]
     for _ in range(_CHANGES):
         timed(2, scene.add, Body("seen", "world", shapes[0], np.eye(4)))
-        timed(3, scene.query, cutoff=CUTOFF)
+        timed(3, scene.query, max_distance=MAX_DISTANCE)
         timed(4, scene.remove, "seen")
     first = len(scene.bodies) - count
     for number, i in enumerate(rng.integers(count, size=_EXCHANGES).tolist()):
@@ -68,9 +68,9 @@ def measure(count: int, boxes: bool = False) -> tuple[float, list[float]]:
 def _exchange(scene: Scene, place: int, moved: Body) -> None:
     """Take away the body at a place, put another one behind the others; ask after each."""
     scene.remove(scene.bodies[place].name)
-    scene.query(cutoff=CUTOFF)
+    scene.query(max_distance=MAX_DISTANCE)
     scene.add(moved)
-    scene.query(cutoff=CUTOFF)
+    scene.query(max_distance=MAX_DISTANCE)
 
 
 def main(sizes: Sequence[int] = SIZES) -> int:

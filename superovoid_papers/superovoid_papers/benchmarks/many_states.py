@@ -25,7 +25,7 @@ from superovoid_ros.resources import share_directory
 FloatArray = NDArray[np.float64]
 
 STATES = 1000
-CUTOFF = 0.02
+MAX_DISTANCE = 0.02
 """m"""
 
 
@@ -84,7 +84,7 @@ def main(states: int, repeats: int, seed: int) -> int:
     print("| states | solved a state | overlapping a state | without gradients, s | with, s | loop of queries, s |")
     print("|---|---|---|---|---|---|")
     for name, positions, bases in regimes(robot, seed, states):
-        options = {"base_poses": bases, "pairs": pairs, "cutoff": CUTOFF}
+        options = {"base_poses": bases, "pairs": pairs, "max_distance": MAX_DISTANCE}
         state_distances(robot, scene, positions[:1], **_first(options), gradients=True)  # compiles
         question = partial(state_distances, robot, scene, positions, **options)
         plain, found = processor_time(question, repeats)
@@ -110,6 +110,6 @@ def _time_of_loop(robot: Robot, positions: FloatArray, options: dict) -> float:
         by_name = dict(zip(robot.joint_names, row, strict=True))
         bases = {link: pose if pose.ndim == 2 else pose[s] for link, pose in options["base_poses"].items()}
         scene.set_link_poses(robot.forward_kinematics(by_name, bases))
-        result = scene.query(cutoff=options["cutoff"], pairs=options["pairs"])
+        result = scene.query(max_distance=options["max_distance"], pairs=options["pairs"])
         robot.distance_gradients(result, by_name, bases)
     return time.process_time() - started

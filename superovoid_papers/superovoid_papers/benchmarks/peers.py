@@ -194,11 +194,11 @@ class Coal:
         return query
 
     def within(
-        self, shape_a: object, pose_a: FloatArray, shape_b: object, pose_b: FloatArray, tolerance: float
+        self, shape_a: object, pose_a: FloatArray, shape_b: object, pose_b: FloatArray, threshold: float
     ) -> Callable[[], bool]:
         """Query that only says whether two of Coal's shapes are closer than a tolerance, m: PQP's tolerance query."""
         coal, request, result = self.module, self.module.CollisionRequest(), self.module.CollisionResult()
-        request.security_margin = tolerance
+        request.security_margin = threshold
         at_a, at_b = (coal.Transform3s(pose[:3, :3].copy(), pose[:3, 3].copy()) for pose in (pose_a, pose_b))
 
         def query() -> bool:

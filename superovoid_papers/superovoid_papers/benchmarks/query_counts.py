@@ -71,17 +71,17 @@ def comparisons(count: int, seed: int) -> Table:
         "question", *(proof.name.lower() for proof in Proof), "solves a pair", "undecided", "time / distances()"
     )
     for question, threshold, guess in (
-        ("intersects", 0.0, None),
-        ("intersects, with the normal of 10 mm ago", 0.0, normals),
+        ("intersecting", 0.0, None),
+        ("intersecting, with the normal of 10 mm ago", 0.0, normals),
         ("closer than 0.1", 0.1, None),
         ("closer than 1.0", 1.0, None),
         ("deeper than 0.2", -0.2, None),
     ):
-        verdict = are_closer(a, pose_a, b, pose_b, threshold, directions=guess)
+        verdict = are_closer(a, pose_a, b, pose_b, threshold, direction=guess)
         wrong = (verdict.closer & (full.lower > threshold)) | (verdict.farther & (full.upper < threshold))
         if wrong.any():
             raise AssertionError(f"{question}: {wrong.sum()} verdicts contradict the distance")
-        spent = median_time(lambda t=threshold, g=guess: are_closer(a, pose_a, b, pose_b, t, directions=g))
+        spent = median_time(lambda t=threshold, g=guess: are_closer(a, pose_a, b, pose_b, t, direction=g))
         shares = [f"{(verdict.proof == proof).mean():.1%}" for proof in Proof]
         open_ = (~verdict.closer & ~verdict.farther).sum()
         table.add_row(question, *shares, f"{verdict.solves.mean():.2f}", str(open_), f"{spent / whole:.2f}")

@@ -4,7 +4,7 @@
 """How the time of a frame grows with the number of bodies, at constant density, and where it is spent.
 
 Superovoids stand on a lattice, one to a cell, each shaken and turned a little every frame. A frame is what a simulation
-does: set all poses, ask for the pairs within a cut-off. It is measured as a whole and by its stages: placing the
+does: set all poses, ask for the pairs within max_distance. It is measured as a whole and by its stages: placing the
 bodies' bounding volumes (`Scene.set_link_poses`), culling (`Scene.candidates`), and the rest of the query. Beside it
 stands what testing every pair of bounding spheres would take. All times are of the processor, so that what else the
 machine does drops out.
@@ -31,7 +31,7 @@ from superovoid.output import CsvRow, column, leave, machine, output_folder, pri
 FloatArray = NDArray[np.float64]
 
 SIZES = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000)
-CUTOFF = 0.02
+MAX_DISTANCE = 0.02
 """Largest distance asked for, m."""
 PITCH = 0.22
 """Of the lattice, m: one body in a cube of this edge."""
@@ -104,14 +104,14 @@ def measure(count: int, frames: int, seed: int) -> Measurement:
     def culling_time(poses: FloatArray, by: Literal["list", "tree"] | None = None) -> float:
         scene.set_link_poses(poses)  # the tree has to be fitted again
         started = time.thread_time()
-        scene.candidates(CUTOFF, by=by)
+        scene.candidates(MAX_DISTANCE, by=by)
         return time.thread_time() - started
 
     for poses in motion(count, frames + _WARM_UP, rng):
         started = time.thread_time()
         scene.set_link_poses(poses)
         placed = time.thread_time()
-        result = scene.query(cutoff=CUTOFF)
+        result = scene.query(max_distance=MAX_DISTANCE)
         ended = time.thread_time()
         numbers.append((result.solved, len(result), result.intersecting))
         culled = culling_time(poses)
@@ -144,7 +144,7 @@ def growth(rows: list[Measurement], stage: str) -> float:
 
 def table(rows: list[Measurement], seed: int) -> Table:
     """The measurements as they are printed."""
-    title = f"Scene at constant density, cut-off {1e3 * CUTOFF:.0f} mm, seed {seed}"
+    title = f"Scene at constant density, max_distance {1e3 * MAX_DISTANCE:.0f} mm, seed {seed}"
     result = Table(title=title, title_justify="left")
     for name in (
         "bodies", "pairs", "solved", "touching", "placing", "culling", "solving", "frame", "frame_p99", "by_tree",

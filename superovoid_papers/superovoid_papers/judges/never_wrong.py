@@ -294,7 +294,7 @@ def proves_less(wrong: dict[str, Any], drawn: Pair) -> bool:
         pose[:3, :3] @ shape.support(pose[:3, :3].T @ (sign * n)) + pose[:3, 3]
         for shape, pose, sign in ((drawn.a, drawn.pose_a, 1.0), (drawn.b, drawn.pose_b, -1.0))
     ]
-    allowed = 10.0 * wrong["tolerance"] * _size(drawn)
+    allowed = 10.0 * wrong["rtol"] * _size(drawn)
     return bool(n @ (farthest[1] - farthest[0]) < wrong["answer"]["lower"] - allowed)
 
 
@@ -308,7 +308,7 @@ def is_judged(wrong: dict[str, Any], check: Check, size: float) -> bool:
         return True
     answer = wrong["answer"]
     across = np.cross(np.subtract(answer["point_b"], answer["point_a"]), answer["normal"])
-    allowed = 10.0 * wrong["tolerance"] * size
+    allowed = 10.0 * wrong["rtol"] * size
     if answer["lower"] > 0.0:
         allowed += math.sqrt((answer["upper"] - answer["lower"]) * (answer["upper"] + answer["lower"]))
     return bool(np.linalg.norm(across) > 2.0 * allowed)

@@ -591,7 +591,7 @@ def test_meshes_are_apart_meet_or_hold_each_other():
         ({"gain": "half"}, "gain = 'half'"),
         ({"levels": 0}, "levels = 0: must be an integer from 1 to 24"),
         ({"octree_levels": 9}, "octree_levels = 9"),
-        ({"tolerance": 0.0}, "tolerance = 0.0: must be a positive number"),
+        ({"atol": 0.0}, "atol = 0.0: must be a positive number"),
         ({"max_iterations": 1.5}, "max_iterations = 1.5"),
         ({"start": np.zeros(4)}, "start: must be 6 finite unknowns or two points"),
         ({"start": "here"}, "start: must be 6 finite unknowns or two points"),

@@ -425,7 +425,7 @@ def test_solutions_are_no_mirror_images_and_may_be_more_than_four(position, solu
     for _ in range(2500):
         q = (sizes * [sphere_direction(rng), sphere_direction(rng)]).ravel()
         spare = np.empty(6), np.empty(newton_raphson.WORK_SHAPE)
-        chosen = settings(tolerance=1e-11, max_iterations=60)
+        chosen = settings(atol=1e-11, max_iterations=60)
         done, _, singular = newton_raphson.iterate(a._row, b._row, rotation, centre, chosen, q, *spare)
         if done and not singular and not (np.abs(found - q).max(axis=1) < 1e-6).any():
             found = np.vstack([found, q])
@@ -606,7 +606,7 @@ def test_bad_surfaces_are_refused(make, message):
         ({"pose_a": np.eye(3)}, ValueError, "pose_a"),
         ({"pose_b": np.eye(4)[None]}, ValueError, r"pose_b: must have shape \(4, 4\)"),
         ({"tangents": "plate"}, ValueError, "tangents = 'plate': must be one of householder, auxiliary"),
-        ({"tolerance": 0.0}, ValueError, "tolerance = 0.0"),
+        ({"atol": 0.0}, ValueError, "atol = 0.0"),
         ({"max_iterations": 0}, ValueError, "max_iterations = 0"),
         ({"start": ((0, 0), (0, 0, 1))}, ValueError, "start, first point"),
     ],

@@ -381,7 +381,7 @@ def test_a_large_ellipsoid_is_a_plane_to_a_small_one():
     at = np.eye(4)
     at[:3, :3], at[2, 3] = rotation, 1.0
     height = 1.0 - small.support_value(rotation.T @ (0.0, 0.0, -1.0))
-    result = distance(Ellipsoid((1.0e4, 2.0e4, 1.5e4)), pose((0.0, 0.0, -1.5e4)), small, at, tolerance=1e-12)
+    result = distance(Ellipsoid((1.0e4, 2.0e4, 1.5e4)), pose((0.0, 0.0, -1.5e4)), small, at, rtol=1e-12)
     assert result.converged
     assert result.distance == pytest.approx(height, abs=1e-4)
 
@@ -703,7 +703,7 @@ def test_common_normals_of_a_surface_are_normal_to_both():
         ((Torus(1.0, 0.2), Cylinder(1.0, 1.0)), {}, r"a, b = .*one of them must be an ellipsoid"),
         ((Sphere(1.0), Sphere(1.0)), {"roots": "some"}, r"roots = 'some': must be 'newton' or 'all'"),
         ((Sphere(1.0), Sphere(1.0)), {"attempts": 0}, r"attempts = 0: must be a positive integer"),
-        ((Sphere(1.0), Sphere(1.0)), {"tolerance": 0.0}, r"tolerance = 0.0: must be in \(0, 1\)"),
+        ((Sphere(1.0), Sphere(1.0)), {"rtol": 0.0}, r"rtol = 0.0: must be in \(0, 1\)"),
     ],
 )
 def test_wrong_input_is_named(arguments, options, message):

@@ -97,7 +97,7 @@ def test_centres_at_one_point_have_a_first_direction():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"tolerance": -1.0}, "tolerance = -1.0: must be a positive number"),
+        ({"atol": -1.0}, "atol = -1.0: must be a positive number"),
         ({"max_iterations": 0}, "max_iterations = 0: must be a positive integer"),
         ({"max_iterations": 2.0}, "max_iterations = 2.0"),
         ({"direction": (0.0, 0.0, 0.0)}, r"direction = \(0.0, 0.0, 0.0\): must be three numbers, not all zero"),

@@ -57,7 +57,7 @@ _AGAIN = 5.0  # s, after which a question without an answer is asked again
 _PATIENCE = 10.0  # s, for an answer that somebody waits for
 _LOOK = 0.02  # s, between two looks for a service
 _SETTLED = 0.6  # s without a new body, after which all are taken to be there
-_PARAMETERS = ("rate", "cutoff", "near_distance", "pairs")
+_PARAMETERS = ("rate", "max_distance", "near_distance", "pairs")
 
 
 class ShownService:
@@ -336,9 +336,9 @@ class ShownService:
         """Distance up to which pairs are near, m: what was set, else the node's, else about `NEAR` of the extent."""
         if self._near is not None:
             return self._near
-        value, cutoff = self._values.get("near_distance") or 0.0, self._values.get("cutoff") or math.inf
-        # As the markers have it: of what is beyond the cut-off nothing more is known.
-        return min(value or round_length(NEAR * extent_of(self.box())), cutoff)
+        value, max_distance = self._values.get("near_distance") or 0.0, self._values.get("max_distance") or math.inf
+        # As the markers have it: of what is beyond `max_distance` nothing more is known.
+        return min(value or round_length(NEAR * extent_of(self.box())), max_distance)
 
     def set_near(self, near: float) -> None:
         """Show pairs at most this far apart, m."""
@@ -379,7 +379,7 @@ class ShownService:
         with self._lock:
             said, poses, heard = self._said, self._poses_said(), self._heard.all()
             missing = self._missing(said, poses)
-        cutoff = float(self._values.get("cutoff", math.nan)) or math.inf
+        max_distance = float(self._values.get("max_distance", math.nan)) or math.inf
         pairs = said.pairs
         lower, upper = (np.array([getattr(pair, name) for pair in pairs]) for name in ("lower", "upper"))
         found = meanings(lower, upper, near)
@@ -387,8 +387,8 @@ class ShownService:
         for pair, meaning in zip(pairs, found.tolist(), strict=True):
             for name in (pair.body_a, pair.body_b):
                 worst[name] = max(worst.get(name, Meaning.UNCHECKED), meaning)
-        # A body without a pair in the answer is farther than the cut-off from all that it is checked with.
-        far = Meaning.APART if near <= cutoff else Meaning.NEAR if cutoff > 0.0 else Meaning.UNKNOWN
+        # A body without a pair in the answer is farther than `max_distance` from all that it is checked with.
+        far = Meaning.APART if near <= max_distance else Meaning.NEAR if max_distance > 0.0 else Meaning.UNKNOWN
         bodies = tuple(
             DrawnBody(one.body, one.owner, self._meaning(one, worst.get(one.body.name), far))
             for one in heard
@@ -398,10 +398,10 @@ class ShownService:
         drawn = tuple(_drawn(pairs[row], Meaning(int(found[row]))) for row in rows[:MOST_PAIRS])
         if len(pairs):
             meaning = int(found.max())
-            least = min(float(lower.min()), cutoff), float(upper.min())
+            least = min(float(lower.min()), max_distance), float(upper.min())
         else:
-            meaning, least = int(far), (cutoff, math.inf)
-            if not said.pairs_considered or not math.isfinite(cutoff):
+            meaning, least = int(far), (max_distance, math.inf)
+            if not said.pairs_considered or not math.isfinite(max_distance):
                 meaning, least, missing = Meaning.UNKNOWN, (math.nan, math.nan), missing or "no pair is checked"
         if missing:
             meaning = max(meaning, Meaning.UNKNOWN)

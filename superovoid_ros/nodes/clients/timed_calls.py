@@ -21,13 +21,13 @@ from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.nodes.common.conversions import to_transforms
 from superovoid_ros.nodes.common.questions import Question
 
-CUTOFF = 0.01
+MAX_DISTANCE = 0.01
 """Largest distance in the replies to calls of the kinds `near` and `many`, m."""
 SERVICES = {
     "closest": (GetMinDistance, "get_min_distance", {"max_results": 1}),
-    "near": (GetMinDistance, "get_min_distance", {"max_distance": CUTOFF}),
+    "near": (GetMinDistance, "get_min_distance", {"max_distance": MAX_DISTANCE}),
     "penetration": (GetPenetration, "get_penetration", {}),
-    "many": (GetDistances, "get_distances", {"max_distance": CUTOFF}),
+    "many": (GetDistances, "get_distances", {"max_distance": MAX_DISTANCE}),
 }
 """Kind of call -> type of the service, its name, and fields of the request."""
 _COMPARED = 64  # states of the last replies, which are kept

@@ -43,7 +43,7 @@ def distance_service(values: Mapping[str, str]) -> dict[str, object]:
         "meshes": ("meshes", lambda of, name: one_of(of, name, MESHES)),
         "package_directories": ("package_directories", folders),
         "rate": ("rate", number),
-        "cutoff": ("cutoff", number),
+        "max_distance": ("max_distance", number),
         "frame_prefix": ("frame_prefix", lambda of, name: of[name]),
         "use_sim_time": ("use_sim_time", switch),
         "autostart": ("autostart", switch),

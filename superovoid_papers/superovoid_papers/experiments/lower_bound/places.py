@@ -104,7 +104,7 @@ def tolerances(case: Case, paper: Printed, coal: peers.Coal, rounds: int) -> lis
     ]
     times = dict(zip(TOLERANCES, paper.tolerance_ms, strict=False))
     for share in (0.0, *TOLERANCES):
-        query = coal.within(*placed, tolerance=share * certified)
+        query = coal.within(*placed, threshold=share * certified)
         closer = query()
         name = "collision" if share == 0.0 else f"tolerance {share:g} d"
         if closer != (share > 1.0):

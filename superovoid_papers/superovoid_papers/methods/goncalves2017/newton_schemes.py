@@ -58,7 +58,7 @@ class Newton(NamedTuple):
     form: int
     analytic: bool  # whether the Jacobian is computed by derivatives, not by differences
     gain: float  # share of a step that is made
-    tolerance: float  # length of a step that is the last
+    atol: float  # length of a step that is the last
     max_iterations: int
 
 
@@ -147,7 +147,7 @@ def _run(newton, bodies, q, work):
     equations of position.
     """
     a, b, pose_a, pose_b = bodies
-    form, analytic, gain, tolerance, max_iterations = newton
+    form, analytic, gain, atol, max_iterations = newton
     n = 6 if form == IMPLICIT else 4
     for iteration in range(1, max_iterations + 1):
         linearise(a, b, pose_a, pose_b, q, form, analytic, work)
@@ -156,10 +156,10 @@ def _run(newton, bodies, q, work):
         square = 0.0
         for k in range(n):
             square += work[6, k] * work[6, k]
-        share = 1.0 if square <= tolerance * tolerance else gain
+        share = 1.0 if square <= atol * atol else gain
         for k in range(n):
             q[k] -= share * work[6, k]
-        if square <= tolerance * tolerance:
+        if square <= atol * atol:
             return True, iteration
         if not square < math.inf:
             return False, iteration

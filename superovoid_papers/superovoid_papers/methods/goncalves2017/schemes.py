@@ -107,7 +107,7 @@ class Pairs:
     gain : float
         Share of Newton's step that is made, in (0, 1], until the step is within the tolerance: 1 is eq. (17), less is
         Baumgarte's term (section 6.1), which then needs more iterations.
-    tolerance : float
+    atol : float
         Length of a Newton step at which it is the last one: m for (16), rad for (19).
     max_iterations : int
         Steps after which Newton's method is given up.
@@ -144,7 +144,7 @@ class Pairs:
         formulas: str = "general",
         vectors: str = "unit",
         gain: float = 1.0,
-        tolerance: float = TOLERANCE,
+        atol: float = TOLERANCE,
         max_iterations: int = MAX_ITERATIONS,
     ) -> None:
         self._form, start = _SCHEMES[_choice("scheme", scheme, SCHEMES)]
@@ -153,12 +153,12 @@ class Pairs:
         printed = _choice("vectors", vectors, ("unit", "printed")) == "printed"
         levels = _count("levels", levels, 1, 24)
         octree_levels = _count("octree_levels", octree_levels, 1, 7)
-        if not (isinstance(tolerance, int | float | np.floating) and 0.0 < tolerance < math.inf):
-            raise ValueError(f"tolerance = {tolerance!r}: must be a positive number")
+        if not (isinstance(atol, int | float | np.floating) and 0.0 < atol < math.inf):
+            raise ValueError(f"atol = {atol!r}: must be a positive number")
         if not (isinstance(gain, int | float | np.floating) and 0.0 < gain <= 1.0):
             raise ValueError(f"gain = {gain!r}: must be a number above 0, and 1 at most")
         max_iterations = _count("max_iterations", max_iterations, 0, 10**6)
-        self._newton = newton_schemes.Newton(self._form, analytic, float(gain), float(tolerance), max_iterations)
+        self._newton = newton_schemes.Newton(self._form, analytic, float(gain), float(atol), max_iterations)
         by_octree = start == first_guess.OCTREE
         self._guess = first_guess.Guess(self._form, start, octree_levels if by_octree else levels, bool(adaptive))
         shapes = {
@@ -313,7 +313,7 @@ def distance(
     vectors: str = "unit",
     gain: float = 1.0,
     start: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
+    atol: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
 ) -> GoncalvesResult:
     """Distance of two superovoids by one of the schemes of Gonçalves et al. 2017.
@@ -327,7 +327,7 @@ def distance(
         The bodies.
     pose_a, pose_b : (4, 4) array_like
         Poses, body to world, m.
-    scheme, jacobian, levels, adaptive, octree_levels, formulas, vectors, gain, tolerance, max_iterations
+    scheme, jacobian, levels, adaptive, octree_levels, formulas, vectors, gain, atol, max_iterations
         As for `Pairs`.
     start : array_like, optional
         What Newton's method starts from instead of the scheme's own guess: the `unknowns` of an earlier result, or a
@@ -367,7 +367,7 @@ def distance(
         formulas=formulas,
         vectors=vectors,
         gain=gain,
-        tolerance=tolerance,
+        atol=atol,
         max_iterations=max_iterations,
     )
     if start is None:

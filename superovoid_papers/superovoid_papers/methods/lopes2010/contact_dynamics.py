@@ -362,7 +362,7 @@ def simulate(
     query: str = "spheres",
     tangents: str = "householder",
     jacobian: str = "analytic",
-    tolerance: float = 1e-12,
+    atol: float = 1e-12,
     max_iterations: int = 50,
 ) -> Simulation:
     """Motion of free bodies that touch: the loop of section 6.
@@ -380,7 +380,7 @@ def simulate(
         World, m/s^2.
     query, tangents, jacobian, max_iterations
         As for `follow`.
-    tolerance : float
+    atol : float
         As for `follow`, m. Far below the paper's 1e-6 m: depths of stiff bodies are micrometres.
 
     Raises
@@ -399,7 +399,7 @@ def simulate(
     g = np.asarray(gravity, dtype=np.float64)
     if g.shape != (3,) or not np.isfinite(g).all():
         raise ValueError(f"gravity = {gravity!r}: must be three finite numbers (m/s^2)")
-    chosen = settings(tangents, jacobian, tolerance, max_iterations, True, query)
+    chosen = settings(tangents, jacobian, atol, max_iterations, True, query)
     system = _System(list(bodies), g, _Contacts(chosen, law, restitution))
     state = system.start()
     n = math.ceil(duration / step - 1e-9)

@@ -77,15 +77,15 @@ def _pose(name: str, pose: ArrayLike) -> FloatArray:
 def settings(
     tangents: str = "householder",
     jacobian: str = "analytic",
-    tolerance: float = TOLERANCE,
+    atol: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
     restart: bool = False,
     query: str = "none",
     margin: float = 0.0,
 ) -> Settings:
     """Options as the kernels take them; `ValueError` where one is out of range."""
-    if not 0.0 < tolerance < math.inf:
-        raise ValueError(f"tolerance = {tolerance!r}: must be positive (metres)")
+    if not 0.0 < atol < math.inf:
+        raise ValueError(f"atol = {atol!r}: must be positive (metres)")
     if not max_iterations >= 1:
         raise ValueError(f"max_iterations = {max_iterations!r}: must be at least 1")
     if not 0.0 <= margin < math.inf:
@@ -93,7 +93,7 @@ def settings(
     return Settings(
         _choice("tangents", tangents, METHODS),
         bool(_choice("jacobian", jacobian, JACOBIANS)),
-        float(tolerance),
+        float(atol),
         int(max_iterations),
         bool(restart),
         _choice("query", query, QUERIES),
@@ -128,7 +128,7 @@ def distance(
     *,
     tangents: str = "householder",
     jacobian: str = "analytic",
-    tolerance: float = TOLERANCE,
+    atol: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
     start: tuple[ArrayLike, ArrayLike] | None = None,
     restart: bool = False,
@@ -149,7 +149,7 @@ def distance(
         that is steep: the iteration fails more often with them.
     jacobian : {"analytic", "differences"}
         Eq. 12, or forward differences of eq. 9, which section 8 names for where eq. 12 is singular.
-    tolerance : float
+    atol : float
         Length of a step in the six coordinates at which the iteration has converged, m.
     max_iterations : int
         Steps after which it has not.
@@ -181,7 +181,7 @@ def distance(
                 raise ValueError(f"start, {name} point: must be three finite numbers (metres), found {point!r}")
             state[3 * k : 3 * k + 3] = pose[:3, :3].T @ (x - pose[:3, 3])
         state[newton_raphson.KNOWN] = 1.0
-    chosen = settings(tangents, jacobian, tolerance, max_iterations, restart)
+    chosen = settings(tangents, jacobian, atol, max_iterations, restart)
     out = np.empty((1, newton_raphson.RESULT_LENGTH))
     newton_raphson.solve_steps(
         *rows, *(pose[None] for pose in poses), chosen, state, newton_raphson.scratch_space(), out
@@ -207,7 +207,7 @@ def follow(
     jacobian: str = "analytic",
     query: str = "none",
     margin: float = 0.0,
-    tolerance: float = TOLERANCE,
+    atol: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
     restart: bool = False,
 ) -> Motion:
@@ -215,7 +215,7 @@ def follow(
 
     Parameters
     ----------
-    a, b, tangents, jacobian, tolerance, max_iterations, restart
+    a, b, tangents, jacobian, atol, max_iterations, restart
         As for `distance`.
     poses_a, poses_b : (n, 4, 4) or (4, 4) array_like
         Poses at the time steps, body to world, m; a single one for a body that rests.
@@ -234,7 +234,7 @@ def follow(
     ValueError, TypeError
         As for `distance`; and if the numbers of poses do not match.
     """
-    chosen = settings(tangents, jacobian, tolerance, max_iterations, restart, query, margin)
+    chosen = settings(tangents, jacobian, atol, max_iterations, restart, query, margin)
     rows = _ellipsoid_rows(a, b) if query == "separation" else (packed("a", a), packed("b", b))
     poses = [as_poses("poses_a", poses_a), as_poses("poses_b", poses_b)]
     for name, array in zip(("poses_a", "poses_b"), poses, strict=True):

@@ -68,7 +68,7 @@ class Settings(NamedTuple):
     """`tangent_vectors.METHODS`."""
     differences: bool
     """Whether the Jacobian is estimated by finite differences (section 8) instead of eq. 12."""
-    tolerance: float
+    atol: float
     """Length of a step at which the iteration has converged, m."""
     max_iterations: int
     restart: bool
@@ -242,8 +242,8 @@ def iterate(a, b, rotation, centre, settings, q, step, work):
             return False, k, singular
         for i in range(6):
             q[i] -= step[i]
-        if square <= settings.tolerance * settings.tolerance:
-            return residual <= settings.tolerance, k + 1, singular
+        if square <= settings.atol * settings.atol:
+            return residual <= settings.atol, k + 1, singular
     return False, settings.max_iterations, singular
 
 

@@ -201,7 +201,7 @@ def _krawczyk(f, g):
 
 
 @kernel
-def _search(fs, gs, boxes, budget, roots, left):
+def _search(fs, gs, boxes, max_evaluations, roots, left):
     """Search the unit square; the stacks' first entries are the polynomials themselves, largest coefficient 1.
 
     Fill in predicted roots and centres of parts left undecided (the last of them, where there are more than room for);
@@ -210,7 +210,7 @@ def _search(fs, gs, boxes, budget, roots, left):
     boxes[0, 0], boxes[0, 1], boxes[0, 2], boxes[0, 3] = 0.5, 0.5, 0.5, 0.5  # centre, half widths
     top, found, undecided, parts = 0, 0, 0, 0
     least = 0.5 ** (_HALVINGS + 1)
-    while top >= 0 and found < roots.shape[0] and parts < budget:
+    while top >= 0 and found < roots.shape[0] and parts < max_evaluations:
         parts += 1
         f, g = fs[top], gs[top]
         s, t, half_s, half_t = boxes[top, 0], boxes[top, 1], boxes[top, 2], boxes[top, 3]
@@ -243,14 +243,14 @@ def _search(fs, gs, boxes, budget, roots, left):
     return found, undecided, parts, top < 0
 
 
-def common_roots(f: Polynomial, g: Polynomial, budget: int = 100_000) -> Roots:
+def common_roots(f: Polynomial, g: Polynomial, max_evaluations: int = 100_000) -> Roots:
     """All common roots of two polynomials in the unit square.
 
     Parameters
     ----------
     f, g : Polynomial
-    budget : int
-        Parts of the square to look at, at most.
+    max_evaluations : int
+        Parts of the square to evaluate, at most.
     """
     stacks = []
     for polynomial in (f, g):
@@ -263,7 +263,7 @@ def common_roots(f: Polynomial, g: Polynomial, budget: int = 100_000) -> Roots:
         stacks.append(stack)
     roots, left = np.empty((_ROOTS, 2)), np.empty((_ROOTS, 2))
     boxes = np.empty((len(stacks[0]), _BOX))
-    found, undecided, parts, all_seen = _search(*stacks, boxes, budget, roots, left)
+    found, undecided, parts, all_seen = _search(*stacks, boxes, max_evaluations, roots, left)
     points = np.vstack([_polished(f, g, roots[:found]), left[: min(undecided, len(left))]])
     return Roots(points, bool(all_seen and undecided == 0), int(parts))
 

@@ -393,7 +393,7 @@ def patch_distance(
     translation: FloatArray,
     all_roots: bool,
     iterations: int,
-    tolerance: float,
+    rtol: float,
 ) -> PatchDistance:
     """Least distance of an ellipsoid from a surface; the pose is the surface's in the frame of the ellipsoid.
 
@@ -401,7 +401,7 @@ def patch_distance(
     roots besides; and the closest points of edges and creases, of which the paper does not speak.
     """
     best = PatchDistance(math.inf, np.full(3, np.nan), np.full(3, np.nan), 0, False)
-    slack, steps = tolerance * max(*radii, surface._reach), 0
+    slack, steps = rtol * max(*radii, surface._reach), 0
     parts = zip(surface.pieces, surface._packed, surface._nets, surface._samples, strict=True)
     for piece, packed, net, samples in parts:
         grid, _ = _to_ellipsoid(radii, samples @ rotation.T + translation)

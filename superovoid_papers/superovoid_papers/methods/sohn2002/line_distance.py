@@ -74,7 +74,7 @@ def distance(
     rounds: int = 3,
     attempts: int = 100,
     iterations: int = 20,
-    tolerance: float = 1e-9,
+    rtol: float = 1e-9,
 ) -> MethodResult:
     """Distance of an ellipsoid from an ellipsoid, cylinder, cone, torus or free-form surface.
 
@@ -94,7 +94,7 @@ def distance(
         Times that Newton's method is started at most.
     iterations : int
         Newton steps of each, at most.
-    tolerance : float
+    rtol : float
         What the closest points may be off their common normal, in units of the larger body's largest radius.
 
     Returns
@@ -117,19 +117,19 @@ def distance(
     for name, value in (("rounds", rounds), ("attempts", attempts), ("iterations", iterations)):
         if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
             raise ValueError(f"{name} = {value!r}: must be a positive integer")
-    if not (isinstance(tolerance, int | float | np.floating) and 0.0 < tolerance < 1.0):
-        raise ValueError(f"tolerance = {tolerance!r}: must be in (0, 1)")
+    if not (isinstance(rtol, int | float | np.floating) and 0.0 < rtol < 1.0):
+        raise ValueError(f"rtol = {rtol!r}: must be in (0, 1)")
     pose_a, pose_b = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
     if _is_turned(a, b):
         options = {"roots": roots, "rounds": rounds, "attempts": attempts}
-        found = distance(b, pose_b, a, pose_a, **options, iterations=iterations, tolerance=tolerance)
+        found = distance(b, pose_b, a, pose_a, **options, iterations=iterations, rtol=rtol)
         return unproven(found.distance, found.point_b, found.point_a, -found.normal, found.iterations, found.converged)
     if isinstance(a, FreeForm):
-        return _from_surface(a, pose_a, b, pose_b, roots == "all", iterations, tolerance)
+        return _from_surface(a, pose_a, b, pose_b, roots == "all", iterations, rtol)
     if roots == "all":
         return _best(a, pose_a, b, pose_b)
     out, scratch, radii = np.empty(one_root.RESULT_LENGTH), np.empty((3, 3)), np.array(b.size)
-    options = one_root.Effort(rounds, attempts, iterations, tolerance), scratch, out
+    options = one_root.Effort(rounds, attempts, iterations, rtol), scratch, out
     if _is_ellipsoid(a):
         one_root.solve_ellipsoids(np.array(a.size), pose_a, radii, pose_b, *options)
     else:
@@ -145,9 +145,9 @@ def _from_surface(
     pose_b: FloatArray,
     all_roots: bool,
     iterations: int,
-    tolerance: float,
+    rtol: float,
 ) -> MethodResult:
-    found = patch_distance(np.array(b.size), a, *_relative(pose_b, pose_a), all_roots, iterations, tolerance)
+    found = patch_distance(np.array(b.size), a, *_relative(pose_b, pose_a), all_roots, iterations, rtol)
     foot, point = (pose_b[:3, :3] @ x + pose_b[:3, 3] for x in (found.foot, found.point))
     normal = (foot - point) / found.distance if found.distance > 0.0 else np.full(3, math.nan)
     return unproven(found.distance, point, foot, normal, found.iterations, found.converged)

@@ -41,7 +41,7 @@ class Effort(NamedTuple):
     rounds: int  # of feet, on the second body and the first in turn, before Newton's method starts
     attempts: int  # starts of Newton's method
     iterations: int  # Newton steps of each
-    tolerance: float  # what the points may be off their common normal, in units of the largest radius
+    rtol: float  # what the points may be off their common normal, in units of the largest radius
 
 
 @kernel
@@ -152,11 +152,11 @@ def solve_ellipsoids(a, pose_a, b, pose_b, effort, rotation, out):
     there fails the check, as many rounds of feet follow and Newton's method starts again. A foot inside the other
     body ends the search: the bodies overlap, and the paper's distance is not defined.
     """
-    rounds, attempts, iterations, tolerance = effort
+    rounds, attempts, iterations, rtol = effort
     radii_a, radii_b = (a[0], a[1], a[2]), (b[0], b[1], b[2])
     t = relative(pose_a, pose_b, rotation)
     displacement = dual_quaternion(rotation, t)
-    slack = tolerance * max(a[0], a[1], a[2], b[0], b[1], b[2])
+    slack = rtol * max(a[0], a[1], a[2], b[0], b[1], b[2])
     kind = ellipsoid_kind(radii_a)
     origin = (pose_a[0, 3], pose_a[1, 3], pose_a[2, 3])
     x1, steps = (0.0, 0.0, 0.0), 0
@@ -257,11 +257,11 @@ def solve_round(kind, size, pose_a, b, pose_b, effort, rotation, out):
     As `solve_ellipsoids`; the feet tell which part of the solid's boundary is met: its side, a rim, whose normals are
     those of a torus without tube, an end, whose normals are parallel, or the apex, a point.
     """
-    rounds, attempts, iterations, tolerance = effort
+    rounds, attempts, iterations, rtol = effort
     radii_b = (b[0], b[1], b[2])
     t = relative(pose_a, pose_b, rotation)
     displacement = dual_quaternion(rotation, t)
-    slack = tolerance * max(size[0], size[1], b[0], b[1], b[2])
+    slack = rtol * max(size[0], size[1], b[0], b[1], b[2])
     tube = size[1] if kind == CIRCLE else 0.0
     origin = (pose_a[0, 3], pose_a[1, 3], pose_a[2, 3])
     x2, steps = t, 0

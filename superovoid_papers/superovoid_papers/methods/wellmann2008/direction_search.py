@@ -91,7 +91,7 @@ def _solve(xx, xy, yy, gx, gy):
 
 
 @kernel
-def solve(a, b, pose_a, pose_b, c, tolerance, max_iterations, out):
+def solve(a, b, pose_a, pose_b, c, atol, max_iterations, out):
     """Minimum from a unit direction c, world, into a row of results."""
     out_of_line()
     h = _STEP
@@ -124,7 +124,7 @@ def solve(a, b, pose_a, pose_b, c, tolerance, max_iterations, out):
             u, v = _solve(xx, xy, yy, gx, gy)
             other = _gap(a, b, pose_a, pose_b, _turned(c, t, s, u, v))
             moved = dot(other, other) < value
-        if (not moved and u * u + v * v > tolerance * tolerance) or u == v == 0.0:
+        if (not moved and u * u + v * v > atol * atol) or u == v == 0.0:
             for _ in range(30):
                 shift = damping * (jxx + jyy) + 1e-300
                 u, v = _solve(jxx + shift, jxy, jyy + shift, gx, gy)
@@ -134,12 +134,12 @@ def solve(a, b, pose_a, pose_b, c, tolerance, max_iterations, out):
                     damping = max(1e-12, 0.1 * damping)
                     break
                 damping *= 10.0
-                if u * u + v * v <= tolerance * tolerance:
+                if u * u + v * v <= atol * atol:
                     break
             damping = min(damping, 1e6)
         if moved:
             c = _turned(c, t, s, u, v)
-        if not moved or u * u + v * v <= tolerance * tolerance:
+        if not moved or u * u + v * v <= atol * atol:
             converged, spent = True, iteration
             break
     p, q = _points(a, b, pose_a, pose_b, c)
@@ -155,13 +155,13 @@ def solve(a, b, pose_a, pose_b, c, tolerance, max_iterations, out):
 
 
 @kernel(nogil=True)
-def solve_rows(first, last, a, b, poses_a, poses_b, tolerance, max_iterations, out):
+def solve_rows(first, last, a, b, poses_a, poses_b, atol, max_iterations, out):
     """`solve` for a range of rows, from the line of centres."""
     for i in range(first, last):
         pose_a, pose_b = poses_a[i], poses_b[i]
         centres = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
         c = unit(centres) if norm(centres) > 0.0 else (0.0, 0.0, 1.0)
-        solve(a[i], b[i], pose_a, pose_b, c, tolerance, max_iterations, out[i])
+        solve(a[i], b[i], pose_a, pose_b, c, atol, max_iterations, out[i])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -179,7 +179,7 @@ def distance(
     pose_b: ArrayLike,
     *,
     direction: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
+    atol: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
 ) -> WellmannResult:
     """Distance of two superovoids by the search over contact directions.
@@ -192,7 +192,7 @@ def distance(
         Poses, body to world, m.
     direction : (3,) array_like, optional
         First contact direction, world, from A to B; the line of centres if not given.
-    tolerance : float
+    atol : float
         Length of a step at which it is the last one, rad.
     max_iterations : int
         Steps after which the search is given up.
@@ -212,8 +212,8 @@ def distance(
     for name, body in (("a", a), ("b", b)):
         if not isinstance(body, Superovoid):
             raise TypeError(f"{name}: must be a Superovoid, found {type(body).__name__}")
-    if not (isinstance(tolerance, int | float | np.floating) and 0.0 < tolerance < math.inf):
-        raise ValueError(f"tolerance = {tolerance!r}: must be a positive number")
+    if not (isinstance(atol, int | float | np.floating) and 0.0 < atol < math.inf):
+        raise ValueError(f"atol = {atol!r}: must be a positive number")
     if not isinstance(max_iterations, int | np.integer) or isinstance(max_iterations, bool) or max_iterations < 1:
         raise ValueError(f"max_iterations = {max_iterations!r}: must be a positive integer")
     poses = []
@@ -222,7 +222,7 @@ def distance(
             raise ValueError(f"{name}: must have shape (4, 4), found {np.shape(pose)}")
         poses.append(as_poses(name, pose))
     out = np.full((1, RESULT_LENGTH), np.nan)
-    limits = float(tolerance), int(max_iterations)
+    limits = float(atol), int(max_iterations)
     if direction is None:
         solve_rows(0, 1, pack([a]), pack([b]), poses[0][None], poses[1][None], *limits, out)
     else:

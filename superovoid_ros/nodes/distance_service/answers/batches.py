@@ -159,7 +159,7 @@ class Batches(Part):
             base_poses[link] = base_poses[robot.root_link] @ pose
         question = model.question(
             selection,
-            cutoff=request.max_distance or np.inf,
+            max_distance=request.max_distance or np.inf,
             max_results=request.max_results or None,
             gradients=request.gradients,
             base_gradients=request.base_gradients,

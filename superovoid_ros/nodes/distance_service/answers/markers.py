@@ -167,7 +167,7 @@ class SceneMarkers:
         link_poses: Mapping[str, np.ndarray],
         result: SceneResult,
         near_distance: float,
-        cutoff: float = np.inf,
+        max_distance: float = np.inf,
     ) -> MarkerArray:
         """Return the markers that changed since the last update; of many triangles a part, the rest with the next.
 
@@ -182,12 +182,12 @@ class SceneMarkers:
             one. Closest first.
         near_distance
             [m] Pairs at most this far apart count as near; 0: `NEAR_SHARE` of the scene's extent.
-        cutoff
+        max_distance
             [m] Pairs farther apart are not in `result`: no more than this counts as near.
         """
         if self._extent is None:  # the first state's, so that nothing flickers
             self._extent = extent_of(self._watched, link_poses)
-        states = meanings(result.lower, result.upper, min(near_distance or NEAR_SHARE * self._extent, cutoff))
+        states = meanings(result.lower, result.upper, min(near_distance or NEAR_SHARE * self._extent, max_distance))
         drawn = np.flatnonzero((states != Meaning.APART) | (np.arange(len(states)) == 0))
         worst = self._of_all(Meaning.APART)
         np.maximum.at(worst, result.body_a, states)

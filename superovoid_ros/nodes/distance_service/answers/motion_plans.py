@@ -265,7 +265,7 @@ def _planned(wish: _Wish) -> _Found:
             motion = planner.plan(
                 {},
                 goals,
-                time_limit=max(left, 1e-3),
+                deadline=max(left, 1e-3),
                 seed=attempt + 1,
                 ranges=ranges,
                 accept=accept,

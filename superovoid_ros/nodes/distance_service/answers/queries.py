@@ -135,8 +135,8 @@ class Queries(Part):
             # Of NaN no comparison holds.
             if not request.max_distance >= 0.0:
                 raise InputError(f"request: max_distance = {request.max_distance}: must be positive, or 0 for no limit")
-            cutoff = request.max_distance or np.inf
-            return {"cutoff": cutoff, "max_results": request.max_results or None}
+            max_distance = request.max_distance or np.inf
+            return {"max_distance": max_distance, "max_results": request.max_results or None}
 
         return await self._answer(request, response, limits)
 

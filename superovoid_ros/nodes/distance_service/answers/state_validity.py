@@ -207,7 +207,7 @@ def _contacts(
     with model.cold_scene() if planning is model.planning else nullcontext(planning.scene.fork()) as scene:
         with refusals("robot_state"):
             scene.set_link_poses(asked.poses)
-        result = scene.query(cutoff=planning.largest_padding() + _SLACK, pairs=pairs)
+        result = scene.query(max_distance=planning.largest_padding() + _SLACK, pairs=pairs)
         world_from_body = scene.poses
     clear = planning.clearances(result)
     rows = np.flatnonzero(~(clear.lower > 0.0))  # of NaN no comparison holds
@@ -459,7 +459,7 @@ def _depth_in_cone(asked: Asked, cone: ConvexMesh, root_from_cone: np.ndarray, e
         [*links, Body("<cone>", robot.root, cone, root_from_cone)], [(i, len(links)) for i in range(len(links))]
     )
     scene.set_link_poses(asked.poses)
-    result = scene.query(cutoff=_SLACK)
+    result = scene.query(max_distance=_SLACK)
     inside = result.lower <= 0.0
     return max(0.0, -float(result.distance[inside].min())) if inside.any() else None
 

@@ -48,7 +48,7 @@ class Topics(Part):
 
     parameters = (
         number("rate", 20.0, 0.0, 1000.0, "[Hz] How often ~/distances and ~/markers come; 0: never", least=0.01),
-        number("cutoff", 0.05, 0.0, 1e6, "[m] Pairs farther apart are left out of ~/distances; 0: none is"),
+        number("max_distance", 0.05, 0.0, 1e6, "[m] Pairs farther apart are left out of ~/distances; 0: none is"),
         number("near_distance", 0.0, 0.0, 1e3, "[m] Pairs at most this far apart are drawn as near; 0: by the scene"),
         texts(
             "pairs",
@@ -212,8 +212,8 @@ class Topics(Part):
         state = self._measurements.state(model.robot)
         self._measurements.require_world(model.planning, None, state)  # all that there is is drawn
         selection = self._watched or model.select((), ())
-        cutoff = float(self.value("cutoff")) or np.inf
-        message, result = ask(model.live, state, selection, self._spare, cutoff=cutoff)
+        max_distance = float(self.value("max_distance")) or np.inf
+        message, result = ask(model.live, state, selection, self._spare, max_distance=max_distance)
         self.statistics.query("topics", message.solve_time, message.unproven)
         stale = self._measurements.fill_freshness(message, state)
         if stale:
@@ -238,7 +238,7 @@ class Topics(Part):
                 transforms = self._markers.transforms(state.frame, state.link_poses, to_time(now))
                 if transforms:
                     self._frames_publisher.publish(TFMessage(transforms=transforms))
-            update = self._markers.update(state.frame, state.link_poses, result, near_distance, cutoff)
+            update = self._markers.update(state.frame, state.link_poses, result, near_distance, max_distance)
             if update.markers:
                 self._markers_publisher.publish(update)
 

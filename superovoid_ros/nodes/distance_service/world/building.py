@@ -31,7 +31,7 @@ class Description:
     srdf: str
     """empty: none"""
     representation: str
-    tolerance: float
+    rtol: float
     meshes: str
     packages: Mapping[str, Path]
     limits: Limits
@@ -85,16 +85,16 @@ def build(robot: Robot, description: Description, standing: Standing, surroundin
     InputError
         If the robot alone is more than there may be.
     """
-    kept, tolerance = standing.planning, description.tolerance
+    kept, rtol = standing.planning, description.rtol
     with refusals():
         if kept is None:
-            edit = PlanningScene(robot, tolerance=tolerance, limits=description.limits).edit()
+            edit = PlanningScene(robot, rtol=rtol, limits=description.limits).edit()
             edit.padding = description.padding
             planning = edit.commit()
         else:
             padding = replace(description.padding, by_name=kept.padding.by_name)
-            planning = kept.for_robot(robot, tolerance=tolerance, limits=description.limits, padding=padding)
-        model = Model(robot, tolerance, planning)
+            planning = kept.for_robot(robot, rtol=rtol, limits=description.limits, padding=padding)
+        model = Model(robot, rtol, planning)
     wanted = [Wanted(one.change, surroundings, one.topic, one.unread) for one in standing.waiting]
     model, outcomes = changed_by_each(model, wanted)
     notes = [note for one in outcomes for note in one.notes]
@@ -204,5 +204,5 @@ def repadded(model: Model, description: Description) -> Model:
 def settled(model: Model, planning: PlanningScene) -> Model:
     """Return a model with another planning scene, in which objects that had no place have one if they can."""
     if not all(misfit.is_unread for misfit in planning.misfits.values()):
-        planning = planning.for_robot(model.robot, tolerance=model.tolerance, limits=planning.limits)
+        planning = planning.for_robot(model.robot, rtol=model.rtol, limits=planning.limits)
     return model.with_planning(planning)

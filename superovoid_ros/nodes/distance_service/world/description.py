@@ -71,11 +71,12 @@ OF_ROBOT = (
         read_only=True,
     ),
     number(
-        "tolerance",
+        "rtol",
         1e-9,
         1e-12,
         0.1,
-        "Relative width wanted of a certified interval; pairs that miss it have status UNPROVEN",
+        "Width wanted of a certified interval, relative to the smaller body's largest semi-axis; pairs that miss it "
+        "have status UNPROVEN",
     ),
     switch("strict", "Refuse URDFs and SRDFs that do not fit together; else what does not is a warning", default=False),
     text(
@@ -275,9 +276,9 @@ class RobotSource(Part):
             margin=float(parameter("safety_margin")),
             self_too=bool(parameter("pad_self_collisions")),
         )
-        representation, tolerance, meshes = map(parameter, ("representation", "tolerance", "meshes"))
+        representation, rtol, meshes = map(parameter, ("representation", "rtol", "meshes"))
         strict, frame = bool(parameter("strict")), str(parameter("planning_frame")).strip().removeprefix("/")
-        return Description(urdf, srdf, representation, tolerance, meshes, packages, limits, padding, strict, frame)
+        return Description(urdf, srdf, representation, rtol, meshes, packages, limits, padding, strict, frame)
 
     # --- topics ---
 

@@ -106,8 +106,8 @@ class Model:
     ----------
     robot
         Links, joints, bodies and allowed pairs.
-    tolerance
-        Relative width wanted of a certified interval.
+    rtol
+        Width wanted of a certified interval, relative to the smaller body's largest semi-axis.
     planning
         The robot with objects and rules; None: without objects.
 
@@ -119,10 +119,10 @@ class Model:
         Holds the measured state, for the topics.
     """
 
-    def __init__(self, robot: Robot, tolerance: float, planning: PlanningScene | None = None) -> None:
+    def __init__(self, robot: Robot, rtol: float, planning: PlanningScene | None = None) -> None:
         self.robot = robot
-        self.tolerance = tolerance
-        self.planning = PlanningScene(robot, tolerance=tolerance) if planning is None else planning
+        self.rtol = rtol
+        self.planning = PlanningScene(robot, rtol=rtol) if planning is None else planning
         self.live = self.planning.scene
         self._cold: list[Scene] = []
         self.links_with_bodies = frozenset(self.planning.owners)
@@ -145,7 +145,7 @@ class Model:
 
     def with_planning(self, planning: PlanningScene) -> Model:
         """Return the same robot with other objects or rules."""
-        return Model(self.robot, self.tolerance, planning)
+        return Model(self.robot, self.rtol, planning)
 
     @property
     def missing(self) -> str:
