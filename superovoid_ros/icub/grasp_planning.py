@@ -99,8 +99,6 @@ def solve(
         Where distances come from.
     seed : int
         Of the planner.
-    margin : float, optional
-        m, instead of the example's.
     deadline : float
         Time after which the planner gives up, s.
     on_stage : callable, optional
@@ -142,7 +140,7 @@ def solve(
         "optimising",
         optimise_path,
         shortened,
-        margin=example.margin if margin is None else margin,
+        margin=example.margin,
         on_round=lambda number: on_stage(f"optimising, round {number + 1}"),
     )
     return GraspPlan(example, straight, found, shortened, optimised, result.motions, result.checked, efforts)
@@ -382,7 +380,7 @@ def main(
             progress.update(task, description=text)
 
         validity.clearances(example.start[None], np.array([np.inf]), gradients=True)  # loads or compiles the kernels
-        plan = solve(example, validity, seed=seed, margin=margin, deadline=deadline, on_stage=stage)
+        plan = solve(example, validity, seed=seed, deadline=deadline, on_stage=stage)
         stage("clearances along the paths")
         paths = {"found": plan.found, "shortened": plan.shortened, "optimised": plan.optimised.states}
         most = max(4.0 * margin, 0.012)
