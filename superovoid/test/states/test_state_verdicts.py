@@ -182,3 +182,13 @@ def test_a_pair_that_is_closer_in_nearly_all_states_changes_no_verdict(kind, mon
     named = (all_pairs.body_a == found.body_a[all_pairs.state]) & (all_pairs.body_b == found.body_b[all_pairs.state])
     assert np.array_equal(np.unique(all_pairs.state[named]), np.flatnonzero(found.body_a >= 0))
     assert (all_pairs.lower[named] <= threshold).all()
+
+
+def test_superovoids_with_a_common_point_are_closer_than_zero():
+    robot = Robot.from_urdf(
+        """<robot name="two"><link name="a"/><joint name="x" type="prismatic"><parent link="a"/><child link="b"/>
+        <axis xyz="1 0 0"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint><link name="b"/></robot>"""
+    )
+    scene = Scene([Body("a", "a", Sphere(0.15)), Body("b", "b", Sphere(0.15))], [(0, 1)])
+    found = are_states_closer(robot, scene, [[0.5], [0.2], [0.25]])
+    assert found.closer.tolist() == [False, True, True] and found.farther.tolist() == [True, False, False]
