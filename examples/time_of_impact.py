@@ -12,8 +12,8 @@ from picture import save_picture
 
 from superovoid import Motion, Superellipsoid, Superovoid, distances, time_of_impact
 
-ball = Superovoid((0.02, 0.02, 0.03), (1.0, 1.0), (0.2, 0.2))
-plate = Superellipsoid((0.2, 0.2, 0.001), (0.2, 0.2))
+ball = Superovoid((0.02, 0.02, 0.03), section_exponent=1.0, profile_exponent=1.0, taper=(0.2, 0.2))
+plate = Superellipsoid((0.2, 0.2, 0.001), section_exponent=0.2, profile_exponent=0.2)
 start = np.eye(4)
 start[:3, 3] = (0.05, 0.0, 0.5)
 throw = Motion(start, linear=(0.0, 0.0, -50.0), angular=(30.0, 0.0, 0.0))  # m/s, rad/s

@@ -51,7 +51,10 @@ def at(x):
     return pose
 
 
-A, B = api.Superovoid((0.1, 0.1, 0.2), (0.9, 0.8), (0.1, 0.1)), api.Ellipsoid((0.1, 0.2, 0.1))
+A, B = (
+    api.Superovoid((0.1, 0.1, 0.2), section_exponent=0.9, profile_exponent=0.8, taper=(0.1, 0.1)),
+    api.Ellipsoid((0.1, 0.2, 0.1)),
+)
 
 
 @cache
@@ -165,7 +168,7 @@ MADE = {
     "Body": lambda: placed().bodies[0],
     "BoundingBox": lambda: A.obb(),
     "BoundingSphere": lambda: A.bounding_sphere(),
-    "Box": lambda: api.Box((1.0, 2.0, 3.0)),
+    "Box": lambda: api.Box((2.0, 4.0, 6.0)),
     "Capsule": lambda: api.Capsule(1.0, 2.0),
     "Clearances": lambda: planning.SceneValidity(problem()).clearances(np.array([[0.0, 0.5]]), np.ones(1), True),
     "CloudFit": lambda: fitting.fit_points(api.Sphere(1.0).triangles(12)[0], kinds=("capsule",)),
@@ -224,7 +227,7 @@ MADE = {
     "Padding": lambda: robot.Padding({"tip": 0.01}, 0.02),
     "PairResult": lambda: placed().query()[0],
     "Pairs": lambda: goncalves2017.Pairs([A], [np.eye(4)], [B], [at(0.5)]),
-    "Plane": api.Plane,
+    "HalfSpace": api.HalfSpace,
     "PlannedMotion": "is made by OMPL",
     "PlanningProblem": problem,
     "PlanningScene": world,
@@ -250,7 +253,7 @@ MADE = {
     "StateDistances": lambda: query()([[0.0, 0.5], [0.1, 0.6]]),
     "StateQuery": query,
     "StateVerdicts": lambda: api.are_states_closer(arm(), arm().scene(), [[0.0, 0.5]], 0.1),
-    "Superellipsoid": lambda: api.Superellipsoid((1.0, 1.0, 2.0), (0.5, 0.6)),
+    "Superellipsoid": lambda: api.Superellipsoid((1.0, 1.0, 2.0), section_exponent=0.5, profile_exponent=0.6),
     "Superovoid": lambda: A,
     "Superquadric": quadric,
     "Target": lambda: fitting.Target.from_triangles(TETRAHEDRON, FACES),

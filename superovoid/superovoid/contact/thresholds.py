@@ -495,8 +495,10 @@ def _body_inside(shape: Shape) -> Shape:
     """Return a convex body inside one with a dent: its section at each height is no smaller than without the taper."""
     if not (isinstance(shape, Superovoid) and shape._packed[DENTED]):
         return shape
-    x, y = (_WITHIN * a * (1.0 - abs(t)) for a, t in zip(shape.size[:2], shape.taper, strict=True))
-    return Superovoid((x, y, shape.size[2]), shape.epsilon)
+    x, y = (_WITHIN * a * (1.0 - abs(t)) for a, t in zip(shape.semi_axes[:2], shape.taper, strict=True))
+    return Superovoid(
+        (x, y, shape.semi_axes[2]), section_exponent=shape.section_exponent, profile_exponent=shape.profile_exponent
+    )
 
 
 def _look_inside(

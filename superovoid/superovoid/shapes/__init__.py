@@ -4,7 +4,7 @@
 """What a body is: superovoids and what stands around them. Frozen, without pose, without solver."""
 
 from superovoid.shapes.meshes import ConvexMesh, Mesh, Shell
-from superovoid.shapes.primitives import Box, Capsule, Cone, Cylinder, Plane, Torus
+from superovoid.shapes.primitives import Box, Capsule, Cone, Cylinder, HalfSpace, Torus
 from superovoid.shapes.shape import BoundingBox, BoundingSphere, Shape
 from superovoid.shapes.superovoid import ConvexityReport, Ellipsoid, Sphere, Superellipsoid, Superovoid
 
@@ -18,8 +18,8 @@ __all__ = [
     "ConvexityReport",
     "Cylinder",
     "Ellipsoid",
+    "HalfSpace",
     "Mesh",
-    "Plane",
     "Shape",
     "Shell",
     "Sphere",

@@ -31,12 +31,12 @@ _HULL_RESOLUTION = 48
 
 def shape_of(values: tuple[float, ...]) -> Superovoid:
     """The superovoid of seven parameters, as `PARAMETERS` names them."""
-    return Superovoid(values[:3], values[3:5], values[5:])
+    return Superovoid.from_goncalves(values[:3], values[3:5], values[5:])
 
 
 def values_of(shape: Superovoid) -> tuple[float, ...]:
     """Its seven parameters."""
-    return (*shape.size, *shape.epsilon, *shape.taper)
+    return (*shape.semi_axes, shape.section_exponent, shape.profile_exponent, *shape.taper)
 
 
 @dataclass(frozen=True, eq=False)

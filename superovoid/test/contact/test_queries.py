@@ -44,10 +44,10 @@ def at(*translation, rotation=(0.0, 0.0, 0.0)):
 def random_shape(rng, dented=False):
     size = np.exp(rng.uniform(-1.0, 1.0, 3))
     if dented:
-        return Superovoid(size, rng.uniform(0.3, 1.1, 2), rng.uniform(-0.4, 0.4, 2))
+        return Superovoid.from_goncalves(size, rng.uniform(0.3, 1.1, 2), rng.uniform(-0.4, 0.4, 2))
     epsilon = rng.uniform(0.2, 1.8, 2)
     limit = 0.9 * min(0.5, (1.0 - 0.5 * epsilon[1]) * 2.0 ** (0.5 * epsilon[1]))
-    return Superovoid(size, epsilon, [rng.uniform(-limit, limit)] * 2)
+    return Superovoid.from_goncalves(size, epsilon, [rng.uniform(-limit, limit)] * 2)
 
 
 def random_poses(rng, count, spread):
@@ -204,7 +204,7 @@ def test_a_verdict_is_true_only_where_that_is_proved():
 
 
 def test_small_bodies_far_from_the_origin_are_not_called_common_by_rounding():
-    small = Superellipsoid((1e-3, 1e-3, 1e-3), (0.2, 0.2))
+    small = Superellipsoid((1e-3, 1e-3, 1e-3), section_exponent=0.2, profile_exponent=0.2)
     for x in (1e3, 1e6):
         for gap in (1e-9, 1e-7, 1e-5):
             verdict = intersects(small, at(x, 0.0, 0.0), small, at(x + 2e-3 + gap, 0.0, 0.0))
@@ -378,7 +378,7 @@ def test_the_contact_is_that_of_the_poses_at_the_impact(moving):
         there = distance(a, motion_a.pose(found.time), b, motion_b.pose(found.time))
         assert found.result.lower <= there.upper + 1e-12 and there.lower <= found.result.upper + 1e-12
         if found.status is ImpactStatus.IMPACT:
-            size = min(max(a.size), max(b.size))
+            size = min(max(a.semi_axes), max(b.semi_axes))
             assert found.result.distance <= 1.001e-6 * size
             np.testing.assert_allclose(found.result.point_b - found.result.point_a, 0.0, atol=1.1e-6 * size)
 
@@ -415,7 +415,7 @@ def test_few_solutions_are_enough(moving):
 
 
 def test_a_grain_at_any_speed_does_not_tunnel_through_a_plate():
-    plate = Superellipsoid((1.0, 1.0, 1e-5), (0.2, 0.2))
+    plate = Superellipsoid((1.0, 1.0, 1e-5), section_exponent=0.2, profile_exponent=0.2)
     grain = Ellipsoid((1e-4, 2e-4, 3e-4))
     for speed in (1.0, 1e3, 1e6):
         motion = Motion(at(0.1, 0.2, 0.5 * speed), (0.0, 0.0, -speed), (0.3, -0.2, 0.5))
@@ -429,7 +429,7 @@ def test_a_grain_at_any_speed_does_not_tunnel_through_a_plate():
 
 
 def test_two_thin_plates_that_cross_edge_on_meet():
-    plate = Superellipsoid((1.0, 1.0, 1e-5), (0.2, 0.2))
+    plate = Superellipsoid((1.0, 1.0, 1e-5), section_exponent=0.2, profile_exponent=0.2)
     upright = at(0.3, 0.1, 400.0, rotation=(0.5 * math.pi, 0.0, 0.0))  # its thin direction is along y
     found = time_of_impact(plate, Motion(upright, (0.0, 0.0, -800.0), (0.0, 0.0, 0.0)), plate, WORLD)
     assert found.status is ImpactStatus.IMPACT
@@ -441,7 +441,7 @@ def test_two_thin_plates_that_cross_edge_on_meet():
 
 
 def test_a_blade_that_turns_many_times_hits_what_it_sweeps_and_nothing_else():
-    blade = Superellipsoid((2.0, 0.05, 1e-4), (0.3, 0.3))
+    blade = Superellipsoid((2.0, 0.05, 1e-4), section_exponent=0.3, profile_exponent=0.3)
     for turns in (0.4, 10.4):
         motion = Motion(WORLD, (0.0, 0.0, 0.0), (0.0, 0.0, 2.0 * math.pi * turns))
         hit = time_of_impact(blade, motion, Sphere(0.1), at(0.0, 1.5, 0.0))
@@ -541,7 +541,7 @@ def test_sharp_sections_hide_no_distance_from_the_axis():
     """(|u|^p + |v|^p)^(s/p) with p in the thousands: |u|^p is nothing in double precision long before u is."""
     for e1 in (1e-6, 1e-3, 0.02):
         for e2 in (0.5, 1.0, 1.9):
-            body = Superellipsoid((1.0, 1.0, 1.0), (e1, e2))
+            body = Superellipsoid((1.0, 1.0, 1.0), section_exponent=e1, profile_exponent=e2)
             x = 0.6 if e1 < 0.01 else 0.005
             height = (1.0 - x ** (2.0 / e2)) ** (0.5 * e2)
             small = Sphere(1e-4)

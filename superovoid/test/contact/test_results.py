@@ -130,7 +130,7 @@ def test_an_answer_of_many_rows_prints_in_a_few_lines():
 
 def test_bodies_compare_by_value_and_may_be_keys():
     corners = np.array(np.meshgrid([0.0, 1.0], [0.0, 1.0], [0.0, 1.0])).reshape(3, -1).T
-    for shape in (Superovoid((1.0, 2.0, 3.0)), Box((1.0, 1.0, 1.0)), ConvexMesh(corners)):
+    for shape in (Superovoid((1.0, 2.0, 3.0)), Box((2.0, 2.0, 2.0)), ConvexMesh(corners)):
         one, other = Body("a", "b", shape, at(1.0)), pickle.loads(pickle.dumps(Body("a", "b", shape, at(1.0))))
         assert one == other and hash(one) == hash(other) and {one: 1}[other] == 1
         assert len({one, Body("a", "b", shape, at(2.0)), Body("c", "b", shape, at(1.0)), other}) == 3

@@ -50,7 +50,7 @@ def convex_shape(rng, smallest=0.2, largest=1.0):
     size = np.exp(rng.uniform(math.log(smallest), math.log(largest), 3))
     epsilon = rng.uniform(0.4, 1.2, 2)
     taper = rng.uniform(-0.9, 0.9) * min(0.5, (1.0 - epsilon[1] / 2.0) * 2.0 ** (epsilon[1] / 2.0))
-    return Superovoid(size, epsilon, (taper, taper))
+    return Superovoid.from_goncalves(size, epsilon, (taper, taper))
 
 
 def on_own_links(shapes):
@@ -151,7 +151,7 @@ def test_flat_bodies_and_needles_are_not_lost(way):
     """Bodies a thousand times longer or wider than thick, whose spheres say nothing."""
     rng = np.random.default_rng(3)
     sizes = [(1.0, 1.0, 1e-3), (1.0, 1e-3, 1e-3), (1e-3, 1.0, 0.5), (0.05, 0.05, 0.05)]
-    shapes = [Superellipsoid(sizes[i % 4], (0.5, 0.5)) for i in range(24)]
+    shapes = [Superellipsoid(sizes[i % 4], section_exponent=0.5, profile_exponent=0.5) for i in range(24)]
     poses = poses_at(rng.uniform(-2.0, 2.0, (24, 3)), rng)
     scene = Scene(on_own_links(shapes))
     scene.set_link_poses(poses)
@@ -751,7 +751,8 @@ def test_a_pickle_holds_no_rows_of_the_kernels():
     scene = Scene(on_own_links([ball] * 3))
     scene.set_link_poses(poses_at(np.arange(9.0).reshape(3, 3)))
     scene.query()
-    assert ball.__getstate__() == {"size": (0.25,) * 3, "epsilon": (1.0, 1.0), "taper": (0.0, 0.0)}
+    exponents = {"section_exponent": 1.0, "profile_exponent": 1.0}
+    assert ball.__getstate__() == {"semi_axes": (0.25,) * 3, **exponents, "taper": (0.0, 0.0)}
     assert pickle.loads(pickle.dumps(ball)) == ball
     assert not {"_local", "_pool", "_scratch", "_world", "_lock"} & set(scene.__getstate__())
 

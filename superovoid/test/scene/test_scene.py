@@ -31,7 +31,7 @@ def random_scene(count, seed, spread):
     bodies, poses = [], {}
     for i in range(count):
         taper = rng.uniform(-0.3, 0.3)
-        shape = Superovoid(rng.uniform(0.2, 1.0, 3), rng.uniform(0.3, 1.3, 2), (taper, taper))
+        shape = Superovoid.from_goncalves(rng.uniform(0.2, 1.0, 3), rng.uniform(0.3, 1.3, 2), (taper, taper))
         offset = np.eye(4)
         offset[:3, :3] = np.linalg.qr(rng.normal(size=(3, 3)))[0]
         offset[:3, 0] *= np.sign(np.linalg.det(offset[:3, :3]))
@@ -93,7 +93,7 @@ def test_answers_of_many_pairs_are_those_of_the_engine_to_within_both_intervals(
         for row in range(len(result)):
             a, b = result.body_a[row], result.body_b[row]
             one = distance(scene.bodies[a].shape, scene.poses[a], scene.bodies[b].shape, scene.poses[b])
-            size = min(max(scene.bodies[k].shape.size) for k in (a, b))
+            size = min(max(scene.bodies[k].shape.semi_axes) for k in (a, b))
             assert max(result.lower[row], one.lower) <= min(result.upper[row], one.upper)
             assert result.distance[row] == pytest.approx(one.distance, abs=1e-9 * size)
             if one.status == 0 == int(result.status[row]):
@@ -109,7 +109,14 @@ def test_intervals_of_many_pairs_are_as_wide_as_those_of_few_where_the_product_o
     bodies, poses = [], {}
     for i in range(12):
         offset = at(1e5, -2e5, 3e5)
-        bodies.append(Body(f"body_{i}", f"link_{i}", Superovoid(rng.uniform(0.2, 0.5, 3), (0.7, 0.9)), offset))
+        bodies.append(
+            Body(
+                f"body_{i}",
+                f"link_{i}",
+                Superovoid(rng.uniform(0.2, 0.5, 3), section_exponent=0.7, profile_exponent=0.9),
+                offset,
+            )
+        )
         poses[f"link_{i}"] = at(*(rng.uniform(-2.0, 2.0, 3) - offset[:3, 3]))
     scene = Scene(bodies)
     scene.set_link_poses(poses)
@@ -237,7 +244,7 @@ def test_tables_are_what_a_scene_is_now_and_stay_so():
     scene.set_link_pose("one", at(1.0))
     scene.attach("b", "three", np.eye(4))
     scene.set_pairs_allowed([[0, 2]], False)
-    scene.add(Body("d", "one", Box((1.0, 1.0, 1.0))))
+    scene.add(Body("d", "one", Box((2.0, 2.0, 2.0))))
     now = tables.link, tables.pairs, tables.link_poses, tables.posed, *tables.local
     for before, after in zip(kept, now, strict=True):
         np.testing.assert_array_equal(after, before)

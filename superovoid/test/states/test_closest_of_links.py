@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from superovoid import Body, Box, Plane, Scene, Superovoid
+from superovoid import Body, Box, HalfSpace, Scene, Superovoid
 from superovoid.robot import Robot
 from superovoid.states import StateQuery, state_distances
 
@@ -35,10 +35,10 @@ def scene(kinds):
             pose[:3, 3] = rng.uniform(-0.06, 0.06, 3)
             pose[2, 3] += 0.1 * k
             size = rng.uniform(0.03, 0.1, 3)
-            shape = Superovoid(size, rng.uniform(0.2, 1.2, 2), (0.1, 0.1))
-            bodies.append(Body(f"b{i}{k}", f"l{i}", Box(size) if kinds and k == 1 else shape, pose))
+            shape = Superovoid.from_goncalves(size, rng.uniform(0.2, 1.2, 2), (0.1, 0.1))
+            bodies.append(Body(f"b{i}{k}", f"l{i}", Box(2.0 * size) if kinds and k == 1 else shape, pose))
     if kinds:
-        bodies += [Body("floor", "world", Plane()), Body("post", "world", Box((0.05, 0.05, 0.4)))]
+        bodies += [Body("floor", "world", HalfSpace()), Body("post", "world", Box((0.1, 0.1, 0.8)))]
     made = Scene(bodies)
     if kinds:
         pose = np.eye(4)

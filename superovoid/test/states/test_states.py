@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from superovoid import Body, Box, Capsule, ConvexMesh, Mesh, Plane, Scene, Sphere, Status, Superovoid, Torus
+from superovoid import Body, Box, Capsule, ConvexMesh, HalfSpace, Mesh, Scene, Sphere, Status, Superovoid, Torus
 from superovoid.robot import Robot
 from superovoid.states import StateQuery, state_distances, state_query
 
@@ -139,13 +139,13 @@ def test_bodies_of_all_kinds_on_links_and_beside_the_robot_equal_a_loop():
     ring = Torus(0.2, 0.05)
     triangles = ring.tessellate(8)
     bodies = [
-        Body("table", "table", Plane()),
+        Body("table", "table", HalfSpace()),
         Body("pillar", "pillar", Capsule(0.05, 0.2)),
         Body("rim", "rim", ring),
-        Body("crate", "base", Box((0.1, 0.1, 0.1))),
+        Body("crate", "base", Box((0.2, 0.2, 0.2))),
         Body("stone", "left", ConvexMesh(np.vstack([np.zeros(3), 0.1 * np.eye(3)]))),
         Body("gear", "flag", Mesh(triangles.vertices, triangles.faces)),
-        Body("egg", "foot", Superovoid((0.1, 0.1, 0.2), (0.8, 0.8), (0.2, 0.1))),
+        Body("egg", "foot", Superovoid((0.1, 0.1, 0.2), section_exponent=0.8, profile_exponent=0.8, taper=(0.2, 0.1))),
     ]
     scene = Scene(bodies)
     for k, (link, pose) in enumerate(zip(scene.links, random_poses(np.random.default_rng(3), 7, 0.4), strict=True)):

@@ -35,7 +35,7 @@ def measure(count: int, boxes: bool = False) -> tuple[float, list[float]]:
     rng = np.random.default_rng(0)
     shapes: list[Shape] = [random_shape(rng) for _ in range(_SHAPES)]
     if boxes:
-        shapes = [Box(shape.obb().half_extents) for shape in shapes]
+        shapes = [Box(2.0 * shape.obb().half_extents) for shape in shapes]
     side = int(np.ceil(count ** (1.0 / 3.0)))
     cells = PITCH * np.stack(np.meshgrid(*3 * [np.arange(side)], indexing="ij"), -1).reshape(-1, 3)[:count]
     poses = np.tile(np.eye(4), (count, 1, 1))

@@ -34,7 +34,9 @@ def random_shape(rng: np.random.Generator, largest: float = 2.0) -> Superovoid:
     """A convex superovoid with equal tapers, semi-axes from 0.5 to `largest`, exponents in [0.3, 1.7]."""
     epsilon = rng.uniform(0.3, 1.7, 2)
     limit = 0.9 * min(0.5, (1.0 - 0.5 * epsilon[1]) * 2.0 ** (0.5 * epsilon[1]))
-    return Superovoid(np.exp(rng.uniform(np.log(0.5), np.log(largest), 3)), epsilon, [rng.uniform(-limit, limit)] * 2)
+    return Superovoid.from_goncalves(
+        np.exp(rng.uniform(np.log(0.5), np.log(largest), 3)), epsilon, [rng.uniform(-limit, limit)] * 2
+    )
 
 
 def random_poses(rng: np.random.Generator, count: int, spread: float) -> np.ndarray:

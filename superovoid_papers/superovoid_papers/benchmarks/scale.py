@@ -74,7 +74,7 @@ def random_shape(rng: np.random.Generator) -> Superovoid:
     epsilon = rng.uniform(0.4, 1.2, 2)
     largest = min(0.3, 0.95 * (1.0 - 0.5 * epsilon[1]) * 2.0 ** (0.5 * epsilon[1]))
     taper = rng.uniform(-largest, largest)
-    return Superovoid(size, epsilon, (taper, taper))
+    return Superovoid.from_goncalves(size, epsilon, (taper, taper))
 
 
 def motion(count: int, frames: int, rng: np.random.Generator) -> Iterator[FloatArray]:

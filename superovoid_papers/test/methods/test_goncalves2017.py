@@ -32,14 +32,14 @@ FORMS = {
     "ntb": superovoid_surface.NTB,
 }
 BODIES = (
-    Superovoid((1.0, 0.8, 1.2), (0.7, 0.9), (0.2, -0.1)),
-    Superovoid((0.9, 0.7, 1.1), (0.6, 0.8), (-0.3, 0.1)),
+    Superovoid((1.0, 0.8, 1.2), section_exponent=0.7, profile_exponent=0.9, taper=(0.2, -0.1)),
+    Superovoid((0.9, 0.7, 1.1), section_exponent=0.6, profile_exponent=0.8, taper=(-0.3, 0.1)),
 )
 
 
 def row(body, printed=False):
     made = np.zeros(superovoid_surface.ROW_LENGTH)
-    made[:7] = *body.size, *body.epsilon, *body.taper
+    made[:7] = *body.semi_axes, body.section_exponent, body.profile_exponent, *body.taper
     made[superovoid_surface.PRINTED] = printed
     return made
 
@@ -60,7 +60,8 @@ def some(battery, name, count):
     data = battery(name)
     rows = np.flatnonzero(data["certified"])[:count]
     bodies = [
-        [Superovoid(data[f"size_{s}"][i], data[f"epsilon_{s}"][i], data[f"taper_{s}"][i]) for i in rows] for s in "ab"
+        [Superovoid.from_goncalves(data[f"size_{s}"][i], data[f"epsilon_{s}"][i], data[f"taper_{s}"][i]) for i in rows]
+        for s in "ab"
     ]
     poses = np.tile(np.eye(4), (2, len(rows), 1, 1))
     for side, s in zip(poses, "ab", strict=True):
@@ -78,7 +79,7 @@ def answered(pairs):
 
 
 def mp_implicit(body, x, y, z):
-    (a1, a2, a3), (e1, e2), (tx, ty) = body.size, body.epsilon, body.taper
+    (a1, a2, a3), (e1, e2), (tx, ty) = body.semi_axes, (body.section_exponent, body.profile_exponent), body.taper
     w = z / a3
     u, v = x / (a1 * (1 + tx * w)), y / (a2 * (1 + ty * w))
     ring = abs(u) ** (mpmath.mpf(2) / e1) + abs(v) ** (mpmath.mpf(2) / e1)
@@ -86,7 +87,7 @@ def mp_implicit(body, x, y, z):
 
 
 def mp_surface(body, component, phi1, phi2):
-    (a1, a2, a3), (e1, e2), (tx, ty) = body.size, body.epsilon, body.taper
+    (a1, a2, a3), (e1, e2), (tx, ty) = body.semi_axes, (body.section_exponent, body.profile_exponent), body.taper
 
     def power(t, exponent):
         return mpmath.sign(t) * abs(t) ** exponent
@@ -118,7 +119,9 @@ def test_gradient_and_hessian_are_the_derivatives_of_the_inside_outside_function
 
 
 def test_the_poles_have_a_gradient():
-    _, gradient = superovoid_surface.implicit(row(Superellipsoid((1.0, 1.0, 2.0), (0.5, 1.2))), (0.0, 0.0, -2.0))
+    _, gradient = superovoid_surface.implicit(
+        row(Superellipsoid((1.0, 1.0, 2.0), section_exponent=0.5, profile_exponent=1.2)), (0.0, 0.0, -2.0)
+    )
     np.testing.assert_allclose(gradient, (0.0, 0.0, -1.0 / 1.2), rtol=1e-14)
 
 
@@ -199,7 +202,10 @@ def test_householder_frames_are_orthonormal_everywhere():
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_superellipsoid_formulas_are_the_general_ones_without_taper(scheme):
-    a, b = Superellipsoid((1.0, 0.8, 1.2), (0.7, 0.9)), Superellipsoid((0.9, 0.7, 1.1), (0.8, 0.6))
+    a, b = (
+        Superellipsoid((1.0, 0.8, 1.2), section_exponent=0.7, profile_exponent=0.9),
+        Superellipsoid((0.9, 0.7, 1.1), section_exponent=0.8, profile_exponent=0.6),
+    )
     general, specific = (
         distance(a, POSES[0], b, POSES[1], scheme=scheme, formulas=formulas) for formulas in ("general", "specific")
     )
@@ -232,7 +238,7 @@ def test_roots_with_opposed_normals_are_never_above_the_distance(battery, scheme
     converged, found = answered(pairs)
     compared = 0
     for i in np.flatnonzero(converged):
-        normal_a, size = pairs.out[i, 7:10], min(max(bodies[0][i].size), max(bodies[1][i].size))
+        normal_a, size = pairs.out[i, 7:10], min(max(bodies[0][i].semi_axes), max(bodies[1][i].semi_axes))
         rotation, position = poses[1, i, :3, :3], poses[1, i, :3, 3]
         normal_b = rotation @ bodies[1][i].normal((pairs.out[i, 4:7] - position) @ rotation)
         if normal_a @ normal_b < -1.0 + 1e-9:
@@ -264,7 +270,7 @@ def test_aligned_ellipsoids(scheme, jacobian):
         found = distance(a, np.eye(4), b, moved(*centre), scheme=scheme, jacobian=jacobian)
         # At the poles phi1 is any angle, which steps of (19) then need not settle on.
         assert found.converged or (scheme, axis) == ("ntbParametric", 2)
-        assert found.distance == pytest.approx(3.0 - a.size[axis] - b.size[axis], abs=1e-9)
+        assert found.distance == pytest.approx(3.0 - a.semi_axes[axis] - b.semi_axes[axis], abs=1e-9)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -499,7 +505,7 @@ def test_oriented_boxes_meet_iff_they_have_a_common_point():
         # A point x with |R^T (x - c)| <= half for both boxes.
         sides = [sign * pose[:3, :3].T for pose in poses for sign in (1.0, -1.0)]
         limits = [
-            np.array(body.size) + sign * pose[:3, :3].T @ pose[:3, 3]
+            np.array(body.semi_axes) + sign * pose[:3, :3].T @ pose[:3, 3]
             for body, pose in zip(bodies, poses, strict=True)
             for sign in (1.0, -1.0)
         ]
@@ -604,8 +610,8 @@ def test_bad_options_are_named(options, message):
 
 
 def test_bad_bodies_and_poses_are_named():
-    with pytest.raises(TypeError, match="b: must be a Superovoid, found Plane"):
-        distance(Sphere(1.0), np.eye(4), superovoid.Plane(), np.eye(4))
+    with pytest.raises(TypeError, match="b: must be a Superovoid, found HalfSpace"):
+        distance(Sphere(1.0), np.eye(4), superovoid.HalfSpace(), np.eye(4))
     with pytest.raises(ValueError, match=r"pose_b: must have shape \(4, 4\), found \(3, 3\)"):
         distance(Sphere(1.0), np.eye(4), Sphere(1.0), np.eye(3))
     with pytest.raises(ValueError, match="poses_b: must have 1 entries, one a pair, found 2"):

@@ -100,7 +100,9 @@ def draw(count: int, seed: int) -> tuple[list[peers.Pair], FloatArray, FloatArra
         bodies = []
         for _ in range(2):
             taper = rng.uniform(-0.4, 0.4)
-            bodies.append(Superovoid(rng.uniform(0.96, 1.4, 3), rng.uniform(0.3, 1.1, 2), (taper, taper)))
+            bodies.append(
+                Superovoid.from_goncalves(rng.uniform(0.96, 1.4, 3), rng.uniform(0.3, 1.1, 2), (taper, taper))
+            )
         poses = np.tile(np.eye(4), (2, 1, 1))
         poses[:, :3, :3] = Rotation.random(2, rng=rng).as_matrix()
         poses[1, 1, 3] = 4.0

@@ -221,7 +221,9 @@ def union_mesh(bodies: Sequence[Body], pitch: float) -> Triangles:
     for body in bodies:
         local = (points - body.link_from_body[:3, 3]) @ body.link_from_body[:3, :3]
         inside_out = body.shape.implicit(local) + 1.0
-        np.minimum(field, (inside_out ** (0.5 * body.shape.epsilon[1]) - 1.0) * min(body.shape.size), out=field)
+        np.minimum(
+            field, (inside_out ** (0.5 * body.shape.profile_exponent) - 1.0) * min(body.shape.semi_axes), out=field
+        )
     vertices, triangles, _, _ = marching_cubes(field, 0.0, spacing=(pitch,) * 3, gradient_direction="descent")
     return vertices + low, triangles.astype(np.int64)
 

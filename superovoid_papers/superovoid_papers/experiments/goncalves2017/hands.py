@@ -180,7 +180,10 @@ class Engine(_Loop):
 
     def __init__(self, fingers: Fingers, warm: bool) -> None:
         self._fingers, self._warm = fingers, warm
-        rows = [[(*s.size, *s.epsilon, *s.taper) for s in fingers.shapes(side)] for side in range(2)]
+        rows = [
+            [(*s.semi_axes, s.section_exponent, s.profile_exponent, *s.taper) for s in fingers.shapes(side)]
+            for side in range(2)
+        ]
         self.pairs = engine_speed.Pairs(np.array(rows), np.tile(np.eye(4), (2, len(fingers.pairs), 1, 1)))
 
     def begin(self) -> None:

@@ -103,7 +103,12 @@ def _octree(body: Superovoid) -> Any:
 
 def _exact() -> dict[str, Maker]:
     def copied(body: Superovoid) -> Superovoid:
-        return Superovoid(body.size, body.epsilon, body.taper)
+        return Superovoid(
+            body.semi_axes,
+            section_exponent=body.section_exponent,
+            profile_exponent=body.profile_exponent,
+            taper=body.taper,
+        )
 
     def packed(body: Superovoid) -> Superovoid:
         made = copied(body)

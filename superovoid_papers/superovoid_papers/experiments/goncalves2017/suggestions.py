@@ -229,7 +229,7 @@ class TrustConstr(_Solver):
 def superovoid_row(body: Any) -> FloatArray:
     """The row that the formulas of the schemes read."""
     row = np.zeros(superovoid_surface.ROW_LENGTH)
-    row[: superovoid_surface.SPECIFIC] = *body.size, *body.epsilon, *body.taper
+    row[: superovoid_surface.SPECIFIC] = *body.semi_axes, body.section_exponent, body.profile_exponent, *body.taper
     return row
 
 
@@ -266,7 +266,9 @@ class Ipopt(_Solver):
         self._solver = casadi.nlpsol("distance", "ipopt", problem, {"ipopt": ipopt, **quiet})
 
     def _solve(self, pair: peers.Pair, q: FloatArray) -> tuple[float, bool, float]:
-        bodies = [(*body.size, *body.epsilon, *body.taper) for body, _ in pair.bodies]
+        bodies = [
+            (*body.semi_axes, body.section_exponent, body.profile_exponent, *body.taper) for body, _ in pair.bodies
+        ]
         poses = [pose[:3].ravel(order="F") for pose in (pair.pose_a, pair.pose_b)]
         found = self._solver(x0=q, p=np.concatenate([*bodies, *poses]), lbg=-math.inf, ubg=0.0)
         stats = self._solver.stats()
@@ -307,7 +309,12 @@ def draw(bodies: str, battery: str, count: int, seed: int) -> tuple[list[peers.P
     truths, proved, part = [], [], 0
     while len(pairs) < count:
         for pair in superovoid_battery.draw(battery, count, seed + 1000 * part)[0]:
-            a, b = (Superellipsoid(body.size, body.epsilon) for body in (pair.a, pair.b))
+            a, b = (
+                Superellipsoid(
+                    body.semi_axes, section_exponent=body.section_exponent, profile_exponent=body.profile_exponent
+                )
+                for body in (pair.a, pair.b)
+            )
             found = distance(a, pair.pose_a, b, pair.pose_b)
             if (found.distance > 0.0) == (battery == "separated") and len(pairs) < count:
                 pairs.append(peers.Pair(a, b, pair.pose_a, pair.pose_b))

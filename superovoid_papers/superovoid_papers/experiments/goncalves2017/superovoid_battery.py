@@ -267,7 +267,7 @@ def draw(battery: str, count: int, seed: int) -> tuple[list[peers.Pair], FloatAr
         found = drawn.out[:, columns.DISTANCE]
         part += 1
         for i in np.flatnonzero((found > 0.0) if battery == "separated" else (found < 0.0))[: count - len(pairs)]:
-            bodies = [Superovoid(rows[i, :3], rows[i, 3:5], rows[i, 5:]) for rows in drawn.shapes]
+            bodies = [Superovoid.from_goncalves(rows[i, :3], rows[i, 3:5], rows[i, 5:]) for rows in drawn.shapes]
             pairs.append(peers.Pair(*bodies, drawn.poses[0, i], drawn.poses[1, i]))
             distances.append(found[i])
             proved.append(found[i] - drawn.out[i, columns.LOWER] <= PROVED)

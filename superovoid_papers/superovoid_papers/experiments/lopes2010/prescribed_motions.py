@@ -122,7 +122,7 @@ def body(size: Sequence[float], gamma: float) -> Body:
 
 def shape(size: Sequence[float], gamma: float) -> Superellipsoid:
     """The same body of `superovoid.shapes`."""
-    return Superellipsoid(size, (2.0 / gamma, 2.0 / gamma))
+    return Superellipsoid(size, section_exponent=2.0 / gamma, profile_exponent=2.0 / gamma)
 
 
 # -- contenders ----------------------------------------------------------------------------------------------------

@@ -66,9 +66,9 @@ def _superovoid(name: str, body: Any) -> Superovoid:
 def _row(body: Superovoid, specific: bool = False, printed: bool = False) -> FloatArray:
     row = np.zeros(superovoid_surface.ROW_LENGTH)
     row[superovoid_surface.PRINTED] = printed
-    row[: superovoid_surface.SPECIFIC] = *body.size, *body.epsilon, *body.taper
+    row[: superovoid_surface.SPECIFIC] = *body.semi_axes, body.section_exponent, body.profile_exponent, *body.taper
     row[superovoid_surface.SPECIFIC] = specific and body.taper == (0.0, 0.0)
-    (a1, a2, a3), (tx, ty) = body.size, body.taper
+    (a1, a2, a3), (tx, ty) = body.semi_axes, body.taper
     row[superovoid_surface.CUBE] = max(a1 * (1.0 + abs(tx)), a2 * (1.0 + abs(ty)), a3)
     return row
 
@@ -265,9 +265,9 @@ class Pairs:
 
 def _angles(body: Superovoid, x: FloatArray) -> tuple[float, float]:
     """Angles (phi1, phi2) of the surface point seen from the body's origin as a point is, its taper taken away."""
-    e1, e2 = body.epsilon
-    w = x[2] / body.size[2]
-    u, v = (x[i] / (body.size[i] * (1.0 + body.taper[i] * w)) for i in range(2))
+    e1, e2 = body.section_exponent, body.profile_exponent
+    w = x[2] / body.semi_axes[2]
+    u, v = (x[i] / (body.semi_axes[i] * (1.0 + body.taper[i] * w)) for i in range(2))
     r = (abs(u) ** (2.0 / e1) + abs(v) ** (2.0 / e1)) ** (0.5 * e1)
 
     def angle(along: float, across: float, epsilon: float) -> float:
