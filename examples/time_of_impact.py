@@ -20,7 +20,9 @@ throw = Motion(start, linear=(0.0, 0.0, -50.0), angular=(30.0, 0.0, 0.0))  # m/s
 
 impact = time_of_impact(ball, throw, plate, np.eye(4), duration=0.1)
 print(f"{impact.status.name}: free of contact up to {impact.time * 1e3:.6f} ms")
-print(f"overlap proved {(impact.overlap_time - impact.time) * 1e9:.3f} ns later, after {impact.solves} calls")
+print(
+    f"overlap proved {(impact.overlap_time - impact.time) * 1e9:.3f} ns later, after {impact.statistics.solves} calls"
+)
 
 later = Motion(start, linear=(0.0, 50.0, 0.0), angular=(30.0, 0.0, 0.0))
 print(f"thrown past the plate: {time_of_impact(ball, later, plate, np.eye(4), duration=0.1).status.name}")

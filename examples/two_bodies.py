@@ -17,7 +17,7 @@ finger_pose, thumb_pose = np.eye(4), np.eye(4)  # body to world
 thumb_pose[:3, 3] = (0.0, 0.016, 0.004)
 
 result = distance(finger, finger_pose, thumb, thumb_pose)
-print(f"distance {result.distance * 1e3:.6f} mm, certified: {result.status.certified}")
+print(f"distance {result.distance * 1e3:.6f} mm, certified: {result.certified}")
 print(f"proved interval {result.upper - result.lower:.1e} m wide")
 print(f"points {result.point_a * 1e3} and {result.point_b * 1e3} mm")
 print(f"normal {result.normal}")

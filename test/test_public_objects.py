@@ -17,7 +17,7 @@ import trimesh
 
 import superovoid as api
 from superovoid import contact, fitting, planning, robot, scene, shapes, states
-from superovoid.values.records import Record
+from superovoid.values.records import Record, Statistics
 from superovoid_papers import methods
 from superovoid_papers.methods import goncalves2017, lopes2010, lower_bound, sohn2002, wellmann2008
 from superovoid_papers.methods.result import unproven
@@ -248,7 +248,7 @@ MADE = {
     "Search": planning.Search,
     "Shape": "is what all shapes have in common",
     "Simulation": "is made by a simulation",
-    "Solution": lambda: planning.Solution(np.zeros(1), 0.1, 3),
+    "Solution": lambda: planning.Solution(np.zeros(1), 0.1, Statistics(starts=3)),
     "Sphere": lambda: api.Sphere(1.0),
     "StateDistances": lambda: query()([[0.0, 0.5], [0.1, 0.6]]),
     "StateQuery": query,

@@ -112,7 +112,7 @@ class PairModel:
             ("point on A", _vector(1e3 * result.point_a, "mm")),
             ("point on B", _vector(1e3 * result.point_b, "mm")),
             ("normal, from A to B", _vector(result.normal, "")),
-            ("iterations of Newton", str(result.iterations)),
+            ("iterations of Newton", str(result.statistics.iterations)),
             ("curvature of the gap", _pair(found.relative_curvatures, "1/m")),
             ("curvature of A", _pair(np.linalg.eigvalsh(found.curvature_a), "1/m")),
             ("curvature of B", _pair(np.linalg.eigvalsh(found.curvature_b), "1/m")),

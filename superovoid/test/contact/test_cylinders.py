@@ -186,7 +186,7 @@ def test_axes_that_meet_are_no_trouble(shift):
         found = distance(a, pose(), b, b_in_a)
         check_answer(found, a, pose(), b, b_in_a)
         assert found.distance == pytest.approx(reference(a, b, b_in_a), abs=1e-8)
-        assert found.iterations < 60
+        assert found.statistics.iterations < 60
 
 
 def test_a_rod_within_a_cylinder_leaves_it_by_the_nearest_way():

@@ -163,7 +163,7 @@ def test_a_ball_that_touches_the_walls_of_a_dent_is_not_proved_by_its_core(fat):
 def test_no_body_in_a_dent_takes_a_search_of_hulls(kind):
     pose = _pose((0.3, 0.2, -0.4), IN_DENT)
     found = distance(SADDLE, np.eye(4), PROBES[kind], pose)
-    assert found.iterations < (20_000 if kind == "mesh" else 3_000)
+    assert found.statistics.iterations < (20_000 if kind == "mesh" else 3_000)
 
 
 def test_the_hull_of_a_microscopic_dent_proves_a_deep_overlap_to_the_dent():

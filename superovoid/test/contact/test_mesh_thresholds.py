@@ -303,7 +303,7 @@ def test_crossing_surfaces_are_decided_without_the_depth(name, solves):
         pose = pose_of(turn, at - turn @ b.vertices[np.argmin(b.vertices @ turn.T @ normal)])
         for threshold in (0.0, 0.3):
             verdict = is_closer(a, np.eye(4), b, pose, threshold)
-            assert verdict.closer and verdict.proof is Proof.SURFACES and verdict.solves == 0
+            assert verdict.closer and verdict.proof is Proof.SURFACES and verdict.statistics.solves == 0
     assert solves == []
 
 

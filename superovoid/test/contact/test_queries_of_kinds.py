@@ -84,7 +84,7 @@ def test_every_threshold_beside_the_distance_is_decided_rightly(kinds):
 
 def test_bodies_far_apart_need_no_solver():
     far = is_closer(Box((2.0, 2.0, 2.0)), np.eye(4), SHAPES["mesh"], at(50.0, 0.0, 0.0), 1.0)
-    assert far.farther and far.proof is Proof.SPHERES and far.solves == 0
+    assert far.farther and far.proof is Proof.SPHERES and far.statistics.solves == 0
     assert 47.0 < far.lower < 49.0
     off_centre = ConvexMesh(CORNERS + 100.0)
     assert is_closer(off_centre, np.eye(4), Sphere(0.1), at(100.0, 100.0, 100.0), 0.1)
@@ -258,7 +258,7 @@ def test_an_impact_counts_what_the_verdict_that_it_asks_has_solved():
     pose[:3, 3] = 0.1, 0.05, 0.0
     found = time_of_impact(_DENTED, np.eye(4), _INSIDE[-1], pose)
     assert found.status is ImpactStatus.STARTS_IN_CONTACT
-    assert found.solves > intersects(_DENTED, np.eye(4), _INSIDE[-1], pose).solves > 1
+    assert found.statistics.solves > intersects(_DENTED, np.eye(4), _INSIDE[-1], pose).statistics.solves > 1
 
 
 @pytest.mark.parametrize("shape", [Box((0.2, 0.2, 0.2)), Torus(0.15, 0.05), Sphere(0.1)])

@@ -149,7 +149,7 @@ def test_a_motion_that_grazes_its_floor_ends_and_is_refused():
     problem = problem_of(ball, ranges={"turn": (-0.1, 0.1)})
     check = MotionValidator(problem, SceneValidity(problem)).check([-0.2, 0.0, 0.0, 0.0], [0.1, 0.0, 0.0, 0.0])
     assert not check.valid
-    assert check.states < 20_000
+    assert check.statistics.states < 20_000
 
 
 def test_states_outside_the_limits_are_not_valid(around_egg):
@@ -269,8 +269,8 @@ def test_a_path_is_proved_in_few_calls(around_egg):
     validity = TimedValidity(SceneValidity(around_egg))
     check = MotionValidator(around_egg, validity).check_path(DETOUR)
     assert check.valid
-    assert sum(states for states, _ in validity.calls) == check.states
-    assert len(validity.calls) < 0.35 * check.states  # one a level, not one a state
+    assert sum(states for states, _ in validity.calls) == check.statistics.states
+    assert len(validity.calls) < 0.35 * check.statistics.states  # one a level, not one a state
 
 
 class Counted:
@@ -309,7 +309,7 @@ def test_who_has_distances_alone_gives_the_same_answers(around_egg):
     for _ in range(60):
         first, last = random.uniform(*around_egg.limits, (2, 4))
         answers = [each.check(first, last) for each in (short, long)]
-        assert len({(answer.valid, answer.pair, answer.states) for answer in answers}) == 1
+        assert len({(answer.valid, answer.pair, answer.statistics.states) for answer in answers}) == 1
         states = [answer.state for answer in answers]
         assert answers[0].valid == (states[0] is None) and np.array_equal(*states)
         seen.add(answers[0].valid)

@@ -73,7 +73,7 @@ def test_later_queries_of_many_pairs_load_no_kernel_and_take_no_memory(count):
     assert jit.is_compiled(first_try.answer_first)
     loaded, before = loads(), memory(scene)
     scene.set_link_poses(poses)
-    assert scene.query(cutoff=0.3).solved >= first_try.LEAST
+    assert scene.query(cutoff=0.3).statistics.solved >= first_try.LEAST
     assert loads() == loaded
     assert memory(scene) == before
 

@@ -45,10 +45,10 @@ def random_scene(count, seed, spread):
 
 def test_results_are_sorted_and_named_by_body(row_of_spheres):
     result = row_of_spheres.query()
-    assert result.pairs == 6
+    assert result.statistics.pairs == 6
     assert result.distance == pytest.approx([-0.5, 1.0, 2.5, 13.5, 15.0, 18.0], abs=1e-12)
     assert (result.body_a[0], result.body_b[0]) == (1, 2)
-    assert result.intersecting == 1
+    assert result.statistics.intersecting == 1
 
 
 def test_cutoff_reports_exactly_the_pairs_within_it(row_of_spheres):
@@ -56,7 +56,7 @@ def test_cutoff_reports_exactly_the_pairs_within_it(row_of_spheres):
     assert row_of_spheres.query(cutoff=2.5 + 1e-9).distance == pytest.approx([-0.5, 1.0, 2.5])
     assert len(row_of_spheres.query(cutoff=-1.0)) == 0
     nothing_culled = row_of_spheres.query(cutoff=math.inf)
-    assert nothing_culled.past_sphere == nothing_culled.solved == 6
+    assert nothing_culled.statistics.past_sphere == nothing_culled.statistics.solved == 6
 
 
 @pytest.mark.parametrize("cutoff", [0.0, 0.05, 0.5])
@@ -66,8 +66,9 @@ def test_culling_never_loses_a_pair(cutoff):
     culled = scene.fork().query(cutoff=cutoff)
     expected = everything.distance[everything.distance <= cutoff]
     assert culled.distance == pytest.approx(expected, abs=1e-9)
-    assert culled.solved < everything.solved
-    assert culled.pairs >= culled.past_sphere >= culled.past_obb == culled.solved >= len(culled)
+    assert culled.statistics.solved < everything.statistics.solved
+    counts = culled.statistics
+    assert counts.pairs >= counts.past_sphere >= counts.past_obb == counts.solved >= len(culled)
 
 
 def test_every_answer_is_that_of_the_engine():
@@ -89,7 +90,7 @@ def test_answers_of_many_pairs_are_those_of_the_engine_to_within_both_intervals(
     for frame in range(3):
         result = scene.query()
         assert result.certified.all()
-        assert result.solved == len(result) == scene.query(overlapping_only=True).pairs
+        assert result.statistics.solved == len(result) == scene.query(overlapping_only=True).statistics.pairs
         for row in range(len(result)):
             a, b = result.body_a[row], result.body_b[row]
             one = distance(scene.bodies[a].shape, scene.poses[a], scene.bodies[b].shape, scene.poses[b])
@@ -151,9 +152,9 @@ def test_overlapping_only_and_max_results(row_of_spheres):
 
 def test_pairs_can_be_limited_in_either_order(row_of_spheres):
     result = row_of_spheres.query(pairs=[(3, 0), (1, 2)])
-    assert result.pairs == 2
+    assert result.statistics.pairs == 2
     assert [(a, b) for a, b in zip(result.body_a, result.body_b, strict=True)] == [(1, 2), (0, 3)]
-    assert row_of_spheres.query(pairs=[]).pairs == 0
+    assert row_of_spheres.query(pairs=[]).statistics.pairs == 0
 
 
 def test_a_fork_answers_for_its_own_poses_and_leaves_the_first_scene_alone(row_of_spheres):

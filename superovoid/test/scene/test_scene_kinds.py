@@ -128,16 +128,17 @@ def test_every_pair_within_the_cutoff_has_the_answer_of_the_pair_alone(way):
     expected = one_by_one(scene)
     assert len(expected) == 18 * 17 // 2
     everything = scene.query()
-    assert len(everything) == everything.solved == len(expected)
+    assert len(everything) == everything.statistics.solved == len(expected)
     assert_agrees(everything, expected)
     for cutoff in (-0.1, 0.0, 0.05, 0.5):
         result = scene.fork().query(cutoff=cutoff)
         assert_agrees(result, expected, cutoff)
-        assert result.pairs >= result.past_sphere >= result.past_obb == result.solved >= len(result)
-        assert result.solved < len(expected)
+        counts = result.statistics
+        assert counts.pairs >= counts.past_sphere >= counts.past_obb == counts.solved >= len(result)
+        assert result.statistics.solved < len(expected)
     only = scene.query(overlapping_only=True)
     assert_agrees(only, expected, 0.0)
-    assert len(only) == only.intersecting == sum(one.distance < 0.0 for one in expected.values())
+    assert len(only) == only.statistics.intersecting == sum(one.distance < 0.0 for one in expected.values())
     closest = scene.query(max_results=7)
     assert closest.distance == pytest.approx(everything.distance[:7], abs=TIE)
 
@@ -203,7 +204,7 @@ def test_half_spaces_cull_by_closed_forms_and_lose_nothing(way, turn):
         result = scene.query(cutoff=cutoff)
         assert result.distance == pytest.approx(np.sort(heights[heights <= cutoff]), abs=1e-12)
         assert result.pairs == 60
-        assert result.solved == result.past_sphere == (heights <= cutoff).sum()
+        assert result.statistics.solved == result.statistics.past_sphere == (heights <= cutoff).sum()
 
 
 def test_a_flat_body_that_floats_over_a_floor_is_culled_by_its_box(way):
@@ -214,7 +215,7 @@ def test_a_flat_body_that_floats_over_a_floor_is_culled_by_its_box(way):
     for height, solved in ((lowest + 0.11, 0), (lowest + 0.09, 1)):
         scene.set_link_poses({"world": at(), "plate": at(0.0, 0.0, height, turned)})
         result = scene.query(cutoff=0.1)
-        assert (result.past_sphere, result.solved) == (1, solved)
+        assert (result.statistics.past_sphere, result.statistics.solved) == (1, solved)
 
 
 def test_two_half_spaces_meet_or_face_each_other(way):
@@ -367,4 +368,4 @@ def test_a_cutoff_changes_no_answer_within_it():
             assert found.body_a.tolist() == near.body_a.tolist() and found.body_b.tolist() == near.body_b.tolist()
             assert found.distance == pytest.approx(near.distance, abs=1e-9)
             assert not (found.status & Status.UNPROVEN).any()
-            assert found.intersecting == (every.distance < 0.0).sum()
+            assert found.statistics.intersecting == (every.distance < 0.0).sum()

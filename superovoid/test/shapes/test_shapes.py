@@ -373,12 +373,21 @@ def test_what_is_no_number_is_refused_by_the_name_of_the_argument(value):
             call()
 
 
+def test_exponents_are_keyword_arguments_only():
+    for kind in (Superovoid, Superellipsoid):
+        with pytest.raises(TypeError):
+            kind((0.1, 0.2, 0.3), 1.2, 0.3)
+        with pytest.raises(TypeError):
+            kind((0.1, 0.2, 0.3), (1.2, 0.3))
+
+
 def test_exponents_in_the_usual_order_of_superquadrics_make_the_same_body():
     tall = Superovoid.from_barr((0.1, 0.2, 0.3), (0.3, 1.2), (0.1, 0.2))
     assert tall == Superovoid((0.1, 0.2, 0.3), section_exponent=1.2, profile_exponent=0.3, taper=(0.1, 0.2))
     assert Superellipsoid.from_barr((0.1, 0.2, 0.3), (0.3, 1.2)) == Superellipsoid(
         (0.1, 0.2, 0.3), section_exponent=1.2, profile_exponent=0.3
     )
+    assert Superovoid.from_goncalves((0.1, 0.2, 0.3), (1.2, 0.3), (0.1, 0.2)) == tall
     # A tin: round sections, square meridians. Barr's first exponent is that along z.
     tin = Superellipsoid.from_barr((1.0, 1.0, 1.0), (0.05, 1.0))
     assert tin.contains((0.0, 0.95, 0.95)) and not tin.contains((0.8, 0.8, 0.0))

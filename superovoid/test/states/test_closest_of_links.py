@@ -83,7 +83,7 @@ def test_each_pair_of_links_has_the_closest_pair_of_their_bodies(kinds, options)
             (twin,) = np.asarray(rows)[same]
             if found.differentiable[row] and every.differentiable[twin]:
                 np.testing.assert_allclose(found.gradients[row], every.gradients[twin], atol=1e-4)
-    assert found.solved.sum() < (0.6 if not options else 1.0) * every.solved.sum()
+    assert found.statistics.solved.sum() < (0.6 if not options else 1.0) * every.statistics.solved.sum()
 
 
 def test_the_answers_are_the_same_however_they_are_had():

@@ -169,7 +169,7 @@ def test_many_pairs_that_a_scene_would_find_by_its_tree_are_found():
     positions = rng.uniform(0.0, 1.0, (3, 2))
     bases = {"ball": arm.at(0.3, 0.3, 0.0)}
     found = state_distances(ARM, scene, positions, base_poses=bases, cutoff=0.1)
-    assert found.pairs > 70 * len(scene.bodies)
+    assert found.statistics.pairs > 70 * len(scene.bodies)
     for s, (expected, *_) in enumerate(loop(ARM, scene, positions, bases, cutoff=0.1)):
         # The counts differ: the tree leaves out pairs that the list looks at.
         result = found.of_state(s)
@@ -419,7 +419,7 @@ def test_states_done_before_a_deadline_are_those_of_the_whole_answer(monkeypatch
     assert len(part) == end and (part.first[part.done :] == end).all() and part.states == 200
     for name in ("distance", "point_a", "status", "body_b", "gradients", "base_gradients"):
         np.testing.assert_array_equal(getattr(part, name), getattr(whole, name)[:end])
-    np.testing.assert_array_equal(part.solved[: part.done], whole.solved[: part.done])
+    np.testing.assert_array_equal(part.statistics.solved[: part.done], whole.statistics.solved[: part.done])
     assert np.isnan(part.closest[part.done :]).all() and not np.isnan(part.closest[: part.done]).any()
     with pytest.raises(IndexError, match=f"{part.done} states were answered"):
         part.of_state(part.done)

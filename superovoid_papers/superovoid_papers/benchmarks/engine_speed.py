@@ -311,7 +311,7 @@ def hands(repeats: int) -> Table:
         for i, links in enumerate(poses):
             scene.set_link_poses(links)
             started = time.perf_counter()
-            solved += scene.query(cutoff=cutoff, pairs=pairs).solved
+            solved += scene.query(cutoff=cutoff, pairs=pairs).statistics.solved
             following[i] = time.perf_counter() - started
             again = []
             for _ in range(repeats):

@@ -53,7 +53,7 @@ def measure(count: int, boxes: bool = False) -> tuple[float, list[float]]:
     for frame in range(_FRAMES):
         links = robot.forward_kinematics(dict.fromkeys(robot.joint_names, 0.01 * frame), {})
         timed(0, scene.set_link_poses, {**links, "world": np.eye(4)})
-        solved.append(timed(1, scene.query, cutoff=CUTOFF).solved)  # type: ignore[attr-defined]
+        solved.append(timed(1, scene.query, cutoff=CUTOFF).statistics.solved)  # type: ignore[attr-defined]
     for _ in range(_CHANGES):
         timed(2, scene.add, Body("seen", "world", shapes[0], np.eye(4)))
         timed(3, scene.query, cutoff=CUTOFF)

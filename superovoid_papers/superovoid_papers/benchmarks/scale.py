@@ -113,7 +113,7 @@ def measure(count: int, frames: int, seed: int) -> Measurement:
         placed = time.thread_time()
         result = scene.query(cutoff=CUTOFF)
         ended = time.thread_time()
-        numbers.append((result.solved, len(result), result.intersecting))
+        numbers.append((result.statistics.solved, len(result), result.statistics.intersecting))
         culled = culling_time(poses)
         times.append([placed - started, culled, ended - placed - culled, ended - started, culling_time(poses, "tree")])
         if count <= _LARGEST_LIST:

@@ -116,7 +116,7 @@ def test_a_pair_starts_from_its_answer_in_the_frame_before():
             if found.converged:
                 went_on += 1
                 assert out[row, goncalves2017.DISTANCE] == found.distance
-                assert out[row, goncalves2017.ITERATIONS] == found.iterations
+                assert out[row, goncalves2017.ITERATIONS] == found.statistics.iterations
         assert went_on > 10
 
 

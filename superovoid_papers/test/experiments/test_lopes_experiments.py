@@ -50,7 +50,7 @@ def test_spheres_apart_are_solved_at_every_step():
     for tangents in ("householder", "auxiliary"):
         found = Method(case, poses, {"tangents": tangents}).motion()
         assert prescribed_motions.failures(found, expected) == (0, 0)
-        assert found.iterations[1:].max() <= 5  # warm starts
+        assert found.statistics.iterations[1:].max() <= 5  # warm starts
 
 
 def test_failures_are_told_apart():

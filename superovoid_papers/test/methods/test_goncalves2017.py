@@ -306,10 +306,10 @@ def test_steps_that_are_no_numbers_do_not_count_as_converged():
 def test_the_last_iterate_is_returned_where_the_iterations_do_not_suffice():
     once = distance(BODIES[0], POSES[0], BODIES[1], POSES[1], max_iterations=1)
     assert not once.converged
-    assert once.iterations == 1
+    assert once.statistics.iterations == 1
     more = distance(BODIES[0], POSES[0], BODIES[1], POSES[1], start=once.unknowns)
     assert more.converged
-    assert more.iterations == distance(BODIES[0], POSES[0], BODIES[1], POSES[1]).iterations - 1
+    assert more.statistics.iterations == distance(BODIES[0], POSES[0], BODIES[1], POSES[1]).statistics.iterations - 1
 
 
 # -- temporal coherence ----------------------------------------------------------------------------------------------
@@ -324,7 +324,7 @@ def test_a_query_may_start_from_an_earlier_one(scheme):
         warm = distance(BODIES[0], POSES[0], BODIES[1], turned, scheme=scheme, start=start)
         assert warm.converged
         assert warm.distance == pytest.approx(expected.distance, abs=1e-9)
-        assert warm.iterations < expected.iterations
+        assert warm.statistics.iterations < expected.statistics.iterations
 
 
 @pytest.mark.parametrize("jacobian", ["differences", "analytic"])
@@ -351,7 +351,7 @@ def test_a_share_of_each_step_comes_to_the_same_root_more_slowly(scheme):
     )
     assert whole.converged and part.converged
     # The error halves with each step until the last, a whole one, of 1e-6 at most.
-    assert part.iterations > whole.iterations + 8
+    assert part.statistics.iterations > whole.statistics.iterations + 8
     np.testing.assert_allclose(part.unknowns, whole.unknowns, atol=1e-8)
 
 

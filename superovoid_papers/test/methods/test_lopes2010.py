@@ -409,7 +409,7 @@ def test_parallel_flat_poles_are_solved_by_the_pseudo_inverse():
     box = Superquadric.superellipsoid((1, 1, 1), (4, 4, 4))
     above = np.tile(pose(position=(0.0, 0.0, 3.0)), (1, 1, 1))
     found = follow(box, pose(), box, above)
-    assert found.converged[0] and found.singular[0] > 0
+    assert found.converged[0] and found.statistics.singular[0] > 0
     assert found.distance[0] == pytest.approx(1.0, abs=1e-9)
 
 
@@ -456,7 +456,7 @@ def test_result_does_not_depend_on_the_frame():
     move = random_pose(rng, (5.0, -7.0, 2.0))
     here = distance(a, poses[0], b, poses[1])
     there = distance(a, move @ poses[0], b, move @ poses[1])
-    assert here.iterations == there.iterations
+    assert here.statistics.iterations == there.statistics.iterations
     assert there.distance == pytest.approx(here.distance, abs=1e-12)
     assert there.point_a == pytest.approx(posed(move, here.point_a), abs=1e-11)
     assert there.point_b == pytest.approx(posed(move, here.point_b), abs=1e-11)
@@ -466,7 +466,7 @@ def test_iteration_that_finds_nothing_says_so():
     concentric = distance(Ellipsoid((1, 2, 3)), pose(), Ellipsoid((0.5, 1, 1)), pose())
     assert not concentric.converged  # both start at the centres, where neither surface has a normal
     few = distance(Sphere(1.0), pose(), Ellipsoid((1, 2, 3)), pose(position=(9, 1, 0)), max_iterations=2)
-    assert not few.converged and few.iterations == 2
+    assert not few.converged and few.statistics.iterations == 2
 
 
 # -- proximity queries ---------------------------------------------------------------------------------------------
@@ -550,8 +550,8 @@ def test_motion_agrees_with_the_engine_and_warm_starts_take_fewer_iterations(met
     apart = found.converged & (truths > 0.0)
     assert found.distance[apart] == pytest.approx(truths[apart], abs=1e-6)
     assert (truths < 0.0).any()
-    cold = [distance(MOVING[0], pose(), MOVING[1], p, tangents=method).iterations for p in poses]
-    assert found.iterations.mean() < 0.8 * np.mean(cold)
+    cold = [distance(MOVING[0], pose(), MOVING[1], p, tangents=method).statistics.iterations for p in poses]
+    assert found.statistics.iterations.mean() < 0.8 * np.mean(cold)
 
 
 @pytest.mark.parametrize("query", ["spheres", "separation"])
@@ -562,7 +562,8 @@ def test_queries_leave_out_only_steps_that_are_apart(query):
     truths = np.array([superovoid.distance(MOVING[0], pose(), MOVING[1], p).distance for p in poses])
     assert not some.solved.all() and some.solved.any()
     assert (truths[~some.solved] > 0.0).all() and np.isnan(some.distance[~some.solved]).all()
-    assert (some.iterations[~some.solved] == 0).all() and every.iterations.sum() > some.iterations.sum()
+    assert (some.statistics.iterations[~some.solved] == 0).all()
+    assert every.statistics.iterations.sum() > some.statistics.iterations.sum()
     assert (some.lower <= truths).all() and (some.lower[~some.solved] >= 0.0).all()
     if query == "separation":
         assert (truths[some.solved] <= 0.0).all()  # the condition is exact

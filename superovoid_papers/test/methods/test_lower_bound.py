@@ -481,7 +481,7 @@ def test_pairs_of_one_orientation_serve_every_place():
         at = turn.copy()
         at[2, 3] = z
         result = lower_bound(a, at, b, AT_ORIGIN, pruning=pairs)
-        assert result.tests == len(pairs) and result.distance == lower_bound(a, at, b, AT_ORIGIN).distance
+        assert result.statistics.tests == len(pairs) and result.distance == lower_bound(a, at, b, AT_ORIGIN).distance
     with pytest.raises(ValueError, match="must be for this orientation"):
         lower_bound(a, AT_ORIGIN, b, AT_ORIGIN, pruning=pairs)
     with pytest.raises(ValueError, match="must be for these bodies"):

@@ -71,7 +71,7 @@ def test_a_plane_between_the_bodies_rules_a_contact_out_before_the_end():
     pose = placed(0.4, 2.6, 0.2, rotation=(-1.3, 0.2, 0.9))
     apart = distance(a, np.eye(4), b, pose)
     assert apart.converged and apart.distance > 0.0
-    assert 1 <= apart.excluded_after < apart.iterations
+    assert 1 <= apart.excluded_after < apart.statistics.iterations
     assert distance(a, np.eye(4), b, placed(0.2, 0.9, 0.1)).excluded_after is None
 
 
@@ -91,7 +91,7 @@ def test_swapping_the_bodies_swaps_the_points_and_turns_the_normal():
 def test_a_search_that_is_cut_off_has_not_converged():
     a, b = Ellipsoid((1.0, 0.5, 0.3)), Ellipsoid((0.4, 1.0, 0.6))
     found = distance(a, np.eye(4), b, placed(1.0, 2.0, 1.5), max_iterations=1)
-    assert not found.converged and found.iterations == 1
+    assert not found.converged and found.statistics.iterations == 1
     assert math.isinf(found.upper) and found.status is superovoid.contact.Status.UNPROVEN
 
 

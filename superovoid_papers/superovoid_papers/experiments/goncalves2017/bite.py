@@ -376,7 +376,7 @@ def certified_lines(robot: Robot, bite: Iterable[BiteFrame]) -> list[str]:
         scene.ask()
         found = scene.result
         answers += len(found)
-        intersecting += found.intersecting
+        intersecting += found.statistics.intersecting
         at_dent = (found.status & Status.DENT) != 0
         dented += int(at_dent.sum())
         unproved += int((~at_dent & ((found.status & Status.UNPROVEN) != 0)).sum())
@@ -409,7 +409,7 @@ def failure_table(found: dict[str, PairCounts]) -> Table:
 def _answers(rival: Contender) -> int:
     if isinstance(rival, QuadImplicit):
         return int(rival.pairs.near.sum())
-    return int(rival.result.solved) if isinstance(rival, Certified) else 1
+    return int(rival.result.statistics.solved) if isinstance(rival, Certified) else 1
 
 
 def table(rows: dict[str, list[FrameRow]]) -> Table:

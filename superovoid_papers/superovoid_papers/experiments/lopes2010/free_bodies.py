@@ -150,10 +150,10 @@ def measure(name: str, case: Case, law: str, steps: int, aside: float = ASIDE) -
         bodies=name,
         law=law,
         steps=len(found.time) - 1,
-        evaluations=found.evaluations,
-        iterations=found.iterations / max(found.solved, 1),
-        singular=found.singular,
-        restarts=found.restarts,
+        evaluations=found.statistics.evaluations,
+        iterations=found.statistics.iterations / max(found.statistics.solved, 1),
+        singular=found.statistics.singular,
+        restarts=found.statistics.restarts,
         contact_ms=1e3 * step * int((found.distance[:, 0] < 0.0).sum()),
         depth_mm=1e3 * max(0.0, -float(np.nanmin(found.distance))),
         force_kN=1e-3 * float(found.force.max()),
@@ -161,7 +161,7 @@ def measure(name: str, case: Case, law: str, steps: int, aside: float = ASIDE) -
         energy=float(found.kinetic_energy[-1] / found.kinetic_energy[0]),
         momentum=float(drift[0] / start),
         angular_momentum=float(drift[1] / (start * case.bodies[0].bounding_radius())),
-        us_evaluation=1e6 * spent / found.evaluations,
+        us_evaluation=1e6 * spent / found.statistics.evaluations,
         problem="",
     ), found
 

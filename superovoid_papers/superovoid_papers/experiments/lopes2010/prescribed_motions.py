@@ -295,13 +295,13 @@ def measure(case: Case, place: str, rounds: int, coal: peers.Coal | None) -> tup
         counts = (0, math.nan, 0, 0, 0, 0)
         if name in CONTENDERS:
             found = Method(case, poses, CONTENDERS[name]).motion()
-            course.iterations[name] = found.iterations
+            course.iterations[name] = found.statistics.iterations
             counts = (
-                int(found.iterations.sum()),
-                float(found.iterations.mean()),
-                int(found.iterations[1:].max()),
+                int(found.statistics.iterations.sum()),
+                float(found.statistics.iterations.mean()),
+                int(found.statistics.iterations[1:].max()),
                 *failures(found, expected),
-                int(found.singular.sum()),
+                int(found.statistics.singular.sum()),
             )
         iterations, per_step, most, not_converged, wrong, singular = counts
         rows.append(
@@ -351,7 +351,7 @@ def step_sizes(case: Case, place: str) -> Iterator[StepSize]:
                 place=place,
                 tangents=tangents,
                 degrees=360.0 * turns / STEPS,
-                iterations=int(found.iterations.sum()),
+                iterations=int(found.statistics.iterations.sum()),
                 iterations_paper=case.printed.get(tangents, (math.nan, math.nan))[1],
                 failed=sum(failures(found, expected)),
             )

@@ -234,7 +234,7 @@ def walk(scene: Scene, frames: int, rounds: int, coal: peers.Coal | None) -> lis
         normals = sohn2002.common_normals(fixed, pose_a, moving, pose_b)
         if surface:
             answer = sohn2002.distance(fixed, pose_a, moving, pose_b)
-            converged, attempts, steps = answer.converged, 1, answer.iterations
+            converged, attempts, steps = answer.converged, 1, answer.statistics.iterations
         else:
             out = Method().answer(case)
             converged, attempts, steps = (

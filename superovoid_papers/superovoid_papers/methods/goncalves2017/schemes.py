@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid.contact import Status
 from superovoid.contact.inputs import as_poses
 from superovoid.shapes import Superovoid
+from superovoid.values.records import Statistics
 from superovoid_papers.methods.goncalves2017 import broad_phase, first_guess, newton_schemes, superovoid_surface
 from superovoid_papers.methods.result import MethodResult
 
@@ -38,7 +39,7 @@ SCHEMES = tuple(_SCHEMES)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GoncalvesResult(MethodResult):
-    """Answer of a scheme; `iterations` are Newton's."""
+    """Answer of a scheme; `statistics.iterations` are those of Newton's method."""
 
     unknowns: FloatArray
     """The last q: local coordinates of the two points, shape (6,), m, eq. (16), or their angles, shape (4,), rad, eq.
@@ -257,7 +258,7 @@ class Pairs:
             math.inf,
             *points,
             Status.UNPROVEN,
-            int(row[newton_schemes.ITERATIONS]),
+            Statistics(iterations=int(row[newton_schemes.ITERATIONS])),
             bool(row[newton_schemes.CONVERGED]),
             self.unknowns[i, :size].copy(),
         )

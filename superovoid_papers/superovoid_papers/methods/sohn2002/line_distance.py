@@ -127,7 +127,9 @@ def distance(
     if _is_turned(a, b):
         options = {"roots": roots, "rounds": rounds, "attempts": attempts}
         found = distance(b, pose_b, a, pose_a, **options, iterations=iterations, tolerance=tolerance)
-        return unproven(found.distance, found.point_b, found.point_a, -found.normal, found.iterations, found.converged)
+        return unproven(
+            found.distance, found.point_b, found.point_a, -found.normal, found.statistics.iterations, found.converged
+        )
     if isinstance(a, FreeForm):
         return _from_surface(a, pose_a, b, pose_b, roots == "all", iterations, tolerance)
     if roots == "all":
