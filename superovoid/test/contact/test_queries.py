@@ -476,7 +476,7 @@ def test_an_impact_is_true_only_if_an_overlap_is_proved():
     assert impact(0.0) and not impact(1.1)
     assert time_of_impact(ball, WORLD, ball, at(0.7, 0.0, 0.0))
     for undecided in (impact(1.0), impact(0.95, max_solves=2)):
-        with pytest.raises(UndecidedError, match="neither proved nor excluded .*`.status is not ImpactStatus.FREE`"):
+        with pytest.raises(UndecidedError, match=r"neither proved nor excluded .*`\.status is not ImpactStatus.FREE`"):
             bool(undecided)
 
 
