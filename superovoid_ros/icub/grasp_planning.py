@@ -25,20 +25,18 @@ from rich.table import Table
 from superovoid.output import print_table, write_lines
 from superovoid.planning import (
     MotionValidator,
-    OptimisedPath,
     PlanningProblem,
     SceneValidity,
-    TimedValidity,
     Validity,
-    dense,
     find_path,
     grasp,
     optimise_path,
     retreat,
-    trail,
 )
-from superovoid.planning.optimise import KEPT
+from superovoid.planning.optimise import KEPT, OptimisedPath
 from superovoid.planning.problem import FloatArray
+from superovoid.planning.trail import dense, trail
+from superovoid.planning.validity import TimedValidity
 from superovoid.testing.path_check import PathCheck, check_path
 from superovoid_ros.icub.grasp_problem import COLOURS, GraspExample, joint_columns, shipped
 

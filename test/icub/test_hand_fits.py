@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from superovoid import Superovoid
-from superovoid.fitting import measure
+from superovoid.fitting.fit import measure
 from superovoid.fitting.hulls import hull_points
 from superovoid.robot.urdf import pose_matrix
 from superovoid_ros.icub.hand_fits import fit_link

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from urchin import URDF
 
-from superovoid.robot import REPRESENTATIONS, Robot
+from superovoid.robot import Robot
+from superovoid.robot.urdf import REPRESENTATIONS
 from superovoid_ros.icub.hand_models import HandFigures, write_hands
 from superovoid_ros.resources import share_directory
 

@@ -15,9 +15,9 @@ from PIL import Image
 
 from superovoid import Box, Sphere
 from superovoid.cli import main
-from superovoid.fitting import Target
 from superovoid.fitting.drawing import Camera, draw, picture
 from superovoid.fitting.link_pictures import PROTRUDING, UNCOVERED, link_pictures
+from superovoid.fitting.targets import Target
 
 
 def corners_of(shape, resolution=64):

@@ -8,8 +8,8 @@ import pytest
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
-from superovoid.fitting import fit_superellipsoid, fit_superovoid, maximum_taper, measure
-from superovoid.fitting.fit import convexity_margin, sample_hull
+from superovoid.fitting import fit_superellipsoid, fit_superovoid
+from superovoid.fitting.fit import convexity_margin, maximum_taper, measure, sample_hull
 from superovoid.fitting.hulls import hull_points
 from superovoid.fitting.robot_files import roll_pitch_yaw
 from superovoid.robot.urdf import pose_matrix

@@ -11,7 +11,7 @@ import trimesh
 from scipy.spatial.transform import Rotation
 
 from superovoid import Box, Capsule, Sphere, Superovoid
-from superovoid.fitting import Target, fit_mesh, fit_points, measure_union, mesh_fits
+from superovoid.fitting import fit_mesh, fit_points, mesh_fits
 from superovoid.fitting.enclosing import enclose
 from superovoid.fitting.joint import boxed
 from superovoid.fitting.normal_equations import BOX
@@ -21,7 +21,8 @@ from superovoid.fitting.proofs import (
     largest_uncovered,
     point_distances,
 )
-from superovoid.fitting.quality import union_surface
+from superovoid.fitting.quality import measure_union, union_surface
+from superovoid.fitting.targets import Target
 from superovoid.fitting.triangle_tree import TriangleTree
 
 HERE = np.eye(4)

@@ -9,8 +9,9 @@ import trimesh
 from scipy.spatial.transform import Rotation
 
 from superovoid import Box, Capsule, Cylinder, Sphere, Superovoid, distance
-from superovoid.fitting import Target, joint
+from superovoid.fitting import joint
 from superovoid.fitting import normal_equations as equations
+from superovoid.fitting.targets import Target
 from superovoid.fitting.triangle_tree import TriangleTree
 
 BOX = trimesh.creation.box((0.2, 0.3, 0.4))

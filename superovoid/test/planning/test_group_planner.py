@@ -13,20 +13,18 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid.planning import (
-    GoalError,
     GroupPlanner,
     MotionLimits,
-    NoPathError,
-    NoSolutionError,
     PlanningError,
     PoseGoal,
     SceneValidity,
     Search,
-    StartError,
-    check_trajectory,
     motion_limits,
 )
-from superovoid.planning.timing import along
+from superovoid.planning.first_path import NoPathError
+from superovoid.planning.group_planner import GoalError, StartError
+from superovoid.planning.inverse import NoSolutionError
+from superovoid.planning.timing import along, check_trajectory
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import Padding, PlanningScene
 from superovoid.scene import Body, Scene

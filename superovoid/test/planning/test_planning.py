@@ -17,16 +17,15 @@ from superovoid.planning import (
     PlanningError,
     PlanningProblem,
     SceneValidity,
-    TimedValidity,
-    dense,
     find_path,
     grasp,
     optimise_path,
     retreat,
-    trail,
     with_base_joints,
 )
 from superovoid.planning.optimise import KEPT
+from superovoid.planning.trail import dense, trail
+from superovoid.planning.validity import TimedValidity
 from superovoid.robot import Robot
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.scene import Body, Scene

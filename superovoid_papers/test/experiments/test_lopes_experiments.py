@@ -13,7 +13,7 @@ import superovoid
 from superovoid import cli
 from superovoid_papers.experiments.lopes2010 import ellipsoids, free_bodies, prescribed_motions, superellipsoids
 from superovoid_papers.experiments.lopes2010.prescribed_motions import GAP, PLACES, STEPS, Case, Method, RandomPair
-from superovoid_papers.methods.lopes2010 import Motion
+from superovoid_papers.methods.lopes2010.framework import Motion
 
 CASES = [*ellipsoids.CASES, *superellipsoids.CASES]
 

@@ -16,14 +16,16 @@ import superovoid
 from superovoid import Ellipsoid, Sphere, Superellipsoid, Superovoid
 from superovoid_papers.methods import goncalves2017
 from superovoid_papers.methods.goncalves2017 import (
-    SCHEMES,
     Pairs,
     broad_phase,
     distance,
     first_guess,
     newton_schemes,
+    polygonal,
+    schemes,
     superovoid_surface,
 )
+from superovoid_papers.methods.goncalves2017.schemes import SCHEMES
 
 IMPLICIT_SCHEMES = ("quadImplicit", "octImplicit")
 FORMS = {
@@ -72,7 +74,7 @@ def some(battery, name, count):
 def answered(pairs):
     pairs.start(0, len(pairs))
     pairs.refine(0, len(pairs))
-    return pairs.out[:, goncalves2017.CONVERGED] > 0.0, pairs.out[:, goncalves2017.DISTANCE]
+    return pairs.out[:, newton_schemes.CONVERGED] > 0.0, pairs.out[:, newton_schemes.DISTANCE]
 
 
 # -- formulas --------------------------------------------------------------------------------------------------------
@@ -363,8 +365,8 @@ def test_a_last_answer_that_does_not_do_gives_way_to_a_new_guess():
     pairs.unknowns[1] = 0.0
     pairs.solve(0, 2)
     np.testing.assert_allclose(pairs.out[:, :10], cold[:, :10], atol=1e-6)
-    assert pairs.out[0, goncalves2017.ITERATIONS] == 1
-    assert pairs.out[1, goncalves2017.ITERATIONS] > cold[1, goncalves2017.ITERATIONS]
+    assert pairs.out[0, newton_schemes.ITERATIONS] == 1
+    assert pairs.out[1, newton_schemes.ITERATIONS] > cold[1, newton_schemes.ITERATIONS]
 
 
 def test_pairs_that_are_culled_have_no_distance():
@@ -486,14 +488,14 @@ def test_a_cell_is_filled_if_one_of_its_eighths_is():
 def test_culling_never_parts_bodies_that_touch(battery):
     bodies, poses, _ = some(battery, "paper_overlapping", 40)
     for a, pose_a, b, pose_b in zip(bodies[0], poses[0], bodies[1], poses[1], strict=True):
-        for meet in (goncalves2017.spheres_meet, goncalves2017.obbs_meet, goncalves2017.aabbs_meet):
+        for meet in (schemes.spheres_meet, schemes.obbs_meet, schemes.aabbs_meet):
             assert meet(a, pose_a, b, pose_b)
 
 
 def test_spheres_meet_within_the_sum_of_their_radii():
     for gap, expected in ((-0.01, True), (0.01, False)):
         at = moved(0.0, 3.0 + gap, 0.0)  # beyond sqrt(r1^2 + r2^2), where the authors' program parts them
-        assert goncalves2017.spheres_meet(Sphere(1.0), np.eye(4), Sphere(2.0), at) == expected
+        assert schemes.spheres_meet(Sphere(1.0), np.eye(4), Sphere(2.0), at) == expected
 
 
 def test_oriented_boxes_meet_iff_they_have_a_common_point():
@@ -510,7 +512,7 @@ def test_oriented_boxes_meet_iff_they_have_a_common_point():
             for sign in (1.0, -1.0)
         ]
         common = linprog(np.zeros(3), np.vstack(sides), np.concatenate(limits), bounds=(None, None)).status == 0
-        assert goncalves2017.obbs_meet(bodies[0], poses[0], bodies[1], poses[1]) == common
+        assert schemes.obbs_meet(bodies[0], poses[0], bodies[1], poses[1]) == common
         seen.add(common)
     assert seen == {True, False}
 
@@ -519,7 +521,7 @@ def test_oriented_boxes_meet_iff_they_have_a_common_point():
 def test_trees_of_boxes_find_the_pairs_whose_boxes_meet(counts):
     rng = np.random.default_rng(7)
     shapes = [[Ellipsoid(rng.uniform(0.1, 0.5, 3)) for _ in range(count)] for count in counts]
-    trees = [goncalves2017.AabbHierarchy(side) for side in shapes]
+    trees = [schemes.AabbHierarchy(side) for side in shapes]
     for spread in (2.0, 1.0, 0.2):
         poses = [
             np.array([moved(*rng.normal(size=3) * spread, rotation=rng.normal(size=3)) for _ in side])
@@ -531,7 +533,7 @@ def test_trees_of_boxes_find_the_pairs_whose_boxes_meet(counts):
             (i, j)
             for i, a in enumerate(shapes[0])
             for j, b in enumerate(shapes[1])
-            if goncalves2017.aabbs_meet(a, poses[0][i], b, poses[1][j])
+            if schemes.aabbs_meet(a, poses[0][i], b, poses[1][j])
         }
         found = trees[0].overlaps(trees[1])
         assert len(found) == len(expected)
@@ -558,7 +560,7 @@ def test_boxes_hold_the_body():
 
 @pytest.mark.parametrize("vertices", [18, 290, 786])
 def test_meshes_have_the_vertices_and_triangles_of_the_paper(vertices):
-    points, faces = goncalves2017.mesh(BODIES[0], vertices)
+    points, faces = polygonal.mesh(BODIES[0], vertices)
     made = trimesh.Trimesh(points, faces, process=False)
     assert made.vertices.shape == (vertices, 3)
     assert made.faces.shape == (2 * vertices - 4, 3)
@@ -617,7 +619,7 @@ def test_bad_bodies_and_poses_are_named():
     with pytest.raises(ValueError, match="poses_b: must have 1 entries, one a pair, found 2"):
         Pairs([Sphere(1.0)], [np.eye(4)], [Sphere(1.0)], [np.eye(4)] * 2)
     with pytest.raises(ValueError, match="vertices = 19"):
-        goncalves2017.mesh(Sphere(1.0), 19)
+        polygonal.mesh(Sphere(1.0), 19)
 
 
 def test_a_body_between_the_cells_of_its_octree_is_an_error():

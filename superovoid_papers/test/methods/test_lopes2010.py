@@ -18,22 +18,19 @@ from superovoid.contact import Status
 from superovoid.shapes import Torus
 from superovoid_papers.methods.elimination import eliminate
 from superovoid_papers.methods.lopes2010 import (
-    ContactError,
     Material,
     Quadric,
     RigidBody,
     Superquadric,
-    characteristic_roots,
     distance,
     follow,
     newton_raphson,
     separated,
     simulate,
-    sphere_gap,
     tangent_vectors,
 )
-from superovoid_papers.methods.lopes2010.contact_dynamics import effective_radius, mass_and_inertia
-from superovoid_papers.methods.lopes2010.framework import settings
+from superovoid_papers.methods.lopes2010.contact_dynamics import ContactError, effective_radius, mass_and_inertia
+from superovoid_papers.methods.lopes2010.framework import characteristic_roots, settings, sphere_gap
 
 METHODS = ("householder", "auxiliary", "unit auxiliary")
 HYPERBOLOID = Quadric((1.0, 0.5, -0.7))

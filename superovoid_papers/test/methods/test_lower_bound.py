@@ -24,7 +24,8 @@ from superovoid_papers.benchmarks import peers
 from superovoid_papers.experiments.lower_bound import cases, places
 from superovoid_papers.experiments.lower_bound import tables as experiment
 from superovoid_papers.experiments.lower_bound.cases import pegs, plate, subdivided_tetrahedron
-from superovoid_papers.methods.lower_bound import Polyhedron, applicable_pairs, bound_value, lower_bound
+from superovoid_papers.methods.lower_bound import Polyhedron, applicable_pairs, lower_bound
+from superovoid_papers.methods.lower_bound.bound import bound_value
 
 OPTIONS = [
     {"plane": plane, "pruning": pruning, "alpha_beta": alpha_beta, "coplanar": coplanar}

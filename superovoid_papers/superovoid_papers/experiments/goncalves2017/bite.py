@@ -45,6 +45,7 @@ from superovoid.scene import Body
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.benchmarks.engine_comparison import no_garbage_collection, timed
 from superovoid_papers.methods import goncalves2017
+from superovoid_papers.methods.goncalves2017 import newton_schemes, schemes
 from superovoid_ros.motions.dental_bite import LOWER, UPPER, BiteFrame, DentalBite, shipped
 
 FloatArray = NDArray[np.float64]
@@ -91,7 +92,7 @@ class QuadImplicit:
         shapes = [[bodies[i].shape for i in column] for bodies, column in zip(self.sides, self._rows.T, strict=True)]
         identity = np.tile(np.eye(4), (len(self._rows), 1, 1))
         self.pairs = goncalves2017.Pairs(shapes[0], identity, shapes[1], identity, scheme="quadImplicit", **options)
-        self._trees = [goncalves2017.AabbHierarchy([body.shape for body in bodies]) for bodies in self.sides]
+        self._trees = [schemes.AabbHierarchy([body.shape for body in bodies]) for bodies in self.sides]
         self._poses: list[FloatArray] = []
 
     def row_of(self, body_a: NDArray[np.int64], body_b: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -121,8 +122,8 @@ class QuadImplicit:
         if not self._coherent:
             self.begin()
         pairs.solve(0, len(pairs))
-        answered = near & (pairs.out[:, goncalves2017.CONVERGED] != 0.0)
-        return float(pairs.out[answered, goncalves2017.DISTANCE].min(initial=math.inf))
+        answered = near & (pairs.out[:, newton_schemes.CONVERGED] != 0.0)
+        return float(pairs.out[answered, newton_schemes.DISTANCE].min(initial=math.inf))
 
 
 class Certified:
@@ -351,8 +352,8 @@ def count_failures(robot: Robot, bite: Iterable[BiteFrame], **options: Any) -> P
         truth = np.empty(len(paper.pairs))
         truth[rows] = scene.result.distance
         near = paper.pairs.near
-        converged = paper.pairs.out[:, goncalves2017.CONVERGED] != 0.0
-        errors = paper.pairs.out[:, goncalves2017.DISTANCE] - truth
+        converged = paper.pairs.out[:, newton_schemes.CONVERGED] != 0.0
+        errors = paper.pairs.out[:, newton_schemes.DISTANCE] - truth
         right = converged & (np.abs(errors) <= LIMIT)
         wrong = near & converged & ~right
         figures = [near, near & ~converged, wrong, wrong & (errors < 0.0)]

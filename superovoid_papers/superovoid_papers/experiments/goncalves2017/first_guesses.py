@@ -34,6 +34,7 @@ from superovoid.shapes import Superovoid
 from superovoid_papers.experiments.goncalves2017 import superovoid_battery
 from superovoid_papers.experiments.goncalves2017.superovoid_battery import WRONG
 from superovoid_papers.methods import goncalves2017
+from superovoid_papers.methods.goncalves2017 import newton_schemes
 
 FloatArray = NDArray[np.float64]
 
@@ -108,13 +109,13 @@ def _row(
     guesses.unknowns[:] = packed.unknowns
     for pairs in (guesses, packed):
         pairs.refine(0, count)
-    errors = [np.abs(pairs.out[:, goncalves2017.DISTANCE] - truths) for pairs in (guesses, packed)]
-    converged = packed.out[:, goncalves2017.CONVERGED] > 0.0
+    errors = [np.abs(pairs.out[:, newton_schemes.DISTANCE] - truths) for pairs in (guesses, packed)]
+    converged = packed.out[:, newton_schemes.CONVERGED] > 0.0
     right = proved & converged & (errors[1] <= WRONG)
     past = np.zeros(count, dtype=bool)
     if about[1] in PARAMETRIC:
         past = (np.abs(packed.unknowns[:, [1, 3]]) > 0.5 * math.pi).any(axis=1)
-    iterations = packed.out[right & ~past, goncalves2017.ITERATIONS]
+    iterations = packed.out[right & ~past, newton_schemes.ITERATIONS]
     return Row(
         *about,
         int(proved.sum()),

@@ -53,6 +53,7 @@ from superovoid.robot import Robot
 from superovoid_papers.benchmarks import engine_speed, peers
 from superovoid_papers.benchmarks.engine_comparison import no_garbage_collection
 from superovoid_papers.methods import goncalves2017
+from superovoid_papers.methods.goncalves2017 import newton_schemes
 from superovoid_ros.icub.hand_models import FIGURES
 from superovoid_ros.motions.grasp_sweep import shipped
 from superovoid_ros.resources import read_yaml, share_directory
@@ -172,7 +173,7 @@ class Scheme(_Loop):
     def answer(self, row: int) -> tuple[float, float, bool]:
         """From the row of results."""
         out = self.pairs.out[row]
-        return out[goncalves2017.DISTANCE], out[goncalves2017.ITERATIONS], out[goncalves2017.CONVERGED] != 0.0
+        return out[newton_schemes.DISTANCE], out[newton_schemes.ITERATIONS], out[newton_schemes.CONVERGED] != 0.0
 
 
 class Engine(_Loop):

@@ -55,8 +55,7 @@ from superovoid.shapes import Superellipsoid
 from superovoid_papers.benchmarks import engine_comparison, peers
 from superovoid_papers.experiments.goncalves2017 import superovoid_battery
 from superovoid_papers.experiments.goncalves2017.superovoid_battery import PROVED, WRONG
-from superovoid_papers.methods import goncalves2017
-from superovoid_papers.methods.goncalves2017 import superovoid_surface
+from superovoid_papers.methods.goncalves2017 import newton_schemes, superovoid_surface
 from superovoid_papers.methods.wellmann2008 import direction_search
 
 FloatArray = NDArray[np.float64]
@@ -114,19 +113,19 @@ class Scheme:
         def query(i: int) -> float:
             self._packed.start(i, i + 1)
             self._packed.refine(i, i + 1)
-            return self._packed.out[i, goncalves2017.DISTANCE]
+            return self._packed.out[i, newton_schemes.DISTANCE]
 
         return [partial(query, i) for i in range(len(pairs))]
 
     @property
     def converged(self) -> NDArray[np.bool_]:
         """By the length of the last step."""
-        return self._packed.out[:, goncalves2017.CONVERGED] > 0.0
+        return self._packed.out[:, newton_schemes.CONVERGED] > 0.0
 
     @property
     def iterations(self) -> FloatArray:
         """Newton's."""
-        return self._packed.out[:, goncalves2017.ITERATIONS]
+        return self._packed.out[:, newton_schemes.ITERATIONS]
 
 
 class Directions:

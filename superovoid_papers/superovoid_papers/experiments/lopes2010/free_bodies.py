@@ -26,8 +26,8 @@ from superovoid import distance
 from superovoid.output import CsvRow, cell, column, leave, machine, output_folder, print_table, progress, unitless
 from superovoid_papers.experiments.lopes2010 import ellipsoids, superellipsoids
 from superovoid_papers.experiments.lopes2010.prescribed_motions import Case
-from superovoid_papers.methods.lopes2010 import ContactError, Material, RigidBody, Simulation, simulate
-from superovoid_papers.methods.lopes2010.contact_dynamics import LAWS, mass_and_inertia
+from superovoid_papers.methods.lopes2010 import Material, RigidBody, simulate
+from superovoid_papers.methods.lopes2010.contact_dynamics import LAWS, ContactError, Simulation, mass_and_inertia
 
 MATERIAL, DENSITY = Material(young=1e8, poisson=0.3), 1000.0
 SPEED = 1.0

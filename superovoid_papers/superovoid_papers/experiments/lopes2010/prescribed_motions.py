@@ -50,8 +50,8 @@ from superovoid.output import (
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.benchmarks.peers import Geometry, Pair
 from superovoid_papers.methods import lopes2010
-from superovoid_papers.methods.lopes2010 import Motion, Quadric, Superquadric, newton_raphson
-from superovoid_papers.methods.lopes2010.framework import motion, settings
+from superovoid_papers.methods.lopes2010 import Quadric, Superquadric, newton_raphson
+from superovoid_papers.methods.lopes2010.framework import Motion, motion, settings
 from superovoid_papers.methods.lopes2010.superquadrics import EXPONENT, SQUARE
 from superovoid_papers.methods.lopes2010.tangent_vectors import METHODS
 from superovoid_papers.methods.lopes2010.tangent_vectors import tangents as tangents_of

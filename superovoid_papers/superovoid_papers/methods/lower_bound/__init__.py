@@ -12,13 +12,7 @@ its statements hold, and which do not, is in docs/papers/lower_bound.md.
     r.statistics.tests        # pairs of an edge and a face that were examined, of r.statistics.pairs
 """
 
-from superovoid_papers.methods.lower_bound.bound import (
-    ApplicablePairs,
-    LowerBoundResult,
-    applicable_pairs,
-    bound_value,
-    lower_bound,
-)
+from superovoid_papers.methods.lower_bound.bound import applicable_pairs, lower_bound
 from superovoid_papers.methods.lower_bound.polyhedron import Polyhedron
 
-__all__ = ["ApplicablePairs", "LowerBoundResult", "Polyhedron", "applicable_pairs", "bound_value", "lower_bound"]
+__all__ = ["Polyhedron", "applicable_pairs", "lower_bound"]
