@@ -203,7 +203,7 @@ def test_half_spaces_cull_by_closed_forms_and_lose_nothing(way, turn):
     for cutoff in (-0.2, 0.0, 0.3, math.inf):
         result = scene.query(cutoff=cutoff)
         assert result.distance == pytest.approx(np.sort(heights[heights <= cutoff]), abs=1e-12)
-        assert result.pairs == 60
+        assert result.statistics.pairs == 60
         assert result.statistics.solved == result.statistics.past_sphere == (heights <= cutoff).sum()
 
 

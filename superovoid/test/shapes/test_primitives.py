@@ -225,7 +225,7 @@ def test_contains_agrees_with_the_winding_number_of_a_fine_mesh(kind):
         (lambda: Mesh(RING.vertices, RING.faces + 5), r"Mesh\.faces: indices must be in \[0, \d+\)"),
         (lambda: Mesh(RING.vertices, RING.faces * 1.0), r"Mesh\.faces: must be integers"),
         (lambda: Box((2, 2, 2)).support((0, 0, 0)), r"direction: must be finite and not zero"),
-        (lambda: HalfSpace().support((1.0, 0.0, 0.0)), r"direction: a plane is unbounded"),
+        (lambda: HalfSpace().support((1.0, 0.0, 0.0)), r"direction: a half-space is unbounded"),
         (lambda: Cone(1.0, 1.0).tessellate(3), r"resolution = 3: must be an integer of at least 4"),
     ],
 )

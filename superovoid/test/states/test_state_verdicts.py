@@ -121,7 +121,7 @@ def test_only_the_pairs_asked_about_count():
     positions = states(200)
     found = are_states_closer(robot, scene, positions, pairs=[[0, 3]])
     least = state_distances(robot, scene, positions, pairs=[[0, 3]])
-    assert found.pairs == 1
+    assert found.statistics.pairs == 1
     assert np.array_equal(found.closer, least.distance < 0.0)
 
 

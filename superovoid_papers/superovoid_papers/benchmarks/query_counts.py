@@ -140,7 +140,7 @@ def ask_for_closest(
         table.add_row(
             name,
             "all" if most is None else str(most),
-            str(result.pairs),
+            str(result.statistics.pairs),
             *(f"{value:.0f}" for value in looked_at),
             *(f"{value:.3f}" for value in milliseconds),
         )

@@ -122,7 +122,7 @@ def measure(count: int, frames: int, seed: int) -> Measurement:
     placing, culling, solving, frame, by_tree = (float(value) for value in np.median(milliseconds, axis=0))
     return Measurement(
         count,
-        result.pairs,
+        result.statistics.pairs,
         *(float(value) for value in np.mean(numbers[_WARM_UP:], axis=0)),
         placing,
         culling,
