@@ -421,7 +421,7 @@ def cold_starts(given: Sequence[RandomPair], regime: str) -> Iterator[Cold]:
             solve = partial(lopes2010.distance, tangents=tangents, restart=restart)
             found = [solve(p.bodies[0], p.poses[0], p.bodies[1], p.poses[1]) for p in given]
             converged = np.array([result.converged for result in found])
-            iterations = np.array([result.iterations for result in found])[converged]
+            iterations = np.array([result.statistics.iterations for result in found])[converged]
             values = np.array([result.distance for result in found])
             right = converged & (np.abs(values - expected) <= WRONG)
             yield Cold(
