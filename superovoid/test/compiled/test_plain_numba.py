@@ -49,7 +49,8 @@ def pose(far):
 rows = {}
 def keep(name, answer):
     for field in ("distance", "lower", "upper", "point_a", "point_b", "normal", "status", "iterations"):
-        rows.setdefault(f"{name} {field}", []).append(np.atleast_1d(np.asarray(getattr(answer, field), dtype=float)))
+        value = getattr(answer.statistics if field == "iterations" else answer, field)
+        rows.setdefault(f"{name} {field}", []).append(np.atleast_1d(np.asarray(value, dtype=float)))
 for a in range(10):
     for b in range(a, 11):
         for far in (0.1, 0.5, 1.5):
