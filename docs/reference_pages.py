@@ -142,6 +142,7 @@ def library_pages() -> dict[str, str]:
     """Return the pages of the library: an index and one for each public module."""
     modules = public_modules()
     top = modules[0]
+    public = {id(getattr(module, name)) for module in modules for name in module.__all__}
     pages = {}
     for module in modules:
         own = [name for name in module.__all__ if module is top or name not in top.__all__]
@@ -151,10 +152,37 @@ def library_pages() -> dict[str, str]:
             links = ", ".join(f":py:obj:`~{PACKAGES[0]}.{name}`" for name in shared)
             text += f"Also imported from here: {links}.\n\n"
         text += "".join(directive(module, name) for name in own)
+        text += results_text(module, own, public)
         pages[f"{module.__name__}.rst"] = text
     entries = "".join(f"   {module.__name__}\n" for module in modules)
     pages["library.rst"] = f"{heading('Library', '=')}.. toctree::\n   :maxdepth: 1\n\n{entries}"
     return pages
+
+
+def results_text(module: ModuleType, names: list[str], public: set[int]) -> str:
+    """Return the section about the classes that public names of a module return, but which are not public."""
+    found: list[type] = []
+    waiting = [getattr(module, name) for name in names]
+    while waiting:
+        for kind in returned_classes(waiting.pop(0)):
+            if id(kind) not in public and kind not in found:
+                found.append(kind)
+                waiting.append(kind)
+    found = [kind for kind in found if kind.__module__.startswith(module.__name__)]
+    parts = (directive(importlib.import_module(kind.__module__), kind.__name__) for kind in found)
+    return f"{heading('What these return', '-')}{''.join(parts)}" if found else ""
+
+
+def returned_classes(thing: object) -> Iterator[type]:
+    """Yield the classes of this repository in the types that a function, or the methods of a class, return."""
+    routines = vars(thing).values() if inspect.isclass(thing) else [thing]
+    for routine in routines:
+        function = getattr(routine, "fget", None) or getattr(routine, "__func__", routine)
+        if inspect.isfunction(function) and not function.__name__.startswith("_"):
+            for name in re.findall(r"\b[A-Z]\w+", str(function.__annotations__.get("return", ""))):
+                kind = function.__globals__.get(name)
+                if inspect.isclass(kind) and kind.__module__.partition(".")[0] in PACKAGES:
+                    yield kind
 
 
 def heading(text: str, underline: str) -> str:

@@ -18,7 +18,7 @@ scene.set_link_poses(robot.forward_kinematics(frame.positions, frame.base_poses)
 
 between = robot.body_pairs(["left_hand"], ["right_hand"])
 result = scene.query(max_distance=0.03, pairs=between)  # pairs proved farther than 30 mm are left out
-print(f"{result.pairs} pairs, {result.solved} solved, {len(result)} within 30 mm")
+print(f"{result.statistics.pairs} pairs, {result.statistics.solved} solved, {len(result)} within 30 mm")
 for a, b, distance in list(zip(result.body_a, result.body_b, result.distance, strict=True))[:5]:
     print(f"{scene.bodies[a].link:>16} {scene.bodies[b].link:<16} {distance * 1e3:7.3f} mm")
 

@@ -20,7 +20,7 @@ def shapes():
     """Random superovoids of about 1 m."""
     sizes, exponents = random.uniform(0.5, 1.5, (PAIRS, 3)), random.uniform(0.5, 1.2, (PAIRS, 2))
     tapers = random.uniform(-0.15, 0.15, (PAIRS, 2))
-    return [Superovoid(*one) for one in zip(sizes, exponents, tapers, strict=True)]
+    return [Superovoid.from_goncalves(*one) for one in zip(sizes, exponents, tapers, strict=True)]
 
 
 def poses():

@@ -9,7 +9,7 @@ how a decision is made that is safe with all of them.
 
 import numpy as np
 
-from superovoid import Plane, Sphere, Status, Superellipsoid, Superovoid, distance
+from superovoid import HalfSpace, Sphere, Status, Superellipsoid, Superovoid, distance
 
 SAFE = 0.01  # m
 
@@ -21,9 +21,9 @@ def at(*position):
     return pose
 
 
-egg = Superovoid((0.02, 0.02, 0.03), (1.0, 1.0), (0.2, 0.2))
-block = Superellipsoid((0.02, 0.02, 0.02), (0.1, 0.1))
-pin = Superovoid((0.02, 0.02, 0.03), (1.6, 1.6), (0.5, 0.5))
+egg = Superovoid((0.02, 0.02, 0.03), section_exponent=1.0, profile_exponent=1.0, taper=(0.2, 0.2))
+block = Superellipsoid((0.02, 0.02, 0.02), section_exponent=0.1, profile_exponent=0.1)
+pin = Superovoid((0.02, 0.02, 0.03), section_exponent=1.6, profile_exponent=1.6, taper=(0.5, 0.5))
 print(f"the pin is convex: {pin.convexity().convex}")
 
 pairs = {
@@ -33,7 +33,7 @@ pairs = {
     "two in one place": (egg, at(0, 0, 0), egg, at(0, 0, 0)),
     "far from the origin": (egg, at(1e6, 0, 0), egg, at(1e6 + 0.1, 0.0, 0.0)),
     "a body with a dent": (pin, at(0, 0, 0), Sphere(0.004), at(0.02, 0.0, -0.012)),
-    "half-spaces": (Plane(), at(0, 0, 0), Plane(), at(0, 0, 1)),
+    "half-spaces": (HalfSpace(), at(0, 0, 0), HalfSpace(), at(0, 0, 1)),
 }
 for name, pair in pairs.items():
     result = distance(*pair)

@@ -10,7 +10,7 @@ is closest to it, which is smaller to store, faster and smooth.
 import numpy as np
 from picture import save_picture
 
-from superovoid import Body, ConvexMesh, Plane, Scene
+from superovoid import Body, ConvexMesh, HalfSpace, Scene
 from superovoid.fitting import fit_superovoid
 
 # Points of an egg: a surface that no shape of the library has.
@@ -20,12 +20,14 @@ points = np.column_stack([(radius * np.cos(angle)).ravel(), (radius * np.sin(ang
 
 hull = ConvexMesh(points)
 fit = fit_superovoid(points)
-print(f"the hull has {len(hull.vertices)} corners, the fit has semi-axes {np.round(fit.shape.size, 4)} m")
+print(f"the hull has {len(hull.vertices)} corners, the fit has semi-axes {np.round(fit.shape.semi_axes, 4)} m")
 
 apart, table = np.eye(4), np.eye(4)
 apart[:3, 3] = (0.1, 0.0, 0.0)
 table[2, 3] = -0.06
-scene = Scene([Body("hull", "egg", hull), Body("fit", "other", fit.shape, fit.pose), Body("table", "world", Plane())])
+scene = Scene(
+    [Body("hull", "egg", hull), Body("fit", "other", fit.shape, fit.pose), Body("table", "world", HalfSpace())]
+)
 scene.set_link_poses({"egg": np.eye(4), "other": apart, "world": table})
 result = scene.query()
 for a, b, distance in zip(result.body_a, result.body_b, result.distance, strict=True):

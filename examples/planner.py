@@ -28,7 +28,7 @@ URDF = """<robot name="gantry">
 </robot>"""
 
 robot = Robot.from_urdf(URDF)
-wall = Body("wall", "wall", Superellipsoid((0.03, 0.3, 0.1), (0.3, 0.3)))
+wall = Body("wall", "wall", Superellipsoid((0.03, 0.3, 0.1), section_exponent=0.3, profile_exponent=0.3))
 problem = PlanningProblem(robot, ("x", "y"), {}, obstacles=(wall,), clearance=0.01)
 validity = SceneValidity(problem)
 start, goal = np.array([-0.3, 0.0]), np.array([0.3, 0.0])

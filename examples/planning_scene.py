@@ -22,8 +22,8 @@ cup_pose[:3, 3] = poses["left_palm"][:3, 3] + (0.06, 0.0, 0.1)
 table_pose[:3, 3] = cup_pose[:3, 3] + (0.09, 0.0, -0.06)
 
 edit = PlanningScene(robot).edit()
-edit.add("cup", [Superellipsoid((0.03, 0.03, 0.05), (1.0, 0.3))], [np.eye(4)], cup_pose)
-edit.add("table", [Box((0.08, 0.08, 0.005))], [np.eye(4)], table_pose)
+edit.add("cup", [Superellipsoid((0.03, 0.03, 0.05), section_exponent=1.0, profile_exponent=0.3)], [np.eye(4)], cup_pose)
+edit.add("table", [Box((0.16, 0.16, 0.01))], [np.eye(4)], table_pose)
 world = edit.commit()
 
 

@@ -12,15 +12,17 @@ from picture import save_picture
 
 from superovoid import Motion, Superellipsoid, Superovoid, distances, time_of_impact
 
-ball = Superovoid((0.02, 0.02, 0.03), (1.0, 1.0), (0.2, 0.2))
-plate = Superellipsoid((0.2, 0.2, 0.001), (0.2, 0.2))
+ball = Superovoid((0.02, 0.02, 0.03), section_exponent=1.0, profile_exponent=1.0, taper=(0.2, 0.2))
+plate = Superellipsoid((0.2, 0.2, 0.001), section_exponent=0.2, profile_exponent=0.2)
 start = np.eye(4)
 start[:3, 3] = (0.05, 0.0, 0.5)
 throw = Motion(start, linear=(0.0, 0.0, -50.0), angular=(30.0, 0.0, 0.0))  # m/s, rad/s
 
 impact = time_of_impact(ball, throw, plate, np.eye(4), duration=0.1)
 print(f"{impact.status.name}: free of contact up to {impact.time * 1e3:.6f} ms")
-print(f"overlap proved {(impact.overlap_time - impact.time) * 1e9:.3f} ns later, after {impact.solves} calls")
+print(
+    f"overlap proved {(impact.overlap_time - impact.time) * 1e9:.3f} ns later, after {impact.statistics.solves} calls"
+)
 
 later = Motion(start, linear=(0.0, 50.0, 0.0), angular=(30.0, 0.0, 0.0))
 print(f"thrown past the plate: {time_of_impact(ball, later, plate, np.eye(4), duration=0.1).status.name}")

@@ -31,12 +31,10 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetDistances
 
-from superovoid.values.status import Status
 from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.nodes.common.mistakes import INTERNAL
 from superovoid_ros.nodes.common.qos import SERVICE
 from superovoid_ros.nodes.common.questions import (
-    DistanceRow,
     Distances,
     Question,
     QuestionOptions,
@@ -46,13 +44,10 @@ from superovoid_ros.nodes.common.questions import (
 
 __all__ = [
     "DistanceClient",
-    "DistanceRow",
     "Distances",
-    "Question",
     "RequestRefusedError",
     "ServiceFailedError",
     "ServiceUnavailableError",
-    "Status",
 ]
 
 _TRIES = 3  # of a first call, within the timeout

@@ -263,6 +263,8 @@ class Library:
             kind = "HalfSpace"
         if kind == "Box" and "half_extents" not in inspect.signature(self.api.Box).parameters:
             parameters = (2.0 * np.asarray(parameters[0]),)
+        if kind == "Superovoid" and "epsilon" not in inspect.signature(self.api.Superovoid).parameters:
+            return self.api.Superovoid.from_goncalves(*parameters)
         return getattr(self.api, kind)(*parameters)
 
     def robot(self, states: States) -> Any:

@@ -12,6 +12,11 @@ import pytest
 import superovoid
 
 MODULES = ("contact", "scene", "shapes", "states", "robot")
+INNER = [f"superovoid.{module}" for module in (*MODULES, "dataset", "planning", "fitting")]
+METHODS = [
+    f"superovoid_papers.methods.{paper}"
+    for paper in ("goncalves2017", "lopes2010", "lower_bound", "sohn2002", "wellmann2008")
+]
 # Names that users and scripts import by these modules.
 KEPT = {
     "superovoid": ("Superovoid", "distance", "distances", "Scene", "Body", "Robot", "state_distances"),
@@ -36,6 +41,14 @@ def test_names_of_the_engine_scenes_and_states_are_all_at_the_top():
     for name in superovoid.__all__:
         homes = [importlib.import_module(f"superovoid.{module}") for module in MODULES]
         assert any(name in home.__all__ for home in homes), name
+
+
+def test_a_name_has_one_door_beside_the_top_of_the_package():
+    doors = {}
+    for module in (*INNER, *METHODS):
+        for name in importlib.import_module(module).__all__:
+            doors.setdefault(id(getattr(importlib.import_module(module), name)), []).append(f"{module}.{name}")
+    assert not [each for each in doors.values() if len(each) > 1]
 
 
 @pytest.mark.parametrize("module", KEPT)

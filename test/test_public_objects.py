@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Objects of the public classes: pickles, copies, comparing and printing, for every name that is public."""
+"""Objects of the public classes: pickles, copies, comparing and printing."""
 
 import copy
 import enum
@@ -9,7 +9,6 @@ import importlib
 import inspect
 import pickle
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -51,7 +50,10 @@ def at(x):
     return pose
 
 
-A, B = api.Superovoid((0.1, 0.1, 0.2), (0.9, 0.8), (0.1, 0.1)), api.Ellipsoid((0.1, 0.2, 0.1))
+A, B = (
+    api.Superovoid((0.1, 0.1, 0.2), section_exponent=0.9, profile_exponent=0.8, taper=(0.1, 0.1)),
+    api.Ellipsoid((0.1, 0.2, 0.1)),
+)
 
 
 @cache
@@ -155,16 +157,15 @@ def quadric():
     return lopes2010.Superquadric.superellipsoid((0.1, 0.1, 0.1), (2.0, 2.0, 4.0))
 
 
-# How each public class is made; text: why there is nothing to make.
+# How each public class is made, and classes that public functions return; text: why there is nothing to make.
 MADE = {
-    "AabbHierarchy": lambda: goncalves2017.AabbHierarchy([A, B]),
     "AllowedCollisionMatrix": lambda: robot.AllowedCollisionMatrix.from_rows(["a", "b"], [[0, 1], [1, 0]]),
     "ApplicablePairs": lambda: lower_bound.applicable_pairs(polyhedron(), polyhedron(), np.eye(3)),
     "BaseJoint": lambda: planning.BaseJoint("x", "prismatic", (1.0, 0.0, 0.0), 0.0, 1.0),
     "Body": lambda: placed().bodies[0],
     "BoundingBox": lambda: A.obb(),
     "BoundingSphere": lambda: A.bounding_sphere(),
-    "Box": lambda: api.Box((1.0, 2.0, 3.0)),
+    "Box": lambda: api.Box((2.0, 4.0, 6.0)),
     "Capsule": lambda: api.Capsule(1.0, 2.0),
     "Clearances": lambda: planning.SceneValidity(problem()).clearances(np.array([[0.0, 0.5]]), np.ones(1), True),
     "CloudFit": lambda: fitting.fit_points(api.Sphere(1.0).triangles(12)[0], kinds=("capsule",)),
@@ -187,14 +188,12 @@ MADE = {
     "FitReport": lambda: fit().report,
     "FittedBody": lambda: mesh_fit().bodies[0],
     "FittedPairs": fitted_pairs,
-    "FoundPath": "is made by OMPL",
     "FreeForm": lambda: sohn2002.FreeForm([[(0, 0, 0), (0, 1, 0)], [(1, 0, 0), (1, 1, 0)]]),
     "GoalRegion": planning.GoalRegion,
     "GroupPlanner": lambda: planner(),
     "Group": lambda: grouped().group("all"),
     "GoncalvesResult": lambda: goncalves2017.distance(A, np.eye(4), B, at(0.5)),
     "Impact": lambda: api.time_of_impact(A, api.Motion(np.eye(4), (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)), B, at(0.5)),
-    "Interval": lambda: fitting.Interval(0.0, 1.0),
     "LinkFit": lambda: robot_fit().links[0],
     "LinkOptions": lambda: robot_fit().options,
     "Limits": robot.Limits,
@@ -202,29 +201,23 @@ MADE = {
     "LowerBoundResult": lambda: lower_bound.lower_bound(polyhedron(), np.eye(4), polyhedron(), at(3.0)),
     "Material": lopes2010.Material,
     "Mesh": lambda: api.Mesh(TETRAHEDRON, FACES),
-    "NewCollision": lambda: fitting.NewCollision("a", "b", "default", 0.001, False),
     "PairReport": lambda: fitted_pairs().report,
     "PairSearch": fitting.PairSearch,
-    "PairVerdict": lambda: fitting.PairVerdict("a", "b", "Never", "proved", "added", "", 0),
     "PlannerStudy": lambda: fitting.study_planner(robot_fit(), states=10),
     "RobotCheck": lambda: fitting.check_robot(ARM),
     "Shell": lambda: api.Shell(TETRAHEDRON, FACES[:2]),
     "MeshFit": mesh_fit,
     "MeshPair": "has models of FCL",
     "MethodResult": lambda: unproven(1.0, np.zeros(3), np.ones(3), np.eye(3)[0], 3, True),
-    "Misfit": lambda: robot.Misfit(world().objects["egg"], "base", "object 'egg': stands in the way"),
-    "Mimic": lambda: robot.Mimic("turn", 1.0, 0.0),
     "Motion": lambda: api.Motion.still(at(1.0)),
     "MotionLimits": lambda: planning.MotionLimits([1.0], [2.0]),
     "MotionCheck": lambda: planning.MotionValidator(problem(), planning.SceneValidity(problem())).check_state([0, 0.6]),
     "MotionValidator": lambda: planning.MotionValidator(problem(), planning.SceneValidity(problem())),
     "Octree": lambda: robot.Octree(bytes([0, 0]), 0.1, True),
-    "OptimisedPath": "is made by an optimiser",
     "Padding": lambda: robot.Padding({"tip": 0.01}, 0.02),
     "PairResult": lambda: placed().query()[0],
     "Pairs": lambda: goncalves2017.Pairs([A], [np.eye(4)], [B], [at(0.5)]),
-    "Plane": api.Plane,
-    "PlannedMotion": "is made by OMPL",
+    "HalfSpace": api.HalfSpace,
     "PlanningProblem": problem,
     "PlanningScene": world,
     "Polyhedron": polyhedron,
@@ -232,7 +225,6 @@ MADE = {
     "PoseGradients": lambda: api.pose_gradients(found(), np.eye(4), [at(0.3), at(0.5)]),
     "Quality": lambda: mesh_fit().quality,
     "Quadric": lambda: lopes2010.Quadric.ellipsoid((0.1, 0.2, 0.3)),
-    "Question": lambda: client.Question(positions=[[0.1]], joint_names=["turn"], base_poses={"base": at(1.0)}),
     "RigidBody": lambda: lopes2010.RigidBody(quadric(), at(1.0)),
     "RobotFit": robot_fit,
     "Robot": arm,
@@ -243,28 +235,21 @@ MADE = {
     "SceneValidity": lambda: planning.SceneValidity(problem()),
     "Search": planning.Search,
     "Shape": "is what all shapes have in common",
-    "Simulation": "is made by a simulation",
-    "Solution": lambda: planning.Solution(np.zeros(1), 0.1, 3),
     "Sphere": lambda: api.Sphere(1.0),
     "StateDistances": lambda: query()([[0.0, 0.5], [0.1, 0.6]]),
     "StateQuery": query,
     "StateVerdicts": lambda: api.are_states_closer(arm(), arm().scene(), [[0.0, 0.5]], 0.1),
-    "Superellipsoid": lambda: api.Superellipsoid((1.0, 1.0, 2.0), (0.5, 0.6)),
+    "Superellipsoid": lambda: api.Superellipsoid((1.0, 1.0, 2.0), section_exponent=0.5, profile_exponent=0.6),
     "Superovoid": lambda: A,
     "Superquadric": quadric,
-    "Target": lambda: fitting.Target.from_triangles(TETRAHEDRON, FACES),
-    "TessellatedRobot": lambda: fitting.TessellatedRobot(Path("r.urdf"), "r", Path(), {"a": 0.001}, 12),
     "ThresholdQuery": lambda: api.ThresholdQuery(arm(), arm().scene(), 0.1),
-    "TimedValidity": lambda: planning.TimedValidity(planning.SceneValidity(problem())),
     "Torus": lambda: api.Torus(1.0, 0.2),
-    "Trajectory": lambda: planning.Trajectory(("a",), np.arange(2.0), np.zeros((2, 1)), np.zeros((2, 1)), 0),
     "Validity": "is a protocol",
     "Verdict": lambda: api.are_closer(A, np.eye(4), B, at(0.5), 0.1),
-    "VirtualJoint": lambda: robot.VirtualJoint("v", "planar", "odom", "base"),
     "WellmannResult": lambda: wellmann2008.distance(A, np.eye(4), B, at(0.5)),
     "Verdicts": lambda: api.are_closer(A, np.eye(4), [B, B], [at(0.3), at(0.5)], 0.1),
 }
-OF_CLIENT = ("DistanceClient", "DistanceRow", "Distances", "Question")
+OF_CLIENT = ("DistanceClient", "DistanceRow", "Distances")
 
 
 def public_classes():
@@ -278,8 +263,7 @@ def public_classes():
 
 
 def test_every_public_class_is_made_here():
-    wanted = set(public_classes()) | (set() if client else set(OF_CLIENT))
-    assert wanted == set(MADE)
+    assert set(public_classes()) <= set(MADE)
 
 
 def made(name):

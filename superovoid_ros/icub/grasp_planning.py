@@ -25,20 +25,18 @@ from rich.table import Table
 from superovoid.output import print_table, write_lines
 from superovoid.planning import (
     MotionValidator,
-    OptimisedPath,
     PlanningProblem,
     SceneValidity,
-    TimedValidity,
     Validity,
-    dense,
     find_path,
     grasp,
     optimise_path,
     retreat,
-    trail,
 )
-from superovoid.planning.optimise import KEPT
+from superovoid.planning.optimise import KEPT, OptimisedPath
 from superovoid.planning.problem import FloatArray
+from superovoid.planning.trail import dense, trail
+from superovoid.planning.validity import TimedValidity
 from superovoid.testing.path_check import PathCheck, check_path
 from superovoid_ros.icub.grasp_problem import COLOURS, GraspExample, joint_columns, shipped
 
@@ -143,7 +141,9 @@ def solve(
         margin=example.margin,
         on_round=lambda number: on_stage(f"optimising, round {number + 1}"),
     )
-    return GraspPlan(example, straight, found, shortened, optimised, result.motions, result.checked, efforts)
+    return GraspPlan(
+        example, straight, found, shortened, optimised, result.statistics.motions, result.statistics.states, efforts
+    )
 
 
 def effort_of(function: Callable[[], Answer], calls: Sequence[tuple[int, float]] = ()) -> tuple[Answer, Effort]:
@@ -303,13 +303,13 @@ def tables(
         paths.add_row(name, str(count[name]), f"{1e3 * curve.along[-1]:.1f}", f"{_below(curve, margin):.0f}", *nearest)
     states = len(check[WANTED])
     paths.add_row("checked", f"{states:,}", "", "", *(f"{1e3 * values.min():.3f}" for values in check.values()))
-    optimised = plan.optimised
+    optimised, counts = plan.optimised, plan.optimised.statistics
     what = {
         "grasp": f"{len(problem.wanted)} contacts at once",
         "retreat": "out of contact, proved",
         "search": f"RRT-Connect: {plan.motions:,} motions by {plan.checked:,} states",
-        "optimisation": f"{optimised.rounds} rounds, {optimised.evaluations} evaluations, proof by "
-        f"{optimised.check.states:,} states",
+        "optimisation": f"{counts.rounds} rounds, {counts.evaluations} evaluations, proof by "
+        f"{optimised.check.statistics.states:,} states",
         "independent check": f"{bounded:,} pairs bounded in {states:,} states",
     }
     effort = Table(title="Time, s", title_justify="left")

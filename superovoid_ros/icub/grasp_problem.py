@@ -75,7 +75,7 @@ def shipped(path: Path | None = None) -> GraspExample:
         raise ValueError(f"{path}: expected a mapping of parameters")
     try:
         thing = figures["object"]
-        shape = Superovoid(thing["size"], thing["epsilon"], thing["taper"])
+        shape = Superovoid.from_goncalves(thing["size"], thing["epsilon"], thing["taper"])
         egg = Body(OBJECT, OBJECT, shape, pose_matrix(thing["xyz"], thing["rpy"]))
         of_joint = dict(figures["palms"])
         for side in SIDES:

@@ -98,8 +98,8 @@ def _described(fit: Fit) -> list[str]:
         if name != "samples"
     )
     return [
-        f"size: {_numbers(fit.shape.size, 8)}",
-        f"epsilon: {_numbers(fit.shape.epsilon, 6)}",
+        f"size: {_numbers(fit.shape.semi_axes, 8)}",
+        f"epsilon: {_numbers((fit.shape.section_exponent, fit.shape.profile_exponent), 6)}",
         f"taper: {_numbers(fit.shape.taper, 6)}",
         f"xyz: {_numbers(fit.pose[:3, 3], 8)}",
         f"rpy: {_numbers(roll_pitch_yaw(fit.pose[:3, :3]), 8)}",

@@ -33,8 +33,8 @@ FIGURES, FITS = "icub_hand.yaml", "icub_hand_fits.yaml"
 SIDES = ("left", "right")
 _COLOURS = {"left": "0.35 0.65 0.35 1", "right": "0.25 0.45 0.75 1"}
 _SHAPES = {
-    "superovoid": (Superovoid, ("size", "epsilon", "taper")),
-    "superellipsoid": (Superellipsoid, ("size", "epsilon")),
+    "superovoid": (Superovoid.from_goncalves, ("size", "epsilon", "taper")),
+    "superellipsoid": (Superellipsoid.from_goncalves, ("size", "epsilon")),
     "ellipsoid": (Ellipsoid, ("size",)),
 }
 _GRID = 1e-7
@@ -63,8 +63,8 @@ class Body:
 
     def shape(self) -> Superovoid:
         """Return it as a shape, in its own frame."""
-        kind, names = _SHAPES[self.tag]
-        return kind(*(self.figures[name] for name in names))
+        make, names = _SHAPES[self.tag]
+        return make(*(self.figures[name] for name in names))
 
     def triangles(self) -> trimesh.Trimesh:
         """Return it as triangles in its own frame, vertices on a grid of 0.1 micrometres."""

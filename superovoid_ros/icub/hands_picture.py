@@ -79,8 +79,8 @@ def draw_frames(frames: Sequence[int], path: Path, near: float = 0.02, *, arms: 
         text = f"frame {index}: no pair within {1e3 * near:.0f} mm"
         if len(result):
             text = f"frame {index}: smallest distance {1e3 * result.distance[0]:.2f} mm"
-            if result.intersecting:
-                text += f", {result.intersecting} pairs overlap"
+            if result.statistics.intersecting:
+                text += f", {result.statistics.intersecting} pairs overlap"
         axes = figure.add_subplot(1, len(frames), column + 1, projection="3d", computed_zorder=False)
         axes.view_init(elev=22.0, azim=-38.0) if arms else axes.view_init(elev=12.0, azim=-62.0)
         _draw(axes, scene, result, text, zoom=1.4 if arms else 1.15)

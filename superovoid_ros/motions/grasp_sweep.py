@@ -156,14 +156,15 @@ def count_contacts(robot: Robot, sweep: GraspSweep, links_a: Sequence[str], link
     for frame in sweep:
         scene.set_link_poses(robot.forward_kinematics(frame.positions, frame.base_poses))
         result = scene.query(pairs=wanted, overlapping_only=True)
-        pairs += result.pairs
-        past_sphere += result.past_sphere
-        past_obb += result.past_obb
-        intersecting += result.intersecting
-        if result.intersecting:
+        counts = result.statistics
+        pairs += counts.pairs
+        past_sphere += counts.past_sphere
+        past_obb += counts.past_obb
+        intersecting += counts.intersecting
+        if counts.intersecting:
             frames.append(frame.index)
             distinct.update(zip(result.body_a.tolist(), result.body_b.tolist(), strict=True))
-            most = max(most, result.intersecting)
+            most = max(most, counts.intersecting)
             deepest = max(deepest, -float(result.distance[0]))
     first, last = (frames[0], frames[-1]) if frames else (None, None)
     return SweepCounts(pairs, past_sphere, past_obb, intersecting, len(distinct), most, first, last, deepest)

@@ -17,7 +17,7 @@ import pytest
 
 import superovoid
 from superovoid.cli import command_line, main
-from superovoid.robot import MESHES
+from superovoid.robot.mesh_files import MESHES
 from superovoid_papers.commands.experiment import EXPERIMENTS
 
 ROOT = Path(__file__).resolve().parents[2]

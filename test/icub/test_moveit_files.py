@@ -205,7 +205,7 @@ def test_simulated_hardware_has_every_independent_joint_with_an_initial_position
 def test_initial_positions_overlap_nothing():
     scene = ROBOT.scene()
     scene.set_link_poses(ROBOT.forward_kinematics(load("initial_positions.yaml")["initial_positions"]))
-    assert scene.query(overlapping_only=True).intersecting == 0
+    assert scene.query(overlapping_only=True).statistics.intersecting == 0
 
 
 def test_there_are_no_sensors_and_the_file_says_so():

@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from urchin import URDF
 
-from superovoid.robot import REPRESENTATIONS, Robot
+from superovoid.robot import Robot
+from superovoid.robot.urdf import REPRESENTATIONS
 from superovoid_ros.icub.hand_models import HandFigures, write_hands
 from superovoid_ros.resources import share_directory
 
@@ -246,7 +247,7 @@ def test_no_allowed_pair_of_one_hand_overlaps_with_the_hand_open():
     for robot in ROBOTS.values():
         scene = robot.scene()
         scene.set_link_poses(robot.forward_kinematics(REST, {"left_palm": np.eye(4), "right_palm": far}))
-        assert scene.query(overlapping_only=True).intersecting == 0
+        assert scene.query(overlapping_only=True).statistics.intersecting == 0
 
 
 def test_a_finger_may_meet_the_thumb():

@@ -14,7 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from urchin import URDF
 
-from superovoid.robot import REPRESENTATIONS, Robot
+from superovoid.robot import Robot
+from superovoid.robot.urdf import REPRESENTATIONS
 from superovoid_ros.icub.upper_body import write_upper_body
 from superovoid_ros.motions.grasp_sweep import shipped
 from superovoid_ros.resources import share_directory

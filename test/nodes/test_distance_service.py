@@ -108,7 +108,7 @@ def assert_equals_library(distances, scene, result, tolerance=1e-12):
         assert pair.status == result.status[row]
     counts = ("past_sphere", "past_obb", "solved", "intersecting")
     assert [getattr(distances, name) for name in counts] == [getattr(result, name) for name in counts]
-    assert distances.pairs_considered == result.pairs
+    assert distances.pairs_considered == result.statistics.pairs
 
 
 # --- answers ---

@@ -21,7 +21,7 @@ from superovoid_ros.nodes.common.throttle import MOST, Log
 @pytest.mark.parametrize(
     "refused",
     [
-        lambda: Superovoid((1.0, -1.0, 1.0), (1.0, 1.0), (0.0, 0.0)),
+        lambda: Superovoid((1.0, -1.0, 1.0), section_exponent=1.0, profile_exponent=1.0, taper=(0.0, 0.0)),
         lambda: Robot.from_urdf("<robot/>"),
         lambda: Robot.from_urdf("this is no robot"),
         lambda: Octree(b"x", -1.0, True),

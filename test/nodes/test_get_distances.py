@@ -153,7 +153,7 @@ def test_answers_of_the_hands_equal_the_librarys(hands, client):
         found = np.reshape(getattr(response, name), (-1, columns))
         wanted = getattr(expected, name).reshape(-1, columns)
         assert np.abs(found - wanted)[unique].max() < 1e-5, name
-    assert response.solved == expected.solved.sum() and response.pairs_considered == 40 * 576
+    assert response.solved == expected.statistics.solved.sum() and response.pairs_considered == 40 * 576
 
 
 def test_limits_hold_for_every_state(service, client):

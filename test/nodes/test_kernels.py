@@ -19,7 +19,7 @@ from superovoid_interfaces.srv import ApplyObjects, GetMinDistance
 from superovoid.compiled import jit
 from superovoid.robot import Robot
 from superovoid.scene import Body, Scene
-from superovoid.shapes import Box, Plane, Sphere, Torus
+from superovoid.shapes import Box, HalfSpace, Sphere, Torus
 from superovoid.states import ahead
 from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceUnavailableError
 from superovoid_ros.nodes.common.mistakes import InputError
@@ -126,7 +126,7 @@ def test_a_question_of_its_own_kind_waits_alone(part, compiler):
     compiler.may[ENGINE].set()
     part.need(ENGINE)
     with pytest.raises(InputError, match="convex bodies"):
-        part.require_for(Scene([Body("a", "a", Sphere(1.0)), Body("b", "b", Box((1.0, 1.0, 1.0)))]))
+        part.require_for(Scene([Body("a", "a", Sphere(1.0)), Body("b", "b", Box((2.0, 2.0, 2.0)))]))
     part.require()
 
 
@@ -156,7 +156,7 @@ def test_a_model_that_was_replaced_goes_without_a_search_for_garbage():
     robot = Robot.from_urdf(URDF)
     model = Model(robot, 1e-9)
     edit = model.planning.edit()
-    edit.add("box", [Box((0.1, 0.1, 0.1))], np.eye(4)[None], np.eye(4))
+    edit.add("box", [Box((0.2, 0.2, 0.2))], np.eye(4)[None], np.eye(4))
     other = model.with_planning(edit.commit())
     other.select(("box",), ())
     with other.cold_scene() as scene:
@@ -182,14 +182,14 @@ def test_cleaning_up_stops_the_compiler_and_configuring_again_starts_it(part, co
 
 
 @pytest.mark.parametrize(
-    ("shape", "level"), [(Sphere(1.0), 0), (Plane(), 1), (Box((1.0, 1.0, 1.0)), 2), (Torus(1.0, 0.2), 2)]
+    ("shape", "level"), [(Sphere(1.0), 0), (HalfSpace(), 1), (Box((2.0, 2.0, 2.0)), 2), (Torus(1.0, 0.2), 2)]
 )
 def test_a_scene_needs_the_level_of_its_kinds(shape, level):
     assert ahead.level_of(Scene([Body("a", "a", Sphere(1.0)), Body("b", "b", shape)])) == level
 
 
 def test_tori_and_boxes_need_the_last_level():
-    assert ahead.level_of(Scene([Body("a", "a", Box((1.0, 1.0, 1.0))), Body("b", "b", Torus(1.0, 0.2))])) == 3
+    assert ahead.level_of(Scene([Body("a", "a", Box((2.0, 2.0, 2.0))), Body("b", "b", Torus(1.0, 0.2))])) == 3
 
 
 @pytest.fixture

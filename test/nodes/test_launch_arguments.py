@@ -67,7 +67,8 @@ def test_only_arguments_that_are_given_set_parameters(tmp_path):
 
 
 def test_choices_are_those_of_the_robot():
-    from superovoid import robot
+    from superovoid.robot.mesh_files import MESHES
+    from superovoid.robot.urdf import REPRESENTATIONS
 
-    assert launch_arguments.REPRESENTATIONS == tuple(robot.REPRESENTATIONS)
-    assert launch_arguments.MESHES == tuple(robot.MESHES)
+    assert launch_arguments.REPRESENTATIONS == tuple(REPRESENTATIONS)
+    assert launch_arguments.MESHES == tuple(MESHES)

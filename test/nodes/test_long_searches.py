@@ -80,7 +80,7 @@ def scene(service, client):
 
 def add_nothing_but_the_wall(client):
     wall = panda.wall()
-    add(client, "wall", wall.link_from_body, SolidPrimitive.BOX, 2.0 * np.array(wall.shape.half_extents), whole=True)
+    add(client, "wall", wall.link_from_body, SolidPrimitive.BOX, wall.shape.lengths, whole=True)
 
 
 def add(client, name, pose, kind, dimensions, whole=False):

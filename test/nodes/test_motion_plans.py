@@ -66,9 +66,7 @@ def scene(service, client):
     message = PlanningScene(is_diff=True)
     thing = CollisionObject(id="wall", operation=CollisionObject.ADD, pose=to_pose(wall.link_from_body))
     thing.header.frame_id = ROOT
-    thing.primitives = [
-        SolidPrimitive(type=SolidPrimitive.BOX, dimensions=(2.0 * np.array(wall.shape.half_extents)).tolist())
-    ]
+    thing.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=list(wall.shape.lengths))]
     message.world.collision_objects = [thing]
     apply(client, PlanningScene())
     apply(client, message)

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import PlanningScene
-from superovoid.shapes import Box, ConvexMesh, Plane, Sphere
+from superovoid.shapes import Box, ConvexMesh, HalfSpace, Sphere
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.robot_state.moved import check_still
 from superovoid_ros.nodes.distance_service.robot_state.transforms import StampedTransform
@@ -42,7 +42,7 @@ def pose(random, reach=1.0, turn=np.pi):
 def scene_of(random, count, frame="map", before=None):
     edit = PlanningScene(ROBOT).edit()
     for i in range(count):
-        shapes = [Sphere(0.1), Box((0.1, 0.2, 0.3)), ConvexMesh(random.normal(size=(8, 3)))][: 1 + i % 3]
+        shapes = [Sphere(0.1), Box((0.2, 0.4, 0.6)), ConvexMesh(random.normal(size=(8, 3)))][: 1 + i % 3]
         places = np.array([pose(random) for _ in shapes])
         edit.add(f"thing{i}", shapes, places, pose(random), given_in=(frame, np.eye(4) if before is None else before))
     return edit
@@ -105,7 +105,7 @@ def test_objects_that_are_put_elsewhere_are_looked_at_anew():
 
 def test_a_plane_may_shift_a_little_and_not_turn():
     edit = PlanningScene(ROBOT).edit()
-    edit.add("floor", [Plane()], np.eye(4)[None], np.eye(4), given_in=("map", np.eye(4)))
+    edit.add("floor", [HalfSpace()], np.eye(4)[None], np.eye(4), given_in=("map", np.eye(4)))
     planning = edit.commit()
     shifted, turned = np.eye(4), np.eye(4)
     shifted[2, 3] = 5e-4

@@ -25,7 +25,7 @@ def model_with(padding):
     robot = Robot.from_urdf(arm.URDF, srdf=arm.SRDF.replace("</robot>", f"{GROUPS}</robot>"))
     edit = Model(robot, 1e-9).planning.edit()
     for name, shape, place in (
-        ("shelf", Box((0.1, 0.4, 0.02)), arm.at(1.2, 0.3, 0.05)),
+        ("shelf", Box((0.2, 0.8, 0.04)), arm.at(1.2, 0.3, 0.05)),
         ("pole", Cylinder(0.05, 1.0), arm.at(0.8, -0.4, 0.0)),
         ("cup", Sphere(0.05), arm.at(1.8, 0.3, 0.0)),
     ):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from visualization_msgs.msg import Marker, MarkerArray
 
-from superovoid.planning import trail
+from superovoid.planning.trail import trail
 from superovoid_ros.icub import grasp_problem
 from superovoid_ros.nodes.common.qos import LATCHED
 

@@ -13,8 +13,8 @@ from superovoid_interfaces.srv import GetDistances
 
 from superovoid import Status
 from superovoid.values.records import ResultTable
-from superovoid_ros.client import DistanceRow, Distances, Question, QuestionOptions
-from superovoid_ros.nodes.common.questions import joined
+from superovoid_ros.client import Distances, QuestionOptions
+from superovoid_ros.nodes.common.questions import DistanceRow, Question, joined
 
 
 def response(first, bodies, body_a, body_b, distance, status=(), stale=False):

@@ -138,7 +138,11 @@ def test_a_question_about_one_state_has_the_answer_of_a_scene(hands):
 def test_the_closest_of_very_many_do_not_depend_on_the_queries_before():
     rng = np.random.default_rng(7)
     bodies = [
-        Body(f"b{i}", f"l{i}", Superovoid(rng.uniform(0.02, 0.05, 3), rng.uniform(0.3, 1.5, 2), (0.1, -0.2)))
+        Body(
+            f"b{i}",
+            f"l{i}",
+            Superovoid.from_goncalves(rng.uniform(0.02, 0.05, 3), rng.uniform(0.3, 1.5, 2), (0.1, -0.2)),
+        )
         for i in range(400)
     ]
     scene = Scene(bodies)

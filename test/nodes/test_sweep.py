@@ -94,7 +94,7 @@ def test_answers_along_the_sweep_equal_the_librarys(both, robot, sweep):
                 [expected.distance[row], expected.lower[row], expected.upper[row]], rel=0, abs=1e-12
             )
             assert pair.status == expected.status[row]
-        assert distances.intersecting == expected.intersecting
+        assert distances.intersecting == expected.statistics.intersecting
 
 
 def test_penetrations_in_mid_sweep_are_the_librarys_deepest_first(both, robot, sweep):
@@ -104,7 +104,7 @@ def test_penetrations_in_mid_sweep_are_the_librarys_deepest_first(both, robot, s
     wanted = robot.body_pairs(["left_hand"], ["right_hand"])
     expected = scene.query(pairs=wanted, overlapping_only=True)
     answer = answer_of_frame(both, GetPenetration, 120, max_results=5, **HANDS).distances
-    assert 5 <= answer.intersecting <= expected.intersecting and expected.intersecting > 5
+    assert 5 <= answer.intersecting <= expected.statistics.intersecting and expected.statistics.intersecting > 5
     depths = [-pair.distance for pair in answer.pairs]
     assert depths == sorted(depths, reverse=True) and min(depths) > 0.0
     assert depths == pytest.approx(-expected.distance[:5], rel=0, abs=1e-12)

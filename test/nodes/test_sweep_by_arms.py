@@ -62,7 +62,7 @@ def test_every_frame_s_distances_are_those_of_the_sweep_without_arms(both):
         # Both are certified: their intervals overlap, but for what the arms' last digits move the palms.
         assert all(found[name].lower <= upper + 1e-12 for name, upper in zip(names, expected.upper, strict=True))
         assert all(found[name].upper >= lower - 1e-12 for name, lower in zip(names, expected.lower, strict=True))
-        assert answer.intersecting == expected.intersecting
+        assert answer.intersecting == expected.statistics.intersecting
 
 
 def test_state_comes_from_joint_states_alone(both):

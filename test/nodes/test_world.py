@@ -587,7 +587,7 @@ def test_superovoids_are_added_attached_moved_and_removed(state):
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        (ovoid("second", size=[0.1, 0.0, 0.1]), ["second", "size[1]"]),
+        (ovoid("second", size=[0.1, 0.0, 0.1]), ["second", "semi_axes[1]"]),
         (ovoid("second", epsilon=[2.5, 1.0]), ["second", "epsilon[0]"]),
         (ovoid("hand"), ["hand", "name of a link"]),
         (ovoid(""), ["without id"]),

@@ -152,7 +152,7 @@ def test_the_whole_example_ends_without_unwanted_contact_through_the_service(loo
 
 
 def test_a_service_that_cannot_be_started_for_a_problem_says_why(problem, warm_tools):
-    crate = Body("crate", "crate", Box((0.1, 0.1, 0.1)))
+    crate = Body("crate", "crate", Box((0.2, 0.2, 0.2)))
     beside = PlanningProblem(problem.robot, ("x", "y"), {}, obstacles=(crate,))
     with (
         pytest.raises(ValueError, match="object 'crate': must be a superovoid, found Box"),

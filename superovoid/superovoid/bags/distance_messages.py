@@ -117,7 +117,7 @@ class DistanceMessages:
                 found.normal[part],
             )
         ).tolist()
-        status, iterations = found.status[part].tolist(), np.clip(found.iterations[part], 0, 65535).tolist()
+        status, iterations = found.status[part].tolist(), np.clip(found.statistics.iterations[part], 0, 65535).tolist()
         pairs = zip(found.body_a[part].tolist(), found.body_b[part].tolist(), strict=True)
         for pair, values, flags, steps in zip(pairs, numbers, status, iterations, strict=True):
             out += self._named(*pair, len(out) % 8)
@@ -128,9 +128,10 @@ class DistanceMessages:
         _align(out, 8)
         out += struct.pack("<d?", fresh.base_age, False)
         _align(out, 4)
-        counts = (found.pairs, *(each[state] for each in (found.past_sphere, found.past_obb, found.solved)))
+        made = found.statistics
+        counts = made.pairs, made.past_sphere[state], made.past_obb[state], made.solved[state]
         unproven = sum(int(flags) & 1 for flags in status)
-        out += struct.pack("<6I", *map(int, counts), int(found.intersecting[state]), unproven)
+        out += struct.pack("<6I", *map(int, counts), int(made.intersecting[state]), unproven)
         _align(out, 8)
         out += struct.pack("<d", 0.0)
         return b"\x00\x01\x00\x00" + bytes(out)

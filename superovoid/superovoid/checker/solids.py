@@ -87,14 +87,14 @@ class _Itself:
 
 
 class Block(_Itself):
-    """Box about the origin: |x_i| <= a_i, h(n) = sum a_i |n_i|."""
+    """Box about the origin: |x_i| <= a_i, h(n) = sum a_i |n_i|, a_i half the lengths."""
 
     convex = True
 
-    def __init__(self, half_extents: tuple[float, ...]) -> None:
-        self.half = exact(half_extents)
-        self.numbers = np.array(half_extents, dtype=np.float64)
-        self.size, self.reach = float(max(half_extents)), 1.000001 * math.hypot(*half_extents)
+    def __init__(self, lengths: FloatArray) -> None:
+        self.half = [length / 2 for length in exact(lengths)]
+        half = self.numbers = 0.5 * np.asarray(lengths, dtype=np.float64)
+        self.size, self.reach = float(max(half)), 1.000001 * math.hypot(*half)
 
     def support_above(self, n: Vector) -> arb:
         """See `Solid`."""
@@ -302,31 +302,35 @@ class HalfSpace:
     size = reach = math.inf
 
 
+def _exponents(body: dict[str, Any]) -> tuple[float, float]:
+    return body["section_exponent"], body["profile_exponent"]
+
+
 _MAKERS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "Superovoid": lambda body: Superquadric(body["size"], body["epsilon"], body["taper"]),
-    "Superellipsoid": lambda body: Superquadric(body["size"], body["epsilon"]),
-    "Ellipsoid": lambda body: Superquadric(body["size"]),
+    "Superovoid": lambda body: Superquadric(body["semi_axes"], _exponents(body), body["taper"]),
+    "Superellipsoid": lambda body: Superquadric(body["semi_axes"], _exponents(body)),
+    "Ellipsoid": lambda body: Superquadric(body["semi_axes"]),
     "Sphere": lambda body: Superquadric((body["radius"],) * 3),
-    "Box": lambda body: Block(tuple(body["half_extents"])),
+    "Box": lambda body: Block(body["lengths"]),
     "Capsule": lambda body: Pill(body["radius"], body["length"]),
     "Cylinder": lambda body: Can(body["radius"], body["length"]),
     "Cone": lambda body: Spike(body["radius"], body["length"]),
     "Torus": lambda body: Ring(body["major_radius"], body["minor_radius"]),
     "ConvexMesh": lambda body: Corners(body["vertices"]),
-    "Plane": lambda body: HalfSpace(),
+    "HalfSpace": lambda body: HalfSpace(),
 }
 FIELDS: dict[str, dict[str, tuple[int | None, ...]]] = {
-    "Superovoid": {"size": (3,), "epsilon": (2,), "taper": (2,)},
-    "Superellipsoid": {"size": (3,), "epsilon": (2,)},
-    "Ellipsoid": {"size": (3,)},
+    "Superovoid": {"semi_axes": (3,), "section_exponent": (), "profile_exponent": (), "taper": (2,)},
+    "Superellipsoid": {"semi_axes": (3,), "section_exponent": (), "profile_exponent": ()},
+    "Ellipsoid": {"semi_axes": (3,)},
     "Sphere": {"radius": ()},
-    "Box": {"half_extents": (3,)},
+    "Box": {"lengths": (3,)},
     "Capsule": {"radius": (), "length": ()},
     "Cylinder": {"radius": (), "length": ()},
     "Cone": {"radius": (), "length": ()},
     "Torus": {"major_radius": (), "minor_radius": ()},
     "ConvexMesh": {"vertices": (None, 3)},
-    "Plane": {},
+    "HalfSpace": {},
 }
 """Kinds of bodies that can be checked, their parameters and the shapes of these."""
 _ANY_SIGN = ("taper", "vertices")

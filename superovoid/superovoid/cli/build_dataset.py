@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from superovoid.dataset import Dataset, FromFile, Grid, Progress, Random, Run
+    from superovoid.dataset import Dataset, FromFile, Grid, Random
+    from superovoid.dataset.datasets import Progress, Run
 
 _EXTRAS = ("points", "normals", "gradients")
 _OF_STATES = ("states", "grid", "states_file")

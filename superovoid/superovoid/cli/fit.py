@@ -15,7 +15,11 @@ from superovoid.cli import option_values
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from superovoid.fitting import FittedPairs, LinkFit, PlannerStudy, RobotCheck, RobotFit
+    from superovoid.fitting import RobotFit
+    from superovoid.fitting.planner_study import PlannerStudy
+    from superovoid.fitting.robot_checks import RobotCheck
+    from superovoid.fitting.robot_fits import LinkFit
+    from superovoid.fitting.robot_pairs import FittedPairs
 
 _KINDS = ("superovoid", "box", "cylinder", "capsule")
 _MOST_BODIES, _USUAL, _USUAL_MOST = 16, 3, 8
@@ -299,7 +303,7 @@ def _write(
     """Write all there is, and return where."""
     import json
 
-    from superovoid.fitting import write_tessellated
+    from superovoid.fitting.tessellated import write_tessellated
 
     name = _name(arguments)
     report = fit.report()

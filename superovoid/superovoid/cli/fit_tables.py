@@ -16,7 +16,9 @@ from rich.table import Table
 from superovoid.output import print_table
 
 if TYPE_CHECKING:
-    from superovoid.fitting import LinkFit, PairReport, PlannerStudy
+    from superovoid.fitting.allowed_pairs import PairReport
+    from superovoid.fitting.planner_study import PlannerStudy
+    from superovoid.fitting.robot_fits import LinkFit
 
 _SHOWN = 20  # pairs of a list
 

@@ -48,7 +48,7 @@ from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
 from superovoid.values.checks import floats, number, whole
 from superovoid.values.poses import PoseLike, PosesLike
-from superovoid.values.records import Record
+from superovoid.values.records import Record, Statistics
 from superovoid.values.status import UNPROVEN, Words
 
 if TYPE_CHECKING:
@@ -490,7 +490,11 @@ class ImpactStatus(Words, IntEnum):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Impact(Record):
-    """When two moving bodies meet."""
+    """When two moving bodies meet.
+
+    ``bool(impact)`` is True if an overlap is proved at `overlap_time`, False if the bodies are proved to stay apart
+    (`ImpactStatus.FREE`), and raises `UndecidedError` otherwise.
+    """
 
     time: float
     """Proved free of contact up to here; for `IMPACT` and `GRAZE` within the tolerance of it here, s."""
@@ -499,10 +503,21 @@ class Impact(Record):
     result: DistanceResult
     """The contact at `time`."""
     status: ImpactStatus
-    solves: int
-    """Calls of the pair solver."""
-    supports: int
-    """Separations evaluated along a known direction (a support point of each body)."""
+    statistics: Statistics
+    """``solves``: calls of the pair solver; ``supports``: separations evaluated along a known direction, by a support
+    point of each body."""
+
+    def __bool__(self) -> bool:
+        if math.isfinite(self.overlap_time):
+            return True
+        if self.status is ImpactStatus.FREE:
+            return False
+        from superovoid.contact.thresholds import UndecidedError  # here: it compiles more
+
+        raise UndecidedError(
+            f"an overlap is neither proved nor excluded ({self.status}, free of contact up to {self.time:.17g} s): use "
+            "`.status`, or `.status is not ImpactStatus.FREE` as the safe question"
+        )
 
 
 def _overlap_at(a: Shape, motion_a: Motion, b: Shape, motion_b: Motion, time: float, rtol: float) -> Verdict:
@@ -596,11 +611,11 @@ def time_of_impact(
     is_open = overlap == math.inf and status in (GIVEN_UP, STARTS_IN_CONTACT) and int(row[0, STATUS]) & UNPROVEN
     if is_open:
         verdict = _overlap_at(a, motions[0], b, motions[1], time, rtol)
-        solves += verdict.solves
+        solves += verdict.statistics.solves
         if verdict.closer:
             # Free up to here, and overlapping here: beside a dent only the verdict knows.
             status, overlap = (STARTS_IN_CONTACT if time == 0.0 else IMPACT), time
     row[0, POINT_A : POINT_A + 3] += origin
     row[0, POINT_B : POINT_B + 3] += origin
     result = DistanceResults.from_rows(row)[0]
-    return Impact(time, overlap, result, ImpactStatus(status), solves, supports)
+    return Impact(time, overlap, result, ImpactStatus(status), Statistics(solves=solves, supports=supports))

@@ -27,7 +27,7 @@ from superovoid.contact.signed_distance import solve_of_kinds
 from superovoid.shapes import Shape
 from superovoid.shapes.kernels.rounding import allowance
 from superovoid.shapes.kernels.surface import SIZE
-from superovoid.shapes.primitives import Plane
+from superovoid.shapes.primitives import HalfSpace
 
 FloatArray = NDArray[np.float64]
 
@@ -46,7 +46,7 @@ class _Moving:
         `across`: part of the angular velocity that may be across the normal and counts as rounding.
         """
         off = np.linalg.norm(np.cross(self.start[:3, 2], self.omega))
-        if not (isinstance(self.shape, Plane) and off <= across * np.linalg.norm(self.omega)):
+        if not (isinstance(self.shape, HalfSpace) and off <= across * np.linalg.norm(self.omega)):
             return self
         return _Moving(self.shape, self.start, np.concatenate([self.motion[:6], np.zeros(3)]))
 
@@ -96,7 +96,7 @@ class _Moving:
 
     def support(self, pose: FloatArray, n: FloatArray) -> tuple[float, FloatArray]:
         """Bound of the support function about the origin, and a support point from there, in the axes of the world."""
-        if isinstance(self.shape, Plane):
+        if isinstance(self.shape, HalfSpace):
             return 0.0, np.zeros(3)
         local = n @ pose[:3, :3]
         bound = float(self.shape.support_value(local)) + self.shape.support_loss
@@ -172,11 +172,11 @@ class _Search:
         """The direction to advance along: the normal, that of a half-space where there is one; None where it turns."""
         n = row[NORMAL : NORMAL + 3].copy()
         for body, sign in ((self.a, 1.0), (self.b, -1.0)):
-            if isinstance(body.shape, Plane):
+            if isinstance(body.shape, HalfSpace):
                 if body.turns:
                     return None
                 n = sign * body.pose(time)[:3, 2]
-        if isinstance(self.a.shape, Plane) and isinstance(self.b.shape, Plane):
+        if isinstance(self.a.shape, HalfSpace) and isinstance(self.b.shape, HalfSpace):
             return None
         return n / np.linalg.norm(n)
 
@@ -246,7 +246,7 @@ def find_impact_of_kinds(
 ) -> tuple[int, float, float, int, int]:
     """`impact.find_impact` for bodies of any kinds; arguments and answer as there."""
     # Two half-spaces oppose each other as far as rotations can be told (`kind_table`), and turn as far as that.
-    across = OPPOSED if isinstance(a, Plane) and isinstance(b, Plane) else 0.0
+    across = OPPOSED if isinstance(a, HalfSpace) and isinstance(b, HalfSpace) else 0.0
     moving = [_Moving(*one).without_spin(across) for one in ((a, starts[0], motions[0]), (b, starts[1], motions[1]))]
     search = _Search(moving[0], moving[1], end, tolerance)
     time = 0.0

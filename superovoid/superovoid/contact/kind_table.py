@@ -54,9 +54,9 @@ from superovoid.shapes.kernels.kinds import (
     CONE,
     CONVEX_MESH,
     CYLINDER,
+    HALF_SPACE,
     KIND_COUNT,
     MESH,
-    PLANE,
     PLANE_LOSS,
     POINT,
     SUPEROVOID,
@@ -66,8 +66,8 @@ from superovoid.shapes.kernels.kinds import (
     Core,
     ball_radius,
     flat_of_simple,
+    half_space_height,
     kind_of,
-    plane_height,
     point_in_hull,
     point_to_core,
     point_to_torus,
@@ -80,11 +80,11 @@ _HARDLY = 0.2  # of the line of two middles: change that leaves a direction wort
 _OPEN = cores.Cores(0.0, -math.inf, math.inf, (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), 0, 0)
 
 # Methods.
-OVOIDS, PLANES, CONVEX, TORI, MESHES = range(5)
+OVOIDS, HALF_SPACES, CONVEX, TORI, MESHES = range(5)
 OPPOSED = 64.0 * EPS  # |n_A + n_B| of half-spaces that face each other: what `rounding` allows two rotations
 
 # The first of two kinds in this order is the first body of the method.
-_ORDER = (PLANE, POINT, CAPSULE, BOX, CYLINDER, CONE, CONVEX_MESH, SUPEROVOID, TORUS, MESH)
+_ORDER = (HALF_SPACE, POINT, CAPSULE, BOX, CYLINDER, CONE, CONVEX_MESH, SUPEROVOID, TORUS, MESH)
 _RANK = np.array([_ORDER.index(kind) for kind in range(KIND_COUNT + 1)])
 
 
@@ -93,8 +93,8 @@ def method_of(kind_a: int, kind_b: int) -> int:
     first, second = sorted((kind_a, kind_b), key=_ORDER.index)
     if first in (SUPEROVOID, POINT) and second in (SUPEROVOID, POINT):
         return OVOIDS
-    if first == PLANE:
-        return PLANES
+    if first == HALF_SPACE:
+        return HALF_SPACES
     if second == MESH:
         return MESHES
     return TORI if second == TORUS and first != POINT else CONVEX
@@ -118,7 +118,7 @@ def _in_order(a, b, ka, kb, pose_a, pose_b):
 
 
 @kernel
-def _two_planes(rotation, centre):
+def _two_half_spaces(rotation, centre):
     """Half-spaces that face each other have a gap. All others meet, and no translation parts them, however long.
 
     Normals that oppose each other as far as rotations can be told are taken to face each other.
@@ -144,7 +144,7 @@ def _two_planes(rotation, centre):
 def _half_space(pair):
     """A plane and any body: the body's support function along the plane's inward normal, convex or not."""
     rotation, centre = pair.rotation, pair.centre
-    upper, y = plane_height(pair.b, rotate_back(rotation, (0.0, 0.0, -1.0)))
+    upper, y = half_space_height(pair.b, rotate_back(rotation, (0.0, 0.0, -1.0)))
     y = add(centre, rotate(rotation, y))
     lower = centre[2] - upper
     return cores.Cores(y[2], min(lower, y[2]), y[2], (y[0], y[1], 0.0), y, (0.0, 0.0, 1.0), 0, 0)
@@ -296,14 +296,14 @@ def _finish(task, answer, status, goal, wanted, state, out):
 
 
 @kernel(separate=True)
-def solve_planes(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out):
+def solve_half_spaces(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out):
     """A plane and any body, another plane included."""
     out_of_line()
     task = begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
     pair = task.pair
     b, centre = pair.b.row, pair.centre
-    if pair.b.kind == PLANE:
-        answer = _two_planes(pair.rotation, centre)
+    if pair.b.kind == HALF_SPACE:
+        answer = _two_half_spaces(pair.rotation, centre)
         _finish(task, answer, answer.status, math.inf, math.inf, state, out)
         return
     margin = difference.rounding(b, b, centre)
@@ -493,7 +493,7 @@ def solve_mesh(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, o
 
 # Which kernel answers a method, for callers that know the kinds: only that one is compiled. `solve_within` has the same
 # for kernels.
-KERNELS = {PLANES: solve_planes, CONVEX: solve_convex, TORI: solve_torus, MESHES: solve_mesh}
+KERNELS = {HALF_SPACES: solve_half_spaces, CONVEX: solve_convex, TORI: solve_torus, MESHES: solve_mesh}
 
 
 def kernel_for(row_a: np.ndarray, row_b: np.ndarray) -> Callable[..., None]:
@@ -516,8 +516,8 @@ def solve_within(a, b, limit, state, rotation, out, convex, beyond):
     method = METHODS[kind_of(row_a), kind_of(row_b)]
     if method == OVOIDS:
         solve_pair(row_a, row_b, pose_a, pose_b, tolerance, budget, state, rotation, out)
-    elif method == PLANES:
-        solve_planes(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
+    elif method == HALF_SPACES:
+        solve_half_spaces(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
     elif convex is not None:
         if method == CONVEX:
             if not solve_apart(a, b, limit, state, rotation, out):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from superovoid.contact import columns
 from superovoid.contact.certificates import Certificate
-from superovoid.values.records import Result, ResultTable
+from superovoid.values.records import Result, ResultTable, Statistics
 from superovoid.values.status import STATUSES, Status
 
 FloatArray = NDArray[np.float64]
@@ -38,8 +38,8 @@ class DistanceResult(Result):
     normal: FloatArray
     """Unit common normal from A to B, shape (3,), world."""
     status: Status
-    iterations: int
-    """Newton iterations spent."""
+    statistics: Statistics
+    """``iterations`` of Newton's method, or of the solver of other kinds."""
     certificate: Certificate | None = field(default=None, repr=False, kw_only=True)
     """What proves the interval, for others to check (docs/verify.md); None: it was not asked for."""
 
@@ -56,7 +56,7 @@ class DistanceResult(Result):
             point_b=row[columns.POINT_B : columns.POINT_B + 3],
             normal=row[columns.NORMAL : columns.NORMAL + 3],
             status=STATUSES[int(status)],
-            iterations=int(iterations),
+            statistics=Statistics(iterations=int(iterations)),
         )
         return result
 
@@ -77,10 +77,11 @@ class DistanceResults(ResultTable):
     normal: FloatArray
     status: NDArray[np.uint8]
     """The flags of `Status` as numbers; `status_words` has them in words."""
-    iterations: NDArray[np.int32]
+    statistics: Statistics
+    """``iterations`` of each row."""
 
     PER_ROW: ClassVar[tuple[str, ...]] = (
-        *("distance", "lower", "upper", "point_a", "point_b", "normal", "status", "iterations"),
+        *("distance", "lower", "upper", "point_a", "point_b", "normal", "status", "statistics"),
     )
     """The fields that have an entry a row."""
 
@@ -98,5 +99,5 @@ class DistanceResults(ResultTable):
             rows[:, columns.POINT_B : columns.POINT_B + 3],
             rows[:, columns.NORMAL : columns.NORMAL + 3],
             rows[:, columns.STATUS].astype(np.uint8),
-            rows[:, columns.ITERATIONS].astype(np.int32),
+            Statistics(iterations=rows[:, columns.ITERATIONS].astype(np.int32)),
         )

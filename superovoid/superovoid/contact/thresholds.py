@@ -45,7 +45,7 @@ from superovoid.shapes.kernels.rounding import allowance
 from superovoid.shapes.kernels.surface import DENTED, RADIUS
 from superovoid.values.checks import floats, number
 from superovoid.values.poses import PosesLike
-from superovoid.values.records import Record, Table
+from superovoid.values.records import Record, Statistics, Table
 from superovoid.values.status import Words
 
 FloatArray = NDArray[np.float64]
@@ -195,16 +195,21 @@ class Proof(Words, IntEnum):
 
 
 class UndecidedError(RuntimeError):
-    """A question that is proved neither true nor false was asked for a truth value."""
+    """The truth value of an answer that is undecided.
+
+    One rule holds for `Verdict`, for each row of `Verdicts` and for `Impact`: `bool` is True if the answer is proved
+    to be yes and False if it is proved to be no. An undecided answer has no safe truth value: False would say that two
+    bodies are not close, and "not" would turn True into the same. So it raises this error.
+    """
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Verdict(Record):
     """Whether the signed distance is below a threshold.
 
-    As a truth value it is true where that is proved and false where the contrary is; where neither is, to ask for one
-    raises `UndecidedError`. ``verdict.closer``, ``verdict.undecided`` and ``not verdict.farther`` (to be on the safe
-    side) are never in doubt.
+    ``bool(verdict)`` is True if `closer` is proved, False if `farther` is proved, and raises `UndecidedError` if
+    neither is. ``verdict.closer``, ``verdict.undecided`` and ``not verdict.farther`` never raise; the last one is the
+    safe question for a collision check.
     """
 
     closer: bool
@@ -217,8 +222,8 @@ class Verdict(Record):
     """Proved upper bound, m."""
     proof: Proof
     """What decided."""
-    solves: int
-    """Calls of the pair solver: 0 where bounds were enough, 2 where the global search was needed."""
+    statistics: Statistics
+    """``solves``: calls of the pair solver, 0 if bounds were enough, 2 if the global search was needed."""
 
     @property
     def undecided(self) -> bool:
@@ -244,9 +249,10 @@ class Verdicts(Table):
     upper: FloatArray
     proof: NDArray[np.uint8]
     """`Proof` of each row, as a number."""
-    solves: NDArray[np.uint8]
+    statistics: Statistics
+    """``solves`` of each row."""
 
-    PER_ROW: ClassVar[tuple[str, ...]] = ("closer", "farther", "lower", "upper", "proof", "solves")
+    PER_ROW: ClassVar[tuple[str, ...]] = ("closer", "farther", "lower", "upper", "proof", "statistics")
 
     @property
     def undecided(self) -> NDArray[np.bool_]:
@@ -342,7 +348,7 @@ def are_closer(
     >>> body, apart = Ellipsoid((1.0, 2.0, 3.0)), np.eye(4)
     >>> apart[0, 3] = 3.0
     >>> verdict = are_closer(body, np.eye(4), body, apart, 0.5)
-    >>> verdict.farther, verdict.proof.name, verdict.solves
+    >>> verdict.farther, verdict.proof.name, verdict.statistics.solves
     (True, 'DIRECTION', 0)
     >>> bool(verdict)
     False
@@ -532,8 +538,10 @@ def _body_inside(shape: Shape) -> Shape:
     """Return a convex body inside one with a dent: its section at each height is no smaller than without the taper."""
     if not (isinstance(shape, Superovoid) and shape._packed[DENTED]):
         return shape
-    x, y = (_WITHIN * a * (1.0 - abs(t)) for a, t in zip(shape.size[:2], shape.taper, strict=True))
-    return Superovoid((x, y, shape.size[2]), shape.epsilon)
+    x, y = (_WITHIN * a * (1.0 - abs(t)) for a, t in zip(shape.semi_axes[:2], shape.taper, strict=True))
+    return Superovoid(
+        (x, y, shape.semi_axes[2]), section_exponent=shape.section_exponent, profile_exponent=shape.profile_exponent
+    )
 
 
 def _look_inside(
@@ -559,7 +567,7 @@ def _verdicts(rows: FloatArray) -> Verdicts:
         rows[:, PROVED_LOWER],
         rows[:, PROVED_UPPER],
         rows[:, PROVED_BY].astype(np.uint8),
-        rows[:, SOLVES].astype(np.uint8),
+        Statistics(solves=rows[:, SOLVES].astype(np.uint8)),
     )
 
 

@@ -4,15 +4,6 @@
 """Distances of many states of a robot in a store: resumable, the same bits whoever computes them."""
 
 from superovoid.dataset.dataset_errors import DatasetError
-from superovoid.dataset.datasets import (
-    Dataset,
-    FromFile,
-    Grid,
-    Progress,
-    Random,
-    Run,
-    create,
-    open,  # noqa: A004 (as `zarr.open`)
-)
+from superovoid.dataset.datasets import Dataset, FromFile, Grid, Random, create, open  # noqa: A004 (as `zarr.open`)
 
-__all__ = ["Dataset", "DatasetError", "FromFile", "Grid", "Progress", "Random", "Run", "create", "open"]
+__all__ = ["Dataset", "DatasetError", "FromFile", "Grid", "Random", "create", "open"]

@@ -335,7 +335,11 @@ def _fit(
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = rotation, origin + scale * centre
     size = size * scale
-    shape = Superellipsoid(size, epsilon) if tapers == "none" else Superovoid(size, epsilon, taper)
+    shape = (
+        Superellipsoid.from_goncalves(size, epsilon)
+        if tapers == "none"
+        else Superovoid.from_goncalves(size, epsilon, taper)
+    )
     return Fit(shape, pose, _report(shape, pose, hull, sample_hull(hull, 4000, seed + 1)))
 
 
@@ -369,15 +373,15 @@ def _starts(
                     np.r_[np.log(half), exponents, fraction, 0.0, 0.0, 0.0, middle],
                 )
     for shape, pose in initial:
-        limit = _largest_taper(shape.epsilon[1], convex)
+        limit = _largest_taper(shape.profile_exponent, convex)
         share = np.clip(np.array(shape.taper) / limit, -1.0, 1.0)
         if tapers == "equal":
             share = share.mean() * np.ones(2)
         yield (
             _Model(Rotation.from_matrix(pose[:3, :3]), tapers, convex),
             np.r_[
-                np.log(np.array(shape.size) / scale),
-                shape.epsilon,
+                np.log(np.array(shape.semi_axes) / scale),
+                (shape.section_exponent, shape.profile_exponent),
                 share,
                 0.0,
                 0.0,
@@ -435,7 +439,13 @@ class _Problem:
 
 def _report(shape: Superovoid | Superellipsoid, pose: np.ndarray, hull: ConvexHull, points: np.ndarray) -> FitReport:
     local = (points - pose[:3, 3]) @ pose[:3, :3]
-    distance, _ = project(local, np.array(shape.size), np.array(shape.epsilon), np.array(shape.taper), levels=26)
+    distance, _ = project(
+        local,
+        np.array(shape.semi_axes),
+        np.array((shape.section_exponent, shape.profile_exponent)),
+        np.array(shape.taper),
+        levels=26,
+    )
     size = np.abs(distance)
     return FitReport(
         mean=float(size.mean()),

@@ -148,13 +148,13 @@ def _shape(row: FloatArray, scale: float) -> Shape:
     a = scale * row[equations.SIZE : equations.SIZE + 3]
     kind = int(row[equations.KIND])
     if kind == equations.BOX:
-        return Box(a)
+        return Box(2.0 * a)
     if kind == equations.CYLINDER:
         return Cylinder(float(a[0]), 2.0 * float(a[2]))
     if kind == equations.CAPSULE:
         return Capsule(float(a[0]), 2.0 * float(a[2]))
     exponents, tapers = (row[first : first + 2] for first in (equations.EXPONENTS, equations.TAPERS))
-    return Superovoid(a, exponents, tapers)
+    return Superovoid.from_goncalves(a, exponents, tapers)
 
 
 def _angle(exponent: float, high: float) -> float:

@@ -35,9 +35,14 @@ def record_of_body(shape: Shape, pose: FloatArray) -> dict[str, Any]:
     if isinstance(shape, Sphere):
         record |= {"kind": "sphere", "radius": shape.radius}
     elif isinstance(shape, Superovoid):
-        record |= {"kind": "superovoid", "size": [*shape.size], "epsilon": [*shape.epsilon], "taper": [*shape.taper]}
+        record |= {
+            "kind": "superovoid",
+            "size": [*shape.semi_axes],
+            "epsilon": [shape.section_exponent, shape.profile_exponent],
+            "taper": [*shape.taper],
+        }
     elif isinstance(shape, Box):
-        record |= {"kind": "box", "size": [2.0 * half for half in shape.half_extents]}
+        record |= {"kind": "box", "size": [*shape.lengths]}
     elif isinstance(shape, Cylinder | Capsule):
         record |= {"kind": type(shape).__name__.lower(), "radius": shape.radius, "length": shape.length}
     elif isinstance(shape, ConvexMesh):
@@ -54,9 +59,9 @@ def body_from_record(record: Mapping[str, Any]) -> tuple[Shape, FloatArray]:
     kind = record["kind"]
     shape: Shape
     if kind == "superovoid":
-        shape = Superovoid(record["size"], record["epsilon"], record["taper"])
+        shape = Superovoid.from_goncalves(record["size"], record["epsilon"], record["taper"])
     elif kind == "box":
-        shape = Box(tuple(0.5 * length for length in record["size"]))
+        shape = Box(record["size"])
     elif kind in ("cylinder", "capsule"):
         shape = {"cylinder": Cylinder, "capsule": Capsule}[kind](record["radius"], record["length"])
     else:

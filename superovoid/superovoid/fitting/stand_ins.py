@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from superovoid.fitting.link_geometry import read_solids
 from superovoid.fitting.robot_fits import RobotFit
-from superovoid.robot import Joint, Robot
+from superovoid.robot import Robot
 from superovoid.robot.kinematics import OUTSIDE
 from superovoid.robot.srdf import Semantics, read_srdf
-from superovoid.robot.urdf import Geometry, read_urdf
+from superovoid.robot.urdf import Geometry, Joint, read_urdf
 from superovoid.shapes import ConvexMesh, Mesh, Shape, Shell
 
 FloatArray = NDArray[np.float64]

@@ -20,7 +20,7 @@ from superovoid.planning.motion_check import MotionCheck, MotionValidator
 from superovoid.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid.planning.trail import dense
 from superovoid.planning.validity import Validity
-from superovoid.values.records import Record
+from superovoid.values.records import Record, Statistics
 
 ACCEPT_SPACING = 0.005
 """m in the metric of the weights, see `find_path`."""
@@ -38,10 +38,8 @@ class FoundPath(Record):
     """As the planner found it, shape (k, joints)."""
     shortened: FloatArray
     """With the states left out that it does not need, shape (m, joints)."""
-    motions: int
-    """Motions the planner asked for."""
-    checked: int
-    """States that were looked at for them."""
+    statistics: Statistics
+    """``motions`` that the planner asked for; ``states`` that were examined for them."""
 
 
 def find_path(
@@ -179,7 +177,8 @@ def find_path(
     found = np.array([read(path.getState(k)) for k in range(path.getStateCount())])
     nearest = min(goals, key=lambda state: float(np.abs((state - found[-1]) * weights).max()))
     found[[0, -1]] = ends["start"], nearest  # without the rounding of the way through the weights
-    return FoundPath(found, _shortened(is_valid, found, seed, is_over), motions, validator.states)
+    shortened = _shortened(is_valid, found, seed, is_over)
+    return FoundPath(found, shortened, Statistics(motions=motions, states=validator.states))
 
 
 def _accepted(

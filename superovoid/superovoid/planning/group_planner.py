@@ -36,6 +36,7 @@ from superovoid.planning.validity import SceneValidity
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid.scene import Body
+from superovoid.values.records import Statistics
 
 _STRIDE = 0.5  # m, of the longest motion tried at once, in the metric of the weights
 _GOALS = 4  # solutions of a pose goal that are planned to
@@ -72,10 +73,8 @@ class PlannedMotion:
     pair above its floor."""
     goal: Solution
     """The last state, and its clearance."""
-    motions: int
-    """Motions that were tried."""
-    checked: int
-    """States that were looked at."""
+    statistics: Statistics
+    """As `FoundPath.statistics`."""
 
     @property
     def joints(self) -> tuple[str, ...]:
@@ -238,7 +237,9 @@ class GroupPlanner:
         straight = [goal for goal in goals if accept is None and validator.is_valid(first, goal.state)]
         if straight:
             best = min(straight, key=lambda goal: problem.length([first, goal.state]))
-            return PlannedMotion(problem, np.stack([first, best.state]), best, 1, validator.states)
+            return PlannedMotion(
+                problem, np.stack([first, best.state]), best, Statistics(motions=1, states=validator.states)
+            )
         path = find_path(
             problem,
             validity,
@@ -251,7 +252,7 @@ class GroupPlanner:
             stop=stop,
         )
         last = min(goals, key=lambda goal: float(np.abs(goal.state - path.states[-1]).max()))
-        return PlannedMotion(problem, path.shortened, last, path.motions, path.checked)
+        return PlannedMotion(problem, path.shortened, last, path.statistics)
 
     def timed(
         self,
@@ -321,7 +322,7 @@ class GroupPlanner:
             raise GoalError(f"goal: {pair} are too near each other", in_contact=True)
         if not accept(state):
             raise GoalError("goal: does not satisfy what is asked beside", in_contact=False)
-        return Solution(state, min(float(np.min(spare, initial=np.inf)), search.clearance_up_to), 1)
+        return Solution(state, min(float(np.min(spare, initial=np.inf)), search.clearance_up_to), Statistics(starts=1))
 
     def _state(self, state: str | State) -> State:
         if not isinstance(state, str):

@@ -23,6 +23,7 @@ from superovoid.planning.motion_check import never
 from superovoid.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid.planning.validity import Validity
 from superovoid.robot.reach import ORIENTATION, POSE, POSITION, Target, reach_all
+from superovoid.values.records import Statistics
 
 PARTS = {"pose": POSE, "position": POSITION, "orientation": ORIENTATION}
 ACCURACY = 1e-6
@@ -94,8 +95,8 @@ class Solution:
     clearance: float
     """By so much, at least, every pair looked after is above its floor, m: proved; up to the `clearance_up_to` asked
     for. NaN where contact was not to be avoided."""
-    starts: int
-    """How many were tried."""
+    statistics: Statistics
+    """``starts``: starting states that were tried."""
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ def solutions(
             worst = words or worst
         if free is not None and accept(free):
             found += 1
-            yield Solution(free, clearance, tried)
+            yield Solution(free, clearance, Statistics(starts=tried))
     if found:
         return
     if reached:

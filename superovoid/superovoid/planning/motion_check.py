@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from superovoid.planning.problem import FloatArray, PlanningProblem
 from superovoid.planning.validity import Validity, verdicts_of
 from superovoid.states.floor_query import BELOW, CLEAR, FloorVerdicts
-from superovoid.values.records import Record
+from superovoid.values.records import Record, Statistics
 
 RESOLUTION = 1e-5
 """m. A motion that can bring no pair closer than this is not divided again: undecided counts as not valid."""
@@ -42,12 +42,12 @@ class MotionCheck(Record):
 
     valid: bool
     """Proved: every state of the motion keeps every pair above its floor."""
-    states: int
-    """States that were looked at."""
+    statistics: Statistics
+    """``states``: states that were examined."""
     state: FloatArray | None = None
-    """Where it is not: a state found below a floor or outside the limits, or where no proof was found."""
+    """If not valid: a state below a floor or outside the limits, or one without a proof."""
     pair: int | None = None
-    """And of which pair; None where it is the limits, or the check was stopped."""
+    """If not valid: the pair; None if the limits are the reason, or the check was stopped."""
 
 
 class _Look(NamedTuple):
@@ -180,7 +180,7 @@ class MotionValidator:
             found = self._validity.clearances(look.state[None], look.least.max(initial=0.0, keepdims=True))
             lacking = np.flatnonzero(~(found.lower > look.least[found.pair]))
             pair = int(found.pair[lacking[0]]) if len(lacking) else pair
-        return MotionCheck(look.valid, look.states, look.state, pair)
+        return MotionCheck(look.valid, Statistics(states=look.states), look.state, pair)
 
 
 def _both(start: ArrayLike, end: ArrayLike) -> FloatArray:

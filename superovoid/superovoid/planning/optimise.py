@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from superovoid.planning.motion_check import MotionCheck, MotionValidator
 from superovoid.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid.planning.validity import Validity
-from superovoid.values.records import Record
+from superovoid.values.records import Record, Statistics
 
 KEPT = 0.9
 """Part of the targets that is proved of an optimised path."""
@@ -194,10 +194,8 @@ class OptimisedPath(Record):
     floors: FloatArray
     """m, shape (n - 1, pairs): what the distance of each pair is proved to exceed on each motion."""
     check: MotionCheck
-    rounds: int
-    """Optimisations until the proof."""
-    evaluations: int
-    """Evaluations of the sum, each of all inner states."""
+    statistics: Statistics
+    """``rounds``: optimisations until the proof; ``evaluations`` of the sum, each of all inner states."""
 
 
 def _nearest(problem: PlanningProblem, validity: Validity, states: FloatArray, most: float) -> FloatArray:
@@ -305,7 +303,7 @@ def optimise_path(
         np.add.at(slope, motion + 1, share * push)
         return total, slope[1:-1].ravel()
 
-    validator, check, mu = MotionValidator(problem, validity), MotionCheck(False, 0), 1e3
+    validator, check, mu = MotionValidator(problem, validity), MotionCheck(False, Statistics(states=0)), 1e3
     for number in range(rounds):
         if on_round is not None:
             on_round(number)
@@ -328,7 +326,7 @@ def optimise_path(
         floors = np.maximum(KEPT * np.minimum(at_states[:-1], at_states[1:]), problem.floors)
         check = validator.check_path(x, floors)
         if check.valid:
-            return OptimisedPath(x, floors, check, number + 1, evaluations)
+            return OptimisedPath(x, floors, check, Statistics(rounds=number + 1, evaluations=evaluations))
         mu *= 10.0
     where = "the limits" if check.pair is None else problem.name_of(check.pair)
     raise PlanningError(

@@ -44,6 +44,7 @@ from superovoid.robot.scene_objects import (
     scaled_name,
 )
 from superovoid.scene import Body, Scene, SceneResult
+from superovoid.values.records import Statistics
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -534,12 +535,15 @@ def query_parts(
     if len(results) == 1:
         return results[0]
     order = np.argsort(np.concatenate([result.distance for result in results]), kind="stable")[:max_results]
-    rows = {name: np.concatenate([getattr(result, name) for result in results])[order] for name in SceneResult.PER_ROW}
-    counts: dict[str, Any] = {
-        name: sum(getattr(result, name) for result in results)
-        for name in ("pairs", "past_sphere", "past_obb", "bounded", "solved", "intersecting")
-    }
-    return SceneResult(**(counts | rows), bodies=results[0].bodies)
+
+    def joined(parts: list[Any]) -> Any:
+        return np.concatenate(parts)[order] if isinstance(parts[0], np.ndarray) else sum(parts)
+
+    counts = [vars(result.statistics) for result in results]
+    statistics = Statistics(**{name: joined([each[name] for each in counts]) for name in counts[0]})
+    arrays = [name for name in SceneResult.PER_ROW if name != "statistics"]
+    rows = {name: joined([getattr(result, name) for result in results]) for name in arrays}
+    return SceneResult(**rows, statistics=statistics, bodies=results[0].bodies)
 
 
 def _set_pairs(scene: Scene, wanted: np.ndarray) -> None:

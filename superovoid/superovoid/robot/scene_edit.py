@@ -309,7 +309,7 @@ class SceneChanges:
             return
         self.limits.check("octomap_bytes", len(octree.data), "make it coarser or smaller")
         centres, sides = octree.cubes(most)
-        boxes = {side: Box((0.5 * side,) * 3) for side in set(sides.tolist())}
+        boxes = {side: Box((side,) * 3) for side in set(sides.tolist())}
         poses = np.tile(np.eye(4), (len(centres), 1, 1))
         poses[:, :3, 3] = centres
         shapes = tuple(boxes[side] for side in sides.tolist())

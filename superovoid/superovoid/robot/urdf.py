@@ -15,8 +15,8 @@ Contact geometry of a link comes from the first of these that the link has:
          <superovoid size="0.007 0.007 0.013" epsilon="0.9 0.6" taper="0.1 0.1"/>
        </contact_geometry>
 
-   with a superovoid (size = semi-axes in metres, epsilon = e1 of the sections z = const, then e2 along z, which is the
-   opposite of the usual order of superquadrics, taper = Tx Ty), a superellipsoid (size, epsilon),
+   with a superovoid (size = semi-axes in metres, epsilon = section exponent, then profile exponent,
+   the opposite of the usual order of superquadrics, taper = Tx Ty), a superellipsoid (size, epsilon),
    an ellipsoid (size), a sphere (radius), a box (size = full lengths), a cylinder or a capsule (radius, length).
    ``representation`` is superovoid or superellipsoid; without it the element is part of every representation.
    ``mixed="true"`` makes it part of the mixed representation;
@@ -431,7 +431,7 @@ def shape_of(element: etree._Element) -> Shape:
         if element.tag == "sphere":
             return Sphere(values("radius", 1)[0])
         if element.tag == "box":
-            return _box(values("size", 3))
+            return Box(values("size", 3))
         if element.tag == "cylinder":
             return Cylinder(values("radius", 1)[0], values("length", 1)[0])
         if element.tag == "capsule":
@@ -439,20 +439,14 @@ def shape_of(element: etree._Element) -> Shape:
         if element.tag == "ellipsoid":
             return Ellipsoid(values("size", 3))
         if element.tag == "superellipsoid":
-            return Superellipsoid(values("size", 3), values("epsilon", 2))
-        return Superovoid(values("size", 3), values("epsilon", 2), values("taper", 2, (0.0, 0.0)))
+            return Superellipsoid.from_goncalves(values("size", 3), values("epsilon", 2))
+        return Superovoid.from_goncalves(values("size", 3), values("epsilon", 2), values("taper", 2, (0.0, 0.0)))
     except RobotDescriptionError:
         raise
     except ValueError as error:
         if not is_refusal(error):
             raise
         raise RobotDescriptionError(f"{_KIND}: {describe(element)}: {error}") from error
-
-
-def _box(size: tuple[float, ...]) -> Box:
-    if min(size) <= 0.0:
-        raise ValueError(f"size = {size}: must be positive (metres, full lengths)")
-    return Box(tuple(0.5 * length for length in size))
 
 
 def _mesh(element: etree._Element, reader: MeshReader, notes: list[str]) -> Shape:

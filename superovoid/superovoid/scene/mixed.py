@@ -6,7 +6,7 @@
 ====================  ============================================================================================
 a scene of            what its first query compiles beside the engine of superovoids
 ====================  ============================================================================================
-a hand, a table top   planes
+a hand, a table top   half-spaces
 and boxes, capsules   convex bodies
 and meshes, tori      everything
 ====================  ============================================================================================
@@ -29,7 +29,7 @@ from superovoid.contact.deciding import decide_within
 from superovoid.contact.kind_table import CONVEX, METHODS, OVOIDS, solve_within
 from superovoid.contact.pair import Limit, Placed
 from superovoid.scene.superovoid_verdict import verdict_on_superovoids
-from superovoid.shapes.kernels.kinds import IS_CONVEX, KIND, SUPEROVOID, Core, kind_of, plane_height
+from superovoid.shapes.kernels.kinds import IS_CONVEX, KIND, SUPEROVOID, Core, half_space_height, kind_of
 from superovoid.shapes.kernels.surface import BODY_LENGTH
 
 # How far a scene goes in the table of pairs (`solve_within`).
@@ -87,5 +87,5 @@ def verdict(a, b, others, asked, loss, memory, k):
 @kernel
 def reach(row, others, n):
     """How far a body, no half-space, reaches along a direction of its frame."""
-    height, _ = plane_height(Core(row, kind_of(row), others[0]), n)
+    height, _ = half_space_height(Core(row, kind_of(row), others[0]), n)
     return height

@@ -53,6 +53,7 @@ from superovoid.shapes.primitives import Offsets, pack_shapes_behind
 from superovoid.shapes.shape import EMPTY_POOL
 from superovoid.values.checks import whole
 from superovoid.values.poses import PoseLike, PosesLike
+from superovoid.values.records import Statistics
 
 if TYPE_CHECKING:
     from superovoid.viewing.serving import Viewer
@@ -616,11 +617,9 @@ class Scene:
             which = self._members.indices(self._scratch.keys.pairs.take(order, axis=0))
             past_sphere, past_obb, bounded, solved, intersecting = self._counts.tolist()
             bodies = self._members.bodies
-        return SceneResult(
-            **vars(DistanceResults.from_rows(rows)),
-            body_a=which[:, 0],
-            body_b=which[:, 1],
-            bodies=bodies,
+        answer = vars(DistanceResults.from_rows(rows))
+        answer["statistics"] = Statistics(
+            **vars(answer["statistics"]),
             pairs=count,
             past_sphere=past_sphere,
             past_obb=past_obb,
@@ -628,6 +627,7 @@ class Scene:
             solved=solved,
             intersecting=intersecting,
         )
+        return SceneResult(**answer, body_a=which[:, 0], body_b=which[:, 1], bodies=bodies)
 
     def _is_listed(self, count: int) -> bool:
         """Whether so many pairs are tested one by one, not by the tree."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.scene.bodies import Body
-from superovoid.values.records import PairTable
+from superovoid.values.records import PairTable, Statistics
 
 IntArray = NDArray[np.int64]
 
@@ -59,24 +59,23 @@ class PairResults(PairTable, DistanceResults):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SceneResult(PairResults):
-    """The solved pairs no farther than `max_distance`, closest (deepest) first, and what was culled.
+    """The solved pairs no farther than `max_distance`, closest (deepest) first.
 
-    A part of the rows keeps the counts, which are those of the query.
+    A part of the rows keeps the counts of the query.
     """
 
-    pairs: int
-    """Pairs that were to be checked."""
-    past_sphere: int
-    """Of these, pairs whose bounding spheres are within `max_distance`. In a scene of many pairs those are not counted
-    whose boxes along the axes of the world are not: they were never looked at one by one. A query for the closest pairs
-    of such a scene has a `max_distance` of its own, no larger than the one asked for."""
-    past_obb: int
-    """Of these, pairs whose oriented boxes are within `max_distance`."""
-    bounded: int
-    """Of these, pairs whose distances were bounded by support points, to find the closest; 0 without `max_results`."""
-    solved: int
-    """Pairs given to the engine: all that are past the boxes, with `max_results` only those that could be among the
-    closest."""
-    intersecting: int
-    """Solved pairs with a negative distance: all pairs within `max_distance` that overlap; with `max_results` there may
-    be more, each less deep than those reported."""
+    statistics: Statistics
+    """``iterations`` of each row, and counts of pairs:
+
+    * ``pairs``: those that were to be checked;
+    * ``past_sphere``: of these, pairs whose bounding spheres are within `max_distance`. In a scene of many pairs, only
+      those count whose boxes along the axes of the world are within it too: others are never examined one by one. A
+      query for the closest pairs of such a scene has a `max_distance` of its own, no larger than the one asked for;
+    * ``past_obb``: of these, pairs whose oriented boxes are within `max_distance`;
+    * ``bounded``: of these, pairs whose distances were bounded by support points, to find the closest; 0 without
+      `max_results`;
+    * ``solved``: pairs given to the engine: all that are past the boxes, with `max_results` only those that could be
+      among the closest;
+    * ``intersecting``: solved pairs with a negative distance: all pairs within `max_distance` that overlap; with
+      `max_results` there may be more, each less deep than those reported.
+    """

@@ -4,22 +4,19 @@
 """What a body is: superovoids and what stands around them. Frozen, without pose, without solver."""
 
 from superovoid.shapes.meshes import ConvexMesh, Mesh, Shell
-from superovoid.shapes.primitives import Box, Capsule, Cone, Cylinder, Plane, Torus
-from superovoid.shapes.shape import BoundingBox, BoundingSphere, Shape
-from superovoid.shapes.superovoid import ConvexityReport, Ellipsoid, Sphere, Superellipsoid, Superovoid
+from superovoid.shapes.primitives import Box, Capsule, Cone, Cylinder, HalfSpace, Torus
+from superovoid.shapes.shape import Shape
+from superovoid.shapes.superovoid import Ellipsoid, Sphere, Superellipsoid, Superovoid
 
 __all__ = [
-    "BoundingBox",
-    "BoundingSphere",
     "Box",
     "Capsule",
     "Cone",
     "ConvexMesh",
-    "ConvexityReport",
     "Cylinder",
     "Ellipsoid",
+    "HalfSpace",
     "Mesh",
-    "Plane",
     "Shape",
     "Shell",
     "Sphere",

@@ -130,8 +130,8 @@ def _turned(profile: Sequence[tuple[float, float]], resolution: int) -> tuple[Fl
 
 
 @dataclass(frozen=True)
-class Plane(Shape):
-    """Half-space z <= 0 of its frame: a floor or a table, solid below. Unbounded; its outward normal is +z."""
+class HalfSpace(Shape):
+    """Half-space z <= 0 of its frame: a floor or a table top, solid below. Unbounded; its outward normal is +z."""
 
     def _extreme(self, directions: FloatArray) -> FloatArray:
         return np.zeros_like(directions)
@@ -145,7 +145,7 @@ class Plane(Shape):
     def support(self, direction: ArrayLike) -> FloatArray:
         """The origin for the direction +z; there is no farthest point along any other, which is an error."""
         if np.isinf(self.support_value(direction)).any():
-            raise ValueError("direction: a plane is unbounded along every direction but (0, 0, 1)")
+            raise ValueError("direction: a half-space is unbounded along every direction but (0, 0, 1)")
         return np.zeros(np.shape(direction))
 
     def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
@@ -156,7 +156,7 @@ class Plane(Shape):
         return math.inf
 
     def _fill(self, row: FloatArray) -> None:
-        row[kinds.KIND] = kinds.PLANE
+        row[kinds.KIND] = kinds.HALF_SPACE
 
     def obb(self) -> BoundingBox:
         """Unbounded: half extents are infinite, the centre is the origin."""
@@ -169,7 +169,7 @@ class Plane(Shape):
     def triangles(
         self, resolution: int = TESSELLATION_RESOLUTION, *, half_extent: float = 1.0
     ) -> tuple[FloatArray, IntArray]:
-        """A square patch of the surface about the origin, 2 `half_extent` wide; not closed: a plane has no end."""
+        """A square patch of the surface about the origin, 2 `half_extent` wide; not closed."""
         h = float(half_extent)
         corners = np.array([(-h, -h, 0.0), (h, -h, 0.0), (h, h, 0.0), (-h, h, 0.0)])
         return corners, np.array([(0, 1, 2), (0, 2, 3)], dtype=np.int64)
@@ -233,46 +233,51 @@ class Box(Shape):
 
     Parameters
     ----------
-    half_extents : (3,) array_like
-        Half lengths along x, y, z, m; from 1e-30 to 1e30.
+    lengths : (3,) array_like
+        Full lengths along x, y, z, m; from 1e-30 to 1e30: the `size` of a box in URDF, the dimensions of
+        `shape_msgs/SolidPrimitive` and the sides of Coal's `Box`.
     """
 
-    half_extents: tuple[float, float, float]
+    lengths: tuple[float, float, float]
 
     if TYPE_CHECKING:  # what the constructor takes; the fields are what it makes of them
 
-        def __init__(self, half_extents: ArrayLike) -> None: ...
+        def __init__(self, lengths: ArrayLike) -> None: ...
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "half_extents", numbers("Box", "half_extents", self.half_extents, 3))
-        for i, a in enumerate(self.half_extents):
-            check_length(f"Box.half_extents[{i}]", a)
+        object.__setattr__(self, "lengths", numbers("Box", "lengths", self.lengths, 3))
+        for i, a in enumerate(self.lengths):
+            check_length(f"Box.lengths[{i}]", a)
+
+    @property
+    def _half_lengths(self) -> FloatArray:
+        return 0.5 * np.array(self.lengths)
 
     def _extreme(self, directions: FloatArray) -> FloatArray:
-        return np.where(directions < 0.0, -1.0, 1.0) * np.array(self.half_extents)
+        return np.where(directions < 0.0, -1.0, 1.0) * self._half_lengths
 
     def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
-        return np.all(np.abs(points) <= self.half_extents, axis=1)
+        return np.all(np.abs(points) <= self._half_lengths, axis=1)
 
     @property
     def _reach(self) -> float:
-        return math.hypot(*self.half_extents)
+        return math.hypot(*self._half_lengths)
 
     def _fill(self, row: FloatArray) -> None:
         row[kinds.KIND] = kinds.BOX
-        row[surface.A1], row[surface.A2], row[surface.A3] = self.half_extents
-        row[surface.SIZE] = max(self.half_extents)
+        row[surface.A1], row[surface.A2], row[surface.A3] = self._half_lengths
+        row[surface.SIZE] = max(self._half_lengths)
 
     def volume(self) -> float:
         """Volume, m^3."""
-        return 8.0 * math.prod(self.half_extents)
+        return math.prod(self.lengths)
 
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, IntArray]:
         """A closed mesh with its corners on the surface; see `Shape.triangles`."""
         corners = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
         sides = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]
         faces = [(a, b, c) for p, q, r, s in sides for a, b, c in ((p, q, r), (p, r, s))]
-        return corners * self.half_extents, np.array(faces, dtype=np.int64)
+        return corners * self._half_lengths, np.array(faces, dtype=np.int64)
 
 
 @dataclass(frozen=True)

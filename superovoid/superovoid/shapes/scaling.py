@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from superovoid.shapes.meshes import ConvexMesh, Mesh
-from superovoid.shapes.primitives import Box, Capsule, Cone, Cylinder, Plane, Torus
+from superovoid.shapes.primitives import Box, Capsule, Cone, Cylinder, HalfSpace, Torus
 from superovoid.shapes.shape import Shape
 from superovoid.shapes.superovoid import Ellipsoid, Sphere, Superellipsoid, Superovoid
 
@@ -34,14 +34,21 @@ def scaled(shape: Shape, factor: float) -> Shape:
     if isinstance(shape, Sphere):
         return Sphere(factor * shape.radius)
     if isinstance(shape, Superovoid):
-        size = [factor * a for a in shape.size]
+        semi_axes = [factor * a for a in shape.semi_axes]
         if isinstance(shape, Ellipsoid):
-            return Ellipsoid(size)
+            return Ellipsoid(semi_axes)
         if isinstance(shape, Superellipsoid):
-            return Superellipsoid(size, shape.epsilon)
-        return Superovoid(size, shape.epsilon, shape.taper)
+            return Superellipsoid(
+                semi_axes, section_exponent=shape.section_exponent, profile_exponent=shape.profile_exponent
+            )
+        return Superovoid(
+            semi_axes,
+            section_exponent=shape.section_exponent,
+            profile_exponent=shape.profile_exponent,
+            taper=shape.taper,
+        )
     if isinstance(shape, Box):
-        return Box([factor * a for a in shape.half_extents])
+        return Box([factor * a for a in shape.lengths])
     if isinstance(shape, Capsule | Cylinder | Cone):
         return type(shape)(factor * shape.radius, factor * shape.length)
     if isinstance(shape, Torus):
@@ -50,6 +57,6 @@ def scaled(shape: Shape, factor: float) -> Shape:
         centre = shape.vertices.mean(axis=0)
         vertices = centre + factor * (shape.vertices - centre)
         return ConvexMesh(vertices) if isinstance(shape, ConvexMesh) else type(shape)(vertices, shape.faces)
-    if isinstance(shape, Plane):
+    if isinstance(shape, HalfSpace):
         return shape
     raise TypeError(f"{type(shape).__name__} cannot be scaled")

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -57,14 +57,14 @@ class Superovoid(Shape):
 
     Parameters
     ----------
-    size : (3,) array_like
-        Semi-axes a1, a2, a3 along x, y, z, m; from 1e-30 to 1e30.
-    epsilon : (2,) array_like
-        Exponents (epsilon_1, epsilon_2): epsilon_1 of the sections z = const, epsilon_2 of the meridians, along z. This
-        is the order of the paper and the opposite of the usual one of superquadrics (Barr; PCL, Open3D), whose first
-        exponent is that along z: `from_barr` takes that order. In [1e-6, 1.999999], as far as the arithmetic carries
-        (docs/numerics.md).
-        Towards 0 a box, 1 round, towards 2 a double pyramid.
+    semi_axes : (3,) array_like
+        Semi-axes a1, a2, a3 along x, y, z, m; from 1e-30 to 1e30. Half lengths, as those of an ellipsoid.
+    section_exponent : float
+        Exponent epsilon_1 of the sections z = const, in [1e-6, 1.999999], as far as the arithmetic carries
+        (docs/numerics.md). Towards 0 a rectangle, 1 an ellipse, towards 2 a rhombus.
+    profile_exponent : float
+        Exponent epsilon_2 of the profile along z, the half-width of the sections over z, in the same range. The two
+        exponents have names because authors disagree on their order: `from_goncalves` and `from_barr` take pairs.
     taper : (2,) array_like
         Tapers Tx, Ty of the section's two half-widths, in [-0.5, 0.5]; positive widens towards +z.
 
@@ -82,65 +82,120 @@ class Superovoid(Shape):
 
     Examples
     --------
-    >>> finger_tip = Superovoid(size=(0.006, 0.007, 0.011), epsilon=(0.9, 0.8), taper=(0.1, 0.1))
+    >>> finger_tip = Superovoid((0.006, 0.007, 0.011), section_exponent=0.9, profile_exponent=0.8, taper=(0.1, 0.1))
     >>> finger_tip.convexity().convex
     True
     """
 
-    size: tuple[float, float, float]
-    epsilon: tuple[float, float] = (1.0, 1.0)
-    taper: tuple[float, float] = (0.0, 0.0)
+    semi_axes: tuple[float, float, float]
+    section_exponent: float = field(default=1.0, kw_only=True)
+    profile_exponent: float = field(default=1.0, kw_only=True)
+    taper: tuple[float, float] = field(default=(0.0, 0.0), kw_only=True)
 
     if TYPE_CHECKING:  # what the constructor takes; the fields are what it makes of them
 
-        def __init__(self, size: ArrayLike, epsilon: ArrayLike = (1.0, 1.0), taper: ArrayLike = (0.0, 0.0)) -> None: ...
+        def __init__(
+            self,
+            semi_axes: ArrayLike,
+            *,
+            section_exponent: float = 1.0,
+            profile_exponent: float = 1.0,
+            taper: ArrayLike = (0.0, 0.0),
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         owner = type(self).__name__
-        for name, count in (("size", 3), ("epsilon", 2), ("taper", 2)):
+        for name, count in (("semi_axes", 3), ("taper", 2)):
             object.__setattr__(self, name, numbers(owner, name, getattr(self, name), count))
-        for i, a in enumerate(self.size):
-            check_length(f"{owner}.size[{i}]", a)
-        for i, e in enumerate(self.epsilon):
-            if not MIN_EPSILON <= e <= MAX_EPSILON:
-                where = "sections z = const" if i == 0 else "along z"
-                raise ValueError(f"{owner}.epsilon[{i}] = {e}: must be in [{MIN_EPSILON}, {MAX_EPSILON}] ({where})")
+        for i, a in enumerate(self.semi_axes):
+            check_length(f"{owner}.semi_axes[{i}]", a)
+        for name in ("section_exponent", "profile_exponent"):
+            object.__setattr__(self, name, _exponent(f"{owner}.{name}", getattr(self, name)))
         for i, t in enumerate(self.taper):
             if not abs(t) <= MAX_TAPER:
                 raise ValueError(f"{owner}.taper[{i}] = {t}: must be in [-{MAX_TAPER}, {MAX_TAPER}]")
 
     @classmethod
-    def from_barr(cls, size: ArrayLike, exponents: ArrayLike = (1.0, 1.0), taper: ArrayLike = (0.0, 0.0)) -> Superovoid:
-        """Make a body from the exponents in the usual order of superquadrics.
+    def from_goncalves(
+        cls, semi_axes: ArrayLike, epsilon: ArrayLike = (1.0, 1.0), taper: ArrayLike = (0.0, 0.0)
+    ) -> Superovoid:
+        """Make a body from a pair of exponents in the order of Gonçalves et al. 2017: section, then profile.
+
+        The URDF elements `superovoid` and `superellipsoid` and the messages have this order too.
 
         Parameters
         ----------
-        size : (3,) array_like
+        semi_axes : (3,) array_like
             Semi-axes along x, y, z, m.
-        exponents : (2,) array_like
-            Of the meridians, along z (north-south), then of the sections z = const (east-west): the order of Barr 1981
-            and of most libraries, ``epsilon[::-1]``.
+        epsilon : (2,) array_like
+            ``(section_exponent, profile_exponent)``.
         taper : (2,) array_like
             As for `Superovoid`.
 
         Returns
         -------
         Superovoid
-            A `Superellipsoid` where it is asked of that class, which has no taper.
+            A `Superellipsoid` if called on that class, which has no taper.
+
+        Raises
+        ------
+        TypeError
+            If called on a class without exponents.
+        ValueError
+            As for `Superovoid`, or if a `Superellipsoid` is given a taper.
 
         Examples
         --------
-        >>> Superovoid.from_barr((1.0, 1.0, 2.0), (0.2, 1.0)).epsilon
-        (1.0, 0.2)
+        >>> Superovoid.from_goncalves((1.0, 1.0, 2.0), (0.2, 1.0)).section_exponent
+        0.2
         """
-        along, across = numbers(cls.__name__, "exponents", exponents, 2)
+        section, profile = numbers(cls.__name__, "epsilon", epsilon, 2)
+        return cls._of_exponents(semi_axes, section, profile, taper)
+
+    @classmethod
+    def from_barr(
+        cls, semi_axes: ArrayLike, epsilon: ArrayLike = (1.0, 1.0), taper: ArrayLike = (0.0, 0.0)
+    ) -> Superovoid:
+        """Make a body from a pair of exponents in the order of Barr 1981: profile, then section.
+
+        Most libraries of superquadrics have this order (PCL, Open3D).
+
+        Parameters
+        ----------
+        semi_axes : (3,) array_like
+            Semi-axes along x, y, z, m.
+        epsilon : (2,) array_like
+            ``(profile_exponent, section_exponent)``: north-south, then east-west.
+        taper : (2,) array_like
+            As for `Superovoid`.
+
+        Returns
+        -------
+        Superovoid
+            As for `from_goncalves`.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `from_goncalves`.
+
+        Examples
+        --------
+        >>> Superovoid.from_barr((1.0, 1.0, 2.0), (0.2, 1.0)).section_exponent
+        1.0
+        """
+        profile, section = numbers(cls.__name__, "epsilon", epsilon, 2)
+        return cls._of_exponents(semi_axes, section, profile, taper)
+
+    @classmethod
+    def _of_exponents(cls, semi_axes: ArrayLike, section: float, profile: float, taper: ArrayLike) -> Superovoid:
         if cls is Superovoid:
-            return cls(size, (across, along), taper)
+            return cls(semi_axes, section_exponent=section, profile_exponent=profile, taper=taper)
         if cls is not Superellipsoid:
-            raise TypeError(f"{cls.__name__}.from_barr: has no exponents to choose; use Superovoid or Superellipsoid")
+            raise TypeError(f"{cls.__name__}: has no exponents to choose; use Superovoid or Superellipsoid")
         if numbers(cls.__name__, "taper", taper, 2) != (0.0, 0.0):
-            raise ValueError("Superellipsoid.from_barr: has no taper; use Superovoid")
-        return Superellipsoid(size, (across, along))
+            raise ValueError(f"Superellipsoid.taper = {taper!r}: must be (0, 0); use Superovoid")
+        return Superellipsoid(semi_axes, section_exponent=section, profile_exponent=profile)
 
     # -- implicit form ---------------------------------------------------------------------------------------
 
@@ -148,12 +203,12 @@ class Superovoid(Shape):
         p = np.asarray(points, dtype=np.float64)
         if p.shape[-1:] != (3,):
             raise ValueError(f"points: must have shape (..., 3), found {p.shape}")
-        w = p[..., 2] / self.size[2]
+        w = p[..., 2] / self.semi_axes[2]
         kx = 1.0 + self.taper[0] * w
         ky = 1.0 + self.taper[1] * w
         with np.errstate(divide="ignore", invalid="ignore"):
-            u = p[..., 0] / (self.size[0] * kx)
-            v = p[..., 1] / (self.size[1] * ky)
+            u = p[..., 0] / (self.semi_axes[0] * kx)
+            v = p[..., 1] / (self.semi_axes[1] * ky)
         return u, v, w, kx, ky
 
     def implicit(self, points: ArrayLike) -> FloatArray:
@@ -170,7 +225,7 @@ class Superovoid(Shape):
             F, dimensionless. Infinite where the taper has folded space (k_x <= 0 or k_y <= 0), which is outside.
         """
         u, v, w, kx, ky = self._unit_coordinates(points)
-        s = 2.0 / self.epsilon[1]
+        s = 2.0 / self.profile_exponent
         with np.errstate(over="ignore", invalid="ignore"):
             value = self._ring(u, v)[0] ** s + np.abs(w) ** s - 1.0
         return np.where((kx > 0.0) & (ky > 0.0), value, np.inf)
@@ -193,7 +248,7 @@ class Superovoid(Shape):
         """
         u, v, w, kx, ky = self._unit_coordinates(points)
         fu, fv, fw = self._unit_gradient(u, v, w)
-        a1, a2, a3 = self.size
+        a1, a2, a3 = self.semi_axes
         tx, ty = self.taper[0] / kx, self.taper[1] / ky
         return np.stack([fu / (a1 * kx), fv / (a2 * ky), (fw - fu * u * tx - fv * v * ty) / a3], axis=-1)
 
@@ -201,14 +256,14 @@ class Superovoid(Shape):
         """r = (|u|^p + |v|^p)^(1/p), |u|/r and |v|/r: without the powers of u and v, which vanish for large p."""
         au, av = np.abs(u), np.abs(v)
         larger = np.maximum(au, av)
-        p = 2.0 / self.epsilon[0]
+        p = 2.0 / self.section_exponent
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             r = larger * (1.0 + np.where(larger > 0.0, np.minimum(au, av) / larger, 0.0) ** p) ** (1.0 / p)
             return r, np.where(r > 0.0, au / r, 0.0), np.where(r > 0.0, av / r, 0.0)
 
     def _unit_gradient(self, u: FloatArray, v: FloatArray, w: FloatArray) -> tuple[FloatArray, ...]:
         """Derivatives of F by u = x/(a1 kx), v = y/(a2 ky), w = z/a3 with the others held."""
-        e1, e2 = self.epsilon
+        e1, e2 = self.section_exponent, self.profile_exponent
         p, s = 2.0 / e1, 2.0 / e2
         r, cu, cv = self._ring(u, v)
         fu = s * r ** (s - 1.0) * np.sign(u) * cu ** (p - 1.0)
@@ -230,7 +285,7 @@ class Superovoid(Shape):
             1/m^2. Entries that are infinite (exponents above 1 on a coordinate plane) are set to 0.
         """
         u, v, w, kx, ky = self._unit_coordinates(points)
-        e1, e2 = self.epsilon
+        e1, e2 = self.section_exponent, self.profile_exponent
         p, s = 2.0 / e1, 2.0 / e2
         r, cu, cv = self._ring(u, v)
         fu, fv, _ = self._unit_gradient(u, v, w)
@@ -239,7 +294,7 @@ class Superovoid(Shape):
         fvv = outer * ((p - 1.0) * _safe_power(cv, p - 2.0) + (s - p) * dv * dv)
         fuv = outer * (s - p) * du * dv * np.sign(u) * np.sign(v)
         fww = s * (s - 1.0) * _safe_power(np.abs(w), s - 2.0)
-        a1, a2, a3 = self.size
+        a1, a2, a3 = self.semi_axes
         ix, iy, iz = 1.0 / (a1 * kx), 1.0 / (a2 * ky), 1.0 / a3
         tx, ty = self.taper[0] / kx, self.taper[1] / ky
         # u depends on x and z: du/dx = ix, du/dz = -u tx iz, d2u/dxdz = -tx ix iz, d2u/dz2 = 2 u tx^2 iz^2.
@@ -270,10 +325,10 @@ class Superovoid(Shape):
             Points in the frame of the body, m.
         """
         eta, omega = np.broadcast_arrays(np.asarray(eta, dtype=np.float64), np.asarray(omega, dtype=np.float64))
-        e1, e2 = self.epsilon
+        e1, e2 = self.section_exponent, self.profile_exponent
         r = _signed_power(np.cos(eta), e2)
         w = _signed_power(np.sin(eta), e2)
-        a1, a2, a3 = self.size
+        a1, a2, a3 = self.semi_axes
         x = a1 * (1.0 + self.taper[0] * w) * r * _signed_power(np.cos(omega), e1)
         y = a2 * (1.0 + self.taper[1] * w) * r * _signed_power(np.sin(omega), e1)
         return np.stack([x, y, a3 * w], axis=-1)
@@ -307,7 +362,7 @@ class Superovoid(Shape):
         """The row of numbers the kernels read."""
         row = np.zeros(surface.BODY_LENGTH)
         # Not marked read-only: numba would compile every kernel a second time for arrays that are.
-        packing.pack(row, *self.size, *self.epsilon, *self.taper)
+        packing.pack(row, *self.semi_axes, self.section_exponent, self.profile_exponent, *self.taper)
         return row
 
     def _support(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -352,8 +407,8 @@ class Superovoid(Shape):
 
     @cached_property
     def _bounding_sphere(self) -> BoundingSphere:
-        a1, a2, a3 = self.size
-        p, s = 2.0 / self.epsilon[0], 2.0 / self.epsilon[1]
+        a1, a2, a3 = self.semi_axes
+        p, s = 2.0 / self.section_exponent, 2.0 / self.profile_exponent
         if self.taper == (0.0, 0.0):
             radius = float(_farthest(_farthest(a1, a2, p), a3, s))
             return BoundingSphere(np.zeros(3), _ABOVE_ROUNDING * radius)
@@ -391,7 +446,7 @@ class Superovoid(Shape):
         The section at w has the area 4 a1 a2 kx ky r^2 Gamma(1 + e1/2)^2 / Gamma(1 + e1); the terms of kx ky that are
         odd in w vanish, and the integrals of r^2 and w^2 r^2 are Beta functions.
         """
-        e1, e2 = self.epsilon
+        e1, e2 = self.section_exponent, self.profile_exponent
         section = math.gamma(1.0 + 0.5 * e1) ** 2 / math.gamma(1.0 + e1)
 
         def beta(x: float, y: float) -> float:
@@ -399,7 +454,7 @@ class Superovoid(Shape):
 
         even = 0.5 * e2 * beta(0.5 * e2, 1.0 + e2)
         square = 0.5 * e2 * beta(1.5 * e2, 1.0 + e2)
-        a1, a2, a3 = self.size
+        a1, a2, a3 = self.semi_axes
         return 8.0 * a1 * a2 * a3 * section * (even + self.taper[0] * self.taper[1] * square)
 
     # -- convexity ---------------------------------------------------------------------------------------------
@@ -416,16 +471,16 @@ class Superovoid(Shape):
         For an azimuth (nx, ny) the body's support is h = max_w a3 nz w + f(w) with f = r(w) g(w): the hull replaces f
         by its concave envelope, and the gap along a hull edge of slope df/dz is narrowed by its inclination.
         """
-        e2 = self.epsilon[1]
-        q = 2.0 / (2.0 - self.epsilon[0])
+        e2 = self.profile_exponent
+        q = 2.0 / (2.0 - self.section_exponent)
         u = np.linspace(-1.0, 1.0, heights)
         w = np.sign(u) * np.abs(u) ** 1.5
         r = (1.0 - np.abs(w) ** (2.0 / e2)).clip(0.0) ** (0.5 * e2)
-        z = self.size[2] * w
+        z = self.semi_axes[2] * w
         deepest = 0.0
         for angle in np.linspace(0.0, 0.5 * math.pi, azimuths):
-            ax = abs(self.size[0] * math.cos(angle)) * (1.0 + self.taper[0] * w)
-            ay = abs(self.size[1] * math.sin(angle)) * (1.0 + self.taper[1] * w)
+            ax = abs(self.semi_axes[0] * math.cos(angle)) * (1.0 + self.taper[0] * w)
+            ay = abs(self.semi_axes[1] * math.sin(angle)) * (1.0 + self.taper[1] * w)
             long, short = np.maximum(ax, ay), np.minimum(ax, ay)
             # q grows beyond all bounds as e1 comes to 2: a power of a ratio below 1 does not overflow.
             ratio = np.divide(short, long, out=np.zeros_like(long), where=long > 0.0)
@@ -447,8 +502,8 @@ class Superovoid(Shape):
         meridians = whole("resolution", resolution, 4)
         parallels = max(3, meridians // 2)
         # Even steps along the untapered curves rather than in the angle: an angle bunches or starves the corners.
-        eta = even_angles(self.epsilon[1], parallels + 1, half=True, turn=0.5)[1:-1]
-        omega = even_angles(self.epsilon[0], meridians + 1, half=False, turn=0.5)[:-1]
+        eta = even_angles(self.profile_exponent, parallels + 1, half=True, turn=0.5)[1:-1]
+        omega = even_angles(self.section_exponent, meridians + 1, half=False, turn=0.5)[:-1]
         grid = self.surface_point(eta[:, None], omega[None, :]).reshape(-1, 3)
         poles = self.surface_point([-0.5 * math.pi, 0.5 * math.pi], [0.0, 0.0])
         vertices = np.vstack([grid, poles])
@@ -463,6 +518,14 @@ class Superovoid(Shape):
                 faces += [(a, b, b + meridians), (a, b + meridians, a + meridians)]
             faces.append((north, (rows - 1) * meridians + j, (rows - 1) * meridians + k))
         return vertices, np.array(faces, dtype=np.int64)
+
+
+def _exponent(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
+        raise ValueError(f"{name} = {value!r}: must be a number")
+    if not MIN_EPSILON <= value <= MAX_EPSILON:
+        raise ValueError(f"{name} = {value}: must be in [{MIN_EPSILON}, {MAX_EPSILON}]")
+    return float(value)
 
 
 def _farthest(a: ArrayLike, b: ArrayLike, p: float) -> FloatArray:
@@ -529,18 +592,18 @@ class Superellipsoid(Superovoid):
 
     Parameters
     ----------
-    size : (3,) array_like
-        Semi-axes along x, y, z, m; positive.
-    epsilon : (2,) array_like
-        Exponents in [1e-6, 1.999999], as for `Superovoid`: first that of the sections z = const, then that along z,
-        the opposite of the usual order of superquadrics, which `from_barr` takes.
+    semi_axes : (3,) array_like
+        Semi-axes along x, y, z, m; from 1e-30 to 1e30.
+    section_exponent, profile_exponent : float
+        Exponents in [1e-6, 1.999999], as for `Superovoid`.
     """
 
-    def __init__(self, size: ArrayLike, epsilon: ArrayLike = (1.0, 1.0)) -> None:
-        super().__init__(size, epsilon, (0.0, 0.0))
+    def __init__(self, semi_axes: ArrayLike, *, section_exponent: float = 1.0, profile_exponent: float = 1.0) -> None:
+        super().__init__(semi_axes, section_exponent=section_exponent, profile_exponent=profile_exponent)
 
     def __repr__(self) -> str:
-        return f"Superellipsoid(size={self.size}, epsilon={self.epsilon})"
+        exponents = f"section_exponent={self.section_exponent}, profile_exponent={self.profile_exponent}"
+        return f"Superellipsoid(semi_axes={self.semi_axes}, {exponents})"
 
 
 class Ellipsoid(Superellipsoid):
@@ -548,15 +611,15 @@ class Ellipsoid(Superellipsoid):
 
     Parameters
     ----------
-    size : (3,) array_like
-        Semi-axes along x, y, z, m; positive.
+    semi_axes : (3,) array_like
+        Semi-axes along x, y, z, m; from 1e-30 to 1e30.
     """
 
-    def __init__(self, size: ArrayLike) -> None:
-        super().__init__(size, (1.0, 1.0))
+    def __init__(self, semi_axes: ArrayLike) -> None:
+        super().__init__(semi_axes)
 
     def __repr__(self) -> str:
-        return f"Ellipsoid(size={self.size})"
+        return f"Ellipsoid(semi_axes={self.semi_axes})"
 
 
 class Sphere(Ellipsoid):
@@ -577,7 +640,7 @@ class Sphere(Ellipsoid):
     @property
     def radius(self) -> float:
         """Radius, m."""
-        return self.size[0]
+        return self.semi_axes[0]
 
     def __repr__(self) -> str:
         return f"Sphere(radius={self.radius})"

@@ -18,13 +18,13 @@ from superovoid.compiled.jit import called_by, is_compiled
 from superovoid.contact.superovoids.pair_solver import solve_pair
 from superovoid.robot import Robot, forward
 from superovoid.scene import Body, Scene, box_tree, culling, first_try, pair_table, solving, superovoid_verdict
-from superovoid.shapes import Box, Plane, Shape, Sphere, Torus
+from superovoid.shapes import Box, HalfSpace, Shape, Sphere, Torus
 from superovoid.shapes.kernels import packing, support_function
 from superovoid.shapes.kernels.rounding import rotation_error, straighten_rows
 from superovoid.states import loop, state_distances, verdict_loop
 from superovoid.states.floor_query import FloorQuery
 
-LEVELS = ("superovoids", "planes", "convex bodies", "tori and meshes")
+LEVELS = ("superovoids", "half-spaces", "convex bodies", "tori and meshes")
 """What scenes of a level may hold, beside what those of the levels before may."""
 
 _MANY = 150  # bodies, so that there are pairs enough for the tree
@@ -38,8 +38,8 @@ def level_of(scene: Scene) -> int:
 
 
 def _bodies(level: int) -> tuple[Shape, Shape]:
-    ball, box = Sphere(1.0), Box((1.0, 1.0, 1.0))
-    return ((ball, ball), (ball, Plane()), (ball, box), (box, Torus(1.0, 0.25)))[level]
+    ball, box = Sphere(1.0), Box((2.0, 2.0, 2.0))
+    return ((ball, ball), (ball, HalfSpace()), (ball, box), (box, Torus(1.0, 0.25)))[level]
 
 
 def compile_level(level: int) -> float:
@@ -50,7 +50,7 @@ def compile_level(level: int) -> float:
         '<joint name="ab" type="floating"><parent link="a"/><child link="b"/></joint></robot>'
     )
     apart = np.eye(4)
-    apart[2, 3] = -_APART  # below the first, so that a plane faces it
+    apart[2, 3] = -_APART  # below the first, so that a half-space faces it
     link_poses = robot.forward_kinematics({}, {"b": apart})
     for copies in (math.isqrt(first_try.LEAST) + 1, 1):  # as many pairs as are answered in lanes, and one
         of_links = zip("ab", _bodies(level), strict=True)

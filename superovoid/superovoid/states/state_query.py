@@ -41,6 +41,7 @@ from superovoid.states.reused_memory import ReusedMemory
 from superovoid.states.state_inputs import Posing, end_of
 from superovoid.states.state_results import StateDistances
 from superovoid.values.poses import PoseLike, PosesLike
+from superovoid.values.records import Statistics
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -429,19 +430,23 @@ class StateQuery:
             rows, bodies = [whole.rows], [whole.bodies]
         pairs = _stacked(bodies)
         past_sphere, past_obb, bounded, solved, intersecting = counts.T
-        return StateDistances(
-            **vars(DistanceResults.from_rows(_stacked(rows))),
-            body_a=pairs[:, 0],
-            body_b=pairs[:, 1],
-            bodies=self._bodies,
-            first=first,
-            done=done,
+        found = vars(DistanceResults.from_rows(_stacked(rows)))
+        found["statistics"] = Statistics(
+            **vars(found["statistics"]),
             pairs=len(self._pairs),
             past_sphere=past_sphere,
             past_obb=past_obb,
             bounded=bounded,
             solved=solved,
             intersecting=intersecting,
+        )
+        return StateDistances(
+            **found,
+            body_a=pairs[:, 0],
+            body_b=pairs[:, 1],
+            bodies=self._bodies,
+            first=first,
+            done=done,
             joint_names=self._robot.joint_names,
             base_links=self._robot.base_links,
             gradients=_stacked(by_joint) if self._with_joints else None,

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from superovoid.scene import SceneResult
 from superovoid.scene.scene_results import PairResults
-from superovoid.values.records import StateTable
+from superovoid.values.records import StateTable, Statistics
 
 IntArray = NDArray[np.int64]
 
@@ -30,23 +30,14 @@ class StateDistances(StateTable, PairResults):
     it, is an answer about the same states; its rows must be in the order of the states.
     """
 
+    statistics: Statistics
+    """As `SceneResult.statistics`: ``iterations`` of each row; ``pairs``, one number; ``past_sphere``, ``past_obb``,
+    ``bounded``, ``solved`` and ``intersecting`` of each state, shape (states,)."""
     first: IntArray
     """Where the rows of each state begin, and the end, shape (states + 1,)."""
     done: int
     """States that were answered, always the first ones; fewer than were asked about where the deadline, `stop` or
     `max_rows` came first. States behind have no rows."""
-    pairs: int
-    """Pairs that were to be checked in each state."""
-    past_sphere: IntArray
-    """Of these, pairs whose bounding spheres are within `max_distance`, shape (states,)."""
-    past_obb: IntArray
-    """Of these, pairs whose oriented boxes are within `max_distance`, shape (states,)."""
-    bounded: IntArray
-    """As `SceneResult.bounded`, shape (states,)."""
-    solved: IntArray
-    """Pairs given to the engine, shape (states,)."""
-    intersecting: IntArray
-    """Solved pairs with a negative distance, shape (states,)."""
     joint_names: tuple[str, ...]
     """The columns of `gradients`: `Robot.joint_names`."""
     base_links: tuple[str, ...]
@@ -77,13 +68,8 @@ class StateDistances(StateTable, PairResults):
         if not 0 <= state < self.done:
             raise IndexError(f"state {state}: {self.done} states were answered")
         rows = slice(self.first[state], self.first[state + 1])
-        return SceneResult(
-            **{name: getattr(self, name)[rows] for name in PairResults.PER_ROW},
-            bodies=self.bodies,
-            pairs=self.pairs,
-            past_sphere=int(self.past_sphere[state]),
-            past_obb=int(self.past_obb[state]),
-            bounded=int(self.bounded[state]),
-            solved=int(self.solved[state]),
-            intersecting=int(self.intersecting[state]),
-        )
+        found = {name: getattr(self, name)[rows] for name in PairResults.PER_ROW}
+        counts = {name: value for name, value in vars(found["statistics"]).items() if name not in Statistics.PER_ROW}
+        of_state = {name: value if name == "pairs" else int(value[state]) for name, value in counts.items()}
+        found["statistics"] = Statistics(**{**vars(found["statistics"]), **of_state})
+        return SceneResult(**found, bodies=self.bodies)

@@ -29,7 +29,7 @@ from superovoid.states.blocks import in_blocks
 from superovoid.states.state_inputs import FloatArray, Posing, end_of
 from superovoid.values.checks import number
 from superovoid.values.poses import PoseLike, PosesLike
-from superovoid.values.records import Record
+from superovoid.values.records import Record, Statistics
 
 _BLOCK = 256  # states
 _FIRST = 16  # states of a block, from which a pair may be found that is closer in nearly all
@@ -53,10 +53,9 @@ class StateVerdicts(Record):
     `bodies`, shape (states,)."""
     body_b: NDArray[np.int64]
     bodies: tuple[Body, ...]
-    pairs: int
-    """Pairs that were to be looked at in each state."""
-    looked: NDArray[np.int64]
-    """Of these, pairs that took more than bounding spheres and oriented boxes, shape (states,)."""
+    statistics: Statistics
+    """``pairs``: pairs to be checked in each state; ``looked``: of these, pairs that took more than bounding spheres
+    and oriented boxes, shape (states,)."""
 
     def __len__(self) -> int:
         return len(self.closer)
@@ -217,8 +216,7 @@ class ThresholdQuery:
             body_a=bodies[:, 0],
             body_b=bodies[:, 1],
             bodies=self._bodies,
-            pairs=len(self._pairs),
-            looked=whole.looked,
+            statistics=Statistics(pairs=len(self._pairs), looked=whole.looked),
         )
 
 

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.contact import DistanceResult, Status
-from superovoid.shapes import Box, Capsule, Cone, Cylinder, Mesh, Plane, Shape, Superovoid, Torus
+from superovoid.shapes import Box, Capsule, Cone, Cylinder, HalfSpace, Mesh, Shape, Superovoid, Torus
 from superovoid.testing import independent
 
 FloatArray = NDArray[np.float64]
@@ -55,7 +55,7 @@ def in_frame(pose: FloatArray, point: FloatArray) -> FloatArray:
 
 def row_of(shape: Superovoid) -> FloatArray:
     """Semi-axes, exponents and tapers, as in `independent`."""
-    return np.array([[*shape.size, *shape.epsilon, *shape.taper]])
+    return np.array([[*shape.semi_axes, shape.section_exponent, shape.profile_exponent, *shape.taper]])
 
 
 def holds_its_hull(shape: Shape) -> bool:
@@ -63,17 +63,17 @@ def holds_its_hull(shape: Shape) -> bool:
     if isinstance(shape, Superovoid):
         tx, ty = shape.taper
         if tx == ty:
-            return bool(abs(tx) <= independent.taper_limit(np.array(shape.epsilon[1])))
+            return bool(abs(tx) <= independent.taper_limit(np.array(shape.profile_exponent)))
         return bool(independent.concavity(row_of(shape), 801)[0] <= 0.0)
     return not isinstance(shape, Torus) and not (isinstance(shape, Mesh) and not shape.is_convex())
 
 
 def extent(shape: Shape) -> float:
     """Largest half extent of a body along the axes of its frame; 0 for a plane."""
-    if isinstance(shape, Plane):
+    if isinstance(shape, HalfSpace):
         return 0.0
     if isinstance(shape, Superovoid):
-        return max(shape.size)
+        return max(shape.semi_axes)
     axes = np.concatenate([np.eye(3), -np.eye(3)])
     return max(support_value(shape, n) for n in axes)
 
@@ -84,7 +84,7 @@ def support_value(shape: Shape, n: FloatArray) -> float:
         return float(independent.support(row_of(shape), n[None])[0][0])
     across = math.hypot(n[0], n[1])
     if isinstance(shape, Box):
-        return float(np.abs(n) @ np.asarray(shape.half_extents))
+        return float(0.5 * np.abs(n) @ np.asarray(shape.lengths))
     if isinstance(shape, Capsule):
         return shape.radius + 0.5 * shape.length * abs(n[2])
     if isinstance(shape, Cylinder):
@@ -93,7 +93,7 @@ def support_value(shape: Shape, n: FloatArray) -> float:
         return max(0.5 * shape.length * n[2], shape.radius * across - 0.5 * shape.length * n[2])
     if isinstance(shape, Torus):
         return shape.major_radius * across + shape.minor_radius
-    if isinstance(shape, Plane):
+    if isinstance(shape, HalfSpace):
         return 0.0 if across < 1e-9 and n[2] > 0.0 else math.inf
     return float((np.asarray(shape.vertices) @ n).max())
 
@@ -135,7 +135,7 @@ def surface_distance(shape: Shape, p: FloatArray) -> float:
     if isinstance(shape, Superovoid):
         return float(independent.surface_error(row_of(shape), p[None])[0])
     if isinstance(shape, Box):
-        gap = np.abs(p) - np.asarray(shape.half_extents)
+        gap = np.abs(p) - 0.5 * np.asarray(shape.lengths)
         outside = float(np.linalg.norm(np.maximum(gap, 0.0)))
         return outside if outside > 0.0 else float(-gap.max())
     rho, z = math.hypot(p[0], p[1]), float(p[2])
@@ -150,7 +150,7 @@ def surface_distance(shape: Shape, p: FloatArray) -> float:
         return _to_profile(rho, z, [(0.0, half), (shape.radius, -half), (0.0, -half)])
     if isinstance(shape, Torus):
         return abs(math.hypot(rho - shape.major_radius, z) - shape.minor_radius)
-    if isinstance(shape, Plane):
+    if isinstance(shape, HalfSpace):
         return abs(z)
     return _to_triangles(p, np.asarray(shape.vertices)[np.asarray(shape.faces)])
 
@@ -212,7 +212,9 @@ def breaches(
         yield from breach("surface", surface_distance(shape, in_frame(pose, point)) - goal)
     yield from breach("normal", abs(float(np.linalg.norm(n)) - 1.0) - 1e-12)
     planes = [
-        sign * pose[:3, 2] for shape, pose, sign in ((a, pose_a, 1.0), (b, pose_b, -1.0)) if isinstance(shape, Plane)
+        sign * pose[:3, 2]
+        for shape, pose, sign in ((a, pose_a, 1.0), (b, pose_b, -1.0))
+        if isinstance(shape, HalfSpace)
     ]
     if planes:
         yield from breach("normal", float(np.linalg.norm(n - planes[0])) - 1e-12)

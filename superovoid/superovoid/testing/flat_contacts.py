@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
-from superovoid.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, Mesh, Plane, Shape, Superovoid
+from superovoid.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, HalfSpace, Mesh, Shape, Superovoid
 from superovoid.testing.contract import support_value
 
 FloatArray = NDArray[np.float64]
@@ -64,7 +64,7 @@ def _sides(half: tuple[float, float, float], rng: Rng) -> Flat:
 
 def _box(rng: Rng) -> tuple[Shape, Flat]:
     half = (_size(rng), _size(rng), _size(rng))
-    return Box(half), _sides(half, rng)
+    return Box(2.0 * np.array(half)), _sides(half, rng)
 
 
 def _convex_mesh(rng: Rng) -> tuple[Shape, Flat]:
@@ -139,7 +139,7 @@ def _superovoid(rng: Rng) -> tuple[Shape, Flat]:
     e1 = _log_uniform(rng, 0.01, 0.5) if rng.random() < 0.8 else 1.0
     e2 = _log_uniform(rng, 0.01, 0.5)
     taper = 0.0 if rng.random() < 0.5 else float(rng.uniform(-0.5, 0.5))
-    body = Superovoid(half, (e1, e2), (taper, taper))
+    body = Superovoid(half, section_exponent=e1, profile_exponent=e2, taper=(taper, taper))
     flat = _sides(half, rng)
     if taper != 0.0 or e1 == 1.0:
         axis = int(np.argmax(np.abs(flat.normal)))
@@ -154,7 +154,7 @@ def _superovoid(rng: Rng) -> tuple[Shape, Flat]:
 
 
 def _plane(rng: Rng) -> tuple[Shape, Flat]:
-    return Plane(), Flat(np.array([0, 0, 1.0]), np.array([1.0, 0, 0]), np.zeros(3), (1.0, 1.0))
+    return HalfSpace(), Flat(np.array([0, 0, 1.0]), np.array([1.0, 0, 0]), np.zeros(3), (1.0, 1.0))
 
 
 MAKERS: dict[str, Callable[[Rng], tuple[Shape, Flat]]] = {
@@ -203,8 +203,8 @@ def pair(rng: Rng, kind_a: str, kind_b: str) -> Pair:
     kind = rng.integers(5)
     gap = _log_uniform(rng, 1e-12, 1.0)
     gap = (gap, gap, gap, 0.0, -_log_uniform(rng, 1e-12, 0.3))[kind]
-    height_a = support_value(a, n @ rotation_a) if not isinstance(a, Plane) else 0.0
-    height_b = support_value(b, -n @ rotation_b) if not isinstance(b, Plane) else 0.0
+    height_a = support_value(a, n @ rotation_a) if not isinstance(a, HalfSpace) else 0.0
+    height_b = support_value(b, -n @ rotation_b) if not isinstance(b, HalfSpace) else 0.0
     across = world[:, :2] @ shift - rotation_b @ flat_b.middle + rotation_a @ flat_a.middle
     offset = across - (across @ n) * n + (height_a + height_b + gap) * n
     pose_a, pose_b = np.eye(4), np.eye(4)

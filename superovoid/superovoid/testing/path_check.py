@@ -122,4 +122,6 @@ def check_path(urdf: str, problem: PlanningProblem, states: FloatArray, reach: f
 
 
 def _rows(shapes: list[Superovoid]) -> FloatArray:
-    return np.array([[*shape.size, *shape.epsilon, *shape.taper] for shape in shapes])
+    return np.array(
+        [[*shape.semi_axes, shape.section_exponent, shape.profile_exponent, *shape.taper] for shape in shapes]
+    )

@@ -31,16 +31,16 @@ def random_shape(kind: str, rng: np.random.Generator) -> Shape:
     x, y, z = np.exp(rng.uniform(np.log(0.2), np.log(1.5), 3))
     if kind == "superovoid":
         taper = rng.uniform(-0.25, 0.25)
-        return Superovoid((x, y, z), rng.uniform(0.3, 1.3, 2), (taper, taper))
+        return Superovoid.from_goncalves((x, y, z), rng.uniform(0.3, 1.3, 2), (taper, taper))
     if kind == DENTED:
         while True:
-            body = Superovoid((x, y, z), rng.uniform(0.3, 1.7, 2), rng.uniform(-0.5, 0.5, 2))
+            body = Superovoid.from_goncalves((x, y, z), rng.uniform(0.3, 1.7, 2), rng.uniform(-0.5, 0.5, 2))
             if not body.convexity().convex:
                 return body
     if kind == "sphere":
         return Sphere(float(x))
     if kind == "box":
-        return Box((x, y, z))
+        return Box((2.0 * x, 2.0 * y, 2.0 * z))
     if kind == "torus":
         return Torus(x, x * rng.uniform(0.1, 0.7))
     if kind == "convex mesh":

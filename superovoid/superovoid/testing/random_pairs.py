@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from superovoid.shapes import Plane, Superovoid
+from superovoid.shapes import HalfSpace, Superovoid
 from superovoid.testing import flat_contacts
 from superovoid.testing.independent import (
     E2,
@@ -434,7 +434,12 @@ def _flat(rng: Rng, count: int) -> Batch:
     drawn = [flat_contacts.pair(rng, "superovoid", "superovoid") for _ in range(count)]
     shapes = [[p.a for p in drawn], [p.b for p in drawn]]
     poses = np.array([[p.pose_a for p in drawn], [p.pose_b for p in drawn]])
-    rows = np.array([[(*body.size, *body.epsilon, *body.taper) for body in side] for side in shapes])
+    rows = np.array(
+        [
+            [(*body.semi_axes, body.section_exponent, body.profile_exponent, *body.taper) for body in side]
+            for side in shapes
+        ]
+    )
     return Batch(rows, poses[..., :3, :3], poses[..., :3, 3], np.ones(count, dtype=bool))
 
 
@@ -495,13 +500,13 @@ def draw(family: str, seed: int, count: int) -> Iterator[flat_contacts.Pair]:
             pair for pair in itertools.combinations_with_replacement(_KINDS, 2) if set(pair) != {"plane"}
         )
         for kinds in itertools.islice(both, count):
-            a, b = (Plane() if kind == "plane" else random_shape(kind, rng) for kind in kinds)
-            reach = sum(shape.bounding_sphere().radius for shape in (a, b) if not isinstance(shape, Plane))
+            a, b = (HalfSpace() if kind == "plane" else random_shape(kind, rng) for kind in kinds)
+            reach = sum(shape.bounding_sphere().radius for shape in (a, b) if not isinstance(shape, HalfSpace))
             yield flat_contacts.Pair(a, random_pose(rng, 0.0), b, random_pose(rng, rng.uniform(0.0, 1.3) * reach))
         return
     for number in range(-(-count // _CHUNK)):
         _, batch = generate(seed, family, number, min(_CHUNK, count - number * _CHUNK))
         poses = batch.poses()
         for i in range(len(batch)):
-            a, b = (Superovoid(row[:3], row[3:5], row[5:7]) for row in batch.rows[:, i])
+            a, b = (Superovoid.from_goncalves(row[:3], row[3:5], row[5:7]) for row in batch.rows[:, i])
             yield flat_contacts.Pair(a, poses[0, i], b, poses[1, i])

@@ -15,6 +15,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from enum import Enum
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeAlias, TypeVar, overload
 
 import numpy as np
@@ -33,6 +34,34 @@ Which: TypeAlias = slice | NDArray[Any] | list[int] | list[bool]
 Row = TypeVar("Row", bound="Record")
 Row_co = TypeVar("Row_co", covariant=True)
 _PRINTED_NUMBERS, _PRINTED_ROWS = 16, 5
+
+
+class Statistics(SimpleNamespace):
+    """Counters of the work that an answer took, as attributes.
+
+    They inform about speed. No decision needs them, and another version may count other things.
+    """
+
+    PER_ROW: ClassVar[frozenset[str]] = frozenset({"iterations", "solves"})
+    """Counters with an entry for each row of a table; all others are for the whole answer, or for each state."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"statistics.{name}: cannot be assigned")
+
+    def __eq__(self, other: object) -> bool:
+        return same(vars(self), vars(other)) if isinstance(other, Statistics) else NotImplemented
+
+    def __repr__(self) -> str:
+        return f"Statistics({', '.join(f'{name}={_shortened(value)}' for name, value in vars(self).items())})"
+
+    def __getitem__(self, rows: Any) -> Statistics:
+        """Select rows of a table: an index gives the counters of that row, a slice or a mask all counters."""
+        per_row = {name: value[rows] for name, value in vars(self).items() if name in self.PER_ROW}
+        if isinstance(rows, int | np.integer):
+            return Statistics(**{name: value.item() for name, value in per_row.items()})
+        return Statistics(**{**vars(self), **per_row})
 
 
 class Record:
@@ -70,6 +99,8 @@ def _plain(value: Any) -> Any:
         return value.tolist()
     if isinstance(value, Record):
         return value.to_dict()
+    if isinstance(value, Statistics):
+        value = vars(value)
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, tuple | list):
@@ -219,6 +250,8 @@ class ResultTable(Table):
     def _columns(self, name: str) -> dict[str, NDArray[Any]]:
         """Columns of one field; vectors have three."""
         values = getattr(self, name)
+        if isinstance(values, Statistics):
+            return {counter: each for counter, each in vars(values).items() if counter in Statistics.PER_ROW}
         return {name: values} if values.ndim == 1 else {f"{name}_{axis}": values[:, i] for i, axis in enumerate("xyz")}
 
     def __repr__(self) -> str:

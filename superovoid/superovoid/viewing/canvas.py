@@ -20,7 +20,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid.robot.appearance import Look
 from superovoid.scene import Body
-from superovoid.shapes import Plane, Shape, Shell
+from superovoid.shapes import HalfSpace, Shape, Shell
 from superovoid.viewing.meanings import COLOURS
 from superovoid.viewing.picture import MOST_PAIRS, DrawnBody, DrawnPair, TriangleBody, Triangles
 from superovoid.viewing.segments import Segments
@@ -64,15 +64,15 @@ def pose_of(wxyz: Sequence[float], position: Sequence[float]) -> FloatArray:
 
 
 def triangles_of(shape: Shape | Triangles, extent: float, resolution: int) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Triangles of a body, m; of a plane a square as large as what is drawn."""
-    if isinstance(shape, Plane):
+    """Triangles of a body, m; of a half-space a square as large as what is drawn."""
+    if isinstance(shape, HalfSpace):
         return shape.triangles(half_extent=extent)
     return shape.triangles(resolution)
 
 
 def radius_of(shape: Shape | Triangles) -> float:
     """Of a sphere around a body, m; 0 of one whose triangles nobody chooses."""
-    return 0.0 if isinstance(shape, Plane | Triangles) else shape.bounding_sphere().radius
+    return 0.0 if isinstance(shape, HalfSpace | Triangles) else shape.bounding_sphere().radius
 
 
 def resolution_for(radius: float, together: float) -> int:
@@ -87,7 +87,7 @@ def resolution_for(radius: float, together: float) -> int:
 
 def side_of(shape: Shape | Triangles) -> Literal["front", "double"]:
     """Which side of its triangles is seen; of a closed surface, turned outwards, the one is enough."""
-    return "double" if isinstance(shape, Plane | Shell | Triangles) else "front"
+    return "double" if isinstance(shape, HalfSpace | Shell | Triangles) else "front"
 
 
 @dataclass

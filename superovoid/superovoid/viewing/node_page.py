@@ -133,7 +133,7 @@ class NodePage(Page):
 
     def _add_object(self, half: Sequence[float], epsilon: Sequence[float], taper: Sequence[float]) -> None:
         def add() -> None:
-            shape = Superovoid(tuple(half), tuple(epsilon), tuple(taper))
+            shape = Superovoid.from_goncalves(tuple(half), tuple(epsilon), tuple(taper))
             taken = self.model.objects
             name = next(name for name in (f"superovoid_{n}" for n in range(1, len(taken) + 2)) if name not in taken)
             low, high = self.model.box()

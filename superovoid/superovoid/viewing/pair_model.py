@@ -31,12 +31,12 @@ _HULL_RESOLUTION = 48
 
 def shape_of(values: tuple[float, ...]) -> Superovoid:
     """The superovoid of seven parameters, as `PARAMETERS` names them."""
-    return Superovoid(values[:3], values[3:5], values[5:])
+    return Superovoid.from_goncalves(values[:3], values[3:5], values[5:])
 
 
 def values_of(shape: Superovoid) -> tuple[float, ...]:
     """Its seven parameters."""
-    return (*shape.size, *shape.epsilon, *shape.taper)
+    return (*shape.semi_axes, shape.section_exponent, shape.profile_exponent, *shape.taper)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ class PairModel:
             ("point on A", _vector(1e3 * result.point_a, "mm")),
             ("point on B", _vector(1e3 * result.point_b, "mm")),
             ("normal, from A to B", _vector(result.normal, "")),
-            ("iterations of Newton", str(result.iterations)),
+            ("iterations of Newton", str(result.statistics.iterations)),
             ("curvature of the gap", _pair(found.relative_curvatures, "1/m")),
             ("curvature of A", _pair(np.linalg.eigvalsh(found.curvature_a), "1/m")),
             ("curvature of B", _pair(np.linalg.eigvalsh(found.curvature_b), "1/m")),

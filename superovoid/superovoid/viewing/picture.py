@@ -276,7 +276,7 @@ def checked_near(near: float) -> float:
 
 
 def box_of(bodies: Sequence[Body], poses: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Corners of a box around bodies but planes and the origins of links, each shape (3,), m."""
+    """Corners of a box around bodies but half-spaces and the origins of links, each shape (3,), m."""
     corners = [pose[:3, 3] for pose in poses.values()]
     for body in bodies:
         corners += corners_of(body, poses)
@@ -289,7 +289,7 @@ def extent_of(box: tuple[FloatArray, FloatArray]) -> float:
 
 
 def corners_of(body: Body, poses: Mapping[str, FloatArray]) -> list[FloatArray]:
-    """Two opposite corners of the box around the bounding sphere of a body; none of a plane."""
+    """Two opposite corners of the box around the bounding sphere of a body; none of a half-space."""
     sphere = body.shape.bounding_sphere()
     if not np.isfinite(sphere.radius):
         return []

@@ -289,10 +289,10 @@ class RobotPage(Page):
 
 def _shape_of(kind: str, half: Sequence[float], epsilon: Sequence[float], taper: Sequence[float]) -> Shape:
     if kind == "box":
-        return Box(tuple(half))
+        return Box([2.0 * each for each in half])
     if kind == "sphere":
         return Sphere(half[0])
-    return Superovoid(tuple(half), tuple(epsilon), tuple(taper))
+    return Superovoid.from_goncalves(tuple(half), tuple(epsilon), tuple(taper))
 
 
 def _hull_of(name: str, content: bytes) -> Shape:

@@ -45,7 +45,7 @@ class SceneModel:
         self.near = checked_near(near)
 
     def box(self) -> tuple[FloatArray, FloatArray]:
-        """Corners of a box around all bodies but planes, and the origins of links, each shape (3,), m."""
+        """Corners of a box around all bodies but half-spaces, and the origins of links, each shape (3,), m."""
         return box_of(self._scene.bodies, self._poses)
 
     @property

@@ -177,9 +177,9 @@ def test_names_of_any_length_are_decoded(arm, frame, names):
     for row, one in enumerate(read.pairs):
         assert (one.body_a, one.link_b) == (bodies[found.body_a[row]][0], bodies[found.body_b[row]][1])
         assert (one.lower, one.point_b.y, one.iterations) == (
-            found.lower[row], found.point_b[row, 1], found.iterations[row],
+            found.lower[row], found.point_b[row, 1], found.statistics.iterations[row],
         )  # fmt: skip
-    assert read.solved == found.solved[0]
+    assert read.solved == found.statistics.solved[0]
 
 
 def _read(data):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from superovoid import Box, ConvexMesh, Plane, Sphere, Superovoid, Torus, distance
+from superovoid import Box, ConvexMesh, HalfSpace, Sphere, Superovoid, Torus, distance
 from superovoid.testing.contract import breaches
 
 pytest.importorskip("flint")
@@ -22,9 +22,9 @@ def at(x, y=0.0, z=0.0, turn=(0.0, 0.0, 0.0)):
     return pose
 
 
-BOX, BALL = Box((1.0, 1.0, 1.0)), Sphere(1.0)
-EGG = Superovoid((0.5, 0.7, 0.9), (0.9, 0.8), (0.1, 0.1))
-DENTED = Superovoid((0.6, 0.5, 0.8), (0.7, 0.6), (0.4, -0.3))
+BOX, BALL = Box((2.0, 2.0, 2.0)), Sphere(1.0)
+EGG = Superovoid((0.5, 0.7, 0.9), section_exponent=0.9, profile_exponent=0.8, taper=(0.1, 0.1))
+DENTED = Superovoid((0.6, 0.5, 0.8), section_exponent=0.7, profile_exponent=0.6, taper=(0.4, -0.3))
 TETRAHEDRON = ConvexMesh([[0.0, 0.0, 0.0], [1.0, 0.2, 0.1], [0.1, 1.0, 0.0], [0.2, 0.1, 1.0]])
 AWAY = np.cos(np.radians(80.0)), np.sin(np.radians(80.0))
 
@@ -37,9 +37,9 @@ def with_answer(pair, **changes):
 
 BOXES = BOX, at(0.0), BOX, at(2.0)
 BALLS = BALL, at(0.0), BALL, at(2.0)
-ON_PLANE = BALL, at(0.0, 0.0, 1.0), Plane(), at(0.0)
+ON_PLANE = BALL, at(0.0, 0.0, 1.0), HalfSpace(), at(0.0)
 RING_ON_BOX = Torus(1.0, 0.25), at(0.0), BOX, at(2.25)
-RING_ON_PLANE = Torus(1.0, 0.25), at(0.0, 0.0, 0.25), Plane(), at(0.0)
+RING_ON_PLANE = Torus(1.0, 0.25), at(0.0, 0.0, 0.25), HalfSpace(), at(0.0)
 
 
 @pytest.mark.parametrize("distance_claimed", [0.0, 1e-12, -1e-12])
@@ -81,7 +81,7 @@ def test_a_normal_that_is_90_degrees_off_is_refuted(pair):
 
 @pytest.mark.parametrize("height", [1.0, 1.5, 0.5])
 def test_the_normal_of_a_plane_is_judged_apart_and_overlapping_too(height):
-    pair = BALL, at(0.3, 0.1, height), Plane(), at(0.0)
+    pair = BALL, at(0.3, 0.1, height), HalfSpace(), at(0.0)
     made = record(distance(*pair), *pair)
     assert verify_record(made).normal.verdict == "accepted"
     made["answer"]["normal"] = [1e-9, 0.0, -1.0]
@@ -98,7 +98,7 @@ def test_points_of_bodies_with_a_dent_lie_along_the_normal_and_not_against_it():
 
 def test_nothing_is_accepted_where_the_tolerance_overflows():
     made = with_answer(BOXES, point_a=[1.0, 1.0, 1.0], point_b=[1.0, -1.0, -1.0]) | {"rtol": 1e308}
-    made["a"]["half_extents"] = made["b"]["half_extents"] = [1e10, 1.0, 1.0]
+    made["a"]["lengths"] = made["b"]["lengths"] = [2e10, 2.0, 2.0]
     made["pose_b"] = at(2e10).tolist()
     assert verify_record(made).points.verdict == "undecided"
 

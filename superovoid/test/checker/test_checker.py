@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from superovoid import Box, Capsule, Cone, ConvexMesh, Cylinder, Plane, Sphere, Superovoid, Torus, cli, distance
+from superovoid import Box, Capsule, Cone, ConvexMesh, Cylinder, HalfSpace, Sphere, Superovoid, Torus, cli, distance
 from superovoid.testing import flat_contacts
 from superovoid_papers.judges.never_wrong import PLANTED, is_judged, proves_less, spoiled
 
@@ -32,9 +32,9 @@ def at(x, y=0.0, z=0.0, turn=(0.0, 0.0, 0.0)):
     return pose
 
 
-EGG = Superovoid((0.5, 0.7, 0.9), (0.9, 0.8), (0.1, 0.1))
-PEAR = Superovoid((0.6, 0.5, 0.8), (1.3, 1.1), (-0.2, -0.2))
-DENTED = Superovoid((0.6, 0.5, 0.8), (0.7, 0.6), (0.4, -0.3))
+EGG = Superovoid((0.5, 0.7, 0.9), section_exponent=0.9, profile_exponent=0.8, taper=(0.1, 0.1))
+PEAR = Superovoid((0.6, 0.5, 0.8), section_exponent=1.3, profile_exponent=1.1, taper=(-0.2, -0.2))
+DENTED = Superovoid((0.6, 0.5, 0.8), section_exponent=0.7, profile_exponent=0.6, taper=(0.4, -0.3))
 
 
 # -- formulas ---------------------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def test_bodies_are_proved_to_be_convex_where_they_are(epsilon, taper, convex):
 
 def test_a_point_drawn_in_belongs_to_the_body_and_is_near():
     rng = np.random.default_rng(2)
-    for shape in (EGG, PEAR, DENTED, Box((0.2, 0.4, 0.3)), Capsule(0.2, 0.5), Cylinder(0.3, 0.6), Cone(0.4, 0.7)):
+    for shape in (EGG, PEAR, DENTED, Box((0.4, 0.8, 0.6)), Capsule(0.2, 0.5), Cylinder(0.3, 0.6), Cone(0.4, 0.7)):
         surface = shape.support(rng.normal(size=(8, 3)))
         with balls.working():
             body = solid_of(record_of(shape))
@@ -143,7 +143,7 @@ def cover_of(pair, rho):
 
 def test_a_cover_proves_no_depth_beyond_the_true_one():
     """Two boxes along each other's axes: the depth is the least overlap of their sides, here along x."""
-    a, b = ({"kind": "Box", "half_extents": half} for half in ((1.0, 2.0, 3.0), (0.5, 1.0, 0.75)))
+    a, b = ({"kind": "Box", "lengths": lengths} for lengths in ((2.0, 4.0, 6.0), (1.0, 2.0, 1.5)))
     with balls.working():
         pair = Pair(a, np.eye(4), b, at(1.25, 0.1, 0.2))
         assert isinstance(pair.solids[0], Block)
@@ -159,14 +159,14 @@ PAIRS = {
     "deep": (EGG, at(0.0, turn=(0.3, 0.2, 0.1)), PEAR, at(0.1, 0.1, 0.2, (1.0, 0.0, 0.4))),
     "far from the origin": (EGG, at(1e5, 2e5), PEAR, at(1e5 + 1.9, 2e5, turn=(1.0, 0.0, 0.4))),
     "dented, apart": (DENTED, at(0.0), EGG, at(1.7, 0.4, 0.3, (0.4, 0.1, 0.2))),
-    "boxes": (Box((0.3, 0.4, 0.5)), at(0.0), Box((0.2, 0.2, 0.2)), at(0.6, 0.3, 0.2, (0.0, 0.1, 0.2))),
+    "boxes": (Box((0.6, 0.8, 1.0)), at(0.0), Box((0.4, 0.4, 0.4)), at(0.6, 0.3, 0.2, (0.0, 0.1, 0.2))),
     "capsule in cylinder": (Capsule(0.2, 0.5), at(0.0), Cylinder(0.6, 1.5), at(0.1, 0.05, 0.1, (0.2, 0.1, 0.0))),
     "cone, mesh": (
         *(Cone(0.4, 0.9), at(0.0)),
         *(ConvexMesh(np.random.default_rng(1).normal(size=(12, 3))), at(1.2, 0.2, 0.1)),
     ),
-    "above a plane": (Plane(), at(0.0, turn=(0.1, 0.0, 0.0)), EGG, at(0.0, 0.1, 1.4, (0.5, 0.2, 0.1))),
-    "in a plane": (EGG, at(0.0, 0.1, 0.4, (0.5, 0.2, 0.1)), Plane(), at(0.0)),
+    "above a plane": (HalfSpace(), at(0.0, turn=(0.1, 0.0, 0.0)), EGG, at(0.0, 0.1, 1.4, (0.5, 0.2, 0.1))),
+    "in a plane": (EGG, at(0.0, 0.1, 0.4, (0.5, 0.2, 0.1)), HalfSpace(), at(0.0)),
     "spheres, concentric": (Sphere(0.5), at(0.1, 0.2), Sphere(0.2), at(0.1, 0.2)),
 }
 
@@ -238,7 +238,7 @@ def test_the_bodies_may_come_in_either_order():
 
 def test_an_interval_is_judged_without_a_tolerance():
     """One that misses the truth by the last digits is not accepted, and one that is as narrow as can be may be."""
-    pair = Box((0.5, 0.5, 0.5)), at(0.0), Box((0.25, 0.25, 0.25)), at(1.0)
+    pair = Box((1.0, 1.0, 1.0)), at(0.0), Box((0.5, 0.5, 0.5)), at(1.0)
     exact = {"distance": 0.25, "lower": 0.25, "upper": 0.25}
     points = {"point_a": [0.5, 0.0, 0.0], "point_b": [0.75, 0.0, 0.0], "normal": [1.0, 0.0, 0.0]}
     assert verify(exact | points, *pair).verdict == "accepted"
@@ -248,7 +248,7 @@ def test_an_interval_is_judged_without_a_tolerance():
 
 def test_a_turned_normal_is_planted_where_it_is_wrong_alone():
     """Between sharp tips that nearly touch many normals prove the distance to the tolerance."""
-    spike = Superovoid([1.0, 1.0, 1.0], [1.97, 1.97])
+    spike = Superovoid([1.0, 1.0, 1.0], section_exponent=1.97, profile_exponent=1.97)
     for gap, is_wrong in ((0.1, True), (1e-10, False)):
         pose = np.eye(4)
         pose[2, 3] = 2.0 + gap
@@ -262,7 +262,9 @@ def test_a_turned_normal_is_planted_where_it_is_wrong_alone():
 def test_a_turned_normal_of_bodies_at_the_border_of_convexity_is_planted_where_the_points_tell(apart, is_told):
     """Whether such a body is convex the checker does not know, so that it does not judge what the normal proves."""
     taper = [0.07268010869178411, 0.29204182847988264]
-    body = Superovoid([0.12, 0.26, 0.64], [0.9198336068250943, 1.6729017136315072], taper)
+    body = Superovoid(
+        [0.12, 0.26, 0.64], section_exponent=0.9198336068250943, profile_exponent=1.6729017136315072, taper=taper
+    )
     ball = Superovoid([0.5, 0.5, 0.5])
     n = np.array([0.48, 0.6, 0.64])
     place = np.eye(4)
@@ -338,12 +340,12 @@ def test_a_file_without_answers_is_refused_with_what_is_missing(tmp_path, capsys
     ("change", "words"),
     [
         ({"kind": "Blob"}, "Blob"),
-        ({"size": "long"}, "size"),
-        ({"size": [1.0, 2.0]}, "size"),
-        ({"size": [1.0, math.nan, 1.0]}, "size"),
-        ({"size": [1.0, True, 1.0]}, "size"),
-        ({"epsilon": [0.5, 2.5]}, "exponents"),
-        ({"epsilon": [0.8, 1e-30]}, "exponents"),
+        ({"semi_axes": "long"}, "semi_axes"),
+        ({"semi_axes": [1.0, 2.0]}, "semi_axes"),
+        ({"semi_axes": [1.0, math.nan, 1.0]}, "semi_axes"),
+        ({"semi_axes": [1.0, True, 1.0]}, "semi_axes"),
+        ({"profile_exponent": 2.5}, "exponents"),
+        ({"profile_exponent": 1e-30}, "exponents"),
     ],
 )
 def test_a_body_that_makes_no_sense_is_refused_by_name(change, words):

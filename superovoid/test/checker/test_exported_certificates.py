@@ -36,9 +36,9 @@ def at(x, y=0.0, z=0.0, turn=(0.0, 0.0, 0.0)):
     return pose
 
 
-EGG = Superovoid((0.5, 0.7, 0.9), (0.9, 0.8), (0.1, 0.1))
-PEAR = Superovoid((0.6, 0.5, 0.8), (1.3, 1.1), (-0.2, -0.2))
-WAIST = Superovoid((0.6, 0.5, 0.8), (0.5, 1.5), (0.5, 0.5))
+EGG = Superovoid((0.5, 0.7, 0.9), section_exponent=0.9, profile_exponent=0.8, taper=(0.1, 0.1))
+PEAR = Superovoid((0.6, 0.5, 0.8), section_exponent=1.3, profile_exponent=1.1, taper=(-0.2, -0.2))
+WAIST = Superovoid((0.6, 0.5, 0.8), section_exponent=0.5, profile_exponent=1.5, taper=(0.5, 0.5))
 DEEP = EGG, at(0.0, turn=(0.3, 0.2, 0.1)), PEAR, at(0.1, 0.1, 0.2, (1.0, 0.0, 0.4))
 WITH_BALL = Sphere(0.3), at(0.0), PEAR, at(0.3, 0.1, 0.2, (1.0, 0.0, 0.4))
 
@@ -83,7 +83,7 @@ def test_a_certificate_is_written_where_it_is_asked_for_only():
     assert distance(*DEEP).certificate is None
     apart = EGG, at(0.0), PEAR, at(3.0)
     assert distance(*apart, certificate=True).certificate.cones == ""
-    boxes = Box((0.3, 0.4, 0.5)), at(0.0), Box((0.2, 0.2, 0.2)), at(0.4, 0.1, 0.2)
+    boxes = Box((0.6, 0.8, 1.0)), at(0.0), Box((0.4, 0.4, 0.4)), at(0.4, 0.1, 0.2)
     assert distance(*boxes, certificate=True).certificate.cones == ""
     assert verify(distance(*boxes, certificate=True), *boxes).verdict == "accepted"
 
@@ -164,7 +164,7 @@ def test_what_is_no_certificate_is_refused(certificate):
 class Given:
     """Stands for two bodies: the points of their difference and the separations of their pieces are given."""
 
-    solids = (Superquadric(EGG.size, EGG.epsilon, EGG.taper),) * 2
+    solids = (Superquadric(EGG.semi_axes, (EGG.section_exponent, EGG.profile_exponent), EGG.taper),) * 2
 
     def __init__(self, separation=1.0):
         self.value, self.cells = separation, []

@@ -759,7 +759,8 @@ from superovoid import Sphere, Superovoid, distance
 from superovoid.shapes import Box
 apart = np.eye(4)
 apart[0, 3] = 3.0
-egg, box = Superovoid((1.0, 1.0, 1.5), (0.9, 0.8), (0.1, 0.1)), Box((1.0, 1.0, 1.0))
+egg = Superovoid((1.0, 1.0, 1.5), section_exponent=0.9, profile_exponent=0.8, taper=(0.1, 0.1))
+box = Box((2.0, 2.0, 2.0))
 for a, b in ((Sphere(1.0), Sphere(0.5)), (egg, egg), (egg, box)):
     result = distance(a, np.eye(4), b, apart)
     print(result.lower, result.upper, result.status.certified)

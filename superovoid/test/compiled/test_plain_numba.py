@@ -35,12 +35,12 @@ ring = s.Mesh(*[np.array(rows) for rows in (
 def shape(kind):
     r = rng.uniform
     if kind == 0:
-        return s.Superovoid(r(0.2, 1.0, 3), r(0.1, 1.9, 2), r(-0.4, 0.4, 2))
+        return s.Superovoid.from_goncalves(r(0.2, 1.0, 3), r(0.1, 1.9, 2), r(-0.4, 0.4, 2))
     if kind == 1:
-        return s.Superovoid(r(0.2, 1.0, 3), r(0.4, 1.2, 2), np.full(2, r(-0.2, 0.2)))
-    return (s.Sphere(r(0.2, 1)), s.Box(tuple(r(0.2, 1, 3))), s.Capsule(r(0.2, 0.6), r(0.2, 1)),
+        return s.Superovoid.from_goncalves(r(0.2, 1.0, 3), r(0.4, 1.2, 2), np.full(2, r(-0.2, 0.2)))
+    return (s.Sphere(r(0.2, 1)), s.Box(2.0 * r(0.2, 1, 3)), s.Capsule(r(0.2, 0.6), r(0.2, 1)),
             s.Cylinder(r(0.2, 0.6), r(0.2, 1)), s.Cone(r(0.2, 0.6), r(0.2, 1)), s.Torus(r(0.5, 1), r(0.1, 0.4)),
-            s.ConvexMesh(rng.normal(size=(12, 3))), ring, s.Plane())[kind - 2]
+            s.ConvexMesh(rng.normal(size=(12, 3))), ring, s.HalfSpace())[kind - 2]
 def pose(far):
     matrix = np.eye(4)
     matrix[:3, :3] = Rotation.random(rng=rng).as_matrix()
@@ -49,7 +49,8 @@ def pose(far):
 rows = {}
 def keep(name, answer):
     for field in ("distance", "lower", "upper", "point_a", "point_b", "normal", "status", "iterations"):
-        rows.setdefault(f"{name} {field}", []).append(np.atleast_1d(np.asarray(getattr(answer, field), dtype=float)))
+        value = getattr(answer.statistics if field == "iterations" else answer, field)
+        rows.setdefault(f"{name} {field}", []).append(np.atleast_1d(np.asarray(value, dtype=float)))
 for a in range(10):
     for b in range(a, 11):
         for far in (0.1, 0.5, 1.5):

@@ -75,7 +75,7 @@ CPUCodeLibrary._object_getbuffer_hook = classmethod(lambda cls, m: keep(loaded(c
 import numpy as np
 from superovoid import ConvexMesh, Cylinder, Superovoid, distance
 solids = {{
-    "superovoid": Superovoid((0.1, 0.2, 0.3), (0.5, 0.7), (0.1, 0.2)),
+    "superovoid": Superovoid.from_goncalves((0.1, 0.2, 0.3), (0.5, 0.7), (0.1, 0.2)),
     "cylinder": Cylinder(0.1, 0.4),
     "hull": ConvexMesh(np.random.default_rng(0).normal(size=(40, 3))),
 }}

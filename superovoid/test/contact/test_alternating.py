@@ -18,7 +18,7 @@ from superovoid.shapes.kernels.kinds import kind_of
 
 def support_value(shape, n):
     if isinstance(shape, Box):
-        return np.abs(n) @ shape.half_extents
+        return 0.5 * np.abs(n) @ shape.lengths
     if isinstance(shape, Sphere):
         return shape.radius
     along = 0.5 * shape.length * abs(n[2])
@@ -28,7 +28,7 @@ def support_value(shape, n):
 def projected(shape, p):
     """The point of a whole body that is nearest to a point outside."""
     if isinstance(shape, Box):
-        return np.clip(p, np.negative(shape.half_extents), shape.half_extents)
+        return np.clip(p, -0.5 * np.array(shape.lengths), 0.5 * np.array(shape.lengths))
     if isinstance(shape, Cylinder):
         across = p[:2] * min(1.0, shape.radius / max(np.hypot(p[0], p[1]), 1e-300))
         return np.array([*across, np.clip(p[2], -0.5 * shape.length, 0.5 * shape.length)])
@@ -40,7 +40,7 @@ def projected(shape, p):
 
 def random_shape(rng):
     sizes = rng.uniform(0.1, 1.0, 3) * rng.choice([1.0, 0.01], 3)
-    made = Box(tuple(sizes)), Cylinder(*sizes[:2]), Capsule(*sizes[:2]), Sphere(sizes[0])
+    made = Box(2.0 * sizes), Cylinder(*sizes[:2]), Capsule(*sizes[:2]), Sphere(sizes[0])
     return made[rng.choice(4, p=[0.35, 0.4, 0.15, 0.1])]
 
 
@@ -100,7 +100,7 @@ def at(x, y, z, rotation=None):
 def test_cores_reach_as_far_as_the_points_that_far_ones_are_projected_on():
     """What a direction proves rests on how far a core reaches along it: as far as its nearest point to one far away."""
     rng = np.random.default_rng(4)
-    for shape in (Box((1.0, 2.0, 3.0)), Cylinder(0.7, 3.0), Capsule(0.2, 1.4), Sphere(0.4)):
+    for shape in (Box((2.0, 4.0, 6.0)), Cylinder(0.7, 3.0), Capsule(0.2, 1.4), Sphere(0.4)):
         row = shape._row
         for n in Rotation.random(20, rng=rng).as_matrix()[:, 0]:
             reach = alternating._support_value(row, kind_of(row), tuple(n.tolist()))
@@ -112,6 +112,6 @@ def test_sides_of_crossed_cylinders_and_corners_of_boxes_have_closed_forms():
     found = distance(Cylinder(0.2, 3.0), np.eye(4), Cylinder(0.3, 2.0), at(0.9, 0.05, -0.1, tilted))
     assert found.distance == pytest.approx(0.4, abs=1e-9) and found.status == Status.CERTIFIED
     assert found.normal == pytest.approx([1.0, 0.0, 0.0], abs=1e-7)
-    found = distance(Box((1.0, 2.0, 3.0)), np.eye(4), Box((0.5, 0.5, 0.5)), at(1.8, 2.9, 4.1))
+    found = distance(Box((2.0, 4.0, 6.0)), np.eye(4), Box((1.0, 1.0, 1.0)), at(1.8, 2.9, 4.1))
     assert found.distance == pytest.approx(np.linalg.norm([0.3, 0.4, 0.6]), abs=1e-14)
     assert found.point_a == pytest.approx([1.0, 2.0, 3.0], abs=1e-14)

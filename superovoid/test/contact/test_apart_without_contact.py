@@ -25,9 +25,9 @@ from draws import few_or_many
 def level(shape, pose, points):
     """The gauge of a body at points of the world, of its definition: at most 1 inside."""
     local = (points - pose[:3, 3]) @ pose[:3, :3]
-    w = local[:, 2] / shape.size[2]
-    across = np.abs(local[:, :2] / (np.array(shape.size[:2]) * (1.0 + np.outer(w, shape.taper))))
-    e1, e2 = shape.epsilon
+    w = local[:, 2] / shape.semi_axes[2]
+    across = np.abs(local[:, :2] / (np.array(shape.semi_axes[:2]) * (1.0 + np.outer(w, shape.taper))))
+    e1, e2 = shape.section_exponent, shape.profile_exponent
 
     def norm_of(pairs, e):
         larger = np.maximum(pairs.max(axis=1), 1e-300)
@@ -40,9 +40,11 @@ def level(shape, pose, points):
 def surface_points(shape, pose, rng, count):
     """Points of a surface along random rays of its untapered shape."""
     ray = rng.normal(size=(count, 3))
-    untapered = Superovoid(shape.size, shape.epsilon)
-    ray *= shape.size / level(untapered, np.eye(4), ray * shape.size)[:, None]
-    ray[:, :2] *= 1.0 + np.outer(ray[:, 2] / shape.size[2], shape.taper)
+    untapered = Superovoid(
+        shape.semi_axes, section_exponent=shape.section_exponent, profile_exponent=shape.profile_exponent
+    )
+    ray *= shape.semi_axes / level(untapered, np.eye(4), ray * shape.semi_axes)[:, None]
+    ray[:, :2] *= 1.0 + np.outer(ray[:, 2] / shape.semi_axes[2], shape.taper)
     return ray @ pose[:3, :3].T + pose[:3, 3]
 
 
@@ -55,7 +57,7 @@ def common_level(pair, rng, rounds=60):
 
     best = np.vstack([surface_points(a, pose_a, rng, 3000), surface_points(b, pose_b, rng, 3000)])
     values = both(best)
-    for spread in max(*a.size, *b.size) * 0.3 * 0.7 ** np.arange(rounds):
+    for spread in max(*a.semi_axes, *b.semi_axes) * 0.3 * 0.7 ** np.arange(rounds):
         kept = np.argsort(values)[:40]
         if values[kept[0]] <= 1.0:
             break
@@ -78,7 +80,7 @@ def test_bodies_apart_are_never_given_the_depth_of_their_hulls(name, number):
     pair = drawn_pair(name, number)
     result = distance(*pair)
     assert 0.0 < result.lower <= result.distance <= result.upper
-    assert result.upper - result.lower < 1e-2 * result.upper + 2e-9 * max(*pair[0].size, *pair[2].size)
+    assert result.upper - result.lower < 1e-2 * result.upper + 2e-9 * max(*pair[0].semi_axes, *pair[2].semi_axes)
     assert not list(contract.breaches(*pair, result)), result
     # No point of the surface of one is in the other, moved along any direction by less than what is proved.
     rng = np.random.default_rng(number)
@@ -126,7 +128,7 @@ def test_dented_bodies_that_touch_are_proved_to(name, number):
     pair = drawn_pair(name, number)
     result = distance(*pair)
     assert result.certified
-    assert -1.1e-9 * min(max(pair[0].size), max(pair[2].size)) < result.lower < 0.0 <= result.upper < 1e-8
+    assert -1.1e-9 * min(max(pair[0].semi_axes), max(pair[2].semi_axes)) < result.lower < 0.0 <= result.upper < 1e-8
     assert not list(contract.breaches(*pair, result)), result
     # Moved apart by a little more they have no common point.
     pose_b = pair[3].copy()
@@ -157,7 +159,7 @@ def test_each_bound_of_two_pieces_is_less_by_what_rounding_takes(bounds, lower):
 
 def on_surface(shape, w, angle):
     """Point and outer unit normal of a surface at a height and an angle, of its definition."""
-    (a1, a2, a3), (e1, e2), (tx, ty) = shape.size, shape.epsilon, shape.taper
+    (a1, a2, a3), (e1, e2), (tx, ty) = shape.semi_axes, (shape.section_exponent, shape.profile_exponent), shape.taper
     c, s = np.cos(angle), np.sin(angle)
     c, s = np.array([c, s]) * (abs(c) ** (2.0 / e1) + abs(s) ** (2.0 / e1)) ** (-0.5 * e1)
     r, kx, ky = (1.0 - abs(w) ** (2.0 / e2)) ** (0.5 * e2), 1.0 + tx * w, 1.0 + ty * w
@@ -175,7 +177,7 @@ def facing(rng, gap):
         epsilon, taper = rng.uniform(0.3, 1.7, 2), rng.uniform(-0.5, 0.5, 2)
         if rng.random() < 0.4:
             epsilon[1], taper[1] = rng.uniform(1.2, 1.8), taper[0]
-        shape = Superovoid(rng.uniform(0.3, 2.0, 3), epsilon, taper)
+        shape = Superovoid.from_goncalves(rng.uniform(0.3, 2.0, 3), epsilon, taper)
         row = shape._packed
         if row[surface.DENTED]:
             bodies.append(shape)
@@ -344,7 +346,7 @@ DENTED_NEEDLES = (
 def pair_of(rows):
     """Shapes and poses from rows of both bodies and the pose of B."""
     a, b, pose = rows
-    bodies = [Superovoid(row[:3], row[3:5], row[5:]) for row in (a, b)]
+    bodies = [Superovoid.from_goncalves(row[:3], row[3:5], row[5:]) for row in (a, b)]
     return bodies[0], np.eye(4), bodies[1], np.vstack([pose, [0.0, 0.0, 0.0, 1.0]])
 
 
@@ -372,11 +374,16 @@ def test_a_distance_whose_points_lie_off_the_normal_is_not_called_proved():
 CREASED_BESIDE_A_LONG_NEEDLE = (
     Superovoid(
         (0.8467761811917882, 1.7836827893689358, 1.8823866245540244),
-        (1.9942909198612921, 1.9964078199604471),
-        (-0.0035841230099164564, -0.0035841230099164564),
+        section_exponent=1.9942909198612921,
+        profile_exponent=1.9964078199604471,
+        taper=(-0.0035841230099164564, -0.0035841230099164564),
     ),
     [[0.0, -math.sqrt(0.5), math.sqrt(0.5), 0.0], [-1.0, 0.0, 0.0, 0.0], [0.0, -math.sqrt(0.5), -math.sqrt(0.5), 0.0]],
-    Superovoid((9.730575158558999e-07, 30.605560351831784, 1.0616057798009942e-08), (1.0, 1.9991207416177916)),
+    Superovoid(
+        (9.730575158558999e-07, 30.605560351831784, 1.0616057798009942e-08),
+        section_exponent=1.0,
+        profile_exponent=1.9991207416177916,
+    ),
     [
         [-0.11139042749589925, 0.5268644220630782, 0.8426185693577016, 0.0011816858898621805],
         [0.6470952606371086, -0.6050574761367651, 0.46386762576407586, -0.0033825659270538834],
@@ -386,11 +393,14 @@ CREASED_BESIDE_A_LONG_NEEDLE = (
 PRISM_BESIDE_A_HUGE_ONE = (
     Superovoid(
         (8.396113665230626, 5.703794326461498, 1.520635865696816),
-        (1.9999035678123738, 0.999999),
-        (-0.2807323979619258, -0.2807323979619258),
+        section_exponent=1.9999035678123738,
+        profile_exponent=0.999999,
+        taper=(-0.2807323979619258, -0.2807323979619258),
     ),
     [[0.0, -1.0, 0.0, 0.0], [0.0, 0.0, -1.0, 0.0], [1.0, 0.0, 0.0, 0.0]],
-    Superovoid((928729.8787623086, 928729.8787623086, 928729.8787623086), (1.999999, 1e-06)),
+    Superovoid(
+        (928729.8787623086, 928729.8787623086, 928729.8787623086), section_exponent=1.999999, profile_exponent=1e-06
+    ),
     [
         [0.0, 0.0, 1.0, 0.004471966648032577],
         [0.0, -1.0, 0.0, 1.8780373553509402],
@@ -402,13 +412,16 @@ PRISM_BESIDE_A_HUGE_ONE = (
 # With a taper, which leaves a first look so few support points that it does not see the bodies to be apart.
 CREASED_BESIDE_A_TAPERED_NEEDLE = (
     Superovoid(
-        (0.4763598662090344, 0.07216352026951008, 0.14640911889638078), (1.9997449278082173, 1.9967595266844187)
+        (0.4763598662090344, 0.07216352026951008, 0.14640911889638078),
+        section_exponent=1.9997449278082173,
+        profile_exponent=1.9967595266844187,
     ),
     np.eye(4)[:3],
     Superovoid(
         (3.260335849712852e-05, 26.23943619876841, 6.481962807358362e-05),
-        (0.01930639082612144, 1.972138481184113),
-        (-0.002426044797733039, -0.002426044797733039),
+        section_exponent=0.01930639082612144,
+        profile_exponent=1.972138481184113,
+        taper=(-0.002426044797733039, -0.002426044797733039),
     ),
     [
         [-0.8140591036947187, -0.035868981854742216, 0.5796733492515033, -1.2251222326031692],

@@ -24,7 +24,11 @@ def places(count, seed=7):
     return poses
 
 
-BODIES = [Superovoid((0.5, 0.4, 0.6), (0.8, 1.2)), Superovoid((0.3, 0.3, 0.3)), Superovoid((1, 1, 1), (0.5, 0.7))]
+BODIES = [
+    Superovoid((0.5, 0.4, 0.6), section_exponent=0.8, profile_exponent=1.2),
+    Superovoid((0.3, 0.3, 0.3)),
+    Superovoid((1, 1, 1), section_exponent=0.5, profile_exponent=0.7),
+]
 
 
 @pytest.mark.parametrize("question", [distances, lambda *pairs: are_closer(*pairs, 0.1)])
@@ -45,7 +49,7 @@ def test_beside_the_answers_memory_does_not_grow_with_the_number_of_pairs(questi
 def test_chunks_of_pairs_change_no_bit_of_the_answers(count, monkeypatch):
     rng = np.random.default_rng(3)
     shapes = [BODIES[i] for i in rng.integers(3, size=count)]
-    others = [Box((0.2, 0.3, 0.4)) if i % 97 == 0 else BODIES[i % 3] for i in range(count)]
+    others = [Box((0.4, 0.6, 0.8)) if i % 97 == 0 else BODIES[i % 3] for i in range(count)]
     asked = shapes, np.eye(4), others, places(count)
     whole, verdicts = distances(*asked), are_closer(*asked, 0.1)
     for module in (signed_distance, thresholds):

@@ -20,7 +20,10 @@ NAN = math.nan
 
 def test_a_direction_that_is_no_number_does_not_prove_pieces_apart():
     """The bodies overlap: no direction proves a positive distance."""
-    a, b = Superovoid((1.0, 1.0, 1.0), (1.0, 1.9), (0.4, 0.4)), Superovoid((0.3, 0.3, 0.3), (1.0, 1.8), (0.3, -0.3))
+    a, b = (
+        Superovoid((1.0, 1.0, 1.0), section_exponent=1.0, profile_exponent=1.9, taper=(0.4, 0.4)),
+        Superovoid((0.3, 0.3, 0.3), section_exponent=1.0, profile_exponent=1.8, taper=(0.3, -0.3)),
+    )
     pair = Pair(a._packed, b._packed, np.eye(3), (0.5, 0.0, 0.0))
     fa = support_candidate(a._packed, (1.0, 0.0, 0.0), EXACT)
     fb = support_candidate(b._packed, (-1.0, 0.0, 0.0), EXACT)
@@ -30,7 +33,7 @@ def test_a_direction_that_is_no_number_does_not_prove_pieces_apart():
 
 @pytest.mark.parametrize("curvature", [NAN, math.inf])
 def test_a_curvature_without_a_bound_bounds_no_profile(curvature):
-    body = Superovoid((1.0, 1.0, 1.0), (1.0, 1.9), (0.4, 0.4))._packed
+    body = Superovoid((1.0, 1.0, 1.0), section_exponent=1.0, profile_exponent=1.9, taper=(0.4, 0.4))._packed
     left, right = (slice_at(body, (1.0, 0.0, 0.2), w) for w in (-0.3, 0.4))
     assert parabola_bound(left, right, 1.0) < math.inf
     assert parabola_bound(left, right, curvature) == math.inf

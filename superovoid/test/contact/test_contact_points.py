@@ -19,8 +19,8 @@ from superovoid import (
     Capsule,
     Cone,
     Cylinder,
+    HalfSpace,
     Mesh,
-    Plane,
     Scene,
     Status,
     Superovoid,
@@ -41,8 +41,8 @@ def pose(rotation, translation=(0.0, 0.0, 0.0)):
 
 
 def test_points_of_parallel_flats_are_as_far_apart_as_the_bodies():
-    a = Superovoid((0.568, 0.989, 0.411), (0.05, 0.01), (-0.075, -0.075))
-    b = Superovoid((0.952, 0.893, 0.956), (0.01, 0.01))
+    a = Superovoid((0.568, 0.989, 0.411), section_exponent=0.05, profile_exponent=0.01, taper=(-0.075, -0.075))
+    b = Superovoid((0.952, 0.893, 0.956), section_exponent=0.01, profile_exponent=0.01)
     pose_a = pose([[0, -1, 0], [0, 0, -1], [1, 0, 0]])
     pose_b = pose([[0, 0, 1], [1, 0, 0], [0, 1, 0]], (-0.041, 1.463, 0.121))
     result = distance(a, pose_a, b, pose_b)
@@ -56,11 +56,14 @@ def test_the_normal_proves_the_interval_though_one_body_is_much_longer_than_the_
     # Along the mean of the two normals, the support of the beam is 7 m away from the point.
     a = Superovoid(
         (0.10159257654070714, 0.14410325906752025, 0.14535603643831338),
-        (0.43515278275983227, 0.08773230479207385),
-        (0.40655105960837956, 0.40655105960837956),
+        section_exponent=0.43515278275983227,
+        profile_exponent=0.08773230479207385,
+        taper=(0.40655105960837956, 0.40655105960837956),
     )
     b = Superovoid(
-        (0.36732133612514833, 9.889945124454089, 1.081893494981503), (0.03582885226864731, 0.5075585447251092)
+        (0.36732133612514833, 9.889945124454089, 1.081893494981503),
+        section_exponent=0.03582885226864731,
+        profile_exponent=0.5075585447251092,
     )
     pose_a = pose([[0, 0, 1], [-1, 0, 0], [0, -1, 0]])
     pose_b = pose([[0, 0, -1], [0, -1, 0], [-1, 0, 0]], (-0.38881076550509186, 1.67140978550403, 0.6653485053046274))
@@ -88,7 +91,7 @@ def _random_pair(rng, kind_a, kind_b):
     for kind in (kind_a, kind_b):
         minor = rng.uniform(0.1, 0.6)
         bodies.append(Torus(1.0, minor) if kind == "torus" else flat_contacts.MAKERS[kind](rng)[0])
-    reach = sum(1.0 if isinstance(body, Plane) else 1.7 * contract.extent(body) for body in bodies)
+    reach = sum(1.0 if isinstance(body, HalfSpace) else 1.7 * contract.extent(body) for body in bodies)
     poses = [pose(Rotation.random(random_state=rng).as_matrix()) for _ in range(2)]
     direction = rng.normal(size=3)
     poses[1][:3, 3] = rng.uniform(0.0, 1.0) * reach * direction / np.linalg.norm(direction)
@@ -156,7 +159,11 @@ def test_points_of_a_closed_interval_keep_their_promises(seed, number):
 
 def test_points_of_a_slender_body_in_the_side_of_a_cone_six_hundred_times_as_long_are_along_the_normal():
     """No face of the difference is found on which the line along the normal leaves it: the bodies are moved apart."""
-    a = Superovoid((0.06701073880758698, 0.09144029814032613, 0.9377703513082029), (0.71948347746246, 0.06549055316053))
+    a = Superovoid(
+        (0.06701073880758698, 0.09144029814032613, 0.9377703513082029),
+        section_exponent=0.71948347746246,
+        profile_exponent=0.06549055316053,
+    )
     b = Cone(590.3630641088299, 465.0223239638484)
     pose_a = pose(
         [
@@ -206,8 +213,8 @@ def test_a_torus_leaves_a_body_along_the_normal_though_no_ball_of_it_does(body, 
 
 @few_or_many(12, 40)
 def test_a_body_with_a_dent_next_to_a_box_has_points_nearly_as_near_as_the_bodies(draws):
-    dented = Superovoid((1.24, 2.23, 2.64), (1.17, 0.32), (-0.45, -0.13))
-    box = Box((1.0, 1.0, 0.4))
+    dented = Superovoid((1.24, 2.23, 2.64), section_exponent=1.17, profile_exponent=0.32, taper=(-0.45, -0.13))
+    box = Box((2.0, 2.0, 0.8))
     rng = np.random.default_rng(4)
     for _ in range(draws):
         pose_a = pose(Rotation.random(random_state=rng).as_matrix())
@@ -255,7 +262,7 @@ def test_batches_and_scenes_give_the_points_of_single_answers():
     ],
 )
 def test_a_spoiled_answer_of_bodies_apart_is_noticed(column, change, kind):
-    a, b = Box((1.0, 1.0, 0.5)), Cylinder(0.5, 2.0)
+    a, b = Box((2.0, 2.0, 1.0)), Cylinder(0.5, 2.0)
     pose_b = pose(np.eye(3), (0.2, 0.1, 1.6))
     result = distance(a, np.eye(4), b, pose_b)
     assert result.status == Status.NON_UNIQUE and result.distance == pytest.approx(0.1)
@@ -265,7 +272,7 @@ def test_a_spoiled_answer_of_bodies_apart_is_noticed(column, change, kind):
 
 
 def test_a_spoiled_depth_is_noticed():
-    a, b = Box((1.0, 1.0, 0.5)), Cylinder(0.5, 2.0)
+    a, b = Box((2.0, 2.0, 1.0)), Cylinder(0.5, 2.0)
     pose_b = pose(np.eye(3), (0.2, 0.1, 1.4))
     result = distance(a, np.eye(4), b, pose_b)
     assert result.distance == pytest.approx(-0.1)
@@ -312,22 +319,22 @@ def _lying(a, b, gap=0.01):
 
 
 RING = flat_contacts.MAKERS["mesh"](np.random.default_rng(0))[0]
-BOX_LIKE = Superovoid((0.5, 0.4, 0.3), (0.05, 0.03))
+BOX_LIKE = Superovoid((0.5, 0.4, 0.3), section_exponent=0.05, profile_exponent=0.03)
 
 
 @pytest.mark.parametrize("gap", [0.01, 1e-7])
 @pytest.mark.parametrize(
     ("a", "b", "many"),
     [
-        (Box((1.0, 1.0, 1.0)), BOX_LIKE, True),
-        (Box((1.0, 1.0, 1.0)), Superovoid((0.5, 0.4, 0.3), (0.9, 0.03)), True),
+        (Box((2.0, 2.0, 2.0)), BOX_LIKE, True),
+        (Box((2.0, 2.0, 2.0)), Superovoid((0.5, 0.4, 0.3), section_exponent=0.9, profile_exponent=0.03), True),
         (Cylinder(1.0, 1.0), BOX_LIKE, True),
         (BOX_LIKE, BOX_LIKE, True),
-        (Box((1.0, 1.0, 1.0)), Superovoid((0.5, 0.4, 0.3), (0.5, 1.0)), False),
-        (Box((1.0, 1.0, 1.0)), Superovoid((0.5, 0.4, 0.3), (1.0, 0.8)), False),
-        (RING, Box((2.0, 2.0, 0.5)), True),
+        (Box((2.0, 2.0, 2.0)), Superovoid((0.5, 0.4, 0.3), section_exponent=0.5, profile_exponent=1.0), False),
+        (Box((2.0, 2.0, 2.0)), Superovoid((0.5, 0.4, 0.3), section_exponent=1.0, profile_exponent=0.8), False),
+        (RING, Box((4.0, 4.0, 1.0)), True),
         (RING, BOX_LIKE, True),
-        (RING, Superovoid((0.5, 0.4, 0.3), (1.0, 1.0)), False),
+        (RING, Superovoid((0.5, 0.4, 0.3), section_exponent=1.0, profile_exponent=1.0), False),
     ],
 )
 def test_flats_are_named_and_round_contacts_are_not(a, b, many, gap):
@@ -339,14 +346,14 @@ def test_flats_are_named_and_round_contacts_are_not(a, b, many, gap):
 def test_a_flat_of_a_mesh_is_named_whichever_of_its_triangles_is_found():
     # Some triangles reach the points of a flat contact with a corner only.
     rng = np.random.default_rng(2)
-    cube = Box((1.0, 1.0, 1.0)).tessellate(2)
+    cube = Box((2.0, 2.0, 2.0)).tessellate(2)
     below = cube.vertices - (0.0, 0.0, 5.0)
     cubes = Mesh(np.concatenate([cube.vertices, below]), np.concatenate([cube.faces, cube.faces + len(below)]))
     for _ in range(60):
         turned = pose(
             Rotation.from_rotvec((0.0, 0.0, rng.uniform(-3, 3))).as_matrix(), (*rng.uniform(-0.9, 0.9, 2), 2.3)
         )
-        for b in (Box((1.0, 1.0, 1.0)), Mesh(cube.vertices, cube.faces)):
+        for b in (Box((2.0, 2.0, 2.0)), Mesh(cube.vertices, cube.faces)):
             for a, first, c, other in ((cubes, np.eye(4), b, turned), (b, turned, cubes, np.eye(4))):
                 result = distance(a, first, c, other)
                 assert result.status == Status.NON_UNIQUE
@@ -355,14 +362,14 @@ def test_a_flat_of_a_mesh_is_named_whichever_of_its_triangles_is_found():
 
 def test_a_mesh_on_its_tip_has_one_nearest_point():
     tip = Mesh([(0, 0, 0), (1, 0, 1), (-1, 1, 1), (-1, -1, 1)], [(0, 1, 3), (0, 2, 1), (0, 3, 2), (1, 2, 3)])
-    plate = Box((8.0, 8.0, 1.0)).tessellate(2)
-    for floor in (Box((8.0, 8.0, 1.0)), Mesh(plate.vertices, plate.faces)):
+    plate = Box((16.0, 16.0, 2.0)).tessellate(2)
+    for floor in (Box((16.0, 16.0, 2.0)), Mesh(plate.vertices, plate.faces)):
         result = distance(floor, np.eye(4), tip, pose(np.eye(3), (0.1, 0.2, 1.6)))
         assert result.status == Status.CERTIFIED
         assert result.point_b == pytest.approx((0.1, 0.2, 1.6), abs=1e-9)
 
 
 def test_a_plane_under_a_flat_is_named():
-    assert distance(Plane(), np.eye(4), BOX_LIKE, pose(np.eye(3), (0.0, 0.0, 1.0))).status == Status.NON_UNIQUE
-    egg = Superovoid((0.5, 0.4, 0.3), (1.0, 1.0))
-    assert distance(Plane(), np.eye(4), egg, pose(np.eye(3), (0.0, 0.0, 1.0))).status == Status.CERTIFIED
+    assert distance(HalfSpace(), np.eye(4), BOX_LIKE, pose(np.eye(3), (0.0, 0.0, 1.0))).status == Status.NON_UNIQUE
+    egg = Superovoid((0.5, 0.4, 0.3), section_exponent=1.0, profile_exponent=1.0)
+    assert distance(HalfSpace(), np.eye(4), egg, pose(np.eye(3), (0.0, 0.0, 1.0))).status == Status.CERTIFIED

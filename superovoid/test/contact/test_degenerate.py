@@ -23,16 +23,16 @@ def support_value(shape, pose_, directions):
     """Support function from the definition: the largest n.x over a dense grid of surface points, a lower bound of h."""
     eta = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 61)
     omega = np.linspace(-np.pi, np.pi, 121)
-    e1, e2 = shape.epsilon
+    e1, e2 = shape.section_exponent, shape.profile_exponent
 
     def signed(x, e):
         return np.sign(x) * np.abs(x) ** e
 
     w = signed(np.sin(eta), e2)[:, None]
     r = signed(np.cos(eta), e2)[:, None]
-    x = shape.size[0] * (1.0 + shape.taper[0] * w) * r * signed(np.cos(omega), e1)
-    y = shape.size[1] * (1.0 + shape.taper[1] * w) * r * signed(np.sin(omega), e1)
-    z = np.broadcast_to(shape.size[2] * w, x.shape)
+    x = shape.semi_axes[0] * (1.0 + shape.taper[0] * w) * r * signed(np.cos(omega), e1)
+    y = shape.semi_axes[1] * (1.0 + shape.taper[1] * w) * r * signed(np.sin(omega), e1)
+    z = np.broadcast_to(shape.semi_axes[2] * w, x.shape)
     points = np.stack([x.ravel(), y.ravel(), z.ravel()], axis=1) @ pose_[:3, :3].T + pose_[:3, 3]
     return (points @ directions.T).max(axis=0)
 
@@ -46,7 +46,7 @@ def check_witnesses(result):
 
 
 def test_parallel_flat_faces_have_points_that_are_not_unique():
-    box = Superellipsoid((1.0, 1.0, 1.0), (0.1, 0.1))
+    box = Superellipsoid((1.0, 1.0, 1.0), section_exponent=0.1, profile_exponent=0.1)
     result = distance(box, pose(), box, pose((0.3, -0.2, 2.5)))
     assert result.distance == pytest.approx(0.5, abs=1e-9)
     assert result.status == Status.NON_UNIQUE
@@ -54,7 +54,7 @@ def test_parallel_flat_faces_have_points_that_are_not_unique():
 
 
 def test_aligned_axes_have_points_that_are_not_unique():
-    rod = Superellipsoid((0.1, 0.1, 1.0), (1.0, 0.1))
+    rod = Superellipsoid((0.1, 0.1, 1.0), section_exponent=1.0, profile_exponent=0.1)
     result = distance(rod, pose(), rod, pose((0.5, 0.0, 0.2)))
     assert result.distance == pytest.approx(0.3, abs=1e-9)
     assert result.status == Status.NON_UNIQUE
@@ -62,7 +62,12 @@ def test_aligned_axes_have_points_that_are_not_unique():
 
 
 def test_curved_bodies_have_unique_points_and_normals_at_poles_too():
-    result = distance(Sphere(1.0), pose(), Superellipsoid((0.3, 0.4, 0.5), (1.0, 1.0)), pose((0.0, 0.0, 2.0)))
+    result = distance(
+        Sphere(1.0),
+        pose(),
+        Superellipsoid((0.3, 0.4, 0.5), section_exponent=1.0, profile_exponent=1.0),
+        pose((0.0, 0.0, 2.0)),
+    )
     assert result.status == Status.CERTIFIED
 
 
@@ -70,11 +75,21 @@ def test_curved_bodies_have_unique_points_and_normals_at_poles_too():
     ("a", "b", "rotation", "depth"),
     [
         (Sphere(1.0), Sphere(0.25), None, 1.25),
-        (Superellipsoid((1.0, 2.0, 3.0), (0.3, 0.6)), Superellipsoid((0.5, 0.6, 0.7), (0.2, 1.2)), None, 1.5),
-        (Superellipsoid((1.0, 1.0, 0.4), (0.7, 0.1)), Superellipsoid((0.2, 0.2, 0.3), (1.1, 1.1)), None, 0.7),
         (
-            Superellipsoid((1.0, 2.0, 3.0), (1.0, 1.0)),
-            Superellipsoid((1.0, 2.0, 3.0), (1.0, 1.0)),
+            Superellipsoid((1.0, 2.0, 3.0), section_exponent=0.3, profile_exponent=0.6),
+            Superellipsoid((0.5, 0.6, 0.7), section_exponent=0.2, profile_exponent=1.2),
+            None,
+            1.5,
+        ),
+        (
+            Superellipsoid((1.0, 1.0, 0.4), section_exponent=0.7, profile_exponent=0.1),
+            Superellipsoid((0.2, 0.2, 0.3), section_exponent=1.1, profile_exponent=1.1),
+            None,
+            0.7,
+        ),
+        (
+            Superellipsoid((1.0, 2.0, 3.0), section_exponent=1.0, profile_exponent=1.0),
+            Superellipsoid((1.0, 2.0, 3.0), section_exponent=1.0, profile_exponent=1.0),
             Rotation.from_euler("x", 180, degrees=True),
             2.0,
         ),
@@ -96,7 +111,7 @@ def test_a_body_off_the_centre_of_another_has_one_normal():
 
 
 def test_coordinates_that_cost_precision_are_named():
-    a = Superellipsoid((1.0, 0.7, 0.4), (0.8, 1.2))
+    a = Superellipsoid((1.0, 0.7, 0.4), section_exponent=0.8, profile_exponent=1.2)
     result = distance(a, pose(), a, pose((1e6, 2e6, -1e6), Rotation.from_rotvec([0.3, 0.2, 0.5])))
     assert result.status == Status.PRECISION
     assert result.upper - result.lower < 1e-6
@@ -113,10 +128,10 @@ def extreme_pairs(count, seed):
             size = np.exp(rng.uniform(np.log(0.05), np.log(5.0), 3))
             e1, e2 = rng.choice(exponents, 2)
             taper = 0.98 * min(0.5, (1.0 - 0.5 * e2) * 2.0 ** (0.5 * e2)) * rng.choice([0.0, 0.5, -1.0])
-            shapes.append(Superovoid(tuple(size), (e1, e2), (taper, taper)))
+            shapes.append(Superovoid(tuple(size), section_exponent=e1, profile_exponent=e2, taper=(taper, taper)))
         in_line = Rotation.from_euler("zxz", 90.0 * rng.integers(0, 4, 3), degrees=True)
         rotation = in_line if i % 2 else Rotation.random(random_state=rng)
-        offset = rng.normal(size=3) * min(shapes[0].size) * rng.choice([0.0, 0.3])
+        offset = rng.normal(size=3) * min(shapes[0].semi_axes) * rng.choice([0.0, 0.3])
         yield shapes[0], pose(), shapes[1], pose(offset, rotation)
 
 
@@ -126,7 +141,7 @@ def test_extreme_overlaps_are_proved_and_no_direction_refutes_them():
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     for a, pose_a, b, pose_b in extreme_pairs(60, seed=4):
         result = distance(a, pose_a, b, pose_b)
-        size = min(max(a.size), max(b.size))
+        size = min(max(a.semi_axes), max(b.semi_axes))
         assert result.status.certified, (a, b, pose_b, result)
         assert result.upper - result.lower < 1.1e-9 * size
         check_witnesses(result)
@@ -135,8 +150,8 @@ def test_extreme_overlaps_are_proved_and_no_direction_refutes_them():
         near = result.normal + 0.2 * directions[:100]
         tried = np.vstack([directions, near / np.linalg.norm(near, axis=1, keepdims=True), result.normal[None]])
         depths = support_value(a, pose_a, tried) + support_value(b, pose_b, -tried)
-        assert depths[-1] == pytest.approx(-result.distance, abs=2e-2 * max(*a.size, *b.size))
-        assert depths.min() > -result.distance - 2e-2 * max(*a.size, *b.size)
+        assert depths[-1] == pytest.approx(-result.distance, abs=2e-2 * max(*a.semi_axes, *b.semi_axes))
+        assert depths.min() > -result.distance - 2e-2 * max(*a.semi_axes, *b.semi_axes)
 
 
 def test_scale_changes_nothing_but_the_scale():
@@ -146,9 +161,19 @@ def test_scale_changes_nothing_but_the_scale():
             moved = pose_b.copy()
             moved[:3, 3] *= scale
             result = distance(
-                Superovoid(tuple(scale * np.array(a.size)), a.epsilon, a.taper),
+                Superovoid(
+                    tuple(scale * np.array(a.semi_axes)),
+                    section_exponent=a.section_exponent,
+                    profile_exponent=a.profile_exponent,
+                    taper=a.taper,
+                ),
                 pose_a,
-                Superovoid(tuple(scale * np.array(b.size)), b.epsilon, b.taper),
+                Superovoid(
+                    tuple(scale * np.array(b.semi_axes)),
+                    section_exponent=b.section_exponent,
+                    profile_exponent=b.profile_exponent,
+                    taper=b.taper,
+                ),
                 moved,
             )
             assert result.distance == pytest.approx(scale * reference.distance, rel=1e-8)
@@ -161,7 +186,7 @@ def test_a_small_ellipsoid_in_the_centre_of_a_ball_is_proved(ratio):
     rng = np.random.default_rng(4)
     for _ in range(20):
         size = np.exp(rng.uniform(-1.0, 0.0)) * np.array([1.0, 1.3, 1.8])[rng.permutation(3)]
-        small = Superellipsoid(tuple(size), (1.0, 1.0))
+        small = Superellipsoid(tuple(size), section_exponent=1.0, profile_exponent=1.0)
         radius = ratio * size.max()
         result = distance(small, pose(rotation=Rotation.random(rng=rng)), Sphere(radius), pose())
         assert not result.status & Status.UNPROVEN
@@ -174,24 +199,26 @@ def test_eight_minima_of_one_depth_are_all_proved():
     directions = rng.normal(size=(4000, 3))
     directions /= np.linalg.norm(directions, axis=1)[:, None]
     for _ in range(20):
-        shape = Superellipsoid(tuple(rng.uniform(0.5, 1.5, 3)), tuple(rng.uniform(1.15, 1.6, 2)))
+        shape = Superellipsoid.from_goncalves(tuple(rng.uniform(0.5, 1.5, 3)), tuple(rng.uniform(1.15, 1.6, 2)))
         result = distance(shape, pose(), shape, pose())
         assert result.status == Status.ARBITRARY_NORMAL
         assert -result.distance <= 2.0 * np.min(np.sum(shape.support(directions) * directions, axis=1)) + 1e-12
-        assert result.upper - result.lower <= 1.1e-9 * max(shape.size)
+        assert result.upper - result.lower <= 1.1e-9 * max(shape.semi_axes)
 
 
 def test_depths_of_mirrored_directions_are_both_seen():
     # Both bodies are symmetric about x = 0, and the best normal leans to one side.
     a = Superovoid(
         (0.7756100560749841, 1.3189601814943666, 0.6885796503871474),
-        (0.2576879488470875, 0.33186942453022156),
-        (-0.43249393536714387, -0.43249393536714387),
+        section_exponent=0.2576879488470875,
+        profile_exponent=0.33186942453022156,
+        taper=(-0.43249393536714387, -0.43249393536714387),
     )
     b = Superovoid(
         (0.16414054984304094, 0.5259393083035437, 1.3784498924644892),
-        (0.3890120097770201, 0.10245083426496694),
-        (0.35003292535777675, 0.35003292535777675),
+        section_exponent=0.3890120097770201,
+        profile_exponent=0.10245083426496694,
+        taper=(0.35003292535777675, 0.35003292535777675),
     )
     there = np.eye(4)
     there[:3] = [[-1.0, 0.0, 0.0, 0.0], [0.0, 0.0, -1.0, -1.3356202542163862], [0.0, -1.0, 0.0, 0.0]]

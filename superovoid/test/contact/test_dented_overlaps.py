@@ -39,7 +39,7 @@ from draws import few_or_many
 def level(shape, pose, x):
     """The implicit function of a body at a point of the world, of its definition."""
     local = (x - pose[:3, 3]) @ pose[:3, :3]
-    (a1, a2, a3), (e1, e2), (tx, ty) = shape.size, shape.epsilon, shape.taper
+    (a1, a2, a3), (e1, e2), (tx, ty) = shape.semi_axes, (shape.section_exponent, shape.profile_exponent), shape.taper
     w = local[2] / a3
     u, v = local[0] / (a1 * (1.0 + tx * w)), local[1] / (a2 * (1.0 + ty * w))
     return (np.abs(u) ** (2.0 / e1) + np.abs(v) ** (2.0 / e1)) ** (e1 / e2) + np.abs(w) ** (2.0 / e2) - 1.0
@@ -97,7 +97,7 @@ def battery():
 @pytest.mark.parametrize("i", [17033, 8325, 13408, 18931, 182, 14672])
 def test_no_shorter_way_parts_bodies_that_overlap_over_a_dent(i):
     pairs = battery()
-    bodies = [Superovoid(rows[i, :3], rows[i, 3:5], rows[i, 5:]) for rows in pairs.shapes]
+    bodies = [Superovoid.from_goncalves(rows[i, :3], rows[i, 3:5], rows[i, 5:]) for rows in pairs.shapes]
     drawn = bodies[0], pairs.poses[0, i], bodies[1], pairs.poses[1, i]
     result = distance(*drawn)
     assert result.certified
@@ -146,7 +146,7 @@ def dented_shapes(rng, count):
             epsilon[1], taper[1] = rng.uniform(1.4, 1.95), taper[0]
         elif kind == 1:
             taper *= 10.0 ** rng.uniform(-3.0, 0.0)
-        shape = Superovoid(np.exp(rng.uniform(-1.0, 1.0, 3)), epsilon, taper)
+        shape = Superovoid.from_goncalves(np.exp(rng.uniform(-1.0, 1.0, 3)), epsilon, taper)
         if shape._packed[surface.DENTED] != 0.0:
             count -= 1
             yield shape
@@ -162,7 +162,7 @@ def test_a_body_in_a_plane_of_symmetry_of_one_with_a_dent_has_two_ways_out():
     rng = np.random.default_rng(3)
     mirrored = alone = 0
     for a in dented_shapes(rng, 150):
-        b = Superovoid(rng.uniform(0.3, 1.0, 3), rng.uniform(0.4, 1.6, 2))
+        b = Superovoid.from_goncalves(rng.uniform(0.3, 1.0, 3), rng.uniform(0.4, 1.6, 2))
         pose = np.eye(4)
         pose[:3, :3] = Rotation.from_rotvec([rng.uniform(-np.pi, np.pi), 0.0, 0.0]).as_matrix()
         pose[1:3, 3] = rng.uniform(-0.4, 0.4, 2)

@@ -19,7 +19,7 @@ from draws import few_or_many
 
 
 def answer(pairs, i):
-    bodies = [Superovoid(rows[i, :3], rows[i, 3:5], rows[i, 5:]) for rows in pairs.shapes]
+    bodies = [Superovoid.from_goncalves(rows[i, :3], rows[i, 3:5], rows[i, 5:]) for rows in pairs.shapes]
     drawn = bodies[0], pairs.poses[0, i], bodies[1], pairs.poses[1, i]
     return drawn, distance(*drawn)
 
@@ -33,9 +33,9 @@ def on_curve(exponent, angle):
 
 def surface_points(shape, pose, meridian, azimuth):
     """Points of a surface, straight from its definition."""
-    r, w = on_curve(shape.epsilon[1], meridian)
-    u, v = on_curve(shape.epsilon[0], azimuth)
-    (a1, a2, a3), (tx, ty) = shape.size, shape.taper
+    r, w = on_curve(shape.profile_exponent, meridian)
+    u, v = on_curve(shape.section_exponent, azimuth)
+    (a1, a2, a3), (tx, ty) = shape.semi_axes, shape.taper
     return (
         np.stack([a1 * (1.0 + tx * w) * r * u, a2 * (1.0 + ty * w) * r * v, a3 * w], axis=1) @ pose[:3, :3].T
         + pose[:3, 3]
@@ -100,8 +100,9 @@ def test_supports_of_pieces_are_not_below_any_of_their_points():
     while dented < 40:
         shape = Superovoid(
             np.exp(rng.uniform(-1.0, 1.0, 3)),
-            (rng.uniform(0.05, 1.9), rng.uniform(0.05, 1.9)),
-            rng.uniform(-0.5, 0.5, 2),
+            section_exponent=rng.uniform(0.05, 1.9),
+            profile_exponent=rng.uniform(0.05, 1.9),
+            taper=rng.uniform(-0.5, 0.5, 2),
         )
         row = shape._packed
         if row[surface.DENTED] == 0.0:

@@ -41,14 +41,14 @@ def random_shape(rng, kind):
     if kind == "ellipsoids":
         return Ellipsoid(size)
     if kind == "superellipsoids":
-        return Superellipsoid(size, rng.uniform(0.3, 1.7, 2))
+        return Superellipsoid.from_goncalves(size, rng.uniform(0.3, 1.7, 2))
     while True:
         epsilon = rng.uniform((0.3, 0.3), (1.7, 1.5))
         limit = 0.9 * min(0.5, (1.0 - 0.5 * epsilon[1]) * 2.0 ** (0.5 * epsilon[1]))
         taper = rng.uniform(-limit, limit, 2)
         if epsilon[1] < 1.05 or rng.random() < 0.5:
             taper[1] = taper[0]  # unequal tapers have a dent where epsilon_2 < 1
-        shape = Superovoid(size, epsilon, taper)
+        shape = Superovoid.from_goncalves(size, epsilon, taper)
         if shape.convexity().convex:
             return shape
 
@@ -88,7 +88,11 @@ def moved(poses, twists):
 def changed(shapes, changes):
     """Shapes with changed parameters (a1, a2, a3, epsilon_1, epsilon_2, Tx, Ty)."""
     return [
-        Superovoid(np.add(s.size, c[:3]), np.add(s.epsilon, c[3:5]), np.clip(np.add(s.taper, c[5:]), -0.5, 0.5))
+        Superovoid.from_goncalves(
+            np.add(s.semi_axes, c[:3]),
+            np.add((s.section_exponent, s.profile_exponent), c[3:5]),
+            np.clip(np.add(s.taper, c[5:]), -0.5, 0.5),
+        )
         for s, c in zip(shapes, changes, strict=True)
     ]
 
@@ -174,7 +178,7 @@ def test_derivatives_over_the_whole_range_of_exponents_agree_with_central_differ
     bodies, poses = [], []
     for side in "ab":
         columns = (data[f"{name}_{side}"] for name in ("size", "epsilon", "taper"))
-        bodies.append([Superovoid(*row) for row in zip(*columns, strict=True)])
+        bodies.append([Superovoid.from_goncalves(*row) for row in zip(*columns, strict=True)])
         poses.append(np.tile(np.eye(4), (count, 1, 1)))
         poses[-1][:, :3, :3], poses[-1][:, :3, 3] = data[f"rotation_{side}"], data[f"position_{side}"]
     (a, b), (pose_a, pose_b) = bodies, poses
@@ -198,7 +202,7 @@ def test_derivatives_over_the_whole_range_of_exponents_agree_with_central_differ
 def test_scaling_the_world_scales_the_distance(solved):
     """Euler: d = sum of a ddist/da over the six semi-axes + the centres' offset along the normal, to rounding."""
     _, a, pose_a, b, pose_b, result, found = solved
-    size_a, size_b = np.array([s.size for s in a]), np.array([s.size for s in b])
+    size_a, size_b = np.array([s.semi_axes for s in a]), np.array([s.semi_axes for s in b])
     total = (found.by_shape_a[:, :3] * size_a).sum(axis=1) + (found.by_shape_b[:, :3] * size_b).sum(axis=1)
     total += (found.by_pose_b[:, :3] * (pose_b - pose_a)[:, :3, 3]).sum(axis=1)
     clear = result.status == Status.CERTIFIED
@@ -298,7 +302,7 @@ def test_curvatures_of_two_spheres_are_known():
 
 
 def test_parallel_flats_are_flagged_and_keep_their_gradient_by_translation():
-    box = Superellipsoid((1.0, 1.0, 0.5), (0.1, 0.1))
+    box = Superellipsoid((1.0, 1.0, 0.5), section_exponent=0.1, profile_exponent=0.1)
     above = np.eye(4)
     above[:3, 3] = 0.3, 0.1, 1.25
     for gap in (0.25, 0.0, -0.01):
@@ -314,22 +318,22 @@ def test_parallel_flats_are_flagged_and_keep_their_gradient_by_translation():
 
 def test_a_turn_of_parallel_flats_has_a_gradient_between_the_one_sided_derivatives():
     """A flat of 1 x 1 over a larger one: turned by h about x its lower edge comes nearer by h/2, whichever way."""
-    below, above = Box((2.0, 2.0, 0.5)), np.eye(4)
+    below, above = Box((4.0, 4.0, 1.0)), np.eye(4)
     above[:3, 3] = 0.2, 0.3, 1.1
-    result = distance(below, np.eye(4), Box((0.5, 0.5, 0.5)), above)
+    result = distance(below, np.eye(4), Box((1.0, 1.0, 1.0)), above)
     assert result.status == Status.NON_UNIQUE
     _, by_pose_b = pose_gradients(result, np.eye(4), above)
     assert by_pose_b[:3] == pytest.approx([0.0, 0.0, 1.0], abs=1e-9)
     assert np.abs(by_pose_b[3:5]).max() <= 0.5 + 1e-9  # d'(w) = -0.5 |w| for w across the normal
     for turn in (1e-6, -1e-6):
         turned = moved(above[None], np.array([[0.0, 0.0, 0.0, turn, 0.0, 0.0]]))[0]
-        change = distance(below, np.eye(4), Box((0.5, 0.5, 0.5)), turned).distance - result.distance
+        change = distance(below, np.eye(4), Box((1.0, 1.0, 1.0)), turned).distance - result.distance
         assert change == pytest.approx(-0.5e-6, rel=1e-3)
 
 
 def test_gradient_of_superovoids_flat_on_flat_belongs_to_a_closest_pair():
-    a = Superovoid((0.568, 0.989, 0.411), (0.05, 0.01), (-0.075, -0.075))
-    b = Superovoid((0.952, 0.893, 0.956), (0.01, 0.01))
+    a = Superovoid((0.568, 0.989, 0.411), section_exponent=0.05, profile_exponent=0.01, taper=(-0.075, -0.075))
+    b = Superovoid((0.952, 0.893, 0.956), section_exponent=0.01, profile_exponent=0.01)
     pose_a, pose_b = np.eye(4), np.eye(4)
     pose_a[:3, :3] = [[0, -1, 0], [0, 0, -1], [1, 0, 0]]
     pose_b[:3, :3] = [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
@@ -371,7 +375,7 @@ def test_gradients_at_flats_of_all_kinds_lie_between_the_one_sided_derivatives()
 
 def test_a_point_of_no_curvature_is_not_taken_for_a_flat():
     """On the axis of a section with exponent 0.8 the curvature is 0, but a turn by d moves the point by d^(2/3)."""
-    body = Superellipsoid((1.0, 0.8, 0.6), (0.8, 1.0))
+    body = Superellipsoid((1.0, 0.8, 0.6), section_exponent=0.8, profile_exponent=1.0)
     apart = np.eye(4)
     apart[0, 3] = 3.0
     result = distance(body, np.eye(4), body, apart)
@@ -390,7 +394,7 @@ def test_concentric_spheres_are_flagged_and_keep_a_unit_gradient():
 
 
 def test_creases_are_flagged_and_first_derivatives_stay_finite():
-    gem = Superellipsoid((1.0, 0.8, 0.6), (1.95, 1.95))
+    gem = Superellipsoid((1.0, 0.8, 0.6), section_exponent=1.95, profile_exponent=1.95)
     apart = np.eye(4)
     apart[:3, 3] = 2.0, 0.0, 0.0
     found = derivatives(gem, np.eye(4), Sphere(0.2), apart, distance(gem, np.eye(4), Sphere(0.2), apart))
@@ -404,7 +408,7 @@ def test_near_a_crease_the_derivative_by_exponent_is_that_of_the_support_functio
     for e in (0.2, 0.9, 1.6, 1.9):
         for tilt in (1e-12, 1e-6, 1e-2, 0.3):
             n = np.array([np.cos(tilt), np.sin(tilt), 0.0])
-            body = Superellipsoid((1.0, 0.7, 0.5), (e, 1.0))
+            body = Superellipsoid((1.0, 0.7, 0.5), section_exponent=e, profile_exponent=1.0)
             other = np.eye(4)
             other[:3, 3] = body.support(n) + 1.5 * n
             result = distance(body, np.eye(4), Sphere(0.5), other)

@@ -223,7 +223,7 @@ def deep_pairs(rng, count):
         poses = np.tile(np.eye(4), (2, 1, 1))
         poses[:, :3, :3] = Rotation.random(2, rng=rng).as_matrix()
         poses[1, :3, 3] = unit(rng) * rng.uniform(0.0, 1.2)
-        if distance(a, poses[0], b, poses[1]).distance < -0.2 * min(*a.size, *b.size):
+        if distance(a, poses[0], b, poses[1]).distance < -0.2 * min(*a.semi_axes, *b.semi_axes):
             count -= 1
             yield a, b, poses
 
@@ -256,7 +256,9 @@ def test_depths_of_ellipsoids_are_least_over_all_directions(draws):
         found = distance(a, poses[0], b, poses[1])
         turn = poses[0, :3, :3].T
         difference = Difference(
-            [np.array(a.size), np.array(b.size)], turn @ poses[1, :3, :3], turn @ (poses[1, :3, 3] - poses[0, :3, 3])
+            [np.array(a.semi_axes), np.array(b.semi_axes)],
+            turn @ poses[1, :3, :3],
+            turn @ (poses[1, :3, 3] - poses[0, :3, 3]),
         )
         least = difference.least_over((np.zeros(3), 0.0), rng)
         assert found.lower - 1e-12 <= -least <= found.upper + 1e-12

@@ -30,7 +30,7 @@ def pose(translation=(0.0, 0.0, 0.0), rotation=None):
 
 def battery_shapes(data, side):
     return [
-        Superovoid(*row)
+        Superovoid.from_goncalves(*row)
         for row in zip(data[f"size_{side}"], data[f"epsilon_{side}"], data[f"taper_{side}"], strict=True)
     ]
 
@@ -196,7 +196,7 @@ def test_depth_of_concentric_ellipsoids_is_twice_the_smallest_axis():
 
 
 def test_box_like_bodies_face_to_face_have_the_exact_gap():
-    box = Superellipsoid((1.0, 1.0, 1.0), (0.1, 0.1))
+    box = Superellipsoid((1.0, 1.0, 1.0), section_exponent=0.1, profile_exponent=0.1)
     result = distance(box, pose(), box, pose((2.5, 0.0, 0.0)))
     assert result.distance == pytest.approx(0.5, abs=1e-9)
     result = distance(box, pose(), box, pose((2.5, 0.3, 0.1)))
@@ -206,8 +206,8 @@ def test_box_like_bodies_face_to_face_have_the_exact_gap():
 
 def test_deep_overlap_takes_the_shortest_way_out():
     # A long rod through the middle of a plate: sideways out of the plate's thickness is shortest.
-    plate = Superellipsoid((2.0, 2.0, 0.1), (0.2, 0.2))
-    rod = Superellipsoid((0.1, 0.1, 3.0), (0.9, 0.2))
+    plate = Superellipsoid((2.0, 2.0, 0.1), section_exponent=0.2, profile_exponent=0.2)
+    rod = Superellipsoid((0.1, 0.1, 3.0), section_exponent=0.9, profile_exponent=0.2)
     result = distance(plate, pose(), rod, pose((1.5, 0.0, 0.0)))
     assert result.distance == pytest.approx(-0.6, abs=2e-2)
     assert result.normal[0] == pytest.approx(1.0, abs=0.05)
@@ -222,7 +222,7 @@ def convex_bodies(draw):
     limit = min(0.5, 0.98 * (1.0 - 0.5 * e2) * 2.0 ** (0.5 * e2))
     taper = draw(st.floats(-limit, limit))
     size = [math.exp(draw(st.floats(-1.5, 1.5))) for _ in range(3)]
-    return Superovoid(size, (draw(st.floats(0.1, 1.9)), e2), (taper, taper))
+    return Superovoid(size, section_exponent=draw(st.floats(0.1, 1.9)), profile_exponent=e2, taper=(taper, taper))
 
 
 vectors = st.tuples(*[st.floats(-3.0, 3.0)] * 3)
@@ -254,7 +254,12 @@ def test_scaling_scales_the_distance(a, pose_a, b, pose_b, factor):
     def scaled(shape, at):
         at = at.copy()
         at[:3, 3] *= factor
-        return Superovoid(np.multiply(shape.size, factor), shape.epsilon, shape.taper), at
+        return Superovoid(
+            np.multiply(shape.semi_axes, factor),
+            section_exponent=shape.section_exponent,
+            profile_exponent=shape.profile_exponent,
+            taper=shape.taper,
+        ), at
 
     one = distance(a, pose_a, b, pose_b)
     other = distance(*scaled(a, pose_a), *scaled(b, pose_b))
@@ -292,12 +297,15 @@ def test_warm_start_gives_the_cold_answer(a, pose_a, b, pose_b, turn):
 
 def test_upper_bound_of_a_touch_at_a_crease_allows_for_the_residual_of_newton():
     a = Superovoid(
-        (0.15374074562638157, 0.18033458463903623, 1.9243928049037757), (1.609225076950763, 1.9151658905351927)
+        (0.15374074562638157, 0.18033458463903623, 1.9243928049037757),
+        section_exponent=1.609225076950763,
+        profile_exponent=1.9151658905351927,
     )
     b = Superovoid(
         (0.060167307952849004, 3.433392223186273, 9.320517182129853),
-        (1.3250612689295196, 1.7963393686357558),
-        (0.06303450391309552, 0.06303450391309552),
+        section_exponent=1.3250612689295196,
+        profile_exponent=1.7963393686357558,
+        taper=(0.06303450391309552, 0.06303450391309552),
     )
     pose_b = np.array(
         [
@@ -361,7 +369,7 @@ def test_upper_bound_of_a_touch_at_a_crease_allows_for_the_residual_of_newton():
 def test_bodies_with_a_dent_are_proved_where_they_are_apart_and_less_deep_than_their_hulls_where_not(
     a, b, pose_b, hull_distance
 ):
-    result = distance(Superovoid(*a), pose(), Superovoid(*b), pose_b)
+    result = distance(Superovoid.from_goncalves(*a), pose(), Superovoid.from_goncalves(*b), pose_b)
     # Hull distances from the independent method of the batteries.
     if hull_distance < 0.0:
         # Of the bodies themselves, of which less of a way is proved to part them.
@@ -381,8 +389,9 @@ def test_overlap_of_mildly_dented_bodies_is_not_deeper_than_their_hulls(count):
     shapes = [
         Superovoid(
             np.exp(rng.uniform(-0.7, 0.7, 3)),
-            (rng.uniform(0.2, 1.5), rng.uniform(0.2, 0.95)),
-            rng.uniform(-0.15, 0.15, 2),
+            section_exponent=rng.uniform(0.2, 1.5),
+            profile_exponent=rng.uniform(0.2, 0.95),
+            taper=rng.uniform(-0.15, 0.15, 2),
         )
         for _ in range(2 * count)
     ]
@@ -441,7 +450,7 @@ def test_bad_poses_are_named(bad, message):
 def test_rotations_of_single_precision_are_taken_as_the_nearest_rotation():
     exact = pose((2.0, 0.1, 0.2), (0.3, -0.2, 0.5))
     rough = exact.astype(np.float32).astype(np.float64)
-    a, b = Superellipsoid((1.0, 0.5, 0.4), (0.6, 0.7)), Ellipsoid((0.5, 0.6, 0.7))
+    a, b = Superellipsoid((1.0, 0.5, 0.4), section_exponent=0.6, profile_exponent=0.7), Ellipsoid((0.5, 0.6, 0.7))
     one, other = distance(a, pose(), b, exact), distance(a, pose(), b, rough)
     assert other.distance == pytest.approx(one.distance, abs=1e-6)
     assert np.linalg.norm(other.point_b - other.point_a) == pytest.approx(other.distance, abs=1e-12)

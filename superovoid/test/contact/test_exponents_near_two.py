@@ -46,7 +46,7 @@ def test_intervals_at_the_largest_exponent_contain_the_distance_in_ball_arithmet
     true = Fraction(text)
     pose_b = np.eye(4)
     pose_b[:3, :3], pose_b[:3, 3] = np.roll(np.eye(3), -turn, axis=0), offset  # a rotation without rounding
-    a, b = (Superovoid(*of_a), np.eye(4)), (Superovoid(*of_b), pose_b)
+    a, b = (Superovoid.from_goncalves(*of_a), np.eye(4)), (Superovoid.from_goncalves(*of_b), pose_b)
     size = max(*of_a[0], *of_b[0])
     many = distances([a[0]] * 1200, a[1], b[0], b[1])  # enough for SIMD lanes
     for found in (distance(*a, *b), distance(*b, *a), many[0], many[-1]):

@@ -56,8 +56,8 @@ def across(x, y, n):
 
 def level(shape, p):
     """Gauge of a body without tapers at a point in its frame: 1 on the surface."""
-    u = np.abs(np.asarray(p) / shape.size)
-    e1, e2 = shape.epsilon
+    u = np.abs(np.asarray(p) / shape.semi_axes)
+    e1, e2 = shape.section_exponent, shape.profile_exponent
     ring = (u[0] ** (2.0 / e1) + u[1] ** (2.0 / e1)) ** (0.5 * e1)
     return (ring ** (2.0 / e2) + u[2] ** (2.0 / e2)) ** (0.5 * e2)
 
@@ -88,7 +88,7 @@ def test_shares_take_as_much_off_as_two_steps_can():
 @pytest.mark.parametrize("bearing", np.linspace(0.0, 2.0 * math.pi, 9)[:-1])
 def test_points_of_two_rods_come_to_face_each_other_from_any_side(angle, bearing):
     """Straight rods that cross at an angle: their points can be moved along them only, one forward and one back."""
-    rod = Superovoid((1.0, 1e-6, 1e-6), (1e-3, 1e-3))
+    rod = Superovoid((1.0, 1e-6, 1e-6), section_exponent=1e-3, profile_exponent=1e-3)
     pair = pair_of(rod, rod, Rotation.from_rotvec([0.0, 0.0, angle]).as_matrix(), (0.0, 0.0, 0.5))
     n = np.array([0.0, 0.0, 1.0])
     x, y = np.array([0.0, 0.0, 1e-6]), np.array([0.0, 0.0, 0.5 - 1e-6])
@@ -105,7 +105,10 @@ def test_points_of_two_rods_come_to_face_each_other_from_any_side(angle, bearing
 
 
 def test_moved_points_lie_on_the_surfaces_and_span_the_distance():
-    a, b = Superovoid((1.0, 0.8, 0.9), (0.9, 0.8)), Superovoid((0.7, 1.1, 0.6), (0.8, 0.9))
+    a, b = (
+        Superovoid((1.0, 0.8, 0.9), section_exponent=0.9, profile_exponent=0.8),
+        Superovoid((0.7, 1.1, 0.6), section_exponent=0.8, profile_exponent=0.9),
+    )
     pair = pair_of(a, b, Rotation.from_rotvec([0.3, -0.5, 0.2]).as_matrix(), (0.0, 0.0, 2.5))
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = pair.rotation, pair.centre
@@ -127,7 +130,7 @@ def test_moved_points_lie_on_the_surfaces_and_span_the_distance():
 
 def test_the_direction_of_points_that_cannot_move_is_their_normal():
     """Two tips: many directions prove their distance, of which one is that of the points."""
-    tip = Superovoid((0.3, 0.3, 1.0), (1.0, 1.99))
+    tip = Superovoid((0.3, 0.3, 1.0), section_exponent=1.0, profile_exponent=1.99)
     pair = pair_of(tip, tip, np.eye(3), (0.0, 0.0, 3.0))
     x, y = np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, 2.0])
     n = tilted([0.0, 0.0, 1.0], [0.6, 0.8, 0.0], 1e-6)
@@ -139,7 +142,7 @@ def test_the_direction_of_points_that_cannot_move_is_their_normal():
 
 def test_points_that_face_each_other_farther_apart_than_is_proved_leave_an_answer_open():
     """Two balls half a metre apart, of which an interval says less: what a step finds is held against that, too."""
-    ball = Superovoid((1.0, 1.0, 1.0), (1.0, 1.0))
+    ball = Superovoid((1.0, 1.0, 1.0), section_exponent=1.0, profile_exponent=1.0)
     pair = pair_of(ball, ball, np.eye(3), (0.0, 0.0, 2.5))
     n = np.array([0.0, 0.0, 1.0])
     x, y = tilted(n, [1.0, 0.0, 0.0], 1e-3), np.array(pair.centre) - tilted(n, [0.9, 0.1, 0.0], 1e-3)
@@ -150,7 +153,7 @@ def test_points_that_face_each_other_farther_apart_than_is_proved_leave_an_answe
 
 def test_two_answers_prove_together_the_better_end_of_each():
     """Points of one, the lower end and the normal of the other; nothing where neither proves the bodies to be apart."""
-    ball = Superovoid((1.0, 1.0, 1.0), (1.0, 1.0))
+    ball = Superovoid((1.0, 1.0, 1.0), section_exponent=1.0, profile_exponent=1.0)
     pair = pair_of(ball, ball, np.eye(3), (0.0, 0.0, 2.5))
     n = np.array([0.0, 0.0, 1.0])
     beside = tilted(n, [1.0, 0.0, 0.0], 0.01)

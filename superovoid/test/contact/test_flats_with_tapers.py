@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from superovoid import Box, Capsule, Cone, Cylinder, Plane, Status, Superovoid, distance, distances
+from superovoid import Box, Capsule, Cone, Cylinder, HalfSpace, Status, Superovoid, distance, distances
 from superovoid.contact.differentiation import derivatives
 
 _PARTNERS = {
@@ -27,7 +27,7 @@ def _at(turn, x, y, z):
 @pytest.mark.parametrize("e1", [0.5, 1.0, 1.2, 1.45])
 @pytest.mark.parametrize("partner", ["capsule", "cylinder"])
 def test_a_straight_edge_beside_an_edge_is_not_unique_and_not_differentiable(partner, e1, taper):
-    ridge = Superovoid((0.6, 0.65, 1.2), (e1, 0.05), taper)
+    ridge = Superovoid((0.6, 0.65, 1.2), section_exponent=e1, profile_exponent=0.05, taper=taper)
     shape, turn = _PARTNERS[partner]
     frame = _at(Rotation.from_rotvec([0.3, -0.4, 0.9]).as_matrix(), 0.2, -0.1, 0.5)
     for y in (-2.2, -1.2):
@@ -39,7 +39,7 @@ def test_a_straight_edge_beside_an_edge_is_not_unique_and_not_differentiable(par
 @pytest.mark.parametrize("taper", [(0.25, 0.0), (0.5, 0.0)])
 @pytest.mark.parametrize("e1", [0.5, 1.0, 1.2, 1.45])
 def test_two_straight_edges_are_not_unique_alone_or_in_a_batch(e1, taper):
-    ridge = Superovoid((0.6, 0.65, 1.2), (e1, 0.05), taper)
+    ridge = Superovoid((0.6, 0.65, 1.2), section_exponent=e1, profile_exponent=0.05, taper=taper)
     pose = _at(np.eye(3), 0.0, -2.2, 0.0)
     found = distance(ridge, np.eye(4), ridge, pose)
     assert "NON_UNIQUE" in str(found.status)
@@ -50,17 +50,17 @@ def test_two_straight_edges_are_not_unique_alone_or_in_a_batch(e1, taper):
 
 @pytest.mark.parametrize("turn", [1e-2, 0.1, 1.0])
 def test_edges_that_cross_are_unique(turn):
-    ridge = Superovoid((0.6, 0.65, 1.2), (1.0, 0.05), (0.5, 0.0))
+    ridge = Superovoid((0.6, 0.65, 1.2), section_exponent=1.0, profile_exponent=0.05, taper=(0.5, 0.0))
     pose = _at(Rotation.from_rotvec([0.0, turn, 0.0]).as_matrix(), 0.0, -2.2, 0.0)
     assert distance(ridge, np.eye(4), Capsule(0.6, 1.4), pose).status.differentiable
     assert distance(ridge, np.eye(4), ridge, pose).status.differentiable
 
 
 _ON_TOP = [
-    (Plane(), 0.0),
-    (Box((2.0, 2.0, 0.5)), 0.5),
+    (HalfSpace(), 0.0),
+    (Box((4.0, 4.0, 1.0)), 0.5),
     (Cylinder(2.0, 1.0), 0.5),
-    (Superovoid((2.0, 2.0, 0.5), (0.3, 0.3)), 0.5),
+    (Superovoid((2.0, 2.0, 0.5), section_exponent=0.3, profile_exponent=0.3), 0.5),
 ]
 
 
@@ -70,7 +70,7 @@ _ON_TOP = [
 @pytest.mark.parametrize(("table", "top"), _ON_TOP)
 def test_a_round_pole_over_square_sections_touches_in_one_point(table, top, epsilon, taper, gap):
     """Straight sides of a section are at one height only next to the pole, and less than a hundredth long."""
-    body = Superovoid((0.8, 1.2, 0.3), epsilon, taper)
+    body = Superovoid.from_goncalves((0.8, 1.2, 0.3), epsilon, taper)
     angles = np.linspace(0.0, 2.0 * np.pi, 721)
     x, y = 0.003 * np.abs(np.cos(angles)) / 0.8, 0.003 * np.abs(np.sin(angles)) / 1.2
     ring = (x ** (2.0 / epsilon[0]) + y ** (2.0 / epsilon[0])) ** (0.5 * epsilon[0])
@@ -83,13 +83,13 @@ def test_a_round_pole_over_square_sections_touches_in_one_point(table, top, epsi
 
 @pytest.mark.parametrize(("table", "top"), _ON_TOP)
 def test_a_flat_pole_lies_on_a_flat(table, top):
-    body = Superovoid((0.8, 1.2, 0.3), (0.3, 0.1), (0.1, 0.05))
+    body = Superovoid((0.8, 1.2, 0.3), section_exponent=0.3, profile_exponent=0.1, taper=(0.1, 0.05))
     assert distance(table, np.eye(4), body, _at(np.eye(3), 0.0, 0.0, top + 0.4)).status & Status.NON_UNIQUE
 
 
 def test_the_flank_of_a_body_whose_meridian_is_nearly_straight_is_flat():
     """The support point along the normal may be far from the contact: next to the tip, which is round."""
-    flank = Superovoid((1.65, 1.65, 1.53), (0.01, 1.9), (-0.2, -0.2))
+    flank = Superovoid((1.65, 1.65, 1.53), section_exponent=0.01, profile_exponent=1.9, taper=(-0.2, -0.2))
     for w in (0.26, 0.1):
         point = np.array([0.0, 1.65 * (1.0 - 0.2 * w) * (1.0 - w ** (2.0 / 1.9)) ** 0.95, 1.53 * w])
         n = flank.normal(point)
@@ -111,7 +111,9 @@ def test_a_knife_edge_along_a_flat_is_not_unique():
         [-2.7498210971631744e-11, 0.807235518291096, 0.5902294621664573, -1.5432249897895218],
         [0.0, 0.0, 0.0, 1.0],
     ]
-    box = Box((1.4179475533730361, 0.7106268134229983, 1.90164371211389))
+    box = Box((2.8358951067460723, 1.4212536268459965, 3.80328742422778))
     sizes = 0.44412003909388487, 1.8310460028625721, 0.33242132279214087
-    knife = Superovoid(sizes, (1.99, 0.001), (0.3135534813035171, 0.2482955843125788))
+    knife = Superovoid(
+        sizes, section_exponent=1.99, profile_exponent=0.001, taper=(0.3135534813035171, 0.2482955843125788)
+    )
     assert distance(box, np.eye(4), knife, np.array(pose)).status & Status.NON_UNIQUE

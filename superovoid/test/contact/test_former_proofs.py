@@ -20,9 +20,12 @@ from superovoid.values.status import ARBITRARY_NORMAL, NON_UNIQUE
 
 TOLERANCE = 1e-6
 # Convex, and too boxy for the balls inside them to prove a depth.
-PLATE, BAR = Superovoid((0.3, 1.0, 0.9), (0.5, 0.6)), Superovoid((0.5, 0.4, 1.2), (0.7, 0.5))
+PLATE, BAR = (
+    Superovoid((0.3, 1.0, 0.9), section_exponent=0.5, profile_exponent=0.6),
+    Superovoid((0.5, 0.4, 1.2), section_exponent=0.7, profile_exponent=0.5),
+)
 # As deep, with a dent.
-DENTED = Superovoid((0.5, 0.4, 1.2), (0.7, 0.5), (0.3, -0.3))
+DENTED = Superovoid((0.5, 0.4, 1.2), section_exponent=0.7, profile_exponent=0.5, taper=(0.3, -0.3))
 TURN, PLACE = Rotation.from_rotvec((0.2, -0.1, 0.3)), (0.35, 0.05, -0.04)
 
 
@@ -79,7 +82,7 @@ def contact():
 
 
 def test_no_point_of_a_body_moves_farther_than_the_motion_of_its_pose():
-    needle = Superovoid((1.0, 1e-3, 1e-3), (0.5, 0.5))
+    needle = Superovoid((1.0, 1e-3, 1e-3), section_exponent=0.5, profile_exponent=0.5)
     ends = np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]])
     rng = np.random.default_rng(1)
     state = np.zeros(columns.STATE_LENGTH)

@@ -20,14 +20,14 @@ def largest(shape, inner, n):
     """The largest value over many heights, by the section's support function."""
     w = HEIGHTS
     share = np.array([share_at(inner, height)[0] for height in w])
-    e1, e2 = shape.epsilon
+    e1, e2 = shape.section_exponent, shape.profile_exponent
     p, q = 2.0 / e2, 2.0 / (2.0 - e1)
     ring = (-np.expm1(p * np.log(np.maximum(np.abs(w), 1e-300)))) ** (0.5 * e2)
-    x = np.abs(n[0]) * shape.size[0] * (1.0 + shape.taper[0] * w)
-    y = np.abs(n[1]) * shape.size[1] * (1.0 + shape.taper[1] * w)
+    x = np.abs(n[0]) * shape.semi_axes[0] * (1.0 + shape.taper[0] * w)
+    y = np.abs(n[1]) * shape.semi_axes[1] * (1.0 + shape.taper[1] * w)
     most = np.maximum(x, y)
     across = most * ((x / most) ** q + (y / most) ** q) ** (1.0 / q)
-    return float((shape.size[2] * n[2] * w + share * ring * across).max())
+    return float((shape.semi_axes[2] * n[2] * w + share * ring * across).max())
 
 
 def judged(shape, level, n, w, loss):
@@ -48,7 +48,10 @@ def test_a_height_of_an_inner_body_reaches_the_largest_value(sharp):
         e2 = rng.uniform(1.7, 1.999) if sharp else rng.uniform(0.05, 1.5)
         try:
             shape = Superovoid(
-                np.exp(rng.normal(size=3)), (np.exp(rng.uniform(-3.0, 0.6)), e2), rng.uniform(-0.5, 0.5, 2)
+                np.exp(rng.normal(size=3)),
+                section_exponent=np.exp(rng.uniform(-3.0, 0.6)),
+                profile_exponent=e2,
+                taper=rng.uniform(-0.5, 0.5, 2),
             )
         except ValueError:
             continue
@@ -65,7 +68,10 @@ def test_a_height_of_an_inner_body_reaches_the_largest_value(sharp):
 def test_a_height_next_to_a_kink_is_found_before_the_cuts_run_out():
     taper = -0.020884841986305903
     shape = Superovoid(
-        (0.20237428615212275, 1.4955158478104489, 0.4988494602932106), (0.2634087690852042, 1.99), (taper, taper)
+        (0.20237428615212275, 1.4955158478104489, 0.4988494602932106),
+        section_exponent=0.2634087690852042,
+        profile_exponent=1.99,
+        taper=(taper, taper),
     )
     n = np.array([-0.5301729169708215, -0.8273910360224486, -0.18531257814932478])
     value, reference, size = judged(shape, 0.8638886767287254, n, -1.0, 1e-10)

@@ -31,10 +31,16 @@ from superovoid.testing import independent
 TOLERANCE = 1e-6
 NEAR = math.cos(0.05)  # directions beyond are others than the contact's own
 KEY, ORDER = 7, 1.0
-PLATE, BAR = Superovoid((0.3, 1.0, 0.9), (0.5, 0.6)), Superovoid((0.5, 0.4, 1.2), (0.7, 0.5))
-TAPERED = Superovoid((0.5, 0.4, 1.2), (0.7, 1.2), (0.2, 0.2))
-BALL, BOX = Superovoid((0.25, 0.25, 0.25), (1.0, 1.0)), Superovoid((0.5, 0.6, 0.9), (0.5, 0.5))
-WIDE = Superovoid((1.5, 1.6, 3.0), (0.5, 0.5))
+PLATE, BAR = (
+    Superovoid((0.3, 1.0, 0.9), section_exponent=0.5, profile_exponent=0.6),
+    Superovoid((0.5, 0.4, 1.2), section_exponent=0.7, profile_exponent=0.5),
+)
+TAPERED = Superovoid((0.5, 0.4, 1.2), section_exponent=0.7, profile_exponent=1.2, taper=(0.2, 0.2))
+BALL, BOX = (
+    Superovoid((0.25, 0.25, 0.25), section_exponent=1.0, profile_exponent=1.0),
+    Superovoid((0.5, 0.6, 0.9), section_exponent=0.5, profile_exponent=0.5),
+)
+WIDE = Superovoid((1.5, 1.6, 3.0), section_exponent=0.5, profile_exponent=0.5)
 TURN = Rotation.from_rotvec((0.2, -0.1, 0.3))
 
 
@@ -46,7 +52,7 @@ class Overlap:
         rotation = np.ascontiguousarray(turn.as_matrix())
         self.pair = Pair(a._packed, b._packed, rotation, tuple(place))
         self.goal = gap_tolerance(a._packed, b._packed, tuple(place), TOLERANCE)
-        self.radius = sum(shape.size[0] for shape in (a, b) if shape is BALL)
+        self.radius = sum(shape.semi_axes[0] for shape in (a, b) if shape is BALL)
 
     def contact_along(self, n):
         """The contact that Newton's method finds from the support points along a direction of the frame of A."""
@@ -62,7 +68,7 @@ class Overlap:
 
     def _heights(self, which, local):
         shape = self.shapes[which]
-        numbers = np.array([*shape.size, *shape.epsilon, *shape.taper])
+        numbers = np.array([*shape.semi_axes, shape.section_exponent, shape.profile_exponent, *shape.taper])
         return independent.support(np.tile(numbers, (len(local), 1)), local)[0]
 
     def core_points(self, n):

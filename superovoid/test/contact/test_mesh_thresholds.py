@@ -145,12 +145,12 @@ def thresholds_about(found):
 OTHERS = {
     "capsule": Capsule(0.2, 0.7),
     "sphere": Sphere(0.4),
-    "box": Box((0.3, 0.4, 0.5)),
+    "box": Box((0.6, 0.8, 1.0)),
     "hull": ConvexMesh(box_corners(0.3) + 0.1),
     "cylinder": Cylinder(0.3, 0.8),
     "cone": Cone(0.4, 0.7),
-    "superovoid": Superovoid((0.4, 0.3, 0.5), (0.6, 0.9), (0.2, 0.1)),
-    "dented": Superovoid((0.4, 0.4, 0.5), (0.8, 1.9), (0.5, 0.5)),
+    "superovoid": Superovoid((0.4, 0.3, 0.5), section_exponent=0.6, profile_exponent=0.9, taper=(0.2, 0.1)),
+    "dented": Superovoid((0.4, 0.4, 0.5), section_exponent=0.8, profile_exponent=1.9, taper=(0.5, 0.5)),
     "torus": Torus(0.5, 0.15),
 }
 FAMILIES = [
@@ -303,7 +303,7 @@ def test_crossing_surfaces_are_decided_without_the_depth(name, solves):
         pose = pose_of(turn, at - turn @ b.vertices[np.argmin(b.vertices @ turn.T @ normal)])
         for threshold in (0.0, 0.3):
             verdict = are_closer(a, np.eye(4), b, pose, threshold)
-            assert verdict.closer and verdict.proof is Proof.SURFACES and verdict.solves == 0
+            assert verdict.closer and verdict.proof is Proof.SURFACES and verdict.statistics.solves == 0
     assert solves == []
 
 

@@ -38,7 +38,7 @@ def statuses(a, pose_a, b, pose_b):
 IN_GROOVE = [
     Sphere(0.4),
     Superovoid((0.4, 0.3, 0.4)),
-    Superovoid((0.3, 0.3, 0.4), (1.2, 0.7), (0.2, 0.0)),
+    Superovoid((0.3, 0.3, 0.4), section_exponent=1.2, profile_exponent=0.7, taper=(0.2, 0.0)),
     Torus(0.3, 0.1),
     prism([(0, 0.4), (0.3, 0), (0, -0.4), (-0.3, 0)], 0.03125),
 ]
@@ -67,7 +67,7 @@ TABLES = [
     Torus(5.0, 1.0),
     Capsule(0.5, 3.0),
     Cylinder(1.0, 3.0),
-    Box((3.0, 3.0, 1.0)),
+    Box((6.0, 6.0, 2.0)),
     subdivided(GROOVE, 1),
 ]
 

@@ -20,13 +20,13 @@ from superovoid import Box, Capsule, Cone, ConvexMesh, Cylinder, Status, Superov
 SIZE = (0.9, 1.3, 0.7)
 CORNERS = np.random.default_rng(5).normal(size=(7, 3))
 SHAPES = {
-    "box": Box(SIZE),
+    "box": Box(2.0 * np.array(SIZE)),
     "capsule": Capsule(0.6, 1.5),
     "cone": Cone(0.8, 2.0),
     "cylinder": Cylinder(0.7, 1.2),
     "mesh": ConvexMesh(np.concatenate([CORNERS, CORNERS * (1.0, -1.0, 1.0)])),
-    "tapered": Superovoid(SIZE, (0.4, 0.8), (0.2, 0.2)),
-    "round": Superovoid(SIZE, (0.9, 1.2)),
+    "tapered": Superovoid(SIZE, section_exponent=0.4, profile_exponent=0.8, taper=(0.2, 0.2)),
+    "round": Superovoid(SIZE, section_exponent=0.9, profile_exponent=1.2),
 }
 PAIRS = [(a, b) for i, a in enumerate(SHAPES) for b in list(SHAPES)[i:]]
 STEP = 1e-5
@@ -68,7 +68,11 @@ def test_a_cone_in_a_cylinder_that_is_turned_has_two_ways_out():
 def test_ways_out_next_to_each_other_are_two_where_the_one_between_is_longer():
     """A ten-thousandth of a radian apart, to the two sides of a cone's rim."""
     cone = Cone(0.4222334893865305, 0.4316662563117118)
-    other = Superovoid((1.5207749931755807, 0.6838008637238127, 1.035015862289256), (0.54664109279, 1.031244837997998))
+    other = Superovoid(
+        (1.5207749931755807, 0.6838008637238127, 1.035015862289256),
+        section_exponent=0.54664109279,
+        profile_exponent=1.031244837997998,
+    )
     placed = np.eye(4)
     placed[:3, :3] = np.roll(np.eye(3), 1, axis=0)
     for tolerance in (1e-9, 1e-12):
@@ -111,11 +115,11 @@ _CUBE = np.array(np.meshgrid(*[[-1.5, 1.5]] * 3)).reshape(3, -1).T
 @pytest.mark.parametrize(
     "table",
     [
-        Box((1.5, 1.5, 1.5)),
+        Box((3.0, 3.0, 3.0)),
         Cylinder(2.0, 3.0),
         Cone(2.0, 3.0),
         ConvexMesh(_CUBE),
-        Superovoid((1.5, 1.5, 1.5), (0.01, 0.01)),
+        Superovoid((1.5, 1.5, 1.5), section_exponent=0.01, profile_exponent=0.01),
         subdivided(prism([(0, 0), (-1.5, -1.5), (-1.5, 1.5), (1.5, 1.5), (1.5, -1.5)], 3.0), 2),
         Torus(1.3, 0.9),
     ],
@@ -212,7 +216,7 @@ def test_a_body_and_its_mirror_image_have_two_ways_out(name):
 
 
 @pytest.mark.parametrize(
-    "inner", [Box((0.3, 0.2, 0.25)), Capsule(0.1, 0.5), Cylinder(0.2, 0.6), Superovoid((0.4, 0.3, 0.2))]
+    "inner", [Box((0.6, 0.4, 0.5)), Capsule(0.1, 0.5), Cylinder(0.2, 0.6), Superovoid((0.4, 0.3, 0.2))]
 )
 def test_a_ring_about_the_centre_of_a_body_has_points_on_the_other_side(inner):
     """Both are symmetric about their common centre; a little aside they are not."""

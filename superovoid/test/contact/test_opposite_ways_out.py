@@ -20,12 +20,12 @@ CORNERS = np.random.default_rng(70).normal(size=(9, 3)) * SIZE
 SHAPES = {
     "sphere": Sphere(0.007),
     "ellipsoid": Ellipsoid(SIZE),
-    "box": Box(SIZE),
+    "box": Box(2.0 * SIZE),
     "capsule": Capsule(0.006, 0.02),
     "cylinder": Cylinder(0.006, 0.02),
     "mesh": ConvexMesh(np.concatenate([CORNERS, -CORNERS])),
-    "boxy": Superovoid(SIZE, (0.2, 0.3)),
-    "round": Superovoid(SIZE, (0.9, 1.2)),
+    "boxy": Superovoid(SIZE, section_exponent=0.2, profile_exponent=0.3),
+    "round": Superovoid(SIZE, section_exponent=0.9, profile_exponent=1.2),
 }
 PAIRS = [(a, b) for i, a in enumerate(SHAPES) for b in list(SHAPES)[i:]]
 

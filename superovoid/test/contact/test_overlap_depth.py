@@ -107,7 +107,7 @@ def convex_body(rng, as_mesh):
     size = float(rng.uniform(0.2, 0.8))
     if rng.random() < 0.4:
         half = size * rng.uniform(0.3, 1.0, 3)
-        return UNIT_BOX * half, Box(half)
+        return UNIT_BOX * half, Box(2.0 * half)
     vertices = size * rng.normal(size=(int(rng.integers(4, 9)), 3))
     if not as_mesh:
         return vertices, ConvexMesh(vertices)
@@ -151,7 +151,7 @@ def test_depth_in_a_mesh_that_is_not_convex_lies_in_its_interval(body, aligned):
         pose_a = quarter_pose(rng, offset) if aligned else pose(rng, 1.0)
         pose_b = np.eye(4) if aligned else pose(rng, 0.0)
         depth = exact_depth([at(UNIT_BOX * half, pose_a)], [at(piece, pose_b) for piece in pieces])
-        result = distance(Box(half), pose_a, mesh, pose_b)
+        result = distance(Box(2.0 * half), pose_a, mesh, pose_b)
         if depth == 0.0:
             assert result.upper >= 0.0
             continue
@@ -172,7 +172,7 @@ def test_no_shorter_translation_than_proved_parts_a_body_from_a_torus(kind):
         torus = Torus(1.0, rng.uniform(0.1, 0.6))
         pose_t, pose_b = pose(rng, 0.0), pose(rng, rng.uniform(0.0, 1.3))
         half = rng.uniform(0.1, 0.7, 3)
-        body = Box(half) if kind == "box" else Sphere(half[0])
+        body = Box(2.0 * half) if kind == "box" else Sphere(half[0])
 
         def from_circle(move, pose_t=pose_t, pose_b=pose_b, half=half):
             """Distance of the moved body from points of the torus' circle."""
@@ -204,7 +204,9 @@ def test_a_ball_proves_no_more_depth_in_a_mesh_than_there_is():
     rng = np.random.default_rng(20261124)
     overlaps = 0
     for _ in range(150):
-        ovoid = Superovoid(rng.uniform(0.2, 1.0, 3), rng.uniform(0.3, 1.4, 2), [rng.uniform(-0.2, 0.2)] * 2)
+        ovoid = Superovoid.from_goncalves(
+            rng.uniform(0.2, 1.0, 3), rng.uniform(0.3, 1.4, 2), [rng.uniform(-0.2, 0.2)] * 2
+        )
         mesh = ConvexMesh(0.5 * rng.normal(size=(8, 3)))
         there = pose(rng, rng.uniform(0.0, 0.8))
         for found in (distance(ovoid, np.eye(4), mesh, there), distance(mesh, there, ovoid, np.eye(4))):

@@ -71,7 +71,7 @@ def test_a_hull_of_any_size_has_the_support_of_its_vertices():
 
 
 def test_depth_of_boxes_along_their_axes_is_exact():
-    a, b = Box((0.4, 0.3, 0.2)), Box((0.1, 0.2, 0.3))
+    a, b = Box((0.8, 0.6, 0.4)), Box((0.2, 0.4, 0.6))
     found = distance(a, pose(), b, pose((0.35, 0.1, -0.05)))
     assert found.distance == pytest.approx(-0.15, abs=1e-15)
     assert found.normal == pytest.approx([1.0, 0.0, 0.0], abs=1e-15)
@@ -80,10 +80,10 @@ def test_depth_of_boxes_along_their_axes_is_exact():
 
 
 def test_concentric_boxes_have_more_than_one_way_out():
-    found = distance(Box((0.5, 0.5, 0.5)), pose(), Box((0.1, 0.1, 0.1)), pose())
+    found = distance(Box((1.0, 1.0, 1.0)), pose(), Box((0.2, 0.2, 0.2)), pose())
     assert found.distance == pytest.approx(-0.6, abs=1e-15)
     assert found.status & Status.ARBITRARY_NORMAL
-    other = distance(Box((0.5, 0.5, 0.5)), pose(), Box((0.1, 0.1, 0.1)), pose((0.1, 0.01, 0.02)))
+    other = distance(Box((1.0, 1.0, 1.0)), pose(), Box((0.2, 0.2, 0.2)), pose((0.1, 0.01, 0.02)))
     assert other.distance == pytest.approx(-0.5, abs=1e-15)
     assert not other.status & Status.ARBITRARY_NORMAL
 
@@ -91,7 +91,7 @@ def test_concentric_boxes_have_more_than_one_way_out():
 def test_the_foot_on_a_face_of_many_triangles_is_found():
     # A cube whose faces are grids: what comes nearest to the origin lies on one of many triangles of one plane.
     grid = np.stack(np.meshgrid(*3 * [np.linspace(-0.5, 0.5, 6)]), axis=-1).reshape(-1, 3)
-    found = distance(ConvexMesh(grid), pose(), Box((0.1, 0.1, 0.1)), pose((0.45, 0.21, -0.13)))
+    found = distance(ConvexMesh(grid), pose(), Box((0.2, 0.2, 0.2)), pose((0.45, 0.21, -0.13)))
     assert found.distance == pytest.approx(-0.15, abs=1e-14)
     assert found.status.certified
     assert found.point_b - found.point_a == pytest.approx([-0.15, 0.0, 0.0], abs=1e-12)
@@ -103,7 +103,7 @@ def judged(rng, seconds_of_points=4000):
     for _ in range(2):
         if rng.random() < 0.3:
             half = rng.uniform(0.1, 1.0, 3)
-            bodies.append(Box(half))
+            bodies.append(Box(2.0 * half))
             supports.append(judge.box(half))
         else:
             body = hull_of_sphere(rng, rng.integers(4, 60))
@@ -133,7 +133,7 @@ def test_random_hulls_agree_with_a_judge_that_shares_no_code():
 @pytest.mark.parametrize("gap", [0.0, 1e-15, -1e-15, 1e-12, -1e-12, 1e-9, -1e-9])
 def test_faces_that_touch_are_in_the_interval(gap):
     turn = Rotation.from_rotvec((0.3, -0.2, 0.5))
-    a, b = Box((0.2, 0.2, 0.2)), ConvexMesh(np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)]) * 0.4)
+    a, b = Box((0.4, 0.4, 0.4)), ConvexMesh(np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)]) * 0.4)
     frame = pose((3.0, -1.0, 2.0), turn)
     found = distance(a, frame, b, frame @ pose((0.2 + gap, -0.1, -0.3)))
     assert found.lower <= gap + 1e-14
@@ -174,7 +174,7 @@ def test_a_tetrahedron_proves_nothing_where_it_does_not_hold_the_origin():
 
 
 def test_kinds_that_are_hulls_of_vertices():
-    rows = {shape: kinds.kind_of(shape._row) for shape in (Box((1, 1, 1)), Capsule(0.1, 1.0))}
+    rows = {shape: kinds.kind_of(shape._row) for shape in (Box((2, 2, 2)), Capsule(0.1, 1.0))}
     assert all(polytopes.is_polytope(kind) for kind in rows.values())
     assert not polytopes.is_polytope(kinds.CYLINDER)
     assert not polytopes.is_polytope(kinds.SUPEROVOID)

@@ -17,7 +17,7 @@ TURN = Rotation.random(rng=RNG)
 PLACE = np.array([1.5, -0.2, 0.3])
 MATRIX = np.eye(4)
 MATRIX[:3, :3], MATRIX[:3, 3] = TURN.as_matrix(), PLACE
-OVOID = Superovoid((0.3, 0.2, 0.5), (0.7, 0.9), (0.1, 0.1))
+OVOID = Superovoid((0.3, 0.2, 0.5), section_exponent=0.7, profile_exponent=0.9, taper=(0.1, 0.1))
 
 FORMS = {
     "nested lists": MATRIX.tolist(),
@@ -34,8 +34,8 @@ del FORMS["row-major integers"]
 
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_gives_the_answer_of_the_matrix(form):
-    expected = distance(OVOID, np.eye(4), Box((0.2, 0.2, 0.2)), MATRIX)
-    found = distance(OVOID, np.eye(4), Box((0.2, 0.2, 0.2)), FORMS[form])
+    expected = distance(OVOID, np.eye(4), Box((0.4, 0.4, 0.4)), MATRIX)
+    found = distance(OVOID, np.eye(4), Box((0.4, 0.4, 0.4)), FORMS[form])
     assert found.distance == pytest.approx(expected.distance, abs=1e-14)
     scene = Scene([Body("a", "a", OVOID), Body("b", "b", OVOID, FORMS[form])])
     scene.set_link_poses({"a": FORMS[form], "b": np.eye(4)})

@@ -30,7 +30,7 @@ def test_what_is_written_to_arrays_given_to_a_motion_does_not_change_it():
     assert motion == Motion(np.eye(4), np.ones(3), np.zeros(3), np.ones(3))
 
 
-@pytest.mark.parametrize("shape", [Box((1.0, 2.0, 3.0)), Superovoid((1.0, 1.0, 2.0), taper=(0.1, 0.0))])
+@pytest.mark.parametrize("shape", [Box((2.0, 4.0, 6.0)), Superovoid((1.0, 1.0, 2.0), taper=(0.1, 0.0))])
 def test_what_is_written_to_bounds_of_a_shape_does_not_change_the_next_ones(shape):
     for bounds in (shape.obb, shape.bounding_sphere):
         expected = [np.copy(each) for each in bounds()]

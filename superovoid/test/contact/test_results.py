@@ -24,6 +24,7 @@ from superovoid import (
     distance,
     distances,
 )
+from superovoid.values.records import Statistics
 
 
 def at(x):
@@ -68,7 +69,7 @@ def test_a_status_prints_as_words():
     found = many()
     assert found.status_words.tolist() == [str(row.status) for row in found]
     flags = np.arange(128, dtype=np.uint8)
-    rows = DistanceResults(*[np.zeros(128)] * 3, *[np.zeros((128, 3))] * 3, flags, flags.astype(np.int32))
+    rows = DistanceResults(*[np.zeros(128)] * 3, *[np.zeros((128, 3))] * 3, flags, Statistics(iterations=flags))
     assert rows.status_words.tolist() == [str(Status(flag)) for flag in range(128)]
     assert rows.certified.tolist() == [row.certified for row in rows]
 
@@ -83,6 +84,16 @@ def test_answers_are_equal_when_all_they_say_is_and_have_no_hash():
         assert copy.deepcopy(answer) == answer
         with pytest.raises(TypeError, match="unhashable"):
             hash(answer)
+
+
+def test_statistics_of_fewer_rows_keep_the_counts_of_the_question():
+    found = scene().query()
+    part, row = found[1:3], found[2]
+    assert part.statistics.pairs == found.statistics.pairs == 10
+    assert part.statistics.iterations.tolist() == found.statistics.iterations[1:3].tolist()
+    assert row.statistics.iterations == found.statistics.iterations[2] and not hasattr(row.statistics, "pairs")
+    with pytest.raises(AttributeError, match="cannot be assigned"):
+        row.statistics.iterations = 0
 
 
 def test_rows_of_a_scene_know_names_of_bodies_and_links():
@@ -100,7 +111,7 @@ def test_an_answer_becomes_plain_python_that_json_writes():
     assert one["status"] == "CERTIFIED" and one["point_a"] == many()[0].point_a.tolist()
     found = scene().query()
     all_rows = json.loads(json.dumps(found.to_dict()))
-    assert all_rows["distance"] == found.distance.tolist() and all_rows["solved"] == found.solved
+    assert all_rows["distance"] == found.distance.tolist() and all_rows["statistics"]["pairs"] == found.statistics.pairs
     assert all_rows["status"] == ["CERTIFIED"] * len(found) and all_rows["name_a"] == found.name_a.tolist()
 
 
@@ -130,7 +141,7 @@ def test_an_answer_of_many_rows_prints_in_a_few_lines():
 
 def test_bodies_compare_by_value_and_may_be_keys():
     corners = np.array(np.meshgrid([0.0, 1.0], [0.0, 1.0], [0.0, 1.0])).reshape(3, -1).T
-    for shape in (Superovoid((1.0, 2.0, 3.0)), Box((1.0, 1.0, 1.0)), ConvexMesh(corners)):
+    for shape in (Superovoid((1.0, 2.0, 3.0)), Box((2.0, 2.0, 2.0)), ConvexMesh(corners)):
         one, other = Body("a", "b", shape, at(1.0)), pickle.loads(pickle.dumps(Body("a", "b", shape, at(1.0))))
         assert one == other and hash(one) == hash(other) and {one: 1}[other] == 1
         assert len({one, Body("a", "b", shape, at(2.0)), Body("c", "b", shape, at(1.0)), other}) == 3

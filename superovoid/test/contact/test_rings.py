@@ -13,8 +13,8 @@ from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids import direction_lanes, direction_net, search
 
 PAIR = Pair(
-    Superovoid((0.5, 0.7, 1.0), (0.4, 0.8))._packed,
-    Superovoid((0.6, 0.4, 0.9), (0.9, 1.3), (0.1, 0.1))._packed,
+    Superovoid((0.5, 0.7, 1.0), section_exponent=0.4, profile_exponent=0.8)._packed,
+    Superovoid((0.6, 0.4, 0.9), section_exponent=0.9, profile_exponent=1.3, taper=(0.1, 0.1))._packed,
     np.eye(3),
     (0.1, 0.2, 0.3),
 )
@@ -95,7 +95,10 @@ def test_points_of_rings_are_points_of_the_difference():
     rng = np.random.default_rng(5)
     net, _, _ = net_about(tuple(unit(rng)), 0.05)
     vertices = net.vertices[: net.counts[direction_net.VERTICES]]
-    bodies = Superovoid((0.5, 0.7, 1.0), (0.4, 0.8)), Superovoid((0.6, 0.4, 0.9), (0.9, 1.3), (0.1, 0.1))
+    bodies = (
+        Superovoid((0.5, 0.7, 1.0), section_exponent=0.4, profile_exponent=0.8),
+        Superovoid((0.6, 0.4, 0.9), section_exponent=0.9, profile_exponent=1.3, taper=(0.1, 0.1)),
+    )
     reached = []
     for _ in range(500):
         n = unit(rng)

@@ -17,8 +17,8 @@ from superovoid import (
     Cone,
     ConvexMesh,
     Cylinder,
+    HalfSpace,
     Mesh,
-    Plane,
     Scene,
     Sphere,
     Superellipsoid,
@@ -54,6 +54,10 @@ def exact_rotation(pose):
 
 def exact_vector(x):
     return [mpmath.mpf(float(v)) for v in x]
+
+
+def halves(x):
+    return [v / 2 for v in exact_vector(x)]
 
 
 def dot(a, b):
@@ -95,13 +99,13 @@ def point_distance(shape, p):
     """Signed distance of a point, in the frame of a shape, from that shape."""
     if isinstance(shape, Sphere):
         return norm(p) - mpmath.mpf(shape.radius)
-    if isinstance(shape, Plane):
+    if isinstance(shape, HalfSpace):
         return p[2]
     if isinstance(shape, Capsule):
         half = mpmath.mpf(shape.length) / 2
         return norm([p[0], p[1], p[2] - clamp(p[2], half)]) - mpmath.mpf(shape.radius)
     if isinstance(shape, Box):
-        gaps = [abs(x) - a for x, a in zip(p, exact_vector(shape.half_extents), strict=True)]
+        gaps = [abs(x) - a for x, a in zip(p, halves(shape.lengths), strict=True)]
         return norm([max(gap, 0) for gap in gaps]) if max(gaps) > 0 else max(gaps)
     radius, half = mpmath.mpf(shape.radius), mpmath.mpf(shape.length) / 2
     if isinstance(shape, Cylinder):
@@ -130,12 +134,12 @@ def reach_along(shape, n):
     if isinstance(shape, Sphere):
         return mpmath.mpf(shape.radius)
     if isinstance(shape, Box):
-        return dot([abs(x) for x in n], exact_vector(shape.half_extents))
+        return dot([abs(x) for x in n], halves(shape.lengths))
     if isinstance(shape, Torus):
         return mpmath.mpf(shape.major_radius) * across(n) + mpmath.mpf(shape.minor_radius)
     if isinstance(shape, Superellipsoid):
-        q, t = (2 / (2 - mpmath.mpf(e)) for e in shape.epsilon)
-        a = exact_vector(shape.size)
+        q, t = (2 / (2 - mpmath.mpf(e)) for e in (shape.section_exponent, shape.profile_exponent))
+        a = exact_vector(shape.semi_axes)
         ring = (abs(a[0] * n[0]) ** q + abs(a[1] * n[1]) ** q) ** (t / q)
         return (ring + abs(a[2] * n[2]) ** t) ** (1 / t)
     radius, half = mpmath.mpf(shape.radius), mpmath.mpf(shape.length) / 2
@@ -153,7 +157,7 @@ def turned_back(axes, x):
 def exact_distance(a, pose_a, b, pose_b):
     """Signed distance of a plane or a sphere from any body, in forty digits."""
     t, axes_a, axes_b = relative(pose_a, pose_b)
-    if isinstance(a, Plane):
+    if isinstance(a, HalfSpace):
         return dot(axes_a[2], t) - reach_along(b, turned_back(axes_b, [-x for x in axes_a[2]]))
     p = turned_back(axes_b, [-x for x in t])
     if isinstance(b, Torus):
@@ -189,17 +193,17 @@ def random_shape(rng, kind, scale, spread):
     def length():
         return float(scale * 10.0 ** rng.uniform(-spread, spread))
 
-    if kind is Plane:
-        return Plane()
+    if kind is HalfSpace:
+        return HalfSpace()
     if kind is Sphere:
         return Sphere(length())
     if kind is Box:
-        return Box((length(), length(), length()))
+        return Box((2.0 * length(), 2.0 * length(), 2.0 * length()))
     if kind is Torus:
         small, large = sorted((length(), length()))
         return Torus(large, min(small, 0.99 * large))
     if kind is Superellipsoid:
-        return Superellipsoid((length(), length(), length()), rng.uniform(0.2, 1.8, 2))
+        return Superellipsoid.from_goncalves((length(), length(), length()), rng.uniform(0.2, 1.8, 2))
     return kind(length(), length())
 
 
@@ -210,7 +214,7 @@ def random_pair(rng, kind_a, kind_b, regime):
     pose_a, pose_b = random_pose(rng, amount, far * scale), random_pose(rng, amount, 0.0)
     if rng.random() < 0.2:
         pose_b[:3, :3] = pose_a[:3, :3]
-    size = sum(0.0 if isinstance(shape, Plane) else float(max(shape.obb().half_extents)) for shape in (a, b))
+    size = sum(0.0 if isinstance(shape, HalfSpace) else float(max(shape.obb().half_extents)) for shape in (a, b))
     apart = size * rng.choice((0.0, 0.3, 0.7, 1.0, 1.0 + 1e-9, 3.0, 1e6)) * rng.uniform(0.5, 1.5)
     direction = rng.normal(size=3)
     pose_b[:3, 3] = pose_a[:3, 3] + apart * direction / np.linalg.norm(direction)
@@ -227,7 +231,7 @@ REGIMES = {
     "small": (1e-27, 1.0, 4.8e-14, 0.0),
     "large": (1e22, 1.0, 4.8e-14, 0.0),
 }
-CLOSED = [(Plane, kind) for kind in (Sphere, Box, Capsule, Cylinder, Cone, Torus, Superellipsoid)]
+CLOSED = [(HalfSpace, kind) for kind in (Sphere, Box, Capsule, Cylinder, Cone, Torus, Superellipsoid)]
 CLOSED += [(Sphere, kind) for kind in (Sphere, Capsule, Box, Cylinder, Cone, Torus)]
 
 
@@ -282,7 +286,7 @@ def test_a_sphere_inside_a_convex_mesh_is_as_deep_as_the_nearest_facet_says():
 
 def test_vertices_that_are_close_are_not_one():
     """A vertex that is moved by a hundred-millionth makes an answer to twelve digits wrong."""
-    box = Box((0.5, 0.5, 0.5)).tessellate()
+    box = Box((1.0, 1.0, 1.0)).tessellate()
     scaled = Mesh(1e-9 * box.vertices, box.faces)  # all within what a library merges
     assert len(scaled.vertices) == 8
     apart = np.eye(4)
@@ -393,7 +397,7 @@ def test_a_product_of_many_rotations_is_taken_for_the_nearest_rotation():
     rng = np.random.default_rng(5)
     for _ in range(20):
         pose[:3, 3] = rng.normal(size=3)
-        box, ball, other = Box((0.1, 0.2, 0.3)), Sphere(0.125), np.eye(4)
+        box, ball, other = Box((0.2, 0.4, 0.6)), Sphere(0.125), np.eye(4)
         found = distance(ball, other, box, pose)
         assert lies_in(exact_distance(ball, other, box, pose), found.lower, found.upper)
 
@@ -424,15 +428,15 @@ def test_rotations_that_are_none_are_refused():
 @pytest.mark.parametrize(
     ("make", "name"),
     [
-        (lambda x: Superovoid((1.0, x, 1.0)), r"Superovoid\.size\[1\]"),
-        (lambda x: Superellipsoid((1.0, 1.0, x)), r"Superellipsoid\.size\[2\]"),
+        (lambda x: Superovoid((1.0, x, 1.0)), r"Superovoid\.semi_axes\[1\]"),
+        (lambda x: Superellipsoid((1.0, 1.0, x)), r"Superellipsoid\.semi_axes\[2\]"),
         (lambda x: Sphere(x), "Sphere"),
         (lambda x: Capsule(x, 1.0), r"Capsule\.radius"),
-        (lambda x: Box((x, 1.0, 1.0)), r"Box\.half_extents\[0\]"),
+        (lambda x: Box((x, 1.0, 1.0)), r"Box\.lengths\[0\]"),
         (lambda x: Cylinder(1.0, x), r"Cylinder\.length"),
         (lambda x: Cone(1.0, x), r"Cone\.length"),
         (lambda x: Torus(1.0, x), r"Torus\.minor_radius"),
-        (lambda x: ConvexMesh(x * Box((1.0, 1.0, 1.0)).tessellate().vertices), r"ConvexMesh\.vertices"),
+        (lambda x: ConvexMesh(x * Box((2.0, 2.0, 2.0)).tessellate().vertices), r"ConvexMesh\.vertices"),
     ],
 )
 def test_lengths_beyond_the_arithmetic_are_refused_by_name(make, name, length):

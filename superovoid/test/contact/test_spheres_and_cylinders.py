@@ -123,7 +123,12 @@ def test_an_ellipsoid_that_is_nearly_a_sphere_is_answered_alike():
     for _ in range(50):
         pose = place(rng.normal(size=3) * 0.2)
         sphere = distance(Sphere(0.1), np.eye(4), Sphere(0.07), pose)
-        nearly = distance(Superellipsoid((0.1, 0.1, 0.1 + 1e-13), (1.0, 1.0)), np.eye(4), Sphere(0.07), pose)
+        nearly = distance(
+            Superellipsoid((0.1, 0.1, 0.1 + 1e-13), section_exponent=1.0, profile_exponent=1.0),
+            np.eye(4),
+            Sphere(0.07),
+            pose,
+        )
         assert nearly.distance == pytest.approx(sphere.distance, abs=1e-12)
         assert nearly.normal == pytest.approx(sphere.normal, abs=1e-9)
         assert nearly.status == sphere.status

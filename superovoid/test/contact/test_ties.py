@@ -27,11 +27,11 @@ def pose(turn, offset):
 
 
 def row_of(shape):
-    return np.array([*shape.size, *shape.epsilon, *shape.taper])
+    return np.array([*shape.semi_axes, shape.section_exponent, shape.profile_exponent, *shape.taper])
 
 
 def boxy(rng):
-    return Superovoid(0.01 * np.exp(0.5 * rng.normal(size=3)), rng.uniform(0.05, 0.2, 2))
+    return Superovoid.from_goncalves(0.01 * np.exp(0.5 * rng.normal(size=3)), rng.uniform(0.05, 0.2, 2))
 
 
 def depth_along(a, b, pose_b, n):
@@ -63,7 +63,7 @@ def ties(numbers):
 
 def _tie(a, b, rng):
     """A tie between the bodies' ways out at two random places of B; None where there is none."""
-    size = min(max(a.size), max(b.size))
+    size = min(max(a.semi_axes), max(b.semi_axes))
     turn = Rotation.from_rotvec(rng.normal(size=3))
     places = [0.4 * size * rng.normal(size=3) for _ in range(2)]
     results = [distance(a, np.eye(4), b, pose(turn, place)) for place in places]
@@ -92,7 +92,7 @@ def away_from_tie(place, first, second, difference):
 @pytest.mark.parametrize("by", [0.3, 0.6, 0.9])
 def test_another_direction_that_is_as_good_is_said(by):
     for a, b, turn, place, first, second in ties([0, 1, 2, 131]):
-        goal = TOLERANCE * min(max(a.size), max(b.size))
+        goal = TOLERANCE * min(max(a.semi_axes), max(b.semi_axes))
         pose_b = pose(turn, away_from_tie(place, first, second, by * goal))
         assert depth_along(a, b, pose_b, second) - depth_along(a, b, pose_b, first) < 0.95 * goal
         for pair in ((a, np.eye(4), b, pose_b), (b, pose_b, a, np.eye(4))):
@@ -104,7 +104,7 @@ def test_another_direction_that_is_worse_by_more_than_the_tolerance_is_not_said(
     rng = np.random.default_rng(33)
     looked = 0
     for a, b, turn, place, first, second in ties([1, 2, 3, 8, 25, 39]):
-        goal = TOLERANCE * min(max(a.size), max(b.size))
+        goal = TOLERANCE * min(max(a.semi_axes), max(b.semi_axes))
         pose_b = pose(turn, away_from_tie(place, first, second, by * goal))
         result = distance(a, np.eye(4), b, pose_b, rtol=TOLERANCE)
         if result.status & Status.ARBITRARY_NORMAL:
@@ -118,7 +118,7 @@ def test_another_direction_that_is_worse_by_more_than_the_tolerance_is_not_said(
 def test_a_scene_in_slow_motion_about_ties_says_what_a_new_one_says():
     rng = np.random.default_rng(34)
     for a, b, turn, place, first, second in ties(range(6)):
-        goal = TOLERANCE * min(max(a.size), max(b.size))
+        goal = TOLERANCE * min(max(a.semi_axes), max(b.semi_axes))
         scene = Scene([Body("a", "a", a), Body("b", "b", b)], rtol=TOLERANCE)
         for by in (20.0, 5.0, *rng.uniform(0.2, 0.9, 3), *rng.uniform(1.2, 3.0, 3)):
             moved = Rotation.from_rotvec(1e-9 * rng.normal(size=3)) * turn

@@ -88,7 +88,7 @@ def test_first_triangles_cover_every_direction():
 def test_concentric_symmetric_bodies_have_an_arbitrary_normal():
     rng = np.random.default_rng(7)
     for _ in range(40):
-        a, b = (Superovoid(rng.uniform(0.3, 1.0, 3), rng.uniform(0.3, 1.7, 2)) for _ in range(2))
+        a, b = (Superovoid.from_goncalves(rng.uniform(0.3, 1.0, 3), rng.uniform(0.3, 1.7, 2)) for _ in range(2))
         pose = np.eye(4)
         pose[:3, :3] = Rotation.random(rng=rng).as_matrix()
         assert distance(a, np.eye(4), b, pose).status & Status.ARBITRARY_NORMAL

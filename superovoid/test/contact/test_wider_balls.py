@@ -27,7 +27,7 @@ def random_shape(rng):
     epsilon = rng.uniform(0.05, 1.95, 2) if rng.random() < 0.7 else 10.0 ** rng.uniform(-2.5, 0.29, 2)
     taper = rng.uniform(-0.5, 0.5, 2) * rng.choice([0.0, 0.1, 1.0], 2)
     taper = taper[[0, 0]] if rng.random() < 0.3 else taper
-    return Superovoid(np.exp(rng.uniform(-1.5, 1.5, 3)), epsilon, taper)
+    return Superovoid.from_goncalves(np.exp(rng.uniform(-1.5, 1.5, 3)), epsilon, taper)
 
 
 def point_somewhere(rng, shape):
@@ -47,7 +47,7 @@ def test_balls_lie_in_bodies_of_all_exponents_with_dents_and_without(draws):
         x = np.array(surface.position(shape._packed, f))
         g = np.array(surface.gradient(shape._packed, f))
         n = g / np.linalg.norm(g)
-        radius = narrowed(shape._packed, f, float(min(shape.size) * 10.0 ** rng.uniform(-2.0, 0.3)))
+        radius = narrowed(shape._packed, f, float(min(shape.semi_axes) * 10.0 ** rng.uniform(-2.0, 0.3)))
         wider += radius > 1.5 * tangent_ball(shape._packed, f)
         dents += shape._packed[surface.DENTED] != 0.0
         near = n + rng.normal(size=(300, 3)) * np.exp(rng.uniform(-12.0, 0.0, (300, 1)))
@@ -66,11 +66,11 @@ def on_unit_curve(a, b, p):
 
 def boundary(shape, up, around):
     """Points of the boundary from two angles, and their layers."""
-    C, S = on_unit_curve(np.cos(around), np.sin(around), 2.0 / shape.epsilon[0])
-    r, w = on_unit_curve(np.cos(up), np.sin(up), 2.0 / shape.epsilon[1])
-    x = shape.size[0] * (1.0 + shape.taper[0] * w) * r * C
-    y = shape.size[1] * (1.0 + shape.taper[1] * w) * r * S
-    return np.stack([x, y, shape.size[2] * w], axis=-1), (C, S, r, w)
+    C, S = on_unit_curve(np.cos(around), np.sin(around), 2.0 / shape.section_exponent)
+    r, w = on_unit_curve(np.cos(up), np.sin(up), 2.0 / shape.profile_exponent)
+    x = shape.semi_axes[0] * (1.0 + shape.taper[0] * w) * r * C
+    y = shape.semi_axes[1] * (1.0 + shape.taper[1] * w) * r * S
+    return np.stack([x, y, shape.semi_axes[2] * w], axis=-1), (C, S, r, w)
 
 
 def widest_ball(shape, up, around):
@@ -86,7 +86,7 @@ def widest_ball(shape, up, around):
     def radii(angles):
         d = x - boundary(shape, angles[:, 0], angles[:, 1])[0]
         square, height = (d * d).sum(axis=1), d @ n
-        met = (square > 1e-8 * min(shape.size) ** 2) & (height > 1e-14)  # nearer ones are lost to rounding
+        met = (square > 1e-8 * min(shape.semi_axes) ** 2) & (height > 1e-14)  # nearer ones are lost to rounding
         return np.where(met, square / (2.0 * np.where(met, height, 1.0)), np.inf)
 
     turns = np.linspace(0.0, 2.0 * np.pi, 24, endpoint=False)
@@ -126,7 +126,7 @@ def widest_ball(shape, up, around):
 def test_no_ball_is_wider_than_the_body_where_single_terms_decide(size, epsilon, taper, up, around, tight, swapped):
     if swapped:
         size, taper, around = (size[1], size[0], size[2]), taper[::-1], 0.5 * np.pi - around
-    shape = Superovoid(size, epsilon, taper)
+    shape = Superovoid.from_goncalves(size, epsilon, taper)
     _, (C, S, r, w) = boundary(shape, up, around)
     p, s = 2.0 / epsilon[0], 2.0 / epsilon[1]
     Cd, Sd, rd, wd = C ** (p - 1.0), S ** (p - 1.0), r ** (s - 1.0), np.sign(w) * np.abs(w) ** (s - 1.0)
@@ -139,7 +139,7 @@ def test_no_ball_is_wider_than_the_body_where_single_terms_decide(size, epsilon,
 
 
 def test_a_ball_of_a_sphere_is_the_sphere():
-    sphere = Superovoid((0.7, 0.7, 0.7), (1.0, 1.0), (0.0, 0.0))
+    sphere = Superovoid((0.7, 0.7, 0.7), section_exponent=1.0, profile_exponent=1.0, taper=(0.0, 0.0))
     f = support_function.support_candidate(sphere._packed, (0.36, 0.48, 0.8), 1e-13)
     assert narrowed(sphere._packed, f, 5.0) == pytest.approx(0.7, rel=1e-8)
     assert narrowed(sphere._packed, f, 0.5) == 0.5
@@ -180,14 +180,17 @@ def test_depths_proved_by_balls_are_those_of_an_independent_reference(draws):
     rng = np.random.default_rng(3)
     by_balls = 0
     for _ in range(draws):
-        bodies = [Superovoid((1.0, 1.0, 1.0), rng.uniform(0.4, 1.1, 2), (0.0, 0.0)) for _ in range(2)]
+        bodies = [Superovoid.from_goncalves((1.0, 1.0, 1.0), rng.uniform(0.4, 1.1, 2), (0.0, 0.0)) for _ in range(2)]
         pose_b = np.eye(4)
         pose_b[:3, :3] = np.linalg.qr(rng.normal(size=(3, 3)))[0]
         pose_b[:3, :3] *= np.sign(np.linalg.det(pose_b[:3, :3]))
         pose_b[:3, 3] = 1.9 * unit(rng)
         found = distance(bodies[0], np.eye(4), bodies[1], pose_b)
         supports = [
-            polytope.posed(polytope.superovoid(np.ones(3), np.array(body.epsilon), np.zeros(2)), pose)
+            polytope.posed(
+                polytope.superovoid(np.ones(3), np.array((body.section_exponent, body.profile_exponent)), np.zeros(2)),
+                pose,
+            )
             for body, pose in zip(bodies, (np.eye(4), pose_b), strict=True)
         ]
         true = polytope.signed_distance(*supports, size=1.0, directions=np.eye(3), rtol=1e-9)
@@ -219,13 +222,15 @@ def test_slopes_beyond_all_numbers_prove_no_depth():
     """
     a = Superovoid(
         (1.4794312188261942, 0.4658721701567315, 0.6348508258107346),
-        (0.5855833221009442, 0.02434086298402334),
-        (0.4271322243085709, 0.4271322243085709),
+        section_exponent=0.5855833221009442,
+        profile_exponent=0.02434086298402334,
+        taper=(0.4271322243085709, 0.4271322243085709),
     )
     b = Superovoid(
         (0.00148080030258628, 0.01661689541102246, 0.008413249910612597),
-        (0.1441510666940874, 1.132045069789183),
-        (0.05971576047514826, 0.05971576047514826),
+        section_exponent=0.1441510666940874,
+        profile_exponent=1.132045069789183,
+        taper=(0.05971576047514826, 0.05971576047514826),
     )
     pose_a, pose_b = np.eye(4), np.eye(4)
     pose_a[:3, :3] = [

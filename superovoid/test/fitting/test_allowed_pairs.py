@@ -100,7 +100,7 @@ def test_the_distance_of_a_link_from_its_bodies_is_that_of_its_inner_walls_too(t
     for axis, side in itertools.product(range(3), (-0.1, 0.1)):
         half_extents, pose = np.full(3, 0.11), np.eye(4)
         half_extents[axis], pose[axis, 3] = 0.01, side
-        plates.append(FittedBody(Box(tuple(half_extents)), pose))
+        plates.append(FittedBody(Box(2.0 * half_extents), pose))
     link = LinkFit("case", "fitted", ("is hollow",), tuple(plates), "mesh", None, Interval(0.0, 0.0))
     options = LinkOptions("collision", 6, None, False, ("box",), 0)
     fit = RobotFit((link,), options, "", urdf, urdf)

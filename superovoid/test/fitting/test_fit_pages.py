@@ -15,9 +15,9 @@ from PIL import Image
 
 from superovoid import Box, Sphere
 from superovoid.cli import main
-from superovoid.fitting import Target
 from superovoid.fitting.drawing import Camera, draw, picture
 from superovoid.fitting.link_pictures import PROTRUDING, UNCOVERED, link_pictures
+from superovoid.fitting.targets import Target
 
 
 def corners_of(shape, resolution=64):
@@ -43,8 +43,8 @@ def test_the_nearest_surface_of_a_ball_is_drawn_where_it_is():
 
 
 def test_what_is_before_hides_what_is_behind_in_whatever_order_it_comes():
-    near = corners_of(Box((0.1, 0.1, 0.1))) - np.array([0.0, 1.0, 0.0])
-    far = corners_of(Box((0.3, 0.1, 0.3)))
+    near = corners_of(Box((0.2, 0.2, 0.2))) - np.array([0.0, 1.0, 0.0])
+    far = corners_of(Box((0.6, 0.2, 0.6)))
     camera = Camera.at(np.concatenate([near, far]).reshape(-1, 3), (0.0, -1.0, 0.0), 60, 60)
     one = draw(np.concatenate([near, far]), camera)
     other = draw(np.concatenate([far, near]), camera)
@@ -75,7 +75,7 @@ def test_what_sticks_out_is_coloured_and_its_worst_point_is_marked():
     # The body ends 30 mm before the mesh at +x and sticks out 20 mm at -x.
     pose = np.eye(4)
     pose[0, 3] = -0.025
-    views = link_pictures([(Box((0.095, 0.1, 0.1)), pose)], target, 0.03, 120)
+    views = link_pictures([(Box((0.19, 0.2, 0.2)), pose)], target, 0.03, 120)
     assert len(views) == 2
     for view in views:
         marks = {mark.what: mark for mark in view.marks}

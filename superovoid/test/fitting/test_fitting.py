@@ -8,8 +8,8 @@ import pytest
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
-from superovoid.fitting import fit_superellipsoid, fit_superovoid, maximum_taper, measure
-from superovoid.fitting.fit import convexity_margin, sample_hull
+from superovoid.fitting import fit_superellipsoid, fit_superovoid
+from superovoid.fitting.fit import convexity_margin, maximum_taper, measure, sample_hull
 from superovoid.fitting.hulls import hull_points
 from superovoid.fitting.robot_files import roll_pitch_yaw
 from superovoid.robot.urdf import pose_matrix
@@ -29,7 +29,7 @@ SLOW = pytest.mark.slow
 
 @pytest.mark.parametrize("epsilon", [(0.5, 0.7), pytest.param((1.0, 0.3), marks=SLOW), (1.3, 0.8)])
 def test_a_superellipsoid_is_found_again(epsilon):
-    shape = Superellipsoid((0.007, 0.009, 0.014), epsilon)
+    shape = Superellipsoid.from_goncalves((0.007, 0.009, 0.014), epsilon)
     fit = fit_superellipsoid(placed(shape))
     assert fit.report.mean < 2e-5
     assert fit.report.volume_ratio == pytest.approx(1.0, abs=0.01)
@@ -39,7 +39,7 @@ def test_a_superellipsoid_is_found_again(epsilon):
 
 @pytest.mark.parametrize("taper", [0.3, pytest.param(-0.2, marks=SLOW)])
 def test_a_superovoid_is_found_again(taper):
-    shape = Superovoid((0.007, 0.009, 0.014), (0.6, 0.7), (taper, taper))
+    shape = Superovoid((0.007, 0.009, 0.014), section_exponent=0.6, profile_exponent=0.7, taper=(taper, taper))
     fit = fit_superovoid(placed(shape))
     assert fit.report.mean < 3e-5
     assert fit.shape.convexity().convex
@@ -48,12 +48,12 @@ def test_a_superovoid_is_found_again(taper):
 
 @pytest.mark.slow
 def test_a_superovoid_with_unequal_tapers_is_found_again_and_is_convex():
-    shape = Superovoid((0.005, 0.005, 0.014), (0.4, 1.1), (0.45, -0.1))
+    shape = Superovoid((0.005, 0.005, 0.014), section_exponent=0.4, profile_exponent=1.1, taper=(0.45, -0.1))
     assert shape.convexity().convex
     free = fit_superovoid(placed(shape), tapers="free")
     assert free.report.mean < 3e-5
     assert free.shape.convexity().convex
-    assert free.shape.epsilon[1] >= 1.0
+    assert free.shape.profile_exponent >= 1.0
 
 
 def test_a_fit_is_the_same_every_time_and_moves_with_its_points():
@@ -72,7 +72,7 @@ def test_a_fit_is_the_same_every_time_and_moves_with_its_points():
 
 def test_measure_knows_the_distance_of_parallel_surfaces():
     sphere = hull_points([{"sphere": {"diameter": 2.0}, "centre": [0, 0, 0]}])
-    report = measure(Superellipsoid((1.1, 1.1, 1.1), (1.0, 1.0)), np.eye(4), sphere)
+    report = measure(Superellipsoid((1.1, 1.1, 1.1), section_exponent=1.0, profile_exponent=1.0), np.eye(4), sphere)
     # The facets of the sphere's hull lie up to a sagitta (0.24 %) inside it.
     assert report.mean == pytest.approx(0.1, abs=2.5e-3)
     assert report.inside == pytest.approx(report.maximum)
@@ -84,14 +84,20 @@ def test_maximum_taper_is_where_bodies_stop_being_convex():
     for e2 in (1.45, 1.6, 1.8):
         limit = maximum_taper(e2)
         inside, outside = 0.99 * limit, 1.01 * limit
-        assert Superovoid((1, 1, 1), (1, e2), (inside, inside)).convexity().convex
-        assert not Superovoid((1, 1, 1), (1, e2), (outside, outside)).convexity().convex
+        assert Superovoid((1, 1, 1), section_exponent=1, profile_exponent=e2, taper=(inside, inside)).convexity().convex
+        assert (
+            not Superovoid((1, 1, 1), section_exponent=1, profile_exponent=e2, taper=(outside, outside))
+            .convexity()
+            .convex
+        )
 
 
 @pytest.mark.parametrize("epsilon", [(0.1, 1.0), (0.9, 1.2), (1.5, 1.05)])
 @pytest.mark.parametrize("taper", [(0.5, 0.0), (0.2, -0.2), (0.45, 0.3), (0.5, -0.5)])
 def test_convexity_margin_agrees_with_the_shape(epsilon, taper):
-    assert (convexity_margin(epsilon, taper) > 0.0) == Superovoid((1, 1, 1), epsilon, taper).convexity().convex
+    assert (convexity_margin(epsilon, taper) > 0.0) == Superovoid.from_goncalves(
+        (1, 1, 1), epsilon, taper
+    ).convexity().convex
 
 
 def test_hull_samples_lie_on_the_hull_and_are_uniform_by_area():

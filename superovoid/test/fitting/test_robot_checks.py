@@ -150,7 +150,10 @@ def test_a_mesh_that_is_no_solid_fails_its_own_link_alone(package, tmp_path, cap
 
 def test_a_body_with_a_dent_is_told():
     (words,) = robot_checks._dents(
-        [(Box((1, 1, 1)), np.eye(4)), (Superovoid((1, 1, 1), (0.1, 1.9), (0.5, 0.5)), np.eye(4))]
+        [
+            (Box((2, 2, 2)), np.eye(4)),
+            (Superovoid((1, 1, 1), section_exponent=0.1, profile_exponent=1.9, taper=(0.5, 0.5)), np.eye(4)),
+        ]
     )
     assert words == "body 1 is not convex: what is proved is proved of its convex hull"
 

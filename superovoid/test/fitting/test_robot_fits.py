@@ -15,8 +15,9 @@ from lxml import etree
 
 from superovoid import Box, Capsule, Superovoid
 from superovoid.cli import main
-from superovoid.fitting import fit_robot, measure_union, mesh_fits, robot_fits
+from superovoid.fitting import fit_robot, mesh_fits, robot_fits
 from superovoid.fitting.mesh_fits import target_of
+from superovoid.fitting.quality import measure_union
 from superovoid.robot import Robot, RobotDescriptionError
 
 LINKS = {

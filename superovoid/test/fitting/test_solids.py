@@ -9,8 +9,9 @@ import trimesh
 from scipy.spatial.transform import Rotation
 
 from superovoid import Box, Capsule, Cylinder, Sphere, Superovoid, distance
-from superovoid.fitting import Target, joint
+from superovoid.fitting import joint
 from superovoid.fitting import normal_equations as equations
+from superovoid.fitting.targets import Target
 from superovoid.fitting.triangle_tree import TriangleTree
 
 BOX = trimesh.creation.box((0.2, 0.3, 0.4))
@@ -191,10 +192,25 @@ ROTATION = Rotation.from_rotvec((0.4, -1.0, 0.7)).as_matrix()
 CENTRE = np.array([0.1, -0.2, 0.05])
 SIZE = (0.5, 0.3, 0.4)
 BODIES = {
-    "superovoid": (equations.SUPEROVOID, (0.6, 0.8), (0.2, 0.2), Superovoid(SIZE, (0.6, 0.8), (0.2, 0.2))),
-    "double pyramid": (equations.SUPEROVOID, (1.2, 0.9), (-0.3, -0.3), Superovoid(SIZE, (1.2, 0.9), (-0.3, -0.3))),
-    "wedge": (equations.WEDGE, (0.7, 1.0), (0.4, -0.2), Superovoid(SIZE, (0.7, 1.0), (0.4, -0.2))),
-    "box": (equations.BOX, (1.0, 1.0), (0.0, 0.0), Box(SIZE)),
+    "superovoid": (
+        equations.SUPEROVOID,
+        (0.6, 0.8),
+        (0.2, 0.2),
+        Superovoid(SIZE, section_exponent=0.6, profile_exponent=0.8, taper=(0.2, 0.2)),
+    ),
+    "double pyramid": (
+        equations.SUPEROVOID,
+        (1.2, 0.9),
+        (-0.3, -0.3),
+        Superovoid(SIZE, section_exponent=1.2, profile_exponent=0.9, taper=(-0.3, -0.3)),
+    ),
+    "wedge": (
+        equations.WEDGE,
+        (0.7, 1.0),
+        (0.4, -0.2),
+        Superovoid(SIZE, section_exponent=0.7, profile_exponent=1.0, taper=(0.4, -0.2)),
+    ),
+    "box": (equations.BOX, (1.0, 1.0), (0.0, 0.0), Box(2.0 * np.array(SIZE))),
     "cylinder": (equations.CYLINDER, (1.0, 1.0), (0.0, 0.0), Cylinder(0.5, 0.8)),
     "capsule": (equations.CAPSULE, (1.0, 1.0), (0.0, 0.0), Capsule(0.5, 0.8)),
 }
@@ -269,13 +285,17 @@ def test_derivatives_of_distances_are_those_of_differences(name):
 def test_every_wedge_that_a_fit_may_try_is_convex():
     # The condition grows with e1, and over the tapers it is largest at their ends (`joint`): these are all to look at.
     for tapers in ((0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5)):
-        assert Superovoid((1.0, 1.0, 1.0), (joint.WEDGE_HIGH, 1.0), tapers).convexity().convex
+        assert (
+            Superovoid((1.0, 1.0, 1.0), section_exponent=joint.WEDGE_HIGH, profile_exponent=1.0, taper=tapers)
+            .convexity()
+            .convex
+        )
     generator = np.random.default_rng(3)
     for _ in range(200):
         body = joint.boxed(equations.WEDGE, np.eye(3), np.ones(3), np.zeros(3), (1.0, 1.0))
         body.unknowns[0, 3:6] = generator.uniform(-9.0, 9.0, 3)
         ((shape, _),) = body.shapes(1.0, np.zeros(3))
-        assert shape.convexity().convex and shape.epsilon[1] == 1.0
+        assert shape.convexity().convex and shape.profile_exponent == 1.0
         tangent = shape.surface_point(*generator.uniform((-1.57, -3.14), (1.57, 3.14), (40, 2)).T)
         # Middles of chords lie inside: nothing of the formulas of convexity.
         assert shape.contains(0.5 * (tangent[:20] + tangent[20:])).all()

@@ -20,15 +20,15 @@ from superovoid.robot import Robot
 from superovoid.robot.mesh_files import read_triangles
 
 SHAPES = (
-    Superovoid((0.1, 0.06, 0.15), (0.3, 0.4), (0.3, 0.3)),
-    Superovoid((0.1, 0.06, 0.15), (0.1, 0.1)),
-    Superovoid((0.1, 0.06, 0.15), (1.9, 1.9)),
-    Superovoid((0.1, 0.0005, 0.15), (0.5, 1.5), (-0.2, 0.3)),
-    Superovoid((1.0, 0.06, 0.2), (0.5, 0.5)),
+    Superovoid((0.1, 0.06, 0.15), section_exponent=0.3, profile_exponent=0.4, taper=(0.3, 0.3)),
+    Superovoid((0.1, 0.06, 0.15), section_exponent=0.1, profile_exponent=0.1),
+    Superovoid((0.1, 0.06, 0.15), section_exponent=1.9, profile_exponent=1.9),
+    Superovoid((0.1, 0.0005, 0.15), section_exponent=0.5, profile_exponent=1.5, taper=(-0.2, 0.3)),
+    Superovoid((1.0, 0.06, 0.2), section_exponent=0.5, profile_exponent=0.5),
     Sphere(0.02),
     Capsule(0.05, 0.3),
     Cylinder(0.05, 0.01),
-    Box((0.1, 0.2, 0.3)),
+    Box((0.2, 0.4, 0.6)),
 )
 
 

@@ -64,7 +64,7 @@ def _kept() -> dict[tuple[str, int], tuple[np.ndarray, np.ndarray]]:
 
 
 def _as_pair(rows: np.ndarray, poses: np.ndarray) -> DrawnPair:
-    a, b = (Superovoid(row[:3], row[3:5], row[5:]) for row in rows)
+    a, b = (Superovoid.from_goncalves(row[:3], row[3:5], row[5:]) for row in rows)
     return a, poses[0], b, poses[1]
 
 

@@ -16,7 +16,7 @@ from superovoid.planning import MotionValidator, PlanningProblem, SceneValidity
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import PlanningScene, query_parts
 from superovoid.scene import Body
-from superovoid.shapes import Box, Plane, Sphere, Torus
+from superovoid.shapes import Box, HalfSpace, Sphere, Torus
 from superovoid.states import state_distances
 from superovoid.states.ahead import compile_level
 
@@ -26,7 +26,7 @@ BODIES = (
     '<collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision>',
     '<collision><geometry><cylinder radius="0.1" length="0.2"/></geometry></collision>',
 )
-SHAPES = Sphere(0.1), Plane(), Box((0.1, 0.1, 0.1)), Torus(0.2, 0.05)
+SHAPES = Sphere(0.1), HalfSpace(), Box((0.2, 0.2, 0.2)), Torus(0.2, 0.05)
 TEXT = """<robot name="late"><link name="base">{0}</link><link name="arm">{0}</link><link name="hand">{0}</link>
 <joint name="turn" type="revolute"><parent link="base"/><child link="arm"/><origin xyz="1 0 0"/><axis xyz="0 0 1"/>
 <limit lower="-1" upper="1" effort="1" velocity="1"/></joint>

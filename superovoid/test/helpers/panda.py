@@ -116,4 +116,4 @@ def wall(y=0.0, height=0.7):
     """A wall before the robot, in the plane of x and z."""
     pose = np.eye(4)
     pose[:3, 3] = 0.62, y, height / 2
-    return Body("wall", "wall", Box((0.2, 0.02, height / 2)), pose)
+    return Body("wall", "wall", Box((0.4, 0.04, height)), pose)

@@ -55,9 +55,9 @@ URDF = """
 
 def pairs() -> None:
     """Bodies from any numbers, poses in any form, and what the answers are."""
-    a = Superovoid([0.1, 0.1, 0.2], np.array([0.9, 0.8]), (0.1, 0.1))
+    a = Superovoid(np.array([0.1, 0.1, 0.2]), section_exponent=0.9, profile_exponent=0.8, taper=[0.1, 0.1])
     b = Superellipsoid.from_barr((0.1, 0.1, 0.1), [0.5, 1.0])
-    assert_type(a.size, tuple[float, float, float])
+    assert_type(a.semi_axes, tuple[float, float, float])
     apart = np.eye(4)
     apart[0, 3] = 0.5
     found = distance(a, np.eye(4), b, (np.eye(3), [0.5, 0.0, 0.0]))
@@ -84,7 +84,7 @@ def pairs() -> None:
 
 def scenes() -> None:
     """Bodies by name."""
-    scene = Scene([Body("a", "left", Box((0.1, 0.1, 0.1))), Body("b", "right", Box([0.1] * 3))])
+    scene = Scene([Body("a", "left", Box((0.2, 0.2, 0.2))), Body("b", "right", Box([0.2] * 3))])
     scene.set_link_poses({"left": np.eye(4), "right": (np.eye(3), (1.0, 0.0, 0.0))})
     found = scene.query(max_distance=2.0)
     assert_type(found, SceneResult)
@@ -110,7 +110,7 @@ def mistakes() -> None:
     try:
         distance(1.0, np.eye(4), ball, np.eye(4))  # type: ignore[arg-type]
         distance(ball, np.eye(4), ball, np.eye(4), rtol="fine")  # type: ignore[arg-type]
-        ball.size = (2.0, 2.0, 2.0)  # type: ignore[misc]
+        ball.semi_axes = (2.0, 2.0, 2.0)  # type: ignore[misc]
         print(ball.radius)  # type: ignore[attr-defined]
     except (TypeError, AttributeError):
         pass

@@ -13,20 +13,18 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid.planning import (
-    GoalError,
     GroupPlanner,
     MotionLimits,
-    NoPathError,
-    NoSolutionError,
     PlanningError,
     PoseGoal,
     SceneValidity,
     Search,
-    StartError,
-    check_trajectory,
     motion_limits,
 )
-from superovoid.planning.timing import along
+from superovoid.planning.first_path import NoPathError
+from superovoid.planning.group_planner import GoalError, StartError
+from superovoid.planning.inverse import NoSolutionError
+from superovoid.planning.timing import along, check_trajectory
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import Padding, PlanningScene
 from superovoid.scene import Body, Scene
@@ -329,7 +327,7 @@ def test_a_goal_that_no_way_leads_to_is_refused_when_the_time_is_over(robot):
     # With its second joint bent the upper arm cannot pass y = 0 but at x > 0.1, and there a plate stands.
     place = np.eye(4)
     place[:3, 3] = 0.85, 0.0, 1.0
-    plate = Body("plate", "plate", Box((0.75, 0.005, 0.6)), place)
+    plate = Body("plate", "plate", Box((1.5, 0.01, 1.2)), place)
     bent = {"panda_joint2": (0.5, 1.0)}
     start, goal = ({**state, "panda_joint2": 0.6} for state in (LEFT, RIGHT))
     planner = GroupPlanner(robot, "panda_arm", obstacles=[plate], positions=FINGERS)
@@ -369,13 +367,13 @@ def test_rules_paddings_and_attached_objects_of_the_scene_count(robot):
     block = np.eye(4)
     block[:3, 3] = tip - (0.0, 0.0, 0.25)
     edit = PlanningScene(robot).edit()
-    edit.add("block", [Box((0.05, 0.05, 0.05))], np.eye(4)[None], block)
+    edit.add("block", [Box((0.1, 0.1, 0.1))], np.eye(4)[None], block)
     bare = edit.commit()
     GroupPlanner(bare, "panda_arm").plan(RIGHT, RIGHT)
     rod = np.eye(4)
     rod[2, 3] = 0.15
     edit = bare.edit()
-    edit.add("rod", [Box((0.01, 0.01, 0.1))], np.eye(4)[None], rod, link="panda_hand",
+    edit.add("rod", [Box((0.02, 0.02, 0.2))], np.eye(4)[None], rod, link="panda_hand",
              touch_links=["hand"])  # fmt: skip
     held = edit.commit()
     with pytest.raises(StartError, match="block"):

@@ -17,16 +17,15 @@ from superovoid.planning import (
     PlanningError,
     PlanningProblem,
     SceneValidity,
-    TimedValidity,
-    dense,
     find_path,
     grasp,
     optimise_path,
     retreat,
-    trail,
     with_base_joints,
 )
 from superovoid.planning.optimise import KEPT
+from superovoid.planning.trail import dense, trail
+from superovoid.planning.validity import TimedValidity
 from superovoid.robot import Robot
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.scene import Body, Scene
@@ -68,8 +67,15 @@ def at(x, y, z=0.0):
     return pose
 
 
-EGG = Body("egg", "egg", Superovoid((0.018, 0.018, 0.022), (0.9, 0.9), (0.15, 0.15)), at(0.05, 0.0))
-PLATE = Body("plate", "plate", Superellipsoid((0.0005, 0.3, 0.3), (0.2, 0.2)), at(0.07, 0.0))
+EGG = Body(
+    "egg",
+    "egg",
+    Superovoid((0.018, 0.018, 0.022), section_exponent=0.9, profile_exponent=0.9, taper=(0.15, 0.15)),
+    at(0.05, 0.0),
+)
+PLATE = Body(
+    "plate", "plate", Superellipsoid((0.0005, 0.3, 0.3), section_exponent=0.2, profile_exponent=0.2), at(0.07, 0.0)
+)
 GRASP = ("upper", "egg"), ("lower", "egg")
 
 
@@ -142,7 +148,7 @@ def test_a_motion_that_grazes_its_floor_ends_and_is_refused():
     problem = problem_of(ball, ranges={"turn": (-0.1, 0.1)})
     check = MotionValidator(problem, SceneValidity(problem)).check([-0.2, 0.0, 0.0, 0.0], [0.1, 0.0, 0.0, 0.0])
     assert not check.valid
-    assert check.states < 20_000
+    assert check.statistics.states < 20_000
 
 
 def test_states_outside_the_limits_are_not_valid(around_egg):
@@ -202,7 +208,7 @@ def test_gradients_hold_for_obstacles_and_mimicking_joints(around_egg):
         )
 
 
-DENTED = Superovoid((0.03, 0.03, 0.03), (1.0, 1.6), (0.5, 0.5))
+DENTED = Superovoid((0.03, 0.03, 0.03), section_exponent=1.0, profile_exponent=1.6, taper=(0.5, 0.5))
 
 
 @pytest.mark.parametrize("dented", [False, True])
@@ -262,8 +268,8 @@ def test_a_path_is_proved_in_few_calls(around_egg):
     validity = TimedValidity(SceneValidity(around_egg))
     check = MotionValidator(around_egg, validity).check_path(DETOUR)
     assert check.valid
-    assert sum(states for states, _ in validity.calls) == check.states
-    assert len(validity.calls) < 0.35 * check.states  # one a level, not one a state
+    assert sum(states for states, _ in validity.calls) == check.statistics.states
+    assert len(validity.calls) < 0.35 * check.statistics.states  # one a level, not one a state
 
 
 class Counted:
@@ -302,7 +308,7 @@ def test_who_has_distances_alone_gives_the_same_answers(around_egg):
     for _ in range(60):
         first, last = random.uniform(*around_egg.limits, (2, 4))
         answers = [each.check(first, last) for each in (short, long)]
-        assert len({(answer.valid, answer.pair, answer.states) for answer in answers}) == 1
+        assert len({(answer.valid, answer.pair, answer.statistics.states) for answer in answers}) == 1
         states = [answer.state for answer in answers]
         assert answers[0].valid == (states[0] is None) and np.array_equal(*states)
         seen.add(answers[0].valid)
@@ -362,7 +368,9 @@ def test_a_path_into_contact_opens_from_there_and_touches_nothing_else():
 
 
 def test_an_obstacle_that_leaves_no_way_for_the_margin_is_reported():
-    wall = Body("wall", "wall", Superellipsoid((0.3, 0.001, 0.3), (0.2, 0.2)), at(0.0, 0.0))
+    wall = Body(
+        "wall", "wall", Superellipsoid((0.3, 0.001, 0.3), section_exponent=0.2, profile_exponent=0.2), at(0.0, 0.0)
+    )
     problem = problem_of(wall)
     with pytest.raises(PlanningError, match=r"no proof of 90% of the margin .* wall"):
         optimise_path(problem, SceneValidity(problem), ACROSS, margin=MARGIN, states=9, rounds=2)
@@ -396,7 +404,9 @@ def test_ends_that_are_not_valid_are_named(around_egg):
 
 @needs_ompl
 def test_a_way_that_does_not_exist_ends_with_the_time():
-    wall = Body("wall", "wall", Superellipsoid((0.5, 0.001, 0.5), (0.2, 0.2)), at(0.0, 0.0))
+    wall = Body(
+        "wall", "wall", Superellipsoid((0.5, 0.001, 0.5), section_exponent=0.2, profile_exponent=0.2), at(0.0, 0.0)
+    )
     problem = problem_of(wall)
     ends = np.array([[0.0, -0.15, 0.0, 0.0], [0.0, 0.15, 0.0, 0.0]])
     with pytest.raises(PlanningError, match=r"no path found in 0.5 s"):
@@ -477,7 +487,7 @@ def test_wrong_problems_are_refused(options, message):
         (lambda p, v: dense(p, DETOUR, 0.0), "spacing = 0.0: must be positive"),
         (lambda p, v: p.state({"x": 0.0}), "positions: joint 'y' is missing"),
         (
-            lambda p, v: check_path(GRIPPER, problem_of(Body("b", "b", Box((1, 1, 1)))), ACROSS),
+            lambda p, v: check_path(GRIPPER, problem_of(Body("b", "b", Box((2, 2, 2)))), ACROSS),
             "body 'b': the check is",
         ),
     ],

@@ -397,7 +397,7 @@ def test_octomap_has_one_distance_to_each_body_that_to_the_nearest_cube(empty):
     near = query_parts(
         planning.scene, planning.parts(planning.body_pairs()), max_distance=float(result.distance[3]) + 1e-9
     )
-    assert len(near) == 4 and near.pairs == result.pairs == len(planning.body_pairs())
+    assert len(near) == 4 and near.statistics.pairs == result.statistics.pairs == len(planning.body_pairs())
 
 
 def test_octomap_that_comes_again_keeps_its_boxes_and_the_rules_about_it(empty):

@@ -20,7 +20,7 @@ from superovoid.robot import Robot, RobotDescriptionError, mesh_files
 from superovoid.robot.mesh_files import FORMATS, read_triangles
 from superovoid.robot.planning_scene import Padding, PlanningScene
 from superovoid.scene import Body, Scene
-from superovoid.shapes import Box, Capsule, ConvexMesh, Cylinder, Mesh, Plane, Shell, Sphere, Superovoid
+from superovoid.shapes import Box, Capsule, ConvexMesh, Cylinder, HalfSpace, Mesh, Shell, Sphere, Superovoid
 from superovoid.states import state_distances
 
 # A pyramid whose four lowest corners are at z = -0.1, and whose apex leans to +x and +y.
@@ -78,7 +78,7 @@ def body_of(geometry: str, package=None, **options):
 @pytest.mark.parametrize(
     ("text", "shape"),
     [
-        ('<box size="0.2 0.4 0.6"/>', Box((0.1, 0.2, 0.3))),
+        ('<box size="0.2 0.4 0.6"/>', Box((0.2, 0.4, 0.6))),
         ('<cylinder radius="0.1" length="0.5"/>', Cylinder(0.1, 0.5)),
         ('<capsule radius="0.1" length="0.5"/>', Capsule(0.1, 0.5)),
         ('<sphere radius="0.1"/>', Sphere(0.1)),
@@ -201,7 +201,7 @@ def test_a_mesh_as_large_as_if_drawn_in_millimetres_is_warned_about(package):
 def test_meshes_can_be_left_out_and_are_reported(package):
     text = one_link(collision(mesh("package://nowhere/x.stl")) + collision('<box size="1 1 1"/>'))
     robot = read(text, meshes="ignore")
-    assert [body.shape for body in robot.bodies] == [Box((0.5, 0.5, 0.5))]
+    assert [body.shape for body in robot.bodies] == [Box((1.0, 1.0, 1.0))]
     assert robot.warnings == ("URDF: link 'a': left out of its collision geometry: mesh",)
 
 
@@ -268,7 +268,7 @@ BAD_MESHES = {
     "absurd": (mesh(scale="9999 9999 9999").replace("part", "large"), "which is absurd"),
     "Collada with entities": (mesh("package://pkg/entities.dae"), "document type or entities"),
     "Collada cut off": (mesh("package://pkg/cut.dae"), "is no well-formed dae file"),
-    "flat box": ('<box size="1 0 1"/>', "size = (1.0, 0.0, 1.0): must be positive"),
+    "flat box": ('<box size="1 0 1"/>', "Box.lengths[1] = 0.0: must be positive"),
     "cylinder without length": ('<cylinder radius="1"/>', "cylinder: length is missing"),
     "negative radius": ('<cylinder radius="-1" length="1"/>', "Cylinder.radius = -1.0: must be positive"),
     "capsule without radius": ('<capsule length="1"/>', "capsule: radius is missing"),
@@ -504,7 +504,7 @@ def test_such_a_robot_has_clearances_from_objects_in_its_planning_scene(robot):
     edit = PlanningScene(robot).edit()
     ground = np.eye(4)
     ground[2, 3] = -0.5
-    edit.add("ground", [Plane()], [np.eye(4)], ground)
+    edit.add("ground", [HalfSpace()], [np.eye(4)], ground)
     edit.padding = Padding(by_name={"rod": 0.01}, default=0.003)
     planning = edit.commit()
     q = positions(rod_z=1.0, rod_turn=0.0, part_z=1.0, part_turn=0.0)
@@ -519,7 +519,7 @@ def test_a_body_of_the_robot_is_answered_as_the_same_body_of_a_scene(robot):
     state = near_states(np.random.default_rng(7), robot)[0]
     poses = robot.forward_kinematics(dict(zip(robot.joint_names, state, strict=True)))
     shapes = {
-        "floor": Box((FLOOR_HALF, 1.0, 0.1)),
+        "floor": Box((2 * FLOOR_HALF, 2.0, 0.2)),
         "rod": Cylinder(*ROD),
         "pill": Capsule(*PILL),
         "ball": Sphere(BALL),

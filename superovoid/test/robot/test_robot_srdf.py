@@ -325,7 +325,7 @@ def test_with_its_root_joint_a_robot_moves_against_what_stands_in_the_world(kind
     poses = read.forward_kinematics(dict.fromkeys(read.joint_names, 0.0), {"a": driven})
     np.testing.assert_array_equal(poses["odom"], np.eye(4))
     np.testing.assert_array_equal(poses["d"], driven)
-    box = Body("box", "odom", Box((0.1, 0.1, 0.1)), driven)
+    box = Body("box", "odom", Box((0.2, 0.2, 0.2)), driven)
     pairs = [(0, len(read.bodies))]
     scene = Scene([*read.bodies, box], pairs)
     zeros = np.zeros((1, len(read.joint_names)))

@@ -50,7 +50,7 @@ def one_body(content: str) -> Robot:
 def test_contact_geometry_has_its_shape_and_pose():
     body = one_body(contact('<origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/>' + SHAPE)).bodies[0]
     assert (body.name, body.link) == ("a", "a")
-    assert body.shape == Superovoid((0.01, 0.02, 0.03), (0.8, 0.9), (0.1, 0.1))
+    assert body.shape == Superovoid((0.01, 0.02, 0.03), section_exponent=0.8, profile_exponent=0.9, taper=(0.1, 0.1))
     np.testing.assert_allclose(body.link_from_body[:3, 3], [1, 2, 3])
     np.testing.assert_allclose(body.link_from_body[:3, 0], [0, 1, 0], atol=1e-15)
 
@@ -58,10 +58,16 @@ def test_contact_geometry_has_its_shape_and_pose():
 @pytest.mark.parametrize(
     ("text", "shape"),
     [
-        ('<superellipsoid size="1 2 3" epsilon="0.5 0.6"/>', Superellipsoid((1, 2, 3), (0.5, 0.6))),
+        (
+            '<superellipsoid size="1 2 3" epsilon="0.5 0.6"/>',
+            Superellipsoid((1, 2, 3), section_exponent=0.5, profile_exponent=0.6),
+        ),
         ('<ellipsoid size="1 2 3"/>', Ellipsoid((1, 2, 3))),
         ('<sphere radius="0.5"/>', Sphere(0.5)),
-        ('<superovoid size="1 2 3" epsilon="0.5 0.6"/>', Superovoid((1, 2, 3), (0.5, 0.6))),
+        (
+            '<superovoid size="1 2 3" epsilon="0.5 0.6"/>',
+            Superovoid((1, 2, 3), section_exponent=0.5, profile_exponent=0.6),
+        ),
     ],
 )
 def test_every_shape_is_read(text, shape):
@@ -89,7 +95,7 @@ def test_a_visual_sphere_is_no_contact_geometry():
 
 def test_contact_geometry_wins_over_collision_elements():
     robot = one_body(contact() + '<collision><geometry><sphere radius="1"/></geometry></collision>')
-    assert [body.shape.size for body in robot.bodies] == [(0.01, 0.02, 0.03)]
+    assert [body.shape.semi_axes for body in robot.bodies] == [(0.01, 0.02, 0.03)]
 
 
 def test_geometry_that_has_no_shape_here_is_reported():
@@ -263,7 +269,7 @@ MALFORMED = {
     ),
     "exponent out of range": (
         urdf(link("a", contact('<superovoid size="1 1 1" epsilon="1 2.3"/>'))),
-        "link 'a' contact_geometry superovoid: Superovoid.epsilon[1] = 2.3",
+        "link 'a' contact_geometry superovoid: Superovoid.profile_exponent = 2.3",
     ),
     "negative size": (urdf(link("a", contact('<ellipsoid size="1 -1 1"/>'))), "link 'a' contact_geometry ellipsoid"),
     "NaN size": (urdf(link("a", contact('<ellipsoid size="1 nan 1"/>'))), "'nan' is not a finite number"),

@@ -23,8 +23,8 @@ from superovoid.shapes import (
     ConvexMesh,
     Cylinder,
     Ellipsoid,
+    HalfSpace,
     Mesh,
-    Plane,
     Sphere,
     Superellipsoid,
     Superovoid,
@@ -245,9 +245,9 @@ CUBE = [(x, y, z) for x in (0.0, 2.0) for y in (0.0, 1.0) for z in (0.0, 1.0)]
     [
         Sphere(0.3),
         Ellipsoid((0.1, 0.2, 0.3)),
-        Superellipsoid((0.1, 0.2, 0.3), (0.5, 0.7)),
-        Superovoid((0.1, 0.2, 0.3), (0.9, 0.8), (0.1, 0.2)),
-        Box((0.1, 0.2, 0.3)),
+        Superellipsoid((0.1, 0.2, 0.3), section_exponent=0.5, profile_exponent=0.7),
+        Superovoid((0.1, 0.2, 0.3), section_exponent=0.9, profile_exponent=0.8, taper=(0.1, 0.2)),
+        Box((0.2, 0.4, 0.6)),
         Capsule(0.1, 0.4),
         Cylinder(0.1, 0.4),
         Cone(0.1, 0.4),
@@ -269,4 +269,4 @@ def test_every_shape_grows_alike_about_its_origin_and_meshes_about_the_mean_of_t
 
 
 def test_a_plane_has_no_size():
-    assert scaled(Plane(), 3.0) == Plane()
+    assert scaled(HalfSpace(), 3.0) == HalfSpace()

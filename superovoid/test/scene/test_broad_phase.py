@@ -50,7 +50,7 @@ def convex_shape(rng, smallest=0.2, largest=1.0):
     size = np.exp(rng.uniform(math.log(smallest), math.log(largest), 3))
     epsilon = rng.uniform(0.4, 1.2, 2)
     taper = rng.uniform(-0.9, 0.9) * min(0.5, (1.0 - epsilon[1] / 2.0) * 2.0 ** (epsilon[1] / 2.0))
-    return Superovoid(size, epsilon, (taper, taper))
+    return Superovoid.from_goncalves(size, epsilon, (taper, taper))
 
 
 def on_own_links(shapes):
@@ -87,9 +87,10 @@ def test_all_pairs_of_superovoids_within_max_distance_are_reported(way, max_dist
     values = distances([shapes[k] for k in i], poses[i], [shapes[k] for k in j], poses[j]).distance
     result = scene.query(max_distance=max_distance)
     assert_reports(result, np.column_stack([i, j]), values, max_distance)
-    assert result.pairs == 780
-    assert result.pairs >= result.past_sphere >= result.past_obb == result.solved >= len(result)
-    assert result.intersecting <= (values < 0.0).sum()
+    assert result.statistics.pairs == 780
+    counts = result.statistics
+    assert counts.pairs >= counts.past_sphere >= counts.past_obb == counts.solved >= len(result)
+    assert result.statistics.intersecting <= (values < 0.0).sum()
     only = scene.query(max_distance=max_distance, overlapping_only=True)
     assert_reports(only, np.column_stack([i, j]), values, min(max_distance, 0.0))
 
@@ -142,16 +143,16 @@ def test_the_closest_pairs_are_found_without_solving_all(by_tree, most, max_dist
     result = scene.query(max_results=most, max_distance=max_distance)
     expected = np.sort(values[values <= max_distance])[:most]
     assert result.distance == pytest.approx(expected, abs=1e-9)
-    assert (expected < 0.0).sum() <= result.intersecting <= (values < 0.0).sum()
+    assert (expected < 0.0).sum() <= result.statistics.intersecting <= (values < 0.0).sum()
     if most <= 10:
-        assert result.solved < 40
+        assert result.statistics.solved < 40
 
 
 def test_flat_bodies_and_needles_are_not_lost(way):
     """Bodies a thousand times longer or wider than thick, whose spheres say nothing."""
     rng = np.random.default_rng(3)
     sizes = [(1.0, 1.0, 1e-3), (1.0, 1e-3, 1e-3), (1e-3, 1.0, 0.5), (0.05, 0.05, 0.05)]
-    shapes = [Superellipsoid(sizes[i % 4], (0.5, 0.5)) for i in range(24)]
+    shapes = [Superellipsoid(sizes[i % 4], section_exponent=0.5, profile_exponent=0.5) for i in range(24)]
     poses = poses_at(rng.uniform(-2.0, 2.0, (24, 3)), rng)
     scene = Scene(on_own_links(shapes))
     scene.set_link_poses(poses)
@@ -160,7 +161,7 @@ def test_flat_bodies_and_needles_are_not_lost(way):
     for max_distance in (0.0, 0.05):
         result = scene.query(max_distance=max_distance)
         assert_reports(result, np.column_stack([i, j]), values, max_distance)
-        assert result.solved < result.past_sphere < result.pairs
+        assert result.statistics.solved < result.statistics.past_sphere < result.statistics.pairs
 
 
 def test_boxes_whose_edges_are_nearly_parallel_are_not_culled():
@@ -188,7 +189,7 @@ def test_the_tree_finds_the_pairs_that_the_list_finds(count):
     tree, listed = ({tuple(pair) for pair in scene.candidates(0.1, by=by).tolist()} for by in ("tree", "list"))
     assert tree <= listed
     assert {tuple(pair) for pair in scene.candidates(0.1).tolist()} == (listed if count == 100 else tree)
-    assert scene.query(max_distance=0.1).past_obb == len(tree)
+    assert scene.query(max_distance=0.1).statistics.past_obb == len(tree)
     bounds = scene._world.bounds
     for a, b in listed - tree:  # apart along an axis of the world
         assert max((bounds[a, :3] - bounds[b, 3:]).max(), (bounds[b, :3] - bounds[a, 3:]).max()) > 0.1
@@ -203,8 +204,11 @@ def test_both_ways_give_the_same_answers_bit_by_bit(monkeypatch):
         monkeypatch.setattr(scene_module, "_LISTED_PAIRS", listed)
         answers.append(scene.fork().query(max_distance=0.3))
     for name, value in vars(answers[0]).items():
-        if name not in ("past_sphere", "past_obb", "solved"):
+        if name != "statistics":
             assert np.array_equal(value, getattr(answers[1], name)), name
+    counts = [answer.statistics for answer in answers]
+    assert np.array_equal(counts[0].iterations, counts[1].iterations)
+    assert (counts[0].pairs, counts[0].intersecting) == (counts[1].pairs, counts[1].intersecting)
 
 
 def test_a_body_without_end_meets_what_is_near_its_half_space(way):
@@ -273,8 +277,9 @@ def test_the_closest_pairs_are_the_first_of_the_full_query(spread):
             among = set(some) if chosen else None
             result = scene.fork().query(max_results=most, max_distance=max_distance, pairs=chosen)
             assert_same_rows(result, full, first_rows(full, most, max_distance, among))
-            assert result.pairs >= result.past_sphere >= result.past_obb >= result.solved >= len(result)
-            assert result.intersecting >= (result.distance < 0.0).sum()
+            counts = result.statistics
+            assert counts.pairs >= counts.past_sphere >= counts.past_obb >= counts.solved >= len(result)
+            assert result.statistics.intersecting >= (result.distance < 0.0).sum()
             deepest = scene.fork().query(
                 max_results=most, max_distance=max_distance, pairs=chosen, overlapping_only=True
             )
@@ -331,9 +336,9 @@ def test_few_pairs_are_solved_for_few_answers(way):
     scene.set_link_poses(poses_at(6.0 * rng.normal(size=(60, 3)), rng))
     for most, limit in ((1, 10), (5, 20), (30, 80)):
         result = scene.query(max_results=most)
-        assert len(result) == most <= result.solved <= limit
+        assert len(result) == most <= result.statistics.solved <= limit
     assert len(scene.query(max_results=5, max_distance=-100.0)) == 0
-    assert scene.query(max_results=5, pairs=[]).solved == 0
+    assert scene.query(max_results=5, pairs=[]).statistics.solved == 0
 
 
 def test_the_closest_pairs_start_from_what_the_last_query_left(way):
@@ -343,7 +348,7 @@ def test_the_closest_pairs_start_from_what_the_last_query_left(way):
     cold = scene.query(max_results=30)
     warm = scene.query(max_results=30)
     assert warm.distance == pytest.approx(cold.distance, abs=TIE)
-    assert warm.iterations.sum() < 0.5 * cold.iterations.sum()
+    assert warm.statistics.iterations.sum() < 0.5 * cold.statistics.iterations.sum()
 
 
 def test_the_same_calls_give_the_same_answers_and_counts(way):
@@ -377,7 +382,7 @@ def test_pairs_on_one_link_and_unlisted_pairs_are_never_reported(way):
     scene = Scene(bodies)
     scene.set_link_poses(poses)
     expected = {(i, j) for i in range(30) for j in range(i + 1, 30) if i // 3 != j // 3}
-    assert scene.query().pairs == len(expected)
+    assert scene.query().statistics.pairs == len(expected)
     assert allowed_pairs(scene.query()) == expected
     listed = [(0, 1), (7, 2), (4, 29), (2, 7)]
     scene = Scene(bodies, listed)
@@ -385,7 +390,7 @@ def test_pairs_on_one_link_and_unlisted_pairs_are_never_reported(way):
     result = scene.query()
     assert allowed_pairs(result) == {(0, 1), (2, 7), (4, 29)}
     assert (7, 2) in set(zip(result.body_a.tolist(), result.body_b.tolist(), strict=True))
-    assert result.pairs == 3
+    assert result.statistics.pairs == 3
     assert {tuple(sorted(pair)) for pair in scene.pairs.tolist()} == {(0, 1), (2, 7), (4, 29)}
 
 
@@ -402,7 +407,7 @@ def test_pairs_can_be_forbidden_and_allowed_at_run_time(way):
         scene.query(pairs=[(0, 5)])
     scene.set_pairs_allowed([(0, 1), (0, 5)], True)
     assert allowed_pairs(scene.query()) == everything - {(3, 7)} | {(0, 1)}
-    assert scene.query().pairs == len(scene.pairs) == len(everything)
+    assert scene.query().statistics.pairs == len(scene.pairs) == len(everything)
 
 
 def test_random_rules_agree_with_a_set_of_pairs(way):
@@ -416,7 +421,7 @@ def test_random_rules_agree_with_a_set_of_pairs(way):
         allowed = bool(rng.integers(2))
         scene.set_pairs_allowed(sorted(some), allowed)
         expected = expected | some if allowed else expected - some
-        assert scene.query(max_distance=-2.0).pairs == len(expected)
+        assert scene.query(max_distance=-2.0).statistics.pairs == len(expected)
         assert {tuple(pair) for pair in scene.pairs.tolist()} == expected
         assert allowed_pairs(scene.query()) == expected
 
@@ -453,7 +458,7 @@ def test_bodies_are_added_and_removed_without_disturbing_the_others(way):
             pairs, values = pairs[keep], values[keep]
         result = scene.query(max_distance=0.5)
         assert_reports(result, pairs, values, 0.5)
-        assert result.pairs == len(pairs)
+        assert result.statistics.pairs == len(pairs)
 
 
 def test_an_added_body_is_checked_against_a_robot_with_listed_pairs(way):
@@ -609,9 +614,9 @@ def test_warm_starts_make_the_second_query_cheaper_and_survive_changes(by_tree):
     left = [k for k in range(len(cold)) if gone not in (cold.body_a[k], cold.body_b[k])]
     assert warm.distance == pytest.approx(cold.distance[left], abs=1e-9)
     apart = warm.distance > 0.0
-    assert warm.iterations[apart].max() == 0 < cold.iterations.max()
+    assert warm.statistics.iterations[apart].max() == 0 < cold.statistics.iterations.max()
     scene.forget()
-    assert scene.query(max_distance=1.0).iterations.sum() > warm.iterations.sum()
+    assert scene.query(max_distance=1.0).statistics.iterations.sum() > warm.statistics.iterations.sum()
 
 
 # -- memory and threads ------------------------------------------------------------------------------------------------
@@ -655,11 +660,11 @@ def test_a_steady_state_allocates_nothing_but_results(way, most, allocations):
 
     for frame in frames:
         scene.set_link_poses(frame)
-        assert scene.query(max_distance=0.7, max_results=most).intersecting == 0
+        assert scene.query(max_distance=0.7, max_results=most).statistics.intersecting == 0
     scene.query(max_distance=-10.0, max_results=most)
     before = allocations()
     scene.set_link_poses(frames[0])
-    assert scene.query(max_distance=-10.0, max_results=most).solved == 0
+    assert scene.query(max_distance=-10.0, max_results=most).statistics.solved == 0
     handles = allocations().alloc - before.alloc
     places, before = memory(), allocations()
     looks = []
@@ -692,7 +697,7 @@ def test_memory_of_a_large_scene_grows_with_its_bodies():
     rng = np.random.default_rng(16)
     scene.set_link_poses(poses_at(rng.uniform(0.0, 22.0, (count, 3))))
     result = scene.query(max_distance=0.05)
-    assert result.pairs == count * (count - 1) // 2
+    assert result.statistics.pairs == count * (count - 1) // 2
     assert len(result) > 2000
     groups = (scene._local, scene._world, scene._tree, scene._pool, _arrays(scene._scratch), scene._rules[:-1])
     assert sum(array.nbytes for group in groups for array in group) < 5e7
@@ -753,7 +758,8 @@ def test_a_pickle_holds_no_rows_of_the_kernels():
     scene = Scene(on_own_links([ball] * 3))
     scene.set_link_poses(poses_at(np.arange(9.0).reshape(3, 3)))
     scene.query()
-    assert ball.__getstate__() == {"size": (0.25,) * 3, "epsilon": (1.0, 1.0), "taper": (0.0, 0.0)}
+    exponents = {"section_exponent": 1.0, "profile_exponent": 1.0}
+    assert ball.__getstate__() == {"semi_axes": (0.25,) * 3, **exponents, "taper": (0.0, 0.0)}
     assert pickle.loads(pickle.dumps(ball)) == ball
     assert not {"_local", "_pool", "_scratch", "_world", "_lock"} & set(scene.__getstate__())
 

@@ -19,9 +19,9 @@ from superovoid.testing.independent import support
 
 # Like parts of fingers; convex, and too boxy for the balls inside them to prove a depth.
 SHAPES = (
-    Superovoid((0.007, 0.015, 0.0073), (0.38, 1.07)),
-    Superovoid((0.010, 0.008, 0.02), (0.4, 0.9)),
-    Superovoid((0.009, 0.010, 0.022), (0.8, 1.0), (0.1, -0.05)),
+    Superovoid((0.007, 0.015, 0.0073), section_exponent=0.38, profile_exponent=1.07),
+    Superovoid((0.010, 0.008, 0.02), section_exponent=0.4, profile_exponent=0.9),
+    Superovoid((0.009, 0.010, 0.022), section_exponent=0.8, profile_exponent=1.0, taper=(0.1, -0.05)),
 )
 
 
@@ -64,7 +64,7 @@ def shallowest(scene, result, row, n):
     total = 0.0
     for index, sign in ((result.body_a[row], 1.0), (result.body_b[row], -1.0)):
         shape, world = scene.bodies[index].shape, scene.poses[index]
-        numbers = np.array([*shape.size, *shape.epsilon, *shape.taper])
+        numbers = np.array([*shape.semi_axes, shape.section_exponent, shape.profile_exponent, *shape.taper])
         local = sign * n @ world[:3, :3]
         total += support(np.tile(numbers, (len(n), 1)), local)[0] + sign * n @ world[:3, 3]
     return total.min()
@@ -118,7 +118,10 @@ def test_a_carried_answer_leaves_room_for_rounding_between_the_depth_and_its_bou
 
 
 def test_no_proof_of_dented_bodies_is_carried():
-    plate, dented = SHAPES[0], Superovoid((0.01, 0.008, 0.02), (0.7, 0.5), (0.3, -0.3))
+    plate, dented = (
+        SHAPES[0],
+        Superovoid((0.01, 0.008, 0.02), section_exponent=0.7, profile_exponent=0.5, taper=(0.3, -0.3)),
+    )
     scene = Scene([Body("plate", "a", plate), Body("dented", "b", dented)])
     for x in np.linspace(0.004, 0.0041, 8):
         scene.set_link_poses(np.array([pose(), pose(Rotation.from_rotvec((0.2, -0.1, 0.3)), (x, 1e-3, 5e-4))]))
@@ -128,7 +131,10 @@ def test_no_proof_of_dented_bodies_is_carried():
 
 def test_the_shallowest_way_out_may_be_another_one_in_the_next_frame():
     # Along x a bar leaves a plate to the left or to the right, whichever is nearer.
-    plate, bar = Superovoid((0.005, 0.02, 0.02), (0.4, 0.5)), Superovoid((0.006, 0.03, 0.008), (0.4, 0.9))
+    plate, bar = (
+        Superovoid((0.005, 0.02, 0.02), section_exponent=0.4, profile_exponent=0.5),
+        Superovoid((0.006, 0.03, 0.008), section_exponent=0.4, profile_exponent=0.9),
+    )
     scene = Scene([Body("plate", "a", plate), Body("bar", "b", bar)])
     sides, proofs = set(), 0
     for x in np.linspace(-2e-4, 2e-4, 41):
@@ -167,7 +173,10 @@ def test_more_overlaps_than_there_is_room_for_are_answered_too(monkeypatch):
 
 def test_what_a_search_saw_of_other_directions_is_said_again_by_the_next_query():
     # One in the other: either end of an axis is as near.
-    inner, outer = Superovoid((0.005, 0.009, 0.012), (0.4, 0.5)), Superovoid((0.02, 0.03, 0.04), (0.5, 0.3))
+    inner, outer = (
+        Superovoid((0.005, 0.009, 0.012), section_exponent=0.4, profile_exponent=0.5),
+        Superovoid((0.02, 0.03, 0.04), section_exponent=0.5, profile_exponent=0.3),
+    )
     scene = Scene([Body("inner", "a", inner), Body("outer", "b", outer)])
     turn = Rotation.from_rotvec((0.3, 0.2, 0.1))
     for shift in (0.0, 0.0, 1e-18, 1e-15, 1e-14):
@@ -184,10 +193,13 @@ def test_no_proof_is_carried_where_a_direction_beside_the_contact_is_as_good():
     # that has it begins at the normal, so that what is proved of the contact's own directions is not enough.
     a = Superovoid(
         (0.009343262223560142, 0.018327890401569482, 0.009000285126723328),
-        (0.0028524441223153193, 0.010422642588673765),
+        section_exponent=0.0028524441223153193,
+        profile_exponent=0.010422642588673765,
     )
     b = Superovoid(
-        (0.005727435816285399, 0.005546911190112627, 0.011948627470485987), (0.012451802843786604, 0.010384118432358022)
+        (0.005727435816285399, 0.005546911190112627, 0.011948627470485987),
+        section_exponent=0.012451802843786604,
+        profile_exponent=0.010384118432358022,
     )
     poses = (
         (
@@ -205,7 +217,7 @@ def test_no_proof_is_carried_where_a_direction_beside_the_contact_is_as_good():
     )
     beside = np.array([[-0.9596298519201586, -2.166117823901605e-05, 0.281265971696698]])
     tolerance = 1e-3
-    goal = tolerance * min(max(a.size), max(b.size))
+    goal = tolerance * min(max(a.semi_axes), max(b.semi_axes))
     scene = Scene([Body("a", "a", a), Body("b", "b", b)], rtol=tolerance)
     proofs = []
     for turn, place in poses:

@@ -11,7 +11,7 @@ import pytest
 from superovoid import Body, Scene
 from superovoid.scene import box_tree, tree_changes
 from superovoid.scene import scene as scene_module
-from superovoid.shapes import Box, ConvexMesh, Plane, Sphere
+from superovoid.shapes import Box, ConvexMesh, HalfSpace, Sphere
 
 LINKS = ("world", "arm", "hand")
 
@@ -71,7 +71,9 @@ def test_answers_are_those_of_a_scene_made_anew(monkeypatch, seed):
 
 def crowd(count=400):
     rng = np.random.default_rng(7)
-    scene = Scene([Body("plane", "world", Plane(), pose_at((0, 0, -0.9))), *(body(rng, f"b{i}") for i in range(count))])
+    scene = Scene(
+        [Body("plane", "world", HalfSpace(), pose_at((0, 0, -0.9))), *(body(rng, f"b{i}") for i in range(count))]
+    )
     scene.set_link_poses(dict.fromkeys(LINKS, np.eye(4)))
     return rng, scene
 
@@ -106,7 +108,7 @@ def test_bodies_of_links_that_stay_are_not_placed_again():
 
 SHAPES = (
     *(Sphere(radius) for radius in (0.03, 0.05, 0.07)),
-    Box((0.04, 0.06, 0.03)),
+    Box((0.08, 0.12, 0.06)),
     ConvexMesh(np.random.default_rng(3).normal(0.0, 0.04, (12, 3))),
     ConvexMesh(np.random.default_rng(4).normal(0.0, 0.04, (9, 3))),
 )
@@ -115,7 +117,7 @@ SHAPES = (
 def thing(rng, name, kinds):
     link = LINKS[int(rng.integers(len(LINKS)))]
     if kinds == len(SHAPES) and rng.random() < 0.05:
-        return Body(name, link, Plane(), pose_at((0.0, 0.0, -0.95)))
+        return Body(name, link, HalfSpace(), pose_at((0.0, 0.0, -0.95)))
     return Body(name, link, SHAPES[int(rng.integers(kinds))], pose_at(rng.uniform(-1.0, 1.0, 3)))
 
 

@@ -31,7 +31,7 @@ def random_scene(count, seed, spread):
     bodies, poses = [], {}
     for i in range(count):
         taper = rng.uniform(-0.3, 0.3)
-        shape = Superovoid(rng.uniform(0.2, 1.0, 3), rng.uniform(0.3, 1.3, 2), (taper, taper))
+        shape = Superovoid.from_goncalves(rng.uniform(0.2, 1.0, 3), rng.uniform(0.3, 1.3, 2), (taper, taper))
         offset = np.eye(4)
         offset[:3, :3] = np.linalg.qr(rng.normal(size=(3, 3)))[0]
         offset[:3, 0] *= np.sign(np.linalg.det(offset[:3, :3]))
@@ -45,10 +45,10 @@ def random_scene(count, seed, spread):
 
 def test_results_are_sorted_and_named_by_body(row_of_spheres):
     result = row_of_spheres.query()
-    assert result.pairs == 6
+    assert result.statistics.pairs == 6
     assert result.distance == pytest.approx([-0.5, 1.0, 2.5, 13.5, 15.0, 18.0], abs=1e-12)
     assert (result.body_a[0], result.body_b[0]) == (1, 2)
-    assert result.intersecting == 1
+    assert result.statistics.intersecting == 1
 
 
 def test_max_distance_reports_exactly_the_pairs_within_it(row_of_spheres):
@@ -56,7 +56,7 @@ def test_max_distance_reports_exactly_the_pairs_within_it(row_of_spheres):
     assert row_of_spheres.query(max_distance=2.5 + 1e-9).distance == pytest.approx([-0.5, 1.0, 2.5])
     assert len(row_of_spheres.query(max_distance=-1.0)) == 0
     nothing_culled = row_of_spheres.query(max_distance=math.inf)
-    assert nothing_culled.past_sphere == nothing_culled.solved == 6
+    assert nothing_culled.statistics.past_sphere == nothing_culled.statistics.solved == 6
 
 
 @pytest.mark.parametrize("max_distance", [0.0, 0.05, 0.5])
@@ -66,8 +66,9 @@ def test_culling_never_loses_a_pair(max_distance):
     culled = scene.fork().query(max_distance=max_distance)
     expected = everything.distance[everything.distance <= max_distance]
     assert culled.distance == pytest.approx(expected, abs=1e-9)
-    assert culled.solved < everything.solved
-    assert culled.pairs >= culled.past_sphere >= culled.past_obb == culled.solved >= len(culled)
+    assert culled.statistics.solved < everything.statistics.solved
+    counts = culled.statistics
+    assert counts.pairs >= counts.past_sphere >= counts.past_obb == counts.solved >= len(culled)
 
 
 def test_every_answer_is_that_of_the_engine():
@@ -89,11 +90,11 @@ def test_answers_of_many_pairs_are_those_of_the_engine_to_within_both_intervals(
     for frame in range(3):
         result = scene.query()
         assert result.certified.all()
-        assert result.solved == len(result) == scene.query(overlapping_only=True).pairs
+        assert result.statistics.solved == len(result) == scene.query(overlapping_only=True).statistics.pairs
         for row in range(len(result)):
             a, b = result.body_a[row], result.body_b[row]
             one = distance(scene.bodies[a].shape, scene.poses[a], scene.bodies[b].shape, scene.poses[b])
-            size = min(max(scene.bodies[k].shape.size) for k in (a, b))
+            size = min(max(scene.bodies[k].shape.semi_axes) for k in (a, b))
             assert max(result.lower[row], one.lower) <= min(result.upper[row], one.upper)
             assert result.distance[row] == pytest.approx(one.distance, abs=1e-9 * size)
             if one.status == 0 == int(result.status[row]):
@@ -109,7 +110,14 @@ def test_intervals_of_many_pairs_are_as_wide_as_those_of_few_where_the_product_o
     bodies, poses = [], {}
     for i in range(12):
         offset = at(1e5, -2e5, 3e5)
-        bodies.append(Body(f"body_{i}", f"link_{i}", Superovoid(rng.uniform(0.2, 0.5, 3), (0.7, 0.9)), offset))
+        bodies.append(
+            Body(
+                f"body_{i}",
+                f"link_{i}",
+                Superovoid(rng.uniform(0.2, 0.5, 3), section_exponent=0.7, profile_exponent=0.9),
+                offset,
+            )
+        )
         poses[f"link_{i}"] = at(*(rng.uniform(-2.0, 2.0, 3) - offset[:3, 3]))
     scene = Scene(bodies)
     scene.set_link_poses(poses)
@@ -144,9 +152,9 @@ def test_overlapping_only_and_max_results(row_of_spheres):
 
 def test_pairs_can_be_limited_in_either_order(row_of_spheres):
     result = row_of_spheres.query(pairs=[(3, 0), (1, 2)])
-    assert result.pairs == 2
+    assert result.statistics.pairs == 2
     assert [(a, b) for a, b in zip(result.body_a, result.body_b, strict=True)] == [(1, 2), (0, 3)]
-    assert row_of_spheres.query(pairs=[]).pairs == 0
+    assert row_of_spheres.query(pairs=[]).statistics.pairs == 0
 
 
 def test_a_fork_answers_for_its_own_poses_and_leaves_the_first_scene_alone(row_of_spheres):
@@ -237,7 +245,7 @@ def test_tables_are_what_a_scene_is_now_and_stay_so():
     scene.set_link_pose("one", at(1.0))
     scene.attach("b", "three", np.eye(4))
     scene.set_pairs_allowed([[0, 2]], False)
-    scene.add(Body("d", "one", Box((1.0, 1.0, 1.0))))
+    scene.add(Body("d", "one", Box((2.0, 2.0, 2.0))))
     now = tables.link, tables.pairs, tables.link_poses, tables.posed, *tables.local
     for before, after in zip(kept, now, strict=True):
         np.testing.assert_array_equal(after, before)

@@ -21,8 +21,8 @@ from superovoid import (
     Cone,
     ConvexMesh,
     Cylinder,
+    HalfSpace,
     Mesh,
-    Plane,
     Scene,
     Sphere,
     Superovoid,
@@ -36,9 +36,9 @@ TIE = 1e-8  # a distance this near to max_distance may be reported or not
 RING = Torus(1.0, 0.3).tessellate(8)
 CORNERS = {"few": trimesh.creation.icosahedron().vertices, "many": trimesh.creation.icosphere(2).vertices}
 MAKERS = {
-    "superovoid": lambda x, y, z: Superovoid((x, y, z), (0.6, 1.1), (0.1, 0.1)),
+    "superovoid": lambda x, y, z: Superovoid((x, y, z), section_exponent=0.6, profile_exponent=1.1, taper=(0.1, 0.1)),
     "sphere": lambda x, y, z: Sphere(x),
-    "box": lambda x, y, z: Box((x, y, z)),
+    "box": lambda x, y, z: Box((2.0 * x, 2.0 * y, 2.0 * z)),
     "capsule": lambda x, y, z: Capsule(x, y),
     "cylinder": lambda x, y, z: Cylinder(x, y),
     "cone": lambda x, y, z: Cone(x, y),
@@ -78,7 +78,7 @@ def mixed_scene(makers, seed, spread, each=2, planes=2):
         for i in range(each)
         for kind, make in makers.items()
     ]
-    bodies += [Body(f"floor_{i}", f"world_{i}", Plane(), at(turn=(0.1, 0.0, 0.0))) for i in range(planes)]
+    bodies += [Body(f"floor_{i}", f"world_{i}", HalfSpace(), at(turn=(0.1, 0.0, 0.0))) for i in range(planes)]
     order = rng.permutation(len(bodies))
     scene = Scene([bodies[i] for i in order])
     scene.set_link_poses(link_poses(scene, rng, spread))
@@ -128,16 +128,17 @@ def test_every_pair_within_max_distance_has_the_answer_of_the_pair_alone(way):
     expected = one_by_one(scene)
     assert len(expected) == 18 * 17 // 2
     everything = scene.query()
-    assert len(everything) == everything.solved == len(expected)
+    assert len(everything) == everything.statistics.solved == len(expected)
     assert_agrees(everything, expected)
     for max_distance in (-0.1, 0.0, 0.05, 0.5):
         result = scene.fork().query(max_distance=max_distance)
         assert_agrees(result, expected, max_distance)
-        assert result.pairs >= result.past_sphere >= result.past_obb == result.solved >= len(result)
-        assert result.solved < len(expected)
+        counts = result.statistics
+        assert counts.pairs >= counts.past_sphere >= counts.past_obb == counts.solved >= len(result)
+        assert result.statistics.solved < len(expected)
     only = scene.query(overlapping_only=True)
     assert_agrees(only, expected, 0.0)
-    assert len(only) == only.intersecting == sum(one.distance < 0.0 for one in expected.values())
+    assert len(only) == only.statistics.intersecting == sum(one.distance < 0.0 for one in expected.values())
     closest = scene.query(max_results=7)
     assert closest.distance == pytest.approx(everything.distance[:7], abs=TIE)
 
@@ -196,29 +197,31 @@ def test_half_spaces_cull_by_closed_forms_and_lose_nothing(way, turn):
     floor = at(0.3, -0.2, 0.1, turn)
     heights = (centres - floor[:3, 3]) @ floor[:3, 2] - radii
     bodies = [Body(f"ball_{i}", "cloud", Sphere(radii[i]), at(*centres[i])) for i in range(60)]
-    bodies.insert(20, Body("floor", "world", Plane()))
+    bodies.insert(20, Body("floor", "world", HalfSpace()))
     scene = Scene(bodies)
     scene.set_link_poses({"cloud": np.eye(4), "world": floor})
     for max_distance in (-0.2, 0.0, 0.3, math.inf):
         result = scene.query(max_distance=max_distance)
         assert result.distance == pytest.approx(np.sort(heights[heights <= max_distance]), abs=1e-12)
-        assert result.pairs == 60
-        assert result.solved == result.past_sphere == (heights <= max_distance).sum()
+        assert result.statistics.pairs == 60
+        assert result.statistics.solved == result.statistics.past_sphere == (heights <= max_distance).sum()
 
 
 def test_a_flat_body_that_floats_over_a_floor_is_culled_by_its_box(way):
-    plate = Body("plate", "plate", Superovoid((1.0, 1.0, 0.01), (0.2, 0.2)))
-    scene = Scene([Body("floor", "world", Plane()), plate])
+    plate = Body("plate", "plate", Superovoid((1.0, 1.0, 0.01), section_exponent=0.2, profile_exponent=0.2))
+    scene = Scene([Body("floor", "world", HalfSpace()), plate])
     turned = (0.0, 0.2, 0.0)
     lowest = math.sin(0.2) + 0.01 * math.cos(0.2)  # of the corner of the plate's box
     for height, solved in ((lowest + 0.11, 0), (lowest + 0.09, 1)):
         scene.set_link_poses({"world": at(), "plate": at(0.0, 0.0, height, turned)})
         result = scene.query(max_distance=0.1)
-        assert (result.past_sphere, result.solved) == (1, solved)
+        assert (result.statistics.past_sphere, result.statistics.solved) == (1, solved)
 
 
 def test_two_half_spaces_meet_or_face_each_other(way):
-    scene = Scene([Body(f"wall_{i}", f"world_{i}", Plane()) for i in range(3)] + [Body("ball", "ball", Sphere(0.5))])
+    scene = Scene(
+        [Body(f"wall_{i}", f"world_{i}", HalfSpace()) for i in range(3)] + [Body("ball", "ball", Sphere(0.5))]
+    )
     poses = {"world_0": at(), "world_1": at(0.0, 0.0, 2.0, (math.pi, 0.0, 0.0)), "ball": at(0.0, 0.0, 1.2)}
     scene.set_link_poses(poses | {"world_2": at(5.0, turn=(0.0, math.pi / 2, 0.0))})
     expected = {(0, 1): 2.0, (0, 2): -math.inf, (1, 2): -math.inf, (0, 3): 0.7, (1, 3): 0.3, (2, 3): -5.5}
@@ -236,14 +239,20 @@ def test_bodies_of_other_kinds_come_move_to_other_links_and_go():
     """The vertices of meshes lie in one pool: what is left must find its own after every change."""
     rng = np.random.default_rng(5)
     shared = ConvexMesh(0.5 * CORNERS["many"])
-    shapes = [Sphere(0.3), ConvexMesh(0.4 * CORNERS["few"]), shared, Superovoid((0.3, 0.2, 0.4), (0.7, 0.9)), shared]
+    shapes = [
+        Sphere(0.3),
+        ConvexMesh(0.4 * CORNERS["few"]),
+        shared,
+        Superovoid((0.3, 0.2, 0.4), section_exponent=0.7, profile_exponent=0.9),
+        shared,
+    ]
     scene = Scene([Body(f"b{i}", f"l{i}", shape) for i, shape in enumerate(shapes)])
     scene.set_link_poses(link_poses(scene, rng, 0.9))
     assert_agrees(scene.query(), one_by_one(scene))
     fork = scene.fork()
     before = one_by_one(fork)
     scene.add(
-        [Body("table", "world", Box((0.6, 0.6, 0.05))), Body("stone", "world", MAKERS["few corners"](0.2, 0.3, 0.4))]
+        [Body("table", "world", Box((1.2, 1.2, 0.1))), Body("stone", "world", MAKERS["few corners"](0.2, 0.3, 0.4))]
     )
     scene.set_link_pose("world", at(0.0, 0.3, -0.2))
     assert_agrees(scene.query(), one_by_one(scene))
@@ -256,13 +265,13 @@ def test_bodies_of_other_kinds_come_move_to_other_links_and_go():
 
 
 def test_a_scene_takes_no_longer_way_than_its_pairs_need():
-    """Which of the kernels, compiled one by one, a scene reaches: none, planes, convex bodies, all."""
-    ball, floor = Body("ball", "ball", Sphere(1.0)), Body("floor", "floor", Plane())
-    scene = Scene([ball, Body("egg", "egg", Superovoid((1.0, 2.0, 3.0), (0.5, 1.0)))])
+    """Which of the kernels, compiled one by one, a scene reaches: none, half-spaces, convex bodies, all."""
+    ball, floor = Body("ball", "ball", Sphere(1.0)), Body("floor", "floor", HalfSpace())
+    scene = Scene([ball, Body("egg", "egg", Superovoid((1.0, 2.0, 3.0), section_exponent=0.5, profile_exponent=1.0))])
     assert scene._reach is None
     scene.add(floor)
     assert scene._reach == (None, None)
-    scene.add(Body("box", "box", Box((1.0, 1.0, 1.0))))
+    scene.add(Body("box", "box", Box((2.0, 2.0, 2.0))))
     assert scene._reach == (True, None)
     scene.add(Body("ring", "ring", Torus(1.0, 0.5)))
     assert scene._reach == (True, True)
@@ -341,7 +350,7 @@ def test_tori_and_meshes_among_all_kinds(way, held):
 
 def test_a_max_distance_changes_no_answer_within_it():
     rng = np.random.default_rng(2)
-    shapes = [Box((0.2, 0.3, 0.1)), Cylinder(0.2, 0.5), Cone(0.3, 0.4), Capsule(0.1, 0.5), Sphere(0.2)]
+    shapes = [Box((0.4, 0.6, 0.2)), Cylinder(0.2, 0.5), Cone(0.3, 0.4), Capsule(0.1, 0.5), Sphere(0.2)]
     shapes += [ConvexMesh(0.3 * rng.normal(size=(20, 3))) for _ in range(3)]
     bodies = [Body(f"{i}", f"{i}", shapes[i % len(shapes)]) for i in range(24)]
     for _ in range(5):
@@ -359,4 +368,4 @@ def test_a_max_distance_changes_no_answer_within_it():
             assert found.body_a.tolist() == near.body_a.tolist() and found.body_b.tolist() == near.body_b.tolist()
             assert found.distance == pytest.approx(near.distance, abs=1e-9)
             assert not (found.status & Status.UNPROVEN).any()
-            assert found.intersecting == (every.distance < 0.0).sum()
+            assert found.statistics.intersecting == (every.distance < 0.0).sum()

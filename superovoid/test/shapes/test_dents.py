@@ -47,9 +47,9 @@ class Profile:
     """phi of a body for a direction, with 90 digits."""
 
     def __init__(self, shape, n):
-        self.size = [MP.mpf(a) for a in shape.size]
+        self.size = [MP.mpf(a) for a in shape.semi_axes]
         self.taper = [MP.mpf(t) for t in shape.taper]
-        e1, e2 = (MP.mpf(e) for e in shape.epsilon)
+        e1, e2 = (MP.mpf(e) for e in (shape.section_exponent, shape.profile_exponent))
         self.q, self.s = 2 / (2 - e1), 2 / e2
         self.n = [MP.mpf(float(x)) for x in n]
 
@@ -73,13 +73,13 @@ class Profile:
 
 def steepest_azimuth(shape, w):
     """Azimuth (nx, ny) in which the profile bends up most at a height: c of the quadratic of docs/numerics.md."""
-    s, q = 2.0 / shape.epsilon[1], 2.0 / (2.0 - shape.epsilon[0])
+    s, q = 2.0 / shape.profile_exponent, 2.0 / (2.0 - shape.section_exponent)
     kx, ky = 1.0 + shape.taper[0] * w, 1.0 + shape.taper[1] * w
     unlike = shape.taper[0] / kx - shape.taper[1] / ky
     fall = math.copysign(abs(w) ** (s - 1.0), w) / -math.expm1(s * math.log(abs(w)))
     c = 0.5 - fall / ((q - 1.0) * unlike) if unlike != 0.0 else 0.5
     c = min(1.0, max(0.0, c))
-    n = np.array([c ** (1.0 / q) / (shape.size[0] * kx), (1.0 - c) ** (1.0 / q) / (shape.size[1] * ky), 0.0])
+    n = np.array([c ** (1.0 / q) / (shape.semi_axes[0] * kx), (1.0 - c) ** (1.0 / q) / (shape.semi_axes[1] * ky), 0.0])
     return n / np.linalg.norm(n)
 
 
@@ -114,19 +114,19 @@ def random_body(rng, kind):
         lo, hi = 0.0, 1.0
         for _ in range(55):
             share = 0.5 * (lo + hi)
-            if dent_of(Superovoid(size, epsilon, share * taper)).exists:
+            if dent_of(Superovoid.from_goncalves(size, epsilon, share * taper)).exists:
                 hi = share
             else:
                 lo = share
         taper = taper * min(1.0, hi * (1.0 + rng.choice([0.0, 1.0, -1.0]) * 10.0 ** rng.uniform(-16.0, -3.0)))
-    return Superovoid(size, np.clip(epsilon, *ENDS), taper)
+    return Superovoid.from_goncalves(size, np.clip(epsilon, *ENDS), taper)
 
 
 def test_an_interval_beside_a_dent_between_two_samples_holds_the_closest_points():
     """The dent of this body is 1e-3 of its height wide; it was overlooked, and the lower bound 3e-8 too high."""
     taper = 0.4679273500283261
-    a = Superovoid((1, 1, 1), (1, 1.43), (taper, taper))
-    b = Superellipsoid((1, 1, 1), (0.2, 0.02))
+    a = Superovoid((1, 1, 1), section_exponent=1, profile_exponent=1.43, taper=(taper, taper))
+    b = Superellipsoid((1, 1, 1), section_exponent=0.2, profile_exponent=0.02)
     pose = np.eye(4)
     pose[:3, :3] = [
         [0, -0.7071062056831225, -0.7071073566895042],
@@ -156,7 +156,9 @@ def test_equal_tapers_are_dented_from_the_border_of_the_closed_form_on():
         limit = (1 - MP.mpf(e2) / 2) * 2 ** (MP.mpf(e2) / 2)
         excess = rng.choice([-1.0, 1.0]) * 10.0 ** rng.uniform(-17.0, math.log10(2e-4))
         taper = rng.choice([-1.0, 1.0]) * min(0.5, float(limit * (1 + MP.mpf(excess))))
-        dent = dent_of(Superovoid((1, 1, 1), (rng.uniform(0.02, 1.98), e2), (taper, taper)))
+        dent = dent_of(
+            Superovoid((1, 1, 1), section_exponent=rng.uniform(0.02, 1.98), profile_exponent=e2, taper=(taper, taper))
+        )
         if abs(MP.mpf(taper)) > limit:
             beyond += 1
             assert dent.exists
@@ -184,7 +186,7 @@ def test_no_profile_bends_up_outside_the_dent_and_none_more_than_the_bound_insid
             outside = list(rng.uniform(-1.0, 1.0, 6)) + [
                 10.0 ** rng.uniform(-9, 0) * rng.choice([-1, 1]) for _ in range(4)
             ]
-            outside += [rng.choice([-1, 1]) * 2.0 ** (-0.5 * shape.epsilon[1])]
+            outside += [rng.choice([-1, 1]) * 2.0 ** (-0.5 * shape.profile_exponent)]
         for w in inside + outside:
             if not 1e-14 < abs(w) < 1.0 - 1e-12:
                 continue
@@ -207,7 +209,7 @@ def test_support_values_of_dented_bodies_bound_every_section(kind, draws):
     for _ in range(draws):
         shape = random_body(rng, kind)
         dent = dent_of(shape)
-        size = max(shape.size)
+        size = max(shape.semi_axes)
         heights = list(rng.uniform(-1.0, 1.0, 3))
         if dent.exists:
             heights += list(rng.uniform(dent.low, dent.high, 3))
@@ -216,7 +218,7 @@ def test_support_values_of_dented_bodies_bound_every_section(kind, draws):
                 continue
             # Normals of the surface near the dent are the directions in which it matters.
             n = steepest_azimuth(shape, w) if rng.random() < 0.5 else np.append(rng.normal(size=2), 0.0)
-            n[2] = -float(Profile(shape, n).slope(w)) / shape.size[2]
+            n[2] = -float(Profile(shape, n).slope(w)) / shape.semi_axes[2]
             n /= np.linalg.norm(n)
             profile = Profile(shape, n)
             point, (value, upper) = None, support_function.support(shape._packed, tuple(n))
@@ -243,7 +245,7 @@ def test_excess_of_the_hull_over_a_surface_point_is_bounded(kind, draws):
         dent = dent_of(shape)
         if not dent.exists:
             continue
-        size = max(shape.size)
+        size = max(shape.semi_axes)
         for _ in range(6):
             reach = 0.3 * rng.choice([1e-6, 1e-3, 1.0])
             w = float(np.clip(rng.choice([dent.low, dent.high]) + reach * rng.uniform(-1.0, 1.0), -0.999, 0.999))
@@ -263,25 +265,25 @@ def test_excess_of_the_hull_over_a_surface_point_is_bounded(kind, draws):
 @pytest.mark.parametrize(
     ("epsilon", "name", "found"),
     [
-        ((2.0, 1.0), 0, "2.0"),
-        ((1.0, 0.0), 1, "0.0"),
-        ((1.0, math.nextafter(2.0, 0.0)), 1, "1.9999999999999998"),
-        ((1e-300, 1.0), 0, "1e-300"),
-        ((1.0, 1.9999991), 1, "1.9999991"),
-        ((9e-7, 1.0), 0, "9e-07"),
+        ((2.0, 1.0), "section_exponent", "2.0"),
+        ((1.0, 0.0), "profile_exponent", "0.0"),
+        ((1.0, math.nextafter(2.0, 0.0)), "profile_exponent", "1.9999999999999998"),
+        ((1e-300, 1.0), "section_exponent", "1e-300"),
+        ((1.0, 1.9999991), "profile_exponent", "1.9999991"),
+        ((9e-7, 1.0), "section_exponent", "9e-07"),
     ],
 )
 def test_exponents_beyond_the_arithmetic_are_refused_by_name(epsilon, name, found):
-    message = rf"Superovoid\.epsilon\[{name}\] = {found}: must be in \[1e-06, 1\.999999\]"
+    message = rf"Superovoid\.{name} = {found}: must be in \[1e-06, 1\.999999\]"
     with pytest.raises(ValueError, match=message):
-        Superovoid((1, 1, 1), epsilon)
+        Superovoid.from_goncalves((1, 1, 1), epsilon)
 
 
 def test_dents_at_the_ends_of_the_exponents_leave_finite_numbers():
     for e1 in ENDS:
         for e2 in ENDS:
             for taper in ((0.5, -0.5), (-0.5, -0.5), (0.3, 0.0), (1e-9, -1e-9), (1e-160, 0.0), (0.5, 0.4999999)):
-                body = Superovoid((1, 1, 1), (e1, e2), taper)._packed
+                body = Superovoid((1, 1, 1), section_exponent=e1, profile_exponent=e2, taper=taper)._packed
                 assert np.isfinite(body).all()
                 assert -1.0 < body[surface.DENT_LO] <= 1.0
                 assert -1.0 <= body[surface.DENT_HI] < 1.0
@@ -289,12 +291,15 @@ def test_dents_at_the_ends_of_the_exponents_leave_finite_numbers():
 
 def test_the_depth_of_a_dent_is_measured_up_to_the_largest_exponents():
     for taper in ((0.3, 0.1), (0.4, -0.4)):
-        depths = [Superovoid((1, 1, 1), (e1, 1.9), taper).convexity().dent for e1 in (1.99, 1.999999)]
+        depths = [
+            Superovoid((1, 1, 1), section_exponent=e1, profile_exponent=1.9, taper=taper).convexity().dent
+            for e1 in (1.99, 1.999999)
+        ]
         assert depths[0] == pytest.approx(depths[1], rel=0.01) and depths[0] > 0.01
 
 
 def test_microscopic_dents_far_from_the_contact_leave_an_answer_certified():
-    a = Superovoid((1.0, 0.8, 1.2), (0.9, 0.8), (0.1, 0.10001))
+    a = Superovoid((1.0, 0.8, 1.2), section_exponent=0.9, profile_exponent=0.8, taper=(0.1, 0.10001))
     assert not a.convexity().convex
     pose = np.eye(4)
     pose[:3, 3] = (1.5, 0.4, 2.5)
@@ -303,7 +308,7 @@ def test_microscopic_dents_far_from_the_contact_leave_an_answer_certified():
 
 def ball_in_a_dent(depth):
     """A body with a dent of 7 % of its size, a pose over it at a part of the dent's depth, and the normal there."""
-    a, w = Superovoid((1, 1, 1), (0.8, 1.9), (0.5, 0.5)), MP.mpf("-0.45")
+    a, w = Superovoid((1, 1, 1), section_exponent=0.8, profile_exponent=1.9, taper=(0.5, 0.5)), MP.mpf("-0.45")
     n = np.array([1.0, 0.0, 0.0])
     n[2] = -float(Profile(a, n).slope(w))
     pose = np.eye(4)
@@ -352,7 +357,7 @@ def test_a_ball_that_falls_into_a_dent_is_proved_free_as_far_as_the_hull_only():
 def test_thresholds_beside_dents_are_decided_as_true_points_of_the_bodies_say():
     """Verdicts on pairs that are apart, against a random walk over points of both surfaces."""
     rng, batch = generate(9, "dent contact", 0, 120)
-    shapes = [[Superovoid(row[:3], row[3:5], row[5:7]) for row in rows] for rows in batch.rows]
+    shapes = [[Superovoid.from_goncalves(row[:3], row[3:5], row[5:7]) for row in rows] for rows in batch.rows]
     poses = batch.poses()
     result = distances(shapes[0], poses[0], shapes[1], poses[1])
     found = closer_points(rng, batch, result.point_a, result.point_b)

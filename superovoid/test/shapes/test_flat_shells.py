@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from superovoid import Body, Motion, Scene, are_closer, are_intersecting, distance, distances, time_of_impact
-from superovoid.shapes import Plane, Shell, Sphere
+from superovoid.shapes import HalfSpace, Shell, Sphere
 
 COUNT = 300
 AXES = [np.eye(3)[[0, 1, 2]], np.eye(3)[[1, 2, 0]], np.eye(3)[[2, 0, 1]]]  # rotations without rounding
@@ -65,9 +65,13 @@ def holds(lower, upper, truth):
 
 def test_intervals_beside_planes_hold_the_exact_distance_in_either_order():
     shells, poses, _ = zip(*CASES, strict=True)
-    many = distances(shells, np.array(poses), Plane(), np.eye(4))
+    many = distances(shells, np.array(poses), HalfSpace(), np.eye(4))
     for i, (shell, pose, truth) in enumerate(CASES):
-        for found in (distance(shell, pose, Plane(), np.eye(4)), distance(Plane(), np.eye(4), shell, pose), many[i]):
+        for found in (
+            distance(shell, pose, HalfSpace(), np.eye(4)),
+            distance(HalfSpace(), np.eye(4), shell, pose),
+            many[i],
+        ):
             assert holds(found.lower, found.upper, truth), (i, found, float(truth))
             assert found.upper - found.lower <= 1e-6 * np.ptp(shell.vertices, axis=0).max()
 
@@ -77,21 +81,21 @@ def test_verdicts_beside_planes_agree_with_the_exact_distance():
         size = np.ptp(shell.vertices, axis=0).max()
         for offset in (-3e-10 * size, 0.0, 3e-10 * size):
             threshold = float(truth) + offset
-            answer = are_closer(shell, pose, Plane(), np.eye(4), threshold)
+            answer = are_closer(shell, pose, HalfSpace(), np.eye(4), threshold)
             assert holds(answer.lower, answer.upper, truth)
             assert not answer.closer or truth < Fraction(threshold)
             assert not answer.farther or truth > Fraction(threshold)
-        met = are_intersecting(shell, pose, Plane(), np.eye(4))
+        met = are_intersecting(shell, pose, HalfSpace(), np.eye(4))
         assert not met.closer or truth <= 0
         assert not met.farther or truth > 0
     shells, poses, truths = zip(*CASES, strict=True)
-    answers = are_closer(shells, np.array(poses), Plane(), np.eye(4), 0.0)
+    answers = are_closer(shells, np.array(poses), HalfSpace(), np.eye(4), 0.0)
     assert all(holds(*ends, truth) for *ends, truth in zip(answers.lower, answers.upper, truths, strict=True))
 
 
 def test_scenes_answer_beside_planes_as_the_exact_distance_is():
     for shell, pose, truth in CASES:
-        scene = Scene([Body("sheet", "sheet", shell), Body("floor", "floor", Plane())])
+        scene = Scene([Body("sheet", "sheet", shell), Body("floor", "floor", HalfSpace())])
         scene.set_link_poses({"sheet": pose, "floor": np.eye(4)})
         found = scene.query()
         assert holds(found.lower[0], found.upper[0], truth)
@@ -103,7 +107,7 @@ def test_impacts_on_planes_come_at_the_exact_time():
         if truth <= Fraction(1e-3 * size):
             continue
         falling = Motion(pose, [0.0, 0.0, -1.0], [0.0, 0.0, 0.0])
-        found = time_of_impact(shell, falling, Plane(), np.eye(4), duration=4.0 * float(truth))
+        found = time_of_impact(shell, falling, HalfSpace(), np.eye(4), duration=4.0 * float(truth))
         assert Fraction(found.time) <= truth <= Fraction(found.time) + Fraction(1e-5 * size), (found, float(truth))
         assert truth <= found.overlap_time
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from superovoid import Box, ConvexMesh, Mesh, Plane, Sphere, distance
+from superovoid import Box, ConvexMesh, HalfSpace, Mesh, Sphere, distance
 from superovoid.contact.superovoids.triangles import least_length as length_for_bounds
 from superovoid.shapes import hull
 from superovoid.shapes.kernels import kinds
@@ -98,7 +98,7 @@ def test_no_corner_of_a_hull_is_overlooked(points):
             turn = turn.as_matrix()
         pose = np.eye(4)
         pose[:3, :3] = turn
-        found = distance(Plane(), np.eye(4), body, pose)
+        found = distance(HalfSpace(), np.eye(4), body, pose)
         exact = lowest(given, turn)
         assert found.lower <= exact <= found.upper
         assert found.upper - found.lower < 1e-12
@@ -231,7 +231,7 @@ def test_a_mesh_so_near_that_it_may_touch_has_an_interval_that_holds_the_gap(see
     pose[1, 3] = 0.9 + half[1] + 1e-12
     exact = pose[1, 3] - half[1] - 0.9
     world[:3, :3] = Rotation.random(random_state=rng).as_matrix()
-    found = distance(bars, world, Box(half), world @ pose)
+    found = distance(bars, world, Box(2.0 * half), world @ pose)
     assert found.lower <= exact + 2e-15
     assert exact - 2e-15 <= found.upper <= 1e-9
 

@@ -26,8 +26,8 @@ from superovoid import (
     ConvexMesh,
     Cylinder,
     Ellipsoid,
+    HalfSpace,
     Mesh,
-    Plane,
     Sphere,
     Status,
     Superellipsoid,
@@ -70,7 +70,7 @@ def size(rng):
 
 def _superovoid(rng):
     taper = rng.uniform(-0.25, 0.25)
-    return Superovoid((size(rng), size(rng), size(rng)), rng.uniform(0.3, 1.3, 2), (taper, taper))
+    return Superovoid.from_goncalves((size(rng), size(rng), size(rng)), rng.uniform(0.3, 1.3, 2), (taper, taper))
 
 
 def _torus(rng):
@@ -81,9 +81,9 @@ def _torus(rng):
 MAKERS = {
     "superovoid": _superovoid,
     "sphere": lambda rng: Sphere(size(rng)),
-    "plane": lambda rng: Plane(),
+    "plane": lambda rng: HalfSpace(),
     "capsule": lambda rng: Capsule(size(rng), size(rng)),
-    "box": lambda rng: Box((size(rng), size(rng), size(rng))),
+    "box": lambda rng: Box([2.0 * size(rng) for _ in range(3)]),
     "cylinder": lambda rng: Cylinder(size(rng), size(rng)),
     "cone": lambda rng: Cone(size(rng), size(rng)),
     "torus": _torus,
@@ -98,7 +98,7 @@ OTHER_CONVEX = [
 
 
 def reach_of(shape):
-    return 0.0 if isinstance(shape, Plane) else shape.bounding_sphere().radius
+    return 0.0 if isinstance(shape, HalfSpace) else shape.bounding_sphere().radius
 
 
 def pairs(kind_a, kind_b, count, seed=0):
@@ -114,7 +114,7 @@ def pairs(kind_a, kind_b, count, seed=0):
 
 def unit_of(a, b):
     """Unit of tolerances: half the largest extent of the smaller body."""
-    return min(max(s.obb().half_extents) for s in (a, b) if not isinstance(s, Plane))
+    return min(max(s.obb().half_extents) for s in (a, b) if not isinstance(s, HalfSpace))
 
 
 def separation_along(a, pose_a, b, pose_b, n):
@@ -212,8 +212,8 @@ def test_contains_agrees_with_the_winding_number_of_a_fine_mesh(kind):
     [
         (lambda: Capsule(-1.0, 1.0), r"Capsule\.radius = -1.0: must be positive"),
         (lambda: Capsule(1.0, "2"), r"Capsule\.length = '2': must be a positive number"),
-        (lambda: Box((1.0, 0.0, 1.0)), r"Box\.half_extents\[1\] = 0.0: must be positive"),
-        (lambda: Box((1.0, 2.0)), r"Box\.half_extents = .*: must be 3 numbers"),
+        (lambda: Box((2.0, 0.0, 2.0)), r"Box\.lengths\[1\] = 0.0: must be positive"),
+        (lambda: Box((2.0, 4.0)), r"Box\.lengths = .*: must be 3 numbers"),
         (lambda: Cylinder(math.nan, 1.0), r"Cylinder\.radius = nan: must be positive"),
         (lambda: Cone(1.0, math.inf), r"Cone\.length = inf: must be positive and finite"),
         (lambda: Torus(1.0, 1.0), r"Torus\.minor_radius = 1.0: must be below the major radius 1.0"),
@@ -224,8 +224,8 @@ def test_contains_agrees_with_the_winding_number_of_a_fine_mesh(kind):
         (lambda: Mesh(RING.vertices, RING.faces[:, ::-1]), r"Mesh\.faces: triangles must be counter-clockwise"),
         (lambda: Mesh(RING.vertices, RING.faces + 5), r"Mesh\.faces: indices must be in \[0, \d+\)"),
         (lambda: Mesh(RING.vertices, RING.faces * 1.0), r"Mesh\.faces: must be integers"),
-        (lambda: Box((1, 1, 1)).support((0, 0, 0)), r"direction: must be finite and not zero"),
-        (lambda: Plane().support((1.0, 0.0, 0.0)), r"direction: a plane is unbounded"),
+        (lambda: Box((2, 2, 2)).support((0, 0, 0)), r"direction: must be finite and not zero"),
+        (lambda: HalfSpace().support((1.0, 0.0, 0.0)), r"direction: a half-space is unbounded"),
         (lambda: Cone(1.0, 1.0).tessellate(3), r"resolution = 3: must be an integer of at least 4"),
     ],
 )
@@ -238,7 +238,7 @@ def test_what_is_no_shape_is_refused():
     with pytest.raises(TypeError, match=r"b: must be a shape of superovoid.shapes, found str"):
         distance(Sphere(1.0), np.eye(4), "box", np.eye(4))
     with pytest.raises(TypeError, match=r"shapes_b\[1\]: must be a shape"):
-        distances([Sphere(1.0)] * 2, np.eye(4), [Box((1, 1, 1)), 3], np.eye(4))
+        distances([Sphere(1.0)] * 2, np.eye(4), [Box((2, 2, 2)), 3], np.eye(4))
 
 
 def test_two_superovoids_do_not_load_the_other_kinds():
@@ -254,16 +254,16 @@ def test_two_superovoids_do_not_load_the_other_kinds():
 
 # -- closed forms --------------------------------------------------------------------------------------------------
 
-UNIT_BOX = Box((1.0, 1.0, 1.0))
+UNIT_BOX = Box((2.0, 2.0, 2.0))
 TILTED = (0.0, math.pi / 4.0, 0.0)
 CLOSED = {
-    "sphere above a plane": (Plane(), pose(), Sphere(0.5), pose((3, 4, 2)), 1.5),
-    "ellipsoid into a plane": (Plane(), pose(), Ellipsoid((1, 2, 3)), pose((0, 0, 2)), -1.0),
-    "box on its edge over a plane": (Plane(), pose(), UNIT_BOX, pose((0, 0, 2), TILTED), 2.0 - math.sqrt(2.0)),
-    "torus over a plane": (Plane(), pose(), Torus(1, 0.25), pose((0, 0, 2), (0, math.pi / 2, 0)), 0.75),
-    "mesh over a plane": (Plane(), pose(), Mesh.from_trimesh(NOTCH), pose((5, 5, 1)), 1.0),
-    "facing planes": (Plane(), pose(), Plane(), pose((0, 7, 2), (math.pi, 0, 0)), 2.0),
-    "facing planes that overlap": (Plane(), pose(), Plane(), pose((1, 0, -3), (math.pi, 0, 0)), -3.0),
+    "sphere above a plane": (HalfSpace(), pose(), Sphere(0.5), pose((3, 4, 2)), 1.5),
+    "ellipsoid into a plane": (HalfSpace(), pose(), Ellipsoid((1, 2, 3)), pose((0, 0, 2)), -1.0),
+    "box on its edge over a plane": (HalfSpace(), pose(), UNIT_BOX, pose((0, 0, 2), TILTED), 2.0 - math.sqrt(2.0)),
+    "torus over a plane": (HalfSpace(), pose(), Torus(1, 0.25), pose((0, 0, 2), (0, math.pi / 2, 0)), 0.75),
+    "mesh over a plane": (HalfSpace(), pose(), Mesh.from_trimesh(NOTCH), pose((5, 5, 1)), 1.0),
+    "facing planes": (HalfSpace(), pose(), HalfSpace(), pose((0, 7, 2), (math.pi, 0, 0)), 2.0),
+    "facing planes that overlap": (HalfSpace(), pose(), HalfSpace(), pose((1, 0, -3), (math.pi, 0, 0)), -3.0),
     "sphere off a box corner": (Sphere(0.5), pose((2, 3, 3)), UNIT_BOX, pose(), 2.5),
     "sphere off a box edge": (Sphere(0.5), pose((4, 5, 0)), UNIT_BOX, pose(), 4.5),
     "sphere in a box": (Sphere(0.25), pose((0.5, 0, 0)), UNIT_BOX, pose(), -0.75),
@@ -287,8 +287,8 @@ CLOSED = {
         pose((0, 0, 4), TILTED),
         4.0 - 2.0 * math.sqrt(2.0),
     ),
-    "faces": (UNIT_BOX, pose(), Box((0.5, 0.5, 0.5)), pose((0.3, 0.2, 1.25)), -0.25),
-    "box in a box": (UNIT_BOX, pose(), Box((0.25, 0.25, 0.25)), pose((0.5, 0, 0)), -0.75),
+    "faces": (UNIT_BOX, pose(), Box((1.0, 1.0, 1.0)), pose((0.3, 0.2, 1.25)), -0.25),
+    "box in a box": (UNIT_BOX, pose(), Box((0.5, 0.5, 0.5)), pose((0.5, 0, 0)), -0.75),
     "cylinders side by side": (Cylinder(1, 4), pose(), Cylinder(0.5, 2), pose((4, 0, 0)), 2.5),
     "crossing cylinders": (Cylinder(1, 9), pose(), Cylinder(0.5, 9), pose((0, 4, 0), (0, math.pi / 2, 0)), 2.5),
     "cylinder on a box": (Cylinder(0.5, 2), pose((0, 0, 2.5)), UNIT_BOX, pose(), 0.5),
@@ -304,14 +304,14 @@ CLOSED = {
     "cylinders in one another": (Cylinder(0.5, 9), pose(), Cylinder(1, 9), pose((0, 0, 0.25)), -1.5),
     "cones in one another": (Cone(0.5, 3), pose(), Cylinder(1, 20), pose((0, 0, 0), (math.pi, 0, 0)), -1.5),
     "capsule through a ring": (Torus(2, 0.25), pose(), Capsule(0.5, 9), pose(), 1.25),
-    "box in a ring": (Torus(2, 0.25), pose(), Box((0.5, 0.25, 3)), pose(), 1.75 - math.hypot(0.5, 0.25)),
+    "box in a ring": (Torus(2, 0.25), pose(), Box((1.0, 0.5, 6)), pose(), 1.75 - math.hypot(0.5, 0.25)),
     "ball in the notch": (Mesh.from_trimesh(NOTCH), pose(), Sphere(0.25), pose((1.5, 1.75, 0.5)), 0.25),
-    "box in the notch": (Mesh.from_trimesh(NOTCH), pose(), Box((0.25, 0.25, 0.25)), pose((1.75, 2.0, 0.5)), 0.5),
+    "box in the notch": (Mesh.from_trimesh(NOTCH), pose(), Box((0.5, 0.5, 0.5)), pose((1.75, 2.0, 0.5)), 0.5),
     "ball into the notch's floor": (Mesh.from_trimesh(NOTCH), pose(), Sphere(0.25), pose((1.6, 1.15, 0.5)), -0.1),
     "box into the notch's floor": (
         Mesh.from_trimesh(NOTCH),
         pose(),
-        Box((0.25, 0.25, 0.25)),
+        Box((0.5, 0.5, 0.5)),
         pose((1.5, 1.2, 0.5)),
         -0.05,
     ),
@@ -331,13 +331,13 @@ def test_closed_form(name):
 
 @pytest.mark.parametrize("turn", [(0.0, 0.0, 0.0), (0.5, 0.0, 0.0)])
 def test_half_spaces_that_no_translation_parts_are_infinitely_deep_and_say_so(turn):
-    result = distance(Plane(), pose(), Plane(), pose((0, 1, -2), turn))
+    result = distance(HalfSpace(), pose(), HalfSpace(), pose((0, 1, -2), turn))
     assert result.distance == result.lower == result.upper == -math.inf
     assert result.status & Status.UNBOUNDED
     assert np.isfinite(result.point_a).all() and (result.point_a == result.point_b).all()
     assert result.point_a[2] <= 1e-12  # in both
     assert (result.point_a - (0, 1, -2)) @ pose((0, 0, 0), turn)[:3, 2] <= 1e-12
-    assert not distance(Plane(), pose(), Plane(), pose((0, 0, -2), (math.pi, 0, 0))).status & Status.UNBOUNDED
+    assert not distance(HalfSpace(), pose(), HalfSpace(), pose((0, 0, -2), (math.pi, 0, 0))).status & Status.UNBOUNDED
 
 
 # -- references ------------------------------------------------------------------------------------------------------
@@ -423,7 +423,7 @@ def test_bodies_with_holes_are_no_nearer_than_proved(kind, round_kind):
 @pytest.mark.parametrize("other", [k for k in CONVEX if k not in ("superovoid", "sphere")])
 def test_a_sphere_is_the_limit_of_superovoids(other):
     for a, pose_a, b, pose_b in pairs("sphere", other, 6, seed=4):
-        almost = Superellipsoid((a.radius, a.radius, a.radius), (1.0 + 1e-9, 1.0))
+        almost = Superellipsoid((a.radius, a.radius, a.radius), section_exponent=1.0 + 1e-9, profile_exponent=1.0)
         expected = distance(a, pose_a, b, pose_b).distance
         assert distance(almost, pose_a, b, pose_b).distance == pytest.approx(expected, abs=1e-8)
 
@@ -475,7 +475,12 @@ def test_rigid_motion_and_scale_change_nothing_else(kind, other):
         if isinstance(shape, Sphere):
             return Sphere(factor * shape.radius)
         if isinstance(shape, Superovoid):
-            return Superovoid(factor * np.array(shape.size), shape.epsilon, shape.taper)
+            return Superovoid(
+                factor * np.array(shape.semi_axes),
+                section_exponent=shape.section_exponent,
+                profile_exponent=shape.profile_exponent,
+                taper=shape.taper,
+            )
         if isinstance(shape, Mesh):
             return Mesh(factor * shape.vertices, shape.faces)
         if isinstance(shape, ConvexMesh):
@@ -502,7 +507,9 @@ def test_rigid_motion_and_scale_change_nothing_else(kind, other):
 
 def _spheroid(rng):
     radius, taper = size(rng), rng.uniform(-0.25, 0.25)
-    return Superovoid((radius, radius, size(rng)), (1.0, rng.uniform(0.3, 1.3)), (taper, taper))
+    return Superovoid(
+        (radius, radius, size(rng)), section_exponent=1.0, profile_exponent=rng.uniform(0.3, 1.3), taper=(taper, taper)
+    )
 
 
 REVOLVED = {**{kind: MAKERS[kind] for kind in ("capsule", "cylinder", "cone")}, "spheroid": _spheroid}
@@ -510,7 +517,9 @@ REVOLVED_SUPPORT = {
     Capsule: lambda s: polytope.capsule(s.radius, s.length),
     Cylinder: lambda s: polytope.cylinder(s.radius, s.length),
     Cone: lambda s: polytope.cone(s.radius, s.length),
-    Superovoid: lambda s: polytope.superovoid(np.array(s.size), np.array(s.epsilon), np.array(s.taper)),
+    Superovoid: lambda s: polytope.superovoid(
+        np.array(s.semi_axes), np.array((s.section_exponent, s.profile_exponent)), np.array(s.taper)
+    ),
 }
 
 
@@ -596,9 +605,9 @@ UNIQUE, MANY = False, True
         (UNIT_BOX, UNIT_BOX, pose((3, 0, 0), (0.3, math.pi / 4, 0.2)), None, UNIQUE),
         (Capsule(0.5, 2), Capsule(0.5, 2), pose((2, 0, 0.5)), 1.0, MANY),
         (Capsule(0.5, 2), Capsule(0.5, 2), pose((2, 0, 0.5), (0.1, 0.2, 0)), None, UNIQUE),
-        (Plane(), Cylinder(1, 2), pose((0, 0, 1)), 0.0, MANY),
-        (Plane(), Cylinder(1, 2), pose((0, 0, 3), (math.pi / 2, 0, 0)), 2.0, MANY),
-        (Plane(), Cone(1, 2), pose((0, 0, 2), (math.pi, 0, 0)), 1.0, UNIQUE),
+        (HalfSpace(), Cylinder(1, 2), pose((0, 0, 1)), 0.0, MANY),
+        (HalfSpace(), Cylinder(1, 2), pose((0, 0, 3), (math.pi / 2, 0, 0)), 2.0, MANY),
+        (HalfSpace(), Cone(1, 2), pose((0, 0, 2), (math.pi, 0, 0)), 1.0, UNIQUE),
         (Cone(1, 2), UNIT_BOX, pose((0, 0, -2.5)), 0.5, MANY),
         (Cone(1, 2), UNIT_BOX, pose((0, 0, 3)), 1.0, UNIQUE),
         (Cylinder(1, 2), Cylinder(0.5, 2), pose((0, 0, 2)), 0.0, MANY),
@@ -641,7 +650,12 @@ def test_degenerate_positions_are_right_and_named(a, b, pose_b, expected, many):
         (Cylinder(1, 2), Cylinder(0.5, 2), pose((0, 0, 1)), False),
         (UNIT_BOX, Ellipsoid((0.5, 0.5, 0.9)), pose(), True),
         (UNIT_BOX, Ellipsoid((0.5, 0.5, 0.9)), pose((0.2, 0.1, 0.0)), False),
-        (UNIT_BOX, Superellipsoid((0.5, 0.6, 0.9), (0.3, 0.3)), pose((0.1, 0, 0)), False),
+        (
+            UNIT_BOX,
+            Superellipsoid((0.5, 0.6, 0.9), section_exponent=0.3, profile_exponent=0.3),
+            pose((0.1, 0, 0)),
+            False,
+        ),
     ],
 )
 def test_several_ways_out_are_named(a, b, pose_b, several):
@@ -697,11 +711,11 @@ def test_points_of_an_overlap_with_a_mesh_lie_on_its_surface(kind):
 
 @pytest.mark.parametrize("kind", [k for k in CONVEX if k != "sphere"])
 def test_a_tiny_body_on_a_huge_one(kind):
-    tiny, huge = Sphere(1e-2), Box((100.0, 100.0, 100.0))
+    tiny, huge = Sphere(1e-2), Box((200.0, 200.0, 200.0))
     shape = MAKERS[kind](np.random.default_rng(8))
     lowest = -shape.support_value((0.0, 0.0, -1.0))
     assert distance(tiny, pose((3, 4, 100.05)), huge, pose()).distance == pytest.approx(0.04, abs=1e-11)
-    result = distance(shape, pose((3.0, 4.0, 1e4 + 0.1 - lowest)), Box((1e4, 1e4, 1e4)), pose())
+    result = distance(shape, pose((3.0, 4.0, 1e4 + 0.1 - lowest)), Box((20000.0, 20000.0, 20000.0)), pose())
     assert result.distance == pytest.approx(0.1, abs=1e-9)
     assert result.lower <= 0.1 + 1e-11 and result.upper >= 0.1 - 1e-11
 
@@ -728,7 +742,17 @@ def test_arrays_of_mixed_kinds_give_what_single_calls_give():
     rng = np.random.default_rng(10)
     shapes = [make(rng) for make in MAKERS.values()]
     poses = np.array([random_pose(rng, 2.0) for _ in shapes])
-    rows = distances(shapes, poses, Superovoid((0.3, 0.4, 0.5), (0.8, 0.7), (0.1, 0.1)), pose((0.1, 0.2, 0.3)))
+    rows = distances(
+        shapes,
+        poses,
+        Superovoid((0.3, 0.4, 0.5), section_exponent=0.8, profile_exponent=0.7, taper=(0.1, 0.1)),
+        pose((0.1, 0.2, 0.3)),
+    )
     for k, shape in enumerate(shapes):
-        single = distance(shape, poses[k], Superovoid((0.3, 0.4, 0.5), (0.8, 0.7), (0.1, 0.1)), pose((0.1, 0.2, 0.3)))
+        single = distance(
+            shape,
+            poses[k],
+            Superovoid((0.3, 0.4, 0.5), section_exponent=0.8, profile_exponent=0.7, taper=(0.1, 0.1)),
+            pose((0.1, 0.2, 0.3)),
+        )
         assert rows[k].distance == single.distance

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from superovoid import distance
-from superovoid.shapes import Box, Capsule, ConvexMesh, Mesh, Plane, Shell, Sphere, Superovoid, Torus
+from superovoid.shapes import Box, Capsule, ConvexMesh, HalfSpace, Mesh, Shell, Sphere, Superovoid, Torus
 from superovoid.shapes.scaling import scaled
 from superovoid.values.status import Status
 
@@ -41,11 +41,11 @@ FLAT = Shell([(0, 0, 0), (1, 0, 0), (1, 1, 0), (0, 1, 0)], [(0, 1, 2), (0, 2, 3)
     [
         (Sphere(0.05), (0.0, 0.0, 0.1), 0.05),
         (Sphere(0.05), (0.05, 0.0, 0.2), 0.1),
-        (Box((0.05, 0.05, 0.05)), (0.0, 0.0, 0.2), 0.15),
+        (Box((0.1, 0.1, 0.1)), (0.0, 0.0, 0.2), 0.15),
         (Capsule(0.05, 0.1), (0.0, 0.0, 0.15), 0.05),
         (Superovoid((0.05, 0.06, 0.07)), (0.0, 0.0, 0.2), 0.13),
         (Torus(0.1, 0.02), (0.0, 0.0, 0.1), 0.08),
-        (Mesh(*Box((0.05, 0.05, 0.05)).triangles()), (0.0, 0.0, 0.2), 0.15),
+        (Mesh(*Box((0.1, 0.1, 0.1)).triangles()), (0.0, 0.0, 0.2), 0.15),
         (Shell(*open_box(0.1, 0.1)), (0.0, 0.0, 0.05), 0.05),
         (Sphere(0.05), (0.0, 0.0, 0.5), math.hypot(0.2, 0.2) - 0.05),
         (Sphere(0.05), (0.0, 0.0, -0.1), 0.05),
@@ -70,11 +70,11 @@ def test_a_ball_that_touches_from_either_side_has_a_proved_depth(z):
 @pytest.mark.parametrize(
     ("body", "place"),
     [
-        (Box((0.01, 0.01, 0.5)), (WIDTH, 0.0, 0.1)),
-        (Box((1.0, 1.0, 1.0)), (0.0, 0.0, 0.1)),  # holds it wholly
-        (Mesh(*Box((1.0, 1.0, 1.0)).triangles()), (0.0, 0.0, 0.1)),
+        (Box((0.02, 0.02, 1.0)), (WIDTH, 0.0, 0.1)),
+        (Box((2.0, 2.0, 2.0)), (0.0, 0.0, 0.1)),  # holds it wholly
+        (Mesh(*Box((2.0, 2.0, 2.0)).triangles()), (0.0, 0.0, 0.1)),
         (Superovoid((0.05, 0.06, 0.07)), (0.0, 0.0, 0.0)),
-        (Plane(), (0.0, 0.0, 0.1)),
+        (HalfSpace(), (0.0, 0.0, 0.1)),
         (Shell(*open_box()), (0.1, 0.1, 0.1)),
     ],
 )
@@ -119,13 +119,13 @@ def test_it_has_no_inside_and_no_volume_and_grows_about_the_mean_of_its_vertices
 
 
 def test_a_closed_surface_may_be_a_sheet_too():
-    hollow = Shell(*Box((0.5, 0.5, 0.5)).triangles())
+    hollow = Shell(*Box((1.0, 1.0, 1.0)).triangles())
     assert distance(hollow, np.eye(4), Sphere(0.1), np.eye(4)).distance == pytest.approx(0.4, abs=1e-9)
 
 
 def test_shells_pickle_compare_and_say_what_they_are():
     assert pickle.loads(pickle.dumps(BOX)) == BOX and hash(BOX) == hash(Shell(*open_box()))
-    assert BOX != Mesh(*Box((0.5, 0.5, 0.5)).triangles()) and repr(BOX) == "Shell(8 vertices, 10 triangles)"
+    assert BOX != Mesh(*Box((1.0, 1.0, 1.0)).triangles()) and repr(BOX) == "Shell(8 vertices, 10 triangles)"
     assert Shell.from_triangles(*open_box()) == BOX
 
 

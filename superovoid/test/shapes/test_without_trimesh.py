@@ -9,20 +9,20 @@ import numpy as np
 import pytest
 from helpers.mesh_files import glb, stl_text
 
-from superovoid import Box, Capsule, Cone, ConvexMesh, Cylinder, Mesh, Plane, Scene, Sphere, Superovoid, Torus
+from superovoid import Box, Capsule, Cone, ConvexMesh, Cylinder, HalfSpace, Mesh, Scene, Sphere, Superovoid, Torus
 from superovoid.robot import Robot, RobotDescriptionError
 
 BODIES = [
-    Superovoid((0.1, 0.2, 0.3), (0.5, 0.7), (0.1, 0.2)),
+    Superovoid((0.1, 0.2, 0.3), section_exponent=0.5, profile_exponent=0.7, taper=(0.1, 0.2)),
     Sphere(0.1),
-    Box((0.1, 0.2, 0.3)),
+    Box((0.2, 0.4, 0.6)),
     Capsule(0.1, 0.2),
     Cylinder(0.1, 0.2),
     Cone(0.1, 0.2),
     Torus(0.3, 0.1),
     ConvexMesh(np.vstack([np.eye(3), np.zeros(3)])),
 ]
-CUBE = Box((1.0, 1.0, 1.0)).triangles()
+CUBE = Box((2.0, 2.0, 2.0)).triangles()
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: type(body).__name__)
@@ -49,11 +49,16 @@ def urdf(geometry):
 
 def test_without_trimesh_bodies_robots_and_their_triangles_are_there(without):
     assert len(Scene(Robot.load(urdf('<box size="1 1 1"/>')).bodies).bodies) == 1
-    assert all(len(body.triangles()[1]) for body in (*BODIES, Plane()))
+    assert all(len(body.triangles()[1]) for body in (*BODIES, HalfSpace()))
 
 
 def test_without_trimesh_what_needs_it_says_what_to_install(without, tmp_path):
-    for ask in (Sphere(1.0).tessellate, Plane().tessellate, lambda: Mesh(*CUBE), lambda: Mesh.from_triangles(*CUBE)):
+    for ask in (
+        Sphere(1.0).tessellate,
+        HalfSpace().tessellate,
+        lambda: Mesh(*CUBE),
+        lambda: Mesh.from_triangles(*CUBE),
+    ):
         with pytest.raises(ImportError, match=r"needs trimesh, which is not installed .*: pip install trimesh"):
             ask()
     (tmp_path / "cube.glb").write_bytes(glb())

@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 
-from superovoid import Body, Box, Capsule, ConvexMesh, Plane, Robot, Scene, Sphere, Superovoid, Torus
+from superovoid import Body, Box, Capsule, ConvexMesh, HalfSpace, Robot, Scene, Sphere, Superovoid, Torus
 from superovoid.states import state_distances, state_verdicts
 from superovoid.states.floor_query import BELOW, CLEAR, SHORT, FloorQuery
 
@@ -15,14 +15,14 @@ ROBOT = """<robot name="arm"><link name="ground"/>
     <axis xyz="0 1 0"/><limit lower="-3" upper="3" effort="1" velocity="1"/></joint><link name="upper"/>
   <joint name="two" type="revolute"><parent link="upper"/><child link="lower"/><origin xyz="0 0 0.4"/>
     <axis xyz="0.6 0.8 0"/><limit lower="-3" upper="3" effort="1" velocity="1"/></joint><link name="lower"/></robot>"""
-OVOID = Superovoid((0.1, 0.08, 0.15), (0.6, 0.8), (0.1, 0.1))
-DENTED = Superovoid((0.1, 0.1, 0.1), (1.0, 1.6), (0.5, 0.5))
+OVOID = Superovoid((0.1, 0.08, 0.15), section_exponent=0.6, profile_exponent=0.8, taper=(0.1, 0.1))
+DENTED = Superovoid((0.1, 0.1, 0.1), section_exponent=1.0, profile_exponent=1.6, taper=(0.5, 0.5))
 HULL = ConvexMesh(np.random.default_rng(7).normal(size=(30, 3)) * 0.08)
 SHAPES = {
-    "superovoids": (OVOID, OVOID, Superovoid((0.3, 0.2, 0.05), (0.4, 0.4))),
+    "superovoids": (OVOID, OVOID, Superovoid((0.3, 0.2, 0.05), section_exponent=0.4, profile_exponent=0.4)),
     "dented": (OVOID, DENTED, DENTED),
-    "convex": (Box((0.5, 0.5, 0.05)), HULL, Capsule(0.05, 0.2)),
-    "all kinds": (Plane(), Torus(0.1, 0.03), HULL),
+    "convex": (Box((1.0, 1.0, 0.1)), HULL, Capsule(0.05, 0.2)),
+    "all kinds": (HalfSpace(), Torus(0.1, 0.03), HULL),
 }
 
 
@@ -91,7 +91,7 @@ def test_states_end_at_the_first_that_is_below_for_any_number_of_threads(kind):
 def test_a_distance_that_equals_its_floor_or_is_undecided_is_below():
     robot = Robot.from_urdf(ROBOT)
     balls = Scene([Body("a", "ground", Sphere(0.1)), Body("b", "upper", Sphere(0.1))])  # 0.1 m apart
-    boxes = Scene([Body("a", "ground", Box((0.1, 0.1, 0.15))), Body("b", "upper", Box((0.1, 0.1, 0.15)))])  # touch
+    boxes = Scene([Body("a", "ground", Box((0.2, 0.2, 0.3))), Body("b", "upper", Box((0.2, 0.2, 0.3)))])  # touch
     for scene, distance in ((balls, 0.1), (boxes, 0.0)):
         ask = FloorQuery(robot, scene, [[0, 1]])
         for floor, needed, expected in (

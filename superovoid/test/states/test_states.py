@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from superovoid import Body, Box, Capsule, ConvexMesh, Mesh, Plane, Scene, Sphere, Status, Superovoid, Torus
+from superovoid import Body, Box, Capsule, ConvexMesh, HalfSpace, Mesh, Scene, Sphere, Status, Superovoid, Torus
 from superovoid.robot import Robot
 from superovoid.states import StateQuery, state_distances, state_query
 
@@ -139,13 +139,13 @@ def test_bodies_of_all_kinds_on_links_and_beside_the_robot_equal_a_loop():
     ring = Torus(0.2, 0.05)
     triangles = ring.tessellate(8)
     bodies = [
-        Body("table", "table", Plane()),
+        Body("table", "table", HalfSpace()),
         Body("pillar", "pillar", Capsule(0.05, 0.2)),
         Body("rim", "rim", ring),
-        Body("crate", "base", Box((0.1, 0.1, 0.1))),
+        Body("crate", "base", Box((0.2, 0.2, 0.2))),
         Body("stone", "left", ConvexMesh(np.vstack([np.zeros(3), 0.1 * np.eye(3)]))),
         Body("gear", "flag", Mesh(triangles.vertices, triangles.faces)),
-        Body("egg", "foot", Superovoid((0.1, 0.1, 0.2), (0.8, 0.8), (0.2, 0.1))),
+        Body("egg", "foot", Superovoid((0.1, 0.1, 0.2), section_exponent=0.8, profile_exponent=0.8, taper=(0.2, 0.1))),
     ]
     scene = Scene(bodies)
     for k, (link, pose) in enumerate(zip(scene.links, random_poses(np.random.default_rng(3), 7, 0.4), strict=True)):
@@ -169,7 +169,7 @@ def test_many_pairs_that_a_scene_would_find_by_its_tree_are_found():
     positions = rng.uniform(0.0, 1.0, (3, 2))
     bases = {"ball": arm.at(0.3, 0.3, 0.0)}
     found = state_distances(ARM, scene, positions, base_poses=bases, max_distance=0.1)
-    assert found.pairs > 70 * len(scene.bodies)
+    assert found.statistics.pairs > 70 * len(scene.bodies)
     for s, (expected, *_) in enumerate(loop(ARM, scene, positions, bases, max_distance=0.1)):
         # The counts differ: the tree leaves out pairs that the list looks at.
         result = found.of_state(s)
@@ -421,7 +421,7 @@ def test_states_done_before_a_deadline_are_those_of_the_whole_answer(monkeypatch
     assert len(part) == end and (part.first[part.done :] == end).all() and part.states == 200
     for name in ("distance", "point_a", "status", "body_b", "gradients", "base_gradients"):
         np.testing.assert_array_equal(getattr(part, name), getattr(whole, name)[:end])
-    np.testing.assert_array_equal(part.solved[: part.done], whole.solved[: part.done])
+    np.testing.assert_array_equal(part.statistics.solved[: part.done], whole.statistics.solved[: part.done])
     assert np.isnan(part.closest[part.done :]).all() and not np.isnan(part.closest[: part.done]).any()
     with pytest.raises(IndexError, match=f"{part.done} states were answered"):
         part.of_state(part.done)

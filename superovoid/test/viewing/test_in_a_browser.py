@@ -80,7 +80,7 @@ def test_a_page_asks_nobody_but_its_server(page, tab):
 def test_a_handle_that_is_dragged_moves_an_object(page, tab, tmp_path):
     tab.page.goto(page.viewer.url)
     tab.page.get_by_text("Clearance").wait_for()
-    page._add_object(lambda: Box((0.05, 0.05, 0.05)), "box")
+    page._add_object(lambda: Box((0.1, 0.1, 0.1)), "box")
     gizmo = page._gizmos["object box_1"]
     gizmo.position = start = (1.0, 0.0, 0.3)
     page._change(lambda: page.model.move_object("box_1", at(*start)))

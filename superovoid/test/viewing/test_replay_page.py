@@ -83,7 +83,7 @@ def test_a_picture_that_is_late_is_described_by_its_own_moment(page):
 
 def test_what_is_added_is_measured_in_all_moments(page):
     before = page._track.lower[0]
-    page._add_object(lambda: Box((1.0, 1.0, 1.0)), "box")
+    page._add_object(lambda: Box((2.0, 2.0, 2.0)), "box")
     page._change(lambda: page.model.move_object("box_1", np.eye(4)), scene=True)
     until(lambda: page._measurer.wait(LONG) and page._track.meaning[0] == Meaning.OVERLAPPING)
     assert page._track.lower[0] < before

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from superovoid import Robot, distance
-from superovoid.shapes import Box, Plane, Sphere, Superovoid
+from superovoid.shapes import Box, HalfSpace, Sphere, Superovoid
 from superovoid.values.status import Status
 from superovoid.viewing import meanings as meanings_module
 from superovoid.viewing.meanings import COLOURS, WORDS, Meaning, interval_words, meanings, status_words
@@ -244,7 +244,7 @@ def test_shown_pairs_can_be_those_between_groups_while_the_clearance_is_of_all(m
 
 def test_objects_come_move_and_go(model):
     model.set_base("ball", at(9.0, 0.0, 0.0))
-    shape = Box((0.1, 0.1, 0.1))
+    shape = Box((0.2, 0.2, 0.2))
     model.add_object("box", shape, at(0.5, 0.0, 0.3))
     first = pair_of_object(model.answer(), "box", "hand")
     assert first == pytest.approx(0.15)
@@ -266,7 +266,11 @@ def pair_of_object(picture, name_a, name_b):
 
 
 def test_a_new_object_stands_free_of_the_robot(model):
-    for shape in (Sphere(0.3), Superovoid((0.1, 0.2, 0.5), (0.3, 0.4), (0.2, 0.1)), Box((0.5, 0.1, 0.2))):
+    for shape in (
+        Sphere(0.3),
+        Superovoid((0.1, 0.2, 0.5), section_exponent=0.3, profile_exponent=0.4, taper=(0.2, 0.1)),
+        Box((1.0, 0.2, 0.4)),
+    ):
         model.add_object("new", shape, model.place_beside(shape))
         picture = model.answer()
         assert all(pair.distance > 0.0 for pair in picture.pairs if "new" in (pair.owner_a, pair.owner_b))
@@ -276,7 +280,7 @@ def test_a_new_object_stands_free_of_the_robot(model):
 
 def test_a_plane_is_an_object_too(model):
     model.set_base("ball", at(2.0, 0.0, 0.0))
-    model.add_object("floor", Plane(), at(0.0, 0.0, -0.4))
+    model.add_object("floor", HalfSpace(), at(0.0, 0.0, -0.4))
     picture = model.answer()
     assert pair_of_object(picture, "floor", "ground") == pytest.approx(0.3)
     assert np.isfinite(model.box()).all()

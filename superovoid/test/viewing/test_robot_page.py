@@ -18,7 +18,7 @@ from superovoid import (
     Cone,
     ConvexMesh,
     Cylinder,
-    Plane,
+    HalfSpace,
     Robot,
     Shell,
     Sphere,
@@ -113,8 +113,8 @@ def test_a_large_body_is_drawn_more_finely_than_a_small_one_and_all_together_are
 @pytest.mark.parametrize(
     "shape",
     [
-        Superovoid((0.1, 0.2, 0.3), (0.2, 1.8), (0.4, -0.4)),
-        Box((0.1, 0.2, 0.3)),
+        Superovoid((0.1, 0.2, 0.3), section_exponent=0.2, profile_exponent=1.8, taper=(0.4, -0.4)),
+        Box((0.2, 0.4, 0.6)),
         Sphere(0.1),
         Capsule(0.1, 0.2),
         Cylinder(0.1, 0.2),
@@ -132,7 +132,7 @@ def test_a_shape_of_which_one_side_is_drawn_shows_that_side_outwards(shape):
 def test_a_surface_with_two_sides_is_drawn_with_both():
     sheet = Shell(np.eye(3), np.array([[0, 1, 2]]))
     unknown = Triangles(np.eye(3), np.array([[0, 1, 2]]))
-    assert [canvas.side_of(shape) for shape in (Plane(), sheet, unknown)] == ["double"] * 3
+    assert [canvas.side_of(shape) for shape in (HalfSpace(), sheet, unknown)] == ["double"] * 3
 
 
 def test_what_is_drawn_is_where_the_model_has_it(page):
@@ -168,7 +168,7 @@ def test_a_body_that_cannot_be_drawn_leaves_nothing_that_looks_like_an_answer_un
 
     with monkeypatch.context() as patch:
         patch.setattr(canvas, "triangles_of", fail)
-        page._add_object(lambda: Box((0.1, 0.1, 0.1)), "box")
+        page._add_object(lambda: Box((0.2, 0.2, 0.2)), "box")
         done(page)
         assert "unknown" in page._headline.content and "no triangles" in page._headline.content
         assert {drawn.node.color for drawn in page._canvas._bodies.values()} == {COLOURS[Meaning.UNKNOWN]}
@@ -187,7 +187,7 @@ def test_a_named_state_is_that_of_the_model_also_where_a_slider_ends_before_it(p
 
 
 def test_objects_are_added_with_handles_that_move_them_and_removed(page):
-    page._add_object(lambda: Box((0.1, 0.1, 0.1)), "box")
+    page._add_object(lambda: Box((0.2, 0.2, 0.2)), "box")
     done(page)
     assert page._objects.options == ("box_1",) and "box_1" in page._canvas._bodies
     gizmo = page._gizmos["object box_1"]
@@ -218,7 +218,7 @@ def test_an_object_that_is_removed_while_it_is_added_leaves_no_handle(page, monk
         return make(*arguments)
 
     monkeypatch.setattr(page, "_gizmo", make_while_it_is_removed)
-    page._add_object(lambda: Box((0.1, 0.1, 0.1)), "box")
+    page._add_object(lambda: Box((0.2, 0.2, 0.2)), "box")
     remover.join()
     assert failed == [] and not page.model.planning.objects
     assert "object box_1" not in page._gizmos and page._objects.options == ("",)

@@ -27,7 +27,7 @@ def measure() -> None:
 
     apart = np.eye(4)
     apart[0, 3] = 0.03
-    tip = Superovoid((0.006, 0.007, 0.011), (0.9, 0.8), (0.1, 0.1))
+    tip = Superovoid((0.006, 0.007, 0.011), section_exponent=0.9, profile_exponent=0.8, taper=(0.1, 0.1))
     distance(tip, np.eye(4), tip, apart)
     print(f"| first `distance` of two superovoids, imports included | {time.process_time():.1f} s |", flush=True)
 

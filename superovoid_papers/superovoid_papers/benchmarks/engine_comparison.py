@@ -135,17 +135,21 @@ def random_body(family: str, rng: np.random.Generator) -> Superovoid:
     if family == "superovoids":
         limit = (1.0 - 0.5 * epsilon[1]) * 2.0 ** (0.5 * epsilon[1])
         taper = rng.uniform(-1.0, 1.0) * min(0.5, 0.95 * limit)
-    return Superovoid(size, epsilon, (taper, taper))
+    return Superovoid.from_goncalves(size, epsilon, (taper, taper))
 
 
 def bracket(pair: peers.Pair, tolerance: float = REFERENCE_TOLERANCE) -> polytope.Bracket:
     """Bracket the pair's signed distance by the reference."""
     supports, axes = [], []
     for body, pose in pair.bodies:
-        parameters = np.array(body.size), np.array(body.epsilon), np.array(body.taper)
+        parameters = (
+            np.array(body.semi_axes),
+            np.array((body.section_exponent, body.profile_exponent)),
+            np.array(body.taper),
+        )
         supports.append(polytope.posed(polytope.superovoid(*parameters), pose))
         axes += [pose[:3, :3].T, -pose[:3, :3].T]
-    size = min(max(body.size) for body, _ in pair.bodies)
+    size = min(max(body.semi_axes) for body, _ in pair.bodies)
     return polytope.signed_distance(*supports, size=size, directions=np.vstack(axes), rtol=tolerance)
 
 
@@ -168,14 +172,14 @@ def random_case(family: str, regime: str, rng: np.random.Generator) -> Case:
     if family not in FAMILIES or regime not in REGIMES:
         raise ValueError(f"family, regime = {family!r}, {regime!r}: must be of {FAMILIES} and {REGIMES}")
     a, b = random_body(family, rng), random_body(family, rng)
-    size, thinnest = min(max(a.size), max(b.size)), min(*a.size, *b.size)
+    size, thinnest = min(max(a.semi_axes), max(b.semi_axes)), min(*a.semi_axes, *b.semi_axes)
     poses = np.tile(np.eye(4), (2, 1, 1))
     poses[:, :3, :3] = Rotation.random(2, rng=rng).as_matrix()
     poses[0, :3, 3] = rng.uniform(-1.0, 1.0, 3)
     side = rng.normal(size=3)
     side /= np.linalg.norm(side)
     while True:
-        apart = sum(float(np.linalg.norm(body.size)) for body in (a, b)) * 1.6
+        apart = sum(float(np.linalg.norm(body.semi_axes)) for body in (a, b)) * 1.6
         poses[1, :3, 3] = poses[0, :3, 3] + side * apart * (rng.uniform(0.0, 0.4) if regime == "deep" else 1.0)
         pair = peers.Pair(a, b, poses[0].copy(), poses[1].copy())
         found = bracket(pair, REFERENCE_TOLERANCE if regime in ("touching", "deep") else 1e-6)

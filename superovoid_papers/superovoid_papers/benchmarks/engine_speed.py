@@ -225,7 +225,7 @@ def batch(repeats: int, seed: int, count: int = 10_240) -> Table:
 def python_calls(repeats: int, seed: int) -> float:
     """Microseconds of `distance()` with its result object, median."""
     pairs = paper_battery(200, seed)
-    shapes = [[Superovoid(row[:3], row[3:5], row[5:]) for row in rows] for rows in pairs.shapes]
+    shapes = [[Superovoid.from_goncalves(row[:3], row[3:5], row[5:]) for row in rows] for rows in pairs.shapes]
     samples = []
     for _ in range(repeats):
         for i in range(pairs.count):
@@ -238,7 +238,7 @@ def python_calls(repeats: int, seed: int) -> float:
 def lists_of_shapes(repeats: int, seed: int) -> str:
     """Time `distances()` on lists of shapes beside the kernels that it calls, in turns, in one thread."""
     pairs = paper_battery(_WHOLE, seed)
-    shapes = [[Superovoid(row[:3], row[3:5], row[5:]) for row in rows] for rows in pairs.shapes]
+    shapes = [[Superovoid.from_goncalves(row[:3], row[3:5], row[5:]) for row in rows] for rows in pairs.shapes]
     spent = np.empty((2, repeats))
     for run in range(repeats):
         pairs.forget()
@@ -257,7 +257,9 @@ def overlaps_of_hands(every: int = _EVERY) -> Pairs:
     robot = many_states.hands()
     scene, listed = robot.scene(), robot.body_pairs(["left_hand"], ["right_hand"])
     *_, (_, positions, bases) = many_states.regimes(robot)
-    parameters = np.array([[*b.shape.size, *b.shape.epsilon, *b.shape.taper] for b in scene.bodies])
+    parameters = np.array(
+        [[*b.shape.semi_axes, b.shape.section_exponent, b.shape.profile_exponent, *b.shape.taper] for b in scene.bodies]
+    )
     shapes, poses = [], []
     for state in range(0, len(positions), every):
         joints = dict(zip(robot.joint_names, positions[state], strict=True))
@@ -309,7 +311,7 @@ def hands(repeats: int) -> Table:
         for i, links in enumerate(poses):
             scene.set_link_poses(links)
             started = time.perf_counter()
-            solved += scene.query(max_distance=max_distance, pairs=pairs).solved
+            solved += scene.query(max_distance=max_distance, pairs=pairs).statistics.solved
             following[i] = time.perf_counter() - started
             again = []
             for _ in range(repeats):

@@ -40,7 +40,7 @@ from superovoid.contact import DistanceResult, columns, kind_table
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.superovoids import pair_solver
 from superovoid.output import left_out, output_folder, print_table
-from superovoid.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, Mesh, Plane, Shape, Sphere, Torus
+from superovoid.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, HalfSpace, Mesh, Shape, Sphere, Torus
 from superovoid.testing import polytope
 from superovoid_papers.benchmarks import engine_comparison, peers
 from superovoid_papers.benchmarks.peers import Geometry
@@ -97,7 +97,7 @@ def _coal_hull(coal: peers.Coal, body: Superovoid) -> object:
 
 
 KINDS = (
-    Kind("plane", lambda rng: Plane(), lambda coal, s: coal.module.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0), None),
+    Kind("plane", lambda rng: HalfSpace(), lambda coal, s: coal.module.Halfspace(np.array([0.0, 0.0, 1.0]), 0.0), None),
     Kind(
         "sphere",
         lambda rng: Sphere(_radius(rng)),
@@ -112,9 +112,9 @@ KINDS = (
     ),
     Kind(
         "box",
-        lambda rng: Box([_radius(rng) for _ in range(3)]),
-        lambda coal, s: coal.module.Box(*(2.0 * np.array(s.half_extents))),
-        lambda s: polytope.box(np.array(s.half_extents)),
+        lambda rng: Box([2.0 * _radius(rng) for _ in range(3)]),
+        lambda coal, s: coal.module.Box(*s.lengths),
+        lambda s: polytope.box(0.5 * np.array(s.lengths)),
     ),
     Kind(
         "cylinder",
@@ -138,7 +138,9 @@ KINDS = (
         "superovoid",
         _superovoid,
         _coal_hull,
-        lambda s: polytope.superovoid(np.array(s.size), np.array(s.epsilon), np.array(s.taper)),
+        lambda s: polytope.superovoid(
+            np.array(s.semi_axes), np.array((s.section_exponent, s.profile_exponent)), np.array(s.taper)
+        ),
     ),
     Kind("torus", _torus, None, None),
     Kind("mesh", _dented_mesh, lambda coal, s: coal.surface(s.vertices, s.faces), None),
@@ -159,7 +161,7 @@ class Case:
 
 
 def _reach(body: Shape) -> float:
-    return 1.0 if isinstance(body, Plane) else body.bounding_sphere().radius
+    return 1.0 if isinstance(body, HalfSpace) else body.bounding_sphere().radius
 
 
 def random_case(kinds: tuple[Kind, Kind], rng: np.random.Generator) -> Case:
@@ -168,7 +170,7 @@ def random_case(kinds: tuple[Kind, Kind], rng: np.random.Generator) -> Case:
     poses = np.tile(np.eye(4), (2, 1, 1))
     poses[:, :3, :3] = Rotation.random(2, rng=rng).as_matrix()
     poses[0, :3, 3] = rng.uniform(-1.0, 1.0, 3)
-    if isinstance(bodies[0], Plane):
+    if isinstance(bodies[0], HalfSpace):
         size = _reach(bodies[1])
         poses[1, :3, 3] = (
             poses[0, :3, :3] @ (*rng.uniform(-1.0, 1.0, 2), size * rng.uniform(-1.3, 1.3)) + poses[0, :3, 3]
@@ -274,8 +276,8 @@ def third_opinion(kinds: tuple[Kind, Kind], case: Case) -> polytope.Bracket | No
     over circle or triangles, for bodies that are apart; an overlap has no third opinion, nor has a torus beside a mesh.
     """
     (a, b), (pose_a, pose_b) = case.bodies, case.poses
-    if isinstance(a, Plane):
-        if isinstance(b, Plane):
+    if isinstance(a, HalfSpace):
+        if isinstance(b, HalfSpace):
             return None
         up = pose_a[:3, 2]
         height = float((_hull_support(kinds[1], b, pose_b)(-up[None, :])[0] - pose_a[:3, 3]) @ up)
@@ -347,7 +349,7 @@ def _off_body(kind: Kind, body: Shape, pose: FloatArray, point: FloatArray, outw
     On the plane, the torus or a triangle of the mesh; in a convex body, at its farthest along the contact's normal.
     """
     x, y, z = local = (point - pose[:3, 3]) @ pose[:3, :3]
-    if isinstance(body, Plane):
+    if isinstance(body, HalfSpace):
         return abs(z)
     if isinstance(body, Torus):
         return abs(math.hypot(math.hypot(x, y) - body.major_radius, z) - body.minor_radius)

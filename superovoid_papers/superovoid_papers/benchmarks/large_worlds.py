@@ -35,7 +35,7 @@ def measure(count: int, boxes: bool = False) -> tuple[float, list[float]]:
     rng = np.random.default_rng(0)
     shapes: list[Shape] = [random_shape(rng) for _ in range(_SHAPES)]
     if boxes:
-        shapes = [Box(shape.obb().half_extents) for shape in shapes]
+        shapes = [Box(2.0 * shape.obb().half_extents) for shape in shapes]
     side = int(np.ceil(count ** (1.0 / 3.0)))
     cells = PITCH * np.stack(np.meshgrid(*3 * [np.arange(side)], indexing="ij"), -1).reshape(-1, 3)[:count]
     poses = np.tile(np.eye(4), (count, 1, 1))
@@ -53,7 +53,7 @@ def measure(count: int, boxes: bool = False) -> tuple[float, list[float]]:
     for frame in range(_FRAMES):
         links = robot.forward_kinematics(dict.fromkeys(robot.joint_names, 0.01 * frame), {})
         timed(0, scene.set_link_poses, {**links, "world": np.eye(4)})
-        solved.append(timed(1, scene.query, max_distance=MAX_DISTANCE).solved)  # type: ignore[attr-defined]
+        solved.append(timed(1, scene.query, max_distance=MAX_DISTANCE).statistics.solved)  # type: ignore[attr-defined]
     for _ in range(_CHANGES):
         timed(2, scene.add, Body("seen", "world", shapes[0], np.eye(4)))
         timed(3, scene.query, max_distance=MAX_DISTANCE)

@@ -89,8 +89,9 @@ def main(states: int, repeats: int, seed: int) -> int:
         question = partial(state_distances, robot, scene, positions, **options)
         plain, found = processor_time(question, repeats)
         derived, _ = processor_time(partial(question, gradients=True), repeats)
+        counts = found.statistics
         print(
-            f"| {name} | {found.solved.mean():.1f} | {found.intersecting.mean():.1f} | {plain:.3f} | {derived:.3f} "
+            f"| {name} | {counts.solved.mean():.1f} | {counts.intersecting.mean():.1f} | {plain:.3f} | {derived:.3f} "
             f"| {_time_of_loop(robot, positions, options):.3f} |"
         )
     return 0

@@ -81,8 +81,8 @@ class Adapter(Protocol):
 
 def surface_points(body: Superovoid, meridians: int) -> FloatArray:
     """Points of the surface, even in arc length: `meridians` by half as many parallels, and the two poles."""
-    eta = even_angles(body.epsilon[1], meridians // 2 + 2, half=True)[1:-1]
-    omega = even_angles(body.epsilon[0], meridians + 1, half=False)[:-1]
+    eta = even_angles(body.profile_exponent, meridians // 2 + 2, half=True)[1:-1]
+    omega = even_angles(body.section_exponent, meridians + 1, half=False)[:-1]
     poles = body.surface_point([-0.5 * np.pi, 0.5 * np.pi], [0.0, 0.0])
     return np.vstack([body.surface_point(eta[:, None], omega[None, :]).reshape(-1, 3), poles])
 
@@ -120,7 +120,10 @@ class OursCompiled:
 
     def queries(self, pairs: Sequence[Pair]) -> list[Query]:
         """Queries of a loop of length one."""
-        rows = [[(*body.size, *body.epsilon, *body.taper) for body in (pair.a, pair.b)] for pair in pairs]
+        rows = [
+            [(*body.semi_axes, body.section_exponent, body.profile_exponent, *body.taper) for body in (pair.a, pair.b)]
+            for pair in pairs
+        ]
         poses = [[pair.pose_a, pair.pose_b] for pair in pairs]
         packed = Pairs(np.array(rows).swapaxes(0, 1), np.array(poses).swapaxes(0, 1))
 
@@ -159,7 +162,7 @@ class Coal:
 
     def _shape(self, pair: Pair, side: int) -> object:
         if self._geometry is Geometry.ELLIPSOID:
-            return self.module.Ellipsoid(*pair.bodies[side][0].size)
+            return self.module.Ellipsoid(*pair.bodies[side][0].semi_axes)
         return self.convex(*pair.hull(side, self._geometry))
 
     def convex(self, vertices: FloatArray, triangles: NDArray[np.int32]) -> object:
@@ -228,7 +231,7 @@ class PythonFcl:
 
     def _shape(self, pair: Pair, side: int) -> object:
         if self._geometry is Geometry.ELLIPSOID:
-            return self._fcl.Ellipsoid(*pair.bodies[side][0].size)
+            return self._fcl.Ellipsoid(*pair.bodies[side][0].semi_axes)
         vertices, triangles = pair.hull(side, self._geometry)
         faces = np.insert(triangles, 0, 3, axis=1).ravel()
         return self._fcl.Convex(vertices, len(triangles), faces)
@@ -317,7 +320,7 @@ class MuJoCo:
     def queries(self, pairs: Sequence[Pair]) -> list[Query]:
         """Queries with signed distance and nearest points."""
         shapes = [
-            np.array(body.size) if self._geometry is Geometry.ELLIPSOID else pair.hull(side, self._geometry)
+            np.array(body.semi_axes) if self._geometry is Geometry.ELLIPSOID else pair.hull(side, self._geometry)
             for pair in pairs
             for side, (body, _) in enumerate(pair.bodies)
         ]
@@ -344,7 +347,7 @@ class Distance3d:
     def _shape(self, pair: Pair, side: int) -> object:
         body, pose = pair.bodies[side]
         if self._geometry is Geometry.ELLIPSOID:
-            return self._colliders.Ellipsoid(pose, np.array(body.size))
+            return self._colliders.Ellipsoid(pose, np.array(body.semi_axes))
         vertices, triangles = pair.hull(side, self._geometry)
         return self._colliders.MeshGraph(pose, vertices, triangles)
 

@@ -34,7 +34,9 @@ def random_shape(rng: np.random.Generator, largest: float = 2.0) -> Superovoid:
     """A convex superovoid with equal tapers, semi-axes from 0.5 to `largest`, exponents in [0.3, 1.7]."""
     epsilon = rng.uniform(0.3, 1.7, 2)
     limit = 0.9 * min(0.5, (1.0 - 0.5 * epsilon[1]) * 2.0 ** (0.5 * epsilon[1]))
-    return Superovoid(np.exp(rng.uniform(np.log(0.5), np.log(largest), 3)), epsilon, [rng.uniform(-limit, limit)] * 2)
+    return Superovoid.from_goncalves(
+        np.exp(rng.uniform(np.log(0.5), np.log(largest), 3)), epsilon, [rng.uniform(-limit, limit)] * 2
+    )
 
 
 def random_poses(rng: np.random.Generator, count: int, spread: float) -> np.ndarray:
@@ -84,7 +86,7 @@ def comparisons(count: int, seed: int) -> Table:
         spent = median_time(lambda t=threshold, g=guess: are_closer(a, pose_a, b, pose_b, t, direction=g))
         shares = [f"{(verdict.proof == proof).mean():.1%}" for proof in Proof]
         open_ = (~verdict.closer & ~verdict.farther).sum()
-        table.add_row(question, *shares, f"{verdict.solves.mean():.2f}", str(open_), f"{spent / whole:.2f}")
+        table.add_row(question, *shares, f"{verdict.statistics.solves.mean():.2f}", str(open_), f"{spent / whole:.2f}")
     return table
 
 
@@ -104,7 +106,7 @@ def impacts(count: int, seed: int) -> Table:
                 b,
                 Motion(start_b, np.zeros(3), spin * rng.normal(size=3) / np.sqrt(3.0)),
             )
-            spent.setdefault(found.status, []).append((found.solves, found.supports))
+            spent.setdefault(found.status, []).append((found.statistics.solves, found.statistics.supports))
         for status, pairs in sorted(spent.items()):
             columns = [f"{np.median(column):.0f} / {max(column)}" for column in zip(*pairs, strict=True)]
             table.add_row(f"{spin:g}", status.name, str(len(pairs)), *columns)
@@ -131,14 +133,14 @@ def ask_for_closest(
                 result = scene.query(max_results=most, **selection)
                 times.append(time.process_time() - started)
                 if len(times) == 1:
-                    numbers.append((result.past_obb, result.bounded, result.solved))
+                    numbers.append((result.statistics.past_obb, result.statistics.bounded, result.statistics.solved))
             spent.append((min(times[1:]), times[0]))
         milliseconds = 1e3 * np.median(spent[1:], axis=0)
         looked_at = np.mean(numbers[1:], axis=0)
         table.add_row(
             name,
             "all" if most is None else str(most),
-            str(result.pairs),
+            str(result.statistics.pairs),
             *(f"{value:.0f}" for value in looked_at),
             *(f"{value:.3f}" for value in milliseconds),
         )

@@ -120,7 +120,7 @@ def coal_geometry(coal: ModuleType, shape: Shape) -> Any:
     if isinstance(shape, Sphere):
         return coal.Sphere(shape.radius)
     if isinstance(shape, Box):
-        return coal.Box(*(2.0 * np.array(shape.half_extents)))
+        return coal.Box(*shape.lengths)
     if isinstance(shape, Cylinder):
         return coal.Cylinder(shape.radius, shape.length)
     if isinstance(shape, Capsule):

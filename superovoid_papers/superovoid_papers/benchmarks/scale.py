@@ -74,7 +74,7 @@ def random_shape(rng: np.random.Generator) -> Superovoid:
     epsilon = rng.uniform(0.4, 1.2, 2)
     largest = min(0.3, 0.95 * (1.0 - 0.5 * epsilon[1]) * 2.0 ** (0.5 * epsilon[1]))
     taper = rng.uniform(-largest, largest)
-    return Superovoid(size, epsilon, (taper, taper))
+    return Superovoid.from_goncalves(size, epsilon, (taper, taper))
 
 
 def motion(count: int, frames: int, rng: np.random.Generator) -> Iterator[FloatArray]:
@@ -113,7 +113,7 @@ def measure(count: int, frames: int, seed: int) -> Measurement:
         placed = time.thread_time()
         result = scene.query(max_distance=MAX_DISTANCE)
         ended = time.thread_time()
-        numbers.append((result.solved, len(result), result.intersecting))
+        numbers.append((result.statistics.solved, len(result), result.statistics.intersecting))
         culled = culling_time(poses)
         times.append([placed - started, culled, ended - placed - culled, ended - started, culling_time(poses, "tree")])
         if count <= _LARGEST_LIST:
@@ -122,7 +122,7 @@ def measure(count: int, frames: int, seed: int) -> Measurement:
     placing, culling, solving, frame, by_tree = (float(value) for value in np.median(milliseconds, axis=0))
     return Measurement(
         count,
-        result.pairs,
+        result.statistics.pairs,
         *(float(value) for value in np.mean(numbers[_WARM_UP:], axis=0)),
         placing,
         culling,

@@ -32,11 +32,12 @@ from rich.console import Console
 from rich.table import Table
 
 from superovoid import __version__
-from superovoid.fitting import Target, measure_union
 from superovoid.fitting.halton import halton
 from superovoid.fitting.link_geometry import LinkGeometry, read_links
 from superovoid.fitting.mesh_fits import MOST_BODIES, checked_kinds, grown
+from superovoid.fitting.quality import measure_union
 from superovoid.fitting.robot_fits import FORM
+from superovoid.fitting.targets import Target
 from superovoid.output import (
     CsvRow,
     OutputError,

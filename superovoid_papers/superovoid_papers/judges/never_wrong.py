@@ -36,7 +36,7 @@ from superovoid.contact.lanes import many_pairs
 from superovoid.dataset.spreading import in_order
 from superovoid.output import machine, output_folder, print_table, progress
 from superovoid.scene import Body, Scene
-from superovoid.shapes import Plane, Shape, Superovoid
+from superovoid.shapes import HalfSpace, Shape, Superovoid
 from superovoid.testing.flat_contacts import Pair
 from superovoid.testing.independent import EPS, Batch
 from superovoid.testing.random_pairs import NAMES, directions, draw
@@ -147,7 +147,7 @@ def broken_promises(drawn: Pair, result: DistanceResult, rng: np.random.Generato
     """
     size = _size(drawn)
     a, pose_a, b, pose_b = drawn
-    radii = [shape.bounding_sphere().radius for shape in (a, b) if not isinstance(shape, Plane)]
+    radii = [shape.bounding_sphere().radius for shape in (a, b) if not isinstance(shape, HalfSpace)]
     world = 64.0 * EPS * (sum(radii) + np.abs(pose_a[:3, 3]).max() + np.abs(pose_b[:3, 3]).max())
     broken = []
     if result.certified and not result.upper - result.lower <= 1.000001 * TOLERANCE * size + 8.0 * world:
@@ -269,7 +269,7 @@ def _timed(report: FamilyChecks, pair: dict[str, Any]) -> Check:
 
 
 def _size(drawn: Pair) -> float:
-    return min(float(max(shape.obb().half_extents)) for shape in (drawn.a, drawn.b) if not isinstance(shape, Plane))
+    return min(float(max(shape.obb().half_extents)) for shape in (drawn.a, drawn.b) if not isinstance(shape, HalfSpace))
 
 
 def _can_be(how: str, drawn: Pair, result: DistanceResult) -> bool:
@@ -325,14 +325,17 @@ def _has_a_dent(drawn: Pair) -> bool:
 def _batch(pairs: Sequence[Pair]) -> Batch:
     """Pairs of superovoids with dents, as arrays."""
     rows = np.array(
-        [[(*s.size, *s.epsilon, *s.taper) for s in side] for side in zip(*[p[::2] for p in pairs], strict=True)]
+        [
+            [(*s.semi_axes, s.section_exponent, s.profile_exponent, *s.taper) for s in side]
+            for side in zip(*[p[::2] for p in pairs], strict=True)
+        ]
     )
     poses = np.array([[pair.pose_a for pair in pairs], [pair.pose_b for pair in pairs]])
     return Batch(rows, poses[..., :3, :3], poses[..., :3, 3], np.zeros(len(pairs), dtype=bool))
 
 
 def _has_plane(drawn: Pair) -> bool:
-    return isinstance(drawn.a, Plane) or isinstance(drawn.b, Plane)
+    return isinstance(drawn.a, HalfSpace) or isinstance(drawn.b, HalfSpace)
 
 
 def _is_convex(shape: Shape) -> bool:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from superovoid.contact import DistanceResult, Status
+from superovoid.values.records import Statistics
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,6 +58,6 @@ def unproven(
         np.asarray(point_b, dtype=np.float64),
         np.asarray(normal, dtype=np.float64),
         Status.UNPROVEN,
-        int(iterations),
+        Statistics(iterations=int(iterations)),
         bool(converged),
     )

@@ -13,6 +13,7 @@ from scipy.spatial import cKDTree
 
 from superovoid_papers.experiments.goncalves2017 import bite
 from superovoid_papers.methods import goncalves2017
+from superovoid_papers.methods.goncalves2017 import newton_schemes
 from superovoid_ros.motions.dental_bite import LOWER, shipped
 
 ROBOT, WHOLE = shipped()
@@ -63,7 +64,7 @@ def test_rows_of_pairs_are_those_of_their_bodies(answered):
     truth[rows] = result.distance
     assert near.any() and (truth > 0.0).any()
     # Apart and near, quadImplicit is right nearly always: so the rows are the same pairs.
-    right = np.abs(out[near, goncalves2017.DISTANCE] - truth[near]) < 1e-9
+    right = np.abs(out[near, newton_schemes.DISTANCE] - truth[near]) < 1e-9
     assert right.mean() > 0.8
 
 
@@ -78,7 +79,7 @@ def test_failures_are_counted_against_the_certified_distances(answered):
     _, found = answered
     counts = bite.count_failures(ROBOT, _Few(), coherent=False)
     assert counts.solved == sum(int(near.sum()) for _, _, near, _, _ in found)
-    unconverged = sum(int((out[near, goncalves2017.CONVERGED] == 0.0).sum()) for _, _, near, out, _ in found)
+    unconverged = sum(int((out[near, newton_schemes.CONVERGED] == 0.0).sum()) for _, _, near, out, _ in found)
     assert counts.unconverged == unconverged > 0
     assert counts.apart + counts.shallow + counts.deep == counts.solved
     failed = counts.failed_apart + counts.failed_shallow + counts.failed_deep
@@ -109,14 +110,14 @@ def test_a_pair_starts_from_its_answer_in_the_frame_before():
     for (_, before, unknowns), (near, out, _), index in zip(coherent, coherent[1:], frames[1:], strict=False):
         paper.place(ROBOT.forward_kinematics(WHOLE.frame(index).positions))
         went_on = 0
-        for row in np.flatnonzero(near & (before[:, goncalves2017.CONVERGED] == 1.0)):
+        for row in np.flatnonzero(near & (before[:, newton_schemes.CONVERGED] == 1.0)):
             i, j = paper._rows[row]
             bodies = paper.sides[0][i].shape, paper.sides[1][j].shape
             found = goncalves2017.distance(bodies[0], poses[0][row], bodies[1], poses[1][row], start=unknowns[row])
             if found.converged:
                 went_on += 1
-                assert out[row, goncalves2017.DISTANCE] == found.distance
-                assert out[row, goncalves2017.ITERATIONS] == found.iterations
+                assert out[row, newton_schemes.DISTANCE] == found.distance
+                assert out[row, newton_schemes.ITERATIONS] == found.statistics.iterations
         assert went_on > 10
 
 

@@ -59,9 +59,13 @@ def test_reference_takes_the_thin_side_of_aligned_ellipsoids():
 
 
 def test_reference_support_points_lie_on_the_body_and_are_farthest():
-    body = Superovoid((0.5, 0.8, 0.6), (0.4, 1.3), (0.3, 0.3))
+    body = Superovoid((0.5, 0.8, 0.6), section_exponent=0.4, profile_exponent=1.3, taper=(0.3, 0.3))
     directions = np.random.default_rng(0).normal(size=(50, 3))
-    parameters = np.array(body.size), np.array(body.epsilon), np.array(body.taper)
+    parameters = (
+        np.array(body.semi_axes),
+        np.array((body.section_exponent, body.profile_exponent)),
+        np.array(body.taper),
+    )
     support = polytope.posed(polytope.superovoid(*parameters), pose(1.0, 2.0, 3.0))
     points = support(directions) - [1.0, 2.0, 3.0]
     assert np.abs(body.implicit(points)).max() < 1e-9
@@ -129,11 +133,13 @@ def test_reference_agrees_with_the_batteries(battery, name):
     for i in np.flatnonzero(convex)[:8]:
         bodies, poses = [], []
         for side in "ab":
-            bodies.append(Superovoid(*(data[f"{part}_{side}"][i] for part in ("size", "epsilon", "taper"))))
+            bodies.append(
+                Superovoid.from_goncalves(*(data[f"{part}_{side}"][i] for part in ("size", "epsilon", "taper")))
+            )
             poses.append(pose(*data[f"position_{side}"][i]))
             poses[-1][:3, :3] = data[f"rotation_{side}"][i]
         found = engine_comparison.bracket(peers.Pair(*bodies, *poses))
-        size = min(max(body.size) for body in bodies)
+        size = min(max(body.semi_axes) for body in bodies)
         assert abs(found.distance - data["distance"][i]) < 2e-12 * size
         assert found.upper - found.lower < 1e-10 * size
 
@@ -268,7 +274,7 @@ def test_a_peer_is_given_the_hull_where_the_body_is(module, adapter, error):
 
 
 def test_mesh_of_the_hulls_has_290_and_5002_points():
-    body = Superovoid((0.5, 0.8, 0.6), (0.4, 1.3), (0.3, 0.3))
+    body = Superovoid((0.5, 0.8, 0.6), section_exponent=0.4, profile_exponent=1.3, taper=(0.3, 0.3))
     assert [len(peers.surface_points(body, geometry.meridians)) for geometry in list(Geometry)[2:]] == [290, 5002]
 
 

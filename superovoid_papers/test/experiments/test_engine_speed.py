@@ -30,7 +30,7 @@ def test_timed_overlaps_of_hands_are_overlaps_and_all_are_proved():
     assert (pairs.out[:, columns.DISTANCE] < 0.0).all()
     assert (pairs.out[:, columns.STATUS].astype(int) & UNPROVEN == 0).all()
     row = pairs.shapes[:, 7]
-    one, other = (Superovoid(parameters[:3], parameters[3:5], parameters[5:]) for parameters in row)
+    one, other = (Superovoid.from_goncalves(parameters[:3], parameters[3:5], parameters[5:]) for parameters in row)
     answer = distance(one, pairs.poses[0, 7], other, pairs.poses[1, 7])
     assert answer.distance == pytest.approx(pairs.out[7, columns.DISTANCE], abs=1e-12)
 

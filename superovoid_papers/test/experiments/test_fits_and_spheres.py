@@ -10,8 +10,9 @@ import pytest
 import trimesh
 
 from superovoid import cli
-from superovoid.fitting import Target, measure_union
 from superovoid.fitting.link_geometry import LinkGeometry
+from superovoid.fitting.quality import measure_union
+from superovoid.fitting.targets import Target
 from superovoid_papers.commands.experiment import EXPERIMENTS
 from superovoid_papers.experiments import fits_and_spheres
 

@@ -41,7 +41,7 @@ def test_a_battery_has_pairs_of_its_kind(battery):
     pairs, truths, proved = superovoid_battery.draw(battery, 12, 3)
     assert len(pairs) == len(truths) == len(proved) == 12
     assert ((truths > 0.0) == (battery == "separated")).all()
-    assert all(pair.pose_b[1, 3] == 2.21 and pair.a.size == (1.0, 1.0, 1.0) for pair in pairs)
+    assert all(pair.pose_b[1, 3] == 2.21 and pair.a.semi_axes == (1.0, 1.0, 1.0) for pair in pairs)
 
 
 def test_a_battery_has_rows_of_all_schemes():

@@ -13,7 +13,7 @@ from rich.console import Console
 from scipy.spatial.transform import Rotation
 
 from superovoid import cli, distance
-from superovoid.shapes import Box, Capsule, Mesh, Plane, Sphere, Torus
+from superovoid.shapes import Box, Capsule, HalfSpace, Mesh, Sphere, Torus
 from superovoid_papers.benchmarks import kinds_comparison, peers
 from superovoid_papers.benchmarks.kinds_comparison import Case, compare_kinds, third_opinion
 
@@ -34,7 +34,7 @@ def opinion(names, a, pose_a, b, pose_b):
 
 def test_third_opinion_on_a_plane_and_a_box_is_the_lowest_corner():
     tilted = pose(0.0, 0.0, 1.0, (0.0, math.pi / 4, 0.0))
-    found = opinion(("plane", "box"), Plane(), pose(), Box((0.3, 0.2, 0.3)), tilted)
+    found = opinion(("plane", "box"), HalfSpace(), pose(), Box((0.6, 0.4, 0.6)), tilted)
     assert found.distance == pytest.approx(1.0 - 0.3 * math.sqrt(2.0), abs=1e-14)
 
 
@@ -113,8 +113,8 @@ def test_table_and_report_have_dashes_for_what_coal_lacks():
 
 def test_open_intervals_are_counted_and_named():
     torus, box = KIND["torus"], KIND["box"]
-    deep = [Case((Box((1.0, 1.0, 1.0)), Torus(0.5, 0.2)), (pose(0.01 * i, 0.02), pose()), 0.5) for i in range(3)]
-    apart = Case((Box((1.0, 1.0, 1.0)), Torus(0.5, 0.2)), (pose(5.0), pose()), 0.5)
+    deep = [Case((Box((2.0, 2.0, 2.0)), Torus(0.5, 0.2)), (pose(0.01 * i, 0.02), pose()), 0.5) for i in range(3)]
+    apart = Case((Box((2.0, 2.0, 2.0)), Torus(0.5, 0.2)), (pose(5.0), pose()), 0.5)
     found = kinds_comparison.open_intervals([*deep, apart])
     answers = [distance(case.bodies[0], case.poses[0], case.bodies[1], case.poses[1]) for case in deep]
     assert (found["apart"], found["overlapping"], found["open_apart"]) == (1, 3, 0)

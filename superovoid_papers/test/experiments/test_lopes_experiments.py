@@ -13,7 +13,7 @@ import superovoid
 from superovoid import cli
 from superovoid_papers.experiments.lopes2010 import ellipsoids, free_bodies, prescribed_motions, superellipsoids
 from superovoid_papers.experiments.lopes2010.prescribed_motions import GAP, PLACES, STEPS, Case, Method, RandomPair
-from superovoid_papers.methods.lopes2010 import Motion
+from superovoid_papers.methods.lopes2010.framework import Motion
 
 CASES = [*ellipsoids.CASES, *superellipsoids.CASES]
 
@@ -50,7 +50,7 @@ def test_spheres_apart_are_solved_at_every_step():
     for tangents in ("householder", "auxiliary"):
         found = Method(case, poses, {"tangents": tangents}).motion()
         assert prescribed_motions.failures(found, expected) == (0, 0)
-        assert found.iterations[1:].max() <= 5  # warm starts
+        assert found.statistics.iterations[1:].max() <= 5  # warm starts
 
 
 def test_failures_are_told_apart():

@@ -120,7 +120,9 @@ def pair_apart_by_pieces():
     position = [[[0.0, 0.0, 0.0]], [[-3.3203931234409096, 3.839000677618788, -2.016775677379934]]]
     poses = np.tile(np.eye(4), (2, 1, 1))
     poses[:, :3, :3], poses[:, :3, 3] = rotation, np.array(position)[:, 0]
-    a, b = (Superovoid(row[0, :3], row[0, 3:], taper[0]) for row, taper in zip(rows, tapers, strict=True))
+    a, b = (
+        Superovoid.from_goncalves(row[0, :3], row[0, 3:], taper[0]) for row, taper in zip(rows, tapers, strict=True)
+    )
     return Pair(a, poses[0], b, poses[1])
 
 
@@ -133,7 +135,7 @@ def test_a_lower_end_beside_a_dent_that_is_too_high_is_refuted_by_points(family)
         result = distance(*drawn)
         has_a_dent = not (drawn.a.convexity().convex and drawn.b.convexity().convex)
         if has_a_dent and (result.lower > 0.0 or (result.certified and result.lower < 0.0)):
-            size = min(max(drawn.a.size), max(drawn.b.size))
+            size = min(max(drawn.a.semi_axes), max(drawn.b.semi_axes))
             seen += 1
             assert not refuted_by_points(np.random.default_rng(0), batch_of(drawn), [result]).any()
             wrong = dataclasses.replace(result, lower=result.upper + (1e-6 if family == "pieces" else 0.05) * size)
@@ -164,7 +166,7 @@ def test_support_is_that_of_the_densest_samples_of_the_surface(convex):
     value, point = independent.support(rows, n, np.full(len(rows), convex))
     eta, omega = np.meshgrid(np.linspace(-0.5 * np.pi, 0.5 * np.pi, 201), np.linspace(-np.pi, np.pi, 401))
     for row, direction, h, x in zip(rows, n, value, point, strict=True):
-        body = Superovoid(row[:3], row[3:5], row[5:])
+        body = Superovoid.from_goncalves(row[:3], row[3:5], row[5:])
         sampled = (body.surface_point(eta, omega) @ direction).max()
         size = row[:3].max()
         assert sampled - 1e-12 * size < h < sampled + 5e-2 * size
@@ -234,7 +236,7 @@ def test_random_pairs_of_the_other_kinds_have_every_kind_and_bodies_with_a_dent(
     assert {shape.convexity().convex for shape in ovoids} == {False, True}
     kinds = {type(shape).__name__ for shape in shapes}
     assert kinds == {
-        *("Superovoid", "Sphere", "Capsule", "Box", "Cylinder", "Cone", "ConvexMesh", "Torus", "Plane"),
+        *("Superovoid", "Sphere", "Capsule", "Box", "Cylinder", "Cone", "ConvexMesh", "Torus", "HalfSpace"),
     }
 
 

@@ -16,14 +16,16 @@ import superovoid
 from superovoid import Ellipsoid, Sphere, Superellipsoid, Superovoid
 from superovoid_papers.methods import goncalves2017
 from superovoid_papers.methods.goncalves2017 import (
-    SCHEMES,
     Pairs,
     broad_phase,
     distance,
     first_guess,
     newton_schemes,
+    polygonal,
+    schemes,
     superovoid_surface,
 )
+from superovoid_papers.methods.goncalves2017.schemes import SCHEMES
 
 IMPLICIT_SCHEMES = ("quadImplicit", "octImplicit")
 FORMS = {
@@ -32,14 +34,14 @@ FORMS = {
     "ntb": superovoid_surface.NTB,
 }
 BODIES = (
-    Superovoid((1.0, 0.8, 1.2), (0.7, 0.9), (0.2, -0.1)),
-    Superovoid((0.9, 0.7, 1.1), (0.6, 0.8), (-0.3, 0.1)),
+    Superovoid((1.0, 0.8, 1.2), section_exponent=0.7, profile_exponent=0.9, taper=(0.2, -0.1)),
+    Superovoid((0.9, 0.7, 1.1), section_exponent=0.6, profile_exponent=0.8, taper=(-0.3, 0.1)),
 )
 
 
 def row(body, printed=False):
     made = np.zeros(superovoid_surface.ROW_LENGTH)
-    made[:7] = *body.size, *body.epsilon, *body.taper
+    made[:7] = *body.semi_axes, body.section_exponent, body.profile_exponent, *body.taper
     made[superovoid_surface.PRINTED] = printed
     return made
 
@@ -60,7 +62,8 @@ def some(battery, name, count):
     data = battery(name)
     rows = np.flatnonzero(data["certified"])[:count]
     bodies = [
-        [Superovoid(data[f"size_{s}"][i], data[f"epsilon_{s}"][i], data[f"taper_{s}"][i]) for i in rows] for s in "ab"
+        [Superovoid.from_goncalves(data[f"size_{s}"][i], data[f"epsilon_{s}"][i], data[f"taper_{s}"][i]) for i in rows]
+        for s in "ab"
     ]
     poses = np.tile(np.eye(4), (2, len(rows), 1, 1))
     for side, s in zip(poses, "ab", strict=True):
@@ -71,14 +74,14 @@ def some(battery, name, count):
 def answered(pairs):
     pairs.start(0, len(pairs))
     pairs.refine(0, len(pairs))
-    return pairs.out[:, goncalves2017.CONVERGED] > 0.0, pairs.out[:, goncalves2017.DISTANCE]
+    return pairs.out[:, newton_schemes.CONVERGED] > 0.0, pairs.out[:, newton_schemes.DISTANCE]
 
 
 # -- formulas --------------------------------------------------------------------------------------------------------
 
 
 def mp_implicit(body, x, y, z):
-    (a1, a2, a3), (e1, e2), (tx, ty) = body.size, body.epsilon, body.taper
+    (a1, a2, a3), (e1, e2), (tx, ty) = body.semi_axes, (body.section_exponent, body.profile_exponent), body.taper
     w = z / a3
     u, v = x / (a1 * (1 + tx * w)), y / (a2 * (1 + ty * w))
     ring = abs(u) ** (mpmath.mpf(2) / e1) + abs(v) ** (mpmath.mpf(2) / e1)
@@ -86,7 +89,7 @@ def mp_implicit(body, x, y, z):
 
 
 def mp_surface(body, component, phi1, phi2):
-    (a1, a2, a3), (e1, e2), (tx, ty) = body.size, body.epsilon, body.taper
+    (a1, a2, a3), (e1, e2), (tx, ty) = body.semi_axes, (body.section_exponent, body.profile_exponent), body.taper
 
     def power(t, exponent):
         return mpmath.sign(t) * abs(t) ** exponent
@@ -118,7 +121,9 @@ def test_gradient_and_hessian_are_the_derivatives_of_the_inside_outside_function
 
 
 def test_the_poles_have_a_gradient():
-    _, gradient = superovoid_surface.implicit(row(Superellipsoid((1.0, 1.0, 2.0), (0.5, 1.2))), (0.0, 0.0, -2.0))
+    _, gradient = superovoid_surface.implicit(
+        row(Superellipsoid((1.0, 1.0, 2.0), section_exponent=0.5, profile_exponent=1.2)), (0.0, 0.0, -2.0)
+    )
     np.testing.assert_allclose(gradient, (0.0, 0.0, -1.0 / 1.2), rtol=1e-14)
 
 
@@ -199,7 +204,10 @@ def test_householder_frames_are_orthonormal_everywhere():
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_superellipsoid_formulas_are_the_general_ones_without_taper(scheme):
-    a, b = Superellipsoid((1.0, 0.8, 1.2), (0.7, 0.9)), Superellipsoid((0.9, 0.7, 1.1), (0.8, 0.6))
+    a, b = (
+        Superellipsoid((1.0, 0.8, 1.2), section_exponent=0.7, profile_exponent=0.9),
+        Superellipsoid((0.9, 0.7, 1.1), section_exponent=0.8, profile_exponent=0.6),
+    )
     general, specific = (
         distance(a, POSES[0], b, POSES[1], scheme=scheme, formulas=formulas) for formulas in ("general", "specific")
     )
@@ -232,7 +240,7 @@ def test_roots_with_opposed_normals_are_never_above_the_distance(battery, scheme
     converged, found = answered(pairs)
     compared = 0
     for i in np.flatnonzero(converged):
-        normal_a, size = pairs.out[i, 7:10], min(max(bodies[0][i].size), max(bodies[1][i].size))
+        normal_a, size = pairs.out[i, 7:10], min(max(bodies[0][i].semi_axes), max(bodies[1][i].semi_axes))
         rotation, position = poses[1, i, :3, :3], poses[1, i, :3, 3]
         normal_b = rotation @ bodies[1][i].normal((pairs.out[i, 4:7] - position) @ rotation)
         if normal_a @ normal_b < -1.0 + 1e-9:
@@ -264,7 +272,7 @@ def test_aligned_ellipsoids(scheme, jacobian):
         found = distance(a, np.eye(4), b, moved(*centre), scheme=scheme, jacobian=jacobian)
         # At the poles phi1 is any angle, which steps of (19) then need not settle on.
         assert found.converged or (scheme, axis) == ("ntbParametric", 2)
-        assert found.distance == pytest.approx(3.0 - a.size[axis] - b.size[axis], abs=1e-9)
+        assert found.distance == pytest.approx(3.0 - a.semi_axes[axis] - b.semi_axes[axis], abs=1e-9)
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -300,10 +308,10 @@ def test_steps_that_are_no_numbers_do_not_count_as_converged():
 def test_the_last_iterate_is_returned_where_the_iterations_do_not_suffice():
     once = distance(BODIES[0], POSES[0], BODIES[1], POSES[1], max_iterations=1)
     assert not once.converged
-    assert once.iterations == 1
+    assert once.statistics.iterations == 1
     more = distance(BODIES[0], POSES[0], BODIES[1], POSES[1], start=once.unknowns)
     assert more.converged
-    assert more.iterations == distance(BODIES[0], POSES[0], BODIES[1], POSES[1]).iterations - 1
+    assert more.statistics.iterations == distance(BODIES[0], POSES[0], BODIES[1], POSES[1]).statistics.iterations - 1
 
 
 # -- temporal coherence ----------------------------------------------------------------------------------------------
@@ -318,7 +326,7 @@ def test_a_query_may_start_from_an_earlier_one(scheme):
         warm = distance(BODIES[0], POSES[0], BODIES[1], turned, scheme=scheme, start=start)
         assert warm.converged
         assert warm.distance == pytest.approx(expected.distance, abs=1e-9)
-        assert warm.iterations < expected.iterations
+        assert warm.statistics.iterations < expected.statistics.iterations
 
 
 @pytest.mark.parametrize("jacobian", ["differences", "analytic"])
@@ -345,7 +353,7 @@ def test_a_share_of_each_step_comes_to_the_same_root_more_slowly(scheme):
     )
     assert whole.converged and part.converged
     # The error halves with each step until the last, a whole one, of 1e-6 at most.
-    assert part.iterations > whole.iterations + 8
+    assert part.statistics.iterations > whole.statistics.iterations + 8
     np.testing.assert_allclose(part.unknowns, whole.unknowns, atol=1e-8)
 
 
@@ -357,8 +365,8 @@ def test_a_last_answer_that_does_not_do_gives_way_to_a_new_guess():
     pairs.unknowns[1] = 0.0
     pairs.solve(0, 2)
     np.testing.assert_allclose(pairs.out[:, :10], cold[:, :10], atol=1e-6)
-    assert pairs.out[0, goncalves2017.ITERATIONS] == 1
-    assert pairs.out[1, goncalves2017.ITERATIONS] > cold[1, goncalves2017.ITERATIONS]
+    assert pairs.out[0, newton_schemes.ITERATIONS] == 1
+    assert pairs.out[1, newton_schemes.ITERATIONS] > cold[1, newton_schemes.ITERATIONS]
 
 
 def test_pairs_that_are_culled_have_no_distance():
@@ -480,14 +488,14 @@ def test_a_cell_is_filled_if_one_of_its_eighths_is():
 def test_culling_never_parts_bodies_that_touch(battery):
     bodies, poses, _ = some(battery, "paper_overlapping", 40)
     for a, pose_a, b, pose_b in zip(bodies[0], poses[0], bodies[1], poses[1], strict=True):
-        for meet in (goncalves2017.spheres_meet, goncalves2017.obbs_meet, goncalves2017.aabbs_meet):
+        for meet in (schemes.spheres_meet, schemes.obbs_meet, schemes.aabbs_meet):
             assert meet(a, pose_a, b, pose_b)
 
 
 def test_spheres_meet_within_the_sum_of_their_radii():
     for gap, expected in ((-0.01, True), (0.01, False)):
         at = moved(0.0, 3.0 + gap, 0.0)  # beyond sqrt(r1^2 + r2^2), where the authors' program parts them
-        assert goncalves2017.spheres_meet(Sphere(1.0), np.eye(4), Sphere(2.0), at) == expected
+        assert schemes.spheres_meet(Sphere(1.0), np.eye(4), Sphere(2.0), at) == expected
 
 
 def test_oriented_boxes_meet_iff_they_have_a_common_point():
@@ -499,12 +507,12 @@ def test_oriented_boxes_meet_iff_they_have_a_common_point():
         # A point x with |R^T (x - c)| <= half for both boxes.
         sides = [sign * pose[:3, :3].T for pose in poses for sign in (1.0, -1.0)]
         limits = [
-            np.array(body.size) + sign * pose[:3, :3].T @ pose[:3, 3]
+            np.array(body.semi_axes) + sign * pose[:3, :3].T @ pose[:3, 3]
             for body, pose in zip(bodies, poses, strict=True)
             for sign in (1.0, -1.0)
         ]
         common = linprog(np.zeros(3), np.vstack(sides), np.concatenate(limits), bounds=(None, None)).status == 0
-        assert goncalves2017.obbs_meet(bodies[0], poses[0], bodies[1], poses[1]) == common
+        assert schemes.obbs_meet(bodies[0], poses[0], bodies[1], poses[1]) == common
         seen.add(common)
     assert seen == {True, False}
 
@@ -513,7 +521,7 @@ def test_oriented_boxes_meet_iff_they_have_a_common_point():
 def test_trees_of_boxes_find_the_pairs_whose_boxes_meet(counts):
     rng = np.random.default_rng(7)
     shapes = [[Ellipsoid(rng.uniform(0.1, 0.5, 3)) for _ in range(count)] for count in counts]
-    trees = [goncalves2017.AabbHierarchy(side) for side in shapes]
+    trees = [schemes.AabbHierarchy(side) for side in shapes]
     for spread in (2.0, 1.0, 0.2):
         poses = [
             np.array([moved(*rng.normal(size=3) * spread, rotation=rng.normal(size=3)) for _ in side])
@@ -525,7 +533,7 @@ def test_trees_of_boxes_find_the_pairs_whose_boxes_meet(counts):
             (i, j)
             for i, a in enumerate(shapes[0])
             for j, b in enumerate(shapes[1])
-            if goncalves2017.aabbs_meet(a, poses[0][i], b, poses[1][j])
+            if schemes.aabbs_meet(a, poses[0][i], b, poses[1][j])
         }
         found = trees[0].overlaps(trees[1])
         assert len(found) == len(expected)
@@ -552,7 +560,7 @@ def test_boxes_hold_the_body():
 
 @pytest.mark.parametrize("vertices", [18, 290, 786])
 def test_meshes_have_the_vertices_and_triangles_of_the_paper(vertices):
-    points, faces = goncalves2017.mesh(BODIES[0], vertices)
+    points, faces = polygonal.mesh(BODIES[0], vertices)
     made = trimesh.Trimesh(points, faces, process=False)
     assert made.vertices.shape == (vertices, 3)
     assert made.faces.shape == (2 * vertices - 4, 3)
@@ -604,14 +612,14 @@ def test_bad_options_are_named(options, message):
 
 
 def test_bad_bodies_and_poses_are_named():
-    with pytest.raises(TypeError, match="b: must be a Superovoid, found Plane"):
-        distance(Sphere(1.0), np.eye(4), superovoid.Plane(), np.eye(4))
+    with pytest.raises(TypeError, match="b: must be a Superovoid, found HalfSpace"):
+        distance(Sphere(1.0), np.eye(4), superovoid.HalfSpace(), np.eye(4))
     with pytest.raises(ValueError, match=r"pose_b: must have shape \(4, 4\), found \(3, 3\)"):
         distance(Sphere(1.0), np.eye(4), Sphere(1.0), np.eye(3))
     with pytest.raises(ValueError, match="poses_b: must have 1 entries, one a pair, found 2"):
         Pairs([Sphere(1.0)], [np.eye(4)], [Sphere(1.0)], [np.eye(4)] * 2)
     with pytest.raises(ValueError, match="vertices = 19"):
-        goncalves2017.mesh(Sphere(1.0), 19)
+        polygonal.mesh(Sphere(1.0), 19)
 
 
 def test_a_body_between_the_cells_of_its_octree_is_an_error():

@@ -24,7 +24,8 @@ from superovoid_papers.benchmarks import peers
 from superovoid_papers.experiments.lower_bound import cases, places
 from superovoid_papers.experiments.lower_bound import tables as experiment
 from superovoid_papers.experiments.lower_bound.cases import pegs, plate, subdivided_tetrahedron
-from superovoid_papers.methods.lower_bound import Polyhedron, applicable_pairs, bound_value, lower_bound
+from superovoid_papers.methods.lower_bound import Polyhedron, applicable_pairs, lower_bound
+from superovoid_papers.methods.lower_bound.bound import bound_value
 
 OPTIONS = [
     {"plane": plane, "pruning": pruning, "alpha_beta": alpha_beta, "coplanar": coplanar}
@@ -481,7 +482,7 @@ def test_pairs_of_one_orientation_serve_every_place():
         at = turn.copy()
         at[2, 3] = z
         result = lower_bound(a, at, b, AT_ORIGIN, pruning=pairs)
-        assert result.tests == len(pairs) and result.distance == lower_bound(a, at, b, AT_ORIGIN).distance
+        assert result.statistics.tests == len(pairs) and result.distance == lower_bound(a, at, b, AT_ORIGIN).distance
     with pytest.raises(ValueError, match="must be for this orientation"):
         lower_bound(a, AT_ORIGIN, b, AT_ORIGIN, pruning=pairs)
     with pytest.raises(ValueError, match="must be for these bodies"):

@@ -372,7 +372,7 @@ def test_aligned_ellipsoids_are_closest_on_their_common_axis(axis, roots):
     a, b = Ellipsoid((0.5, 0.9, 0.7)), Ellipsoid((0.8, 0.3, 0.6))
     result = distance(a, pose(), b, pose(2.5 * np.eye(3)[axis]), roots=roots)
     assert result.converged
-    assert result.distance == pytest.approx(2.5 - a.size[axis] - b.size[axis], abs=1e-13)
+    assert result.distance == pytest.approx(2.5 - a.semi_axes[axis] - b.semi_axes[axis], abs=1e-13)
 
 
 def test_a_large_ellipsoid_is_a_plane_to_a_small_one():
@@ -480,7 +480,7 @@ def searched_normals(a, pose_a, b, pose_b, starts=4000):
     n0 /= np.linalg.norm(n0, axis=1)[:, None]
     rotation = pose_a[:3, :3].T @ pose_b[:3, :3]
     shift = pose_a[:3, :3].T @ (pose_b[:3, 3] - pose_a[:3, 3])
-    ma, mb = np.diag(np.square(a.size)), rotation @ np.diag(np.square(b.size)) @ rotation.T
+    ma, mb = np.diag(np.square(a.semi_axes)), rotation @ np.diag(np.square(b.semi_axes)) @ rotation.T
 
     def gradient(n, s):
         """Gradient and Hessian of the gap, extended with degree one."""
@@ -663,7 +663,7 @@ def test_distance_of_a_wavy_surface_is_that_of_a_minimisation_from_many_starts(s
             def square(z, piece=piece, body=body, at=at):
                 theta, phi = z[2:]
                 n = np.array([math.cos(theta) * math.cos(phi), math.sin(theta) * math.cos(phi), math.sin(phi)])
-                y = at[:3, :3] @ (np.array(body.size) * n) + at[:3, 3]
+                y = at[:3, :3] @ (np.array(body.semi_axes) * n) + at[:3, 3]
                 return float(((piece.points(z[0], z[1]) - y) ** 2).sum())
 
             for _ in range(6):
@@ -699,7 +699,11 @@ def test_common_normals_of_a_surface_are_normal_to_both():
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        ((Superovoid((1, 1, 1), (0.5, 1.0)), Sphere(1.0)), {}, r"a = Superovoid.*must be an ellipsoid"),
+        (
+            (Superovoid((1, 1, 1), section_exponent=0.5, profile_exponent=1.0), Sphere(1.0)),
+            {},
+            r"a = Superovoid.*must be an ellipsoid",
+        ),
         ((Torus(1.0, 0.2), Cylinder(1.0, 1.0)), {}, r"a, b = .*one of them must be an ellipsoid"),
         ((Sphere(1.0), Sphere(1.0)), {"roots": "some"}, r"roots = 'some': must be 'newton' or 'all'"),
         ((Sphere(1.0), Sphere(1.0)), {"attempts": 0}, r"attempts = 0: must be a positive integer"),

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import superovoid
-from superovoid import Ellipsoid, Plane, Sphere, Superellipsoid, Superovoid
+from superovoid import Ellipsoid, HalfSpace, Sphere, Superellipsoid, Superovoid
 from superovoid_papers.methods.wellmann2008.direction_search import distance
 
 
@@ -36,9 +36,9 @@ def test_bodies_apart_have_the_certified_distance_from_any_first_direction(gap):
     rng = np.random.default_rng(4)
     right = 0
     for _ in range(30):
-        a = Superellipsoid(rng.uniform(0.6, 1.2, 3), rng.uniform(0.7, 1.2, 2))
+        a = Superellipsoid.from_goncalves(rng.uniform(0.6, 1.2, 3), rng.uniform(0.7, 1.2, 2))
         taper = rng.uniform(-0.2, 0.2)
-        b = Superovoid(rng.uniform(0.6, 1.2, 3), rng.uniform(0.7, 1.0, 2), (taper, taper))
+        b = Superovoid.from_goncalves(rng.uniform(0.6, 1.2, 3), rng.uniform(0.7, 1.0, 2), (taper, taper))
         pose_a, pose_b = (placed(0.0, 0.0, z, rotation=rng.normal(size=3)) for z in (0.0, 2.6 + gap))
         truth = superovoid.distance(a, pose_a, b, pose_b)
         for direction in (None, rng.normal(size=3) + np.array([0.0, 0.0, 2.0])):
@@ -64,16 +64,22 @@ def test_a_common_normal_of_overlapping_ellipsoids_is_a_depth_and_never_less_tha
 
 
 def test_a_plane_between_the_bodies_rules_a_contact_out_before_the_end():
-    a, b = Superellipsoid((1.0, 0.8, 1.2), (0.7, 0.9)), Superellipsoid((0.9, 0.7, 1.1), (0.8, 0.6))
+    a, b = (
+        Superellipsoid((1.0, 0.8, 1.2), section_exponent=0.7, profile_exponent=0.9),
+        Superellipsoid((0.9, 0.7, 1.1), section_exponent=0.8, profile_exponent=0.6),
+    )
     pose = placed(0.4, 2.6, 0.2, rotation=(-1.3, 0.2, 0.9))
     apart = distance(a, np.eye(4), b, pose)
     assert apart.converged and apart.distance > 0.0
-    assert 1 <= apart.excluded_after < apart.iterations
+    assert 1 <= apart.excluded_after < apart.statistics.iterations
     assert distance(a, np.eye(4), b, placed(0.2, 0.9, 0.1)).excluded_after is None
 
 
 def test_swapping_the_bodies_swaps_the_points_and_turns_the_normal():
-    a, b = Superovoid((1.0, 0.8, 1.2), (0.9, 0.9), (0.1, 0.1)), Superellipsoid((0.9, 0.7, 1.1), (0.8, 0.9))
+    a, b = (
+        Superovoid((1.0, 0.8, 1.2), section_exponent=0.9, profile_exponent=0.9, taper=(0.1, 0.1)),
+        Superellipsoid((0.9, 0.7, 1.1), section_exponent=0.8, profile_exponent=0.9),
+    )
     pose_a, pose_b = placed(0.1, -0.2, 0.3, rotation=(0.4, 1.1, -0.6)), placed(0.4, 2.3, 0.2)
     one, other = distance(a, pose_a, b, pose_b), distance(b, pose_b, a, pose_a)
     assert one.converged and other.converged
@@ -85,7 +91,7 @@ def test_swapping_the_bodies_swaps_the_points_and_turns_the_normal():
 def test_a_search_that_is_cut_off_has_not_converged():
     a, b = Ellipsoid((1.0, 0.5, 0.3)), Ellipsoid((0.4, 1.0, 0.6))
     found = distance(a, np.eye(4), b, placed(1.0, 2.0, 1.5), max_iterations=1)
-    assert not found.converged and found.iterations == 1
+    assert not found.converged and found.statistics.iterations == 1
     assert math.isinf(found.upper) and found.status is superovoid.contact.Status.UNPROVEN
 
 
@@ -111,7 +117,7 @@ def test_bad_options_are_named(options, message):
 
 
 def test_bad_bodies_and_poses_are_named():
-    with pytest.raises(TypeError, match="b: must be a Superovoid, found Plane"):
-        distance(Sphere(1.0), np.eye(4), Plane(), np.eye(4))
+    with pytest.raises(TypeError, match="b: must be a Superovoid, found HalfSpace"):
+        distance(Sphere(1.0), np.eye(4), HalfSpace(), np.eye(4))
     with pytest.raises(ValueError, match=r"pose_b: must have shape \(4, 4\), found \(3, 3\)"):
         distance(Sphere(1.0), np.eye(4), Sphere(1.0), np.eye(3))

@@ -298,7 +298,10 @@ class ShownService:
 
     def add_object(self, name: str, shape: Superovoid, pose: FloatArray) -> None:
         """Add a superovoid to the world; `ValueError` where the node refuses."""
-        size, epsilon, taper = (tuple(map(float, values)) for values in (shape.size, shape.epsilon, shape.taper))
+        size, epsilon, taper = (
+            tuple(map(float, values))
+            for values in (shape.semi_axes, (shape.section_exponent, shape.profile_exponent), shape.taper)
+        )
         self._change(SuperovoidObject.ADD, name, pose, size=size, epsilon=epsilon, taper=taper)
 
     def move_object(self, name: str, pose: FloatArray) -> None:

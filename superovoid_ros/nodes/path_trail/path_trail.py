@@ -18,7 +18,8 @@ from rclpy.node import Node
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from superovoid.planning import PlanningProblem, trail
+from superovoid.planning import PlanningProblem
+from superovoid.planning.trail import trail
 from superovoid_ros.icub import grasp_problem
 from superovoid_ros.nodes.common.conversions import to_point
 from superovoid_ros.nodes.common.mistakes import InputError

@@ -46,7 +46,7 @@ from superovoid.shapes.kernels.surface import (
 from superovoid.shapes.kernels.vertex_scan import LANES, count_in_blocks, highest_in_blocks
 
 # Kinds (column KIND; 0 so that a row padded with zeros is a superovoid).
-SUPEROVOID, PLANE, CAPSULE, BOX, CYLINDER, CONE, TORUS, CONVEX_MESH, MESH = range(9)
+SUPEROVOID, HALF_SPACE, CAPSULE, BOX, CYLINDER, CONE, TORUS, CONVEX_MESH, MESH = range(9)
 KIND_COUNT = 9
 POINT, TRIANGLE = 9, 10  # the core of a sphere, and a part of a mesh; never packed
 # numba compiles a kernel once more for every constant it is called with; an entry of this table is no constant.
@@ -540,13 +540,13 @@ def point_to_core(core, p):
         return point_to_circle(row, p)
     if kind == CONVEX_MESH or kind == MESH:
         return point_in_hull(core, p)
-    if kind == PLANE:
+    if kind == HALF_SPACE:
         return point_to_plane(p)
     return _away(p, (0.0, 0.0, 0.0), (0.0, 0.0, 1.0))
 
 
 @kernel
-def plane_height(core, n):
+def half_space_height(core, n):
     """Upper bound of the support function of a whole body along a unit vector, and a point that attains it."""
     x, _, upper = core_support(core, n, np.int64(0))
     ball = ball_radius(core.row, core.kind)

@@ -38,7 +38,7 @@ from superovoid_papers.experiments.goncalves2017.superovoid_battery import (
     Newton,
     unit_pair,
 )
-from superovoid_papers.methods import goncalves2017
+from superovoid_papers.methods.goncalves2017 import newton_schemes, polygonal
 
 FloatArray = NDArray[np.float64]
 
@@ -81,7 +81,7 @@ class CoalHull:
         asked = []
         for pair in pairs:
             hulls = [
-                self._coal.convex(*peers.convex_hull(goncalves2017.mesh(body, self._vertices)[0]))
+                self._coal.convex(*peers.convex_hull(polygonal.mesh(body, self._vertices)[0]))
                 for body, _ in pair.bodies
             ]
             asked.append(self._coal.query(hulls[0], pair.pose_a, hulls[1], pair.pose_b))
@@ -100,7 +100,9 @@ def draw(count: int, seed: int) -> tuple[list[peers.Pair], FloatArray, FloatArra
         bodies = []
         for _ in range(2):
             taper = rng.uniform(-0.4, 0.4)
-            bodies.append(Superovoid(rng.uniform(0.96, 1.4, 3), rng.uniform(0.3, 1.1, 2), (taper, taper)))
+            bodies.append(
+                Superovoid.from_goncalves(rng.uniform(0.96, 1.4, 3), rng.uniform(0.3, 1.1, 2), (taper, taper))
+            )
         poses = np.tile(np.eye(4), (2, 1, 1))
         poses[:, :3, :3] = Rotation.random(2, rng=rng).as_matrix()
         poses[1, 1, 3] = 4.0
@@ -172,8 +174,8 @@ def _ask(adapter: Any, pairs: Sequence[peers.Pair], samples: Samples) -> None:
     samples.microseconds.append(np.array([spent for _, spent, _ in found]))
     if isinstance(adapter, Newton):
         out = adapter.packed.out[1:]
-        samples.answered.append(out[:, goncalves2017.CONVERGED] > 0.0)
-        samples.points.append(out[:, goncalves2017.POINT_A : goncalves2017.NORMAL].copy())
+        samples.answered.append(out[:, newton_schemes.CONVERGED] > 0.0)
+        samples.points.append(out[:, newton_schemes.POINT_A : newton_schemes.NORMAL].copy())
     elif isinstance(adapter, FclMesh):
         results = [adapter.pair(pair).distance() for pair in pairs]
         samples.points.append(np.array([np.concatenate([r.point_a, r.point_b]) for r in results]))

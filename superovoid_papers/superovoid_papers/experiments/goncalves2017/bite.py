@@ -45,6 +45,7 @@ from superovoid.scene import Body
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.benchmarks.engine_comparison import no_garbage_collection, timed
 from superovoid_papers.methods import goncalves2017
+from superovoid_papers.methods.goncalves2017 import newton_schemes, schemes
 from superovoid_ros.motions.dental_bite import LOWER, UPPER, BiteFrame, DentalBite, shipped
 
 FloatArray = NDArray[np.float64]
@@ -91,7 +92,7 @@ class QuadImplicit:
         shapes = [[bodies[i].shape for i in column] for bodies, column in zip(self.sides, self._rows.T, strict=True)]
         identity = np.tile(np.eye(4), (len(self._rows), 1, 1))
         self.pairs = goncalves2017.Pairs(shapes[0], identity, shapes[1], identity, scheme="quadImplicit", **options)
-        self._trees = [goncalves2017.AabbHierarchy([body.shape for body in bodies]) for bodies in self.sides]
+        self._trees = [schemes.AabbHierarchy([body.shape for body in bodies]) for bodies in self.sides]
         self._poses: list[FloatArray] = []
 
     def row_of(self, body_a: NDArray[np.int64], body_b: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -121,8 +122,8 @@ class QuadImplicit:
         if not self._coherent:
             self.begin()
         pairs.solve(0, len(pairs))
-        answered = near & (pairs.out[:, goncalves2017.CONVERGED] != 0.0)
-        return float(pairs.out[answered, goncalves2017.DISTANCE].min(initial=math.inf))
+        answered = near & (pairs.out[:, newton_schemes.CONVERGED] != 0.0)
+        return float(pairs.out[answered, newton_schemes.DISTANCE].min(initial=math.inf))
 
 
 class Certified:
@@ -221,7 +222,9 @@ def union_mesh(bodies: Sequence[Body], pitch: float) -> Triangles:
     for body in bodies:
         local = (points - body.link_from_body[:3, 3]) @ body.link_from_body[:3, :3]
         inside_out = body.shape.implicit(local) + 1.0
-        np.minimum(field, (inside_out ** (0.5 * body.shape.epsilon[1]) - 1.0) * min(body.shape.size), out=field)
+        np.minimum(
+            field, (inside_out ** (0.5 * body.shape.profile_exponent) - 1.0) * min(body.shape.semi_axes), out=field
+        )
     vertices, triangles, _, _ = marching_cubes(field, 0.0, spacing=(pitch,) * 3, gradient_direction="descent")
     return vertices + low, triangles.astype(np.int64)
 
@@ -349,8 +352,8 @@ def count_failures(robot: Robot, bite: Iterable[BiteFrame], **options: Any) -> P
         truth = np.empty(len(paper.pairs))
         truth[rows] = scene.result.distance
         near = paper.pairs.near
-        converged = paper.pairs.out[:, goncalves2017.CONVERGED] != 0.0
-        errors = paper.pairs.out[:, goncalves2017.DISTANCE] - truth
+        converged = paper.pairs.out[:, newton_schemes.CONVERGED] != 0.0
+        errors = paper.pairs.out[:, newton_schemes.DISTANCE] - truth
         right = converged & (np.abs(errors) <= LIMIT)
         wrong = near & converged & ~right
         figures = [near, near & ~converged, wrong, wrong & (errors < 0.0)]
@@ -374,7 +377,7 @@ def certified_lines(robot: Robot, bite: Iterable[BiteFrame]) -> list[str]:
         scene.ask()
         found = scene.result
         answers += len(found)
-        intersecting += found.intersecting
+        intersecting += found.statistics.intersecting
         at_dent = (found.status & Status.DENT) != 0
         dented += int(at_dent.sum())
         unproved += int((~at_dent & ((found.status & Status.UNPROVEN) != 0)).sum())
@@ -407,7 +410,7 @@ def failure_table(found: dict[str, PairCounts]) -> Table:
 def _answers(rival: Contender) -> int:
     if isinstance(rival, QuadImplicit):
         return int(rival.pairs.near.sum())
-    return int(rival.result.solved) if isinstance(rival, Certified) else 1
+    return int(rival.result.statistics.solved) if isinstance(rival, Certified) else 1
 
 
 def table(rows: dict[str, list[FrameRow]]) -> Table:

@@ -22,7 +22,7 @@ from superovoid_papers.experiments.goncalves2017.bite import (
     FrameRow,
     QuadImplicit,
 )
-from superovoid_papers.methods import goncalves2017
+from superovoid_papers.methods.goncalves2017 import newton_schemes
 from superovoid_ros.motions.dental_bite import LOWER, DentalBite
 
 _TEETH = {True: (0.85, 0.75, 0.55), False: (0.60, 0.72, 0.85)}  # lower, upper
@@ -136,10 +136,10 @@ def _frame(axes: Any, robot: Robot, poses: dict[str, Any], paper: QuadImplicit) 
         colour = np.array(_TEETH[body.link == LOWER])
         faces = np.column_stack([shade[:, None] * colour, np.full(len(shade), 0.35)])
         axes.add_collection3d(Poly3DCollection(points[mesh.faces], facecolors=faces))
-    answered = paper.pairs.near & (paper.pairs.out[:, goncalves2017.CONVERGED] != 0.0)
+    answered = paper.pairs.near & (paper.pairs.out[:, newton_schemes.CONVERGED] != 0.0)
     beyond = 0
     for row in paper.pairs.out[answered]:
-        ends = 1e3 * np.array([row[k : k + 3] for k in (goncalves2017.POINT_A, goncalves2017.POINT_B)])
+        ends = 1e3 * np.array([row[k : k + 3] for k in (newton_schemes.POINT_A, newton_schemes.POINT_B)])
         beyond += bool((ends < low).any() or (ends > high).any())
         axes.plot(*ends.T, "-o", color="red", linewidth=1.4, markersize=3, zorder=10)
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))

@@ -34,6 +34,7 @@ from superovoid.shapes import Superovoid
 from superovoid_papers.experiments.goncalves2017 import superovoid_battery
 from superovoid_papers.experiments.goncalves2017.superovoid_battery import WRONG
 from superovoid_papers.methods import goncalves2017
+from superovoid_papers.methods.goncalves2017 import newton_schemes
 
 FloatArray = NDArray[np.float64]
 
@@ -108,13 +109,13 @@ def _row(
     guesses.unknowns[:] = packed.unknowns
     for pairs in (guesses, packed):
         pairs.refine(0, count)
-    errors = [np.abs(pairs.out[:, goncalves2017.DISTANCE] - truths) for pairs in (guesses, packed)]
-    converged = packed.out[:, goncalves2017.CONVERGED] > 0.0
+    errors = [np.abs(pairs.out[:, newton_schemes.DISTANCE] - truths) for pairs in (guesses, packed)]
+    converged = packed.out[:, newton_schemes.CONVERGED] > 0.0
     right = proved & converged & (errors[1] <= WRONG)
     past = np.zeros(count, dtype=bool)
     if about[1] in PARAMETRIC:
         past = (np.abs(packed.unknowns[:, [1, 3]]) > 0.5 * math.pi).any(axis=1)
-    iterations = packed.out[right & ~past, goncalves2017.ITERATIONS]
+    iterations = packed.out[right & ~past, newton_schemes.ITERATIONS]
     return Row(
         *about,
         int(proved.sum()),
@@ -154,8 +155,8 @@ def table(rows: Sequence[Row]) -> Table:
 def picture_pair() -> tuple[list[Superovoid], FloatArray]:
     """Two superovoids of figures 5 and 6's kind, apart; whose they are the paper does not tell."""
     bodies = [
-        Superovoid((1.0, 0.8, 1.2), (0.7, 0.8), (0.2, 0.2)),
-        Superovoid((0.9, 1.0, 0.7), (0.9, 0.6), (-0.15, -0.15)),
+        Superovoid((1.0, 0.8, 1.2), section_exponent=0.7, profile_exponent=0.8, taper=(0.2, 0.2)),
+        Superovoid((0.9, 1.0, 0.7), section_exponent=0.9, profile_exponent=0.6, taper=(-0.15, -0.15)),
     ]
     poses = np.tile(np.eye(4), (2, 1, 1))
     for pose, turn in zip(poses, ((0.3, 0.5, -0.2), (-0.8, 0.2, 0.6)), strict=True):
@@ -210,7 +211,7 @@ def _octrees(axes: Any) -> None:
     bodies, poses = picture_pair()
     count = 2**4
     for body, pose in zip(bodies, poses, strict=True):
-        half = max(body.size[k] * (1.0 + (abs(body.taper[k]) if k < 2 else 0.0)) for k in range(3))
+        half = max(body.semi_axes[k] * (1.0 + (abs(body.taper[k]) if k < 2 else 0.0)) for k in range(3))
         edges = np.linspace(-half, half, count + 1)
         middles = 0.5 * (edges[:-1] + edges[1:])
         centres = np.stack(np.meshgrid(middles, middles, middles, indexing="ij"), axis=-1)

@@ -53,6 +53,7 @@ from superovoid.robot import Robot
 from superovoid_papers.benchmarks import engine_speed, peers
 from superovoid_papers.benchmarks.engine_comparison import no_garbage_collection
 from superovoid_papers.methods import goncalves2017
+from superovoid_papers.methods.goncalves2017 import newton_schemes
 from superovoid_ros.icub.hand_models import FIGURES
 from superovoid_ros.motions.grasp_sweep import shipped
 from superovoid_ros.resources import read_yaml, share_directory
@@ -172,7 +173,7 @@ class Scheme(_Loop):
     def answer(self, row: int) -> tuple[float, float, bool]:
         """From the row of results."""
         out = self.pairs.out[row]
-        return out[goncalves2017.DISTANCE], out[goncalves2017.ITERATIONS], out[goncalves2017.CONVERGED] != 0.0
+        return out[newton_schemes.DISTANCE], out[newton_schemes.ITERATIONS], out[newton_schemes.CONVERGED] != 0.0
 
 
 class Engine(_Loop):
@@ -180,7 +181,10 @@ class Engine(_Loop):
 
     def __init__(self, fingers: Fingers, warm: bool) -> None:
         self._fingers, self._warm = fingers, warm
-        rows = [[(*s.size, *s.epsilon, *s.taper) for s in fingers.shapes(side)] for side in range(2)]
+        rows = [
+            [(*s.semi_axes, s.section_exponent, s.profile_exponent, *s.taper) for s in fingers.shapes(side)]
+            for side in range(2)
+        ]
         self.pairs = engine_speed.Pairs(np.array(rows), np.tile(np.eye(4), (2, len(fingers.pairs), 1, 1)))
 
     def begin(self) -> None:

@@ -28,6 +28,7 @@ from superovoid.shapes import Superovoid
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.experiments.goncalves2017 import superovoid_battery
 from superovoid_papers.methods import goncalves2017
+from superovoid_papers.methods.goncalves2017 import polygonal
 
 VERTICES = (18, 290, 786, 5002)
 PARAMETERS = 7 + 6
@@ -103,7 +104,12 @@ def _octree(body: Superovoid) -> Any:
 
 def _exact() -> dict[str, Maker]:
     def copied(body: Superovoid) -> Superovoid:
-        return Superovoid(body.size, body.epsilon, body.taper)
+        return Superovoid(
+            body.semi_axes,
+            section_exponent=body.section_exponent,
+            profile_exponent=body.profile_exponent,
+            taper=body.taper,
+        )
 
     def packed(body: Superovoid) -> Superovoid:
         made = copied(body)
@@ -139,7 +145,7 @@ def run(count: int, seed: int) -> tuple[list[Row], dict[str, str]]:
     """Rows, and what is missing."""
     pairs, _, _ = superovoid_battery.draw("separated", count, seed)
     bodies = [pair.a for pair in pairs]
-    grids = {vertices: {id(body): goncalves2017.mesh(body, vertices) for body in bodies} for vertices in VERTICES}
+    grids = {vertices: {id(body): polygonal.mesh(body, vertices) for body in bodies} for vertices in VERTICES}
     tracemalloc.start()
     try:
         rows = [Row(name, 0, bytes_each(make, bodies, traced)) for name, make in _exact().items()]

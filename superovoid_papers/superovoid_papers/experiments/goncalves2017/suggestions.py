@@ -55,8 +55,7 @@ from superovoid.shapes import Superellipsoid
 from superovoid_papers.benchmarks import engine_comparison, peers
 from superovoid_papers.experiments.goncalves2017 import superovoid_battery
 from superovoid_papers.experiments.goncalves2017.superovoid_battery import PROVED, WRONG
-from superovoid_papers.methods import goncalves2017
-from superovoid_papers.methods.goncalves2017 import superovoid_surface
+from superovoid_papers.methods.goncalves2017 import newton_schemes, superovoid_surface
 from superovoid_papers.methods.wellmann2008 import direction_search
 
 FloatArray = NDArray[np.float64]
@@ -114,19 +113,19 @@ class Scheme:
         def query(i: int) -> float:
             self._packed.start(i, i + 1)
             self._packed.refine(i, i + 1)
-            return self._packed.out[i, goncalves2017.DISTANCE]
+            return self._packed.out[i, newton_schemes.DISTANCE]
 
         return [partial(query, i) for i in range(len(pairs))]
 
     @property
     def converged(self) -> NDArray[np.bool_]:
         """By the length of the last step."""
-        return self._packed.out[:, goncalves2017.CONVERGED] > 0.0
+        return self._packed.out[:, newton_schemes.CONVERGED] > 0.0
 
     @property
     def iterations(self) -> FloatArray:
         """Newton's."""
-        return self._packed.out[:, goncalves2017.ITERATIONS]
+        return self._packed.out[:, newton_schemes.ITERATIONS]
 
 
 class Directions:
@@ -229,7 +228,7 @@ class TrustConstr(_Solver):
 def superovoid_row(body: Any) -> FloatArray:
     """The row that the formulas of the schemes read."""
     row = np.zeros(superovoid_surface.ROW_LENGTH)
-    row[: superovoid_surface.SPECIFIC] = *body.size, *body.epsilon, *body.taper
+    row[: superovoid_surface.SPECIFIC] = *body.semi_axes, body.section_exponent, body.profile_exponent, *body.taper
     return row
 
 
@@ -266,7 +265,9 @@ class Ipopt(_Solver):
         self._solver = casadi.nlpsol("distance", "ipopt", problem, {"ipopt": ipopt, **quiet})
 
     def _solve(self, pair: peers.Pair, q: FloatArray) -> tuple[float, bool, float]:
-        bodies = [(*body.size, *body.epsilon, *body.taper) for body, _ in pair.bodies]
+        bodies = [
+            (*body.semi_axes, body.section_exponent, body.profile_exponent, *body.taper) for body, _ in pair.bodies
+        ]
         poses = [pose[:3].ravel(order="F") for pose in (pair.pose_a, pair.pose_b)]
         found = self._solver(x0=q, p=np.concatenate([*bodies, *poses]), lbg=-math.inf, ubg=0.0)
         stats = self._solver.stats()
@@ -307,7 +308,12 @@ def draw(bodies: str, battery: str, count: int, seed: int) -> tuple[list[peers.P
     truths, proved, part = [], [], 0
     while len(pairs) < count:
         for pair in superovoid_battery.draw(battery, count, seed + 1000 * part)[0]:
-            a, b = (Superellipsoid(body.size, body.epsilon) for body in (pair.a, pair.b))
+            a, b = (
+                Superellipsoid(
+                    body.semi_axes, section_exponent=body.section_exponent, profile_exponent=body.profile_exponent
+                )
+                for body in (pair.a, pair.b)
+            )
             found = distance(a, pair.pose_a, b, pair.pose_b)
             if (found.distance > 0.0) == (battery == "separated") and len(pairs) < count:
                 pairs.append(peers.Pair(a, b, pair.pose_a, pair.pose_b))

@@ -49,6 +49,7 @@ from superovoid.shapes import Superovoid
 from superovoid_papers.benchmarks import engine_comparison, peers
 from superovoid_papers.benchmarks.engine_speed import paper_battery
 from superovoid_papers.methods import goncalves2017
+from superovoid_papers.methods.goncalves2017 import newton_schemes, polygonal
 
 FloatArray = NDArray[np.float64]
 
@@ -192,7 +193,7 @@ class Newton:
         def query(i: int, length: int) -> float:
             packed.unknowns[i] = guesses[i]
             packed.refine(i, i + length)
-            return packed.out[i, goncalves2017.DISTANCE]
+            return packed.out[i, newton_schemes.DISTANCE]
 
         return query
 
@@ -219,7 +220,7 @@ class FclMesh:
 
     def pair(self, pair: peers.Pair) -> goncalves2017.MeshPair:
         """The meshes of two bodies at their poses."""
-        meshes = (array for body, _ in pair.bodies for array in goncalves2017.mesh(body, self._vertices))
+        meshes = (array for body, _ in pair.bodies for array in polygonal.mesh(body, self._vertices))
         made = goncalves2017.MeshPair(*meshes)
         made.place(pair.pose_a, pair.pose_b)
         return made
@@ -267,7 +268,7 @@ def draw(battery: str, count: int, seed: int) -> tuple[list[peers.Pair], FloatAr
         found = drawn.out[:, columns.DISTANCE]
         part += 1
         for i in np.flatnonzero((found > 0.0) if battery == "separated" else (found < 0.0))[: count - len(pairs)]:
-            bodies = [Superovoid(rows[i, :3], rows[i, 3:5], rows[i, 5:]) for rows in drawn.shapes]
+            bodies = [Superovoid.from_goncalves(rows[i, :3], rows[i, 3:5], rows[i, 5:]) for rows in drawn.shapes]
             pairs.append(peers.Pair(*bodies, drawn.poses[0, i], drawn.poses[1, i]))
             distances.append(found[i])
             proved.append(found[i] - drawn.out[i, columns.LOWER] <= PROVED)
@@ -290,9 +291,9 @@ def measure_chunk(rounds: int, pairs: Sequence[peers.Pair]) -> dict[str, tuple[A
     found = {}
     for name, record in records.items():
         microseconds = np.maximum(record.microseconds - _own.contenders[name][1], 0.0)
-        out = made[name].packed.out if name in SCHEMES else np.zeros((0, goncalves2017.ITERATIONS + 1))
-        converged = out[:, goncalves2017.CONVERGED] > 0.0
-        found[name] = microseconds, record.answers, converged, out[:, goncalves2017.ITERATIONS].copy()
+        out = made[name].packed.out if name in SCHEMES else np.zeros((0, newton_schemes.ITERATIONS + 1))
+        converged = out[:, newton_schemes.CONVERGED] > 0.0
+        found[name] = microseconds, record.answers, converged, out[:, newton_schemes.ITERATIONS].copy()
     for pair in pairs:
         pair.meshes.clear()
     return found

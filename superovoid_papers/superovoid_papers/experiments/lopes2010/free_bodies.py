@@ -26,8 +26,8 @@ from superovoid import distance
 from superovoid.output import CsvRow, cell, column, leave, machine, output_folder, print_table, progress, unitless
 from superovoid_papers.experiments.lopes2010 import ellipsoids, superellipsoids
 from superovoid_papers.experiments.lopes2010.prescribed_motions import Case
-from superovoid_papers.methods.lopes2010 import ContactError, Material, RigidBody, Simulation, simulate
-from superovoid_papers.methods.lopes2010.contact_dynamics import LAWS, mass_and_inertia
+from superovoid_papers.methods.lopes2010 import Material, RigidBody, simulate
+from superovoid_papers.methods.lopes2010.contact_dynamics import LAWS, ContactError, Simulation, mass_and_inertia
 
 MATERIAL, DENSITY = Material(young=1e8, poisson=0.3), 1000.0
 SPEED = 1.0
@@ -150,10 +150,10 @@ def measure(name: str, case: Case, law: str, steps: int, aside: float = ASIDE) -
         bodies=name,
         law=law,
         steps=len(found.time) - 1,
-        evaluations=found.evaluations,
-        iterations=found.iterations / max(found.solved, 1),
-        singular=found.singular,
-        restarts=found.restarts,
+        evaluations=found.statistics.evaluations,
+        iterations=found.statistics.iterations / max(found.statistics.solved, 1),
+        singular=found.statistics.singular,
+        restarts=found.statistics.restarts,
         contact_ms=1e3 * step * int((found.distance[:, 0] < 0.0).sum()),
         depth_mm=1e3 * max(0.0, -float(np.nanmin(found.distance))),
         force_kN=1e-3 * float(found.force.max()),
@@ -161,7 +161,7 @@ def measure(name: str, case: Case, law: str, steps: int, aside: float = ASIDE) -
         energy=float(found.kinetic_energy[-1] / found.kinetic_energy[0]),
         momentum=float(drift[0] / start),
         angular_momentum=float(drift[1] / (start * case.bodies[0].bounding_radius())),
-        us_evaluation=1e6 * spent / found.evaluations,
+        us_evaluation=1e6 * spent / found.statistics.evaluations,
         problem="",
     ), found
 

@@ -50,8 +50,8 @@ from superovoid.output import (
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.benchmarks.peers import Geometry, Pair
 from superovoid_papers.methods import lopes2010
-from superovoid_papers.methods.lopes2010 import Motion, Quadric, Superquadric, newton_raphson
-from superovoid_papers.methods.lopes2010.framework import motion, settings
+from superovoid_papers.methods.lopes2010 import Quadric, Superquadric, newton_raphson
+from superovoid_papers.methods.lopes2010.framework import Motion, motion, settings
 from superovoid_papers.methods.lopes2010.superquadrics import EXPONENT, SQUARE
 from superovoid_papers.methods.lopes2010.tangent_vectors import METHODS
 from superovoid_papers.methods.lopes2010.tangent_vectors import tangents as tangents_of
@@ -122,7 +122,7 @@ def body(size: Sequence[float], gamma: float) -> Body:
 
 def shape(size: Sequence[float], gamma: float) -> Superellipsoid:
     """The same body of `superovoid.shapes`."""
-    return Superellipsoid(size, (2.0 / gamma, 2.0 / gamma))
+    return Superellipsoid(size, section_exponent=2.0 / gamma, profile_exponent=2.0 / gamma)
 
 
 # -- contenders ----------------------------------------------------------------------------------------------------
@@ -295,13 +295,13 @@ def measure(case: Case, place: str, rounds: int, coal: peers.Coal | None) -> tup
         counts = (0, math.nan, 0, 0, 0, 0)
         if name in CONTENDERS:
             found = Method(case, poses, CONTENDERS[name]).motion()
-            course.iterations[name] = found.iterations
+            course.iterations[name] = found.statistics.iterations
             counts = (
-                int(found.iterations.sum()),
-                float(found.iterations.mean()),
-                int(found.iterations[1:].max()),
+                int(found.statistics.iterations.sum()),
+                float(found.statistics.iterations.mean()),
+                int(found.statistics.iterations[1:].max()),
                 *failures(found, expected),
-                int(found.singular.sum()),
+                int(found.statistics.singular.sum()),
             )
         iterations, per_step, most, not_converged, wrong, singular = counts
         rows.append(
@@ -351,7 +351,7 @@ def step_sizes(case: Case, place: str) -> Iterator[StepSize]:
                 place=place,
                 tangents=tangents,
                 degrees=360.0 * turns / STEPS,
-                iterations=int(found.iterations.sum()),
+                iterations=int(found.statistics.iterations.sum()),
                 iterations_paper=case.printed.get(tangents, (math.nan, math.nan))[1],
                 failed=sum(failures(found, expected)),
             )
@@ -421,7 +421,7 @@ def cold_starts(given: Sequence[RandomPair], regime: str) -> Iterator[Cold]:
             solve = partial(lopes2010.distance, tangents=tangents, restart=restart)
             found = [solve(p.bodies[0], p.poses[0], p.bodies[1], p.poses[1]) for p in given]
             converged = np.array([result.converged for result in found])
-            iterations = np.array([result.iterations for result in found])[converged]
+            iterations = np.array([result.statistics.iterations for result in found])[converged]
             values = np.array([result.distance for result in found])
             right = converged & (np.abs(values - expected) <= WRONG)
             yield Cold(

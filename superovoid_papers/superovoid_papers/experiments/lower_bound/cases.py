@@ -19,14 +19,9 @@ from scipy.spatial.transform import Rotation
 from superovoid.contact import distance
 from superovoid.output import CsvRow, column
 from superovoid_papers.benchmarks import peers
-from superovoid_papers.methods.lower_bound import (
-    ApplicablePairs,
-    Polyhedron,
-    applicable_pairs,
-    bound_value,
-    lower_bound,
-)
+from superovoid_papers.methods.lower_bound import Polyhedron, applicable_pairs, lower_bound
 from superovoid_papers.methods.lower_bound import bound as method
+from superovoid_papers.methods.lower_bound.bound import ApplicablePairs, bound_value
 
 FloatArray = NDArray[np.float64]
 

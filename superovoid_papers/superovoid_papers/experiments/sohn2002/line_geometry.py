@@ -107,10 +107,10 @@ class Method:
 
     def _prepared(self, case: kinds_comparison.Case, kernel: Any = None) -> tuple[Callable[[], float], FloatArray]:
         fixed, moving = case.bodies
-        out, scratch, radii = np.empty(one_root.RESULT_LENGTH), np.empty((3, 3)), np.array(moving.size)
+        out, scratch, radii = np.empty(one_root.RESULT_LENGTH), np.empty((3, 3)), np.array(moving.semi_axes)
         pose_a, pose_b = (np.ascontiguousarray(pose) for pose in case.poses)
         if isinstance(fixed, Ellipsoid):
-            first, solve = (np.array(fixed.size),), one_root.solve_ellipsoids
+            first, solve = (np.array(fixed.semi_axes),), one_root.solve_ellipsoids
         else:
             first, solve = round_kind(fixed), one_root.solve_round
         solve = kernel or solve
@@ -156,7 +156,7 @@ class Engine:
         return _engine_nothing()
 
 
-_ELLIPSOID = kinds_comparison.Kind("ellipsoid", None, lambda coal, s: coal.module.Ellipsoid(*s.size), None)
+_ELLIPSOID = kinds_comparison.Kind("ellipsoid", None, lambda coal, s: coal.module.Ellipsoid(*s.semi_axes), None)
 _COAL = {kind.name: kind for kind in (_ELLIPSOID, *kinds_comparison.KINDS) if kind.coal}
 
 
@@ -234,7 +234,7 @@ def walk(scene: Scene, frames: int, rounds: int, coal: peers.Coal | None) -> lis
         normals = sohn2002.common_normals(fixed, pose_a, moving, pose_b)
         if surface:
             answer = sohn2002.distance(fixed, pose_a, moving, pose_b)
-            converged, attempts, steps = answer.converged, 1, answer.iterations
+            converged, attempts, steps = answer.converged, 1, answer.statistics.iterations
         else:
             out = Method().answer(case)
             converged, attempts, steps = (

@@ -12,44 +12,14 @@ What was reproduced, what differs and which formulas of the paper are wrong is i
     pairs = Pairs(shapes_a, poses_a, shapes_b, poses_b, scheme="octImplicit")
     pairs.start(0, 1000)      # first guesses
     pairs.refine(0, 1000)     # Newton's method
-    pairs.out[:, DISTANCE]
+    pairs.out[:, newton_schemes.DISTANCE]
 """
 
-from superovoid_papers.methods.goncalves2017.newton_schemes import (
-    CONVERGED,
-    DISTANCE,
-    ITERATIONS,
-    NORMAL,
-    POINT_A,
-    POINT_B,
-)
-from superovoid_papers.methods.goncalves2017.polygonal import MeshPair, mesh
-from superovoid_papers.methods.goncalves2017.schemes import (
-    SCHEMES,
-    AabbHierarchy,
-    GoncalvesResult,
-    Pairs,
-    aabbs_meet,
-    distance,
-    obbs_meet,
-    spheres_meet,
-)
+from superovoid_papers.methods.goncalves2017.polygonal import MeshPair
+from superovoid_papers.methods.goncalves2017.schemes import Pairs, distance
 
 __all__ = [
-    "CONVERGED",
-    "DISTANCE",
-    "ITERATIONS",
-    "NORMAL",
-    "POINT_A",
-    "POINT_B",
-    "SCHEMES",
-    "AabbHierarchy",
-    "GoncalvesResult",
     "MeshPair",
     "Pairs",
-    "aabbs_meet",
     "distance",
-    "mesh",
-    "obbs_meet",
-    "spheres_meet",
 ]

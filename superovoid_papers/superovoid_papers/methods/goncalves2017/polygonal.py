@@ -48,8 +48,8 @@ def mesh(body: Superovoid, vertices: int) -> tuple[FloatArray, IntArray]:
     if not factors:
         raise ValueError(f"vertices = {vertices}: must be 2 + m k, m meridians and k parallels, 3 or more, 18 for one")
     m, k = min(factors, key=lambda pair: abs(np.log(0.5 * pair[0] / pair[1])))
-    eta = even_angles(body.epsilon[1], k + 2, half=True)[1:-1]
-    omega = even_angles(body.epsilon[0], m + 1, half=False)[:-1]
+    eta = even_angles(body.profile_exponent, k + 2, half=True)[1:-1]
+    omega = even_angles(body.section_exponent, m + 1, half=False)[:-1]
     poles = body.surface_point([-0.5 * np.pi, 0.5 * np.pi], [0.0, 0.0])
     points = np.vstack([body.surface_point(eta[:, None], omega[None, :]).reshape(-1, 3), poles])
     grid = np.arange(count).reshape(k, m)

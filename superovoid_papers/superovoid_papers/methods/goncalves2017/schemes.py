@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid.contact import Status
 from superovoid.contact.inputs import as_poses
 from superovoid.shapes import Superovoid
+from superovoid.values.records import Statistics
 from superovoid_papers.methods.goncalves2017 import broad_phase, first_guess, newton_schemes, superovoid_surface
 from superovoid_papers.methods.result import MethodResult
 
@@ -38,7 +39,7 @@ SCHEMES = tuple(_SCHEMES)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GoncalvesResult(MethodResult):
-    """Answer of a scheme; `iterations` are Newton's."""
+    """Answer of a scheme; `statistics.iterations` are those of Newton's method."""
 
     unknowns: FloatArray
     """The last q: local coordinates of the two points, shape (6,), m, eq. (16), or their angles, shape (4,), rad, eq.
@@ -66,9 +67,9 @@ def _superovoid(name: str, body: Any) -> Superovoid:
 def _row(body: Superovoid, specific: bool = False, printed: bool = False) -> FloatArray:
     row = np.zeros(superovoid_surface.ROW_LENGTH)
     row[superovoid_surface.PRINTED] = printed
-    row[: superovoid_surface.SPECIFIC] = *body.size, *body.epsilon, *body.taper
+    row[: superovoid_surface.SPECIFIC] = *body.semi_axes, body.section_exponent, body.profile_exponent, *body.taper
     row[superovoid_surface.SPECIFIC] = specific and body.taper == (0.0, 0.0)
-    (a1, a2, a3), (tx, ty) = body.size, body.taper
+    (a1, a2, a3), (tx, ty) = body.semi_axes, body.taper
     row[superovoid_surface.CUBE] = max(a1 * (1.0 + abs(tx)), a2 * (1.0 + abs(ty)), a3)
     return row
 
@@ -257,7 +258,7 @@ class Pairs:
             math.inf,
             *points,
             Status.UNPROVEN,
-            int(row[newton_schemes.ITERATIONS]),
+            Statistics(iterations=int(row[newton_schemes.ITERATIONS])),
             bool(row[newton_schemes.CONVERGED]),
             self.unknowns[i, :size].copy(),
         )
@@ -265,9 +266,9 @@ class Pairs:
 
 def _angles(body: Superovoid, x: FloatArray) -> tuple[float, float]:
     """Angles (phi1, phi2) of the surface point seen from the body's origin as a point is, its taper taken away."""
-    e1, e2 = body.epsilon
-    w = x[2] / body.size[2]
-    u, v = (x[i] / (body.size[i] * (1.0 + body.taper[i] * w)) for i in range(2))
+    e1, e2 = body.section_exponent, body.profile_exponent
+    w = x[2] / body.semi_axes[2]
+    u, v = (x[i] / (body.semi_axes[i] * (1.0 + body.taper[i] * w)) for i in range(2))
     r = (abs(u) ** (2.0 / e1) + abs(v) ** (2.0 / e1)) ** (0.5 * e1)
 
     def angle(along: float, across: float, epsilon: float) -> float:

@@ -16,29 +16,17 @@ analytic Jacobian, a choice among mirrored solutions, and a loop over a motion t
 What differs from the paper, and how often the scheme fails: docs/papers/lopes2010.md.
 """
 
-from superovoid_papers.methods.lopes2010.contact_dynamics import ContactError, Material, RigidBody, Simulation, simulate
-from superovoid_papers.methods.lopes2010.framework import (
-    Motion,
-    characteristic_roots,
-    distance,
-    follow,
-    separated,
-    sphere_gap,
-)
+from superovoid_papers.methods.lopes2010.contact_dynamics import Material, RigidBody, simulate
+from superovoid_papers.methods.lopes2010.framework import distance, follow, separated
 from superovoid_papers.methods.lopes2010.superquadrics import Quadric, Superquadric
 
 __all__ = [
-    "ContactError",
     "Material",
-    "Motion",
     "Quadric",
     "RigidBody",
-    "Simulation",
     "Superquadric",
-    "characteristic_roots",
     "distance",
     "follow",
     "separated",
     "simulate",
-    "sphere_gap",
 ]

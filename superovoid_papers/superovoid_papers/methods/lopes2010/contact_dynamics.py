@@ -36,7 +36,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.transform import Rotation
 from scipy.special import gammaln
 
-from superovoid.values.records import Record
+from superovoid.values.records import Record, Statistics
 from superovoid_papers.methods.lopes2010 import newton_raphson
 from superovoid_papers.methods.lopes2010.framework import _choice, _pose, motion, settings
 from superovoid_papers.methods.lopes2010.superquadrics import EXPONENT, RADIUS, SQUARE, Body, packed, surface
@@ -112,16 +112,10 @@ class Simulation(Record):
     """(n, 3), kg m/s."""
     angular_momentum: FloatArray
     """(n, 3), about the origin of the world, kg m^2/s."""
-    evaluations: int
-    """How often the contact of a pair was asked for."""
-    solved: int
-    """How often Newton's method ran for it."""
-    iterations: int
-    """Of Newton's method, in all."""
-    singular: int
-    """Of these, those with a pseudo-inverse."""
-    restarts: int
-    """Evaluations that did not converge from the last points and were begun again at the middle of the centres."""
+    statistics: Statistics
+    """``evaluations`` of the contact of a pair; ``solved``: those for which Newton's method ran; ``iterations`` of it
+    in all; ``singular``: those with a pseudo-inverse; ``restarts``: evaluations that did not converge from the last
+    points and were begun again at the middle of the centres."""
 
 
 def mass_and_inertia(shape: Body, density: float) -> tuple[float, FloatArray]:
@@ -219,16 +213,15 @@ class _Contacts:
             if not found.solved[0]:
                 return found
             self.tally.solved += 1
-            self.tally.iterations += int(found.iterations[0])
-            self.tally.singular += int(found.singular[0])
+            self.tally.iterations += int(found.statistics.iterations[0])
+            self.tally.singular += int(found.statistics.singular[0])
             if found.converged[0]:
                 return found
             if not known or attempt:
                 break
             self.tally.restarts += 1  # the state is empty now: once more from the middle of the centres
-        raise ContactError(
-            f"{pair.names} at {time:.6g} s: Newton's method did not converge in {int(found.iterations[0])} iterations"
-        )
+        iterations = int(found.statistics.iterations[0])
+        raise ContactError(f"{pair.names} at {time:.6g} s: Newton's method did not converge in {iterations} iterations")
 
     def force(
         self,
@@ -427,9 +420,5 @@ def simulate(
         kinetic_energy=np.array([energy for energy, _, _ in conserved]),
         momentum=np.array([momentum for _, momentum, _ in conserved]),
         angular_momentum=np.array([angular for _, _, angular in conserved]),
-        evaluations=tally.evaluations,
-        solved=tally.solved,
-        iterations=tally.iterations,
-        singular=tally.singular,
-        restarts=tally.restarts,
+        statistics=Statistics(**vars(tally)),
     )

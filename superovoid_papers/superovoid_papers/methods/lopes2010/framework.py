@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid.contact.broadcasting import rows_of
 from superovoid.contact.inputs import as_poses
-from superovoid.values.records import Record
+from superovoid.values.records import Record, Statistics
 from superovoid_papers.methods import MethodResult
 from superovoid_papers.methods.lopes2010 import newton_raphson, proximity, superquadrics
 from superovoid_papers.methods.lopes2010.newton_raphson import Settings
@@ -52,10 +52,9 @@ class Motion(Record):
     """(n, 3), world, m."""
     normal: FloatArray
     """(n, 3), unit outward normal of A at its point, world."""
-    iterations: NDArray[np.int64]
-    """Of Newton's method."""
-    singular: NDArray[np.int64]
-    """Iterations with a singular matrix, where its pseudo-inverse served."""
+    statistics: Statistics
+    """``iterations`` of Newton's method in each step; ``singular``: those with a singular matrix, for which its
+    pseudo-inverse served."""
 
     def __len__(self) -> int:
         return len(self.distance)
@@ -262,8 +261,10 @@ def motion(out: FloatArray) -> Motion:
         point_a=out[:, newton_raphson.POINT_A : newton_raphson.POINT_A + 3],
         point_b=out[:, newton_raphson.POINT_B : newton_raphson.POINT_B + 3],
         normal=out[:, newton_raphson.NORMAL : newton_raphson.NORMAL + 3],
-        iterations=out[:, newton_raphson.ITERATIONS].astype(np.int64),
-        singular=out[:, newton_raphson.SINGULAR_STEPS].astype(np.int64),
+        statistics=Statistics(
+            iterations=out[:, newton_raphson.ITERATIONS].astype(np.int64),
+            singular=out[:, newton_raphson.SINGULAR_STEPS].astype(np.int64),
+        ),
     )
 
 

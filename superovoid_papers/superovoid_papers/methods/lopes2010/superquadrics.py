@@ -295,9 +295,9 @@ def packed(name: str, body: Body) -> FloatArray:
         raise TypeError(f"{name}: must be Quadric, Superquadric, Ellipsoid or Superellipsoid, found {kind}{hint}")
     if body.taper != (0.0, 0.0):
         raise ValueError(f"{name}.taper = {body.taper}: must be (0, 0)")
-    first, second = body.epsilon
+    first, second = body.section_exponent, body.profile_exponent
     if not first == second <= 1.0:
-        raise ValueError(f"{name}.epsilon = {body.epsilon}: both must be the same, at most 1")
+        raise ValueError(f"{name}: exponents must be the same, at most 1, found {first} and {second}")
     if first == 1.0:
-        return Quadric.ellipsoid(body.size)._row
-    return Superquadric.superellipsoid(body.size, np.full(3, 2.0 / first))._row
+        return Quadric.ellipsoid(body.semi_axes)._row
+    return Superquadric.superellipsoid(body.semi_axes, np.full(3, 2.0 / first))._row

@@ -9,16 +9,10 @@ its statements hold, and which do not, is in docs/papers/lower_bound.md.
     a, b = Polyhedron(vertices_a, faces_a), Polyhedron.from_trimesh(trimesh.load("b.stl"))
     r = lower_bound(a, pose_a, b, pose_b)
     r.lower, r.upper          # the distance lies between; the points of the result prove `upper`
-    r.tests, r.pairs          # pairs of an edge and a face that were looked at, and that there are
+    r.statistics.tests        # pairs of an edge and a face that were examined, of r.statistics.pairs
 """
 
-from superovoid_papers.methods.lower_bound.bound import (
-    ApplicablePairs,
-    LowerBoundResult,
-    applicable_pairs,
-    bound_value,
-    lower_bound,
-)
+from superovoid_papers.methods.lower_bound.bound import applicable_pairs, lower_bound
 from superovoid_papers.methods.lower_bound.polyhedron import Polyhedron
 
-__all__ = ["ApplicablePairs", "LowerBoundResult", "Polyhedron", "applicable_pairs", "bound_value", "lower_bound"]
+__all__ = ["Polyhedron", "applicable_pairs", "lower_bound"]

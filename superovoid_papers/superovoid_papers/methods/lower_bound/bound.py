@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid.contact import Status
 from superovoid.contact.inputs import TOLERANCE, as_poses
 from superovoid.shapes.hull import winding
+from superovoid.values.records import Statistics
 from superovoid_papers.methods.lower_bound import basic_functions
 from superovoid_papers.methods.lower_bound.polyhedron import Packed, Polyhedron
 from superovoid_papers.methods.result import MethodResult
@@ -37,12 +38,10 @@ class LowerBoundResult(MethodResult):
     nothing bounds the depth (`lower` is -inf); `upper` then is minus a depth that is proved.
     """
 
-    pairs: int
-    """Pairs of an edge of one body and a face of the other: E_A F_B + E_B F_A."""
-    tests: int
-    """Pairs that were looked at: all, or those of applicable contacts (the paper's count)."""
-    full_tests: int
-    """Pairs of which b_{e,f} was computed: `tests`, or fewer by alpha-beta pruning."""
+    statistics: Statistics
+    """Pairs of an edge of one body and a face of the other: ``pairs``, E_A F_B + E_B F_A; ``tests``, those examined:
+    all, or those of applicable contacts (the paper's count); ``full_tests``, those of which b_{e,f} was computed:
+    ``tests``, or fewer by alpha-beta pruning."""
     edge: tuple[Literal["a", "b"], int]
     """The body whose edge decided, and the edge's number."""
     face: int
@@ -373,8 +372,11 @@ def lower_bound(
         distance, lower, upper = value, max(value - margin, 0.0), gap + margin
     size = min(a._reach, b._reach)
     status = Status.CERTIFIED if upper - lower <= TOLERANCE * size + 3.0 * margin else Status.UNPROVEN
+    statistics = Statistics(
+        pairs=len(a.edges) * len(b.faces) + len(b.edges) * len(a.faces),
+        tests=len(pair.pairs[0][1]) + len(pair.pairs[1][1]),
+        full_tests=found.full,
+    )
     return LowerBoundResult(
-        distance, lower, upper, points[0], points[1], normal, status, found.full, True,
-        len(a.edges) * len(b.faces) + len(b.edges) * len(a.faces), len(pair.pairs[0][1]) + len(pair.pairs[1][1]),
-        found.full, found.edge, found.face,
-    )  # fmt: skip
+        distance, lower, upper, points[0], points[1], normal, status, statistics, True, found.edge, found.face
+    )

@@ -14,8 +14,7 @@ a dual quaternion, the closest points of two ellipsoids are a root of two polyno
 What differs from the paper, and what it leaves open: docs/papers/sohn2002.md.
 """
 
-from superovoid_papers.methods.sohn2002.all_normals import CommonNormals
 from superovoid_papers.methods.sohn2002.freeform import FreeForm
 from superovoid_papers.methods.sohn2002.line_distance import common_normals, distance
 
-__all__ = ["CommonNormals", "FreeForm", "common_normals", "distance"]
+__all__ = ["FreeForm", "common_normals", "distance"]

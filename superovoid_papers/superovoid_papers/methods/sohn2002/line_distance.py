@@ -38,7 +38,11 @@ def round_kind(shape: Cylinder | Cone | Torus) -> tuple[int, tuple[float, float]
 
 
 def _is_ellipsoid(shape: object) -> bool:
-    return isinstance(shape, Superovoid) and shape.epsilon == (1.0, 1.0) and shape.taper == (0.0, 0.0)
+    return (
+        isinstance(shape, Superovoid)
+        and (shape.section_exponent, shape.profile_exponent) == (1.0, 1.0)
+        and shape.taper == (0.0, 0.0)
+    )
 
 
 def _is_turned(a: Body, b: Body) -> bool:
@@ -56,7 +60,7 @@ def _is_turned(a: Body, b: Body) -> bool:
         raise ValueError(f"a, b = {a!r}, {b!r}: one of them must be an ellipsoid")
     if not _is_ellipsoid(a):
         return False
-    return not _is_ellipsoid(b) or (ellipsoid_kind(b.size) == POINT and ellipsoid_kind(a.size) != POINT)
+    return not _is_ellipsoid(b) or (ellipsoid_kind(b.semi_axes) == POINT and ellipsoid_kind(a.semi_axes) != POINT)
 
 
 def _relative(first: FloatArray, second: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -123,15 +127,17 @@ def distance(
     if _is_turned(a, b):
         options = {"roots": roots, "rounds": rounds, "attempts": attempts}
         found = distance(b, pose_b, a, pose_a, **options, iterations=iterations, rtol=rtol)
-        return unproven(found.distance, found.point_b, found.point_a, -found.normal, found.iterations, found.converged)
+        return unproven(
+            found.distance, found.point_b, found.point_a, -found.normal, found.statistics.iterations, found.converged
+        )
     if isinstance(a, FreeForm):
         return _from_surface(a, pose_a, b, pose_b, roots == "all", iterations, rtol)
     if roots == "all":
         return _best(a, pose_a, b, pose_b)
-    out, scratch, radii = np.empty(one_root.RESULT_LENGTH), np.empty((3, 3)), np.array(b.size)
+    out, scratch, radii = np.empty(one_root.RESULT_LENGTH), np.empty((3, 3)), np.array(b.semi_axes)
     options = one_root.Effort(rounds, attempts, iterations, rtol), scratch, out
     if _is_ellipsoid(a):
-        one_root.solve_ellipsoids(np.array(a.size), pose_a, radii, pose_b, *options)
+        one_root.solve_ellipsoids(np.array(a.semi_axes), pose_a, radii, pose_b, *options)
     else:
         one_root.solve_round(*round_kind(a), pose_a, radii, pose_b, *options)
     parts = (out[i : i + 3].copy() for i in (one_root.POINT_A, one_root.POINT_B, one_root.NORMAL))
@@ -147,7 +153,7 @@ def _from_surface(
     iterations: int,
     rtol: float,
 ) -> MethodResult:
-    found = patch_distance(np.array(b.size), a, *_relative(pose_b, pose_a), all_roots, iterations, rtol)
+    found = patch_distance(np.array(b.semi_axes), a, *_relative(pose_b, pose_a), all_roots, iterations, rtol)
     foot, point = (pose_b[:3, :3] @ x + pose_b[:3, 3] for x in (found.foot, found.point))
     normal = (foot - point) / found.distance if found.distance > 0.0 else np.full(3, math.nan)
     return unproven(found.distance, point, foot, normal, found.iterations, found.converged)
@@ -181,13 +187,15 @@ def common_normals(a: Body, pose_a: ArrayLike, b: Body, pose_b: ArrayLike) -> Co
             found.point_b, found.point_a, found.normal_b, found.normal_a, sign * found.gap, found.complete
         )
     rotation, translation = _relative(pose_a, pose_b)
-    radii = np.array(b.size)
+    radii = np.array(b.semi_axes)
     if isinstance(a, FreeForm):
         feet, complete = patch_feet(radii, a, *_relative(pose_b, pose_a))
         feet = [(x, n, y, m) for y, m, x, n in feet]
         return collect(feet, complete, max(*radii, a._reach), pose_b)
     if _is_ellipsoid(a):
-        return collect(*ellipsoid_feet(np.array(a.size), radii, rotation, translation), max(*a.size, *radii), pose_a)
+        return collect(
+            *ellipsoid_feet(np.array(a.semi_axes), radii, rotation, translation), max(*a.semi_axes, *radii), pose_a
+        )
     kind, size = round_kind(a)
     return collect(*round_feet(kind, size, radii, rotation, translation), max(*size, *radii), pose_a)
 
@@ -196,7 +204,7 @@ def _as_quadric(name: str, body: Body | Quadric) -> Quadric:
     if isinstance(body, Quadric):
         return body
     if _is_ellipsoid(body):
-        return Quadric.ellipsoid(body.size)
+        return Quadric.ellipsoid(body.semi_axes)
     raise ValueError(f"{name} = {body!r}: must be a Quadric or an ellipsoid beside a Quadric")
 
 
@@ -224,7 +232,7 @@ def _best(
     gap = np.where(normals.opposed, normals.gap, -math.inf)
     overlap = False
     if isinstance(a, Torus):
-        overlap = _circle_meets(a.major_radius, np.array(b.size), *_relative(pose_b, pose_a))
+        overlap = _circle_meets(a.major_radius, np.array(b.semi_axes), *_relative(pose_b, pose_a))
         gap = np.where(gap > -a.minor_radius, -gap, -math.inf)
     if not (gap > -math.inf).any():
         nothing = np.full(3, math.nan)

@@ -3,6 +3,6 @@
 
 """Contact of two convex bodies as a search over one direction (Wellmann, Lillie, Wriggers 2008)."""
 
-from superovoid_papers.methods.wellmann2008.direction_search import WellmannResult, distance
+from superovoid_papers.methods.wellmann2008.direction_search import distance
 
-__all__ = ["WellmannResult", "distance"]
+__all__ = ["distance"]

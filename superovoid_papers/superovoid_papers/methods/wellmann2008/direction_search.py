@@ -42,6 +42,7 @@ from superovoid.contact.inputs import as_poses
 from superovoid.contact.separation import separation
 from superovoid.shapes import Superovoid
 from superovoid.shapes.kernels.surface import SIZE
+from superovoid.values.records import Statistics
 from superovoid_papers.methods.goncalves2017.superovoid_surface import householder, unit
 from superovoid_papers.methods.result import MethodResult
 
@@ -229,7 +230,7 @@ def distance(
         solve(a._packed, b._packed, *poses, _direction(direction), *limits, out[0])
     row = out[0]
     points = [row[k : k + 3].copy() for k in (POINT_A, POINT_B, NORMAL)]
-    counts = int(row[ITERATIONS]), bool(row[CONVERGED])
+    counts = Statistics(iterations=int(row[ITERATIONS])), bool(row[CONVERGED])
     excluded = None if math.isnan(row[EXCLUDED]) else int(row[EXCLUDED])
     return WellmannResult(float(row[DISTANCE]), -math.inf, math.inf, *points, Status.UNPROVEN, *counts, excluded)
 

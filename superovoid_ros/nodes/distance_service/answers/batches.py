@@ -208,8 +208,8 @@ class Batches(Part):
             response.gradient_bases = list(found.base_links)
             response.base_gradients = flat("d", found.base_gradients)
         self._measurements.fill_freshness(response, job.rest)
-        response.pairs_considered = found.pairs * found.done
-        response.solved = int(found.solved[: found.done].sum())
+        response.pairs_considered = found.statistics.pairs * found.done
+        response.solved = int(found.statistics.solved[: found.done].sum())
         response.unproven = unproven
         response.solve_time = job.solve_time
         # As of a query about one state: many states take long without anything being wrong.

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from moveit_msgs.msg import MoveItErrorCodes
 
-from superovoid.planning import (
-    GoalError,
-    NoPathError,
-    NoSolutionError,
-    PlanningError,
-    StartError,
-)
+from superovoid.planning import PlanningError
+from superovoid.planning.first_path import NoPathError
+from superovoid.planning.group_planner import GoalError, StartError
+from superovoid.planning.inverse import NoSolutionError
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 
 SOURCE = "distance_service"

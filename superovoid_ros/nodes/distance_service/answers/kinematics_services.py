@@ -15,7 +15,8 @@ from moveit_msgs.srv import GetPositionFK, GetPositionIK
 from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import Header
 
-from superovoid.planning import GroupPlanner, MotionValidator, PoseGoal, SceneValidity, Search, Solution
+from superovoid.planning import GroupPlanner, MotionValidator, PoseGoal, SceneValidity, Search
+from superovoid.planning.inverse import Solution
 from superovoid.robot.groups import Group
 from superovoid.robot.kinematics import OUTSIDE
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose, to_transform

@@ -72,7 +72,7 @@ class MarkerOptions:
 
 
 def extent_of(bodies: Sequence[Body], link_poses: Mapping[str, np.ndarray]) -> float:
-    """Diagonal [m] of the box around the bounding spheres of bodies but planes; 1 m where there are only planes."""
+    """Diagonal [m] of the box around the bounding spheres of bodies but half-spaces; 1 m where there are only these."""
     corners = []
     for body in bodies:
         sphere = body.shape.bounding_sphere()
@@ -127,7 +127,7 @@ class SceneMarkers:
         self._frames = frames
         by_size: dict[float, list[int]] = {}
         for index in map(int, cubes):
-            by_size.setdefault(bodies[index].shape.half_extents[0], []).append(index)
+            by_size.setdefault(bodies[index].shape.lengths[0], []).append(index)
         self._cubes = list(by_size.values())
         self._watched = [bodies[index] for index in watched] or bodies
         self._checked = np.array(watched, dtype=int)
@@ -270,7 +270,7 @@ class SceneMarkers:
         """Return cubes of one size, in the coordinates of the first of them."""
         poses = np.array([self._bodies[index].link_from_body for index in cubes])
         marker = Marker(ns="bodies", id=cubes[0], type=Marker.CUBE_LIST)
-        side = 2.0 * self._bodies[cubes[0]].shape.half_extents[0]
+        side = self._bodies[cubes[0]].shape.lengths[0]
         marker.scale = Vector3(x=side, y=side, z=side)
         marker.points = [to_point(centre) for centre in (poses[:, :3, 3] - poses[0, :3, 3]) @ poses[0, :3, :3]]
         return marker

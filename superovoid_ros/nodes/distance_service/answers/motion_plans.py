@@ -26,16 +26,9 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from superovoid.planning import (
-    GroupPlanner,
-    PlanningError,
-    SceneValidity,
-    Trajectory,
-    check_trajectory,
-    motion_limits,
-)
+from superovoid.planning import GroupPlanner, PlanningError, SceneValidity, motion_limits
 from superovoid.planning.first_path import ACCEPT_SPACING
-from superovoid.planning.timing import along
+from superovoid.planning.timing import Trajectory, along, check_trajectory
 from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.parameters import text

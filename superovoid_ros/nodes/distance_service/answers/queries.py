@@ -88,7 +88,7 @@ def _message(
         ordered.point_b.tolist(),
         ordered.normal.tolist(),
         ordered.status.tolist(),
-        np.minimum(ordered.iterations, 65535).tolist(),
+        np.minimum(ordered.statistics.iterations, 65535).tolist(),
         strict=True,
     )
     used = iter(tuple(spare or ()))
@@ -106,8 +106,8 @@ def _message(
         pair.status, pair.iterations = status, iterations
         message.pairs.append(pair)
     for name in ("past_sphere", "past_obb", "solved", "intersecting"):
-        setattr(message, name, int(getattr(result, name)))
-    message.pairs_considered = int(result.pairs)
+        setattr(message, name, int(getattr(result.statistics, name)))
+    message.pairs_considered = int(result.statistics.pairs)
     message.unproven = int(np.count_nonzero(result.status & Status.UNPROVEN))
     return message
 

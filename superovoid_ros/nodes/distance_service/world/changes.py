@@ -21,7 +21,7 @@ from superovoid.robot.octomap import Octree
 from superovoid.robot.planning_scene import OCTOMAP, Edit
 from superovoid.robot.rules import AllowedCollisionMatrix
 from superovoid.robot.scene_objects import MORE, Doubt
-from superovoid.shapes import ConvexMesh, Mesh, Plane, Shape, Superovoid
+from superovoid.shapes import ConvexMesh, HalfSpace, Mesh, Shape, Superovoid
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 
@@ -547,7 +547,7 @@ def _in_link(frames: Frames, link: str, root_from_object: np.ndarray, what: str)
 
 
 def _check_no_plane(edit: Edit, name: str) -> None:
-    if any(isinstance(shape, Plane) for shape in edit.object(name).shapes):
+    if any(isinstance(shape, HalfSpace) for shape in edit.object(name).shapes):
         raise InputError(
             f"object '{name}': MOVE gives shapes new poses, and one of them is a plane: ADD it anew instead"
         )

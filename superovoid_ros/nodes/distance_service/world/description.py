@@ -13,9 +13,11 @@ from typing import TypeVar
 from rclpy.task import Future
 from std_msgs.msg import String
 
-from superovoid.robot import MESHES, REPRESENTATIONS, Robot
+from superovoid.robot import Robot
 from superovoid.robot.limits import MOST_PAIRS, Limits
+from superovoid.robot.mesh_files import MESHES
 from superovoid.robot.planning_scene import Padding
+from superovoid.robot.urdf import REPRESENTATIONS
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 from superovoid_ros.nodes.common.packages import Packages
 from superovoid_ros.nodes.common.parameters import Check, count, number, switch, text, texts

@@ -25,7 +25,7 @@ from superovoid_interfaces.msg import SuperovoidObject
 from superovoid.robot.octomap import Octree
 from superovoid.robot.rules import AllowedCollisionMatrix
 from superovoid.scene import Body
-from superovoid.shapes import Box, Cone, ConvexMesh, Cylinder, Mesh, Plane, Shape, Shell, Sphere, Superovoid
+from superovoid.shapes import Box, Cone, ConvexMesh, Cylinder, HalfSpace, Mesh, Shape, Shell, Sphere, Superovoid
 from superovoid.values.checks import is_refusal
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_pose
 from superovoid_ros.nodes.common.mistakes import InputError, check_name, refusals
@@ -33,7 +33,7 @@ from superovoid_ros.nodes.common.mistakes import InputError, check_name, refusal
 # type -> name, names of the dimensions, and the shape made of them. Lengths are full ones, as in the message.
 _PRISM = 5  # SolidPrimitive.PRISM, which older shape_msgs do not name
 _PRIMITIVES = {
-    SolidPrimitive.BOX: ("box", ("x", "y", "z"), lambda x, y, z: Box((0.5 * x, 0.5 * y, 0.5 * z))),
+    SolidPrimitive.BOX: ("box", ("x", "y", "z"), lambda x, y, z: Box((x, y, z))),
     SolidPrimitive.SPHERE: ("sphere", ("radius",), Sphere),
     SolidPrimitive.CYLINDER: ("cylinder", ("height", "radius"), lambda height, radius: Cylinder(radius, height)),
     SolidPrimitive.CONE: ("cone", ("height", "radius"), lambda height, radius: Cone(radius, height)),
@@ -165,7 +165,7 @@ def shapes_of(
     shapes = [shape_of_primitive(one, f"{what}: primitives[{i}]") for i, one in enumerate(message.primitives)]
     meshes = [shape_of_mesh(mesh, f"{what}: meshes[{i}]", open_meshes) for i, mesh in enumerate(message.meshes)]
     shapes += [mesh for mesh, _ in meshes]
-    shapes += [Plane()] * len(message.planes)
+    shapes += [HalfSpace()] * len(message.planes)
     within = [np.eye(4)] * (len(message.primitives) + len(message.meshes))
     within += [half_space(plane, f"{what}: planes[{i}]") for i, plane in enumerate(message.planes)]
     poses = poses_for("primitive", len(message.primitives), message.primitive_poses)
@@ -203,7 +203,7 @@ def shape_poses_of(message: CollisionObject, what: str) -> list[np.ndarray]:
 def superovoid_of(message: SuperovoidObject, what: str) -> Superovoid:
     """Return the shape of a superovoid object."""
     with refusals(what):
-        return Superovoid(tuple(message.size), tuple(message.epsilon), tuple(message.taper))
+        return Superovoid.from_goncalves(tuple(message.size), tuple(message.epsilon), tuple(message.taper))
 
 
 def superovoid_object(body: Body) -> SuperovoidObject:
@@ -217,8 +217,8 @@ def superovoid_object(body: Body) -> SuperovoidObject:
     return SuperovoidObject(
         id=body.name,
         pose=to_pose(body.link_from_body),
-        size=list(shape.size),
-        epsilon=list(shape.epsilon),
+        size=list(shape.semi_axes),
+        epsilon=[shape.section_exponent, shape.profile_exponent],
         taper=list(shape.taper),
     )
 
@@ -248,13 +248,13 @@ def octree_of(octomap: Octomap) -> Octree:
 
 
 def message_of_shapes(shapes: Sequence[Shape], object_from_shape: np.ndarray, what: str) -> CollisionObject:
-    """Return a collision object with these shapes; of a plane all is in its pose."""
+    """Return a collision object with these shapes; the pose of a plane is the frame of its half-space."""
     message = CollisionObject()
     for shape, pose in zip(shapes, map(to_pose, object_from_shape), strict=True):
         if isinstance(shape, Mesh):
             message.meshes.append(_message_of_mesh(shape))
             message.mesh_poses.append(pose)
-        elif isinstance(shape, Plane):
+        elif isinstance(shape, HalfSpace):
             message.planes.append(PlaneMessage(coef=[0.0, 0.0, 1.0, 0.0]))
             message.plane_poses.append(pose)
         else:
@@ -265,7 +265,7 @@ def message_of_shapes(shapes: Sequence[Shape], object_from_shape: np.ndarray, wh
 
 def _message_of_primitive(shape: Shape, what: str) -> SolidPrimitive:
     if isinstance(shape, Box):
-        return SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[2.0 * half for half in shape.half_extents])
+        return SolidPrimitive(type=SolidPrimitive.BOX, dimensions=list(shape.lengths))
     if isinstance(shape, Sphere):
         return SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[shape.radius])
     if isinstance(shape, Cylinder):
