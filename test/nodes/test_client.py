@@ -118,17 +118,6 @@ def test_many_states_are_split_into_calls_and_joined_again(script):
     assert [parts.links[i] for i in parts.body_a] == [whole.links[i] for i in whole.body_a]
 
 
-def test_one_state_may_be_a_plain_row_and_one_pose_stands_for_all(script):
-    one = script.distances(
-        [0.0, 0.0], joint_names=arm.JOINTS, base_poses={"ball": arm.at(2.0, 0.0, 0.0)}, max_results=1
-    )
-    assert one.distance == pytest.approx([1.35], abs=1e-12)
-    two = script.distances(
-        [[0.0, 0.0], [0.25, 0.0]], joint_names=arm.JOINTS, base_poses={"ball": arm.at(2.0, 0.0, 0.0)}, max_results=1
-    )
-    assert two.closest == pytest.approx([1.35, 1.1], abs=1e-12)
-
-
 def test_a_deadline_leaves_the_first_states(script):
     positions, balls = states(2000)
     found = script.distances(
@@ -351,14 +340,6 @@ def test_a_node_that_ends_in_mid_call_is_an_error(start_node):
             client.result(future)
 
 
-def test_many_calls_in_flight_are_all_answered(script):
-    positions, balls = states(5)
-    futures = [
-        script.distances_async(positions, joint_names=arm.JOINTS, base_poses={"ball": balls}) for _ in range(200)
-    ]
-    assert all(script.result(future).done == 5 for future in futures)
-
-
 # --- when it ends, and when something goes wrong ---
 
 
@@ -387,24 +368,6 @@ def test_closing_ends_the_wait_of_another_thread(loopback_domain):
     client.close()
     waiting.join(60.0)
     assert told and "is closed" in told[0]
-
-
-@pytest.mark.parametrize("name", ["/has spaces", "/a//b", "\0"])
-def test_a_client_that_cannot_be_made_leaves_nothing_behind(loopback_domain, node, name):
-    before = set(threading.enumerate())
-    for own in (None, node):
-        with pytest.raises(ValueError, match="service"):
-            DistanceClient(own, service=name)
-    assert set(threading.enumerate()) == before
-    assert not list(node.clients)
-
-
-def test_a_service_of_another_name_is_named_and_the_missing_one_is_not(service):
-    with DistanceClient(service="/elsewhere", timeout=5.0) as client:
-        with pytest.raises(ServiceUnavailableError) as error:
-            client.distances()
-    assert f"other services of type GetDistances: {service}/get_distances" in str(error.value)
-    assert str(error.value).count("/elsewhere/get_distances") == 1
 
 
 def test_an_asynchronous_call_waits_for_nothing(loopback_domain, node):
@@ -475,23 +438,6 @@ def test_a_call_to_a_service_that_is_started_anew_is_asked_again(loopback_domain
     anew.close()
 
 
-def test_a_first_call_to_a_service_that_was_started_anew_is_made_again_where_its_answer_is_lost(loopback_domain):
-    first = Silent("renewed")
-    first.serve((True, "", [0, 0]))
-    with DistanceClient(service="/renewed", timeout=60.0) as client:
-        client.wait()
-        assert client.distances([[0.0]], joint_names=["a"]).done == 1
-        first.close()
-        anew = Silent("renewed")
-        anew.lost = 1
-        anew.serve((True, "", [0, 0]))
-        assert until(lambda: client._processes() - client._heard)
-        client.timeout = 9.0
-        assert client.distances([[0.0]], joint_names=["a"]).done == 1
-        assert anew.requests == 2
-    anew.close()
-
-
 def test_a_first_call_whose_answer_was_lost_is_made_again_and_no_later_one(loopback_domain):
     lossy = Silent("lossy")
     lossy.lost = 2
@@ -519,18 +465,6 @@ def test_a_first_answer_that_takes_long_is_not_lost(loopback_domain):
         assert client.distances([[0.0]], joint_names=["a"]).done == 1
         assert not client._client._pending_requests
     late.close()
-
-
-def test_a_request_that_is_not_answered_in_time_is_dropped(loopback_domain):
-    silent = Silent("silent")
-    silent.serve(None)
-    with DistanceClient(service="/silent", timeout=60.0) as client:
-        client.wait()
-        client.timeout = 0.2
-        with pytest.raises(ServiceUnavailableError, match="no answer"):
-            client.distances()
-        assert not client._client._pending_requests
-    silent.close()
 
 
 def test_a_mistake_of_the_node_is_no_refusal(loopback_domain):

@@ -16,7 +16,6 @@ from moveit_msgs.srv import GetStateValidity
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from superovoid_interfaces.srv import GetDistances, GetMinDistance
-from visualization_msgs.msg import MarkerArray
 
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.common.packages import Packages
@@ -162,22 +161,6 @@ def test_state_validity_is_about_these_bodies(robot):
     assert contact.depth == pytest.approx(0.01, abs=1e-9)
 
 
-def test_markers_show_every_body(robot):
-    shown = {}
-    messages = robot.collect(MarkerArray, "/distance_service/markers")
-
-    def all_there():
-        for message in messages:
-            shown.update({m.id: m for m in message.markers if m.ns == "bodies"})
-        return len(shown) == 3
-
-    assert robot.wait(all_there)
-    corners = {i: np.array([(p.x, p.y, p.z) for p in marker.points]) for i, marker in shown.items()}
-    np.testing.assert_allclose(np.ptp(corners[0], axis=0), (4.0, 4.0, 0.2))
-    np.testing.assert_allclose(np.ptp(corners[1], axis=0), (0.1, 0.1, 0.6))
-    np.testing.assert_allclose(np.ptp(corners[2], axis=0), (0.5, 0.5, 0.4), atol=1e-7)
-
-
 def set_meshes(client, choice):
     value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=choice)
     request = [Parameter(name="meshes", value=value)]
@@ -218,20 +201,6 @@ def test_a_mesh_that_cannot_be_read_is_told_with_link_file_and_reason(robot, ser
         service.wait_for_output(filename)
 
 
-def test_which_files_may_be_read_cannot_be_changed_while_the_node_runs(robot):
-    value = ParameterValue(type=ParameterType.PARAMETER_STRING_ARRAY, string_array_value=["etc=/etc"])
-    request = [Parameter(name="package_directories", value=value)]
-    result = robot.call(SetParameters, "/distance_service/set_parameters", parameters=request).results[0]
-    assert not result.successful
-    assert "read-only" in result.reason
-
-
-def test_a_folder_that_is_none_ends_the_start_with_the_reason(start_node):
-    node = start_node("distance_service", "wrong", package_directories=["etc=/no/such/folder"])
-    assert node.wait_for_end() == 1
-    assert "package_directories: 'etc=/no/such/folder': must be 'name=/folder'" in node.output()
-
-
 # --- where packages are ---
 
 
@@ -248,10 +217,3 @@ def test_packages_are_those_given_and_then_those_installed(folder, monkeypatch):
     assert Packages([f"indexed={folder / 'parts'}"])["indexed"] == folder / "parts"
     for name in ("", "..", "../parts", "nowhere", "parts/../.."):
         assert name not in packages
-
-
-def test_without_a_sourced_workspace_there_are_those_given_alone(folder, monkeypatch):
-    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
-    packages = Packages([f"parts={folder / 'parts'}"])
-    assert list(packages) == ["parts"]
-    assert "indexed" not in packages

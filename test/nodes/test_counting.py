@@ -13,23 +13,6 @@ from superovoid_ros.nodes.distance_service.health.counting import Statistics
 from superovoid_ros.nodes.distance_service.health.diagnostics import RateMeter
 
 
-def test_each_look_sees_what_is_new_and_totals_stay():
-    statistics = Statistics()
-    statistics.slow_threshold = 0.1
-    statistics.call("Ask")
-    statistics.call("Ask", InputError("wrong"))
-    statistics.query("Ask", 0.2, 3)
-    statistics.query("Ask", 0.05, 0)
-    recent = statistics.look()
-    assert (recent.calls["Ask"], recent.refused["Ask"], recent.internal_errors) == (2, 1, 0)
-    assert (recent.slow, recent.slowest, recent.slowest_name, recent.uncertified) == (1, 0.2, "Ask", 3)
-    statistics.query("topics", 0.3, 1)
-    assert statistics.look().uncertified == 1
-    assert statistics.look().slow == 0
-    total = statistics.total
-    assert (total.slow, total.slowest, total.slowest_name, total.uncertified) == (2, 0.3, "topics", 4)
-
-
 def test_mistakes_of_the_package_are_told_from_wrong_requests():
     statistics = Statistics()
     statistics.call("Ask", InputError("wrong"))

@@ -102,9 +102,3 @@ def test_interrupts_in_any_rhythm_end_a_busy_node_cleanly(start_node, client, pa
     node.wait_for_output("robot 'one'")
     assert node.interrupt(times=3, pause=pause) == 0
     assert "Traceback" not in node.output()
-
-
-def test_parameter_out_of_range_at_the_start_is_told_and_ends_the_node(start_node):
-    node = start_node("distance_service", name="wrong", rate=-5.0)
-    assert node.wait_for_end() == 1
-    assert "rate" in node.output() and "Traceback" not in node.output()

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rclpy.context import Context
-from rclpy.node import Node
 
 from superovoid.robot import Robot
 from superovoid.robot.octomap import Octree
@@ -106,23 +104,3 @@ def test_lines_of_a_kind_are_few_in_a_period_and_those_left_out_are_counted():
     log.error("a", "again")
     log.error("a", "and again")
     assert node.lines[-2:] == [f"again ({left_out} lines like this one were left out before it)", "and again"]
-
-
-def test_kinds_of_lines_are_bounded_too():
-    node = _Lines()
-    log = Log(node, lambda: 0.0)
-    for i in range(10_000):
-        log.error(f"topic {i}", "x" * 100_000)
-    assert sum(map(len, node.lines)) < 201 * 1200 + MOST
-
-
-def test_a_kind_may_be_an_error_once_and_a_warning_then(loopback_domain):
-    context = Context()
-    context.init()
-    node = Node("talker", context=context)
-    log = Log(node)
-    log.error("a", "wrong")
-    log.warning("a", "strange")  # rclpy refuses another severity at the same place
-    log.error("a", "wrong again")
-    node.destroy_node()
-    context.shutdown()

@@ -20,7 +20,6 @@ from std_srvs.srv import Trigger
 from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.nodes.common.executor import GuardedExecutor
 from superovoid_ros.nodes.common.qos import SERVICE
-from superovoid_ros.nodes.common.quick_executor import QuickExecutor
 
 COUNT = 5
 
@@ -129,16 +128,6 @@ def test_what_another_thread_gives_it_to_do_wakes_it(spun):
     assert time.monotonic() - started < 50.0  # not the whole time-out
 
 
-def test_what_its_own_thread_gives_it_to_do_is_done_without_waking_it(spun):
-    node, executor = spun
-    done = []
-    timer = node.create_timer(0.01, lambda: (timer.cancel(), executor.create_task(lambda: done.append(1))))
-    started = time.monotonic()
-    while not done:
-        executor.spin_once(timeout_sec=60.0)
-    assert time.monotonic() - started < 50.0
-
-
 def test_a_service_that_its_own_callback_closes_is_asked_no_more(spun):
     node, executor = spun
     asked = []
@@ -182,48 +171,3 @@ def test_a_client_gets_its_answers_among_those_to_others(spun):
         # Only now does it look, with 80 answers to the other one there beside its own.
         turn_until(executor, lambda: idle.wait(one.done, 0.05))
         assert all(call.result().success for call in (*many, one))
-
-
-def test_waiting_ends_at_its_time(spun):
-    _, executor = spun
-    for seconds in (0.0, 0.05):
-        for _ in range(3):  # what making the node has woken
-            executor.spin_once(timeout_sec=0.0)
-        started = time.monotonic()
-        executor.spin_once(timeout_sec=seconds)
-        assert time.monotonic() - started >= seconds
-
-
-def test_what_a_callback_opens_and_closes_is_waited_for_from_then_on(spun):
-    node, executor = spun
-    seen = []
-
-    def second():
-        seen.append("second")
-        node.destroy_timer(timers[1])
-
-    def first():
-        seen.append("first")
-        node.destroy_timer(timers[0])
-        timers.append(node.create_timer(0.01, second))
-
-    timers = [node.create_timer(0.01, first)]
-    turn_until(executor, lambda: len(seen) == 2)
-    for _ in range(5):
-        executor.spin_once(timeout_sec=0.03)
-    assert seen == ["first", "second"]
-
-
-def test_where_rclpy_is_another_it_waits_as_rclpy_does(loopback_domain):
-    context = Context()
-    context.init()
-    executor = QuickExecutor(context=context)
-    executor._is_known = False
-    node = rclpy.create_node("other", context=context)
-    executor.add_node(node)
-    seen = []
-    node.create_timer(0.01, lambda: seen.append(1))
-    turn_until(executor, lambda: len(seen) > 2)
-    executor.shutdown()
-    node.destroy_node()
-    context.shutdown()

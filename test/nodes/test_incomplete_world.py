@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
-from moveit_msgs.msg import CollisionObject, LinkPadding, LinkScale, PlanningScene, PlanningSceneWorld, RobotState
+from moveit_msgs.msg import CollisionObject, LinkPadding, PlanningScene, PlanningSceneWorld, RobotState
 from moveit_msgs.srv import GetPlanningScene, GetStateValidity
 from shape_msgs.msg import SolidPrimitive
 from superovoid_interfaces.msg import SuperovoidObject
@@ -230,13 +230,6 @@ def test_a_matrix_that_could_not_be_read_is_missing_until_a_whole_scene_comes_wh
     remove = SuperovoidObject(operation=SuperovoidObject.REMOVE)
     assert state.call(ApplyObjects, APPLY, objects=[remove]).success
     wait_refused(state, "<planning_scene>")
-    assert apply_scene(state, PlanningScene())
-    wait_answered(state)
-
-
-def test_a_scale_of_a_link_that_makes_no_sense_is_missing(state):
-    send(state, scene_diff(cup(), link_scale=[LinkScale(link_name="hand", scale=-1.0)]))
-    wait_refused(state, "link_scale of 'hand' = -1.0")
     assert apply_scene(state, PlanningScene())
     wait_answered(state)
 

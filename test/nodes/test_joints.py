@@ -12,10 +12,8 @@ from moveit_msgs.msg import PlanningScene, RobotState
 from moveit_msgs.srv import ApplyPlanningScene
 from superovoid_interfaces.srv import GetMinDistance
 
-from superovoid.robot import Robot
 from superovoid_ros.nodes.common.conversions import to_transform
 from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.distance_service.robot_state.given import default_positions
 from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
 
 import arm
@@ -28,10 +26,6 @@ def test_latest_position_of_each_sender_counts_and_the_oldest_stamp():
     joints.update(["b"], [3.0], 20, 20)
     assert joints.of(["a", "b"]) == ({"a": 1.0, "b": 3.0}, 10)
     assert joints.of(["b"]) == ({"b": 3.0}, 20)
-
-
-def test_no_joint_asked_for_has_no_age():
-    assert JointPositions().of([]) == ({}, None)
 
 
 def test_joint_never_heard_of_is_named():
@@ -56,13 +50,6 @@ def test_message_of_wrong_length_is_refused_whole():
     joints.update(["a"], [1.0], 0, 0)
     with pytest.raises(InputError, match="2 names, 1 positions"):
         joints.update(["a", "b"], [5.0], 1, 1)
-    assert joints.of(["a"]) == ({"a": 1.0}, 0)
-
-
-def test_message_without_positions_says_nothing():
-    joints = JointPositions()
-    joints.update(["a"], [1.0], 0, 0)
-    joints.update(["a"], [], 1, 1)
     assert joints.of(["a"]) == ({"a": 1.0}, 0)
 
 
@@ -101,27 +88,6 @@ class Steady:
         return self.now
 
 
-def test_message_that_comes_twice_changes_nothing():
-    joints = JointPositions()
-    for position, stamp in ((1.0, 20), (2.0, 30), (1.0, 20), (2.0, 30)):
-        joints.update(["a"], [position], stamp, 40)
-    assert joints.of(["a"]) == ({"a": 2.0}, 30)
-
-
-def test_late_position_that_is_no_number_does_no_harm():
-    joints = JointPositions()
-    joints.update(["a"], [1.0], 20, 20)
-    joints.update(["a"], [math.nan], 10, 30)
-    assert joints.of(["a"]) == ({"a": 1.0}, 20)
-
-
-def test_sender_whose_stamps_never_change_is_believed_in_the_order_of_arrival():
-    joints = JointPositions()
-    joints.update(["a"], [1.0], 20, 20)
-    joints.update(["a"], [2.0], 20, 30)
-    assert joints.of(["a"]) == ({"a": 2.0}, 20)
-
-
 def test_sender_whose_time_began_again_is_believed_after_a_second():
     steady = Steady()
     joints = JointPositions(steady=steady)
@@ -146,15 +112,6 @@ def test_late_sender_is_never_believed_while_a_newer_one_is_heard():
         assert joints.of(["a"]) == ({"a": 1.0}, 1000 + k)
 
 
-def test_names_that_nobody_uses_do_not_pile_up_and_displace_no_joint_that_is_heard():
-    joints = JointPositions()
-    for k in range(3000):
-        joints.update(["a"], [float(k)], k, k)
-        joints.update([f"noise_{k}_{i}" for i in range(10)], [0.0] * 10, k, k)
-    assert len(joints) <= 10_000
-    assert joints.of(["a"]) == ({"a": 2999.0}, 2999)
-
-
 def test_joint_never_heard_of_is_where_it_is_assumed_and_has_no_age():
     joints = JointPositions()
     assert joints.of(["a"], {"a": 1.0}) == ({"a": 1.0}, None) and joints.newest(["a"]) is None
@@ -163,11 +120,6 @@ def test_joint_never_heard_of_is_where_it_is_assumed_and_has_no_age():
     assert joints.unheard(["a", "b"]) == ["a"] and joints.newest(["a", "b"]) == 10
     with pytest.raises(InputError, match="no position of joint c"):
         joints.of(["a", "c"], {"a": 1.0})
-
-
-def test_defaults_are_those_of_move_group():
-    found = default_positions(Robot.from_urdf(arm.URDF.replace('lower="0" upper="2"', 'lower="0.5" upper="2"')))
-    assert found == {"slide": 1.25, "wrist": 0.0}
 
 
 def test_joints_that_nothing_measures_are_assumed_where_that_is_wanted(start_node, client):

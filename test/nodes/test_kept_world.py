@@ -10,13 +10,12 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, RobotState
 from moveit_msgs.srv import GetPlanningScene, GetStateValidity
-from superovoid_interfaces.srv import ApplyObjects, GetDistances, GetMinDistance, GetPairRules, SetPairRules
+from superovoid_interfaces.srv import GetDistances, GetMinDistance, GetPairRules, SetPairRules
 
 import arm
 import lifecycle
 from parameters import get_parameters, set_parameters
 from world import (
-    APPLY,
     GET_RULES,
     MAP,
     MIN_DISTANCE,
@@ -164,13 +163,6 @@ def test_objects_that_come_before_the_robot_are_there_with_its_first_answer(bare
     assert gap(client, "ground", "tool") == pytest.approx(0.4, abs=1e-9)
 
 
-def test_services_refuse_objects_while_there_is_no_robot(bare):
-    assert not apply_scene(bare, scene_diff(cup()))
-    assert refused("no robot")(bare.call(ApplyObjects, APPLY))
-    describe(bare, arm.URDF)
-    assert refused("cup")(ask(bare, links_a=["cup"]))
-
-
 def test_objects_are_forgotten_with_the_life_of_the_node_and_not_with_the_robot(bare):
     client = bare
     send(client, cup())
@@ -243,12 +235,6 @@ def test_what_has_no_place_is_removed_or_added_anew(held):
     assert refused("'fork'")(ask(held, links_a=["fork"]))
 
 
-def test_whole_scene_ends_what_has_no_place(held):
-    describe(held, NO_HAND, refused("cup"))
-    assert apply_scene(held, PlanningScene())
-    assert ask(held).success and refused("'cup'")(ask(held, links_a=["cup"]))
-
-
 def test_a_description_set_as_a_parameter_is_refused_where_an_object_has_no_place(held):
     result = set_parameters(held, NAME, {"robot_description": NO_HAND})
     assert not result.successful and "object 'cup': link 'hand' does not exist" in result.reason
@@ -291,13 +277,3 @@ def test_objects_beyond_the_limits_of_a_larger_robot_keep_it_from_answering_unti
     assert_nothing_is_answered(bare, "object 'cup'", "at most 5")
     assert set_parameters(bare, NAME, {"max_bodies": 6}).successful
     assert gap(bare, "ground", "cup") == pytest.approx(1.8, abs=1e-9)
-
-
-def test_paddings_go_with_the_objects_to_the_first_answer(bare):
-    describe(bare, arm.URDF)
-    assert apply_scene(bare, scene_diff(cup(y=-0.3)))
-    assert is_valid(bare)
-    assert set_parameters(bare, NAME, {"padding": 0.2}).successful
-    assert not is_valid(bare)
-    describe(bare, arm.URDF.replace('name="arm"', 'name="padded"'))
-    assert not is_valid(bare)

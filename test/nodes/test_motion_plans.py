@@ -345,35 +345,6 @@ def test_constraints_of_the_path_hold_along_it(scene):
     assert max(tip(state)[2, 3] for state in states) <= 1.0 + 1e-6
 
 
-def test_the_node_answers_while_it_plans(scene):
-    # A goal that cannot be had: hemmed in by the range of a joint, so that it plans until its time is over.
-    path = Constraints()
-    path.joint_constraints = [
-        JointConstraint(
-            joint_name="panda_joint4", position=-1.9, tolerance_above=0.02, tolerance_below=0.02, weight=1.0
-        ),
-        JointConstraint(
-            joint_name="panda_joint2", position=0.3, tolerance_above=0.02, tolerance_below=0.02, weight=1.0
-        ),
-    ]
-    request = MotionPlanRequest(
-        group_name="panda_arm",
-        goal_constraints=[joint_goal(RIGHT)],
-        path_constraints=path,
-        allowed_planning_time=3.0,
-        start_state=RobotState(is_diff=True),
-    )
-    planning = scene.client(GetMotionPlan, "/plan_kinematic_path")
-    future = planning.call_async(GetMotionPlan.Request(motion_plan_request=request))
-    answered = 0
-    while not future.done():
-        assert valid(scene, LEFT)
-        answered += 1
-    assert answered > 5
-    response = future.result().motion_plan_response
-    assert response.error_code.val == Code.TIMED_OUT and not response.trajectory.joint_trajectory.points
-
-
 def against():
     return (0.0, 0.5, 0.0, -1.6, 0.0, 2.0, 0.8)
 
@@ -417,7 +388,3 @@ def test_what_cannot_be_planned_is_refused_by_its_code(scene, goal, fields, code
     assert response.error_code.val == code, response.error_code
     assert words in response.error_code.message
     assert not response.trajectory.joint_trajectory.points
-
-
-def test_without_a_goal_there_is_no_plan(scene):
-    assert plan(scene).error_code.val == Code.INVALID_GOAL_CONSTRAINTS

@@ -191,14 +191,6 @@ def test_an_object_of_the_base_or_the_hand_is_put_down_in_the_world(begin):
     assert apply_scene(client, scene) and gap(client, "stone", "cup") == before
 
 
-def test_answers_have_the_frame_that_is_set(begin):
-    client = begin(frame="map")
-    client.send_transform("map", "odom", arm.at(0.0, 7.0, 0.0), static=True)
-    answer = drive(client, ON_CUP)
-    (pair,) = answer.distances.pairs
-    assert answer.distances.header.frame_id == "map" and pair.point_a.y == pytest.approx(5.0)
-
-
 def test_the_frame_of_the_world_has_no_prefix(begin):
     client = begin(frame_prefix="left/")
     given = [to_transform("left/ground", "left/ball", FAR, client.now())]
@@ -260,13 +252,6 @@ def test_a_pose_that_nobody_knows_is_the_default_as_in_move_group_where_that_is_
     assert gap(client) == pytest.approx(1.8) and gap(client, "stone") == pytest.approx(0.8) and check(client).valid
     drive(client, ON_CUP)
     assert gap(client) == pytest.approx(-0.2) and gap(client, "stone") == pytest.approx(0.8)
-
-
-def test_a_robot_without_bodies_of_the_world_has_the_frame_of_its_root_link(begin):
-    client = begin(semantic=arm.SRDF)
-    assert drive(client, ON_CUP).distances.header.frame_id == "ground"
-    client = begin(semantic=srdf("fixed"))
-    assert drive(client, ON_CUP).distances.header.frame_id == "ground"
 
 
 def test_nothing_is_attached_to_the_world(begin):

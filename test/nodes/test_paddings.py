@@ -13,7 +13,7 @@ from superovoid.robot import Robot
 from superovoid.robot.planning_scene import Padding
 from superovoid.shapes import Box, Cylinder, Sphere
 from superovoid_ros.nodes.distance_service.answers.state_validity import _found
-from superovoid_ros.nodes.distance_service.world.model import Model, Paddings
+from superovoid_ros.nodes.distance_service.world.model import Model
 
 import arm
 
@@ -98,33 +98,3 @@ def test_the_answers_before_change_none():
     for positions in [*(2 * in_contact)[:12], *some]:
         fresh.paddings("").contacts_in_a_row = 0
         assert answer(model, positions) == answer(fresh, positions)
-
-
-def test_contacts_are_asked_for_first_after_many(monkeypatch):
-    model = model_with(Padding(default=0.02))
-    some = list(states(model, 60))
-    asked = []
-    kept = Paddings.are_kept
-    monkeypatch.setattr(Paddings, "are_kept", lambda self, *state: asked.append(state) or kept(self, *state))
-    in_contact = next(each for each in some if answer(model, each)[0])
-    clear = next(each for each in some if not answer(model, each)[0])
-    asked.clear()
-    for _ in range(30):
-        assert answer(model, in_contact)[0]
-    assert 1 <= len(asked) < 10
-    asked.clear()
-    assert not answer(model, clear)[0] and not asked
-    assert not answer(model, clear)[0] and len(asked) == 1
-
-
-def test_contacts_that_are_not_proved_do_not_count_where_all_pairs_are_proved_clear(monkeypatch):
-    robot = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
-    edit = Model(robot, 1e-9).planning.edit()
-    positions = dict.fromkeys(robot.joint_names, 0.0)
-    hand = robot.forward_kinematics(positions, BALL)["hand"]
-    edit.add("cup", [Sphere(0.1)], np.eye(4)[None], hand @ arm.at(0.5, 0.0, 0.15))
-    model = Model(robot, 1e-9, edit.commit())
-    for _ in range(30):
-        assert len(answer(model, positions)[0]) == 1  # they touch: nobody knows
-    monkeypatch.setattr(Paddings, "are_kept", lambda *_: True)  # as if it were proved otherwise
-    assert not answer(model, positions)[0]

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import queue
-import threading
 import time
 from pathlib import Path
 
@@ -20,8 +19,7 @@ from std_srvs.srv import SetBool
 from superovoid_interfaces.srv import GetMinDistance
 
 from superovoid_ros.nodes.common.conversions import to_pose
-from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.distance_service.world.reader import Reader, Task
+from superovoid_ros.nodes.distance_service.world.reader import Reader
 
 import arm
 import lifecycle
@@ -62,103 +60,6 @@ def reader():
     made.configure()
     yield made
     made.clean_up()
-
-
-class Log:
-    """Tasks that say what happens to them, and in which thread."""
-
-    def __init__(self):
-        self.lines = []
-
-    def task(self, name, work=lambda: None, accept=lambda: True):
-        def say(what):
-            self.lines.append((name, what, threading.current_thread().name == "reader"))
-
-        def do():
-            say("work")
-            return work()
-
-        def use(found, problem):
-            say(problem if problem is not None else "use")
-            return problem is not None or accept()
-
-        return Task(lambda: say("prepare"), do, use)
-
-
-def test_executor_is_woken_for_who_awaits_what_was_found(reader):
-    log = Log()
-    reader.do(log.task("a"))
-    reader.node.executor.spin_until(lambda: ("a", "use", False) in log.lines)
-    assert reader.node.executor.woken
-
-
-def test_tasks_are_done_in_their_order_prepared_and_used_on_the_executor_s_thread(reader):
-    log = Log()
-    for name in "abc":
-        reader.do(log.task(name))
-    assert [line for line in log.lines if line[1] == "prepare"] == [(name, "prepare", False) for name in "abc"]
-    reader.node.executor.spin_until(lambda: ("c", "use", False) in log.lines)
-    rest = [line for line in log.lines if line[1] != "prepare"]
-    assert rest == [line for name in "abc" for line in ((name, "work", True), (name, "use", False))]
-    assert reader.facts() == {"waiting to be read": 0}
-
-
-def test_a_task_whose_base_has_changed_is_prepared_and_done_again_before_the_next(reader):
-    log, verdicts = Log(), iter((False, False, True))
-    reader.do(log.task("a", accept=lambda: next(verdicts)))
-    reader.do(log.task("b"))
-    reader.node.executor.spin_until(lambda: ("b", "use", False) in log.lines)
-    of_a = [what for name, what, _ in log.lines if name == "a"]
-    assert of_a == ["prepare", "work", "use", "prepare", "work", "use", "prepare", "work", "use"]
-    assert [what for name, what, _ in log.lines if name == "b"] == ["prepare", "work", "use"]
-    assert log.lines.index(("b", "work", True)) > max(i for i, line in enumerate(log.lines) if line[0] == "a")
-
-
-def test_what_a_work_raises_is_given_to_its_task_and_the_next_goes_on(reader):
-    log, error = Log(), MemoryError("too much")
-
-    def fail():
-        raise error
-
-    reader.do(log.task("a", fail))
-    reader.do(log.task("b"))
-    reader.node.executor.spin_until(lambda: ("b", "use", False) in log.lines)
-    assert ("a", error, False) in log.lines
-
-
-def test_a_mistake_in_the_use_is_logged_and_the_next_goes_on(reader):
-    log = Log()
-    reader.do(log.task("a", accept=lambda: 1 / 0))
-    reader.do(log.task("b"))
-    reader.node.executor.spin_until(lambda: ("b", "use", False) in log.lines)
-    assert len(reader.log.lines) == 1 and "ZeroDivisionError" in reader.log.lines[0]
-    assert reader.statistics.total.internal_errors == 1
-
-
-def test_clean_up_tells_all_that_wait_and_does_not_wait_for_what_cannot_be_stopped(reader):
-    log, go_on = Log(), threading.Event()
-    reader.do(log.task("a", lambda: go_on.wait(WAIT)))
-    reader.do(log.task("b"))
-    reader.node.executor.spin_until(lambda: ("a", "work", True) in log.lines)
-    thread = reader._thread
-    reader.clean_up()
-    assert thread.is_alive()  # it is at its work still
-    told = {name: what for name, what, _ in log.lines if isinstance(what, Exception)}
-    assert set(told) == {"a", "b"} and all(isinstance(problem, InputError) for problem in told.values())
-    before = len(log.lines)
-    reader.do(log.task("c"))  # while the old thread is at its work
-    go_on.set()
-    thread.join(WAIT)
-    assert not thread.is_alive()
-    reader.node.executor.spin_until(lambda: ("c", "use", False) in log.lines)
-    assert {name for name, _, _ in log.lines[before:]} == {"c"}
-
-
-def test_without_an_executor_a_task_is_done_at_once(reader):
-    log, verdicts = Log(), iter((False, True))
-    reader.node.executor = None
-    reader.do(log.task("a", accept=lambda: next(verdicts)))
-    assert log.lines == 2 * [("a", "prepare", False), ("a", "work", False), ("a", "use", False)]
 
 
 # --- the node ---
@@ -235,18 +136,6 @@ def test_questions_are_answered_while_a_scene_is_read_and_what_comes_behind_it_w
     assert held.wait(reading.done) and reading.result().success
     assert held.wait(behind.done) and behind.result().success
     assert distance(held, "ground", "pile") == pytest.approx(19.8, abs=1e-9)
-
-
-def test_an_object_that_cannot_be_read_is_missing_as_a_whole(state):
-    calls = state.node.create_client(ApplyPlanningScene, "/apply_planning_scene")
-    assert state.wait(calls.service_is_ready)
-    message = large(10, "broken")
-    message.world.collision_objects[0].primitives[9].dimensions[0] = -1.0
-    assert not state.call(ApplyPlanningScene, "/apply_planning_scene", scene=message).success
-    response = state.call(GetMinDistance, MIN_DISTANCE, links_a=["hand"], links_b=["ball"])
-    assert not response.success and "object 'broken': primitives[9]" in response.message
-    assert apply_scene(state, PlanningScene())
-    assert distance(state, "ground", "broken") is None and distance(state, "hand", "ball") is not None
 
 
 @pytest.mark.parametrize("kind", [SetParameters, SetParametersAtomically])

@@ -49,37 +49,6 @@ def states(model, count):
         )
 
 
-def test_distances_of_the_hands_do_not_depend_on_the_calls_before(hands):
-    everything = hands.select((), ())
-    asked = list(states(hands, 12))
-    order = np.random.default_rng(3).permutation(np.tile(np.arange(len(asked)), 3))
-
-    def answers(lend):
-        found = {}
-        for i in order:
-            with lend() as scene:
-                message, _ = ask(scene, asked[i].state(hands.robot), everything, cutoff=0.05)
-            message.solve_time = 0.0
-            found.setdefault(i, []).append(message)
-        return found
-
-    def differing(found):
-        return sum(one != first for first, *others in found.values() for one in others)
-
-    assert differing(answers(hands.cold_scene)) == 0
-
-    class Warm:
-        """What the topics do: the scene's next query starts from the last."""
-
-        def __enter__(self):
-            return hands.live
-
-        def __exit__(self, *_):
-            pass
-
-    assert differing(answers(Warm)) > 0  # else there would be nothing to see here
-
-
 LIMITS = {"cutoff": 0.05}, {"cutoff": 0.02}, {"max_results": 1}, {"overlapping_only": True}, {"max_results": 3}
 
 
@@ -94,19 +63,6 @@ def test_a_question_about_one_state_does_not_depend_on_the_questions_before(hand
         message.solve_time = 0.0
         assert found.setdefault((i, k), message) == message
     assert any(message.pairs for message in found.values())
-
-
-def test_answers_in_messages_used_anew_are_those_in_new_ones(hands):
-    everything, spare = hands.select((), ()), []
-    for joints in states(hands, 6):
-        for limits in LIMITS:  # more pairs than before, and fewer
-            question = hands.question(everything, **limits)
-            once = ask_once(question, hands.robot, joints, everything)
-            again = ask_once(question, hands.robot, joints, everything, spare)
-            again.solve_time = once.solve_time
-            assert again == once
-            assert all(one is other for one, other in zip(again.pairs, spare, strict=False))
-    assert len(spare) > 10
 
 
 def test_a_question_about_one_state_has_the_answer_of_a_scene(hands):

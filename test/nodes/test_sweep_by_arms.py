@@ -78,27 +78,3 @@ def test_state_comes_from_joint_states_alone(both):
     assert {end.node_name for end in both.node.get_publishers_info_by_topic("/tf")} <= {"distance_service"}
     frames = {one.child_frame_id for message in transforms for one in message.transforms}
     assert not frames & set(upper_body().links)
-
-
-def test_distance_of_the_arms_to_each_other_and_the_chest_is_answered_too(both):
-    answer = ask(both, 213, links_a=["arms", "chest"], links_b=["arms", "right_hand"], max_results=1)
-    assert answer.pairs[0].distance > 0.02
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (None, "arms_file = '"),
-        (
-            "sweep: {touch_distance: 0.5}\njoints: [a]\nframes: [[0]]\n",
-            "sweep.touch_distance = 0.5, but the sweep played has",
-        ),
-    ],
-)
-def test_player_whose_arms_file_does_not_fit_says_why(start_node, tmp_path, content, words):
-    path = tmp_path / "arms.yaml"
-    if content is not None:
-        path.write_text(content, encoding="utf-8")
-    node = start_node("sweep_player", name="armless", motion="arms", arms_file=str(path))
-    assert node.wait_for_end() == 1
-    assert words in node.output() and "Traceback" not in node.output()

@@ -11,14 +11,10 @@ import numpy as np
 import pytest
 import trimesh
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Point, Pose, Quaternion
+from geometry_msgs.msg import Point, Quaternion
 from lifecycle_msgs.msg import Transition
 from moveit_msgs.msg import (
-    AllowedCollisionMatrix,
-    AttachedCollisionObject,
     CollisionObject,
-    LinkPadding,
-    LinkScale,
     PlanningScene,
     PlanningSceneWorld,
     RobotState,
@@ -68,7 +64,6 @@ from world import (
 HOUSE = [(-1.0, 0.0), (1.0, 0.0), (1.0, 0.25), (0.0, 0.5), (-1.0, 0.25)]
 OPEN_MESH = cube_mesh()
 OPEN_MESH.triangles = OPEN_MESH.triangles[1:]
-STAR = [(math.sin(0.8 * math.pi * i), math.cos(0.8 * math.pi * i)) for i in range(5)]
 
 
 @pytest.fixture(scope="module")
@@ -151,11 +146,6 @@ def test_quaternions_are_made_ones_of_unit_length(state):
         turned.pose.orientation = Quaternion(x=half * length, w=half * length)
         assert apply_scene(state, scene_diff(turned))
         assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-9)
-
-
-def test_open_mesh_of_an_object_is_told(service, state):
-    assert apply_scene(state, scene_diff(thing(pose=arm.at(0.0, -2.0, 0.0), meshes=[OPEN_MESH])))
-    service.wait_for_output("object 'cup': meshes[0]: the mesh is not closed")
 
 
 def test_open_mesh_of_an_object_is_a_shell_that_things_can_be_in_by_parameter(state):
@@ -281,14 +271,6 @@ def test_base_poses_may_be_given_in_frames_of_objects(state, frame, expected):
     assert not state.call(GetMinDistance, MIN_DISTANCE, base_poses=[pose]).success
 
 
-def test_objects_survive_a_change_of_the_robot_description(state):
-    assert apply_scene(state, scene_diff(cup()))
-    assert state.call(SetPairRules, SET_RULES, links_a=["cup"], links_b=["hand"], checked=[False]).success
-    assert set_parameters(state, "/distance_service", {"tolerance": 1e-8}).successful
-    assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-7)
-    assert rule(state, "cup", "hand")[0] == "runtime"
-
-
 # --- attached objects ---
 
 
@@ -412,34 +394,6 @@ def test_a_world_replaces_the_objects_and_the_octomap_and_nothing_else(service, 
     assert distance(state, "ground", "held") == pytest.approx(0.4, abs=1e-12)
 
 
-def test_scene_without_one_object_that_makes_no_sense_is_applied(service, state):
-    assert apply_scene(state, scene_diff(cup()))
-    assert not apply_scene(state, scene_diff(broken(primitives=[sphere(0.0)]), cup(y=-9.0)))
-    service.wait_for_output("object 'broken': primitives[0]: radius of the sphere = 0.0")
-    assert "radius of the sphere = 0.0" in state.call(GetMinDistance, MIN_DISTANCE).message
-    assert apply_scene(state, scene_diff(thing("broken", operation=CollisionObject.REMOVE)))
-    assert distance(state, "ground", "cup") == pytest.approx(8.8, abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"link_scale": [LinkScale(link_name="hand", scale=0.0)]}, "link_scale of 'hand' = 0.0"),
-        ({"link_scale": [LinkScale(link_name="hand", scale=math.nan)]}, "link_scale of 'hand' = nan"),
-        ({"link_scale": [LinkScale(link_name="hand", scale=1e200)]}, "scale of link 'hand' = 1e+200"),
-        ({"link_padding": [LinkPadding(link_name="hand", padding=-0.5)]}, "link_padding of 'hand' = -0.5"),
-        (
-            {"allowed_collision_matrix": AllowedCollisionMatrix(entry_names=["a", "b"])},
-            "allowed collision matrix: 2 names, 0 rows",
-        ),
-    ],
-)
-def test_scene_with_what_is_not_supported_or_wrong_is_refused(service, state, fields, words):
-    assert not apply_scene(state, scene_diff(cup(), **fields))
-    service.wait_for_output(words)
-    assert distance(state, "ground", "cup") is None
-
-
 # --- octomaps ---
 
 
@@ -455,14 +409,6 @@ def test_octomap_is_measured_as_the_nearest_of_its_cubes(state, binary):
     assert [pair.distance for pair in answer.pairs] == sorted(pair.distance for pair in answer.pairs)
     assert answer.pairs_considered == 4 * 44  # of the 72 cells four times 8, in the middle, fill a node
     assert len(state.call(GetMinDistance, MIN_DISTANCE, links_a=[MAP], max_results=2).distances.pairs) == 2
-
-
-def test_octomap_is_where_its_frame_and_its_pose_put_it(state):
-    put(state, [0.0, math.pi / 2])
-    assert apply_scene(state, with_octomap(octomap(WALL, arm.at(2.0, 0.0, 0.0), frame="hand")))  # x of the hand is y
-    assert distance(state, "ground", MAP) == pytest.approx(1.6, abs=1e-9)  # 2 - 0.3 - 0.1
-    put(state, [0.0, 0.0])
-    assert distance(state, "ground", MAP) == pytest.approx(1.6, abs=1e-9)
 
 
 def test_octomap_is_replaced_as_a_whole_and_removed_by_an_empty_one(state):
@@ -505,61 +451,6 @@ def test_matrix_speaks_of_the_octomap_whichever_is_there(state):
     assert distance(state, "hand", MAP) is not None and distance(state, "thumb", MAP) is None
 
 
-def test_attached_object_is_checked_against_the_octomap(state):
-    assert apply_scene(state, with_octomap(octomap(WALL, arm.at(0.0, -2.0, 0.0))))
-    send(state, attached(pose=arm.at(0.0, -1.0, 0.0), frame="hand", primitives=[sphere()]))
-    wait_for_distance(state, "cup", MAP, 0.9)
-    assert apply_scene(state, scene_diff(cup(name="second", y=-2.0)))
-    assert distance(state, "second", MAP) is None  # both are the world's
-
-
-def set_cubes(client, count):
-    assert set_parameters(client, "/distance_service", {"octomap_cubes": count}).successful
-
-
-@pytest.mark.parametrize(
-    ("fields", "words"),
-    [
-        ({"resolution": 0.0}, "octomap: octree: resolution = 0.0"),
-        ({"pose": arm.at(math.nan, 0.0, 0.0)}, "octomap: origin: position"),
-        ({"frame": "nowhere"}, "octomap: frame_id 'nowhere'"),
-        ({}, "more than 39 occupied cubes"),
-    ],
-)
-def test_octomap_that_makes_no_sense_is_refused_and_missed(service, state, fields, words):
-    assert apply_scene(state, with_octomap(octomap(WALL, arm.at(0.0, -2.0, 0.0))))
-    set_cubes(state, 39)
-    message = with_octomap(octomap(WALL[::-1], **{"resolution": 0.2} | fields))
-    message.world.collision_objects = [cup(y=-9.0)]
-    before = len(service.output())
-    assert not apply_scene(state, message)
-    assert words in service.output()[before:]
-    send(state, message)
-    assert state.wait(lambda: service.output()[before:].count(words) == 2, 5.0)
-    set_cubes(state, 20_000)
-    assert words in state.call(GetMinDistance, MIN_DISTANCE).message
-    assert apply_scene(state, with_octomap(octomap([(0, 0, 0)], arm.at(0.0, -2.0, 0.0))))
-    assert distance(state, "ground", MAP) == pytest.approx(1.8, abs=1e-9)
-    assert distance(state, "ground", "cup") == pytest.approx(8.8, abs=1e-9)  # it came with the first of them
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda o: setattr(o, "id", "ColorOcTree"), "id 'ColorOcTree': must be 'OcTree'"),
-        (lambda o: o.data.pop(), "even number"),
-        (lambda o: setattr(o, "binary", False), "octree"),
-    ],
-)
-def test_octomap_that_cannot_be_read_is_refused(service, state, change, words):
-    message = octomap(WALL)
-    change(message.octomap)
-    before = len(service.output())
-    assert not apply_scene(state, with_octomap(message))
-    assert words in service.output()[before:]
-    assert distance(state, "ground", MAP) is None
-
-
 # --- superovoids ---
 
 
@@ -582,29 +473,6 @@ def test_superovoids_are_added_attached_moved_and_removed(state):
     assert distance(state, "ground", "egg") == pytest.approx(2.8, abs=1e-9)
     answer = state.call(ApplyObjects, APPLY, objects=[ovoid("other"), ovoid("egg", operation=SuperovoidObject.REMOVE)])
     assert answer.success and "other" in answer.message and "egg" not in answer.message
-
-
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        (ovoid("second", size=[0.1, 0.0, 0.1]), ["second", "size[1]"]),
-        (ovoid("second", epsilon=[2.5, 1.0]), ["second", "epsilon[0]"]),
-        (ovoid("hand"), ["hand", "name of a link"]),
-        (ovoid(""), ["without id"]),
-        (ovoid("second", pose=arm.at(math.nan, 0, 0)), ["second", "position", "finite"]),
-        (ovoid("second", attach_link="elbow"), ["second", "elbow", "hand"]),
-        (ovoid("second", attach_link="hand", touch_links=["elbow"]), ["second", "elbow"]),
-        (ovoid("second", operation=SuperovoidObject.MOVE), ["second", "does not exist", "egg"]),
-        (ovoid("second", operation=SuperovoidObject.REMOVE), ["second", "does not exist"]),
-        (ovoid("second", operation=9), ["second", "operation = 9"]),
-    ],
-)
-def test_superovoid_that_makes_no_sense_is_refused_with_the_whole_request(state, wrong, words):
-    response = state.call(ApplyObjects, APPLY, objects=[ovoid(), wrong])
-    assert not response.success
-    for word in words:
-        assert word in response.message
-    assert distance(state, "ground", "egg") is None
 
 
 # --- rules ---
@@ -645,107 +513,11 @@ def test_runtime_rules_are_set_cleared_and_answered_with_their_reason(state):
     assert distance(state, "thumb", "ball") is not None and distance(state, "hand", "thumb") is None
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "checked", "words"),
-    [
-        (["thumb", "hand"], ["ball"], [False], ["2 links_a", "1 links_b"]),
-        (["thumb"], ["ball"], [False, True], ["2 values of checked"]),
-        (["thumb", "elbow"], ["ball", "ball"], [False], ["elbow", "gripper"]),
-        (["thumb", "hand"], ["ball", "hand"], [False], ["hand", "never checked"]),
-    ],
-)
-def test_rules_that_make_no_sense_are_refused_with_the_whole_request(state, a, b, checked, words):
-    response = state.call(SetPairRules, SET_RULES, links_a=a, links_b=b, checked=checked)
-    assert not response.success
-    for word in words:
-        assert word in response.message
-    assert rule(state, "thumb", "ball")[0] == "default"
-
-
-def test_rules_of_unknown_links_are_no_answer(state):
-    response = state.call(GetPairRules, GET_RULES, links_a=["elbow"])
-    assert not response.success and "elbow" in response.message and not response.link_a
-    response = state.call(GetPairRules, GET_RULES, links_a=["slider"])
-    assert not response.success and "no contact geometry" in response.message
-
-
 # --- wrong messages on topics ---
 
 
 def broken(**fields):
     return thing("broken", pose=arm.at(1.0, 1.0, 1.0), **fields)
-
-
-EMPTY_QUATERNION = Pose(orientation=Quaternion(w=0.0))
-
-
-@pytest.mark.parametrize(
-    ("message", "words"),
-    [
-        (thing("broken", pose=arm.at(math.nan, 0.0, 0.0), primitives=[sphere()]), "must be finite"),
-        (
-            CollisionObject(id="broken", pose=EMPTY_QUATERNION, primitives=[sphere()]),
-            "must be a finite quaternion that is not 0",
-        ),
-        (broken(frame="nowhere", primitives=[sphere()]), "frame_id 'nowhere' is no link and no object"),
-        (broken(primitives=[sphere(0.0)]), "must be positive"),
-        (broken(primitives=[sphere(math.nan)]), "must be positive"),
-        (
-            broken(primitives=[SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[1.0])]),
-            "a box has dimensions (x, y, z)",
-        ),
-        (broken(primitives=[prism()]), "has 0 different points"),
-        (broken(primitives=[prism((0.0, 0.0), (1.0, 0.0), (1.0, 0.0))]), "has 2 different points"),
-        (broken(primitives=[prism((0.0, 0.0), (1.0, 0.0), (2.0, 0.0))]), "all on one line"),
-        (broken(primitives=[prism((0.0, 0.0), (1.0, math.nan), (1.0, 1.0))]), "point 1 is not finite"),
-        (broken(primitives=[prism(*HOUSE, (0.0, 0.125))]), "is not convex"),
-        (broken(primitives=[prism(*STAR)]), "is not convex"),
-        (broken(primitives=[prism(*HOUSE, *HOUSE)]), "is not convex"),
-        (broken(primitives=[prism(*HOUSE, height=0.0)]), "height of the prism = 0.0"),
-        (thing("<octomap>", operation=CollisionObject.REMOVE), "MoveIt's own"),
-        (broken(primitives=[SolidPrimitive(type=77)]), "type 77 is no primitive"),
-        (broken(meshes=[Mesh()]), "the mesh is empty"),
-        (broken(planes=[Plane()]), "not all 0"),
-        (broken(), "has no shape"),
-        (broken(primitives=[sphere()], primitive_poses=[Pose()] * 2), "more poses than shapes"),
-        (broken(operation=b"\x09", primitives=[sphere()]), "operation = "),
-        (broken(operation=CollisionObject.MOVE), "object 'broken': does not exist"),
-        (thing("hand", primitives=[sphere()]), "is the name of a link"),
-        (thing("", primitives=[sphere()]), "object without id"),
-        (thing("<octomap>", primitives=[sphere()]), "MoveIt's own"),
-        (
-            AttachedCollisionObject(link_name="elbow", object=broken(primitives=[sphere()])),
-            "link 'elbow' does not exist",
-        ),
-        (AttachedCollisionObject(link_name="hand", object=broken()), "brings no shape"),
-        (
-            AttachedCollisionObject(link_name="hand", object=broken(operation=CollisionObject.MOVE)),
-            "MOVE is for objects",
-        ),
-        (
-            AttachedCollisionObject(link_name="hand", object=broken(primitives=[sphere()]), touch_links=["elbow"]),
-            "may touch 'elbow'",
-        ),
-        (
-            AttachedCollisionObject(link_name="hand", object=thing("broken", operation=CollisionObject.REMOVE)),
-            "nothing of that name is attached",
-        ),
-        (thing("broken", operation=CollisionObject.REMOVE), "to be removed, but does not exist"),
-    ],
-)
-def test_message_that_makes_no_sense_is_logged_and_missed(service, state, message, words):
-    assert apply_scene(state, scene_diff(cup()))
-    before = len(service.output())
-    send(state, message)
-    assert state.wait(lambda: words in service.output()[before:], 5.0), service.output()[before:]
-    assert "Traceback" not in service.output()[before:]
-    said = message.object if isinstance(message, AttachedCollisionObject) else message
-    if said.operation != CollisionObject.REMOVE:
-        state.call_until(lambda r: words in r.message, GetMinDistance, MIN_DISTANCE)
-        assert apply_scene(state, PlanningScene())
-        assert apply_scene(state, scene_diff(cup()))
-    assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-12)
-    assert distance(state, "ground", "broken") is None
 
 
 def set_rate(client, rate):
@@ -794,23 +566,6 @@ def test_octomap_is_drawn_as_lists_of_cubes(state):
     low = min(pose.position.x + point.x - 0.5 * side for side, cubes in drawn.items() for pose, point in cubes)
     high = max(pose.position.y + point.y + 0.5 * side for side, cubes in drawn.items() for pose, point in cubes)
     assert (low, high) == pytest.approx((-0.3, -2.0))
-
-
-def test_objects_are_in_answers_about_many_states(state):
-    assert state.call(ApplyObjects, APPLY, objects=[ovoid(pose=arm.at(1.5, 0.0, 0.0))]).success
-    response = state.call(
-        GetDistances,
-        "/distance_service/get_distances",
-        timeout=60.0,
-        joint_names=["slide"],
-        joint_positions=[0.0, 0.5],
-        links_a=["egg"],
-        links_b=["hand"],
-        gradients=True,
-    )
-    assert response.success, response.message
-    assert set(response.body_links) == {"egg", "hand"}
-    assert list(response.distance) == pytest.approx([0.85, 0.35], abs=1e-9)
 
 
 def test_inactive_node_takes_objects_from_topics_and_answers_no_service(start_node, client):
