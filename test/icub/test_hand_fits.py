@@ -49,6 +49,7 @@ def test_superovoids_are_at_least_as_close_as_superellipsoids():
         assert tapered <= 1.01 * plain
 
 
+@pytest.mark.slow
 def test_the_stored_fits_are_what_the_fit_finds():
     fit = fit_link(LINKS["index_2"]["parts"], kinds=("superellipsoid",))["superellipsoid"]
     shape, pose, _ = stored("index_2", "superellipsoid")

@@ -11,7 +11,6 @@ import pytest
 from superovoid.robot import Robot
 from superovoid.robot.octomap import Octree
 from superovoid.shapes import Superovoid
-from superovoid_ros.nodes.common import mistakes
 from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of, refusals, shortened
 from superovoid_ros.nodes.common.throttle import MOST, Log
 
@@ -50,21 +49,6 @@ def test_what_numpy_and_python_raise_is_none(mistake, capsys):
     assert not isinstance(caught.value, InputError)
     assert reason_of(caught.value).startswith("INTERNAL: ")
     assert type(caught.value).__name__ in capsys.readouterr().err
-
-
-def test_traceback_of_a_mistake_comes_once_and_is_bounded(capsys, monkeypatch):
-    monkeypatch.setattr(mistakes, "_traced", set())
-
-    def fail(words):
-        raise KeyError(words)
-
-    for _ in range(3):
-        try:
-            fail("x" * 1_000_000)
-        except KeyError as error:
-            words = reason_of(error)
-    printed = capsys.readouterr().err
-    assert printed.count("Traceback") == 1 and len(printed) < 20_000 and len(words) < 1000
 
 
 def test_what_a_caller_wrote_is_put_on_one_line_and_cut_in_its_middle():

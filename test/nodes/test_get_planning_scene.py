@@ -5,14 +5,11 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Quaternion, Transform, Vector3
-from moveit_msgs.msg import LinkPadding, LinkScale, ObjectColor, PlanningScene, RobotState
+from moveit_msgs.msg import LinkPadding, LinkScale, ObjectColor, PlanningScene
 from moveit_msgs.msg import PlanningSceneComponents as Components
-from moveit_msgs.srv import GetPlanningScene, GetStateValidity
+from moveit_msgs.srv import GetPlanningScene
 from shape_msgs.msg import Plane, SolidPrimitive
 from std_msgs.msg import ColorRGBA
 from superovoid_interfaces.msg import SuperovoidObject
@@ -258,19 +255,6 @@ def test_joints_that_were_not_measured_are_left_out(start_node, client):
 # --- frames with a prefix ---
 
 
-@pytest.mark.parametrize("prefix", ["", PREFIX, f"/{PREFIX}"])
-def test_objects_are_given_in_frames_of_links_with_and_without_prefix(state, prefix):
-    put(state, [0.0, math.pi / 2], PREFIX)
-    assert apply_scene(state, scene_diff(cup(x=0.5, y=-2.0, frame=f"{prefix}hand")))  # hand's x is the ground's y
-    assert distance(state, "ground", "cup") == pytest.approx(math.hypot(2.0, 0.5) - 0.2, abs=1e-9)
-    held = attached(name="held", pose=arm.at(0.7, 0.0, 0.0), frame=f"{prefix}hand", primitives=[sphere(0.05)])
-    send(state, held)
-    wait_for_distance(state, "ground", "held", 0.55)
-    second = thing("second", pose=arm.at(0.0, -1.0, 0.0), frame="cup", primitives=[sphere()])  # objects have none
-    assert apply_scene(state, scene_diff(second))
-    assert distance(state, "ground", "second") == pytest.approx(math.hypot(3.0, 0.5) - 0.2, abs=1e-9)
-
-
 def test_frames_of_tf_are_those_of_the_prefixed_tree(service, state):
     state.send_transform("left/ground", "left/table", arm.at(0.0, -5.0, 0.0), static=True)
     send(state, cup(y=-1.0, frame="left/table"))
@@ -280,18 +264,3 @@ def test_frames_of_tf_are_those_of_the_prefixed_tree(service, state):
     assert state.wait(lambda: "frame_id 'table' is no link and no object" in service.output()[before:], 5.0)
     assert apply_scene(state, scene_diff(cup(y=-3.0, frame="left/table")))  # what was refused is missing until then
     assert distance(state, "ground", "cup") == pytest.approx(7.8, abs=1e-9)
-
-
-@pytest.mark.parametrize("frame", ["", "ground", "left/ground"])
-def test_contacts_name_links_without_prefix_in_a_frame_with_it(state, frame):
-    assert apply_scene(state, scene_diff(cup(x=0.6, y=0.0, frame="left/ground")))
-    request = RobotState(is_diff=True)
-    request.multi_dof_joint_state.joint_names = ["free"]
-    request.multi_dof_joint_state.header.frame_id = frame
-    request.multi_dof_joint_state.transforms = [
-        Transform(translation=Vector3(x=0.5, y=0.12), rotation=Quaternion(w=1.0))
-    ]
-    response = state.call(GetStateValidity, "/check_state_validity", robot_state=request)
-    named = {(contact.contact_body_1, contact.contact_body_2) for contact in response.contacts}
-    assert named == {("hand", "cup"), ("ball", "cup"), ("hand", "ball")}
-    assert {contact.header.frame_id for contact in response.contacts} == {"left/ground"}

@@ -20,19 +20,16 @@ from world import (
     APPLY,
     MIN_DISTANCE,
     RELIABLE,
-    WALL,
     apply_scene,
     attached,
     cup,
     matrix,
-    octomap,
     put,
     reset,
     scene_diff,
     send,
     sphere,
     thing,
-    with_octomap,
 )
 
 NAME = "/distance_service"
@@ -203,21 +200,6 @@ def test_one_object_of_a_scene_that_cannot_be_used_drops_no_others(service, stat
         wait_answered(state)
 
 
-def test_octomaps_and_what_scenes_say_beside_objects_are_missing_too(state):
-    broken = octomap(WALL)
-    broken.octomap.id = "ColorOcTree"
-    send(state, with_octomap(broken))
-    wait_refused(state, "<octomap>")
-    assert apply_scene(state, with_octomap(octomap([(9, 9, 9)])))
-    wait_answered(state)
-    names = matrix(["hand", "ball"])
-    names.entry_values.pop()
-    send(state, scene_diff(allowed_collision_matrix=names))
-    wait_refused(state, "<planning_scene>")
-    assert apply_scene(state, PlanningScene())
-    wait_answered(state)
-
-
 def test_a_matrix_that_could_not_be_read_is_missing_until_a_whole_scene_comes_whatever_becomes_of_objects(state):
     worlds = state.publisher(PlanningSceneWorld, "/planning_scene_world", RELIABLE)
     names = matrix(["hand", "ball"])
@@ -232,26 +214,6 @@ def test_a_matrix_that_could_not_be_read_is_missing_until_a_whole_scene_comes_wh
     wait_refused(state, "<planning_scene>")
     assert apply_scene(state, PlanningScene())
     wait_answered(state)
-
-
-def test_diagnostics_say_why_answers_without_words_were_refused(state):
-    messages = state.collect(DiagnosticArray, "/diagnostics")
-    joints = RobotState(is_diff=True)
-    joints.joint_state.name, joints.joint_state.position = ["elbow"], [0.0]
-    assert not state.call(GetStateValidity, "/check_state_validity", robot_state=joints).valid
-    assert not apply_scene(state, scene_diff(cup(frame="nowhere")))
-
-    def told(key, words):
-        return any(
-            value.key == key and words in value.value
-            for message in messages
-            for status in message.status
-            for value in status.values
-        )
-
-    assert state.wait(lambda: told("last refusal of GetStateValidity", "unknown joint 'elbow'"))
-    assert state.wait(lambda: told("last refusal of ApplyPlanningScene", "frame_id 'nowhere'"))
-    assert apply_scene(state, PlanningScene())
 
 
 def test_who_is_told_that_nothing_was_applied_leaves_nothing_missing(state):

@@ -10,7 +10,7 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, RobotState
 from moveit_msgs.srv import GetPlanningScene, GetStateValidity
-from superovoid_interfaces.srv import GetDistances, GetMinDistance, GetPairRules, SetPairRules
+from superovoid_interfaces.srv import GetDistances, GetMinDistance, GetPairRules
 
 import arm
 import lifecycle
@@ -20,7 +20,6 @@ from world import (
     MAP,
     MIN_DISTANCE,
     RELIABLE,
-    SET_RULES,
     WALL,
     apply_scene,
     attached,
@@ -39,7 +38,6 @@ STATE = {"joint_names": arm.JOINTS, "joint_positions": [0.0, 0.0]}
 NO_HAND = arm.URDF.replace('"hand"', '"claw"')
 PEDESTAL = '<link name="floor"/><joint name="pedestal" type="fixed"><parent link="floor"/><child link="ground"/>'
 ON_PEDESTAL = arm.URDF.replace("</robot>", f'{PEDESTAL}<origin xyz="0 0 1" rpy="0 0 1"/></joint></robot>')
-WITH_CUP = arm.URDF.replace('"thumb"', '"cup"')
 
 
 @pytest.fixture(scope="module")
@@ -242,13 +240,6 @@ def test_a_description_set_as_a_parameter_is_refused_where_an_object_has_no_plac
     assert gap(held, "ground", "cup") == pytest.approx(0.4, abs=1e-9)
 
 
-def test_object_with_the_name_of_a_new_link_has_no_place(bare):
-    describe(bare, arm.URDF)
-    assert apply_scene(bare, scene_diff(cup()))
-    describe(bare, WITH_CUP, refused("object 'cup': is the name of a link"))
-    assert_nothing_is_answered(bare, "object 'cup'")
-
-
 def test_objects_of_the_world_stay_where_they_are_when_the_root_link_is_another(bare):
     describe(bare, arm.URDF)
     assert apply_scene(bare, scene_diff(cup()))
@@ -257,15 +248,6 @@ def test_objects_of_the_world_stay_where_they_are_when_the_root_link_is_another(
     assert gap(bare, "ground", "cup") == pytest.approx(1.8, abs=1e-9)
     describe(bare, arm.URDF.replace('"ground"', '"earth"'), refused("object 'cup': stands in the frame of link"))
     assert_nothing_is_answered(bare, "object 'cup'")
-
-
-def test_rules_outlive_the_links_that_they_are_about(bare):
-    describe(bare, arm.URDF)
-    assert bare.call(SetPairRules, SET_RULES, links_a=["ground"], links_b=["hand"], checked=[False]).success
-    describe(bare, NO_HAND, lambda answer: answer.success and "claw" in links_of(answer))
-    describe(bare, arm.URDF, lambda answer: answer.success and "hand" in links_of(answer))
-    response = bare.call(GetPairRules, GET_RULES, links_a=["ground"], links_b=["hand"])
-    assert response.success and list(response.rule) == ["runtime"] and not response.checked[0]
 
 
 def test_objects_beyond_the_limits_of_a_larger_robot_keep_it_from_answering_until_there_is_room(bare):

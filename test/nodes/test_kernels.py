@@ -18,7 +18,7 @@ from superovoid.states import ahead
 from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceUnavailableError
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.health import compiling
-from superovoid_ros.nodes.distance_service.health.compiling import ENGINE, USUAL, Kernels
+from superovoid_ros.nodes.distance_service.health.compiling import ENGINE, Kernels
 
 import parts
 from asking import START_TIMEOUT
@@ -85,24 +85,6 @@ def test_what_is_compiled_is_not_waited_for_and_answers_say_how_far_it_is(part, 
     compiler.may[ENGINE].set()
     wait_until(lambda: part.is_done(ENGINE))
     part.require()
-
-
-def test_levels_are_compiled_one_after_the_other_those_that_are_needed_first(part, compiler):
-    part.need(ENGINE)
-    part.prepare_usual()
-    part.need(1)
-    for level in (ENGINE, 1, USUAL):
-        compiler.may[level].set()
-    wait_until(lambda: part.is_done(USUAL))
-    assert compiler.done == [ENGINE, 1, USUAL]
-
-
-def test_what_is_compiled_ahead_keeps_nothing_from_being_answered(part, compiler):
-    compiler.may[ENGINE].set()
-    part.need(ENGINE)
-    part.prepare_usual()
-    part.require()
-    assert "convex bodies" in part.facts()["compiling"]
 
 
 def test_kernels_that_cannot_be_compiled_are_said_so_and_end_nothing(part, compiler):

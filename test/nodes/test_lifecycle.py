@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import rclpy
 from lifecycle_msgs.msg import Transition
@@ -63,12 +61,6 @@ def test_node_of_a_manager_starts_unconfigured_with_nothing_open(managed, client
     assert lifecycle.state(client, NAME) == "unconfigured"
     assert client.wait(lambda: "managed" in client.node.get_node_names())
     assert not services_of(client) and not topics_of(client)
-
-
-def test_transition_that_the_state_does_not_allow_is_refused(managed, client):
-    lifecycle.bring(client, NAME, "unconfigured")
-    assert not lifecycle.change(client, NAME, Transition.TRANSITION_ACTIVATE)
-    assert lifecycle.state(client, NAME) == "unconfigured"
 
 
 def test_configured_node_has_its_services_which_say_how_to_activate_it(managed, client):
@@ -147,19 +139,6 @@ def test_node_shut_down_by_its_manager_stays_until_it_is_interrupted(managed, cl
     assert client.wait(lambda: not services_of(client) and not topics_of(client))
     assert managed.interrupt() == 0
     assert "Traceback" not in managed.output()
-
-
-def test_call_whose_service_is_closed_meanwhile_does_not_end_the_node(start_node, client):
-    script = str(Path(__file__).with_name("closing_service.py"))
-    node = start_node(script, name="closing", autostart=False)
-    for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
-        assert lifecycle.change(client, "/closing", transition)
-    call = client.node.create_client(Trigger, "/closing/close")
-    assert client.wait(call.service_is_ready)
-    call.call_async(Trigger.Request())
-    assert client.wait(lambda: lifecycle.state(client, "/closing") == "unconfigured")
-    assert node.interrupt() == 0
-    assert "Traceback" not in node.output()
 
 
 class Fragile(Part):

@@ -15,7 +15,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from superovoid_ros.motions import dental_bite
 from superovoid_ros.motions.grasp_sweep import shipped
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
-from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers, extent_of
+from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers
 from superovoid_ros.resources import share_directory
 
 FRAMES = "node/"
@@ -79,31 +79,6 @@ def hands(**options):
 
 def bite(**options):
     return Played(*dental_bite.shipped(), (dental_bite.LOWER, dental_bite.UPPER), **options)
-
-
-@pytest.mark.parametrize(("make", "index"), [(hands, 90), (bite, 60)])
-def test_points_lines_and_letters_follow_the_extent_of_what_is_watched(make, index):
-    played = make()
-    poses, result = played.show(index)
-    extent = extent_of(played.watched, poses)
-    shown = played.display.shown
-    lines = np.array([(p.x, p.y, p.z) for p in shown["normals", 0].points]).reshape(-1, 2, 3)
-    assert 0.004 < shown["points", 0].scale.x / extent < 0.01
-    assert 0.01 < np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1).max() / extent < 0.05
-    for text in played.display.of("distances").values():
-        assert 0.015 < text.scale.z / extent < 0.04
-    drawn = len(shown["segments", 0].points) // 2
-    assert drawn == max(1, np.count_nonzero(result.distance <= extent / 50.0))
-
-
-def test_the_extent_is_that_of_the_bounded_bodies():
-    played = hands()
-    poses, _ = played.show(0)
-    centres = np.array([(poses[body.link] @ body.link_from_body)[:3, 3] for body in played.watched])
-    span = np.linalg.norm(np.ptp(centres, axis=0))
-    largest = max(body.shape.bounding_sphere().radius for body in played.watched)
-    assert span < extent_of(played.watched, poses) < span + 4.0 * np.sqrt(3.0) * largest
-    assert extent_of([], {}) == 1.0
 
 
 @pytest.mark.parametrize("labels", [0, 1, 3, 5])

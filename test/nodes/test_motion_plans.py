@@ -189,23 +189,6 @@ def test_forward_kinematics_are_those_of_the_state_asked_about(scene):
     np.testing.assert_allclose(from_pose(there.pose_stamped[0].pose, ""), seen, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("links", "frame", "code", "words"),
-    [
-        (["arm"], "", Code.INVALID_LINK_NAME, "'arm'"),
-        ([], "", Code.INVALID_LINK_NAME, "empty"),
-        ([TIP], "moon", Code.FRAME_TRANSFORM_FAILURE, "moon"),
-    ],
-)
-def test_forward_kinematics_of_what_is_unknown_are_refused(scene, links, frame, code, words):
-    header = PoseStamped().header
-    header.frame_id = frame
-    state = RobotState(is_diff=True)
-    response = scene.call(GetPositionFK, "/compute_fk", header=header, fk_link_names=links, robot_state=state)
-    assert response.error_code.val == code and words in response.error_code.message
-    assert not response.pose_stamped and response.error_code.source == "distance_service"
-
-
 def inverse(client, pose, *, avoid=True, frame=ROOT, **fields):
     stamped = PoseStamped(pose=to_pose(pose))
     stamped.header.frame_id = frame
@@ -304,13 +287,6 @@ def test_a_plan_to_a_pose_ends_there_and_is_slower_where_asked(scene):
     slow = plan(scene, pose_goal(tip(RIGHT)), max_velocity_scaling_factor=0.1, max_acceleration_scaling_factor=0.1)
     _, _, speeds = rows(slow)
     assert np.abs(speeds).max() <= 0.1 + 1e-9 and np.abs(v).max() > 0.2
-
-
-def test_the_start_of_a_request_takes_the_place_of_the_measured_one(scene):
-    start = RobotState(is_diff=True, joint_state=joint_state(RIGHT))
-    response = plan(scene, joint_goal(RIGHT), start_state=start)
-    assert response.error_code.val == Code.SUCCESS
-    assert arm_of(response.trajectory_start) == pytest.approx(RIGHT)
 
 
 def test_an_attached_object_of_the_request_is_carried_around_the_wall(scene):

@@ -71,15 +71,6 @@ def test_what_only_touches_is_not_clear():
     assert not model.paddings("").are_kept(positions, BALL)
 
 
-def test_a_state_that_makes_no_sense_is_refused():
-    model = model_with(Padding())
-    positions = dict.fromkeys(model.robot.joint_names, 0.0)
-    with pytest.raises(ValueError, match="slide"):
-        model.paddings("").are_kept({**positions, "slide": float("nan")}, BALL)
-    with pytest.raises(ValueError, match="ball"):
-        model.paddings("").are_kept(positions, {"ball": np.full((4, 4), np.nan)})
-
-
 # -- which question comes first ---------------------------------------------------------------------------------------
 
 

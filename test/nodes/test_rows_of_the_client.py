@@ -13,7 +13,7 @@ from superovoid_interfaces.srv import GetDistances
 
 from superovoid import Status
 from superovoid.values.records import ResultTable
-from superovoid_ros.client import DistanceRow, Distances, Question, QuestionOptions
+from superovoid_ros.client import DistanceRow, Distances
 from superovoid_ros.nodes.common.questions import joined
 
 
@@ -85,8 +85,3 @@ def test_a_table_has_a_column_a_joint(found):
     assert len(table) == 4 and table["name_a"].tolist() == found.name_a.tolist()
     np.testing.assert_array_equal(table[["d_turn", "d_slide"]].to_numpy(), found.gradients)
     assert list(found[:0].to_dataframe().columns) == list(table.columns)
-
-
-def test_what_a_client_takes_by_name_is_what_a_question_has():
-    names = set(Question.__dataclass_fields__) - {"positions"}
-    assert names == set(QuestionOptions.__annotations__)

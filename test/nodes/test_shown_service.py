@@ -148,24 +148,6 @@ def interrupted():
 
 
 @pytest.mark.slow
-def test_a_node_that_comes_again_is_shown_again(start_node, client):
-    with ShownService("/mortal") as service:
-        for positions, clearance in (((0.75, 0.0), 0.6), ((1.0, 0.0), 0.35)):
-            mortal = start_node("distance_service", name="mortal", **arm.DESCRIPTIONS)
-            arm.set_state(client, "/mortal", positions)
-
-            def known(clearance=clearance):
-                found = service.answer().clearance
-                return service._heard.placed() and found.lower <= clearance <= found.upper and not found.missing
-
-            until(client, known, positions)
-            assert len(service.answer().bodies) == 4
-            mortal.interrupt()
-            until(client, lambda: service.answer().clearance.meaning == Meaning.UNKNOWN, positions)
-            assert not service.answer().pairs
-
-
-@pytest.mark.slow
 def test_a_mouse_that_drags_a_handle_moves_the_object_in_the_planning_scene_of_the_node(
     service,
     client,

@@ -128,12 +128,3 @@ def test_player_plays_once_holds_the_end_and_makes_the_time_if_asked(start_node,
     assert np.median(np.diff(times)) == 5_000_000
     assert node.interrupt(times=2) == 0
     assert "Traceback" not in node.output()
-
-
-def test_player_begins_again_when_looping(start_node, client):
-    node = start_node("sweep_player", name="round", rate=20.0, start_frame=0, end_frame=3, loop=True)
-    frames = client.collect(UInt32, "/round/frame")
-    assert client.wait(lambda: len(frames) > 12)
-    steps = np.diff([message.data for message in frames])
-    assert set(steps.tolist()) <= {1, -3}
-    assert node.interrupt() == 0

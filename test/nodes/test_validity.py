@@ -194,25 +194,6 @@ def test_joint_limits_are_not_checked_as_in_move_group(state):
 # --- the state of a request ---
 
 
-def test_joints_left_out_are_measured_and_followers_follow(state):
-    apply(state, diff(ball(x=1.0, y=0.5, radius=0.1)))
-    assert check(state, joints(slide=0.5, is_diff=True)).contacts[0].contact_body_1 == "thumb"
-    request = joints(slide=0.5, is_diff=True)
-    request.joint_state.name.append("follower")
-    request.joint_state.position.append(3.0)  # of the wrist, which is at 0
-    assert pairs(check(state, request)) == [("thumb", "cup")]
-
-
-def test_floating_joint_is_a_multi_dof_joint(state):
-    request = RobotState(is_diff=True)
-    request.multi_dof_joint_state.joint_names = ["free"]
-    request.multi_dof_joint_state.transforms = [Transform(translation=Vector3(x=0.6), rotation=Quaternion(w=1.0))]
-    request.multi_dof_joint_state.header.frame_id = "ground"
-    response = check(state, request)
-    assert pairs(response) == [("hand", "ball")]
-    assert response.contacts[0].depth == pytest.approx(0.05, abs=1e-9)
-
-
 def held(**fields):
     return AttachedCollisionObject(link_name="hand", object=ball(x=0.7, frame="hand", **fields))
 
@@ -422,14 +403,6 @@ def test_sensor_and_target_may_be_carried_by_links_and_these_do_not_hide_it(stat
     # Another link in the way: the thumb's ball, half a metre before the hand's.
     behind = facing([0.0, -1.0, 0.0], 0.5, 1.0)
     assert not sees(state, visibility(facing([0.0, 1.0, 0.0], 0.5), behind, sensor_frame="hand"), slide=0.0)[0]
-
-
-def test_objects_do_not_hide_the_target_as_in_move_group(state):
-    apply(state, diff(ball(x=0.5)))
-    assert sees(state, visibility()) == (True, 0.0)
-    apply(state, diff(ball(operation=CollisionObject.REMOVE)))
-    carried = AttachedCollisionObject(link_name="ground", object=ball("held", x=0.5, y=0.1))
-    assert sees(state, visibility(), is_diff=True, attached_collision_objects=[carried]) == (True, 0.0)
 
 
 @pytest.mark.parametrize(

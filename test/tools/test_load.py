@@ -83,6 +83,7 @@ def test_command_measures_a_service_that_runs_already(start_node, tmp_path, caps
     assert all((row["errors"], row["lost"], row["node_cores"]) == ("0", "0", "nan") for row in rows)
 
 
+@pytest.mark.slow
 def test_command_names_a_service_that_is_not_there(loopback_domain, tmp_path):
     command = [sys.executable, "-m", "superovoid.cli", "load", "--node", "/nobody", "--output", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200)
