@@ -58,6 +58,7 @@ def test_a_file_gets_the_table_whole(monkeypatch):
     assert cells_of(file.getvalue()) == [list(HEADINGS), *(list(row) for row in ROWS)]
 
 
+@pytest.mark.slow
 def test_the_battery_names_every_method_in_a_narrow_terminal(tmp_path):
     environment = os.environ | {"COLUMNS": "60"}
     command = [sys.executable, "-c", PROGRAM + "sys.exit(command())", "experiment", "battery-separated"]

@@ -295,10 +295,10 @@ def test_wrong_arguments_are_errors_before_anything_is_sent(script, options, wor
 def test_a_node_that_ends_in_mid_call_is_an_error(start_node):
     ending = start_node("distance_service", "ending_arm", **arm.DESCRIPTIONS, rate=0.0)
     ending.wait_for_output("robot 'arm'")
-    positions, balls = states(300_000)
+    positions, balls = states(100_000)
     with DistanceClient(service="/ending_arm", timeout=5.0) as client:
         client.wait()
-        future = client.distances_async(positions, joint_names=arm.JOINTS, base_poses={"ball": balls}, batch=300_000)
+        future = client.distances_async(positions, joint_names=arm.JOINTS, base_poses={"ball": balls}, batch=100_000)
         ending.is_tested = False
         os.kill(ending.process.pid, 9)
         with pytest.raises(ServiceUnavailableError, match="the node has ended"):

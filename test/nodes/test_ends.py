@@ -144,6 +144,7 @@ def test_ctrl_c_in_the_first_moments_is_no_traceback(start):
     assert "Traceback" not in output
 
 
+@pytest.mark.slow
 def test_a_home_that_cannot_be_written_is_no_obstacle(start):
     # /dev/null is no folder: nothing can be made in it, not even by root.
     environment = {name: value for name, value in os.environ.items() if name not in ("ROS_LOG_DIR", "ROS_HOME")}

@@ -110,7 +110,7 @@ def test_a_body_stays_while_the_node_sends_all_anew(service, client):
     service.add_object("egg", EGG, arm.at(0.0, 0.0, 2.0))
     until(client, lambda: "egg" in service.objects)
     (shape,) = (one.body.shape for one in service.answer().bodies if one.owner == "egg")
-    for height in np.linspace(2.0, 3.0, 20):
+    for height in np.linspace(2.0, 3.0, 5):
         service.move_object("egg", arm.at(0.0, 0.0, height))
         assert "egg" in service.objects
         assert any(one.body.shape is shape for one in service.answer().bodies)

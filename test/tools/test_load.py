@@ -65,6 +65,7 @@ def test_calls_of_a_service_that_does_not_reply_are_lost_and_later_ones_are_not(
     assert (row.calls, row.lost) == (8, 0)
 
 
+@pytest.mark.slow
 def test_command_measures_a_service_that_runs_already(start_node, tmp_path, capsys):
     share = share_directory()
     start_node(
