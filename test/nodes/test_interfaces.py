@@ -20,9 +20,7 @@ from moveit_msgs.msg import (
 )
 from moveit_msgs.srv import GetPositionFK
 from superovoid_interfaces.msg import PairDistance
-from superovoid_interfaces.srv import (
-    GetDistances,
-)
+from superovoid_interfaces.srv import GetDistances
 
 from superovoid.contact import Status
 
@@ -73,57 +71,29 @@ PUBLISHED = {
     "octomap_msgs/msg/OctomapWithPose": "e65f8760aa96a2acef86b6d206175cfc78420082b6159dd3fa6ebf93f5f81979",
     "tf2_msgs/msg/TFMessage": "e369d0f0",  # the whole hash was not published
 }
+ERROR_CODES = """
+SUCCESS=1 UNDEFINED=0 FAILURE=99999 PLANNING_FAILED=-1 INVALID_MOTION_PLAN=-2
+MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE=-3 CONTROL_FAILED=-4 UNABLE_TO_AQUIRE_SENSOR_DATA=-5
+TIMED_OUT=-6 PREEMPTED=-7 START_STATE_IN_COLLISION=-10 START_STATE_VIOLATES_PATH_CONSTRAINTS=-11
+START_STATE_INVALID=-26 GOAL_IN_COLLISION=-12 GOAL_VIOLATES_PATH_CONSTRAINTS=-13
+GOAL_CONSTRAINTS_VIOLATED=-14 GOAL_STATE_INVALID=-27 UNRECOGNIZED_GOAL_TYPE=-28
+INVALID_GROUP_NAME=-15 INVALID_GOAL_CONSTRAINTS=-16 INVALID_ROBOT_STATE=-17 INVALID_LINK_NAME=-18
+INVALID_OBJECT_NAME=-19 FRAME_TRANSFORM_FAILURE=-21 COLLISION_CHECKING_UNAVAILABLE=-22
+ROBOT_STATE_STALE=-23 SENSOR_INFO_STALE=-24 COMMUNICATION_FAILURE=-25 CRASH=-29 ABORT=-30
+NO_IK_SOLUTION=-31
+"""
+COMPONENTS = """
+SCENE_SETTINGS ROBOT_STATE ROBOT_STATE_ATTACHED_OBJECTS WORLD_OBJECT_NAMES WORLD_OBJECT_GEOMETRY
+OCTOMAP TRANSFORMS ALLOWED_COLLISION_MATRIX LINK_PADDING_AND_SCALING OBJECT_COLORS
+"""
 # Constants are no part of a hash.
 CONSTANTS = {
     CollisionObject: {"ADD": b"\0", "REMOVE": b"\1", "APPEND": b"\2", "MOVE": b"\3"},
     ContactInformation: {"ROBOT_LINK": 0, "WORLD_OBJECT": 1, "ROBOT_ATTACHED": 2},
-    MoveItErrorCodes: {
-        "SUCCESS": 1,
-        "UNDEFINED": 0,
-        "FAILURE": 99999,
-        "PLANNING_FAILED": -1,
-        "INVALID_MOTION_PLAN": -2,
-        "MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE": -3,
-        "CONTROL_FAILED": -4,
-        "UNABLE_TO_AQUIRE_SENSOR_DATA": -5,
-        "TIMED_OUT": -6,
-        "PREEMPTED": -7,
-        "START_STATE_IN_COLLISION": -10,
-        "START_STATE_VIOLATES_PATH_CONSTRAINTS": -11,
-        "START_STATE_INVALID": -26,
-        "GOAL_IN_COLLISION": -12,
-        "GOAL_VIOLATES_PATH_CONSTRAINTS": -13,
-        "GOAL_CONSTRAINTS_VIOLATED": -14,
-        "GOAL_STATE_INVALID": -27,
-        "UNRECOGNIZED_GOAL_TYPE": -28,
-        "INVALID_GROUP_NAME": -15,
-        "INVALID_GOAL_CONSTRAINTS": -16,
-        "INVALID_ROBOT_STATE": -17,
-        "INVALID_LINK_NAME": -18,
-        "INVALID_OBJECT_NAME": -19,
-        "FRAME_TRANSFORM_FAILURE": -21,
-        "COLLISION_CHECKING_UNAVAILABLE": -22,
-        "ROBOT_STATE_STALE": -23,
-        "SENSOR_INFO_STALE": -24,
-        "COMMUNICATION_FAILURE": -25,
-        "CRASH": -29,
-        "ABORT": -30,
-        "NO_IK_SOLUTION": -31,
-    },
+    MoveItErrorCodes: {name: int(value) for name, value in (one.split("=") for one in ERROR_CODES.split())},
     OrientationConstraint: {"XYZ_EULER_ANGLES": 0, "ROTATION_VECTOR": 1},
     VisibilityConstraint: {"SENSOR_Z": 0, "SENSOR_Y": 1, "SENSOR_X": 2},
-    PlanningSceneComponents: {
-        "SCENE_SETTINGS": 1,
-        "ROBOT_STATE": 2,
-        "ROBOT_STATE_ATTACHED_OBJECTS": 4,
-        "WORLD_OBJECT_NAMES": 8,
-        "WORLD_OBJECT_GEOMETRY": 16,
-        "OCTOMAP": 32,
-        "TRANSFORMS": 64,
-        "ALLOWED_COLLISION_MATRIX": 128,
-        "LINK_PADDING_AND_SCALING": 256,
-        "OBJECT_COLORS": 512,
-    },
+    PlanningSceneComponents: {name: 2**bit for bit, name in enumerate(COMPONENTS.split())},
 }
 
 

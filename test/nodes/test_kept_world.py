@@ -211,28 +211,6 @@ def test_nothing_is_answered_while_an_object_hangs_on_a_link_that_is_gone(held):
     assert gap(held, "ground", "cup") == pytest.approx(0.4, abs=1e-9)
 
 
-def test_what_has_no_place_is_removed_or_added_anew(held):
-    hold(held, "plate")
-    hold(held, "fork")
-    describe(held, NO_HAND, refused("cup", "plate", "fork"))
-    send(held, thing("cup", operation=CollisionObject.REMOVE))
-    held.call_until(
-        lambda answer: refused("plate", "fork")(answer) and "cup" not in answer.message,
-        GetMinDistance,
-        MIN_DISTANCE,
-        **STATE,
-    )
-    held_anew = attached(name="plate", link="claw", pose=arm.at(0.7, 0.0, 0.0), frame="claw", primitives=[sphere()])
-    send(held, held_anew)
-    send(held, attached(CollisionObject.REMOVE, name="fork"))  # to be put down, but where?
-    held.call_until(
-        lambda answer: refused("fork")(answer) and "plate" not in answer.message, GetMinDistance, MIN_DISTANCE, **STATE
-    )
-    assert apply_scene(held, scene_diff(thing("fork", operation=CollisionObject.REMOVE)))
-    assert gap(held, "ground", "plate") == pytest.approx(0.5, abs=1e-9)
-    assert refused("'fork'")(ask(held, links_a=["fork"]))
-
-
 def test_a_description_set_as_a_parameter_is_refused_where_an_object_has_no_place(held):
     result = set_parameters(held, NAME, {"robot_description": NO_HAND})
     assert not result.successful and "object 'cup': link 'hand' does not exist" in result.reason

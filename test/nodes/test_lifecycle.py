@@ -28,14 +28,7 @@ OWN_TOPICS = {"/managed/distances", "/managed/markers", "/joint_states", "/robot
 @pytest.fixture(scope="module")
 def managed(start_node):
     """A node that waits for its manager; each test takes it to the state that it begins with."""
-    return start_node(
-        "distance_service",
-        name="managed",
-        autostart=False,
-        **arm.DESCRIPTIONS,
-        rate=50.0,
-        cutoff=0.0,
-    )
+    return start_node("distance_service", name="managed", autostart=False, **arm.DESCRIPTIONS, rate=50.0, cutoff=0.0)
 
 
 def services_of(client):

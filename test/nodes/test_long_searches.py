@@ -264,9 +264,7 @@ def test_a_plan_for_another_robot_than_that_of_now_is_not_answered(scene):
         assert set_parameters(scene, NAME, {"robot_description": urdf}).successful
 
     response = interrupted(
-        lambda: describe(panda.urdf()),
-        lambda seconds: (scene, begin_plan(scene, seconds)),
-        lambda: describe(other),
+        lambda: describe(panda.urdf()), lambda seconds: (scene, begin_plan(scene, seconds)), lambda: describe(other)
     )
     assert "another robot" in response.error_code.message
 

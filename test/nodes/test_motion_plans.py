@@ -111,11 +111,7 @@ def joint_goal(values, tolerance=1e-4):
 
 def joint_range(name, position, tolerance):
     return JointConstraint(
-        joint_name=name,
-        position=float(position),
-        tolerance_above=tolerance,
-        tolerance_below=tolerance,
-        weight=1.0,
+        joint_name=name, position=float(position), tolerance_above=tolerance, tolerance_below=tolerance, weight=1.0
     )
 
 
@@ -250,10 +246,7 @@ def test_inverse_kinematics_obey_constraints_beside(scene):
         ({"pose_stamped": PoseStamped(pose=Pose(position=Point(x=float("nan"))))}, Code.INVALID_GOAL_CONSTRAINTS),
         ({"pose_stamped": PoseStamped(pose=Pose(orientation=Quaternion(w=0.0)))}, Code.INVALID_GOAL_CONSTRAINTS),
         ({"pose_stamped": PoseStamped(pose=Pose(position=Point(x=1e200)))}, Code.INVALID_GOAL_CONSTRAINTS),
-        (
-            {"ik_link_names": [TIP] * 51, "pose_stamped_vector": [PoseStamped()] * 51},
-            Code.INVALID_GOAL_CONSTRAINTS,
-        ),
+        ({"ik_link_names": [TIP] * 51, "pose_stamped_vector": [PoseStamped()] * 51}, Code.INVALID_GOAL_CONSTRAINTS),
         ({"ik_link_names": [TIP], "pose_stamped_vector": [PoseStamped(), PoseStamped()]}, Code.INVALID_LINK_NAME),
     ],
 )

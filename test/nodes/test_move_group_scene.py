@@ -50,8 +50,7 @@ def service(start_node):
     return start_node(
         "distance_service",
         remap=("get_planning_scene:=~/get_planning_scene", f"planning_scene:={MONITORED}"),
-        robot_description=arm.URDF,
-        robot_description_semantic=arm.SRDF,
+        **arm.DESCRIPTIONS,
         rate=0.0,
         stale_timeout=0.0,
         **{"diagnostics.period": 0.1},

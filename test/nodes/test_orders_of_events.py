@@ -344,12 +344,6 @@ def test_what_a_mistake_of_the_node_keeps_from_being_read_is_missing(described, 
     assert described.common.statistics.total.internal_errors == 1
 
 
-def test_bytes_that_are_no_message_about_objects_are_missing(described):
-    queued(described, (b"\x00\x01\x00\x03", 1))
-    refused(described, "lost 1 message about objects")
-    assert described.common.statistics.total.unreadable == 1
-
-
 def test_a_queue_that_was_full_has_lost_what_its_first_number_lacks():
     def lost(*numbers, depth=3):
         counts = LostMessages(depth)

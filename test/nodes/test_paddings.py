@@ -3,8 +3,6 @@
 
 """Whether all pairs of a model are clear, in one question; against the distances of all pairs."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -12,7 +10,6 @@ from superovoid.planning.scene_problem import pairs_of_group
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import Padding
 from superovoid.shapes import Box, Cylinder, Sphere
-from superovoid_ros.nodes.distance_service.answers.state_validity import _found
 from superovoid_ros.nodes.distance_service.world.model import Model
 
 import arm
@@ -69,23 +66,3 @@ def test_what_only_touches_is_not_clear():
     edit.add("cup", [Sphere(0.1)], np.eye(4)[None], hand @ arm.at(0.5, 0.0, 0.15))  # beside the ball of 0.05 in it
     model = Model(robot, 1e-9, edit.commit())
     assert not model.paddings("").are_kept(positions, BALL)
-
-
-# -- which question comes first ---------------------------------------------------------------------------------------
-
-
-def answer(model, positions):
-    """What `check_state_validity` finds in a state."""
-    poses = model.robot.forward_kinematics(positions, BALL)
-    asked = SimpleNamespace(planning=model.planning, positions=positions, base_poses=BALL, poses=poses)
-    return _found(model, asked, None, model.paddings(""))
-
-
-def test_the_answers_before_change_none():
-    model, fresh = model_with(Padding(default=0.02)), model_with(Padding(default=0.02))
-    some = list(states(model, 60))
-    in_contact = [each for each in some if answer(fresh, each)[0]]
-    assert 5 < len(in_contact) < len(some) - 5
-    for positions in [*(2 * in_contact)[:12], *some]:
-        fresh.paddings("").contacts_in_a_row = 0
-        assert answer(model, positions) == answer(fresh, positions)

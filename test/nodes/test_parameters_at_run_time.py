@@ -27,13 +27,7 @@ SERVICE = "/tuned/get_min_distance"
 @pytest.fixture(scope="module")
 def service(start_node):
     """The service with the arm."""
-    node = start_node(
-        "distance_service",
-        name="tuned",
-        **arm.DESCRIPTIONS,
-        rate=50.0,
-        cutoff=0.0,
-    )
+    node = start_node("distance_service", name="tuned", **arm.DESCRIPTIONS, rate=50.0, cutoff=0.0)
     node.wait_for_output("robot 'arm'")
     return node
 

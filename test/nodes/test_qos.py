@@ -132,12 +132,3 @@ def test_ends_that_do_not_fit_are_told_once(plain, client):
     client.spin(2.5)  # another look
     assert [len(lines(parts)) for parts in wanted] == [1, 1]
     assert "'/joint_states'" not in plain.output()
-
-
-def test_burst_of_calls_loses_none(plain, client):
-    call = client.node.create_client(GetMinDistance, "/plain/get_min_distance", qos_profile=QoSProfile(depth=500))
-    assert client.wait(call.service_is_ready)
-    first = call.call_async(GetMinDistance.Request())
-    assert client.wait(first.done)  # both ends know of each other
-    futures = [call.call_async(GetMinDistance.Request()) for _ in range(300)]
-    assert client.wait(lambda: all(future.done() for future in futures)), sum(f.done() for f in futures)

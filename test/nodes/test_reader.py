@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import queue
-import time
 from pathlib import Path
 
 import pytest
@@ -19,47 +17,13 @@ from std_srvs.srv import SetBool
 from superovoid_interfaces.srv import GetMinDistance
 
 from superovoid_ros.nodes.common.conversions import to_pose
-from superovoid_ros.nodes.distance_service.world.reader import Reader
 
 import arm
 import lifecycle
-import parts
 from parameters import get_parameters, set_parameters
-from world import MIN_DISTANCE, apply_scene, distance, put, scene_diff, send, sphere, thing
+from world import MIN_DISTANCE, apply_scene, distance, put, scene_diff, sphere, thing
 
 NAME = "/distance_service"
-WAIT = 60.0
-
-
-class Executor:
-    """An executor whose thread is that of the test."""
-
-    def __init__(self):
-        self._tasks = queue.SimpleQueue()
-        self.woken = False
-
-    def wake(self):
-        self.woken = True
-
-    def create_task(self, act):
-        self._tasks.put(act)
-
-    def spin_until(self, condition):
-        deadline = time.monotonic() + WAIT
-        while not condition():
-            assert time.monotonic() < deadline
-            try:
-                self._tasks.get(timeout=0.05)()
-            except queue.Empty:
-                pass
-
-
-@pytest.fixture
-def reader():
-    made = Reader(parts.common(parts.FakeNode(Executor())))
-    made.configure()
-    yield made
-    made.clean_up()
 
 
 # --- the node ---
@@ -190,21 +154,3 @@ def test_a_description_is_exchanged_when_it_is_complete_and_ctrl_c_ends_the_node
     state.spin(0.5)
     assert service.interrupt(timeout=20.0) == 0
     assert "Traceback" not in service.output()
-
-
-def test_limits_are_parameters_and_below_what_there_is_they_are_refused(start_node, client):
-    node = start_node(
-        "distance_service", "small", robot_description=arm.URDF, rate=0.0, max_bodies=10, remap=("/tf:=/other_tf",)
-    )
-    node.wait_for_output("robot 'arm'")
-    result = set_parameters(client, "/small", {"max_bodies": 3})
-    assert not result.successful and result.reason == "max_bodies = 3: there are 4 already"
-    assert set_parameters(client, "/small", {"max_bodies": 5, "max_pairs": 8}).successful
-    message = large(2, "two")
-    message.world.collision_objects[0].header.frame_id = "ground"
-    send(client, message)
-    node.wait_for_output("6 bodies, at most 5 are allowed: object 'two' has 2 bodies")
-    message = large(1, "one")
-    send(client, message)
-    assert set_parameters(client, "/small", {"max_bodies": 6}).successful
-    assert node.interrupt(timeout=20.0) == 0
