@@ -88,7 +88,7 @@ def started_nodes(process):
     ("number", "words"),
     [
         (signal.SIGINT, "interrupted"),
-        (signal.SIGTERM, "ended by SIGTERM"),
+        pytest.param(signal.SIGTERM, "ended by SIGTERM", marks=pytest.mark.slow),
         # The terminal that is closed, below, sends it every day.
         pytest.param(signal.SIGHUP, "ended by SIGHUP", marks=pytest.mark.slow),
     ],
