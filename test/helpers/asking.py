@@ -14,8 +14,8 @@ from superovoid_ros.nodes.common.caller import Caller
 START_TIMEOUT = 120.0
 # What comes at once on an idle machine; one that has much else to do is waited for.
 ANSWER_TIMEOUT = 120.0
-# Services by the beginning of their names: a second call changes nothing that the first has not.
-_REPEATABLE = ("Get", "List", "Describe", "SetParameters")
+# Services by the beginning of their names: a second call, made if the answer to the first is lost, does no harm.
+_REPEATABLE = ("Get", "List", "Describe", "SetParameters", "SetPairRules", "ApplyObjects")
 
 
 class Asker(Caller):
