@@ -262,12 +262,13 @@ def test_private_members_of_a_scene_are_read_by_its_own_module_alone():
     own = "superovoid.scene.scene"
     trees = {module: tree_of(path) for module, path in MODULES.items()}
     private = private_names(trees[own], of="Scene")
-    others = set().union(*(private_names(tree) for module, tree in trees.items() if module != own))
+    names = {module: private_names(tree) for module, tree in trees.items()}
+    others = set().union(*(found for module, found in names.items() if module != own))
     assert {"_cull", "_rounding", "_tree_fits"} <= private - others
     for module, tree in trees.items():
         # A name that other classes have too is a scene's where it is read from what is called one. `PlanningScene` has
         # some of its own.
-        known = private_names(tree)
+        known = names[module]
         found = {
             f"{ast.unparse(node)}, line {node.lineno}"
             for node in ast.walk(tree)

@@ -58,10 +58,9 @@ def test_a_file_gets_the_table_whole(monkeypatch):
     assert cells_of(file.getvalue()) == [list(HEADINGS), *(list(row) for row in ROWS)]
 
 
-@pytest.mark.parametrize("columns", ["60", "80", "120", "200", None])
-def test_the_battery_names_every_method_at_any_width(columns, tmp_path):
-    environment = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    environment |= {"COLUMNS": columns} if columns else {}
+@pytest.mark.slow
+def test_the_battery_names_every_method_in_a_narrow_terminal(tmp_path):
+    environment = os.environ | {"COLUMNS": "60"}
     command = [sys.executable, "-c", PROGRAM + "sys.exit(command())", "experiment", "battery-separated"]
     done = subprocess.run(
         [*command, "--pairs", "2", "--rounds", "1", "--output", str(tmp_path)],
@@ -76,6 +75,7 @@ def test_the_battery_names_every_method_at_any_width(columns, tmp_path):
     assert "…" not in done.stdout
 
 
+@pytest.mark.slow
 def test_bench_prints_all_tables_without_the_optional_packages():
     hide = "sys.modules.update(dict.fromkeys(('mpmath', 'coal', 'mujoco', 'casadi', 'fcl', 'distance3d'))); "
     measure = "from superovoid_papers.benchmarks import engine_speed; sys.exit(engine_speed.main(3, 1, 0))"

@@ -102,6 +102,7 @@ def planner():
     return planning.GroupPlanner(grouped(), "all")
 
 
+@cache
 def fit():
     points = api.Ellipsoid((0.1, 0.2, 0.1)).tessellate(12)
     return fitting.fit_superellipsoid(points, samples=100)
@@ -266,6 +267,7 @@ def test_every_public_class_is_made_here():
     assert set(public_classes()) <= set(MADE)
 
 
+@cache
 def made(name):
     if name in OF_CLIENT and client is None:
         pytest.skip("without ROS there is no client")

@@ -14,6 +14,8 @@ from superovoid_ros.nodes.common.caller import Caller
 START_TIMEOUT = 120.0
 # What comes at once on an idle machine; one that has much else to do is waited for.
 ANSWER_TIMEOUT = 120.0
+# Services by the beginning of their names: a second call, made if the answer to the first is lost, does no harm.
+_REPEATABLE = ("Get", "List", "Describe", "SetParameters", "SetPairRules", "ApplyObjects")
 
 
 class Asker(Caller):
@@ -38,10 +40,10 @@ class Asker(Caller):
         messages.clear()
 
     def call(self, kind: type, service: str, timeout: float = ANSWER_TIMEOUT, **request: object) -> object:
-        """Call a service and return its response; one that changes nothing is asked again where its first is lost."""
+        """Call a service and return its response; a call that may be repeated is repeated if its answer is lost."""
         client = self.client(kind, service)
         assert self.wait(client.service_is_ready, START_TIMEOUT), f"no service {service}"
-        if kind.__name__.startswith("Get"):
+        if kind.__name__.startswith(_REPEATABLE):
             return self.ask(client, kind.Request(**request), timeout)
         future = client.call_async(kind.Request(**request))
         assert self.wait(future.done, timeout), f"no answer from {service}"

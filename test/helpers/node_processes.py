@@ -86,12 +86,8 @@ class TestedNode(NodeProcess):
     is_tested = True
     """its end is a failure, unless the test asked for it"""
 
-    def __init__(self, *arguments: object, is_cold: bool = False, **options: object) -> None:
-        self._is_cold = is_cold
-        super().__init__(*arguments, **options)
-
     def _start(self, arguments: list[str], environment: Mapping[str, str], log: int) -> subprocess.Popen | WarmProcess:
-        if self._is_cold or not warm_server().fits(environment):
+        if not warm_server().fits(environment):
             return super()._start(arguments, environment, log)
         return warm_server().start(arguments, dict(environment), log)
 
@@ -103,13 +99,6 @@ class TestedNode(NodeProcess):
         except NodeError as error:
             pytest.fail(f"{self.name} did not print '{text}': {error}\n{self.output()}")
         assert text in self.output(), f"{self.name} did not print '{text}':\n{self.output()}"
-
-    def wait_for_end(self, timeout: float = START_TIMEOUT) -> int:
-        """Wait until the node ends by itself and return its exit code."""
-        self.is_tested = False
-        code = self.process.wait(timeout)
-        print(self.output())  # shown with a failure it leads to
-        return code
 
     def interrupt(self, times: int = 1, pause: float = 0.05, timeout: float = 10.0) -> int:
         """Press Ctrl-C so many times and return the exit code."""
@@ -145,7 +134,7 @@ def nodes() -> Iterator[list[TestedNode]]:
 
 @pytest.fixture(scope="module")
 def start_node(nodes: list[TestedNode]) -> Callable[..., TestedNode]:
-    """Return a function that starts a node with parameters; `is_cold`: as users start it, its imports included."""
+    """Return a function that starts a node with parameters."""
 
     def start(
         module: str,
@@ -153,14 +142,13 @@ def start_node(nodes: list[TestedNode]) -> Callable[..., TestedNode]:
         *,
         namespace: str = "",
         remap: tuple[str, ...] = (),
-        is_cold: bool = False,
         **parameters: object,
     ) -> TestedNode:
         name = name or module
         # A module of the package, or a script of the tests.
         program = module if module.endswith(".py") else f"superovoid_ros.nodes.{module}"
         rules = [f"__node:={name}", *([f"__ns:={namespace}"] if namespace else []), *remap]
-        nodes.append(TestedNode(program, parameters, rules, name, is_cold=is_cold))
+        nodes.append(TestedNode(program, parameters, rules, name))
         return nodes[-1]
 
     return start

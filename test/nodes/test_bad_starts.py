@@ -43,21 +43,56 @@ def test_command_line_that_makes_no_sense_is_told(tmp_path, arguments, words):
     assert words in problem and ".c:" not in problem
 
 
-@pytest.mark.parametrize(
-    ("node", "arguments", "code", "words"),
-    [
-        ("distance_service", ["--params-file", "/no/such.yaml"], 2, "'--params-file /no/such.yaml'"),
-        ("distance_service", ["-p", "pairs:=[]"], 1, "pairs: has no value"),
-        ("distance_service", ["-p", "rate:=1e-300"], 1, "rate = 1e-300: must be 0, or 0.01 to 1000"),
-        ("sweep_player", ["--params-file", "/no/such.yaml"], 2, "'--params-file /no/such.yaml'"),
-        ("sweep_player", ["-p", "config_file:=[]"], 1, "config_file"),
-        ("path_trail", ["-p", "path:=[]"], 1, "path"),
-    ],
-)
-def test_start_that_makes_no_sense_is_told_and_ends_with_its_exit_code(node, arguments, code, words):
+QOS = "qos_overrides./joint_states.subscription"
+DEPTH = "qos_overrides./collision_object.subscription.depth"
+SERVICE = [
+    (["--params-file", "/no/such.yaml"], 2, ["'--params-file /no/such.yaml'"]),
+    (["-p", "pairs:=[]"], 1, ["pairs: has no value"]),
+    (["-p", "rate:=1e-300"], 1, ["rate = 1e-300: must be 0, or 0.01 to 1000"]),
+    (["-p", "representation:=round"], 1, ["representation = 'round'"]),
+    (["-p", "package_directories:=[etc=/no/such]"], 1, ["'etc=/no/such': must be 'name=/folder'"]),
+    (["-p", "package_directories:=[etc=relative]"], 1, ["must be 'name=/folder'"]),
+    (["-p", f"{QOS}.reliability:=sometimes"], 1, ["qos_overrides./joint_states"]),
+    (["-p", f"{QOS}.depth:=-3"], 1, ["qos_overrides./joint_states"]),
+    (["-p", f"{QOS}.durability:=1.5"], 1, ["qos_overrides./joint_states"]),
+    # A queue of these depths would hide that objects were lost.
+    (["-p", f"{DEPTH}:=0"], 1, [f"{DEPTH} = 0: must be in [1, 5000]"]),
+    (["-p", f"{DEPTH}:=5001"], 1, [f"{DEPTH} = 5001: must be in [1, 5000]"]),
+]
+PLAYER = [
+    (["--params-file", "/no/such.yaml"], 2, ["'--params-file /no/such.yaml'"]),
+    (["-p", "config_file:=[]"], 1, ["config_file"]),
+    (["-p", "config_file:=/nowhere/sweep.yaml"], 1, ["/nowhere/sweep.yaml"]),
+    (["-p", "start_frame:=300"], 1, ["start_frame = 300"]),
+    (["-p", "start_frame:=50", "-p", "end_frame:=40"], 1, ["end_frame = 40"]),
+    (["-p", "motion:=legs"], 1, ["motion = 'legs': must be one of hands, arms, bite"]),
+    (["-p", "motion:=bite", "-p", "start_frame:=181"], 1, ["start_frame = 181"]),
+    (["-p", "motion:=arms", "-p", "arms_file:=/nowhere/arms.yaml"], 1, ["arms_file = '"]),
+    (["-p", "motion:=arms", "-p", "arms_file:=ARMS"], 1, ["sweep.touch_distance = 0.5, but the sweep played has"]),
+]
+TRAIL = [
+    (["-p", "path:=[]"], 1, ["path"]),
+    (["-p", "path:=CSV"], 1, ["no path of `superovoid plan`: 'left_distance_m'"]),
+]
+STARTS = [
+    (node, *row)
+    for node, rows in (("distance_service", SERVICE), ("sweep_player", PLAYER), ("path_trail", TRAIL))
+    for row in rows
+]
+
+
+@pytest.mark.parametrize(("node", "arguments", "code", "words"), STARTS)
+def test_a_wrong_start_ends_with_its_exit_code_and_reason(tmp_path, node, arguments, code, words):
+    (tmp_path / "arms.yaml").write_text("sweep: {touch_distance: 0.5}\njoints: [a]\nframes: [[0]]\n", encoding="utf-8")
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+    files = {"ARMS": tmp_path / "arms.yaml", "CSV": tmp_path / "other.csv"}
+    for name, file in files.items():
+        arguments = [argument.replace(f":={name}", f":={file}") for argument in arguments]
     found, printed = run_to_the_end(["-m", f"superovoid_ros.nodes.{node}", "--ros-args", *arguments])
     assert found == code, printed
-    assert "cannot start: " in printed and words in printed and "Traceback" not in printed
+    assert "cannot start: " in printed and "Traceback" not in printed
+    for word in words:
+        assert word in printed
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -91,18 +126,3 @@ if "-m" in sys.orig_argv:
     output, _ = process.communicate(timeout=120.0)
     assert process.returncode == 0, output
     assert "ended by a signal" in output and "Traceback" not in output
-
-
-def test_signal_while_its_handler_is_installed_ends_the_start_with_a_word():
-    program = """
-import os, signal, sys, threading
-from superovoid_ros.nodes.common.start import start
-begin = threading.Thread.start
-def interrupted(thread):
-    begin(thread)
-    os.kill(os.getpid(), signal.SIGINT)
-threading.Thread.start = interrupted
-sys.exit(start("distance_service"))
-"""
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
-    assert (done.returncode, done.stderr.strip()) == (0, "ended by a signal during the start")

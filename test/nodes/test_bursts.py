@@ -26,14 +26,7 @@ TOPICS = {
 
 @pytest.fixture(scope="module")
 def service(start_node):
-    return start_node(
-        "distance_service",
-        robot_description=arm.URDF,
-        robot_description_semantic=arm.SRDF,
-        rate=0.0,
-        stale_timeout=0.0,
-        max_bodies=5000,
-    )
+    return start_node("distance_service", **arm.DESCRIPTIONS, rate=0.0, stale_timeout=0.0, max_bodies=5000)
 
 
 @pytest.fixture
@@ -96,8 +89,7 @@ def test_where_a_queue_overflows_nothing_is_answered_until_a_whole_scene_comes(s
         "distance_service",
         "shallow",
         remap=("collision_object:=shallow_object", "planning_scene:=shallow_scene"),
-        robot_description=arm.URDF,
-        robot_description_semantic=arm.SRDF,
+        **arm.DESCRIPTIONS,
         rate=0.0,
         stale_timeout=0.0,
         **{"qos_overrides./shallow_object.subscription.depth": 2},
@@ -119,25 +111,3 @@ def test_where_a_queue_overflows_nothing_is_answered_until_a_whole_scene_comes(s
     scenes.publish(whole)
     found = client.call_until(lambda r: r.success, *ask, links_a=["wall"], links_b=["hand"])
     assert found.distances.pairs[0].distance < 0.0
-
-
-def test_a_node_that_requires_a_scene_answers_once_one_has_come(start_node, client):
-    start_node(
-        "distance_service",
-        "careful",
-        remap=("collision_object:=careful_object", "planning_scene:=careful_scene"),
-        robot_description=arm.URDF,
-        robot_description_semantic=arm.SRDF,
-        rate=0.0,
-        stale_timeout=0.0,
-        require_scene=True,
-    )
-    ask = GetMinDistance, "/careful/get_min_distance"
-    client.publisher(CollisionObject, "careful_object", DEEP).publish(cup())
-    client.call_until(lambda r: not r.success and "no whole planning scene has come yet" in r.message, *ask)
-    whole = PlanningScene()
-    whole.world.collision_objects = [cup(y=-3.0)]
-    client.publisher(PlanningScene, "careful_scene", DEEP).publish(whole)
-    arm.set_state(client, "/careful", [0.0, 0.0], arm.at(0.0, 0.0, 50.0))
-    found = client.call_until(lambda r: r.success, *ask, links_a=["cup"], links_b=["ground"])
-    assert found.distances.pairs[0].distance == pytest.approx(2.8)

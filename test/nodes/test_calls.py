@@ -11,7 +11,6 @@ pytest.importorskip("rclpy", reason="ROS 2 is not installed (pip install '.[whee
 
 from rclpy.task import Future
 
-from superovoid_ros.nodes.clients.sweep_client import SweepClient
 from superovoid_ros.nodes.common import caller
 from superovoid_ros.nodes.common.caller import Caller
 
@@ -47,13 +46,6 @@ def test_a_first_call_whose_answer_was_lost_is_made_again(asking):
     assert client.removed == 3  # of those that were lost, and of that which has its answer
 
 
-def test_a_service_that_was_made_anew_since_its_last_answer_is_asked_again(asking):
-    client = LossyClient(2)
-    assert asking.ask(client, "this") == "answer 1 to this"
-    assert asking.ask(client, "that", timeout=10.0) == "answer 3 to that"
-    assert client.asked == client.removed == 3
-
-
 def test_a_service_that_has_answered_has_longer_before_it_is_asked_again(asking):
     client = LossyClient(2, 3)
     assert asking.ask(client, "this") == "answer 1 to this"
@@ -82,26 +74,3 @@ def test_calls_of_a_process_that_has_ended_end(asking):
 
     with pytest.raises(RuntimeError, match="it has ended"):
         asking.ask(LossyClient(*range(9)), "this", each_turn=look)
-
-
-def test_the_calls_of_a_demo_that_are_lost_are_made_again(loopback_domain, monkeypatch):
-    monkeypatch.setattr(caller, "_FIRST_PATIENCE", 0.05)
-    clients = []
-
-    def lossy(self, kind, service):
-        clients.append(LossyClient(1))
-        return clients[-1]
-
-    monkeypatch.setattr(SweepClient, "client", lossy)
-    sweep, turns = SweepClient("", lambda: None), []
-    try:
-        answers = [
-            sweep.play(3, lambda: turns.append("play")),
-            sweep.nearest(["a"], ["b"], lambda: turns.append("nearest")),
-            sweep.overlapping(["a"], ["b"], lambda: turns.append("overlapping")),
-        ]
-    finally:
-        sweep.close()
-    assert [answer.split()[1] for answer in answers] == ["2"] * 3
-    assert {client.asked for client in clients} == {2}
-    assert set(turns) == {"play", "nearest", "overlapping"}  # in vain: there a caller looks whether the process works

@@ -236,7 +236,8 @@ class ByApplying:
 
 class ByPublishing(ByApplying):
     """Its calls that are not answered: `addCollisionObjects` and `removeCollisionObjects`, whose robot state is no
-    difference, and MoveGroupInterface's `attachObject` and `detachObject`."""
+    difference, and MoveGroupInterface's `attachObject` and `detachObject`.
+    """
 
     def __init__(self, client):
         super().__init__(client)

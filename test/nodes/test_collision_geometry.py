@@ -11,15 +11,9 @@ import os
 import numpy as np
 import pytest
 import trimesh
-from moveit_msgs.msg import RobotState
-from moveit_msgs.srv import GetStateValidity
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
-from superovoid_interfaces.srv import GetDistances, GetMinDistance
-from visualization_msgs.msg import MarkerArray
-
-from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.common.packages import Packages
+from superovoid_interfaces.srv import GetMinDistance
 
 from asking import START_TIMEOUT
 
@@ -107,75 +101,30 @@ def ask(client, positions, **fields):
     return {frozenset((pair.link_a, pair.link_b)): pair.distance for pair in response.distances.pairs}
 
 
-@pytest.fixture(params=["package://parts", "package://indexed", "file"])
-def robot(service, client, folder, request):
-    """The press, its mesh named in three ways, sent over the topic."""
-    assert client.wait(client.client(GetMinDistance, MIN_DISTANCE).service_is_ready, START_TIMEOUT)
-    named = f"file://{folder / 'parts'}" if request.param == "file" else request.param
-    client.send_text("robot_description", urdf(f"{named}/slotted.stl"))
-    client.send_joints(NAMES, [1.0, 0.0, 3.0])
-    client.call_until(lambda r: r.success, GetMinDistance, MIN_DISTANCE)
+@pytest.fixture
+def robot(service, client, folder):
+    """The press, sent over the topic."""
+    describe(client, f"file://{folder / 'parts'}")
     return client
 
 
-def test_distances_are_those_of_closed_forms(robot):
+def describe(client, place):
+    """Publish the press with its mesh in a place, and wait until the node answers."""
+    assert client.wait(client.client(GetMinDistance, MIN_DISTANCE).service_is_ready, START_TIMEOUT)
+    client.send_text("robot_description", urdf(f"{place}/slotted.stl"))
+    client.send_joints(NAMES, [1.0, 0.0, 3.0])
+    client.call_until(lambda r: r.success, GetMinDistance, MIN_DISTANCE)
+
+
+@pytest.mark.parametrize("place", ["package://parts", "package://indexed", "file"])
+def test_distances_are_those_of_closed_forms(service, client, folder, place):
+    describe(client, f"file://{folder / 'parts'}" if place == "file" else place)
     for turn in (0.0, 0.3, 0.6):  # the uppermost point of the rod stays below the block
-        found = ask(robot, [1.0, turn, 3.0])
+        found = ask(client, [1.0, turn, 3.0])
         down = 0.3 * math.cos(turn) + 0.05 * math.sin(turn)
         assert found[frozenset(("floor", "rod"))] == pytest.approx(1.0 - down, abs=1e-9)
         assert found[frozenset(("floor", "cap"))] == pytest.approx(3.0, abs=1e-7)
         assert found[frozenset(("rod", "cap"))] == pytest.approx(2.0 - down, abs=1e-7)
-
-
-def test_many_states_and_their_gradients_are_answered(robot):
-    turns = np.array([0.2, 0.9, 1.3, 1.4, 1.5])
-    rows = np.column_stack([1.0 + 0.1 * turns, turns, np.full(5, 3.0)])
-    answer = robot.call(
-        GetDistances,
-        "/distance_service/get_distances",
-        joint_names=NAMES,
-        joint_positions=rows.ravel().tolist(),
-        links_a=["floor"],
-        links_b=["rod"],
-        gradients=True,
-    )
-    assert answer.success, answer.message
-    cos, sin = np.cos(turns), np.sin(turns)
-    np.testing.assert_allclose(answer.distance, rows[:, 0] - 0.3 * cos - 0.05 * sin, atol=1e-9)
-    gradients = np.asarray(answer.gradients).reshape(5, -1)
-    columns = [list(answer.gradient_joints).index(name) for name in NAMES]
-    expected = np.column_stack([np.ones(5), 0.3 * sin - 0.05 * cos, np.zeros(5)])
-    np.testing.assert_allclose(gradients[:, columns], expected, atol=1e-6)
-
-
-def test_state_validity_is_about_these_bodies(robot):
-    def check(*positions):
-        state = RobotState(is_diff=True)
-        state.joint_state.name, state.joint_state.position = NAMES, list(positions)
-        return robot.call(GetStateValidity, "/check_state_validity", robot_state=state)
-
-    assert check(0.31, 0.0, 3.0).valid
-    response = check(0.29, 0.0, 3.0)
-    assert not response.valid
-    (contact,) = response.contacts
-    assert {contact.contact_body_1, contact.contact_body_2} == {"floor", "rod"}
-    assert contact.depth == pytest.approx(0.01, abs=1e-9)
-
-
-def test_markers_show_every_body(robot):
-    shown = {}
-    messages = robot.collect(MarkerArray, "/distance_service/markers")
-
-    def all_there():
-        for message in messages:
-            shown.update({m.id: m for m in message.markers if m.ns == "bodies"})
-        return len(shown) == 3
-
-    assert robot.wait(all_there)
-    corners = {i: np.array([(p.x, p.y, p.z) for p in marker.points]) for i, marker in shown.items()}
-    np.testing.assert_allclose(np.ptp(corners[0], axis=0), (4.0, 4.0, 0.2))
-    np.testing.assert_allclose(np.ptp(corners[1], axis=0), (0.1, 0.1, 0.6))
-    np.testing.assert_allclose(np.ptp(corners[2], axis=0), (0.5, 0.5, 0.4), atol=1e-7)
 
 
 def set_meshes(client, choice):
@@ -216,42 +165,3 @@ def test_a_mesh_that_cannot_be_read_is_told_with_link_file_and_reason(robot, ser
         assert "link 'cap' collision geometry mesh" in response.message
         assert filename in response.message
         service.wait_for_output(filename)
-
-
-def test_which_files_may_be_read_cannot_be_changed_while_the_node_runs(robot):
-    value = ParameterValue(type=ParameterType.PARAMETER_STRING_ARRAY, string_array_value=["etc=/etc"])
-    request = [Parameter(name="package_directories", value=value)]
-    result = robot.call(SetParameters, "/distance_service/set_parameters", parameters=request).results[0]
-    assert not result.successful
-    assert "read-only" in result.reason
-
-
-def test_a_folder_that_is_none_ends_the_start_with_the_reason(start_node):
-    node = start_node("distance_service", "wrong", package_directories=["etc=/no/such/folder"])
-    assert node.wait_for_end() == 1
-    assert "package_directories: 'etc=/no/such/folder': must be 'name=/folder'" in node.output()
-
-
-# --- where packages are ---
-
-
-@pytest.mark.parametrize("entry", ["etc", "etc=relative", "=/etc", "etc=/no/such/folder", "etc=/etc/passwd"])
-def test_an_entry_that_names_no_folder_is_refused(entry):
-    with pytest.raises(InputError, match="must be 'name=/folder'"):
-        Packages([entry])
-
-
-def test_packages_are_those_given_and_then_those_installed(folder, monkeypatch):
-    monkeypatch.setenv("AMENT_PREFIX_PATH", str(folder / "install"))
-    packages = Packages(["", f"parts = {folder / 'parts'}"])
-    assert dict(packages) == {"parts": folder / "parts", "indexed": folder / "install" / "share" / "indexed"}
-    assert Packages([f"indexed={folder / 'parts'}"])["indexed"] == folder / "parts"
-    for name in ("", "..", "../parts", "nowhere", "parts/../.."):
-        assert name not in packages
-
-
-def test_without_a_sourced_workspace_there_are_those_given_alone(folder, monkeypatch):
-    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
-    packages = Packages([f"parts={folder / 'parts'}"])
-    assert list(packages) == ["parts"]
-    assert "indexed" not in packages

@@ -76,12 +76,7 @@ def test_without_a_robot_the_reason_is_an_error(monitor):
     assert status.hardware_id == "none"
     assert values["state"] == "active"
     message = monitor.messages[-1]
-    assert [s.name.removeprefix("watched: ") for s in message.status] == [
-        "robot",
-        "measurements",
-        "topics",
-        "queries",
-    ]
+    assert [s.name.removeprefix("watched: ") for s in message.status] == ["robot", "measurements", "topics", "queries"]
     assert message.header.stamp.sec > 0
 
 

@@ -86,25 +86,3 @@ def test_markers_have_the_colours_of_the_page(index):
                 assert marker.action == marker.DELETE
     assert set(taken_back.values()) <= {COLOURS[Meaning.UNKNOWN], COLOURS[Meaning.UNCHECKED]}
     assert set(taken_back) == set(found) and {"points", "segments", "normals"} <= gone
-
-
-def test_the_panels_of_lichtblick_have_what_its_types_ask_for():
-    """By the types of @foxglove/studio-base 1.48.0 (LayoutData, PlotConfig and others), which Lichtblick comes from."""
-    layout = json.loads((CONFIG / "distance_service.lichtblick.json").read_text())
-    assert set(layout) <= {"layout", "configById", "globalVariables", "userNodes", "playbackConfig"}
-    for name, panel in layout["configById"].items():
-        if name.startswith("Plot!"):
-            assert panel["legendDisplay"] in ("floating", "top", "left", "none") and panel["sidebarDimension"] > 0
-            assert panel["xAxisVal"] in ("timestamp", "index", "custom", "currentCustom")
-            switches = ("showLegend", "showPlotValuesInLegend", "showXAxisLabels", "showYAxisLabels", "isSynced")
-            assert all(isinstance(panel[switch], bool) for switch in switches)
-            assert all(path["timestampMethod"] in ("receiveTime", "headerStamp") for path in panel["paths"])
-        elif name.startswith("DiagnosticSummary!"):
-            assert isinstance(panel["pinnedIds"], list) and {"minLevel", "topicToRender", "hardwareIdFilter"} <= set(
-                panel
-            )
-        else:
-            assert panel["followMode"] in ("follow-pose", "follow-position", "follow-none")
-            assert {"cameraState", "scene", "transforms", "topics", "layers"} <= set(panel)
-            allowed = {"editable", "showLabel", "labelSize", "axisScale", "lineWidth", "lineColor", "enablePreloading"}
-            assert set(panel["scene"]["transforms"]) <= allowed

@@ -77,34 +77,15 @@ def test_robot_from_topics_works_after_all_that(late, client):
     client.call_until(lambda response: response.distances.pairs_considered == 2, GetMinDistance, SERVICE)
 
 
-def test_robot_without_contact_geometry_is_answered_as_such(late, client):
-    client.send_text("robot_description_semantic", "")
-    client.send_text("robot_description", "<robot name='bare'><link name='only'/></robot>")
-    response = answer(client, "no link of robot 'bare' has contact geometry")
-    assert not response.success
-
-
 def test_two_interrupts_end_the_node_cleanly(late, client):
     assert late.interrupt(times=2) == 0
     assert "Traceback" not in late.output()
 
 
-@pytest.mark.parametrize("pause", [0.0, 0.01, 0.1])
-def test_interrupts_in_any_rhythm_end_a_busy_node_cleanly(start_node, client, pause):
-    name = f"busy_{int(1000 * pause)}"
-    node = start_node(
-        "distance_service",
-        name=name,
-        robot_description="<robot name='one'><link name='only'><contact_geometry><sphere radius='1'/>"
-        "</contact_geometry></link></robot>",
-        rate=1000.0,
-    )
+def test_interrupts_end_a_busy_node_cleanly(start_node, client):
+    body = "<contact_geometry><sphere radius='1'/></contact_geometry>"
+    urdf = f"<robot name='one'><link name='only'>{body}</link></robot>"
+    node = start_node("distance_service", name="busy", robot_description=urdf, rate=1000.0)
     node.wait_for_output("robot 'one'")
-    assert node.interrupt(times=3, pause=pause) == 0
+    assert node.interrupt(times=3, pause=0.01) == 0
     assert "Traceback" not in node.output()
-
-
-def test_parameter_out_of_range_at_the_start_is_told_and_ends_the_node(start_node):
-    node = start_node("distance_service", name="wrong", rate=-5.0)
-    assert node.wait_for_end() == 1
-    assert "rate" in node.output() and "Traceback" not in node.output()

@@ -7,13 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from rclpy.context import Context
-from rclpy.node import Node
 
 from superovoid.robot import Robot
 from superovoid.robot.octomap import Octree
 from superovoid.shapes import Superovoid
-from superovoid_ros.nodes.common import mistakes
 from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of, refusals, shortened
 from superovoid_ros.nodes.common.throttle import MOST, Log
 
@@ -54,21 +51,6 @@ def test_what_numpy_and_python_raise_is_none(mistake, capsys):
     assert type(caught.value).__name__ in capsys.readouterr().err
 
 
-def test_traceback_of_a_mistake_comes_once_and_is_bounded(capsys, monkeypatch):
-    monkeypatch.setattr(mistakes, "_traced", set())
-
-    def fail(words):
-        raise KeyError(words)
-
-    for _ in range(3):
-        try:
-            fail("x" * 1_000_000)
-        except KeyError as error:
-            words = reason_of(error)
-    printed = capsys.readouterr().err
-    assert printed.count("Traceback") == 1 and len(printed) < 20_000 and len(words) < 1000
-
-
 def test_what_a_caller_wrote_is_put_on_one_line_and_cut_in_its_middle():
     words = shortened(f"unknown joint '{'x' * 4_000_000}'; joints: slide, wrist")
     assert len(words) < 1100
@@ -106,23 +88,3 @@ def test_lines_of_a_kind_are_few_in_a_period_and_those_left_out_are_counted():
     log.error("a", "again")
     log.error("a", "and again")
     assert node.lines[-2:] == [f"again ({left_out} lines like this one were left out before it)", "and again"]
-
-
-def test_kinds_of_lines_are_bounded_too():
-    node = _Lines()
-    log = Log(node, lambda: 0.0)
-    for i in range(10_000):
-        log.error(f"topic {i}", "x" * 100_000)
-    assert sum(map(len, node.lines)) < 201 * 1200 + MOST
-
-
-def test_a_kind_may_be_an_error_once_and_a_warning_then(loopback_domain):
-    context = Context()
-    context.init()
-    node = Node("talker", context=context)
-    log = Log(node)
-    log.error("a", "wrong")
-    log.warning("a", "strange")  # rclpy refuses another severity at the same place
-    log.error("a", "wrong again")
-    node.destroy_node()
-    context.shutdown()

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 
 import pytest
@@ -19,8 +18,6 @@ from std_srvs.srv import Trigger
 
 from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.nodes.common.executor import GuardedExecutor
-from superovoid_ros.nodes.common.qos import SERVICE
-from superovoid_ros.nodes.common.quick_executor import QuickExecutor
 
 COUNT = 5
 
@@ -96,49 +93,6 @@ def test_a_mistake_in_one_of_several_messages_costs_that_one_alone(spun):
     assert found == [-1, 0, 1, 3, 4]
 
 
-def test_requests_that_wait_are_answered_at_one_turn(spun):
-    node, executor = spun
-
-    def answer(request, response):
-        response.success = True
-        return response
-
-    node.create_service(Trigger, "/spun/ask", answer)
-    with Caller("asker", global_arguments=False) as caller:
-        client = caller.client(Trigger, "/spun/ask")
-        turn_until(executor, lambda: caller.wait(client.service_is_ready, 0.02))
-        first = client.call_async(Trigger.Request())
-        turn_until(executor, lambda: caller.wait(first.done, 0.02))
-
-        def turns_for_all():
-            calls = [client.call_async(Trigger.Request()) for _ in range(COUNT)]
-            turns = count_turns(executor, lambda: caller.wait(lambda: all(call.done() for call in calls), 0.5))
-            assert all(call.result().success for call in calls)
-            return turns
-
-        assert any(turns_for_all() < COUNT for _ in range(10))
-
-
-def test_what_another_thread_gives_it_to_do_wakes_it(spun):
-    _, executor = spun
-    done = []
-    threading.Timer(0.3, executor.create_task, [lambda: done.append(1)]).start()
-    started = time.monotonic()
-    while not done:
-        executor.spin_once(timeout_sec=60.0)
-    assert time.monotonic() - started < 50.0  # not the whole time-out
-
-
-def test_what_its_own_thread_gives_it_to_do_is_done_without_waking_it(spun):
-    node, executor = spun
-    done = []
-    timer = node.create_timer(0.01, lambda: (timer.cancel(), executor.create_task(lambda: done.append(1))))
-    started = time.monotonic()
-    while not done:
-        executor.spin_once(timeout_sec=60.0)
-    assert time.monotonic() - started < 50.0
-
-
 def test_a_service_that_its_own_callback_closes_is_asked_no_more(spun):
     node, executor = spun
     asked = []
@@ -158,72 +112,3 @@ def test_a_service_that_its_own_callback_closes_is_asked_no_more(spun):
         for _ in range(3):
             executor.spin_once(timeout_sec=0.05)
         assert asked == [1]
-
-
-def test_a_client_gets_its_answers_among_those_to_others(spun):
-    """Every client of a service receives the answers to all of them."""
-    node, executor = spun
-
-    def answer(request, response):
-        response.success = True
-        return response
-
-    node.create_service(Trigger, "/spun/all", answer, qos_profile=SERVICE)
-    with Caller("busy", global_arguments=False) as busy, Caller("idle", global_arguments=False) as idle:
-        clients = [caller.client(Trigger, "/spun/all") for caller in (busy, idle)]
-        for caller, client in zip((busy, idle), clients, strict=True):
-            turn_until(executor, lambda caller=caller, client=client: caller.wait(client.service_is_ready, 0.02))
-            first = client.call_async(Trigger.Request())
-            turn_until(executor, lambda caller=caller, first=first: caller.wait(first.done, 0.02))
-        many = [clients[0].call_async(Trigger.Request()) for _ in range(40)]
-        one = clients[1].call_async(Trigger.Request())
-        many += [clients[0].call_async(Trigger.Request()) for _ in range(40)]
-        turn_until(executor, lambda: busy.wait(lambda: all(call.done() for call in many), 0.02))
-        # Only now does it look, with 80 answers to the other one there beside its own.
-        turn_until(executor, lambda: idle.wait(one.done, 0.05))
-        assert all(call.result().success for call in (*many, one))
-
-
-def test_waiting_ends_at_its_time(spun):
-    _, executor = spun
-    for seconds in (0.0, 0.05):
-        for _ in range(3):  # what making the node has woken
-            executor.spin_once(timeout_sec=0.0)
-        started = time.monotonic()
-        executor.spin_once(timeout_sec=seconds)
-        assert time.monotonic() - started >= seconds
-
-
-def test_what_a_callback_opens_and_closes_is_waited_for_from_then_on(spun):
-    node, executor = spun
-    seen = []
-
-    def second():
-        seen.append("second")
-        node.destroy_timer(timers[1])
-
-    def first():
-        seen.append("first")
-        node.destroy_timer(timers[0])
-        timers.append(node.create_timer(0.01, second))
-
-    timers = [node.create_timer(0.01, first)]
-    turn_until(executor, lambda: len(seen) == 2)
-    for _ in range(5):
-        executor.spin_once(timeout_sec=0.03)
-    assert seen == ["first", "second"]
-
-
-def test_where_rclpy_is_another_it_waits_as_rclpy_does(loopback_domain):
-    context = Context()
-    context.init()
-    executor = QuickExecutor(context=context)
-    executor._is_known = False
-    node = rclpy.create_node("other", context=context)
-    executor.add_node(node)
-    seen = []
-    node.create_timer(0.01, lambda: seen.append(1))
-    turn_until(executor, lambda: len(seen) > 2)
-    executor.shutdown()
-    node.destroy_node()
-    context.shutdown()

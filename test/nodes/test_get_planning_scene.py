@@ -5,21 +5,17 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
-from geometry_msgs.msg import Quaternion, Transform, Vector3
-from moveit_msgs.msg import LinkPadding, LinkScale, ObjectColor, PlanningScene, RobotState
+from moveit_msgs.msg import LinkPadding, LinkScale, ObjectColor, PlanningScene
 from moveit_msgs.msg import PlanningSceneComponents as Components
-from moveit_msgs.srv import GetPlanningScene, GetStateValidity
+from moveit_msgs.srv import GetPlanningScene
 from shape_msgs.msg import Plane, SolidPrimitive
 from std_msgs.msg import ColorRGBA
 from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance
 
-from superovoid_ros.nodes.common.conversions import from_pose, to_pose
+from superovoid_ros.nodes.common.conversions import to_pose
 
 import arm
 from world import (
@@ -179,23 +175,6 @@ def test_all_is_answered_to_an_empty_mask(state):
     assert scene.object_colors == [ObjectColor(id="cup", color=ColorRGBA(r=1.0, g=0.5, b=0.25, a=1.0))]
 
 
-def test_matrix_has_what_srdf_and_joints_say_too(state):
-    furnish(state)
-    acm = ask(state, Components.ALLOWED_COLLISION_MATRIX).allowed_collision_matrix
-    row = {name: i for i, name in enumerate(acm.entry_names)}
-    assert row.keys() == {"cup", "hand", "thumb", "ground", "ball"}
-
-    def allowed(a, b):
-        assert acm.entry_values[row[a]].enabled[row[b]] == acm.entry_values[row[b]].enabled[row[a]]
-        return acm.entry_values[row[a]].enabled[row[b]]
-
-    assert allowed("cup", "hand") and allowed("ground", "ball") and allowed("ground", "thumb")
-    assert allowed("hand", "ground")  # a joint connects them
-    assert not allowed("hand", "thumb")  # so does one, but the scene's own matrix says otherwise
-    assert not allowed("cup", "ground")
-    assert (acm.default_entry_names, list(acm.default_entry_values)) == (["tools"], [True])
-
-
 def test_scales_are_told_and_can_be_sent_back(state):
     assert apply_scene(state, scene_diff(cup(), link_scale=[LinkScale(link_name="hand", scale=1.5)]))
     scaled = all_distances(state)
@@ -251,18 +230,6 @@ def test_what_was_answered_changes_nothing_when_it_is_sent_back(state, is_diff):
     assert [after[pair] for pair in after] == pytest.approx([before[2][pair] for pair in after], abs=1e-12)
 
 
-def test_parts_sent_back_change_nothing_either(state):
-    furnish(state)
-    before, checked = ask(state), all_checked(state)
-    for component in (2**i for i in range(10)):
-        if component != Components.WORLD_OBJECT_NAMES:  # objects without shapes
-            part = ask(state, component)
-            part.is_diff = True
-            assert apply_scene(state, part), component
-    assert_same(ask(state), before)
-    assert all_checked(state) == checked
-
-
 def test_whole_scene_forgets_names_and_colours_and_an_object_takes_its_colour_with_it(state):
     furnish(state)
     assert apply_scene(state, scene_diff(thing(operation=b"\1")))
@@ -272,12 +239,6 @@ def test_whole_scene_forgets_names_and_colours_and_an_object_takes_its_colour_wi
     scene = ask(state)
     assert not scene.name and not scene.object_colors and not scene.world.collision_objects
     assert not scene.world.octomap.octomap.id
-
-
-def test_scene_of_another_robot_is_applied_with_a_warning(service, state):
-    assert apply_scene(state, scene_diff(cup(), robot_model_name="leg"))
-    service.wait_for_output("the planning scene is one of robot 'leg'; this one is 'arm'")
-    assert distance(state, "ground", "cup") == pytest.approx(1.8, abs=1e-12)
 
 
 def test_joints_that_were_not_measured_are_left_out(start_node, client):
@@ -294,19 +255,6 @@ def test_joints_that_were_not_measured_are_left_out(start_node, client):
 # --- frames with a prefix ---
 
 
-@pytest.mark.parametrize("prefix", ["", PREFIX, f"/{PREFIX}"])
-def test_objects_are_given_in_frames_of_links_with_and_without_prefix(state, prefix):
-    put(state, [0.0, math.pi / 2], PREFIX)
-    assert apply_scene(state, scene_diff(cup(x=0.5, y=-2.0, frame=f"{prefix}hand")))  # hand's x is the ground's y
-    assert distance(state, "ground", "cup") == pytest.approx(math.hypot(2.0, 0.5) - 0.2, abs=1e-9)
-    held = attached(name="held", pose=arm.at(0.7, 0.0, 0.0), frame=f"{prefix}hand", primitives=[sphere(0.05)])
-    send(state, held)
-    wait_for_distance(state, "ground", "held", 0.55)
-    second = thing("second", pose=arm.at(0.0, -1.0, 0.0), frame="cup", primitives=[sphere()])  # objects have none
-    assert apply_scene(state, scene_diff(second))
-    assert distance(state, "ground", "second") == pytest.approx(math.hypot(3.0, 0.5) - 0.2, abs=1e-9)
-
-
 def test_frames_of_tf_are_those_of_the_prefixed_tree(service, state):
     state.send_transform("left/ground", "left/table", arm.at(0.0, -5.0, 0.0), static=True)
     send(state, cup(y=-1.0, frame="left/table"))
@@ -316,30 +264,3 @@ def test_frames_of_tf_are_those_of_the_prefixed_tree(service, state):
     assert state.wait(lambda: "frame_id 'table' is no link and no object" in service.output()[before:], 5.0)
     assert apply_scene(state, scene_diff(cup(y=-3.0, frame="left/table")))  # what was refused is missing until then
     assert distance(state, "ground", "cup") == pytest.approx(7.8, abs=1e-9)
-
-
-@pytest.mark.parametrize("frame", ["", "ground", "left/ground"])
-def test_contacts_name_links_without_prefix_in_a_frame_with_it(state, frame):
-    assert apply_scene(state, scene_diff(cup(x=0.6, y=0.0, frame="left/ground")))
-    request = RobotState(is_diff=True)
-    request.multi_dof_joint_state.joint_names = ["free"]
-    request.multi_dof_joint_state.header.frame_id = frame
-    request.multi_dof_joint_state.transforms = [
-        Transform(translation=Vector3(x=0.5, y=0.12), rotation=Quaternion(w=1.0))
-    ]
-    response = state.call(GetStateValidity, "/check_state_validity", robot_state=request)
-    named = {(contact.contact_body_1, contact.contact_body_2) for contact in response.contacts}
-    assert named == {("hand", "cup"), ("ball", "cup"), ("hand", "ball")}
-    assert {contact.header.frame_id for contact in response.contacts} == {"left/ground"}
-
-
-def test_answer_is_in_the_frames_it_names(state):
-    """What is answered is put where its own frames say it is."""
-    put(state, [0.4, math.pi / 2], PREFIX)
-    furnish(state)
-    scene = ask(state)
-    (held,) = scene.robot_state.attached_collision_objects
-    ground_from_hand = np.array([[0.0, -1.0, 0.0, 0.4], [1.0, 0.0, 0.0, 0.0], [0, 0, 1, 0], [0, 0, 0, 1]])
-    place = (ground_from_hand @ from_pose(held.object.pose, "held"))[:3, 3]
-    assert place == pytest.approx([0.4, 0.7, 0.0])
-    assert distance(state, "ground", "held") == pytest.approx(np.linalg.norm(place) - 0.15, abs=1e-9)

@@ -65,11 +65,6 @@ def test_corners_that_cannot_be_drawn_are_refused_with_words(value):
         taken(scale=value, kind=Marker.CUBE_LIST)
 
 
-def test_triangles_that_are_not_whole_are_left_out():
-    assert taken(points=(*CORNERS, Point(z=1.0))).body.shape.faces.shape == (1, 3)
-    assert taken(points=()).body.shape.vertices.shape == (0, 3)
-
-
 def test_bodies_stay_while_the_node_sends_all_anew_however_long_that_takes(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
@@ -84,15 +79,6 @@ def test_bodies_stay_while_the_node_sends_all_anew_however_long_that_takes(monke
     assert names_of(heard) == ["a", "b", "c"]  # a turn of a body that was sent already
     heard.take_markers(message_of("p", ns="pairs"))
     assert names_of(heard) == ["a", "b"]
-
-
-def test_a_body_that_is_not_sent_again_is_gone_though_others_are_new():
-    heard = HeardBodies("node/")
-    heard.take_markers(message_of("a", "b", clear=True))
-    heard.take_markers(message_of("a", "c", clear=True))
-    for _ in range(2):
-        heard.take_markers(message_of("a"))
-    assert names_of(heard) == ["a", "c"]
 
 
 def test_a_body_that_is_deleted_does_not_come_back_from_before():

@@ -14,14 +14,8 @@ import pytest
 from geometry_msgs.msg import TransformStamped
 from moveit_msgs.msg import CollisionObject, PlanningScene
 from moveit_msgs.srv import ApplyPlanningScene
-from rcl_interfaces.msg import FloatingPointRange, Parameter, ParameterType, ParameterValue
-from rcl_interfaces.srv import (
-    DescribeParameters,
-    GetParameters,
-    ListParameters,
-    SetParameters,
-    SetParametersAtomically,
-)
+from rcl_interfaces.msg import Parameter
+from rcl_interfaces.srv import GetParameters, ListParameters, SetParameters
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
@@ -36,7 +30,6 @@ from superovoid_ros.nodes.common.throttle import MOST
 
 import arm
 from node_processes import LATCHED
-from parameters import set_parameters
 from world import RELIABLE, cup, distance, reset
 
 NAME = "/distance_service"
@@ -72,52 +65,6 @@ def is_right(client):
     assert response.success, response.message
     assert response.distances.pairs[0].distance == pytest.approx(1.35, abs=1e-12)
     return True
-
-
-def parameter(name, kind, **value):
-    return Parameter(name=name, value=ParameterValue(type=kind, **value))
-
-
-# --- parameters ---
-
-
-@pytest.mark.parametrize("kind", [10, 255])
-def test_value_of_a_type_that_does_not_exist_is_refused_and_the_others_are_set(state, kind):
-    good = parameter("near_distance", ParameterType.PARAMETER_DOUBLE, double_value=0.25)
-    wrong = parameter("max_distance", kind)
-    results = state.call(SetParameters, f"{NAME}/set_parameters", parameters=[wrong, good, wrong]).results
-    assert [result.successful for result in results] == [False, True, False]
-    assert f"max_distance: type {kind}: must be in 0 to 9" in results[0].reason
-    together = state.call(SetParametersAtomically, f"{NAME}/set_parameters_atomically", parameters=[good, wrong])
-    assert not together.result.successful and "max_distance" in together.result.reason
-    assert is_right(state)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("rate", 1e-300), ("rate", 1001.0), ("diagnostics.period", 1e-12), ("diagnostics.period", 61.0),
-     ("stale_timeout", 1e-300), ("markers.size", 11.0), ("rtol", 0.0), ("threads", 2000), ("octomap_cubes", 0)],
-)  # fmt: skip
-def test_number_that_no_part_of_the_node_can_use_is_refused(state, name, value):
-    verdict = set_parameters(state, NAME, {name: value})
-    assert not verdict.successful and name in verdict.reason
-
-
-def test_every_number_tells_its_range(state):
-    names = ["rate", "max_distance", "near_distance", "stale_timeout", "rtol", "padding", "diagnostics.period",
-             "diagnostics.warn_age", "diagnostics.slow_query", "markers.size", "markers.opacity"]  # fmt: skip
-    descriptors = state.call(DescribeParameters, f"{NAME}/describe_parameters", names=names).descriptors
-    assert all(descriptor.floating_point_range for descriptor in descriptors)
-    assert descriptors[0].floating_point_range == [FloatingPointRange(from_value=0.0, to_value=1000.0)]
-    assert descriptors[0].additional_constraints == "0, or 0.01 to 1000"
-
-
-def test_no_parameter_is_made_or_taken_away(state):
-    kinds = {"": ParameterType.PARAMETER_STRING, "other": ParameterType.PARAMETER_STRING}
-    kinds |= dict.fromkeys(("rate", "use_sim_time"), ParameterType.PARAMETER_NOT_SET)
-    for name, kind in kinds.items():
-        (result,) = state.call(SetParameters, f"{NAME}/set_parameters", parameters=[parameter(name, kind)]).results
-        assert not result.successful, name
 
 
 # --- messages beyond their bounds, and bytes that are none ---
@@ -184,21 +131,6 @@ def test_bytes_that_are_no_message_are_refused_before_anything_beyond_them_is_re
             read(data, kind)
 
 
-def test_whole_bytes_with_and_without_padding_are_read():
-    for words in ("", "a", "ab", "abc", "abcd"):
-        assert read(serialize_message(String(data=words)), String).data == words
-
-
-def test_bytes_that_are_no_message_are_told(state, service):
-    def is_told():
-        state.publisher(String, "robot_description_semantic", LATCHED).publish(b"\x00\x01\x00\x03")
-        return "robot_description_semantic: what arrived cannot be read and is ignored: 4 bytes" in service.output()
-
-    assert state.wait(is_told)
-    assert is_right(state)
-    assert "Traceback" not in service.output()
-
-
 # --- names, stamps ---
 
 
@@ -236,26 +168,6 @@ def test_stamp_that_is_no_time_is_refused(state, service, sec, nanosec):
     assert state.wait(is_told)
     near = answer(state, joint_names=[], joint_positions=[])
     assert near.success and near.distances.pairs[0].distance == pytest.approx(1.35, abs=1e-12)
-
-
-def test_state_with_a_stamp_of_the_far_future_is_stale(state):
-    late = state.now()
-    late.sec += 1000
-    state.send_joints(["wrist"], [0.25], stamp=late)
-    response = state.call_until(
-        lambda found: found.distances.stale, GetMinDistance, MIN_DISTANCE, links_a=["hand"], links_b=["ball"]
-    )
-    assert response.success
-    # The oldest measurement is of now or earlier: it alone would not be stale, or for another reason.
-    if response.distances.joint_state_age < 1.0:
-        assert "in the future" in response.message
-    late.sec = 2**31 - 1
-    state.send_joints(arm.JOINTS, [0.25, 0.25], stamp=late)
-    response = state.call_until(
-        lambda found: found.distances.header.stamp.sec != 0 and found.distances.joint_state_age < -1e6,
-        GetMinDistance, MIN_DISTANCE, links_a=["hand"], links_b=["ball"],
-    )  # fmt: skip
-    assert response.distances.stale and "in the future" in response.message
 
 
 # --- fields that may hold anything ---

@@ -10,18 +10,16 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.msg import Transition
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, RobotState
 from moveit_msgs.srv import GetPlanningScene, GetStateValidity
-from superovoid_interfaces.srv import ApplyObjects, GetDistances, GetMinDistance, GetPairRules, SetPairRules
+from superovoid_interfaces.srv import GetDistances, GetMinDistance, GetPairRules
 
 import arm
 import lifecycle
 from parameters import get_parameters, set_parameters
 from world import (
-    APPLY,
     GET_RULES,
     MAP,
     MIN_DISTANCE,
     RELIABLE,
-    SET_RULES,
     WALL,
     apply_scene,
     attached,
@@ -40,7 +38,6 @@ STATE = {"joint_names": arm.JOINTS, "joint_positions": [0.0, 0.0]}
 NO_HAND = arm.URDF.replace('"hand"', '"claw"')
 PEDESTAL = '<link name="floor"/><joint name="pedestal" type="fixed"><parent link="floor"/><child link="ground"/>'
 ON_PEDESTAL = arm.URDF.replace("</robot>", f'{PEDESTAL}<origin xyz="0 0 1" rpy="0 0 1"/></joint></robot>')
-WITH_CUP = arm.URDF.replace('"thumb"', '"cup"')
 
 
 @pytest.fixture(scope="module")
@@ -164,13 +161,6 @@ def test_objects_that_come_before_the_robot_are_there_with_its_first_answer(bare
     assert gap(client, "ground", "tool") == pytest.approx(0.4, abs=1e-9)
 
 
-def test_services_refuse_objects_while_there_is_no_robot(bare):
-    assert not apply_scene(bare, scene_diff(cup()))
-    assert refused("no robot")(bare.call(ApplyObjects, APPLY))
-    describe(bare, arm.URDF)
-    assert refused("cup")(ask(bare, links_a=["cup"]))
-
-
 def test_objects_are_forgotten_with_the_life_of_the_node_and_not_with_the_robot(bare):
     client = bare
     send(client, cup())
@@ -221,46 +211,11 @@ def test_nothing_is_answered_while_an_object_hangs_on_a_link_that_is_gone(held):
     assert gap(held, "ground", "cup") == pytest.approx(0.4, abs=1e-9)
 
 
-def test_what_has_no_place_is_removed_or_added_anew(held):
-    hold(held, "plate")
-    hold(held, "fork")
-    describe(held, NO_HAND, refused("cup", "plate", "fork"))
-    send(held, thing("cup", operation=CollisionObject.REMOVE))
-    held.call_until(
-        lambda answer: refused("plate", "fork")(answer) and "cup" not in answer.message,
-        GetMinDistance,
-        MIN_DISTANCE,
-        **STATE,
-    )
-    held_anew = attached(name="plate", link="claw", pose=arm.at(0.7, 0.0, 0.0), frame="claw", primitives=[sphere()])
-    send(held, held_anew)
-    send(held, attached(CollisionObject.REMOVE, name="fork"))  # to be put down, but where?
-    held.call_until(
-        lambda answer: refused("fork")(answer) and "plate" not in answer.message, GetMinDistance, MIN_DISTANCE, **STATE
-    )
-    assert apply_scene(held, scene_diff(thing("fork", operation=CollisionObject.REMOVE)))
-    assert gap(held, "ground", "plate") == pytest.approx(0.5, abs=1e-9)
-    assert refused("'fork'")(ask(held, links_a=["fork"]))
-
-
-def test_whole_scene_ends_what_has_no_place(held):
-    describe(held, NO_HAND, refused("cup"))
-    assert apply_scene(held, PlanningScene())
-    assert ask(held).success and refused("'cup'")(ask(held, links_a=["cup"]))
-
-
 def test_a_description_set_as_a_parameter_is_refused_where_an_object_has_no_place(held):
     result = set_parameters(held, NAME, {"robot_description": NO_HAND})
     assert not result.successful and "object 'cup': link 'hand' does not exist" in result.reason
     assert get_parameters(held, NAME, "robot_description") == [""]
     assert gap(held, "ground", "cup") == pytest.approx(0.4, abs=1e-9)
-
-
-def test_object_with_the_name_of_a_new_link_has_no_place(bare):
-    describe(bare, arm.URDF)
-    assert apply_scene(bare, scene_diff(cup()))
-    describe(bare, WITH_CUP, refused("object 'cup': is the name of a link"))
-    assert_nothing_is_answered(bare, "object 'cup'")
 
 
 def test_objects_of_the_world_stay_where_they_are_when_the_root_link_is_another(bare):
@@ -273,15 +228,6 @@ def test_objects_of_the_world_stay_where_they_are_when_the_root_link_is_another(
     assert_nothing_is_answered(bare, "object 'cup'")
 
 
-def test_rules_outlive_the_links_that_they_are_about(bare):
-    describe(bare, arm.URDF)
-    assert bare.call(SetPairRules, SET_RULES, links_a=["ground"], links_b=["hand"], checked=[False]).success
-    describe(bare, NO_HAND, lambda answer: answer.success and "claw" in links_of(answer))
-    describe(bare, arm.URDF, lambda answer: answer.success and "hand" in links_of(answer))
-    response = bare.call(GetPairRules, GET_RULES, links_a=["ground"], links_b=["hand"])
-    assert response.success and list(response.rule) == ["runtime"] and not response.checked[0]
-
-
 def test_objects_beyond_the_limits_of_a_larger_robot_keep_it_from_answering_until_there_is_room(bare):
     describe(bare, arm.URDF)
     assert apply_scene(bare, scene_diff(cup()))
@@ -291,13 +237,3 @@ def test_objects_beyond_the_limits_of_a_larger_robot_keep_it_from_answering_unti
     assert_nothing_is_answered(bare, "object 'cup'", "at most 5")
     assert set_parameters(bare, NAME, {"max_bodies": 6}).successful
     assert gap(bare, "ground", "cup") == pytest.approx(1.8, abs=1e-9)
-
-
-def test_paddings_go_with_the_objects_to_the_first_answer(bare):
-    describe(bare, arm.URDF)
-    assert apply_scene(bare, scene_diff(cup(y=-0.3)))
-    assert is_valid(bare)
-    assert set_parameters(bare, NAME, {"padding": 0.2}).successful
-    assert not is_valid(bare)
-    describe(bare, arm.URDF.replace('name="arm"', 'name="padded"'))
-    assert not is_valid(bare)

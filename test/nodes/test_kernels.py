@@ -3,13 +3,10 @@
 
 """What a node does whose kernels are not compiled yet: it says so, and goes on with everything else."""
 
-import gc
 import threading
 import time
-import weakref
 from pathlib import Path
 
-import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from lifecycle_msgs.srv import GetState
@@ -17,15 +14,11 @@ from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance
 
 from superovoid.compiled import jit
-from superovoid.robot import Robot
-from superovoid.scene import Body, Scene
-from superovoid.shapes import Box, HalfSpace, Sphere, Torus
 from superovoid.states import ahead
 from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceUnavailableError
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.health import compiling
-from superovoid_ros.nodes.distance_service.health.compiling import ENGINE, USUAL, Kernels
-from superovoid_ros.nodes.distance_service.world.model import Model
+from superovoid_ros.nodes.distance_service.health.compiling import ENGINE, Kernels
 
 import parts
 from asking import START_TIMEOUT
@@ -94,42 +87,6 @@ def test_what_is_compiled_is_not_waited_for_and_answers_say_how_far_it_is(part, 
     part.require()
 
 
-def test_levels_are_compiled_one_after_the_other_those_that_are_needed_first(part, compiler):
-    part.need(ENGINE)
-    part.prepare_usual()
-    part.need(1)
-    for level in (ENGINE, 1, USUAL):
-        compiler.may[level].set()
-    wait_until(lambda: part.is_done(USUAL))
-    assert compiler.done == [ENGINE, 1, USUAL]
-
-
-def test_what_is_compiled_ahead_keeps_nothing_from_being_answered(part, compiler):
-    compiler.may[ENGINE].set()
-    part.need(ENGINE)
-    part.prepare_usual()
-    part.require()
-    assert "convex bodies" in part.facts()["compiling"]
-
-
-def test_another_robot_needs_other_kernels(part, compiler):
-    compiler.may[ENGINE].set()
-    part.need(ENGINE)
-    part.need(USUAL)
-    with pytest.raises(InputError, match="convex bodies"):
-        part.require()
-    part.forget()
-    part.require()
-
-
-def test_a_question_of_its_own_kind_waits_alone(part, compiler):
-    compiler.may[ENGINE].set()
-    part.need(ENGINE)
-    with pytest.raises(InputError, match="convex bodies"):
-        part.require_for(Scene([Body("a", "a", Sphere(1.0)), Body("b", "b", Box((2.0, 2.0, 2.0)))]))
-    part.require()
-
-
 def test_kernels_that_cannot_be_compiled_are_said_so_and_end_nothing(part, compiler):
     compiler.error = RuntimeError("no such instruction")
     compiler.may[ENGINE].set()
@@ -137,38 +94,6 @@ def test_kernels_that_cannot_be_compiled_are_said_so_and_end_nothing(part, compi
     with pytest.raises(InputError, match=r"could not be compiled: .*no such instruction"):
         part.require()
     assert any("no such instruction" in line for line in part.node.logger.lines)
-
-
-def test_what_is_there_when_kernels_are_ready_is_not_searched_for_garbage_again(part, compiler):
-    gc.unfreeze()
-    before = len(gc.get_objects())
-    try:
-        compiler.may[ENGINE].set()
-        part.need(ENGINE)
-        assert before > 50_000  # modules, numba's types: a search takes a tenth of a second
-        assert gc.get_freeze_count() > 0.9 * before
-        assert len(gc.get_objects()) < 0.1 * before
-    finally:
-        gc.unfreeze()
-
-
-def test_a_model_that_was_replaced_goes_without_a_search_for_garbage():
-    robot = Robot.from_urdf(URDF)
-    model = Model(robot, 1e-9)
-    edit = model.planning.edit()
-    edit.add("box", [Box((0.2, 0.2, 0.2))], np.eye(4)[None], np.eye(4))
-    other = model.with_planning(edit.commit())
-    other.select(("box",), ())
-    with other.cold_scene() as scene:
-        scene.set_link_poses(robot.forward_kinematics({"lift": 0.0, "turn": 0.0}))
-        scene.query()
-    kept = [weakref.ref(each) for each in (robot, model, model.planning, other, other.planning, other.live)]
-    gc.disable()
-    try:
-        del robot, model, edit, other, scene
-        assert [each() for each in kept] == [None] * len(kept)
-    finally:
-        gc.enable()
 
 
 def test_cleaning_up_stops_the_compiler_and_configuring_again_starts_it(part, compiler):
@@ -179,17 +104,6 @@ def test_cleaning_up_stops_the_compiler_and_configuring_again_starts_it(part, co
     compiler.may[ENGINE].set()
     part.need(ENGINE)
     part.require()
-
-
-@pytest.mark.parametrize(
-    ("shape", "level"), [(Sphere(1.0), 0), (HalfSpace(), 1), (Box((2.0, 2.0, 2.0)), 2), (Torus(1.0, 0.2), 2)]
-)
-def test_a_scene_needs_the_level_of_its_kinds(shape, level):
-    assert ahead.level_of(Scene([Body("a", "a", Sphere(1.0)), Body("b", "b", shape)])) == level
-
-
-def test_tori_and_boxes_need_the_last_level():
-    assert ahead.level_of(Scene([Body("a", "a", Box((2.0, 2.0, 2.0))), Body("b", "b", Torus(1.0, 0.2))])) == 3
 
 
 @pytest.fixture

@@ -5,13 +5,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 import rclpy
 from lifecycle_msgs.msg import Transition
 from rclpy.lifecycle import TransitionCallbackReturn
-from rclpy.parameter import Parameter
 from std_srvs.srv import Trigger
 from superovoid_interfaces.msg import DistanceArray
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration
@@ -32,12 +29,7 @@ OWN_TOPICS = {"/managed/distances", "/managed/markers", "/joint_states", "/robot
 def managed(start_node):
     """A node that waits for its manager; each test takes it to the state that it begins with."""
     return start_node(
-        "distance_service",
-        name="managed",
-        autostart=False,
-        **arm.DESCRIPTIONS,
-        rate=50.0,
-        max_distance=0.0,
+        "distance_service", name="managed", autostart=False, **arm.DESCRIPTIONS, rate=50.0, max_distance=0.0
     )
 
 
@@ -64,12 +56,6 @@ def test_node_of_a_manager_starts_unconfigured_with_nothing_open(managed, client
     assert lifecycle.state(client, NAME) == "unconfigured"
     assert client.wait(lambda: "managed" in client.node.get_node_names())
     assert not services_of(client) and not topics_of(client)
-
-
-def test_transition_that_the_state_does_not_allow_is_refused(managed, client):
-    lifecycle.bring(client, NAME, "unconfigured")
-    assert not lifecycle.change(client, NAME, Transition.TRANSITION_ACTIVATE)
-    assert lifecycle.state(client, NAME) == "unconfigured"
 
 
 def test_configured_node_has_its_services_which_say_how_to_activate_it(managed, client):
@@ -150,24 +136,6 @@ def test_node_shut_down_by_its_manager_stays_until_it_is_interrupted(managed, cl
     assert "Traceback" not in managed.output()
 
 
-def test_plain_start_comes_up_active(start_node, client):
-    start_node("distance_service", name="plain")
-    assert lifecycle.state(client, "/plain") == "active"
-
-
-def test_call_whose_service_is_closed_meanwhile_does_not_end_the_node(start_node, client):
-    script = str(Path(__file__).with_name("closing_service.py"))
-    node = start_node(script, name="closing", autostart=False)
-    for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
-        assert lifecycle.change(client, "/closing", transition)
-    call = client.node.create_client(Trigger, "/closing/close")
-    assert client.wait(call.service_is_ready)
-    call.call_async(Trigger.Request())
-    assert client.wait(lambda: lifecycle.state(client, "/closing") == "unconfigured")
-    assert node.interrupt() == 0
-    assert "Traceback" not in node.output()
-
-
 class Fragile(Part):
     """A part that opens a service and then fails in a way it is told to."""
 
@@ -241,23 +209,3 @@ def test_wrong_input_refuses_a_transition_and_leaves_the_state(fragile):
     assert not node.common.activity.is_active
     part.error = None
     assert node.trigger_activate() == TransitionCallbackReturn.SUCCESS
-
-
-@pytest.mark.parametrize("where", ["apply", "model_changed"])
-def test_part_that_fails_to_follow_a_change_stops_neither_the_others_nor_the_node(fragile, where):
-    node, part = fragile
-    part.error, part.fails_in = RuntimeError("a mistake"), where
-    node.parts = (part, *(other for other in node.parts if other is not part))
-    results = node.set_parameters_atomically([Parameter("robot_description", value=arm.URDF)])
-    assert results.successful
-    assert node.current.model().robot.name == "arm"
-    assert node.set_parameters_atomically([Parameter("robot_description", value="")]).successful
-    assert node.current.current is None
-
-
-def test_part_that_fails_while_closing_keeps_no_other_from_it(fragile):
-    node, part = fragile
-    part.error, part.fails_in = RuntimeError("a mistake"), "clean_up"
-    assert node.trigger_shutdown() == TransitionCallbackReturn.ERROR
-    assert node._state_machine.current_state[1] == "finalized"
-    assert is_closed(node) and node.current.current is None

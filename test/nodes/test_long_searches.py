@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import panda
 import pytest
@@ -259,17 +257,6 @@ def test_a_plan_whose_path_constraints_have_moved_away_is_not_answered(scene, ki
     assert not response.trajectory.joint_trajectory.points
 
 
-def test_a_plan_whose_path_constraints_hold_where_they_have_moved_is_answered(scene):
-    station = Station(scene, "object")
-    places = itertools.cycle([0.1, 0.0])
-    station.put(0.0)
-    found_over(
-        scene,
-        lambda: station.put(next(places)),
-        lambda seconds: begin_plan(scene, seconds, station.room(), NEAR_LEFT),
-    )
-
-
 def test_a_plan_for_another_robot_than_that_of_now_is_not_answered(scene):
     other = panda.urdf().replace('size="0.05 0.2 0.06"', 'size="0.05 0.25 0.06"')
 
@@ -277,9 +264,7 @@ def test_a_plan_for_another_robot_than_that_of_now_is_not_answered(scene):
         assert set_parameters(scene, NAME, {"robot_description": urdf}).successful
 
     response = interrupted(
-        lambda: describe(panda.urdf()),
-        lambda seconds: (scene, begin_plan(scene, seconds)),
-        lambda: describe(other),
+        lambda: describe(panda.urdf()), lambda seconds: (scene, begin_plan(scene, seconds)), lambda: describe(other)
     )
     assert "another robot" in response.error_code.message
 
@@ -349,14 +334,3 @@ def test_plans_keep_neither_distances_nor_inverse_kinematics_waiting(scene):
     assert end(scene, begin_inverse(scene, tip(LEFT), 2)).error_code.val == Code.SUCCESS
     assert not any(future.done() for future in futures)
     lifecycle.bring(scene, NAME, "unconfigured")  # ends the plans
-
-
-def test_a_plan_has_its_time_from_its_turn_on(scene):
-    codes = []
-    for seconds in PATIENCE:
-        futures = [begin_plan(scene, seconds) for _ in range(THREADS)]
-        last = begin_plan(scene, 0.5 * seconds)  # over before its turn, were it from its coming on
-        codes.append([end(scene, future).error_code.val for future in (*futures, last)])
-        if Code.TIMED_OUT not in codes[-1]:
-            break
-    assert set(codes[-1]) == {Code.SUCCESS}, codes

@@ -7,7 +7,6 @@ import copy
 
 import numpy as np
 import pytest
-import trimesh
 from builtin_interfaces.msg import Time
 from superovoid_interfaces.srv import PlayFrame
 from tf2_msgs.msg import TFMessage
@@ -16,7 +15,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 from superovoid_ros.motions import dental_bite
 from superovoid_ros.motions.grasp_sweep import shipped
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
-from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers, extent_of, text_places
+from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers
 from superovoid_ros.resources import share_directory
 
 FRAMES = "node/"
@@ -82,31 +81,6 @@ def bite(**options):
     return Played(*dental_bite.shipped(), (dental_bite.LOWER, dental_bite.UPPER), **options)
 
 
-@pytest.mark.parametrize(("make", "index"), [(hands, 90), (bite, 60)])
-def test_points_lines_and_letters_follow_the_extent_of_what_is_watched(make, index):
-    played = make()
-    poses, result = played.show(index)
-    extent = extent_of(played.watched, poses)
-    shown = played.display.shown
-    lines = np.array([(p.x, p.y, p.z) for p in shown["normals", 0].points]).reshape(-1, 2, 3)
-    assert 0.004 < shown["points", 0].scale.x / extent < 0.01
-    assert 0.01 < np.linalg.norm(lines[:, 1] - lines[:, 0], axis=1).max() / extent < 0.05
-    for text in played.display.of("distances").values():
-        assert 0.015 < text.scale.z / extent < 0.04
-    drawn = len(shown["segments", 0].points) // 2
-    assert drawn == max(1, np.count_nonzero(result.distance <= extent / 50.0))
-
-
-def test_the_extent_is_that_of_the_bounded_bodies():
-    played = hands()
-    poses, _ = played.show(0)
-    centres = np.array([(poses[body.link] @ body.link_from_body)[:3, 3] for body in played.watched])
-    span = np.linalg.norm(np.ptp(centres, axis=0))
-    largest = max(body.shape.bounding_sphere().radius for body in played.watched)
-    assert span < extent_of(played.watched, poses) < span + 4.0 * np.sqrt(3.0) * largest
-    assert extent_of([], {}) == 1.0
-
-
 @pytest.mark.parametrize("labels", [0, 1, 3, 5])
 def test_labels_are_the_closest_pairs_and_do_not_cover_each_other(labels):
     played = bite(labels=labels)
@@ -143,16 +117,6 @@ def test_normals_are_of_the_closest_pairs_only(index, drawn):
     assert len(played.display.shown["segments", 0].points) // 2 >= drawn
 
 
-def test_texts_of_places_close_together_stand_above_each_other():
-    middles = np.array([(0.0, 0.0, 0.0), (0.5, 0.0, -3.0), (100.0, 0.0, 0.0), (0.0, 1.0, 2.0)])
-    places = text_places(middles, 1.0)
-    np.testing.assert_allclose(places, [(0.0, 0.0, 1.0), (0.0, 0.0, 2.3), (100.0, 0.0, 1.0), (0.0, 0.0, 3.6)])
-    assert text_places(np.empty((0, 3)), 1.0) == []
-    # A full column stays below the next place above it.
-    places = np.array(text_places(np.array([*[(0.0, 0.0, 0.0)] * 5, (0.0, 0.0, 8.0)]), 1.0))
-    assert (np.diff(places[:, 2]) >= 1.3 - 1e-12).all()
-
-
 def test_bodies_are_where_the_kinematics_has_them_though_sent_once():
     played = hands()
     for index in range(60):
@@ -185,35 +149,6 @@ def test_a_listener_that_lost_a_message_gets_every_body_in_the_end():
     for _ in range(5 * len(played.robot.bodies)):
         played.show(0)
     assert len(played.display.of("bodies")) == len(played.robot.bodies)
-
-
-def test_a_listener_that_lost_new_colours_gets_them_before_the_bodies_that_kept_theirs():
-    played = hands()
-    for _ in range(40):
-        played.show(60)
-    played.display.draw, draw = lambda message: None, played.display.draw
-    for _ in range(3):
-        played.show(0)
-    assert played.markers._updates == 43  # no body has been sent again since
-    played.display.draw = draw
-    lost = [number for number, marker in played.display.of("bodies").items() if marker.color.r > 0.5 > marker.color.b]
-    assert 3 <= len(lost) <= 12
-    # Every fifth time a body is sent again, every second of those is of these; all would take 240.
-    for _ in range(2 * 5 * (len(lost) + 1)):
-        played.show(0)
-    assert not any(marker.color.r > 0.5 > marker.color.b for marker in played.display.of("bodies").values())
-
-
-@pytest.mark.parametrize("make", [hands, bite])
-def test_smooth_bodies_look_smooth(make):
-    played = make()
-    for _ in range(60):
-        played.show(0)
-    for marker in played.display.of("bodies").values():
-        corners = np.array([(p.x, p.y, p.z) for p in marker.points]).reshape(-1, 3, 3)
-        mesh = trimesh.Trimesh(**trimesh.triangles.to_kwargs(corners))
-        turns = np.degrees(mesh.face_adjacency_angles)
-        assert np.median(turns) < 12.0 and turns.max() < 32.0
 
 
 def test_a_live_node_sends_bodies_once_and_frames_after(start_node, client):

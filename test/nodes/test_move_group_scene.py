@@ -50,8 +50,7 @@ def service(start_node):
     return start_node(
         "distance_service",
         remap=("get_planning_scene:=~/get_planning_scene", f"planning_scene:={MONITORED}"),
-        robot_description=arm.URDF,
-        robot_description_semantic=arm.SRDF,
+        **arm.DESCRIPTIONS,
         rate=0.0,
         stale_timeout=0.0,
         **{"diagnostics.period": 0.1},
@@ -195,14 +194,6 @@ def test_an_answer_without_a_robot_is_no_empty_world(client, move_group):
     assert not client.call(GetMinDistance, MIN_DISTANCE).success
     move_group.name, move_group.objects = "arm", [cup()]
     there(client, "cup", CUP)
-
-
-@pytest.mark.parametrize("name", ["%s%n", "/", "a//b", "1x", "{foo}", "a b", "x" * 300])
-def test_what_is_no_name_of_a_service_is_refused(client, service, name):
-    refused = set_parameters(client, "/distance_service", {"planning_scene_service": name})
-    assert not refused.successful
-    assert refused.reason.startswith(f"planning_scene_service = '{name[:50]}")
-    assert "must be the name of a service" in refused.reason
 
 
 def test_nobody_is_asked_where_that_is_not_wanted(client, service):

@@ -149,23 +149,6 @@ def test_the_state_of_a_request_moves_the_base(begin):
     np.testing.assert_allclose(gradients[0, at, :3], [0.0, 1.0, 0.0], atol=1e-9)  # away from the cup
 
 
-def test_what_floats_over_the_base_moves_with_it(begin):
-    client = begin()
-    drive(client, np.eye(4))
-    ball = arm.at(1.0, 0.0, 0.0)
-    before = gap(client, "ball", "hand")
-    given = to_transform("odom", "ground", ON_CUP, client.now())
-    assert gap(client, "ball", "hand", base_poses=[given]) == pytest.approx(before)
-    # Of the URDF: its own pose is that over the link that it hangs on.
-    assert apply_scene(client, scene_diff(cup(x=1.0, frame="odom")))
-    assert check(client, base=ball, joint="free").valid
-    drive(client, ON_CUP)
-    response = check(client, base=ball, joint="free")
-    assert {"ball", "cup"} in [{c.contact_body_1, c.contact_body_2} for c in response.contacts]
-    given = to_transform("ground", "ball", ball, client.now())
-    assert gap(client, "ball", "cup", base_poses=[given]) == pytest.approx(-0.2)
-
-
 def test_an_object_of_the_base_or_the_hand_is_put_down_in_the_world(begin):
     client = begin()
     drive(client, ON_CUP)
@@ -189,14 +172,6 @@ def test_an_object_of_the_base_or_the_hand_is_put_down_in_the_world(begin):
     # What was answered can be sent back, and changes nothing.
     before = gap(client, "stone", "cup")
     assert apply_scene(client, scene) and gap(client, "stone", "cup") == before
-
-
-def test_answers_have_the_frame_that_is_set(begin):
-    client = begin(frame="map")
-    client.send_transform("map", "odom", arm.at(0.0, 7.0, 0.0), static=True)
-    answer = drive(client, ON_CUP)
-    (pair,) = answer.distances.pairs
-    assert answer.distances.header.frame_id == "map" and pair.point_a.y == pytest.approx(5.0)
 
 
 def test_the_frame_of_the_world_has_no_prefix(begin):
@@ -262,25 +237,6 @@ def test_a_pose_that_nobody_knows_is_the_default_as_in_move_group_where_that_is_
     assert gap(client) == pytest.approx(-0.2) and gap(client, "stone") == pytest.approx(0.8)
 
 
-def test_a_robot_without_bodies_of_the_world_has_the_frame_of_its_root_link(begin):
-    client = begin(semantic=arm.SRDF)
-    assert drive(client, ON_CUP).distances.header.frame_id == "ground"
-    client = begin(semantic=srdf("fixed"))
-    assert drive(client, ON_CUP).distances.header.frame_id == "ground"
-
-
-def test_nothing_is_attached_to_the_world(begin):
-    """It would be no part of the world then, and answered about while nobody knows where that is."""
-    client = begin()
-    drive(client)
-    held = attached(link="odom", pose=ON_CUP, frame="odom", primitives=[sphere()])
-    state = RobotState(is_diff=True, attached_collision_objects=[held])
-    assert not apply_scene(client, PlanningScene(is_diff=True, robot_state=state))
-    send(client, held)
-    client.call_until(lambda r: "'odom' is the frame of the world" in r.message, GetMinDistance, MIN_DISTANCE)
-    assert not check(client).valid
-
-
 # --- a frame of the world that no SRDF names ---
 
 
@@ -324,11 +280,3 @@ def test_what_was_seen_from_a_frame_on_the_robot_stays_where_it_was_seen(begin):
     client.send_transform("ground", "hand", arm.at(0.0, 1.0, 0.0))
     drive(client, ON_CUP)
     assert gap(client) == pytest.approx(1.8)
-
-
-def test_a_semantic_description_of_another_robot_is_refused_where_strictness_is_asked_for(begin):
-    client = begin()
-    other = srdf().replace('name="arm"', 'name="leg"')
-    answer = set_parameters(client, NAME, {"robot_description_semantic": other, "strict": True})
-    assert not answer.successful and "'leg'" in answer.reason
-    assert set_parameters(client, NAME, {"robot_description_semantic": other}).successful

@@ -185,31 +185,6 @@ def test_reading_that_a_parameter_has_overtaken_changes_nothing(service):
     assert service.current.model().robot.name == "arm"
 
 
-def test_second_description_is_read_once_when_it_comes_while_the_first_is_read(service):
-    service.describe(arm.URDF)
-    service.reader.step()
-    service.describe(OTHER)
-    service.reader.step()
-    assert service.current.model().robot.name == "arm"
-    service.reader.finish()
-    first = service.current.model()
-    assert first.robot.name == "other"
-    for text in (arm.URDF, OTHER):
-        service.describe(text)
-    service.reader.finish()  # both find the second text
-    assert service.current.model().robot.name == "other"
-    lines = [line for line in service.common.node.logger.lines if line.startswith("robot '")]
-    assert [line.split("'")[1] for line in lines] == ["arm", "other"]
-
-
-def test_padding_that_is_set_while_the_first_robot_is_read_is_in_its_model(service):
-    service.describe(arm.URDF)
-    service.reader.step()
-    service.set(padding=0.5)
-    service.reader.finish()
-    assert service.current.model().planning.padding.default == 0.5
-
-
 def test_objects_that_come_while_the_robot_is_read_are_there_in_their_order(service):
     service.send(cup(x=1.0))
     service.describe(arm.URDF)
@@ -238,26 +213,6 @@ def test_clean_up_in_the_midst_of_a_reading_leaves_nothing(service):
     service.describe(arm.URDF)
     service.reader.finish()
     assert service.objects == {}
-
-
-def test_model_that_cannot_be_exchanged_leaves_none_and_its_objects_for_the_next(service):
-    service.send(cup(x=1.0))
-    service.describe(arm.URDF)
-    service.reader.finish()
-    service.current._kernels.need_for = lambda _scene: 1 / 0
-    for change in (
-        lambda: service.describe(OTHER),
-        lambda: service.describe(arm.URDF),
-        lambda: service.set(padding=0.5),
-        lambda: service.set(robot_description=OTHER),
-    ):
-        change()
-        service.reader.finish()
-        with pytest.raises(InputError, match="INTERNAL: ZeroDivisionError"):
-            service.current.model()
-    del service.current._kernels.need_for
-    service.set(robot_description=arm.URDF)
-    assert service.objects == {"cup": 1.0} and service.current.model().planning.padding.default == 0.5
 
 
 def test_nothing_is_answered_without_messages_that_were_too_many_to_wait(service, monkeypatch):
@@ -376,15 +331,6 @@ def test_a_scene_that_was_asked_for_before_a_loss_does_not_stand_for_it(describe
     assert described.objects == {} and told == [None, None]
 
 
-def test_losses_while_objects_are_read_do_not_have_them_read_again(described):
-    described.send(cup(name="a"))
-    described.reader.step()  # it is read
-    described.common.node.subscriptions["planning_scene"](b"")
-    described.reader.step()
-    assert not described.reader.tasks and set(described.current.current.planning.objects) == {"a"}
-    refused(described, "lost 1 message about objects")
-
-
 def test_what_a_mistake_of_the_node_keeps_from_being_read_is_missing(described, monkeypatch):
     def fail(_message):
         raise ZeroDivisionError
@@ -396,12 +342,6 @@ def test_what_a_mistake_of_the_node_keeps_from_being_read_is_missing(described, 
     refused(described, "lost 1 message about objects")
     assert set(described.current.current.planning.objects) == {"b"}
     assert described.common.statistics.total.internal_errors == 1
-
-
-def test_bytes_that_are_no_message_about_objects_are_missing(described):
-    queued(described, (b"\x00\x01\x00\x03", 1))
-    refused(described, "lost 1 message about objects")
-    assert described.common.statistics.total.unreadable == 1
 
 
 def test_a_queue_that_was_full_has_lost_what_its_first_number_lacks():
@@ -421,26 +361,6 @@ def test_a_queue_that_was_full_has_lost_what_its_first_number_lacks():
     assert lost(2, 1, 3) == [0, 0, 1]
     assert lost(None, None) == [0, 0]
     assert lost(None, None, None) == [0, 0, 1]
-
-
-def test_a_publisher_that_may_have_been_forgotten_may_have_lost_messages():
-    counts = LostMessages(5000)
-
-    def lost(name, number):
-        return counts.before({"publication_sequence_number": number, "publisher_gid": {"data": name.encode()}})
-
-    assert [lost("first", number) for number in (1, 2)] == [0, 0]
-    assert lost("late", 7) == 0
-    assert not any(lost(f"other {number}", 1) for number in range(1000))
-    assert lost("first", 9) == 1
-    assert lost("new", 1) == 0
-
-
-def test_a_queue_that_was_emptied_meanwhile_was_not_full():
-    counts = LostMessages(3)
-    for number in range(7, 20):
-        assert counts.before({"publication_sequence_number": number, "publisher_gid": {"data": b"a"}}) == 0
-        counts.is_empty()
 
 
 def test_where_a_scene_is_required_nothing_is_answered_before_one_has_come():

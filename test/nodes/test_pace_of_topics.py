@@ -84,11 +84,3 @@ def test_half_of_the_time_is_left_for_others_however_long_publishing_takes(machi
     _, moments = published(0.12)
     node.run(10.0)
     assert 0.45 < len(moments) * 0.12 / node.now <= 0.51
-
-
-def test_nothing_is_published_later_once_the_node_is_inactive(machine):
-    node, published = machine
-    found, moments = published(0.04)
-    node.run(2.1 * PERIOD)
-    found.deactivate()
-    assert moments and not node.timers

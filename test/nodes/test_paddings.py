@@ -3,8 +3,6 @@
 
 """Whether all pairs of a model are clear, in one question; against the distances of all pairs."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
@@ -12,8 +10,7 @@ from superovoid.planning.scene_problem import pairs_of_group
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import Padding
 from superovoid.shapes import Box, Cylinder, Sphere
-from superovoid_ros.nodes.distance_service.answers.state_validity import _found
-from superovoid_ros.nodes.distance_service.world.model import Model, Paddings
+from superovoid_ros.nodes.distance_service.world.model import Model
 
 import arm
 
@@ -69,62 +66,3 @@ def test_what_only_touches_is_not_clear():
     edit.add("cup", [Sphere(0.1)], np.eye(4)[None], hand @ arm.at(0.5, 0.0, 0.15))  # beside the ball of 0.05 in it
     model = Model(robot, 1e-9, edit.commit())
     assert not model.paddings("").are_kept(positions, BALL)
-
-
-def test_a_state_that_makes_no_sense_is_refused():
-    model = model_with(Padding())
-    positions = dict.fromkeys(model.robot.joint_names, 0.0)
-    with pytest.raises(ValueError, match="slide"):
-        model.paddings("").are_kept({**positions, "slide": float("nan")}, BALL)
-    with pytest.raises(ValueError, match="ball"):
-        model.paddings("").are_kept(positions, {"ball": np.full((4, 4), np.nan)})
-
-
-# -- which question comes first ---------------------------------------------------------------------------------------
-
-
-def answer(model, positions):
-    """What `check_state_validity` finds in a state."""
-    poses = model.robot.forward_kinematics(positions, BALL)
-    asked = SimpleNamespace(planning=model.planning, positions=positions, base_poses=BALL, poses=poses)
-    return _found(model, asked, None, model.paddings(""))
-
-
-def test_the_answers_before_change_none():
-    model, fresh = model_with(Padding(default=0.02)), model_with(Padding(default=0.02))
-    some = list(states(model, 60))
-    in_contact = [each for each in some if answer(fresh, each)[0]]
-    assert 5 < len(in_contact) < len(some) - 5
-    for positions in [*(2 * in_contact)[:12], *some]:
-        fresh.paddings("").contacts_in_a_row = 0
-        assert answer(model, positions) == answer(fresh, positions)
-
-
-def test_contacts_are_asked_for_first_after_many(monkeypatch):
-    model = model_with(Padding(default=0.02))
-    some = list(states(model, 60))
-    asked = []
-    kept = Paddings.are_kept
-    monkeypatch.setattr(Paddings, "are_kept", lambda self, *state: asked.append(state) or kept(self, *state))
-    in_contact = next(each for each in some if answer(model, each)[0])
-    clear = next(each for each in some if not answer(model, each)[0])
-    asked.clear()
-    for _ in range(30):
-        assert answer(model, in_contact)[0]
-    assert 1 <= len(asked) < 10
-    asked.clear()
-    assert not answer(model, clear)[0] and not asked
-    assert not answer(model, clear)[0] and len(asked) == 1
-
-
-def test_contacts_that_are_not_proved_do_not_count_where_all_pairs_are_proved_clear(monkeypatch):
-    robot = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
-    edit = Model(robot, 1e-9).planning.edit()
-    positions = dict.fromkeys(robot.joint_names, 0.0)
-    hand = robot.forward_kinematics(positions, BALL)["hand"]
-    edit.add("cup", [Sphere(0.1)], np.eye(4)[None], hand @ arm.at(0.5, 0.0, 0.15))
-    model = Model(robot, 1e-9, edit.commit())
-    for _ in range(30):
-        assert len(answer(model, positions)[0]) == 1  # they touch: nobody knows
-    monkeypatch.setattr(Paddings, "are_kept", lambda *_: True)  # as if it were proved otherwise
-    assert not answer(model, positions)[0]

@@ -15,7 +15,6 @@ from rcl_interfaces.srv import ListParameters
 from rclpy.context import Context
 from rclpy.node import Node
 
-from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.common.parameters import Parameters
 from superovoid_ros.nodes.distance_service import parameter_file
 from superovoid_ros.resources import share_directory
@@ -80,10 +79,3 @@ def test_every_value_that_is_changed_in_the_file_arrives(given, tmp_path):
     parameters = given(copy)
     for name, one in DECLARED.items():
         assert (parameters.value(name) == one.default) is isinstance(one.default, str | list), name
-
-
-def test_a_value_out_of_its_range_is_refused(given, tmp_path):
-    copy = tmp_path / "mine.yaml"
-    copy.write_text("/**:\n  ros__parameters: {representation: round}\n", encoding="utf-8")
-    with pytest.raises(InputError, match="representation = 'round'"):
-        given(copy)

@@ -33,10 +33,3 @@ def test_the_trail_of_each_tip_is_there_for_late_listeners(example, tmp_path, st
     for marker, points in zip(messages[0].markers, expected.values(), strict=True):
         assert marker.type == Marker.LINE_STRIP and marker.header.frame_id == "world"
         np.testing.assert_allclose([[p.x, p.y, p.z] for p in marker.points], points, atol=1e-9)
-
-
-def test_a_file_that_is_no_path_ends_the_node_with_words(tmp_path, start_node):
-    (tmp_path / "other.csv").write_text("a,b\n1,2\n", encoding="utf-8")
-    node = start_node("path_trail", "wrong", path=str(tmp_path / "other.csv"))
-    assert node.wait_for_end() == 1
-    assert "no path of `superovoid plan`: 'left_distance_m'" in node.output()

@@ -23,41 +23,6 @@ def ended(monkeypatch):
     return threads, ends
 
 
-def test_a_thread_whose_start_a_signal_interrupted_for_good_is_not_waited_for_in_vain(ended, monkeypatch):
-    threads, ends = ended
-    monkeypatch.setattr(process, "GRACE", 0.05)
-    threads.append(threading.Thread(target=lambda: None))
-    process._leave_no_thread(0)
-    assert not ends
-
-
-def test_a_thread_whose_start_was_under_way_is_waited_for(ended):
-    threads, ends = ended
-    looked, done = threading.Event(), threading.Event()
-
-    class UnderWay(threading.Thread):
-        def join(self, timeout=None):
-            looked.set()
-            super().join(timeout)
-
-    late = UnderWay(target=done.set)
-    threads.append(late)
-    threading.Thread(target=lambda: (looked.wait(), late.start()), daemon=True).start()
-    process._leave_no_thread(0)
-    assert done.is_set() and not ends
-
-
-def test_a_thread_that_goes_on_ends_the_process_at_once_with_its_code(ended, monkeypatch):
-    threads, ends = ended
-    monkeypatch.setattr(process, "GRACE", 0.05)
-    over = threading.Event()
-    threads.append(threading.Thread(target=over.wait))
-    threads[-1].start()
-    process._leave_no_thread(1)
-    over.set()
-    assert ends == [(1, "ended in the midst of a long call")]
-
-
 def test_the_main_thread_may_free_what_executors_have_while_signals_come():
     """A thread of the middleware that goes through the same things at a signal would end the process now and then."""
     rounds = """

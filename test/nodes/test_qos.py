@@ -6,13 +6,11 @@
 from __future__ import annotations
 
 import pytest
-from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from superovoid_interfaces.msg import DistanceArray
 from superovoid_interfaces.srv import GetMinDistance
-from visualization_msgs.msg import MarkerArray
 
 import arm
 
@@ -134,49 +132,3 @@ def test_ends_that_do_not_fit_are_told_once(plain, client):
     client.spin(2.5)  # another look
     assert [len(lines(parts)) for parts in wanted] == [1, 1]
     assert "'/joint_states'" not in plain.output()
-
-
-def test_override_without_sense_is_told_and_ends_a_plain_start(start_node):
-    wrong = [("reliability", "sometimes"), ("depth", -3), ("durability", 1.5)]
-    started = [
-        start_node(
-            "distance_service", name=f"wrong_{name}", **{f"qos_overrides./joint_states.subscription.{name}": value}
-        )
-        for name, value in wrong
-    ]
-    for node in started:
-        assert node.wait_for_end() == 1
-        assert "qos_overrides./joint_states" in node.output()
-
-
-@pytest.mark.parametrize("depth", [0, 5001])
-def test_a_queue_that_hides_losses_of_objects_is_refused_at_the_start(start_node, depth):
-    option = "qos_overrides./collision_object.subscription.depth"
-    node = start_node("distance_service", name=f"depth_{depth}", **{option: depth})
-    assert node.wait_for_end() == 1
-    assert f"{option} = {depth}: must be in [1, 5000]" in node.output()
-
-
-def test_burst_of_calls_loses_none(plain, client):
-    call = client.node.create_client(GetMinDistance, "/plain/get_min_distance", qos_profile=QoSProfile(depth=500))
-    assert client.wait(call.service_is_ready)
-    first = call.call_async(GetMinDistance.Request())
-    assert client.wait(first.done)  # both ends know of each other
-    futures = [call.call_async(GetMinDistance.Request()) for _ in range(300)]
-    assert client.wait(lambda: all(future.done() for future in futures)), sum(f.done() for f in futures)
-
-
-def test_listener_that_fits_is_none_of_the_ends_that_do_not(plain, client):
-    topic = "/plain/markers"
-    listener = Node("plain_sub", context=client.context)
-    refusing = Node("refusing_sub", context=client.context)
-    try:
-        listener.create_subscription(MarkerArray, topic, lambda _message: None, 10)
-        # Wants what the node does not offer: this one is to be told of, in the same look at the topic's ends.
-        wanting = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-        refusing.create_subscription(MarkerArray, topic, lambda _message: None, wanting)
-        plain.wait_for_output("node '/refusing_sub' receives nothing on '/plain/markers'")
-    finally:
-        listener.destroy_node()
-        refusing.destroy_node()
-    assert "/plain_sub" not in plain.output()

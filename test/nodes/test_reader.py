@@ -5,9 +5,6 @@
 
 from __future__ import annotations
 
-import queue
-import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -20,145 +17,13 @@ from std_srvs.srv import SetBool
 from superovoid_interfaces.srv import GetMinDistance
 
 from superovoid_ros.nodes.common.conversions import to_pose
-from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.distance_service.world.reader import Reader, Task
 
 import arm
 import lifecycle
-import parts
 from parameters import get_parameters, set_parameters
-from world import MIN_DISTANCE, apply_scene, distance, put, scene_diff, send, sphere, thing
+from world import MIN_DISTANCE, apply_scene, distance, put, scene_diff, sphere, thing
 
 NAME = "/distance_service"
-WAIT = 60.0
-
-
-class Executor:
-    """An executor whose thread is that of the test."""
-
-    def __init__(self):
-        self._tasks = queue.SimpleQueue()
-        self.woken = False
-
-    def wake(self):
-        self.woken = True
-
-    def create_task(self, act):
-        self._tasks.put(act)
-
-    def spin_until(self, condition):
-        deadline = time.monotonic() + WAIT
-        while not condition():
-            assert time.monotonic() < deadline
-            try:
-                self._tasks.get(timeout=0.05)()
-            except queue.Empty:
-                pass
-
-
-@pytest.fixture
-def reader():
-    made = Reader(parts.common(parts.FakeNode(Executor())))
-    made.configure()
-    yield made
-    made.clean_up()
-
-
-class Log:
-    """Tasks that say what happens to them, and in which thread."""
-
-    def __init__(self):
-        self.lines = []
-
-    def task(self, name, work=lambda: None, accept=lambda: True):
-        def say(what):
-            self.lines.append((name, what, threading.current_thread().name == "reader"))
-
-        def do():
-            say("work")
-            return work()
-
-        def use(found, problem):
-            say(problem if problem is not None else "use")
-            return problem is not None or accept()
-
-        return Task(lambda: say("prepare"), do, use)
-
-
-def test_executor_is_woken_for_who_awaits_what_was_found(reader):
-    log = Log()
-    reader.do(log.task("a"))
-    reader.node.executor.spin_until(lambda: ("a", "use", False) in log.lines)
-    assert reader.node.executor.woken
-
-
-def test_tasks_are_done_in_their_order_prepared_and_used_on_the_executor_s_thread(reader):
-    log = Log()
-    for name in "abc":
-        reader.do(log.task(name))
-    assert [line for line in log.lines if line[1] == "prepare"] == [(name, "prepare", False) for name in "abc"]
-    reader.node.executor.spin_until(lambda: ("c", "use", False) in log.lines)
-    rest = [line for line in log.lines if line[1] != "prepare"]
-    assert rest == [line for name in "abc" for line in ((name, "work", True), (name, "use", False))]
-    assert reader.facts() == {"waiting to be read": 0}
-
-
-def test_a_task_whose_base_has_changed_is_prepared_and_done_again_before_the_next(reader):
-    log, verdicts = Log(), iter((False, False, True))
-    reader.do(log.task("a", accept=lambda: next(verdicts)))
-    reader.do(log.task("b"))
-    reader.node.executor.spin_until(lambda: ("b", "use", False) in log.lines)
-    of_a = [what for name, what, _ in log.lines if name == "a"]
-    assert of_a == ["prepare", "work", "use", "prepare", "work", "use", "prepare", "work", "use"]
-    assert [what for name, what, _ in log.lines if name == "b"] == ["prepare", "work", "use"]
-    assert log.lines.index(("b", "work", True)) > max(i for i, line in enumerate(log.lines) if line[0] == "a")
-
-
-def test_what_a_work_raises_is_given_to_its_task_and_the_next_goes_on(reader):
-    log, error = Log(), MemoryError("too much")
-
-    def fail():
-        raise error
-
-    reader.do(log.task("a", fail))
-    reader.do(log.task("b"))
-    reader.node.executor.spin_until(lambda: ("b", "use", False) in log.lines)
-    assert ("a", error, False) in log.lines
-
-
-def test_a_mistake_in_the_use_is_logged_and_the_next_goes_on(reader):
-    log = Log()
-    reader.do(log.task("a", accept=lambda: 1 / 0))
-    reader.do(log.task("b"))
-    reader.node.executor.spin_until(lambda: ("b", "use", False) in log.lines)
-    assert len(reader.log.lines) == 1 and "ZeroDivisionError" in reader.log.lines[0]
-    assert reader.statistics.total.internal_errors == 1
-
-
-def test_clean_up_tells_all_that_wait_and_does_not_wait_for_what_cannot_be_stopped(reader):
-    log, go_on = Log(), threading.Event()
-    reader.do(log.task("a", lambda: go_on.wait(WAIT)))
-    reader.do(log.task("b"))
-    reader.node.executor.spin_until(lambda: ("a", "work", True) in log.lines)
-    thread = reader._thread
-    reader.clean_up()
-    assert thread.is_alive()  # it is at its work still
-    told = {name: what for name, what, _ in log.lines if isinstance(what, Exception)}
-    assert set(told) == {"a", "b"} and all(isinstance(problem, InputError) for problem in told.values())
-    before = len(log.lines)
-    reader.do(log.task("c"))  # while the old thread is at its work
-    go_on.set()
-    thread.join(WAIT)
-    assert not thread.is_alive()
-    reader.node.executor.spin_until(lambda: ("c", "use", False) in log.lines)
-    assert {name for name, _, _ in log.lines[before:]} == {"c"}
-
-
-def test_without_an_executor_a_task_is_done_at_once(reader):
-    log, verdicts = Log(), iter((False, True))
-    reader.node.executor = None
-    reader.do(log.task("a", accept=lambda: next(verdicts)))
-    assert log.lines == 2 * [("a", "prepare", False), ("a", "work", False), ("a", "use", False)]
 
 
 # --- the node ---
@@ -237,18 +102,6 @@ def test_questions_are_answered_while_a_scene_is_read_and_what_comes_behind_it_w
     assert distance(held, "ground", "pile") == pytest.approx(19.8, abs=1e-9)
 
 
-def test_an_object_that_cannot_be_read_is_missing_as_a_whole(state):
-    calls = state.node.create_client(ApplyPlanningScene, "/apply_planning_scene")
-    assert state.wait(calls.service_is_ready)
-    message = large(10, "broken")
-    message.world.collision_objects[0].primitives[9].dimensions[0] = -1.0
-    assert not state.call(ApplyPlanningScene, "/apply_planning_scene", scene=message).success
-    response = state.call(GetMinDistance, MIN_DISTANCE, links_a=["hand"], links_b=["ball"])
-    assert not response.success and "object 'broken': primitives[9]" in response.message
-    assert apply_scene(state, PlanningScene())
-    assert distance(state, "ground", "broken") is None and distance(state, "hand", "ball") is not None
-
-
 @pytest.mark.parametrize("kind", [SetParameters, SetParametersAtomically])
 @pytest.mark.parametrize("is_good", [True, False])
 def test_questions_are_answered_while_a_description_is_read_that_is_set_as_a_parameter(held, kind, is_good):
@@ -301,21 +154,3 @@ def test_a_description_is_exchanged_when_it_is_complete_and_ctrl_c_ends_the_node
     state.spin(0.5)
     assert service.interrupt(timeout=20.0) == 0
     assert "Traceback" not in service.output()
-
-
-def test_limits_are_parameters_and_below_what_there_is_they_are_refused(start_node, client):
-    node = start_node(
-        "distance_service", "small", robot_description=arm.URDF, rate=0.0, max_bodies=10, remap=("/tf:=/other_tf",)
-    )
-    node.wait_for_output("robot 'arm'")
-    result = set_parameters(client, "/small", {"max_bodies": 3})
-    assert not result.successful and result.reason == "max_bodies = 3: there are 4 already"
-    assert set_parameters(client, "/small", {"max_bodies": 5, "max_pairs": 8}).successful
-    message = large(2, "two")
-    message.world.collision_objects[0].header.frame_id = "ground"
-    send(client, message)
-    node.wait_for_output("6 bodies, at most 5 are allowed: object 'two' has 2 bodies")
-    message = large(1, "one")
-    send(client, message)
-    assert set_parameters(client, "/small", {"max_bodies": 6}).successful
-    assert node.interrupt(timeout=20.0) == 0

@@ -13,8 +13,8 @@ from superovoid_interfaces.srv import GetDistances
 
 from superovoid import Status
 from superovoid.values.records import ResultTable
-from superovoid_ros.client import Distances, QuestionOptions
-from superovoid_ros.nodes.common.questions import DistanceRow, Question, joined
+from superovoid_ros.client import Distances
+from superovoid_ros.nodes.common.questions import DistanceRow, joined
 
 
 def response(first, bodies, body_a, body_b, distance, status=(), stale=False):
@@ -59,12 +59,6 @@ def test_rows_masks_and_slices_are_those_of_all_results(found):
             found.of_state(state)
 
 
-def test_the_least_distance_of_a_state_does_not_depend_on_the_order_of_rows(found):
-    assert found.closest.tolist() == [-0.1, np.inf, 0.3]
-    turned = found[[1, 0, 3, 2]]
-    assert turned.distance.tolist() == [0.2, -0.1, 0.4, 0.3] and turned.closest.tolist() == found.closest.tolist()
-
-
 def test_statuses_print_as_words_and_bodies_have_names(found):
     assert found.status_words.tolist() == ["CERTIFIED", "UNPROVEN|NON_UNIQUE", "CERTIFIED", "CERTIFIED"]
     assert found.name_a.tolist() == ["a", "a", "a", "c"] and found.link_b.tolist()[-1] == "a_link"
@@ -91,15 +85,3 @@ def test_a_table_has_a_column_a_joint(found):
     assert len(table) == 4 and table["name_a"].tolist() == found.name_a.tolist()
     np.testing.assert_array_equal(table[["d_turn", "d_slide"]].to_numpy(), found.gradients)
     assert list(found[:0].to_dataframe().columns) == list(table.columns)
-
-
-def test_an_answer_without_rows_is_one_like_others():
-    nothing = joined([response([0, 0], [], [], [], [])], "")
-    assert len(nothing) == 0 and nothing.closest.tolist() == [np.inf] and nothing.name_a.tolist() == []
-    assert repr(nothing) == "Distances(1 state answered, 0 pairs)" and list(nothing) == []
-    json.dumps(nothing.to_dict())
-
-
-def test_what_a_client_takes_by_name_is_what_a_question_has():
-    names = set(Question.__dataclass_fields__) - {"positions"}
-    assert names == set(QuestionOptions.__annotations__)

@@ -9,8 +9,6 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -56,20 +54,3 @@ def test_what_the_user_chose_is_left(unchosen, monkeypatch, name):
     monkeypatch.setenv(name, "chosen")
     assert not make_room()
     assert os.environ[name] == "chosen" and (name == PROFILES or not os.environ[PROFILES])
-
-
-def test_a_file_of_profiles_in_the_working_directory_is_left_to_work(unchosen):
-    Path("DEFAULT_FASTDDS_PROFILES.xml").write_text("<dds/>", encoding="utf-8")
-    assert not make_room() and not os.environ[PROFILES]
-
-
-def test_where_little_memory_is_free_no_more_is_taken(unchosen, monkeypatch):
-    free = {"blocks": 4 * shared_memory._SEGMENT // 4096}
-    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=free["blocks"], f_frsize=4096))
-    assert make_room() and os.environ.pop(PROFILES).endswith("fastdds.xml")
-    free["blocks"] -= 1
-    assert not make_room()
-
-
-def test_where_there_is_no_shared_memory_nothing_is_chosen(unchosen, tmp_path):
-    assert not make_room(tmp_path / "nowhere") and not os.environ[PROFILES]

@@ -11,7 +11,7 @@ from builtin_interfaces.msg import Time
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
 from std_msgs.msg import UInt32
-from superovoid_interfaces.srv import GetMinDistance, GetPenetration, PlayFrame
+from superovoid_interfaces.srv import GetMinDistance, PlayFrame
 from tf2_msgs.msg import TFMessage
 
 from superovoid.robot import Robot
@@ -97,27 +97,6 @@ def test_answers_along_the_sweep_equal_the_librarys(both, robot, sweep):
         assert distances.intersecting == expected.statistics.intersecting
 
 
-def test_penetrations_in_mid_sweep_are_the_librarys_deepest_first(both, robot, sweep):
-    frame = sweep.frame(120)
-    scene = robot.scene()
-    scene.set_link_poses(robot.forward_kinematics(frame.positions, frame.base_poses))
-    wanted = robot.body_pairs(["left_hand"], ["right_hand"])
-    expected = scene.query(pairs=wanted, overlapping_only=True)
-    answer = answer_of_frame(both, GetPenetration, 120, max_results=5, **HANDS).distances
-    assert 5 <= answer.intersecting <= expected.statistics.intersecting and expected.statistics.intersecting > 5
-    depths = [-pair.distance for pair in answer.pairs]
-    assert depths == sorted(depths, reverse=True) and min(depths) > 0.0
-    assert depths == pytest.approx(-expected.distance[:5], rel=0, abs=1e-12)
-
-
-def test_hands_come_apart_from_first_to_touching_thumbs(both):
-    start = answer_of_frame(both, GetMinDistance, 0, max_results=1, **HANDS).distances
-    touch = answer_of_frame(both, GetMinDistance, 30, max_results=1, **HANDS).distances
-    assert start.pairs[0].distance > 0.03
-    assert abs(touch.pairs[0].distance) < 0.002
-    assert (touch.pairs[0].link_a, touch.pairs[0].link_b) == ("left_thumb_4", "right_thumb_4")
-
-
 def test_frame_number_joint_states_and_transforms_belong_together(both, sweep):
     frames = both.collect(UInt32, "/sweep_player/frame")
     joints = both.collect(JointState, "/joint_states")
@@ -136,12 +115,6 @@ def test_frame_number_joint_states_and_transforms_belong_together(both, sweep):
         assert stamped.header.frame_id == "world"
 
 
-def test_frame_that_does_not_exist_is_refused(both):
-    response = both.call(PlayFrame, "/sweep_player/play_frame", frame=214)
-    assert not response.success
-    assert "214" in response.message and "0 to 213" in response.message and response.frames == 214
-
-
 def test_player_plays_once_holds_the_end_and_makes_the_time_if_asked(start_node, client):
     node = start_node("sweep_player", name="clockwork", rate=200.0, start_frame=10, end_frame=29, publish_clock=True)
     frames = client.collect(UInt32, "/clockwork/frame")
@@ -155,34 +128,3 @@ def test_player_plays_once_holds_the_end_and_makes_the_time_if_asked(start_node,
     assert np.median(np.diff(times)) == 5_000_000
     assert node.interrupt(times=2) == 0
     assert "Traceback" not in node.output()
-
-
-def test_player_begins_again_when_looping(start_node, client):
-    node = start_node("sweep_player", name="round", rate=20.0, start_frame=0, end_frame=3, loop=True)
-    frames = client.collect(UInt32, "/round/frame")
-    assert client.wait(lambda: len(frames) > 12)
-    steps = np.diff([message.data for message in frames])
-    assert set(steps.tolist()) <= {1, -3}
-    assert node.interrupt() == 0
-
-
-@pytest.mark.parametrize(
-    ("parameters", "words"),
-    [
-        ({"config_file": "/nowhere/sweep.yaml"}, "/nowhere/sweep.yaml"),
-        ({"start_frame": 300}, "start_frame = 300"),
-        ({"start_frame": 50, "end_frame": 40}, "end_frame = 40"),
-        ({"motion": "legs"}, "motion = 'legs': must be one of hands, arms, bite"),
-        ({"motion": "bite", "start_frame": 181}, "start_frame = 181"),
-    ],
-)
-def test_player_that_cannot_start_says_why(start_node, parameters, words):
-    node = start_node("sweep_player", name="hopeless", **parameters)
-    assert node.wait_for_end() == 1
-    assert words in node.output() and "Traceback" not in node.output()
-
-
-def test_player_and_service_end_cleanly(both, player, service):
-    assert player.interrupt() == 0
-    assert service.interrupt(times=2) == 0
-    assert "Traceback" not in player.output() + service.output()

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
@@ -44,11 +46,12 @@ def ask(client, index, **request):
     return sweeps.answer_of_frame(client, index, GetMinDistance, service, **request).distances
 
 
-def test_every_frame_s_distances_are_those_of_the_sweep_without_arms(both):
+@pytest.mark.parametrize("step", [20, pytest.param(1, marks=pytest.mark.slow)])
+def test_distances_of_frames_are_those_of_the_sweep_without_arms(both, step):
     # The library's answers about floating hands against those that came over DDS about the arms' joint states.
     hands, sweep = shipped()
     scene, pairs = hands.scene(), hands.body_pairs(["left_hand"], ["right_hand"])
-    for frame in sweep:
+    for frame in itertools.islice(sweep, 0, None, step):
         answer = ask(both, frame.index, **HANDS)
         scene.set_link_poses(hands.forward_kinematics(frame.positions, frame.base_poses))
         expected = scene.query(pairs=pairs)
@@ -78,27 +81,3 @@ def test_state_comes_from_joint_states_alone(both):
     assert {end.node_name for end in both.node.get_publishers_info_by_topic("/tf")} <= {"distance_service"}
     frames = {one.child_frame_id for message in transforms for one in message.transforms}
     assert not frames & set(upper_body().links)
-
-
-def test_distance_of_the_arms_to_each_other_and_the_chest_is_answered_too(both):
-    answer = ask(both, 213, links_a=["arms", "chest"], links_b=["arms", "right_hand"], max_results=1)
-    assert answer.pairs[0].distance > 0.02
-
-
-@pytest.mark.parametrize(
-    ("content", "words"),
-    [
-        (None, "arms_file = '"),
-        (
-            "sweep: {touch_distance: 0.5}\njoints: [a]\nframes: [[0]]\n",
-            "sweep.touch_distance = 0.5, but the sweep played has",
-        ),
-    ],
-)
-def test_player_whose_arms_file_does_not_fit_says_why(start_node, tmp_path, content, words):
-    path = tmp_path / "arms.yaml"
-    if content is not None:
-        path.write_text(content, encoding="utf-8")
-    node = start_node("sweep_player", name="armless", motion="arms", arms_file=str(path))
-    assert node.wait_for_end() == 1
-    assert words in node.output() and "Traceback" not in node.output()

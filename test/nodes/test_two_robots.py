@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import pytest
-from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState
 from superovoid_interfaces.msg import DistanceArray
 from superovoid_interfaces.srv import GetMinDistance
@@ -104,13 +103,6 @@ def test_base_poses_of_requests_are_understood_with_and_without_the_prefix(robot
     pose = to_transform("ground", "ball", arm.at(1.5, 0.0, 0.0), stamp)
     response = client.call(GetMinDistance, LEFT, base_poses=[pose])
     assert not response.success and "'ground'" in response.message
-
-
-def test_diagnostics_tell_the_robots_apart(robots, client):
-    messages = client.collect(DiagnosticArray, "/diagnostics")
-    wanted = {"left/distance_service: robot": "arm", "right/distance_service: robot": "big_arm"}
-    found = lambda: {status.name: status.hardware_id for message in messages for status in message.status}  # noqa: E731
-    assert client.wait(lambda: wanted.items() <= found().items()), found()
 
 
 def test_both_end_cleanly(robots):

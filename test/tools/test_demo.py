@@ -151,6 +151,7 @@ def test_nodes_of_the_demo_are_not_to_be_seen_in_the_domain_that_it_is_started_i
     assert seen == {"test_client"}
 
 
+@pytest.mark.slow
 def test_visible_nodes_are_seen_by_their_names_and_send_markers(client, tmp_path):
     markers = client.collect(MarkerArray, "/distance_service/markers")
     seen = set()

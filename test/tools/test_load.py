@@ -65,6 +65,7 @@ def test_calls_of_a_service_that_does_not_reply_are_lost_and_later_ones_are_not(
     assert (row.calls, row.lost) == (8, 0)
 
 
+@pytest.mark.slow
 def test_command_measures_a_service_that_runs_already(start_node, tmp_path, capsys):
     share = share_directory()
     start_node(
@@ -83,6 +84,7 @@ def test_command_measures_a_service_that_runs_already(start_node, tmp_path, caps
     assert all((row["errors"], row["lost"], row["node_cores"]) == ("0", "0", "nan") for row in rows)
 
 
+@pytest.mark.slow
 def test_command_names_a_service_that_is_not_there(loopback_domain, tmp_path):
     command = [sys.executable, "-m", "superovoid.cli", "load", "--node", "/nobody", "--output", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=200)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from rclpy.callback_groups import CallbackGroup
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+from rclpy.exceptions import ParameterException
 from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
@@ -175,5 +176,5 @@ def _open(node: Node, topic: str, create: Callable[[], object]) -> object:
     try:
         return create()
     # What rclpy raises for a policy that does not exist, a wrong type and a negative depth.
-    except (RuntimeError, TypeError, ValueError, AssertionError) as error:
+    except (ParameterException, RuntimeError, TypeError, ValueError, AssertionError) as error:
         raise InputError(f"qos_overrides.{node.resolve_topic_name(topic)}: {error}") from error

@@ -1,0 +1,326 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The services that answer distances, compared with the library; the topics and parameters of the same node."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from builtin_interfaces.msg import Time
+from moveit_msgs.msg import PlanningScene, RobotState
+from moveit_msgs.srv import GetStateValidity
+from rcl_interfaces.srv import DescribeParameters, ListParameters
+from superovoid_interfaces.msg import DistanceArray
+from superovoid_interfaces.srv import GetDistances, GetMinDistance, GetPenetration, SetPairRules
+
+from superovoid.robot import Robot, planning_scene
+from superovoid.shapes import Sphere
+from superovoid_ros.nodes.common.conversions import to_nanoseconds, to_quaternion, to_transform
+
+import arm
+from parameters import set_parameters
+from world import MIN_DISTANCE, SET_RULES, apply_scene, attached, reset, scene_diff, sphere, thing
+
+NAME = "/distance_service"
+GET_DISTANCES, PENETRATION = f"{NAME}/get_distances", f"{NAME}/get_penetration"
+ROBOT = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
+MEASURED = {"slide": 0.5, "wrist": 0.3}, arm.at(1.1, 0.1, 0.02)
+OTHER = {"slide": 0.2, "wrist": 0.4}, arm.at(1.2, 0.4, 0.1)
+CUP = arm.at(1.25, 0.15, 0.0)
+
+
+@pytest.fixture(scope="module")
+def service(start_node):
+    node = start_node("distance_service", **arm.DESCRIPTIONS, rate=50.0, max_distance=0.0, stale_timeout=0.0)
+    node.wait_for_output("robot 'arm'")
+    return node
+
+
+@pytest.fixture
+def ahead(service, client):
+    """The arm with its joints at 0 and the ball 2 m ahead: 1.35 m from the hand to it."""
+    arm.set_state(client, NAME)
+    return client
+
+
+def base_pose(pose):
+    return to_transform("ground", "ball", pose, Time())
+
+
+def numbers(pose):
+    q = to_quaternion(pose[:3, :3])
+    return [*pose[:3, 3], q.x, q.y, q.z, q.w]
+
+
+def vector(message):
+    return np.array([message.x, message.y, message.z])
+
+
+# --- answers compared with the library ---
+
+WORLDS = ("bare", "object", "attached", "rules")
+STATES = {
+    # What a request says about joints and about the ball, and the state that it is about.
+    "measured": (False, False),
+    "joints": (True, False),
+    "base": (False, True),
+    "whole": (True, True),
+}
+
+
+def furnish(client, world):
+    """Make a world in the node, and return the same one in the library."""
+    edit = planning_scene.PlanningScene(ROBOT).edit()
+    reset(client)
+    cup = {"name": "cup", "primitives": [sphere()]}
+    if world == "object":
+        edit.add("cup", [Sphere(0.1)], np.eye(4)[None], CUP)
+        assert apply_scene(client, scene_diff(thing(pose=CUP, **cup)))
+    elif world == "attached":
+        on_hand = arm.at(0.6, 0.0, 0.0)
+        edit.add("cup", [Sphere(0.1)], np.eye(4)[None], np.eye(4))
+        edit.attach("cup", "hand", on_hand, ["thumb"])
+        scene = scene_diff()
+        scene.robot_state.attached_collision_objects = [
+            attached(pose=on_hand, frame="hand", touch_links=["thumb"], **cup)
+        ]
+        assert apply_scene(client, scene)
+    elif world == "rules":
+        edit.set_runtime("hand", "ball", False)
+        edit.set_runtime("hand", "thumb", True)
+        rules = {"links_a": ["hand", "hand"], "links_b": ["ball", "thumb"], "checked": [False, True]}
+        assert client.call(SetPairRules, SET_RULES, **rules).success
+    return edit.commit()
+
+
+def rows_of(found):
+    """Rows of an answer by the names of their bodies."""
+    if isinstance(found, GetDistances.Response):
+        points = (np.reshape(getattr(found, name), (-1, 3)) for name in ("point_a", "point_b", "normal"))
+        columns = (found.body_a, found.body_b, found.distance, found.lower, found.upper, found.status, *points)
+        return {
+            (found.bodies[a], found.bodies[b]): (distance, lower, upper, status, *(tuple(one) for one in rest))
+            for a, b, distance, lower, upper, status, *rest in zip(*columns, strict=True)
+        }
+    return {
+        (pair.body_a, pair.body_b): (
+            *(pair.distance, pair.lower, pair.upper, pair.status),
+            *(tuple(vector(one)) for one in (pair.point_a, pair.point_b, pair.normal)),
+        )
+        for pair in found.distances.pairs
+    }
+
+
+def assert_is_library_answer(answer, planning, state, *, overlapping=False):
+    positions, ball = state
+    scene = planning.scene.fork()
+    scene.set_link_poses(ROBOT.forward_kinematics(positions, {"ball": ball}))
+    result = scene.query(overlapping_only=overlapping)
+    names = [(scene.bodies[a].name, scene.bodies[b].name) for a, b in zip(result.body_a, result.body_b, strict=True)]
+    rows = rows_of(answer)
+    assert list(rows) == names  # in the same order, too
+    for k, name in enumerate(names):
+        expected = [result.distance[k], result.lower[k], result.upper[k], result.status[k]]
+        assert rows[name][:4] == pytest.approx(expected, rel=0, abs=1e-9), name
+        for found, wanted in zip(rows[name][4:], (result.point_a, result.point_b, result.normal), strict=True):
+            assert found == pytest.approx(wanted[k], rel=0, abs=1e-6), name
+
+
+@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize("given", STATES)
+def test_every_service_answers_what_the_library_does(service, client, world, given):
+    joints, base = STATES[given]
+    arm.set_state(client, NAME, list(MEASURED[0].values()), MEASURED[1])
+    planning = furnish(client, world)
+    state = OTHER[0] if joints else MEASURED[0], OTHER[1] if base else MEASURED[1]
+    one, many, robot_state = {}, {}, RobotState(is_diff=True)
+    if joints:
+        one = {"joint_names": list(OTHER[0]), "joint_positions": list(OTHER[0].values())}
+        many = dict(one)
+        robot_state.joint_state.name, robot_state.joint_state.position = one.values()
+    if base:
+        one = one | {"base_poses": [base_pose(OTHER[1])]}
+        many |= {"base_links": ["ball"], "base_poses": numbers(OTHER[1])}
+        robot_state.multi_dof_joint_state.joint_names = ["free"]
+        robot_state.multi_dof_joint_state.transforms = [base_pose(OTHER[1]).transform]
+        robot_state.multi_dof_joint_state.header.frame_id = "ground"
+    nearest = client.call(GetMinDistance, MIN_DISTANCE, **one)
+    deepest = client.call(GetPenetration, PENETRATION, **one)
+    rows = client.call(GetDistances, GET_DISTANCES, **many)
+    for answer in (nearest, deepest, rows):
+        assert answer.success, answer.message
+    assert_is_library_answer(nearest, planning, state)
+    assert_is_library_answer(deepest, planning, state, overlapping=True)
+    assert_is_library_answer(rows, planning, state)
+    assert rows.uses_joint_states == nearest.distances.uses_joint_states == (not joints)
+    assert rows.uses_transforms == nearest.distances.uses_transforms == (not base)
+    judged = client.call(GetStateValidity, "/check_state_validity", robot_state=robot_state)
+    touching = {frozenset(names) for names, row in rows_of(nearest).items() if row[0] < 0.0}
+    assert {frozenset((one.contact_body_1, one.contact_body_2)) for one in judged.contacts} == touching
+    assert judged.valid == (not touching)
+    reset(client)
+
+
+def test_worlds_and_states_above_have_contacts_and_none(service, client):
+    found = set()
+    for world in WORLDS:
+        planning = furnish(client, world)
+        for positions, ball in (MEASURED, OTHER):
+            planning.scene.set_link_poses(ROBOT.forward_kinematics(positions, {"ball": ball}))
+            found.add(len(planning.scene.query(overlapping_only=True)) > 0)
+    reset(client)
+    assert found == {False, True}
+
+
+# --- known answers ---
+
+
+def test_distances_have_known_values_and_the_closest_is_first(ahead):
+    pairs = ahead.call(GetMinDistance, MIN_DISTANCE).distances.pairs
+    assert [(pair.link_a, pair.link_b) for pair in pairs] == [("hand", "ball"), ("thumb", "ball")]
+    assert [pair.distance for pair in pairs] == pytest.approx([1.35, math.sqrt(2.5) - 0.12], abs=1e-12)
+    assert vector(pairs[0].point_a) == pytest.approx([0.55, 0.0, 0.0], abs=1e-12)
+    assert vector(pairs[0].normal) == pytest.approx([1.0, 0.0, 0.0], abs=1e-12)
+    deep = ahead.call(GetPenetration, PENETRATION, base_poses=[base_pose(arm.at(0.62, 0.0, 0.0))]).distances
+    assert [(pair.link_a, deep.intersecting) for pair in deep.pairs] == [("hand", 1)]
+    assert deep.pairs[0].distance == pytest.approx(-0.03, abs=1e-12)
+
+
+def test_several_states_have_known_distances_and_slopes(service, client):
+    positions, length = [[0.0, 0.0], [0.0, 0.25], [math.pi / 2, 0.0]], math.hypot(2.0, 0.5)
+    response = client.call(
+        GetDistances,
+        GET_DISTANCES,
+        joint_names=["wrist", "slide"],
+        joint_positions=np.ravel(positions).tolist(),
+        base_links=["ball"],
+        base_poses=numbers(arm.AHEAD),
+        links_b=["hand"],
+        gradients=True,
+        base_gradients=True,
+    )
+    assert (response.states, list(response.first)) == (3, [0, 1, 2, 3])
+    assert list(response.distance) == pytest.approx([1.35, 1.1, length - 0.15], abs=1e-12)
+    # The sides are those of the request: from the ball to the hand.
+    assert response.bodies[response.body_a[0]] == "ball"
+    assert np.reshape(response.normal, (-1, 3))[0] == pytest.approx([-1.0, 0.0, 0.0], abs=1e-12)
+    assert (response.gradient_joints, response.gradient_bases) == (["slide", "wrist"], ["ball"])
+    slopes = np.array([[-1, 0], [-1, 0], [-2 / length, 1 / length]])
+    assert np.reshape(response.gradients, (3, 2)) == pytest.approx(slopes, abs=1e-12)
+    assert np.reshape(response.base_gradients, (3, 6))[0] == pytest.approx([1, 0, 0, 0, 0, 0], abs=1e-12)
+    assert response.pairs_considered == 3 and response.unproven == 0
+
+
+def test_limits_links_and_groups_choose_pairs_and_sides(ahead):
+    def chosen(**request):
+        pairs = ahead.call(GetMinDistance, MIN_DISTANCE, **request).distances.pairs
+        return [(pair.link_a, pair.link_b) for pair in pairs]
+
+    assert chosen(max_distance=1.4) == chosen(max_results=1) == [("hand", "ball")]
+    assert chosen(max_distance=0.1) == []
+    assert chosen(links_a=["ball"], links_b=["gripper"]) == [("ball", "hand"), ("ball", "thumb")]
+    assert chosen(links_b=["hand"]) == [("ball", "hand")]
+    joints = {"joint_names": arm.JOINTS, "joint_positions": [0.0, 0.0, 0.5, 0.0, 0.0, 0.3]}
+    near = ahead.call(GetDistances, GET_DISTANCES, max_distance=0.9, **joints)
+    assert list(near.first) == [0, 0, 1, 1]
+    assert list(ahead.call(GetDistances, GET_DISTANCES, max_results=1, **joints).first) == [0, 1, 2, 3]
+
+
+def test_an_answer_has_frame_stamp_and_age_of_its_state(service, client):
+    found = arm.set_state(client, NAME, [0.1, 0.0]).distances
+    longest = (to_nanoseconds(client.now()) - to_nanoseconds(found.header.stamp)) * 1e-9
+    assert found.header.frame_id == "ground" and not found.stale
+    assert 0.0 <= found.joint_state_age <= longest and 0.0 <= found.base_pose_age <= longest
+    assert set_parameters(client, NAME, {"stale_timeout": 1.0}).successful
+    old = client.call_until(lambda response: response.distances.stale, GetMinDistance, MIN_DISTANCE)
+    assert old.success and "old" in old.message and old.distances.joint_state_age > 1.0
+    assert set_parameters(client, NAME, {"stale_timeout": 0.0}).successful
+
+
+def test_one_request_gets_the_same_bits_whatever_came_before(ahead):
+    def ask(kind, service, request):
+        found = ahead.call(kind, service, **request).distances
+        found.solve_time = found.joint_state_age = found.base_pose_age = 0.0
+        found.stale, found.header.stamp = False, Time()
+        return found
+
+    rng = np.random.default_rng(4)
+    asked = [(GetMinDistance, MIN_DISTANCE, {})]  # the measured state
+    for _ in range(6):
+        request = {"joint_names": arm.JOINTS, "joint_positions": rng.uniform(0.0, 1.0, 2).tolist()}
+        request["base_poses"] = [base_pose(arm.at(*rng.uniform(-1.0, 1.0, 3)))]
+        asked += [(GetMinDistance, MIN_DISTANCE, request), (GetPenetration, PENETRATION, request)]
+    first = [ask(*one) for one in asked]
+    assert any(answer.pairs for answer in first)
+    for i in rng.permutation(np.tile(np.arange(len(asked)), 3)):
+        assert ask(*asked[i]) == first[i]
+
+
+def test_base_poses_may_be_in_a_frame_of_tf(ahead):
+    ahead.send_transform("ground", "shelf", arm.at(1.0, 0.0, 0.0), static=True)
+    shelf = {"base_links": ["ball"], "base_poses": numbers(np.eye(4)), "base_frame": "shelf", "links_a": ["hand"]}
+    found = ahead.call_until(lambda answer: answer.success, GetDistances, GET_DISTANCES, **shelf)
+    assert list(found.distance) == pytest.approx([0.35], abs=1e-12)
+    pose = to_transform("shelf", "ball", np.eye(4), Time())
+    found = ahead.call(GetMinDistance, MIN_DISTANCE, links_a=["hand"], base_poses=[pose])
+    assert found.distances.pairs[0].distance == pytest.approx(0.35, abs=1e-12)
+
+
+# --- topics and parameters ---
+
+
+def test_distances_are_published_as_the_service_answers_them(ahead):
+    messages = ahead.collect(DistanceArray, f"{NAME}/distances")
+    assert ahead.wait(lambda: len(messages) >= 3)
+    assert rows_of(ahead.call(GetMinDistance, MIN_DISTANCE)).keys() == {("hand", "ball"), ("thumb", "ball")}
+    assert [pair.distance for pair in messages[-1].pairs] == pytest.approx([1.35, math.sqrt(2.5) - 0.12], abs=1e-9)
+    for pairs, expected in ((["hand ball"], ["hand"]), ([""], ["hand", "thumb"])):
+        assert set_parameters(ahead, NAME, {"pairs": pairs}).successful
+        assert ahead.wait(lambda links=expected: [pair.link_a for pair in messages[-1].pairs] == links)
+
+
+def test_answers_are_in_the_frame_of_the_parameter(ahead):
+    ahead.send_transform("map", "ground", arm.at(0.0, 0.0, 1.0), static=True)
+    assert set_parameters(ahead, NAME, {"frame": "map"}).successful
+    response = ahead.call_until(lambda response: response.success, GetMinDistance, MIN_DISTANCE)
+    assert response.distances.header.frame_id == "map"
+    assert vector(response.distances.pairs[0].point_a) == pytest.approx([0.55, 0.0, 1.0], abs=1e-12)
+    assert set_parameters(ahead, NAME, {"frame": "nowhere"}).successful
+    assert "nowhere" in ahead.call(GetMinDistance, MIN_DISTANCE).message
+    assert set_parameters(ahead, NAME, {"frame": ""}).successful
+
+
+def test_every_parameter_of_the_node_has_a_description(service, client):
+    names = client.call(ListParameters, f"{NAME}/list_parameters").result.names
+    own = [name for name in names if not name.startswith("qos_overrides.") and name != "use_sim_time"]
+    own.remove("start_type_description_service")  # of rclpy
+    described = client.call(DescribeParameters, f"{NAME}/describe_parameters", names=own).descriptors
+    assert [one.name for one in described if not one.description] == []
+    ranged = {one.name for one in described if one.floating_point_range}
+    assert {"rate", "max_distance", "near_distance", "rtol", "stale_timeout", "padding", "markers.size"} <= ranged
+
+
+# --- measurements that make no sense ---
+
+
+def test_wrong_measurements_are_ignored_and_no_number_is_an_error(service, ahead):
+    ahead.send_joints(arm.JOINTS, [1.0])
+    service.wait_for_output("2 names, 1 positions")
+    ahead.send_joints(["somebody_else"], [1.0])
+    ahead.send_joints(["slide", "wrist"], [])  # velocities only
+    ahead.send_transform("ground", "ball", arm.at(math.nan, 0.0, 0.0))
+    service.wait_for_output("must be finite")
+    assert ahead.call(GetMinDistance, MIN_DISTANCE).distances.pairs[0].distance == pytest.approx(1.35, abs=1e-12)
+    ahead.send_joints(arm.JOINTS, [math.nan, 0.0])
+    response = ahead.call_until(lambda response: not response.success, GetMinDistance, MIN_DISTANCE)
+    assert "slide" in response.message and "nan" in response.message
+    assert arm.set_state(ahead, NAME).success
+
+
+def test_an_interrupt_ends_the_node_cleanly(service, ahead):
+    assert apply_scene(ahead, PlanningScene())
+    assert service.interrupt() == 0
+    assert "Traceback" not in service.output()

@@ -1,0 +1,343 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Requests and messages that make no sense: each is refused with words that name the fault, and the node goes on."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from builtin_interfaces.msg import Time
+from geometry_msgs.msg import Pose, Quaternion, TransformStamped
+from moveit_msgs.msg import (
+    AllowedCollisionMatrix,
+    AttachedCollisionObject,
+    CollisionObject,
+    LinkPadding,
+    LinkScale,
+    PlanningScene,
+    RobotState,
+)
+from moveit_msgs.srv import ApplyPlanningScene, GetPositionFK, GetStateValidity
+from shape_msgs.msg import Mesh, Plane, SolidPrimitive
+from superovoid_interfaces.msg import SuperovoidObject
+from superovoid_interfaces.srv import (
+    ApplyObjects,
+    GetDistances,
+    GetMinDistance,
+    GetPairRules,
+    GetPenetration,
+    SetPairRules,
+)
+
+from superovoid_ros.nodes.common.conversions import to_pose, to_transform
+
+import arm
+from parameters import set_parameters
+from world import (
+    APPLY,
+    GET_RULES,
+    MIN_DISTANCE,
+    SET_RULES,
+    SRDF,
+    WALL,
+    apply_scene,
+    cup,
+    distance,
+    octomap,
+    prism,
+    put,
+    reset,
+    scene_diff,
+    send,
+    sphere,
+    thing,
+    with_octomap,
+)
+
+NAN, ADD, MOVE, REMOVE = math.nan, CollisionObject.ADD, CollisionObject.MOVE, CollisionObject.REMOVE
+NAME = "/distance_service"
+SERVICES = {
+    GetMinDistance: MIN_DISTANCE,
+    GetPenetration: f"{NAME}/get_penetration",
+    GetDistances: f"{NAME}/get_distances",
+    GetPairRules: GET_RULES,
+    SetPairRules: SET_RULES,
+    ApplyObjects: APPLY,
+    ApplyPlanningScene: "/apply_planning_scene",
+    GetStateValidity: "/check_state_validity",
+    GetPositionFK: "/compute_fk",
+}
+
+
+@pytest.fixture(scope="module")
+def service(start_node):
+    descriptions = {"robot_description": arm.URDF, "robot_description_semantic": SRDF}
+    # With "warn", what a refused message left out can be looked at.
+    node = start_node("distance_service", **descriptions, rate=0.0, stale_timeout=0.0, incomplete_world="warn")
+    node.wait_for_output("robot 'arm'")
+    return node
+
+
+@pytest.fixture(scope="module")
+def state(service, client):
+    """The arm with its joints at 0 and the ball far away; a cup; no rules."""
+    put(client, [0.0, 0.0])
+    reset(client)
+    restore(client)
+    return client
+
+
+def restore(client):
+    """Have the cup in the world and nothing else; of a scene that was refused, something is missing."""
+    assert apply_scene(client, PlanningScene())
+    assert apply_scene(client, scene_diff(cup()))
+
+
+def is_unharmed(service, client, since):
+    """The node answers from the world before, and no Python error was printed."""
+    assert distance(client, "ground", "cup") == pytest.approx(1.8, abs=1e-12)
+    assert "Traceback" not in service.output()[since:]
+    assert client.call(GetStateValidity, "/check_state_validity", robot_state=RobotState(is_diff=True)).valid
+    return True
+
+
+def base(pose=None, child="ball", parent="ground"):
+    return {"base_poses": [to_transform(parent, child, arm.at(0, 0, 0) if pose is None else pose, Time())]}
+
+
+def one(*names_and_positions):
+    """Names and positions of joints in a request about one state."""
+    names, positions = names_and_positions[::2], names_and_positions[1::2]
+    return {"joint_names": list(names), "joint_positions": list(map(float, positions))}
+
+
+NO_ROTATION = TransformStamped(child_frame_id="ball")
+NO_ROTATION.transform.rotation.w = 0.0
+MANY = {
+    "joint_names": ["slide", "wrist"],
+    "joint_positions": [0.0, 0.0, 0.5, 0.0],
+    "base_links": ["ball"],
+    "base_poses": [0.0] * 6 + [1.0],
+}
+
+
+def ovoid(name="second", pose=None, **fields):
+    fields = {"size": [0.1, 0.1, 0.1], "epsilon": [1.0, 1.0], "taper": [0.0, 0.0], **fields}
+    return SuperovoidObject(id=name, pose=to_pose(arm.at(0.0, 2.0, 0.0) if pose is None else pose), **fields)
+
+
+def objects(wrong):
+    """The first would be all right."""
+    return {"objects": [ovoid("egg"), wrong]}
+
+
+def rules(a, b, checked):
+    return {"links_a": a, "links_b": b, "checked": checked}
+
+
+def robot_state(names=(), positions=(), **fields):
+    state = RobotState(**fields)
+    state.joint_state.name, state.joint_state.position = list(names), list(map(float, positions))
+    return {"robot_state": state}
+
+
+def held(link="hand", radius=0.1, frame="hand", **fields):
+    carried = thing("held", pose=arm.at(0.7, 0.0, 0.0), frame=frame, primitives=[sphere(radius)])
+    return robot_state(attached_collision_objects=[AttachedCollisionObject(link_name=link, object=carried)], **fields)
+
+
+def scene(**fields):
+    return {"scene": scene_diff(**fields)}
+
+
+def mapped(change=None, **fields):
+    message = octomap(WALL, **fields)
+    if change:
+        change(message.octomap)
+    return {"scene": with_octomap(message)}
+
+
+REQUESTS = [
+    (GetMinDistance, {"links_a": ["elbow"]}, ["elbow", "gripper"]),
+    (GetMinDistance, {"links_a": ["slider"]}, ["slider", "no contact geometry", "hand"]),
+    (GetMinDistance, {"links_a": ["ground"], "links_b": ["thumb"]}, ["SRDF", "never meet"]),
+    (GetMinDistance, {"links_a": ["hand"], "links_b": ["thumb"]}, ["a joint connects them"]),
+    (GetMinDistance, {"links_a": ["hand"], "links_b": ["hand"]}, ["both are the same link"]),
+    (GetMinDistance, {"max_distance": -1.0}, ["max_distance", "-1"]),
+    (GetMinDistance, {"max_distance": NAN}, ["max_distance", "nan"]),
+    (GetMinDistance, {"joint_names": ["slide"]}, ["1 joint_names", "0 joint_positions"]),
+    (GetMinDistance, {"joint_positions": [1.0]}, ["0 joint_names", "1 joint_positions"]),
+    (GetMinDistance, one("slide", NAN), ["slide", "nan", "finite"]),
+    (GetMinDistance, one("elbow", 0), ["elbow", "slide, wrist"]),
+    (GetMinDistance, one("follower", 0), ["follower", "wrist"]),
+    (GetMinDistance, one("slide", 0, "slide", 1), ["slide", "twice"]),
+    (GetMinDistance, base(child="hand"), ["hand", "ball"]),
+    (GetMinDistance, base(parent="nowhere"), ["nowhere"]),
+    (GetMinDistance, base(arm.at(NAN, 0, 0)), ["ball", "nan", "finite"]),
+    (GetMinDistance, {"base_poses": [NO_ROTATION]}, ["unit length"]),
+    (GetPenetration, {"links_a": ["elbow"]}, ["elbow", "gripper"]),
+    (GetPenetration, one("slide", NAN), ["slide", "nan", "finite"]),
+    (GetPenetration, base(child="hand"), ["hand", "ball"]),
+    (GetDistances, MANY | {"links_a": ["elbow"]}, ["elbow", "gripper"]),
+    (GetDistances, MANY | {"max_distance": -1.0}, ["max_distance", "-1"]),
+    (GetDistances, MANY | {"deadline": -1.0}, ["deadline", "-1"]),
+    (GetDistances, MANY | {"deadline": NAN}, ["deadline", "nan"]),
+    (GetDistances, MANY | {"joint_names": ["elbow", "wrist"]}, ["unknown joint 'elbow'", "slide"]),
+    (GetDistances, MANY | {"joint_names": ["follower", "wrist"]}, ["follows joint 'wrist'"]),
+    (GetDistances, MANY | {"joint_names": ["wrist", "wrist"]}, ["given twice"]),
+    (GetDistances, MANY | {"joint_names": ["wrist"], "joint_positions": []}, ["1 joint_names, 0 joint_positions"]),
+    (GetDistances, MANY | {"joint_positions": [0.0] * 3}, ["2 joint_names, 3 joint_positions"]),
+    (GetDistances, MANY | {"joint_positions": [0.0, 0.0, 0.0, NAN]}, ["joint 'wrist' in state 1 = nan"]),
+    (GetDistances, MANY | {"base_links": ["hand"]}, ["hand", "no floating joint", "ball"]),
+    (GetDistances, MANY | {"base_poses": [0.0] * 6}, ["1 base_links, 6 numbers"]),
+    (GetDistances, MANY | {"base_poses": 3 * MANY["base_poses"]}, ["joint_positions are 2 states, base_poses 3"]),
+    (GetDistances, MANY | {"base_poses": [0.0] * 7}, ["base pose of link 'ball' in state 0", "unit length"]),
+    (GetDistances, MANY | {"base_frame": "nowhere"}, ["nowhere"]),
+    (GetPairRules, {"links_a": ["elbow"]}, ["elbow"]),
+    (GetPairRules, {"links_a": ["slider"]}, ["no contact geometry"]),
+    (SetPairRules, rules(["thumb", "hand"], ["ball"], [False]), ["2 links_a", "1 links_b"]),
+    (SetPairRules, rules(["thumb"], ["ball"], [False, True]), ["2 values of checked"]),
+    (SetPairRules, rules(["thumb", "elbow"], ["ball", "ball"], [False]), ["elbow", "gripper"]),
+    (SetPairRules, rules(["thumb", "hand"], ["ball", "hand"], [False]), ["hand", "never checked"]),
+    (ApplyObjects, objects(ovoid(size=[0.1, 0.0, 0.1])), ["second", "size[1]"]),
+    (ApplyObjects, objects(ovoid(epsilon=[2.5, 1.0])), ["second", "epsilon[0]"]),
+    (ApplyObjects, objects(ovoid("hand")), ["hand", "name of a link"]),
+    (ApplyObjects, objects(ovoid("")), ["without id"]),
+    (ApplyObjects, objects(ovoid(pose=arm.at(NAN, 0, 0))), ["second", "position", "finite"]),
+    (ApplyObjects, objects(ovoid(attach_link="elbow")), ["second", "elbow", "hand"]),
+    (ApplyObjects, objects(ovoid(attach_link="hand", touch_links=["elbow"])), ["second", "elbow"]),
+    (ApplyObjects, objects(ovoid(operation=SuperovoidObject.MOVE)), ["second", "does not exist", "egg"]),
+    (ApplyObjects, objects(ovoid(operation=SuperovoidObject.REMOVE)), ["second", "does not exist"]),
+    (ApplyObjects, objects(ovoid(operation=9)), ["second", "operation = 9"]),
+    (GetStateValidity, robot_state(["slide"], [NAN]), ["position of joint 'slide' = nan"]),
+    (GetStateValidity, robot_state(["elbow"], [0]), ["unknown joint 'elbow'"]),
+    (GetStateValidity, robot_state(["slide"], [0, 0]), ["1 joint names, 2 positions"]),
+    (GetStateValidity, robot_state(["slide", "slide"], [0, 0]), ["twice"]),
+    (GetStateValidity, held("elbow", is_diff=True), ["link 'elbow'"]),
+    (GetStateValidity, held(radius=0.0, is_diff=True), ["must be positive"]),
+    (GetStateValidity, held(frame="nowhere", is_diff=True), ["'nowhere'"]),
+    (GetStateValidity, held(), ["set is_diff"]),
+    (GetPositionFK, {"fk_link_names": ["arm"]}, ["'arm'"]),
+    (GetPositionFK, {"fk_link_names": []}, ["empty"]),
+    (ApplyPlanningScene, scene(link_scale=[LinkScale(link_name="hand", scale=0.0)]), ["link_scale of 'hand' = 0.0"]),
+    (ApplyPlanningScene, scene(link_scale=[LinkScale(link_name="hand", scale=NAN)]), ["link_scale of 'hand' = nan"]),
+    (ApplyPlanningScene, scene(link_scale=[LinkScale(link_name="hand", scale=1e200)]), ["scale of link 'hand'"]),
+    (ApplyPlanningScene, scene(link_padding=[LinkPadding(link_name="hand", padding=-0.5)]), ["link_padding of 'hand'"]),
+    (
+        ApplyPlanningScene,
+        scene(allowed_collision_matrix=AllowedCollisionMatrix(entry_names=["a", "b"])),
+        ["allowed collision matrix: 2 names, 0 rows"],
+    ),
+    (ApplyPlanningScene, mapped(resolution=0.0), ["octomap: octree: resolution = 0.0"]),
+    (ApplyPlanningScene, mapped(pose=arm.at(NAN, 0, 0)), ["octomap: origin: position"]),
+    (ApplyPlanningScene, mapped(frame="nowhere"), ["octomap: frame_id 'nowhere'"]),
+    (ApplyPlanningScene, mapped(lambda o: setattr(o, "id", "ColorOcTree")), ["'ColorOcTree': must be 'OcTree'"]),
+    (ApplyPlanningScene, mapped(lambda o: o.data.pop()), ["even number"]),
+    (ApplyPlanningScene, mapped(lambda o: setattr(o, "binary", False)), ["octree"]),
+]
+
+
+@pytest.mark.parametrize(("kind", "request_fields", "words"), REQUESTS)
+def test_a_wrong_request_is_refused_as_a_whole_with_its_reason(service, state, kind, request_fields, words):
+    since = len(service.output())
+    response = state.call(kind, SERVICES[kind], **request_fields)
+    if kind is GetPositionFK:
+        said = response.error_code.message
+        assert not response.pose_stamped
+    elif hasattr(response, "message"):
+        said = response.message
+        assert not response.success
+    else:  # these have no room for words
+        assert not (response.valid if kind is GetStateValidity else response.success)
+        assert state.wait(lambda: all(word in service.output()[since:] for word in words)), service.output()[since:]
+        said = service.output()[since:]
+    for word in words:
+        assert word in said
+    if kind is ApplyPlanningScene:
+        restore(state)
+    assert distance(state, "ground", "egg") is None
+    assert is_unharmed(service, state, since)
+
+
+def test_an_octomap_with_more_cubes_than_allowed_is_refused(service, state):
+    assert set_parameters(state, NAME, {"octomap_cubes": 39}).successful
+    since = len(service.output())
+    assert not apply_scene(state, mapped()["scene"])
+    assert "more than 39 occupied cubes" in service.output()[since:]
+    assert set_parameters(state, NAME, {"octomap_cubes": 20_000}).successful
+    assert apply_scene(state, mapped()["scene"])
+    restore(state)
+
+
+# --- messages on topics ---
+
+HOUSE = [(-1.0, 0.0), (1.0, 0.0), (1.0, 0.25), (0.0, 0.5), (-1.0, 0.25)]
+STAR = [(math.sin(0.8 * math.pi * i), math.cos(0.8 * math.pi * i)) for i in range(5)]
+
+
+def broken(*primitives, **fields):
+    return thing("broken", pose=arm.at(1.0, 1.0, 1.0), primitives=list(primitives), **fields)
+
+
+def carried(link="hand", touch_links=(), **fields):
+    return AttachedCollisionObject(link_name=link, object=broken(**fields), touch_links=list(touch_links))
+
+
+def carried_ball(link="hand", **fields):
+    message = carried(link, **fields)
+    message.object.primitives = [sphere()]
+    return message
+
+
+MESSAGES = [
+    (thing("broken", pose=arm.at(NAN, 0.0, 0.0), primitives=[sphere()]), "must be finite"),
+    (
+        CollisionObject(id="broken", pose=Pose(orientation=Quaternion(w=0.0)), primitives=[sphere()]),
+        "must be a finite quaternion that is not 0",
+    ),
+    (broken(sphere(), frame="nowhere"), "frame_id 'nowhere' is no link and no object"),
+    (broken(sphere(0.0)), "must be positive"),
+    (broken(sphere(NAN)), "must be positive"),
+    (broken(SolidPrimitive(type=SolidPrimitive.BOX, dimensions=[1.0])), "a box has dimensions (x, y, z)"),
+    (broken(prism()), "has 0 different points"),
+    (broken(prism((0.0, 0.0), (1.0, 0.0), (1.0, 0.0))), "has 2 different points"),
+    (broken(prism((0.0, 0.0), (1.0, 0.0), (2.0, 0.0))), "all on one line"),
+    (broken(prism((0.0, 0.0), (1.0, NAN), (1.0, 1.0))), "point 1 is not finite"),
+    (broken(prism(*HOUSE, (0.0, 0.125))), "is not convex"),
+    (broken(prism(*STAR)), "is not convex"),
+    (broken(prism(*HOUSE, *HOUSE)), "is not convex"),
+    (broken(prism(*HOUSE, height=0.0)), "height of the prism = 0.0"),
+    (broken(SolidPrimitive(type=77)), "type 77 is no primitive"),
+    (broken(meshes=[Mesh()]), "the mesh is empty"),
+    (broken(planes=[Plane()]), "not all 0"),
+    (broken(), "has no shape"),
+    (broken(sphere(), primitive_poses=[Pose()] * 2), "more poses than shapes"),
+    (broken(sphere(), subframe_names=["tip"]), "1 subframe_names, 0 subframe_poses"),
+    (broken(sphere(), operation=b"\x09"), "operation = "),
+    (broken(operation=MOVE), "object 'broken': does not exist"),
+    (thing("broken", operation=REMOVE), "to be removed, but does not exist"),
+    (thing("hand", primitives=[sphere()]), "is the name of a link"),
+    (thing("", primitives=[sphere()]), "object without id"),
+    (thing("<octomap>", primitives=[sphere()]), "MoveIt's own"),
+    (thing("<octomap>", operation=REMOVE), "MoveIt's own"),
+    (carried_ball("elbow"), "link 'elbow' does not exist"),
+    (carried_ball(touch_links=["elbow"]), "may touch 'elbow'"),
+    (carried(), "brings no shape"),
+    (carried(operation=MOVE), "MOVE is for objects"),
+    (carried(operation=REMOVE), "nothing of that name is attached"),
+]
+
+
+@pytest.mark.parametrize(("message", "words"), MESSAGES)
+def test_a_wrong_message_is_logged_and_missing_until_a_whole_scene_comes(service, state, message, words):
+    since = len(service.output())
+    send(state, message)
+    assert state.wait(lambda: words in service.output()[since:]), service.output()[since:]
+    about = message.object if isinstance(message, AttachedCollisionObject) else message
+    if about.operation != REMOVE:
+        state.call_until(lambda r: words in r.message, GetMinDistance, MIN_DISTANCE)
+        restore(state)
+    assert distance(state, "ground", "broken") is None
+    assert is_unharmed(service, state, since)
