@@ -17,7 +17,7 @@ LONGEST = (
     "test/nodes/test_sweep_by_arms.py",
     "test/nodes/test_world.py",
     "superovoid_papers/test/experiments/test_never_wrong.py",
-    "superovoid/test/contact/test_contact_points.py",
+    "superovoid/test/contact/test_every_pair.py",
     "superovoid/test/planning/test_planning.py",
     "superovoid/test/shapes/test_dents.py",
     "superovoid/test/shapes/test_primitives.py",

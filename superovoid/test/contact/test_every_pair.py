@@ -28,7 +28,7 @@ KIND_PAIRS = [
     if set(kinds) != {regimes.PLANE}
 ]
 FAMILIES = [f"superovoids, {family}" for family in random_pairs.FAMILIES]
-PAIRS_OF_A_FAMILY = 6  # for each pair of each two kinds in a regime
+PAIRS_OF_A_FAMILY = 5  # for each pair of each two kinds in a regime
 few_or_many_draws = few_or_many(1, 20)
 each_case = pytest.mark.parametrize("case", [*regimes.REGIMES, *FAMILIES])
 
@@ -64,7 +64,8 @@ def numbers_of(result):
 def assert_keeps_its_promises(pair, result):
     assert result.lower <= result.distance <= result.upper, (pair, result)
     assert not list(contract.breaches(*pair, result)), (pair, result)
-    if not result.status & Status.UNPROVEN:
+    assert result.status & Status.UNPROVEN or not result.status & Status.DENT, (pair, result)
+    if result.certified:
         width = result.upper - result.lower
         assert width <= 1.000001 * TOLERANCE * size_of(pair) + 8.0 * rounding_of(pair), (pair, result)
 
@@ -72,6 +73,19 @@ def assert_keeps_its_promises(pair, result):
 def assert_intervals_meet(pair, one, other, scale=1.0):
     lower, upper = max(one.lower, scale * other.lower), min(one.upper, scale * other.upper)
     assert lower <= upper + rounding_of(pair), (pair, one, other)
+
+
+def assert_swapped(pair, result, other):
+    """Check that an answer for the pair with its bodies exchanged says the same, bit by bit."""
+    assert (other.distance, other.lower, other.upper) == (result.distance, result.lower, result.upper), pair
+    assert other.status == result.status, (pair, result, other)
+    assert np.array_equal(other.point_a, result.point_b) and np.array_equal(other.point_b, result.point_a), pair
+    assert np.array_equal(other.normal, -result.normal), (pair, result, other)
+
+
+def is_one_body_twice(pair):
+    """Return whether the bodies have no order: exchanged, they are the same pair."""
+    return pair.a == pair.b and np.array_equal(pair.pose_a, pair.pose_b)
 
 
 @few_or_many_draws
@@ -102,13 +116,8 @@ def test_the_checker_refutes_no_answer_and_proves_most(case, draws):
 @each_case
 def test_swapping_bodies_swaps_the_answer_bit_by_bit(case, draws):
     for pair, result in answered(case, draws):
-        if pair.a == pair.b and np.array_equal(pair.pose_a, pair.pose_b):
-            continue  # one body twice has no order
-        other = distance(pair.b, pair.pose_b, pair.a, pair.pose_a)
-        assert (other.distance, other.lower, other.upper) == (result.distance, result.lower, result.upper), pair
-        assert other.status == result.status, (pair, result, other)
-        assert np.array_equal(other.point_a, result.point_b) and np.array_equal(other.point_b, result.point_a), pair
-        assert np.array_equal(other.normal, -result.normal), (pair, result, other)
+        if not is_one_body_twice(pair):
+            assert_swapped(pair, result, distance(pair.b, pair.pose_b, pair.a, pair.pose_a))
 
 
 @few_or_many_draws
@@ -127,9 +136,12 @@ def test_large_batches_agree_with_single_answers(draws):
     every = list(itertools.islice(itertools.cycle(every), max(len(every), BATCH + 37)))
     a, poses_a, b, poses_b = zip(*(pair for pair, _ in every), strict=True)
     rows = distances(a, np.array(poses_a), b, np.array(poses_b))
-    for (pair, result), row in zip(every, rows, strict=True):
+    swapped = distances(b, np.array(poses_b), a, np.array(poses_a))
+    for (pair, result), row, other in zip(every, rows, swapped, strict=True):
         assert_keeps_its_promises(pair, row)
         assert_intervals_meet(pair, result, row)
+        if not is_one_body_twice(pair):
+            assert_swapped(pair, row, other)
 
 
 @few_or_many_draws
