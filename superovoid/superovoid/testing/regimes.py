@@ -40,9 +40,9 @@ GAPS: dict[str, Callable[[Rng], float]] = {
 """Gap along a common normal of the bodies (of their convex hulls), in units of the smaller body; negative: overlap."""
 
 REGIMES = (*GAPS, "concentric", "flat", "coaxial", "unlike sizes", "degenerate")
-"""`flat`: flats face each other. `coaxial`: the axes z coincide. `unlike sizes`: B up to 10,000 times as small as A.
-`degenerate`: A is up to 100,000 times as long as thick, or has exponents near their limits. The last four are apart,
-touch or overlap."""
+"""`flat`: flats face each other. `coaxial`: the axes z coincide, or nearly. `unlike sizes`: B is up to 10,000 times
+smaller. `degenerate`: A is up to 100,000 times as long as thick, or has exponents near their limits. Pairs of the last
+four are apart, touch or overlap."""
 
 
 def size_of(shape: Shape) -> float:
@@ -106,7 +106,10 @@ def draw(kind_a: str, kind_b: str, regime: str, rng: Rng) -> Pair:
     elif regime == "coaxial":
         n = pose_a[:3, 2]
         flip = np.diag([1.0, -1.0, -1.0]) if PLANE in (kind_a, kind_b) or rng.random() < 0.5 else np.eye(3)
-        pose_b[:3, :3] = pose_a[:3, :3] @ Rotation.from_rotvec([0.0, 0.0, rng.uniform(0.0, 6.0)]).as_matrix() @ flip
+        spin = Rotation.from_rotvec([0.0, 0.0, rng.uniform(0.0, 6.0)])
+        if rng.random() < 0.4:
+            spin = Rotation.from_rotvec(_log_uniform(rng, 1e-12, 1e-3) * rng.normal(size=3)) * spin
+        pose_b[:3, :3] = pose_a[:3, :3] @ spin.as_matrix() @ flip
     if isinstance(a, Plane):
         n = pose_a[:3, 2]
     elif isinstance(b, Plane):

@@ -91,8 +91,12 @@ def is_one_body_twice(pair):
 @few_or_many_draws
 @each_case
 def test_points_and_normal_realise_an_interval_as_narrow_as_promised(case, draws):
+    convex = []
     for pair, result in answered(case, draws):
         assert_keeps_its_promises(pair, result)
+        if all(contract.holds_its_hull(shape) for shape in (pair.a, pair.b)):
+            convex.append(result.certified)
+    assert np.mean(convex or [True]) > (0.95 if case in regimes.REGIMES else 0.5)
 
 
 @few_or_many_draws

@@ -28,7 +28,6 @@ from superovoid import (
     time_of_impact,
 )
 from superovoid.contact import impact
-from superovoid_papers.benchmarks import query_counts
 
 WORLD = np.eye(4)
 
@@ -70,16 +69,6 @@ def pairs():
 
 
 # -- closer than a threshold -----------------------------------------------------------------------
-
-
-def test_most_intersections_are_decided_without_the_solver(pairs):
-    a, pose_a, b, pose_b, result = pairs
-    verdict = are_closer(a, pose_a, b, pose_b, 0.0)
-    assert (verdict.solves == 0).mean() > 0.7
-    assert (verdict.solves == 2).mean() < 0.01  # the global search is for depths
-    assert ((verdict.proof <= Proof.POINT) == (verdict.solves == 0)).all()
-    deep = result.distance < -0.3
-    assert (verdict.proof[deep] == Proof.POINT).mean() > 0.6
 
 
 def test_the_normal_of_an_earlier_moment_decides_pairs_apart_without_the_solver(pairs):
@@ -364,13 +353,6 @@ def test_twice_the_speed_takes_half_the_time_and_the_place_does_not_matter(movin
         np.testing.assert_allclose(other.result.point_a - shift, found.result.point_a, atol=1e-4)
 
 
-def test_few_solutions_are_enough(moving):
-    solves = np.array([found.solves for *_, found in moving])
-    supports = np.array([found.supports for *_, found in moving])
-    assert np.median(solves) <= 6 and solves.max() <= 25
-    assert np.median(supports) <= 25 and supports.max() <= 120
-
-
 def test_a_grain_at_any_speed_does_not_tunnel_through_a_plate():
     plate = Superellipsoid((1.0, 1.0, 1e-5), (0.2, 0.2))
     grain = Ellipsoid((1e-4, 2e-4, 3e-4))
@@ -486,12 +468,6 @@ def test_bad_arguments_of_motions_are_named():
 
 
 # -- documentation ---------------------------------------------------------------------------------
-
-
-def test_the_tables_of_the_documentation_can_be_printed(capsys):
-    query_counts.main(["--pairs", "40", "--motions", "4", "--bodies", "20", "--frames", "3"])
-    printed = capsys.readouterr().out
-    assert "deeper than 0.2" in printed and "IMPACT" in printed and "190" in printed
 
 
 def test_sharp_sections_hide_no_distance_from_the_axis():
