@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Batches in SIMD lanes against the scalar solver, closed forms, and themselves in another order."""
+"""Batches in SIMD lanes: the same answers in any order, by any threads, from any state."""
 
 import re
 

@@ -1,11 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Cylinders and cones beside each other and beside hulls of vertices: closed forms, and the proof of a depth.
-
-The reference shares nothing with the engine: with h_M the support function of the difference, written down anew here,
-the signed distance is minus the least h_M over the sphere, found from a grid of directions by Nelder and Mead's method.
-"""
+"""Cylinders and cones beside each other and beside hulls of vertices: closed forms, and the proof of a depth."""
 
 import math
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The distance engine against the reference batteries, closed forms and invariances."""
+"""The distance engine against the reference batteries and closed forms, and what it refuses."""
 
 import numpy as np
 import pytest

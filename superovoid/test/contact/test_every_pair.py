@@ -12,9 +12,10 @@ from functools import cache
 
 import numpy as np
 import pytest
+from helpers.meshes import subdivided
 from scipy.spatial.transform import Rotation
 
-from superovoid import Body, ConvexMesh, Mesh, Plane, Scene, Status, Torus, distance, distances, is_closer
+from superovoid import Body, Box, ConvexMesh, Mesh, Plane, Scene, Status, Torus, distance, distances, is_closer
 from superovoid.contact.inputs import TOLERANCE
 from superovoid.contact.signed_distance import BATCH
 from superovoid.shapes.scaling import scaled
@@ -198,6 +199,28 @@ def _quarter(shape):
     if isinstance(shape, ConvexMesh):
         return ConvexMesh(0.25 * shape.vertices)
     return Mesh(0.25 * shape.vertices, shape.faces) if isinstance(shape, Mesh) else scaled(shape, 0.25)
+
+
+@few_or_many_draws
+@pytest.mark.parametrize("regime", [regime for regime in regimes.REGIMES if regime != "degenerate"])
+def test_the_same_solid_as_a_finer_mesh_has_the_same_answer(regime, draws):
+    """The checker knows no meshes that are not convex; here polytopes, hulls and triangles check each other."""
+    compared = 0
+    for pair, result in answered(regime, draws):
+        finer = pair._replace(a=_as_finer_mesh(pair.a), b=_as_finer_mesh(pair.b))
+        if finer != pair:
+            compared += 1
+            assert_intervals_meet(pair, result, distance(*finer))
+    assert compared > 20
+
+
+def _as_finer_mesh(shape):
+    """Return a polytope as a mesh of more triangles than it has faces."""
+    if isinstance(shape, Box):
+        shape = shape.tessellate()
+    elif not isinstance(shape, (ConvexMesh, Mesh)):
+        return shape
+    return subdivided(Mesh(shape.vertices, shape.faces), 1)
 
 
 @few_or_many_draws

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bodies that are apart of which Newton's method finds no contact: with dents, in each other's hulls, or convex."""
+"""Nearest points of pieces of bodies with dents, and points common to two bodies."""
 
 import itertools
 
