@@ -73,7 +73,7 @@ def least_excess_in_cap(difference, ball, n, angle, rng):
     return np.min(difference.support(m) - m @ ball[0] - ball[1])
 
 
-@few_or_many(20, 5000)
+@few_or_many(40, 5000)
 @pytest.mark.parametrize("stretch", [0.3, 1.4, 5.0])
 def test_on_a_cap_no_direction_is_below_the_ball(stretch, draws):
     rng = np.random.default_rng(int(10 * stretch))
