@@ -26,6 +26,7 @@ import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +59,7 @@ def row_of(shape: Superovoid) -> FloatArray:
     return np.array([[*shape.semi_axes, shape.section_exponent, shape.profile_exponent, *shape.taper]])
 
 
+@lru_cache(maxsize=4096)
 def holds_its_hull(shape: Shape) -> bool:
     """Whether a body is convex, as far as its kind or an independent formula says."""
     if isinstance(shape, Superovoid):

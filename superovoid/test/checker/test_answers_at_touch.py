@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from superovoid import Box, ConvexMesh, HalfSpace, Sphere, Superovoid, Torus, distance
-from superovoid.testing.contract import breaches
+from superovoid import Box, HalfSpace, Sphere, Superovoid, Torus, distance
 
 pytest.importorskip("flint")
 
-from superovoid.checker import record, verify, verify_record
+from superovoid.checker import record, verify_record
 
 
 def at(x, y=0.0, z=0.0, turn=(0.0, 0.0, 0.0)):
@@ -25,7 +24,6 @@ def at(x, y=0.0, z=0.0, turn=(0.0, 0.0, 0.0)):
 BOX, BALL = Box((2.0, 2.0, 2.0)), Sphere(1.0)
 EGG = Superovoid((0.5, 0.7, 0.9), section_exponent=0.9, profile_exponent=0.8, taper=(0.1, 0.1))
 DENTED = Superovoid((0.6, 0.5, 0.8), section_exponent=0.7, profile_exponent=0.6, taper=(0.4, -0.3))
-TETRAHEDRON = ConvexMesh([[0.0, 0.0, 0.0], [1.0, 0.2, 0.1], [0.1, 1.0, 0.0], [0.2, 0.1, 1.0]])
 AWAY = np.cos(np.radians(80.0)), np.sin(np.radians(80.0))
 
 
@@ -101,21 +99,3 @@ def test_nothing_is_accepted_where_the_tolerance_overflows():
     made["a"]["lengths"] = made["b"]["lengths"] = [2e10, 2.0, 2.0]
     made["pose_b"] = at(2e10).tolist()
     assert verify_record(made).points.verdict == "undecided"
-
-
-@pytest.mark.parametrize(
-    ("a", "b"), [(BOX, BALL), (BOX, BOX), (EGG, EGG), (EGG, TETRAHEDRON), (EGG, DENTED), (Torus(1.0, 0.25), BALL)]
-)
-def test_the_engine_keeps_at_touch_what_it_promises(a, b):
-    rng = np.random.default_rng(3)
-    for _ in range(5):
-        pair = a, np.eye(4), b, at(*rng.normal(size=3), turn=rng.normal(size=3))
-        for _ in range(3):
-            result = distance(*pair)
-            pair[3][:3, 3] -= result.distance * result.normal
-        result = distance(*pair)
-        assert result.lower <= 0.0 <= result.upper
-        assert not list(breaches(*pair, result))
-        found = verify(result, *pair)
-        assert found.verdict != "refuted", list(found.lines())
-        assert found.points.verdict == "accepted", list(found.lines())

@@ -88,6 +88,7 @@ def test_compiling_is_announced_once_and_only_when_it_happens(copy, tmp_path):
     assert again.stderr == ""
 
 
+@pytest.mark.slow
 def test_processes_that_start_together_compile_a_kernel_once(copy, tmp_path):
     started = [
         subprocess.Popen(
@@ -227,6 +228,7 @@ def sum_of_six(buffer):
 
 
 @pytest.mark.parametrize("forked", [False, True])
+@pytest.mark.slow
 def test_closures_of_one_name_that_different_processes_have_compiled_are_told_apart(copy, tmp_path, forked):
     (copy / PACKAGE.name / "_sums.py").write_text(SUMS)
     program = """
@@ -392,6 +394,7 @@ def test_the_folder_is_named_after_all_that_kernels_can_compile_in_and_not_after
             assert source.relative_to(PACKAGE).as_posix() in covered
 
 
+@pytest.mark.slow
 def test_imports_are_found_in_every_module_as_its_syntax_tree_has_them():
     for source in PACKAGE.rglob("*.py"):
         text = source.read_bytes()
@@ -532,6 +535,7 @@ def test_a_folder_in_place_of_a_file_costs_that_kernel_only(full, tmp_path):
     assert result.stderr.count("compiled kernels are not kept") == 1
 
 
+@pytest.mark.slow
 def test_a_full_disk_costs_time_only(tmp_path):
     # No file may grow beyond a few bytes: what a full disk does to a write, without a disk.
     limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))"
@@ -728,6 +732,7 @@ def test_a_separate_kernel_is_compiled_once_and_found_again_by_its_callers(copy,
 
 
 @pytest.mark.parametrize("version", ["99.0.0", "0.59.1"])
+@pytest.mark.slow
 def test_a_numba_that_was_not_tried_compiles_by_its_public_interface(copy, tmp_path, version):
     (copy / PACKAGE.name / "_separate.py").write_text(SEPARATE)
     program = f"""
@@ -752,6 +757,7 @@ print(outer(3.0), called(1.0), called((5.0, 6.0)))
     assert again.stderr.count("cannot be used and are compiled again") == 1
 
 
+@pytest.mark.slow
 def test_without_compilation_simple_pairs_are_answered():
     program = """
 import numpy as np

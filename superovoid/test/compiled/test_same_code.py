@@ -96,6 +96,7 @@ def run(program, seed, cache):
     ).stdout
 
 
+@pytest.mark.slow
 def test_code_depends_neither_on_the_kernel_that_is_called_first_nor_on_the_order_of_sets(tmp_path):
     orders = "(called, of_forced)", "(of_forced, called)"
     codes = [run(SMALL.format(order=order), seed, tmp_path) for seed, order in enumerate(orders)]

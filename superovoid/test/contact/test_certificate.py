@@ -3,7 +3,6 @@
 
 """What the certificate rests on: tangent balls, caps, and proofs that are carried from pose to pose."""
 
-import itertools
 import math
 from typing import NamedTuple
 
@@ -88,22 +87,6 @@ def radii_over_cap(body, f, n, angle):
     """The same for one angle."""
     (radii,) = radii_over_caps(body, f, n, [angle])
     return radii
-
-
-@pytest.mark.parametrize("taper", [(0.0, 0.0), (0.2, 0.2), (-0.3, -0.3)])
-def test_radius_matrix_is_the_derivative_of_the_support_point(taper):
-    rng = np.random.default_rng(1)
-    for _ in range(30):
-        shape = Superovoid.from_goncalves(rng.uniform(0.5, 1.5, 3), rng.uniform(0.7, 1.3, 2), taper)
-        n = unit(rng)
-        if np.abs(n).min() < 0.2:
-            continue  # near a crease or a flat a central difference says little
-        f, _ = support_function.support(shape._packed, tuple(n))
-        radii = radii_over_cap(shape._packed, f, n, 1e-12)
-        matrix = radii.alpha * np.outer(radii.e, radii.e) + radii.beta * np.outer(radii.z, radii.z)
-        step = 1e-5 * np.eye(3)
-        numeric = (shape.support(n + step) - shape.support(n - step)).T / 2e-5
-        assert matrix == pytest.approx(numeric, abs=2e-5 * np.abs(numeric).max())
 
 
 def test_radii_over_a_cap_bound_those_at_every_direction_in_it():
@@ -271,30 +254,6 @@ def test_no_depth_is_certified_where_the_equator_is_so_sharp_that_heights_leave_
     assert result.lower <= result.distance <= result.upper and result.upper >= gap - 1e-12
 
 
-def test_bounds_over_wider_caps_are_no_larger():
-    rng = np.random.default_rng(8)
-    sharp = 0
-    for _ in range(300):
-        e2 = rng.uniform(1.9, 1.99)
-        limit = 0.9 * (1.0 - 0.5 * e2) * 2.0 ** (0.5 * e2)
-        shape = Superovoid(
-            np.exp(rng.uniform(-2.0, 1.0, 3)),
-            section_exponent=rng.uniform(0.5, 1.9),
-            profile_exponent=e2,
-            taper=(rng.uniform(0.0, limit),) * 2,
-        )
-        n = np.append(unit(rng)[:2], rng.uniform(-0.05, 0.05))
-        n /= np.linalg.norm(n)
-        f, _ = support_function.support(shape._packed, tuple(n))
-        sharp += 0.0 < abs(f.w) < 1e-50
-        bounds = radii_over_caps(shape._packed, f, n, np.geomspace(1e-4, 0.1, 25))
-        # Where no bound is known over a cap a wider guess of the heights may yet give one over a larger cap.
-        known = [one for one in bounds if one.alpha + one.beta > 0.0]
-        for narrow, wide in itertools.pairwise(known):
-            assert wide.beta <= narrow.beta * (1.0 + 1e-9) and wide.alpha <= narrow.alpha * (1.0 + 1e-9)
-    assert sharp > 20
-
-
 def test_nothing_is_said_of_radii_over_a_cap_whose_support_points_leap_over_a_dent():
     rng = np.random.default_rng(10)
     leaps = known = 0
@@ -421,25 +380,3 @@ def test_a_proof_carried_along_a_motion_never_claims_what_a_cold_search_refutes(
             assert cold.lower <= warm.upper[0] + 1e-12
             carried += warm.status[0] == 0 and warm.distance[0] < 0.0
     assert carried > 100
-
-
-def test_returning_to_a_proved_pose_from_afar_finds_the_proved_depth_again():
-    """The points left by the far pose may lead to another local minimum of the depth than the proof is about."""
-    rng = np.random.default_rng(5)
-    checked = 0
-    for _ in range(400):
-        bodies = [Body(name, name, random_shape(rng, (0.2, 1.4))) for name in ("a", "b")]
-        if not all(body.shape.convexity().convex for body in bodies):
-            continue
-        scene = Scene(bodies)
-        near, far = np.eye(4), np.eye(4)
-        near[:3, :3] = Rotation.random(rng=rng).as_matrix()
-        far[:3, :3] = Rotation.random(rng=rng).as_matrix()
-        near[:3, 3], far[:3, 3] = unit(rng) * rng.uniform(0.1, 0.8), unit(rng) * 6.0
-        answers = []
-        for pose in (near, far, near):
-            scene.set_link_poses({"a": np.eye(4), "b": pose})
-            answers.append(scene.query().distance[0])
-        assert answers[2] == pytest.approx(answers[0], abs=1e-8)
-        checked += answers[0] < 0.0
-    assert checked > 100

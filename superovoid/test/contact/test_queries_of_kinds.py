@@ -58,28 +58,6 @@ def random_pose(rng, spread):
     return at(*(spread * rng.normal(size=3)), turn=Rotation.random(rng=rng))
 
 
-@pytest.mark.parametrize("kinds", PAIRS, ids="-".join)
-def test_every_threshold_beside_the_distance_is_decided_rightly(kinds):
-    a, b = (SHAPES[kind] for kind in kinds)
-    rng = np.random.default_rng(len(kinds[0]) * 31 + len(kinds[1]))
-    for _ in range(12):
-        pose_a, pose_b = random_pose(rng, 0.4), random_pose(rng, 0.4)
-        found = distance(a, pose_a, b, pose_b)
-        for offset in (-0.3, -1e-5, 1e-5, 0.3):
-            verdict = are_closer(a, pose_a, b, pose_b, found.distance + offset)
-            assert verdict.lower <= found.upper and found.lower <= verdict.upper
-            if found.certified:
-                assert not verdict.undecided and bool(verdict) == (offset > 0.0)
-            else:
-                assert not (verdict.closer and found.lower > found.distance + offset)
-                assert not (verdict.farther and found.upper < found.distance + offset)
-        other = are_closer(b, pose_b, a, pose_a, found.distance + 1e-5)
-        assert (other.closer, other.farther) == (
-            (one := are_closer(a, pose_a, b, pose_b, found.distance + 1e-5)).closer,
-            one.farther,
-        )
-
-
 def test_bodies_far_apart_need_no_solver():
     far = are_closer(Box((2.0, 2.0, 2.0)), np.eye(4), SHAPES["mesh"], at(50.0, 0.0, 0.0), 1.0)
     assert far.farther and far.proof is Proof.SPHERES and far.statistics.solves == 0

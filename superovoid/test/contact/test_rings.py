@@ -51,7 +51,7 @@ def unit(rng):
     return n / np.linalg.norm(n)
 
 
-@pytest.mark.parametrize("inner", [None, 0.01, 0.0101, 0.02, 0.05, 0.0666, 0.0667, 0.1, 0.2, 0.21, 0.45])
+@pytest.mark.parametrize("inner", [None, 0.01, 0.0666, 0.0667, 0.45])
 def test_triangles_cover_the_sphere_but_for_the_innermost_ring(inner):
     rng = np.random.default_rng(3)
     for n in (unit(rng), np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, -1.0])):
@@ -69,7 +69,7 @@ def test_triangles_cover_the_sphere_but_for_the_innermost_ring(inner):
         # No gap and no overlap: the areas add up, and every direction is in a triangle.
         assert covered == pytest.approx(4.0 * math.pi, abs=1e-9)
         some = np.concatenate(
-            [rng.normal(size=(2000, 3)), n + rng.uniform(0.0, 1.0, (2000, 1)) * rng.normal(size=(2000, 3))]
+            [rng.normal(size=(500, 3)), n + rng.uniform(0.0, 1.0, (500, 1)) * rng.normal(size=(500, 3))]
         )
         weights = np.linalg.solve(corners.transpose(0, 2, 1)[None], some[:, None, :, None])[..., 0]
         assert (weights.min(axis=2) >= -1e-9).any(axis=1).all()

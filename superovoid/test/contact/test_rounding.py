@@ -239,7 +239,7 @@ CLOSED += [(Sphere, kind) for kind in (Sphere, Capsule, Box, Cylinder, Cone, Tor
 @pytest.mark.parametrize("kinds", CLOSED, ids=lambda kinds: "-".join(kind.__name__ for kind in kinds))
 def test_closed_forms_lie_in_their_intervals(kinds, regime):
     rng = np.random.default_rng(sum(map(ord, regime)))
-    for _ in range(12):
+    for _ in range(4):
         a, pose_a, b, pose_b = random_pair(rng, *kinds, regime)
         found = distance(a, pose_a, b, pose_b)
         assert lies_in(exact_distance(a, pose_a, b, pose_b), found.lower, found.upper), (a, pose_a, b, pose_b)
@@ -391,7 +391,7 @@ def test_poses_of_a_long_chain_are_rotations():
 def test_a_product_of_many_rotations_is_taken_for_the_nearest_rotation():
     step = Rotation.from_rotvec([0.011, -0.023, 0.017]).as_matrix()
     pose = np.eye(4)
-    for _ in range(100_000):
+    for _ in range(20_000):
         pose[:3, :3] = pose[:3, :3] @ step
     assert np.abs(pose[:3, :3].T @ pose[:3, :3] - np.eye(3)).max() > 1e-13
     rng = np.random.default_rng(5)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 
 from superovoid import Body, Cone, Cylinder, Scene, Status, distance
 
@@ -37,9 +36,8 @@ def drawn(rng):
     return *bodies, round(rng.uniform(0.05, 0.5), 2), round(rng.uniform(-0.5, 0.5), 2)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_an_upright_pair_says_a_tie_only_where_another_way_out_is_as_short(seed):
-    rng = np.random.default_rng(seed)
+def test_an_upright_pair_says_a_tie_only_where_another_way_out_is_as_short():
+    rng = np.random.default_rng(0)
     said = 0
     for _ in range(500):
         a, b, x, z = drawn(rng)

@@ -123,6 +123,7 @@ def test_killed_while_the_store_is_laid_out_leaves_none(tmp_path):
 
 
 @pytest.mark.parametrize("limit", [1000, 20000])
+@pytest.mark.slow
 def test_a_disk_that_is_full_is_said_and_what_is_there_stays(whole, tmp_path, limit):
     name, undisturbed, _ = whole
     found = made(tmp_path, name)
@@ -134,6 +135,7 @@ def test_a_disk_that_is_full_is_said_and_what_is_there_stays(whole, tmp_path, li
     assert found.run().computed and bits(found) == undisturbed
 
 
+@pytest.mark.slow
 def test_a_store_that_cannot_be_laid_out_leaves_nothing(tmp_path):
     path = balls.write(tmp_path)
     text = LIMITED.replace("found = dataset.open(sys.argv[1])\nfound.positions(0)", "import superovoid.dataset.stores")

@@ -231,6 +231,7 @@ def test_what_is_missing_is_said_with_how_to_have_it(tmp_path, monkeypatch, modu
         ("GLIBC_TUNABLES", "glibc.cpu.hwcaps=-FMA", "GLIBC_TUNABLES"),
     ],
 )
+@pytest.mark.slow
 def test_another_compilation_is_another_arithmetic(tmp_path, name, value, differs):
     code = "from superovoid.dataset.arithmetic import arithmetic as a; import json; print(json.dumps(a()))"
     environment = {**os.environ, name: value, "SUPEROVOID_CACHE_DIR": str(tmp_path)}

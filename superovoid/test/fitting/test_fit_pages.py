@@ -159,6 +159,7 @@ def test_the_page_is_one_file_that_opens_alone(fitted):
     assert "<b>arm" not in text.replace("&lt;b&gt;arm", "")
 
 
+@pytest.mark.slow
 def test_a_check_has_a_page_too(folder, fitted):
     line = ["fit", str(fitted / "bars_superovoids.urdf"), "--check", "--package", f"pkg={folder / 'pkg'}"]
     assert main([*line, "--output", str(folder / "checked")]) == 0

@@ -38,6 +38,7 @@ def test_a_superellipsoid_is_found_again(epsilon):
 
 
 @pytest.mark.parametrize("taper", [0.3, pytest.param(-0.2, marks=SLOW)])
+@pytest.mark.slow
 def test_a_superovoid_is_found_again(taper):
     shape = Superovoid((0.007, 0.009, 0.014), section_exponent=0.6, profile_exponent=0.7, taper=(taper, taper))
     fit = fit_superovoid(placed(shape))
@@ -56,6 +57,7 @@ def test_a_superovoid_with_unequal_tapers_is_found_again_and_is_convex():
     assert free.shape.profile_exponent >= 1.0
 
 
+@pytest.mark.slow
 def test_a_fit_is_the_same_every_time_and_moves_with_its_points():
     points = hull_points(
         [

@@ -177,6 +177,7 @@ def test_the_same_seed_gives_the_same_superovoids(two):
     assert fit_mesh(angle(), bodies=2) == two
 
 
+@pytest.mark.slow
 def test_a_body_is_found_again_whatever_its_place_and_unit():
     shape = Superovoid((0.05, 0.07, 0.14), section_exponent=0.6, profile_exponent=0.7, taper=(0.25, 0.25))
     pose = at(3.0, -2.0, 1.0)
@@ -275,6 +276,7 @@ def test_a_cloud_that_makes_no_body_is_refused(points, words):
 # --------------------------------------------------------------------------------------------------------- measures
 
 
+@pytest.mark.slow
 def test_measures_of_concentric_spheres_are_those_of_formulas():
     ball = solid(trimesh.creation.icosphere(4))
     found = measure_union([(Sphere(0.9), HERE)], ball)
@@ -401,6 +403,7 @@ def test_containment_is_decided_next_to_the_border(cube):
 
 
 @pytest.mark.parametrize("kind", ["superovoid", "capsule", "box"])
+@pytest.mark.slow
 def test_an_enclosing_body_holds_every_corner_and_is_hardly_larger_than_it_must_be(kind):
     generator = np.random.default_rng(7)
     points = generator.normal(size=(60, 3)) * (0.05, 0.08, 0.15) + (1.0, 2.0, 3.0)

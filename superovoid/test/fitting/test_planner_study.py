@@ -59,6 +59,7 @@ def test_states_in_which_a_slide_overlaps_are_counted_as_they_must_be(tmp_path):
     assert study.left_out == () and study.whole.undecided == pair.undecided == 0
 
 
+@pytest.mark.slow
 def test_without_an_srdf_what_overlaps_at_the_default_is_left_out_and_told(tmp_path):
     text, folders = slide(tmp_path, 1.0)
     fit = fit_robot(text, package_directories=folders, bodies=1, kinds=("capsule",))
@@ -115,6 +116,7 @@ def test_slow_calls_are_timed_on_fewer_states(monkeypatch):
     assert speed.states == asked_of[-1] == 20 and speed.per_second == pytest.approx(10.0)
 
 
+@pytest.mark.slow
 def test_triangles_that_do_not_close_and_cross_are_a_collision(tmp_path):
     # A surface has no inside: what crosses it is at distance zero, and nothing says how deep.
     box = trimesh.creation.box((0.2, 0.2, 0.2))

@@ -199,6 +199,7 @@ def test_the_same_seed_gives_the_same_bodies_whatever_the_threads_and_the_other_
     assert found[0].bodies == links["open"].bodies and found[0].quality == links["open"].quality
 
 
+@pytest.mark.slow
 def test_a_containing_robot_is_proved_to_hold_its_links(package):
     fit = fitted(package, urdf({"good": LINKS["good"]}), contain=True)
     (link, _) = fit.links
@@ -246,6 +247,7 @@ def test_a_urdf_that_is_none_is_refused(tmp_path):
         fit_robot(tmp_path / "nothing.urdf")
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_robot_and_a_report_and_tells_what_failed(package, tmp_path, capsys):
     text = urdf({"good": LINKS["good"], "missing": LINKS["missing"]})
     path, out = tmp_path / "arm.urdf", tmp_path / "out"
@@ -265,6 +267,7 @@ def test_the_command_writes_a_robot_and_a_report_and_tells_what_failed(package, 
     assert "yes" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_the_command_writes_an_srdf_and_tells_what_changed(package, tmp_path, capsys):
     path, given, out = tmp_path / "arm.urdf", tmp_path / "arm.srdf", tmp_path / "out"
     path.write_text(urdf({name: LINKS[name] for name in ("good", "inverted", "simple")}))

@@ -95,6 +95,7 @@ def written(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_the_package_opens_in_our_reader_with_every_body_inside_of_its_mesh(written):
     root = written / "out" / "bar_tessellated"
     report = json.loads((written / "out" / "report.json").read_text())

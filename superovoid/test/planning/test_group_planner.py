@@ -233,6 +233,7 @@ def test_what_is_asked_of_every_state_holds_along_the_way(robot, around_the_wall
 # -- inverse kinematics -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_poses_are_reached_from_the_named_state_and_the_clearance_is_what_the_scene_says(robot, around_the_wall):
     random = np.random.default_rng(3)
     low, high = np.array([robot.joint_limits[joint] for joint in panda.ARM]).T

@@ -151,7 +151,7 @@ def test_an_interval_beside_a_dent_between_two_samples_holds_the_closest_points(
 def test_equal_tapers_are_dented_from_the_border_of_the_closed_form_on():
     rng = np.random.default_rng(0)
     beyond = 0
-    for _ in range(6000):
+    for _ in range(1500):
         e2 = rng.uniform(1.39, ENDS[1])
         limit = (1 - MP.mpf(e2) / 2) * 2 ** (MP.mpf(e2) / 2)
         excess = rng.choice([-1.0, 1.0]) * 10.0 ** rng.uniform(-17.0, math.log10(2e-4))
@@ -166,7 +166,7 @@ def test_equal_tapers_are_dented_from_the_border_of_the_closed_form_on():
             assert dent.low <= -math.copysign(2.0 ** (-0.5 * e2), taper) <= dent.high
         elif abs(taper) < float(limit) * (1.0 - 4e-15):
             assert not dent.exists
-    assert beyond > 2000
+    assert beyond > 500
 
 
 @pytest.mark.parametrize("kind", range(5))
@@ -202,7 +202,7 @@ def test_no_profile_bends_up_outside_the_dent_and_none_more_than_the_bound_insid
 
 
 @pytest.mark.parametrize("kind", range(5))
-@few_or_many(8, 25)
+@few_or_many(3, 25)
 def test_support_values_of_dented_bodies_bound_every_section(kind, draws):
     rng = np.random.default_rng([2, kind])
     worst = 0.0
@@ -235,7 +235,7 @@ def test_support_values_of_dented_bodies_bound_every_section(kind, draws):
 
 
 @pytest.mark.parametrize("kind", range(5))
-@few_or_many(10, 40)
+@few_or_many(3, 40)
 def test_excess_of_the_hull_over_a_surface_point_is_bounded(kind, draws):
     """`hull_excess` says how far the hull may lie beyond the tangent plane of a surface point."""
     rng = np.random.default_rng([3, kind])

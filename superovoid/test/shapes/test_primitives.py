@@ -15,8 +15,7 @@ import sys
 import numpy as np
 import pytest
 import trimesh
-from scipy.optimize import minimize, nnls
-from scipy.spatial import ConvexHull, cKDTree
+from scipy.spatial import cKDTree
 from scipy.spatial.transform import Rotation
 
 from superovoid import (
@@ -39,9 +38,6 @@ from superovoid import (
 from superovoid.contact import columns, kind_table
 from superovoid.shapes import Shape
 from superovoid.shapes.primitives import pack_shapes
-from superovoid.testing import polytope
-
-from draws import few_or_many
 
 RING = Torus(1.0, 0.3).tessellate(10)
 # An L: two boxes of 2 x 1 x 1, the notch between x = 1, z = 1 and the arms.
@@ -92,9 +88,6 @@ MAKERS = {
 }
 BOUNDED = [kind for kind in MAKERS if kind != "plane"]
 CONVEX = [kind for kind in BOUNDED if kind not in ("torus", "mesh")]
-OTHER_CONVEX = [
-    pair for pair in itertools.combinations_with_replacement(CONVEX, 2) if not set(pair) <= {"superovoid", "sphere"}
-]
 
 
 def reach_of(shape):
@@ -115,37 +108,6 @@ def pairs(kind_a, kind_b, count, seed=0):
 def unit_of(a, b):
     """Unit of tolerances: half the largest extent of the smaller body."""
     return min(max(s.obb().half_extents) for s in (a, b) if not isinstance(s, HalfSpace))
-
-
-def separation_along(a, pose_a, b, pose_b, n):
-    """n . c - h_A(n) - h_B(-n): a lower bound of the signed distance of the hulls for every unit n."""
-    value = n @ (pose_b[:3, 3] - pose_a[:3, 3])
-    return value - a.support_value(n @ pose_a[:3, :3]) - b.support_value(-n @ pose_b[:3, :3])
-
-
-def best_separation(a, pose_a, b, pose_b, start, rng):
-    """Largest of `separation_along` over the sphere: from samples and from a start, by Nelder and Mead."""
-    samples = rng.normal(size=(2000, 3))
-    samples /= np.linalg.norm(samples, axis=1)[:, None]
-    values = separation_along(a, pose_a, b, pose_b, samples)
-    best = -math.inf
-    for n in (samples[values.argmax()], start):
-        for step in (0.05, 1e-3):
-            t1 = np.cross(n, (1.0, 0.0, 0.0) if abs(n[0]) < 0.9 else (0.0, 1.0, 0.0))
-            t1 /= np.linalg.norm(t1)
-            t2 = np.cross(n, t1)
-
-            def loss(u, n=n, t1=t1, t2=t2):
-                m = n + u[0] * t1 + u[1] * t2
-                return -float(separation_along(a, pose_a, b, pose_b, m / np.linalg.norm(m)))
-
-            simplex = [(0.0, 0.0), (step, 0.0), (0.0, step)]
-            options = {"xatol": 1e-13, "fatol": 1e-15, "maxfev": 300, "initial_simplex": simplex}
-            found = minimize(loss, (0.0, 0.0), method="Nelder-Mead", options=options)
-            n = n + found.x[0] * t1 + found.x[1] * t2
-            n /= np.linalg.norm(n)
-        best = max(best, -found.fun)
-    return best
 
 
 def holds(shape, pose_s, point, slack=1e-8):
@@ -343,69 +305,10 @@ def test_half_spaces_that_no_translation_parts_are_infinitely_deep_and_say_so(tu
 # -- references ------------------------------------------------------------------------------------------------------
 
 
-def _corners(shape):
-    return shape.vertices if isinstance(shape, ConvexMesh) else shape.tessellate().vertices
-
-
-@pytest.mark.parametrize(("kind_a", "kind_b"), [("box", "box"), ("box", "convex mesh"), ("convex mesh", "convex mesh")])
-def test_polytopes_agree_with_least_squares_and_with_the_hull_of_vertex_differences(kind_a, kind_b):
-    apart = 0
-    for a, pose_a, b, pose_b in pairs(kind_a, kind_b, 60):
-        pa = _corners(a) @ pose_a[:3, :3].T + pose_a[:3, 3]
-        pb = _corners(b) @ pose_b[:3, :3].T + pose_b[:3, 3]
-        m = (pa[:, None] - pb[None]).reshape(-1, 3)
-        hull = ConvexHull(m)
-        expected = hull.equations[:, 3].max()  # largest signed distance of the origin from a facet plane
-        if expected > 0.0:
-            # Least distance programming, Lawson and Hanson, chapter 23: the residual is the nearest point.
-            # Lawson and Hanson: the weights of the point of the hull nearest to the origin, up to a factor.
-            m = m[hull.vertices]
-            weights, _ = nnls(np.vstack([m.T, np.ones(len(m))]), np.array([0.0, 0.0, 0.0, 1.0]))
-            expected = float(np.linalg.norm(weights @ m / weights.sum()))
-            apart += 1
-        result = distance(a, pose_a, b, pose_b)
-        assert result.distance == pytest.approx(expected, abs=1e-9 * unit_of(a, b))
-        assert not result.status & Status.UNPROVEN
-    assert 10 < apart < 50
-
-
-@pytest.mark.parametrize(("kind_a", "kind_b"), OTHER_CONVEX)
-def test_convex_pairs_agree_with_a_search_over_directions(kind_a, kind_b):
-    rng = np.random.default_rng(1)
-    for a, pose_a, b, pose_b in pairs(kind_a, kind_b, 3, seed=1):
-        result = distance(a, pose_a, b, pose_b)
-        expected = best_separation(a, pose_a, b, pose_b, result.normal, rng)
-        assert result.lower <= result.distance <= result.upper
-        assert result.upper >= expected - 1e-12  # no direction separates by more than was proved
-        assert result.distance == pytest.approx(expected, abs=1e-8)
-
-
-@pytest.mark.parametrize(("kind_a", "kind_b"), OTHER_CONVEX)
-def test_convex_pairs_are_certified(kind_a, kind_b):
-    flagged = 0
-    for a, pose_a, b, pose_b in pairs(kind_a, kind_b, 40, seed=2):
-        result = distance(a, pose_a, b, pose_b)
-        flagged += bool(result.status & Status.UNPROVEN)
-        if not result.status & Status.UNPROVEN:
-            assert result.upper - result.lower <= 1.1e-9 * unit_of(a, b)
-        gap = result.point_b - result.point_a
-        if result.distance > 0.0:
-            assert np.linalg.norm(gap) == pytest.approx(result.distance, abs=1e-9)
-        else:
-            # The points are one depth along the normal apart, and in the bodies; moved apart by it, these touch.
-            assert np.linalg.norm(gap - result.distance * result.normal) <= 2e-9 * unit_of(a, b)
-            assert holds(a, pose_a, result.point_a)
-            assert holds(b, pose_b, result.point_b)
-            moved = pose_b.copy()
-            moved[:3, 3] -= result.distance * result.normal
-            assert abs(distance(a, pose_a, b, moved).distance) < 2e-9
-    assert flagged <= 1
-
-
 @pytest.mark.parametrize("kind", BOUNDED)
 @pytest.mark.parametrize("round_kind", ["torus", "mesh"])
 def test_bodies_with_holes_are_no_nearer_than_proved(kind, round_kind):
-    for a, pose_a, b, pose_b in pairs(kind, round_kind, 8, seed=3):
+    for a, pose_a, b, pose_b in pairs(kind, round_kind, 2, seed=3):
         result = distance(a, pose_a, b, pose_b)
         sampled = cKDTree(surface_samples(b, pose_b)).query(surface_samples(a, pose_a))[0].min()
         if result.distance > 0.0:
@@ -450,58 +353,6 @@ def test_a_body_inside_a_hollow_or_a_solid_mesh_is_told_apart():
 # -- invariances -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("kind_a", "kind_b"), list(itertools.product(MAKERS, MAKERS)))
-def test_every_ordered_pair_of_kinds_is_answered_and_swapping_swaps_points(kind_a, kind_b):
-    for a, pose_a, b, pose_b in pairs(kind_a, kind_b, 2, seed=5):
-        one, other = distance(a, pose_a, b, pose_b), distance(b, pose_b, a, pose_a)
-        assert not math.isnan(one.distance)
-        assert one.lower <= one.distance <= one.upper
-        assert np.isfinite(one.point_a).all() and np.isfinite(one.point_b).all()
-        assert np.linalg.norm(one.normal) == pytest.approx(1.0, abs=1e-12)
-        assert (one.distance, one.lower, one.upper, one.status) == (
-            other.distance,
-            other.lower,
-            other.upper,
-            other.status,
-        )
-        assert (one.point_a == other.point_b).all() and (one.point_b == other.point_a).all()
-        assert (one.normal == -other.normal).all()
-
-
-@pytest.mark.parametrize("kind", BOUNDED)
-@pytest.mark.parametrize("other", ["box", "torus", "superovoid"])
-def test_rigid_motion_and_scale_change_nothing_else(kind, other):
-    def scaled(shape, factor):
-        if isinstance(shape, Sphere):
-            return Sphere(factor * shape.radius)
-        if isinstance(shape, Superovoid):
-            return Superovoid(
-                factor * np.array(shape.semi_axes),
-                section_exponent=shape.section_exponent,
-                profile_exponent=shape.profile_exponent,
-                taper=shape.taper,
-            )
-        if isinstance(shape, Mesh):
-            return Mesh(factor * shape.vertices, shape.faces)
-        if isinstance(shape, ConvexMesh):
-            return ConvexMesh(factor * shape.vertices)
-        return type(shape)(*(factor * np.array(v) for v in vars(shape).values() if not isinstance(v, np.ndarray)))
-
-    for a, pose_a, b, pose_b in pairs(kind, other, 3, seed=6):
-        base = distance(a, pose_a, b, pose_b)
-        if base.status & Status.UNPROVEN:
-            continue  # an open interval may end elsewhere
-        motion = pose((3.0, -2.0, 1.0), (0.4, 1.1, -0.7))
-        moved = distance(a, motion @ pose_a, b, motion @ pose_b)
-        assert moved.distance == pytest.approx(base.distance, abs=2e-9)
-        for factor in (1e-3, 1e3):
-            pa, pb = pose_a.copy(), pose_b.copy()
-            pa[:3, 3] *= factor
-            pb[:3, 3] *= factor
-            there = distance(scaled(a, factor), pa, scaled(b, factor), pb)
-            assert there.distance / factor == pytest.approx(base.distance, abs=2e-9)
-
-
 # -- nearly one axis -------------------------------------------------------------------------------------------------
 
 
@@ -513,14 +364,6 @@ def _spheroid(rng):
 
 
 REVOLVED = {**{kind: MAKERS[kind] for kind in ("capsule", "cylinder", "cone")}, "spheroid": _spheroid}
-REVOLVED_SUPPORT = {
-    Capsule: lambda s: polytope.capsule(s.radius, s.length),
-    Cylinder: lambda s: polytope.cylinder(s.radius, s.length),
-    Cone: lambda s: polytope.cone(s.radius, s.length),
-    Superovoid: lambda s: polytope.superovoid(
-        np.array(s.semi_axes), np.array((s.section_exponent, s.profile_exponent)), np.array(s.taper)
-    ),
-}
 
 
 def nearly_coaxial(kind_a, kind_b, off, count, seed):
@@ -537,41 +380,6 @@ def nearly_coaxial(kind_a, kind_b, off, count, seed):
         yield a, pose_a, b, pose_a @ relative
 
 
-def best_on_meridians(a, pose_a, b, pose_b, start):
-    """Largest n . c - h_A(n) - h_B(-n): along meridians of A at ever closer azimuths, and along the axes."""
-    support_a, support_b = (polytope.posed(REVOLVED_SUPPORT[type(s)](s), p) for s, p in ((a, pose_a), (b, pose_b)))
-
-    def separation(n):
-        return np.einsum("ij,ij->i", support_b(-n) - support_a(n), n)
-
-    def along(phi, psi):
-        n = np.stack([np.sin(psi) * np.cos(phi), np.sin(psi) * np.sin(phi), np.cos(psi)], axis=-1)
-        return separation(n.reshape(-1, 3) @ pose_a[:3, :3].T).reshape(n.shape[:2])
-
-    def best_of(phi):
-        # A section of golden ratio about the best of a grid, for all azimuths at once: kinks do not slow it.
-        psi = np.tile(np.linspace(0.0, math.pi, 61), (len(phi), 1))
-        i = along(phi[:, None], psi).argmax(axis=1)
-        rows = np.arange(len(phi))
-        left, right = psi[rows, np.maximum(i - 1, 0)], psi[rows, np.minimum(i + 1, 60)]
-        ratio = 0.5 * (math.sqrt(5.0) - 1.0)
-        for _ in range(72):
-            inner = np.stack([right - ratio * (right - left), left + ratio * (right - left)], axis=1)
-            values = along(phi[:, None], inner)
-            lower = values[:, 0] > values[:, 1]
-            left, right = np.where(lower, left, inner[:, 0]), np.where(lower, inner[:, 1], right)
-        return values.max(axis=1)
-
-    local = start @ pose_a[:3, :3]
-    at, width = math.atan2(local[1], local[0]), math.pi
-    best = separation(np.array([sign * p[:3, 2] for sign in (-1.0, 1.0) for p in (pose_a, pose_b)])).max()
-    for _ in range(9):
-        azimuths = at + np.linspace(-width, width, 13)
-        values = best_of(azimuths)
-        best, at, width = max(best, values.max()), azimuths[values.argmax()], 0.25 * width
-    return best
-
-
 @pytest.mark.parametrize("off", [0.0, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2])
 @pytest.mark.parametrize(("kind_a", "kind_b"), list(itertools.combinations_with_replacement(REVOLVED, 2))[:-1])
 def test_bodies_of_revolution_on_nearly_one_axis_are_certified(kind_a, kind_b, off):
@@ -579,17 +387,6 @@ def test_bodies_of_revolution_on_nearly_one_axis_are_certified(kind_a, kind_b, o
         result = distance(a, pose_a, b, pose_b)
         assert not result.status & Status.UNPROVEN
         assert result.upper - result.lower <= 1.1e-9 * unit_of(a, b)
-
-
-@pytest.mark.parametrize("off", [1e-7, 1e-3])
-@pytest.mark.parametrize(("kind_a", "kind_b"), list(itertools.combinations_with_replacement(REVOLVED, 2))[:-1])
-@few_or_many(1, 2)
-def test_depths_on_nearly_one_axis_agree_with_a_search_along_meridians(kind_a, kind_b, off, draws):
-    for a, pose_a, b, pose_b in nearly_coaxial(kind_a, kind_b, off, draws, seed=16):
-        result = distance(a, pose_a, b, pose_b)
-        expected = best_on_meridians(a, pose_a, b, pose_b, result.normal)
-        assert result.upper >= expected - 1e-12 * unit_of(a, b)
-        assert result.distance == pytest.approx(expected, abs=2e-9 * unit_of(a, b))
 
 
 # -- degenerate ----------------------------------------------------------------------------------------------------
@@ -664,17 +461,6 @@ def test_several_ways_out_are_named(a, b, pose_b, several):
     assert bool(result.status & Status.ARBITRARY_NORMAL) == several
 
 
-@pytest.mark.parametrize("other", ["sphere", "box", "cone", "superovoid", "torus", "mesh", "plane"])
-def test_coordinates_that_take_more_than_the_tolerance_are_named(other):
-    rng = np.random.default_rng(11)
-    a, b = UNIT_BOX, MAKERS[other](rng)
-    for offset, coarse in ((0.0, False), (1e7, True)):
-        pose_b = pose((0.3, 0.2, offset + 4.0))
-        result = distance(a, pose(), b, pose_b)
-        assert bool(result.status & Status.PRECISION) == coarse
-        assert result.upper - result.lower > 1e-9 * unit_of(a, b) or not coarse
-
-
 def test_points_of_a_sphere_and_a_torus_lie_on_their_surfaces():
     deep = 0
     for a, pose_a, b, pose_b in pairs("sphere", "torus", 40, seed=12):
@@ -709,17 +495,6 @@ def test_points_of_an_overlap_with_a_mesh_lie_on_its_surface(kind):
         assert off[0] <= 1e-9
 
 
-@pytest.mark.parametrize("kind", [k for k in CONVEX if k != "sphere"])
-def test_a_tiny_body_on_a_huge_one(kind):
-    tiny, huge = Sphere(1e-2), Box((200.0, 200.0, 200.0))
-    shape = MAKERS[kind](np.random.default_rng(8))
-    lowest = -shape.support_value((0.0, 0.0, -1.0))
-    assert distance(tiny, pose((3, 4, 100.05)), huge, pose()).distance == pytest.approx(0.04, abs=1e-11)
-    result = distance(shape, pose((3.0, 4.0, 1e4 + 0.1 - lowest)), Box((20000.0, 20000.0, 20000.0)), pose())
-    assert result.distance == pytest.approx(0.1, abs=1e-9)
-    assert result.lower <= 0.1 + 1e-11 and result.upper >= 0.1 - 1e-11
-
-
 # -- what a scene calls ------------------------------------------------------------------------------------------
 
 
@@ -736,23 +511,3 @@ def test_one_entry_answers_all_kinds_from_a_common_pool_and_from_a_former_answer
             kind_table.solve_bodies(rows[i], rows[j], pool, pose_a, pose_b, 1e-9, 4000, state, rotation, out)
             assert out[columns.DISTANCE] == pytest.approx(expected.distance, abs=2e-9)
             assert int(out[columns.STATUS]) & Status.UNPROVEN == expected.status & Status.UNPROVEN
-
-
-def test_arrays_of_mixed_kinds_give_what_single_calls_give():
-    rng = np.random.default_rng(10)
-    shapes = [make(rng) for make in MAKERS.values()]
-    poses = np.array([random_pose(rng, 2.0) for _ in shapes])
-    rows = distances(
-        shapes,
-        poses,
-        Superovoid((0.3, 0.4, 0.5), section_exponent=0.8, profile_exponent=0.7, taper=(0.1, 0.1)),
-        pose((0.1, 0.2, 0.3)),
-    )
-    for k, shape in enumerate(shapes):
-        single = distance(
-            shape,
-            poses[k],
-            Superovoid((0.3, 0.4, 0.5), section_exponent=0.8, profile_exponent=0.7, taper=(0.1, 0.1)),
-            pose((0.1, 0.2, 0.3)),
-        )
-        assert rows[k].distance == single.distance

@@ -41,6 +41,7 @@ def test_balls_that_touch_are_neither_apart_nor_overlapping():
     assert found == [Meaning.OVERLAPPING, Meaning.UNKNOWN, Meaning.APART]
 
 
+@pytest.mark.slow
 def test_what_is_shown_is_what_the_library_says_anywhere_in_the_sliders_range():
     generator = np.random.default_rng(3)
     low, high = np.array(SPANS).T

@@ -1,0 +1,236 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Flags of `Status` in poses made for them: each is set where it is due, and only there.
+
+`test_ties` and `test_upright_cones` go to the limits of `ARBITRARY_NORMAL`.
+"""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from helpers.meshes import prism, subdivided
+from scipy.spatial.transform import Rotation
+
+from superovoid import (
+    Box,
+    Capsule,
+    Cone,
+    ConvexMesh,
+    Cylinder,
+    Ellipsoid,
+    HalfSpace,
+    Sphere,
+    Status,
+    Superovoid,
+    Torus,
+    derivatives,
+    distance,
+    distances,
+)
+
+ORIGIN = np.eye(4)
+FLIP = (math.pi, 0.0, 0.0)
+
+
+def at(x=0.0, y=0.0, z=0.0, turn=(0.0, 0.0, 0.0)):
+    pose = np.eye(4)
+    pose[:3, :3], pose[:3, 3] = Rotation.from_rotvec(turn).as_matrix(), (x, y, z)
+    return pose
+
+
+def statuses(a, pose_a, b, pose_b):
+    """Return the status of a pair, of the pair with its bodies exchanged, and of the pair moved as a whole."""
+    moved = at(0.3, -0.2, 0.5, (0.4, -1.1, 0.7))
+    pairs = (a, pose_a, b, pose_b), (b, pose_b, a, pose_a), (a, moved @ pose_a, b, moved @ pose_b)
+    return [distance(*pair).status for pair in pairs]
+
+
+def support_height(shape, up):
+    return float(shape.support(np.array([0.0, 0.0, up]))[2] * up)
+
+
+def lying(below, above, gap=0.01, x=0.1, y=0.05):
+    """Return a pair, one body above the other along z."""
+    height = (0.0 if isinstance(below, HalfSpace) else support_height(below, 1.0)) + support_height(above, -1.0)
+    return below, ORIGIN, above, at(x, y, height + gap)
+
+
+BOX = Box((2.0, 2.0, 2.0))
+BOX_LIKE = Superovoid.from_goncalves((0.5, 0.4, 0.3), (0.05, 0.03))
+ROUND = Superovoid((0.5, 0.4, 0.3))
+ROUND_POLE = Superovoid.from_goncalves((0.8, 1.2, 0.3), (0.3, 1.0), (0.1, 0.05))
+ROD = Superovoid.from_goncalves((0.1, 0.1, 1.0), (1.0, 0.1))
+RING = Torus(1.3, 0.5)
+PLATE_WITH_HOLE = subdivided(prism([(0, 0), (-1.5, -1.5), (-1.5, 1.5), (1.5, 1.5), (1.5, -1.5)], 3.0), 2)
+GROOVE = prism([(0, 0.5), (2, 2), (2, -1), (-2, -1), (-2, 2)], 1.0)
+LEGS = prism([(0, 0), (-1, -1), (-1.5, 0.5), (1.5, 0.5), (1, -1)], 0.0625)  # two edges at z = -1, both along y
+TABLES = [
+    HalfSpace(),
+    Box((4.0, 4.0, 1.0)),
+    Cylinder(2.0, 1.0),
+    ConvexMesh(2.0 * np.array(list(itertools.product((-1.0, 1.0), repeat=3)))),
+    Superovoid.from_goncalves((2.0, 2.0, 0.5), (0.01, 0.01)),
+]
+RIDGES = [
+    Superovoid.from_goncalves((0.6, 0.65, 1.2), (e1, 0.05), (tx, 0.0))
+    for e1 in (0.5, 1.0, 1.45)
+    for tx in (0.0, 0.25, 0.5)
+]
+
+NOT_UNIQUE = [
+    *(lying(table, body) for table in TABLES for body in (BOX_LIKE, Box((1.0, 0.8, 0.6)), Cylinder(0.3, 0.5))),
+    *(
+        lying(table, body, 1e-7)
+        for table in TABLES
+        for body in (BOX_LIKE, Superovoid.from_goncalves((0.5, 0.4, 0.3), (0.9, 0.03)))
+    ),
+    *(lying(table, RING) for table in TABLES),
+    (Cone(2.0, 3.0), ORIGIN, RING, at(1.0, 0.1, -3.5)),
+    (Torus(1.3, 0.9), ORIGIN, RING, at(0.0, 0.0, 3.5)),  # all around their common axis
+    (PLATE_WITH_HOLE, ORIGIN, BOX_LIKE, at(0.6, 0.5, 2.5)),
+    (ROD, ORIGIN, ROD, at(0.5, 0.0, 0.2)),
+    (Cylinder(0.3, 1.0), ORIGIN, Cylinder(0.2, 0.6), at(0.05, -0.02, 1.1)),
+    (Cylinder(0.3, 1.0), ORIGIN, Cylinder(0.2, 0.6), at(0.8, 0.0, 0.05)),
+    *((ridge, ORIGIN, other, at(0.0, -2.2, 0.0)) for ridge in RIDGES for other in (Capsule(0.6, 1.4), ridge)),
+    # The walls of a groove, and two legs on a table.
+    *(
+        (GROOVE, ORIGIN, body, at(0.0, 0.5, 1.4))
+        for body in (Sphere(0.4), Superovoid((0.4, 0.3, 0.4)), Torus(0.3, 0.1))
+    ),
+    (
+        subdivided(GROOVE, 3),
+        ORIGIN,
+        Superovoid.from_goncalves((0.3, 0.3, 0.4), (1.2, 0.7), (0.2, 0.0)),
+        at(0.0, 0.5, 1.4, (0, 0, 0.5 * np.pi)),
+    ),
+    *(
+        (LEGS, ORIGIN, body, at(0.0, 0.03125, -8.0))
+        for body in (Superovoid((3.0, 3.0, 1.0)), Sphere(4.0), Box((6.0, 6.0, 2.0)))
+    ),
+    *(
+        (LEGS, ORIGIN, body, at(0.0, 0.03125, -8.0, (0.0, 0.5 * np.pi, 0.0)))
+        for body in (Capsule(0.5, 3.0), Torus(5.0, 1.0))
+    ),
+    (LEGS, ORIGIN, subdivided(GROOVE, 1), at(0.0, 0.03125, -8.0, FLIP)),
+    # A ring about the centre of a body that is symmetric about it.
+    *(
+        (body, at(turn=(0.3, -0.7, 1.1)), Torus(1.0, 0.15), ORIGIN)
+        for body in (Box((0.6, 0.4, 0.5)), Capsule(0.1, 0.5), Cylinder(0.2, 0.6), Superovoid((0.4, 0.3, 0.2)))
+    ),
+]
+UNIQUE = [
+    *(lying(table, body, gap) for table in TABLES for body in (ROUND, ROUND_POLE) for gap in (0.01, -0.01)),
+    *(lying(table, Superovoid.from_goncalves((0.5, 0.4, 0.3), (0.5, 1.0))) for table in TABLES),
+    *((table, ORIGIN, RING, at(0.3, 0.1, 3.5, (0.02, 0.03, 0.0))) for table in TABLES),
+    *((ridge, ORIGIN, Capsule(0.6, 1.4), at(0.0, -2.2, 0.0, (0.0, 1e-2, 0.0))) for ridge in RIDGES[5:6]),
+    *((GROOVE, ORIGIN, body, at(x, 0.5, 1.4)) for body in (Sphere(0.4), ROUND) for x in (1e-6, 1e-3)),
+    *((LEGS, at(turn=(0.0, lean, 0.0)), Sphere(4.0), at(0.0, 0.03125, -8.0)) for lean in (1e-6, -1e-3, 0.05)),
+    (Box((0.6, 0.4, 0.5)), at(0.01, 0.02, 0.005, (0.3, -0.7, 1.1)), Torus(1.0, 0.15), ORIGIN),
+    (Sphere(1.0), ORIGIN, Superovoid((0.3, 0.4, 0.5)), at(0.0, 0.0, 2.0)),
+]
+
+CORNERS = np.random.default_rng(70).normal(size=(9, 3)) * (0.6, 0.9, 1.3)
+SYMMETRIC = [
+    Sphere(0.7),
+    Ellipsoid((0.6, 0.9, 1.3)),
+    Box((1.2, 1.8, 2.6)),
+    Capsule(0.6, 2.0),
+    Cylinder(0.6, 2.0),
+    ConvexMesh(np.concatenate([CORNERS, -CORNERS])),
+    Superovoid.from_goncalves((0.6, 0.9, 1.3), (0.2, 0.3)),
+    Superovoid.from_goncalves((0.6, 0.9, 1.3), (0.9, 1.2)),
+]
+TURNED = at(0.1, 0.2, -0.3, (0.4, -1.0, 0.6))
+TWO_WAYS = [
+    # Bodies that are symmetric about one common point: the normal and its opposite.
+    *((a, at(0.1, 0.2, -0.3), b, TURNED) for a, b in itertools.combinations_with_replacement(SYMMETRIC, 2)),
+    *((Sphere(0.1), ORIGIN, Sphere(0.2), at(x)) for x in (1e-300, 1e-160, 1e-12)),
+    (Box((0.6, 0.6, 0.6)), ORIGIN, Box((0.4, 0.4, 0.4)), ORIGIN),
+    *((Ellipsoid((1.0, 0.4, 0.8)), ORIGIN, Ellipsoid((0.9, 0.3, 0.7)), at(x)) for x in (0.0, 0.2)),
+    # Eight directions, one in each octant.
+    *((shape, ORIGIN, shape, ORIGIN) for shape in (Superovoid.from_goncalves((0.7, 1.1, 1.3), (1.2, 1.5)),)),
+]
+ONE_WAY = [
+    (Sphere(1.0), ORIGIN, Sphere(0.25), at(0.0, 0.3, 0.0)),
+    *((Sphere(0.1), ORIGIN, Sphere(0.2), at(x)) for x in (0.05, 0.3, 1.0)),
+    *((Cone(0.8, 2.0), ORIGIN, body, at(0.3, -0.5, 0.8, (0.4, 1.3, -0.6))) for body in SYMMETRIC),
+    (Ellipsoid((1.0, 0.4, 0.8)), ORIGIN, Ellipsoid((0.9, 0.3, 0.7)), at(0.2, 1e-3)),
+]
+
+
+@pytest.mark.parametrize("pair", NOT_UNIQUE)
+def test_many_closest_points_are_said_and_leave_no_derivative(pair):
+    assert all(status & Status.NON_UNIQUE and not status.differentiable for status in statuses(*pair))
+
+
+@pytest.mark.parametrize("pair", UNIQUE)
+def test_one_pair_of_closest_points_is_not_called_one_of_many(pair):
+    assert not any(status & Status.NON_UNIQUE for status in statuses(*pair))
+
+
+@pytest.mark.parametrize("pair", TWO_WAYS)
+def test_another_direction_that_separates_as_soon_is_said(pair):
+    assert all(status & Status.ARBITRARY_NORMAL and not status.differentiable for status in statuses(*pair))
+
+
+@pytest.mark.parametrize("pair", ONE_WAY)
+def test_one_direction_that_separates_soonest_is_not_called_one_of_many(pair):
+    assert not any(status & Status.ARBITRARY_NORMAL for status in statuses(*pair))
+
+
+def test_coordinates_that_cost_precision_are_said():
+    for a in (
+        Superovoid.from_goncalves((1.0, 0.7, 0.4), (0.8, 1.2)),
+        Box((2.0, 1.4, 0.8)),
+        Sphere(0.1),
+    ):
+        assert all(Status.PRECISION in status for status in statuses(a, ORIGIN, a, at(1e6, 2e6, -1e6, (0.3, 0.2, 0.5))))
+        assert Status.PRECISION not in distance(a, ORIGIN, a, at(10.0)).status
+
+
+def test_half_spaces_that_do_not_face_each_other_are_unbounded():
+    for pose in (ORIGIN, at(turn=(0.3, 0.0, 0.0)), at(1.0, 2.0, 3.0, (math.pi - 0.01, 0.0, 0.0))):
+        result = distance(HalfSpace(), ORIGIN, HalfSpace(), pose)
+        assert result.status & Status.UNBOUNDED and result.distance == result.upper == -math.inf
+    facing = distance(HalfSpace(), ORIGIN, HalfSpace(), at(z=0.5, turn=FLIP))
+    assert facing.distance == pytest.approx(0.5) and facing.status == Status.NON_UNIQUE
+
+
+def test_batches_and_derivatives_say_that_points_are_not_unique():
+    ridge, pose = RIDGES[4], at(0.0, -2.2, 0.0)
+    assert "NON_UNIQUE" in str(derivatives(ridge, ORIGIN, ridge, pose, distance(ridge, ORIGIN, ridge, pose)).status)
+    assert not distances([ridge] * 600, ORIGIN, [ridge] * 600, pose).differentiable.any()
+
+
+# --- symmetric about the plane y = 0 ---
+
+SIZE = (0.9, 1.3, 0.7)
+HALF = np.random.default_rng(5).normal(size=(7, 3))
+UPRIGHT = {
+    "box": Box(2.0 * np.array(SIZE)),
+    "capsule": Capsule(0.6, 1.5),
+    "cone": Cone(0.8, 2.0),
+    "cylinder": Cylinder(0.7, 1.2),
+    "mesh": ConvexMesh(np.concatenate([HALF, HALF * (1.0, -1.0, 1.0)])),
+    "tapered": Superovoid(SIZE, section_exponent=0.4, profile_exponent=0.8, taper=(0.2, 0.2)),
+    "dented": Superovoid(SIZE, section_exponent=0.7, profile_exponent=0.6, taper=(0.4, -0.3)),
+    "torus": Torus(1.2, 0.2),
+}
+
+
+@pytest.mark.parametrize(("a", "b"), list(itertools.combinations_with_replacement(UPRIGHT, 2)))
+def test_an_answer_to_one_side_of_a_plane_of_symmetry_is_not_the_only_one(a, b):
+    """If the distance has a kink where B crosses the plane, it is not called differentiable."""
+    rng, step = np.random.default_rng(73), 1e-5
+    for k in range(6):
+        x, z = 0.4 * rng.normal(size=2)
+        z += 3.0 if "torus" in (a, b) else 0.0
+        turn = (0.0, rng.choice([0.0, 0.25 * math.pi, 0.5 * math.pi, math.pi, rng.uniform(-3.0, 3.0)]), 0.0)
+        found = [distance(UPRIGHT[a], ORIGIN, UPRIGHT[b], at(x, y, z, turn)) for y in (-step, 0.0, step)]
+        if abs(found[2].distance - 2.0 * found[1].distance + found[0].distance) > 0.05 * step:
+            assert not found[1].status.differentiable, (k, found[1])
+        if abs(found[1].normal[1]) > 0.1 and found[1].upper < 0.0:
+            assert found[1].status & (Status.ARBITRARY_NORMAL | Status.UNPROVEN), (k, found[1])

@@ -1,0 +1,147 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Nearest points of pieces of bodies with dents, and points common to two bodies."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from superovoid import Superovoid, distance
+from superovoid.contact.pair import Pair
+from superovoid.contact.superovoids import nearest_pieces
+from superovoid.contact.superovoids.common_points import common_point
+from superovoid.shapes.kernels import surface
+from superovoid.shapes.kernels.support_function import support_candidate
+from superovoid.testing import random_pairs
+
+from draws import few_or_many
+
+
+def level(shape, pose, points):
+    """The gauge of a body at points of the world, of its definition: at most 1 inside."""
+    local = (points - pose[:3, 3]) @ pose[:3, :3]
+    w = local[:, 2] / shape.semi_axes[2]
+    across = np.abs(local[:, :2] / (np.array(shape.semi_axes[:2]) * (1.0 + np.outer(w, shape.taper))))
+    e1, e2 = shape.section_exponent, shape.profile_exponent
+
+    def norm_of(pairs, e):
+        larger = np.maximum(pairs.max(axis=1), 1e-300)
+        return larger * ((pairs / larger[:, None]) ** (2.0 / e)).sum(axis=1) ** (0.5 * e)
+
+    whole = norm_of(np.stack([norm_of(across, e1), np.abs(w)], axis=1), e2)
+    return np.where(np.abs(w) > 1.0, np.maximum(whole, np.abs(w)), whole)
+
+
+def signed(bounds, margin=0.0):
+    """What the bounds of pairs of pieces prove of the bodies."""
+    least = nearest_pieces._Least(np.inf, (0.0, 0.0, 1.0), np.inf)
+    for bound in bounds:
+        least = nearest_pieces._with_bound(least, bound, (1.0, 0.0, 0.0))
+    return nearest_pieces._signed(least, margin)
+
+
+def test_a_negative_bound_of_two_pieces_is_one_of_the_bodies_only_where_no_others_can_meet():
+    for other in (0.3, 0.2, -0.1, -0.5):
+        for bounds in itertools.permutations((0.5, -0.25, other)):
+            assert signed(bounds) == (-0.25 if other == 0.3 else -np.inf)
+
+
+@pytest.mark.parametrize(("bounds", "lower"), [((-0.25, 0.29), -0.26), ((0.02, 0.02), 0.01)])
+def test_each_bound_of_two_pieces_is_less_by_what_rounding_takes(bounds, lower):
+    assert signed(bounds, 0.01) == pytest.approx(lower)
+    # Two pairs of pieces may now meet along different directions: no one translation is known to part both.
+    assert signed(bounds, 0.03) == -np.inf
+
+
+def on_surface(shape, w, angle):
+    """Point and outer unit normal of a surface at a height and an angle, of its definition."""
+    (a1, a2, a3), (e1, e2), (tx, ty) = shape.semi_axes, (shape.section_exponent, shape.profile_exponent), shape.taper
+    c, s = np.cos(angle), np.sin(angle)
+    c, s = np.array([c, s]) * (abs(c) ** (2.0 / e1) + abs(s) ** (2.0 / e1)) ** (-0.5 * e1)
+    r, kx, ky = (1.0 - abs(w) ** (2.0 / e2)) ** (0.5 * e2), 1.0 + tx * w, 1.0 + ty * w
+    along_x, along_y = (np.sign(v) * abs(v) ** (2.0 / e1 - 1.0) for v in (c, s))
+    rise = r ** (2.0 / e2 - 1.0)
+    along_z = np.sign(w) * abs(w) ** (2.0 / e2 - 1.0) - rise * r * (c * along_x * tx / kx + s * along_y * ty / ky)
+    n = np.array([rise * along_x / (a1 * kx), rise * along_y / (a2 * ky), along_z / a3])
+    return np.array([a1 * kx * r * c, a2 * ky * r * s, a3 * w]), n / np.linalg.norm(n)
+
+
+def facing(rng, gap):
+    """Two bodies with dents, B in the frame of A, of which points face each other across a gap, over dents or not."""
+    bodies, places = [], []
+    while len(bodies) < 2:
+        epsilon, taper = rng.uniform(0.3, 1.7, 2), rng.uniform(-0.5, 0.5, 2)
+        if rng.random() < 0.4:
+            epsilon[1], taper[1] = rng.uniform(1.2, 1.8), taper[0]
+        shape = Superovoid.from_goncalves(rng.uniform(0.3, 2.0, 3), epsilon, taper)
+        row = shape._packed
+        if row[surface.DENTED]:
+            bodies.append(shape)
+            ends = (row[surface.DENT_LO], row[surface.DENT_HI]) if rng.random() < 0.5 else (-0.98, 0.98)
+            w = rng.uniform(*ends)
+            places.append(on_surface(shape, w, rng.uniform(-np.pi, np.pi)))
+    (x, n), (y, m) = places
+    turn = Rotation.from_rotvec(rng.uniform(-np.pi, np.pi) * n) * Rotation.align_vectors(-n[None], m[None])[0]
+    pose = np.eye(4)
+    pose[:3, :3] = turn.as_matrix()
+    pose[:3, 3] = x + gap * n - pose[:3, :3] @ y
+    return *bodies, pose
+
+
+def searched_from(a, b, pose, n, budget):
+    """What the search of pieces finds from the support points along a direction."""
+    turn, centre = np.ascontiguousarray(pose[:3, :3]), pose[:3, 3]
+    fa, fb = (support_candidate(body._packed, tuple(m), 1e-13) for body, m in ((a, n), (b, -n @ turn)))
+    x, y = (np.array(surface.position(body._packed, f)) for body, f in ((a, fa), (b, fb)))
+    y = turn @ y + centre
+    known = nearest_pieces.Nearest(float(np.linalg.norm(y - x)), tuple(x.tolist()), tuple(y.tolist()), fa, fb)
+    pair = Pair(a._packed, b._packed, turn, tuple(centre.tolist()))
+    return nearest_pieces.nearest_of_pieces(pair, tuple(n.tolist()), known, 1e-9, 1e-13, budget)
+
+
+def test_a_search_of_pieces_that_ends_early_proves_no_more_than_is_true():
+    """The gap between two points that face each other is no less than the distance."""
+    rng = np.random.default_rng(12)
+    closed = overlapping = 0
+    for number in range(9):
+        gap = -(10.0 ** rng.uniform(-3.0, -0.5)) if number % 3 == 2 else 10.0 ** rng.uniform(-4.0, -0.5)
+        a, b, pose = facing(rng, gap)
+        n = rng.normal(size=3)
+        n /= np.linalg.norm(n)
+        most = gap if gap > 0.0 else 0.0
+        for budget in (0, 1, 3, 10, 40, 150, 1000):
+            found = searched_from(a, b, pose, n, budget)
+            assert found.lower <= most, (number, budget)
+            x, y = np.array([found.nearest.x]), np.array([found.nearest.y])
+            assert level(a, np.eye(4), x)[0] == pytest.approx(1.0, abs=1e-9)
+            assert level(b, pose, y)[0] == pytest.approx(1.0, abs=1e-9)
+            assert found.nearest.distance == pytest.approx(np.linalg.norm(y - x), abs=1e-14)
+            assert not found.lower > found.nearest.distance
+            if found.overlap:
+                common = np.array([found.common])
+                assert level(a, np.eye(4), common)[0] < 1.0 and level(b, pose, common)[0] < 1.0
+        closed += found.lower > 0.0 and found.nearest.distance - found.lower < 1.1e-9
+        overlapping += found.overlap
+    assert closed > 2 and overlapping > 1
+
+
+@few_or_many(40, 400, "count")
+def test_common_points_are_in_both_bodies_and_found_where_surfaces_cross(count):
+    """From points of both surfaces next to each other, of bodies that overlap little and much."""
+    found = 0
+    for number, (a, pose_a, b, pose_b) in enumerate(random_pairs.draw("shallow", 5, count)):
+        result = distance(a, pose_a, b, pose_b)
+        rotation, centre = pose_a[:3, :3].T @ pose_b[:3, :3], pose_a[:3, :3].T @ (pose_b[:3, 3] - pose_a[:3, 3])
+        middle = pose_a[:3, :3].T @ (0.5 * (result.point_a + result.point_b) - pose_a[:3, 3])
+        side = np.cross(pose_a[:3, :3].T @ result.normal, [0.6, -0.8, 0.0])
+        pair = Pair(a._packed, b._packed, np.ascontiguousarray(rotation), tuple(map(float, centre)))
+        start = tuple(map(float, middle + 0.5 * abs(result.distance) * side))
+        inside, p = common_point(pair, start)
+        if inside:
+            found += 1
+            world = (pose_a[:3, :3] @ p + pose_a[:3, 3])[None]
+            assert max(level(a, pose_a, world)[0], level(b, pose_b, world)[0]) < 1.0, number
+    assert found > 0.8 * count
