@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
-from superovoid.dataset.dataset_errors import needs
+from superovoid.dataset.errors import needs
 from superovoid.dataset.whole_files import becoming, remove_left_overs_of
 
 KNOWN = "known"

@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace) -> int:
     from rich.console import Console
 
     from superovoid.bags import replay
-    from superovoid.dataset.dataset_errors import DatasetError
+    from superovoid.dataset.errors import DatasetError
     from superovoid.output import OutputError, output_folder, progress
     from superovoid.robot.errors import RobotDescriptionError
     from superovoid.values.checks import is_refusal

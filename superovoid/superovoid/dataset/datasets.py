@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.dataset import manifests, stores
-from superovoid.dataset.dataset_errors import DatasetError
+from superovoid.dataset.errors import DatasetError
 from superovoid.dataset.question import Arrays, Question, Stopped, digests_of
 from superovoid.dataset.spreading import spread
 from superovoid.dataset.state_sources import FileStates, GridStates, RandomStates, States, states_of

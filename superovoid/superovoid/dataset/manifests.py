@@ -12,7 +12,7 @@ from typing import Any
 
 from superovoid import __version__
 from superovoid.dataset.arithmetic import arithmetic, differences
-from superovoid.dataset.dataset_errors import DatasetError
+from superovoid.dataset.errors import DatasetError
 
 FORMAT = 1
 MOST_CHUNKS = 10**8

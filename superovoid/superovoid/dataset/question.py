@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.dataset.dataset_errors import DatasetError
+from superovoid.dataset.errors import DatasetError
 from superovoid.robot import Robot
 from superovoid.states import StateDistances, StateQuery
 

@@ -27,7 +27,7 @@ from itertools import islice
 from typing import Any, Generic, TypeVar
 
 from superovoid.compiled.threads import workers as threads_of
-from superovoid.dataset.dataset_errors import DatasetError, needs
+from superovoid.dataset.errors import DatasetError, needs
 
 Chunk = TypeVar("Chunk")
 Result = TypeVar("Result")

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.contact.inputs import as_pose
-from superovoid.dataset.dataset_errors import DatasetError
+from superovoid.dataset.errors import DatasetError
 from superovoid.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -332,7 +332,7 @@ class FileStates:
     """
 
     def __init__(self, robot: Robot, path: Path | str, *, bases: Mapping[str, ArrayLike] | None = None) -> None:
-        from superovoid.states.state_inputs import joint_rows, pose_rows
+        from superovoid.states.inputs import joint_rows, pose_rows
 
         self.path = Path(path).absolute()
         positions, names, of_file = _read_states(self.path)

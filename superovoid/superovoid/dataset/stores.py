@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.dataset import manifests
-from superovoid.dataset.dataset_errors import DatasetError, needs, zarr_module
+from superovoid.dataset.errors import DatasetError, needs, zarr_module
 from superovoid.dataset.question import Arrays, Column, digests_of
 from superovoid.dataset.whole_files import left_over, left_over_beside, partial_of, write_whole
 

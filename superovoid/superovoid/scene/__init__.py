@@ -4,7 +4,7 @@
 """Many bodies: poses, allowed pairs, culling, warm starts and one query call. The state lives here and nowhere else."""
 
 from superovoid.scene.bodies import Body
+from superovoid.scene.results import PairResult, SceneResult
 from superovoid.scene.scene import Scene
-from superovoid.scene.scene_results import PairResult, SceneResult
 
 __all__ = ["Body", "PairResult", "Scene", "SceneResult"]

@@ -47,7 +47,7 @@ from superovoid.scene import (
 )
 from superovoid.scene.bodies import Body
 from superovoid.scene.members import Members, some_of
-from superovoid.scene.scene_results import SceneResult
+from superovoid.scene.results import SceneResult
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.primitives import Offsets, pack_shapes_behind
 from superovoid.shapes.shape import EMPTY_POOL

@@ -3,9 +3,9 @@
 
 """Signed distances in many states of a robot at once, for planners and optimisers."""
 
-from superovoid.states.state_query import StateQuery, state_distances
-from superovoid.states.state_results import StateDistances
-from superovoid.states.state_verdicts import StateVerdicts, ThresholdQuery, are_states_closer
+from superovoid.states.query import StateQuery, state_distances
+from superovoid.states.results import StateDistances
+from superovoid.states.verdicts import StateVerdicts, ThresholdQuery, are_states_closer
 
 __all__ = [
     "StateDistances",

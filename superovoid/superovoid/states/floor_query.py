@@ -3,7 +3,7 @@
 
 """Do all pairs keep their floors, in one state after another? What a planner asks of a motion.
 
-As `state_verdicts`, but every pair of every state has a distance of its own to be compared with, and the states end at
+As `verdicts`, but every pair of every state has a distance of its own to be compared with, and the states end at
 the first in which one is not kept: what follows it does not matter to a motion.
 """
 
@@ -21,8 +21,8 @@ from superovoid.scene import Scene, first_closer
 from superovoid.scene.first_closer import BELOW, CLEAR, SHORT
 from superovoid.states import loop, verdict_loop
 from superovoid.states.blocks import in_blocks
-from superovoid.states.state_inputs import Posing
-from superovoid.states.state_verdicts import Memories
+from superovoid.states.inputs import Posing
+from superovoid.states.verdicts import Memories
 from superovoid.values.poses import PosesLike
 
 __all__ = ["BELOW", "CLEAR", "SHORT", "FloorQuery", "FloorVerdicts"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from superovoid import Body, Box, Capsule, ConvexMesh, HalfSpace, Robot, Scene, Sphere, Superovoid, Torus
-from superovoid.states import state_distances, state_verdicts
+from superovoid.states import state_distances, verdicts
 from superovoid.states.floor_query import BELOW, CLEAR, SHORT, FloorQuery
 
 ROBOT = """<robot name="arm"><link name="ground"/>
@@ -113,5 +113,5 @@ def test_no_states_and_no_pairs():
 
 
 def test_many_pairs_without_a_place_for_each_are_answered_alike(monkeypatch):
-    monkeypatch.setattr(state_verdicts, "_MOST_KEPT", 1)
+    monkeypatch.setattr(verdicts, "_MOST_KEPT", 1)
     test_verdicts_are_those_of_the_proved_distances("all kinds")

@@ -160,12 +160,12 @@ def test_verdicts_have_no_truth_value():
 
 
 def test_many_pairs_without_a_place_for_each_are_answered_alike(monkeypatch):
-    from superovoid.states import state_verdicts
+    from superovoid.states import verdicts
 
     robot, scene = Robot.from_urdf(ROBOT), scene_of("all kinds")
     positions = states(200)
     kept = are_states_closer(robot, scene, positions, 0.03)
-    monkeypatch.setattr(state_verdicts, "_MOST_KEPT", 2)
+    monkeypatch.setattr(verdicts, "_MOST_KEPT", 2)
     assert np.array_equal(are_states_closer(robot, scene, positions, 0.03).closer, kept.closer)
 
 

@@ -14,7 +14,8 @@ from scipy.spatial.transform import Rotation
 
 from superovoid import Body, Box, Capsule, ConvexMesh, HalfSpace, Mesh, Scene, Sphere, Status, Superovoid, Torus
 from superovoid.robot import Robot
-from superovoid.states import StateQuery, state_distances, state_query
+from superovoid.states import StateQuery, state_distances
+from superovoid.states import query as state_query
 
 import arm
 import hands

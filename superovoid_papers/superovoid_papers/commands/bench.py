@@ -117,7 +117,7 @@ def run(_: argparse.Namespace) -> int:
 
 def never_wrong(arguments: argparse.Namespace) -> int:
     """Check the engine's answers to random pairs of every kind."""
-    from superovoid.dataset.dataset_errors import DatasetError
+    from superovoid.dataset.errors import DatasetError
 
     try:
         import flint  # noqa: F401

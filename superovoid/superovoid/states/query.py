@@ -37,9 +37,9 @@ from superovoid.robot import Robot
 from superovoid.scene import Scene, culling, first_try, pair_table, solving
 from superovoid.states import loop
 from superovoid.states.blocks import in_blocks
+from superovoid.states.inputs import Posing, end_of
+from superovoid.states.results import StateDistances
 from superovoid.states.reused_memory import ReusedMemory
-from superovoid.states.state_inputs import Posing, end_of
-from superovoid.states.state_results import StateDistances
 from superovoid.values.poses import PoseLike, PosesLike
 from superovoid.values.records import Statistics
 

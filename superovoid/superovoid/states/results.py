@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.scene import SceneResult
-from superovoid.scene.scene_results import PairResults
+from superovoid.scene.results import PairResults
 from superovoid.values.records import StateTable, Statistics
 
 IntArray = NDArray[np.int64]

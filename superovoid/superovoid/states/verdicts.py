@@ -26,7 +26,7 @@ from superovoid.robot import Robot
 from superovoid.scene import Body, Scene, culling, first_closer
 from superovoid.states import loop, verdict_loop
 from superovoid.states.blocks import in_blocks
-from superovoid.states.state_inputs import FloatArray, Posing, end_of
+from superovoid.states.inputs import FloatArray, Posing, end_of
 from superovoid.values.checks import number
 from superovoid.values.poses import PoseLike, PosesLike
 from superovoid.values.records import Record, Statistics
