@@ -135,6 +135,8 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{name}")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name == "Status":  # of values alone, for the service's client, which imports no engine
+        return import_module(f"{__name__}.values.status").Status
     # Robots bring readers of XML and meshes, so that bodies alone do not wait for them.
     wanted = _MODULES[3:] if name in _OF_ROBOTS else _MODULES[:3]
     for module in map(import_module, (f"{__name__}.{module}" for module in wanted)):

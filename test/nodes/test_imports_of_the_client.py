@@ -23,6 +23,8 @@ CALLS = """
 import sys
 import numpy as np
 from superovoid_interfaces.msg import SuperovoidObject
+from superovoid import Status
+from superovoid_ros.nodes.common.questions import Question
 joints, pose = ["slide", "wrist"], np.eye(4)
 pose[0, 3] = 2.0
 turned = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])

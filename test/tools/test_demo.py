@@ -79,7 +79,7 @@ def test_every_row_is_what_the_library_says_of_that_frame(demo):
         assert int(row["pairs"]) == 441
         assert float(row["distance_m"]) == pytest.approx(nearest.distance[0], abs=1e-12)
         assert int(row["intersecting"]) == len(deep)
-        assert int(row["culled_by_spheres"]) == deep.pairs - deep.past_sphere
+        assert int(row["culled_by_spheres"]) == deep.statistics.pairs - deep.statistics.past_sphere
     assert [int(row["intersecting"]) > 0 for row in rows] == [False, False, False, True, True, True]
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import superovoid
 from superovoid import cli
+from superovoid.values.records import Statistics
 from superovoid_papers.experiments.lopes2010 import ellipsoids, free_bodies, prescribed_motions, superellipsoids
 from superovoid_papers.experiments.lopes2010.prescribed_motions import GAP, PLACES, STEPS, Case, Method, RandomPair
 from superovoid_papers.methods.lopes2010.framework import Motion
@@ -63,8 +64,7 @@ def test_failures_are_told_apart():
         point_a=nothing,
         point_b=nothing,
         normal=nothing,
-        iterations=np.ones(3, dtype=int),
-        singular=np.zeros(3, dtype=int),
+        statistics=Statistics(iterations=np.ones(3, dtype=int), singular=np.zeros(3, dtype=int)),
     )
     assert prescribed_motions.failures(found, np.ones(3)) == (1, 1)
     assert prescribed_motions.failures(found, np.full(3, math.nan)) == (1, 2)  # nothing is right by default

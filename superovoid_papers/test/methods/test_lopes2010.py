@@ -610,7 +610,7 @@ def test_bad_surfaces_are_refused(make, message):
         (
             {"a": Superellipsoid((1, 1, 1), section_exponent=1.2, profile_exponent=1.2)},
             ValueError,
-            "both must be the same, at most 1",
+            "exponents must be the same, at most 1",
         ),
         ({"pose_a": np.eye(3)}, ValueError, "pose_a"),
         ({"pose_b": np.eye(4)[None]}, ValueError, r"pose_b: must have shape \(4, 4\)"),

@@ -413,7 +413,7 @@ def test_three_rounds_of_feet_and_one_run_of_newtons_method_suffice_for_most_pai
             apart += 1
             first = distance(a, pose_a, b, pose_b, attempts=1)
             converged += first.converged
-            steps += first.iterations
+            steps += first.statistics.iterations
     assert apart > 60 and converged > 0.95 * apart
     assert steps < 6 * apart
 

@@ -26,6 +26,7 @@ from superovoid.robot.octomap import Octree
 from superovoid.robot.rules import AllowedCollisionMatrix
 from superovoid.scene import Body
 from superovoid.shapes import Box, Cone, ConvexMesh, Cylinder, HalfSpace, Mesh, Shape, Shell, Sphere, Superovoid
+from superovoid.shapes.shape import check_length
 from superovoid.values.checks import is_refusal
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_pose
 from superovoid_ros.nodes.common.mistakes import InputError, check_name, refusals
@@ -203,6 +204,8 @@ def shape_poses_of(message: CollisionObject, what: str) -> list[np.ndarray]:
 def superovoid_of(message: SuperovoidObject, what: str) -> Superovoid:
     """Return the shape of a superovoid object."""
     with refusals(what):
+        for i, length in enumerate(message.size):
+            check_length(f"size[{i}]", length)
         return Superovoid.from_goncalves(tuple(message.size), tuple(message.epsilon), tuple(message.taper))
 
 
