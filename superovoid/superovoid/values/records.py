@@ -45,8 +45,6 @@ class Statistics(SimpleNamespace):
     PER_ROW: ClassVar[frozenset[str]] = frozenset({"iterations", "solves"})
     """Counters with an entry for each row of a table; all others are for the whole answer, or for each state."""
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"statistics.{name}: cannot be assigned")
 
