@@ -269,7 +269,7 @@ MALFORMED = {
     ),
     "exponent out of range": (
         urdf(link("a", contact('<superovoid size="1 1 1" epsilon="1 2.3"/>'))),
-        "link 'a' contact_geometry superovoid: Superovoid.profile_exponent = 2.3",
+        "link 'a' contact_geometry superovoid: Superovoid.epsilon[1] = 2.3",
     ),
     "negative size": (urdf(link("a", contact('<ellipsoid size="1 -1 1"/>'))), "link 'a' contact_geometry ellipsoid"),
     "NaN size": (urdf(link("a", contact('<ellipsoid size="1 nan 1"/>'))), "'nan' is not a finite number"),
