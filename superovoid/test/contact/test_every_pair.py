@@ -12,7 +12,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from helpers.meshes import subdivided
+from meshes import subdivided
 from scipy.spatial.transform import Rotation
 
 from superovoid import Body, Box, ConvexMesh, HalfSpace, Mesh, Scene, Status, Torus, are_closer, distance, distances

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 import pytest
-from helpers.meshes import prism, subdivided
+from meshes import prism, subdivided
 from scipy.spatial.transform import Rotation
 
 from superovoid import (

@@ -8,9 +8,9 @@ import re
 import numpy as np
 import pytest
 from damage import damaged
-from helpers.mesh_files import FILES
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from mesh_files import FILES
 
 from superovoid.robot.mesh_files import read_triangles
 from superovoid.values.checks import is_refusal

@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from helpers.mesh_files import glb, stl_text
+from mesh_files import glb, stl_text
 
 from superovoid import Box, Capsule, Cone, ConvexMesh, Cylinder, HalfSpace, Mesh, Scene, Sphere, Superovoid, Torus
 from superovoid.robot import Robot, RobotDescriptionError
