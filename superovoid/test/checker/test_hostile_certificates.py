@@ -138,7 +138,7 @@ def test_no_certificate_makes_a_false_interval_accepted(text, certificate, lie):
 
 
 @given(st.sampled_from(RECORDS), st.sampled_from(EXTREME), repeats, lies)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_directions_of_extreme_length_and_repeated_rows_prove_no_more(text, length, times, lie):
     made = json.loads(text)
     truth = dict(made["answer"])

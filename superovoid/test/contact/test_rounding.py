@@ -339,7 +339,7 @@ def composed(pose, offset):
     return [mpmath.mpf(float(pose[i, 3])) + sum(axes[j][i] * local[j] for j in range(3)) for i in range(3)]
 
 
-@pytest.mark.parametrize("far", [0.0, 1e6])
+@pytest.mark.parametrize("far", [0.0, pytest.param(1e6, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("error", [1e-15, 4.8e-14, 2e-7])
 def test_a_scene_answers_for_the_exact_product_of_its_poses(far, error):
     rng = np.random.default_rng(3)

@@ -126,7 +126,9 @@ def pair_apart_by_pieces():
     return Pair(a, poses[0], b, poses[1])
 
 
-@pytest.mark.parametrize("family", ["pieces", "dented", "critical"])
+@pytest.mark.parametrize(
+    "family", ["pieces", *(pytest.param(name, marks=pytest.mark.slow) for name in ("dented", "critical"))]
+)
 def test_a_lower_end_beside_a_dent_that_is_too_high_is_refuted_by_points(family):
     """Of bodies apart, of which only pieces prove the distance, and of overlapping ones."""
     pairs = [pair_apart_by_pieces()] if family == "pieces" else list(draw(family, 5, 60))
