@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What other installed distributions add to the library, by entry points of their metadata.
+"""Load what other installed distributions add to the library by entry points.
 
 Groups: ``superovoid.commands`` (modules with ``add(commands)``), ``superovoid.recordings`` (functions that recognise a
 table, see `viewing.recording_files`), and ``superovoid.nodes`` (what follows a running node, see `viewing.node_page`).

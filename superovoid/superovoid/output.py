@@ -97,14 +97,6 @@ def print_table(console: Console, table: Table) -> None:
         Console(file=console.file, width=width, force_terminal=console.is_terminal).print(drawn)
 
 
-def left_out(missing: Mapping[str, str]) -> list[str]:
-    """Lines about contenders (name -> reason) whose libraries are not installed."""
-    return [
-        f"{name} is left out: {reason}; pip install 'superovoid_papers[bench]' installs it"
-        for name, reason in missing.items()
-    ]
-
-
 def cell(value: float, form: str) -> str:
     """A number for a table; a dash for one that is not there (nan)."""
     return "–" if math.isnan(value) else format(value, form)

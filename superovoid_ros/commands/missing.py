@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is said where a command needs a package that is not there."""
+"""The error of a command that needs ROS 2."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ def needs_ros(command: str, error: ModuleNotFoundError) -> str:
     """Say that a command needs ROS 2, and how to have it."""
     return (
         f"superovoid {command} needs ROS 2 and the interfaces of this package: no module {error.name!r}.\n"
-        "Without ROS 2: pip install ./superovoid_interfaces '.[wheels]'\n"
-        "With ROS 2: build both packages with colcon and source install/setup.bash"
+        "Without ROS 2: pip install ./superovoid ./superovoid_interfaces '.[wheels]'\n"
+        "With ROS 2: build these packages with colcon and source install/setup.bash"
     )

@@ -63,7 +63,10 @@ def _prefixes() -> list[Path]:
 
 def _checkout(name: str) -> Path | None:
     """Return the source folder of an ament_python package that is imported from it, as editable installs are."""
-    spec = find_spec(name) if name.isidentifier() else None
+    try:
+        spec = find_spec(name) if name.isidentifier() else None
+    except ValueError:  # a module without a file, as `__main__` is
+        return None
     if spec is None or spec.origin is None:
         return None
     folder = Path(spec.origin).resolve().parent.parent

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def show(page: str, thing: Any, **options: Any) -> Viewer:
-    """Serve a page of a robot, a scene or a fit: what their methods `show` call.
+    """Serve a page with a robot, a scene or a fit.
 
-    Pages import robots, scenes and fits. What draws is imported here, by name and when it is called, so that none of
-    these imports a page.
+    Robots, scenes and fits call this function in their methods `show`. It imports the page by name, because pages
+    import robots, scenes and fits.
 
     Parameters
     ----------

@@ -4,6 +4,7 @@
 """A robot from a file, a package or text; arrays beside mappings; distances in states from the robot itself."""
 
 import pickle
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -57,6 +58,12 @@ def test_a_sourced_workspace_is_looked_through(tmp_path, monkeypatch):
     (tmp_path / "share" / "installed" / "arm.urdf").write_text(URDF, encoding="utf-8")
     monkeypatch.setenv("AMENT_PREFIX_PATH", f"/nowhere:{tmp_path}")
     assert Robot.load("package://installed/arm.urdf").name == "arm"
+
+
+def test_a_package_named_as_a_module_without_a_file_is_unknown(monkeypatch):
+    monkeypatch.setattr(sys.modules["__main__"], "__spec__", None)  # as in a script
+    with pytest.raises(RobotDescriptionError, match="package '__main__' is unknown"):
+        Robot.load("package://__main__/arm.urdf")
 
 
 def test_what_cannot_be_loaded_says_why(tmp_path):

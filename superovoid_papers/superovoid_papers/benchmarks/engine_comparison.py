@@ -41,10 +41,11 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid import Superovoid, distance
-from superovoid.output import CsvRow, column, left_out, output_folder, print_table, processor, versions, write_csv
+from superovoid.output import CsvRow, column, output_folder, print_table, processor, versions, write_csv
 from superovoid.testing import polytope
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.benchmarks.peers import Geometry
+from superovoid_papers.contenders import left_out
 
 FloatArray = NDArray[np.float64]
 

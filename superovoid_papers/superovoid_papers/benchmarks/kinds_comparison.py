@@ -39,11 +39,12 @@ from superovoid.compiled import jit
 from superovoid.contact import DistanceResult, columns, kind_table
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.superovoids import pair_solver
-from superovoid.output import left_out, output_folder, print_table
+from superovoid.output import output_folder, print_table
 from superovoid.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, HalfSpace, Mesh, Shape, Sphere, Torus
 from superovoid.testing import polytope
 from superovoid_papers.benchmarks import engine_comparison, peers
 from superovoid_papers.benchmarks.peers import Geometry
+from superovoid_papers.contenders import left_out
 
 FloatArray = NDArray[np.float64]
 

@@ -27,9 +27,10 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid import distance
-from superovoid.output import CsvRow, column, leave, left_out, machine, output_folder, print_table, progress
+from superovoid.output import CsvRow, column, leave, machine, output_folder, print_table, progress
 from superovoid.shapes import Superovoid
 from superovoid_papers.benchmarks import engine_comparison, peers
+from superovoid_papers.contenders import left_out
 from superovoid_papers.experiments.goncalves2017.superovoid_battery import (
     PACKAGES,
     SCHEMES,

@@ -39,11 +39,12 @@ from rich.console import Console
 from rich.table import Table
 
 from superovoid.contact import Status
-from superovoid.output import CsvRow, column, leave, left_out, machine, output_folder, print_table, progress
+from superovoid.output import CsvRow, column, leave, machine, output_folder, print_table, progress
 from superovoid.robot import Robot
 from superovoid.scene import Body
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.benchmarks.engine_comparison import no_garbage_collection, timed
+from superovoid_papers.contenders import left_out
 from superovoid_papers.methods import goncalves2017
 from superovoid_papers.methods.goncalves2017 import newton_schemes, schemes
 from superovoid_ros.motions.dental_bite import LOWER, UPPER, BiteFrame, DentalBite, shipped

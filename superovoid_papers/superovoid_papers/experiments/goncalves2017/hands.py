@@ -42,7 +42,6 @@ from superovoid.output import (
     CsvRow,
     column,
     leave,
-    left_out,
     machine,
     output_folder,
     print_table,
@@ -52,6 +51,7 @@ from superovoid.output import (
 from superovoid.robot import Robot
 from superovoid_papers.benchmarks import engine_speed, peers
 from superovoid_papers.benchmarks.engine_comparison import no_garbage_collection
+from superovoid_papers.contenders import left_out
 from superovoid_papers.methods import goncalves2017
 from superovoid_papers.methods.goncalves2017 import newton_schemes
 from superovoid_ros.icub.hand_models import FIGURES

@@ -23,9 +23,10 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from superovoid.output import CsvRow, OutputError, column, leave, left_out, machine, output_folder, print_table
+from superovoid.output import CsvRow, OutputError, column, leave, machine, output_folder, print_table
 from superovoid.shapes import Superovoid
 from superovoid_papers.benchmarks import peers
+from superovoid_papers.contenders import left_out
 from superovoid_papers.experiments.goncalves2017 import superovoid_battery
 from superovoid_papers.methods import goncalves2017
 from superovoid_papers.methods.goncalves2017 import polygonal

@@ -44,7 +44,6 @@ from superovoid.output import (
     CsvRow,
     column,
     leave,
-    left_out,
     machine,
     output_folder,
     print_table,
@@ -53,6 +52,7 @@ from superovoid.output import (
 )
 from superovoid.shapes import Superellipsoid
 from superovoid_papers.benchmarks import engine_comparison, peers
+from superovoid_papers.contenders import left_out
 from superovoid_papers.experiments.goncalves2017 import superovoid_battery
 from superovoid_papers.experiments.goncalves2017.superovoid_battery import PROVED, WRONG
 from superovoid_papers.methods.goncalves2017 import newton_schemes, superovoid_surface

@@ -38,7 +38,6 @@ from superovoid.output import (
     CsvRow,
     column,
     leave,
-    left_out,
     machine,
     output_folder,
     print_table,
@@ -48,6 +47,7 @@ from superovoid.output import (
 from superovoid.shapes import Superovoid
 from superovoid_papers.benchmarks import engine_comparison, peers
 from superovoid_papers.benchmarks.engine_speed import paper_battery
+from superovoid_papers.contenders import left_out
 from superovoid_papers.methods import goncalves2017
 from superovoid_papers.methods.goncalves2017 import newton_schemes, polygonal
 

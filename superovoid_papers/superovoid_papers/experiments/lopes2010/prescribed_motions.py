@@ -40,7 +40,6 @@ from superovoid.output import (
     cell,
     column,
     leave,
-    left_out,
     machine,
     output_folder,
     print_table,
@@ -49,6 +48,7 @@ from superovoid.output import (
 )
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.benchmarks.peers import Geometry, Pair
+from superovoid_papers.contenders import left_out
 from superovoid_papers.methods import lopes2010
 from superovoid_papers.methods.lopes2010 import Quadric, Superquadric, newton_raphson
 from superovoid_papers.methods.lopes2010.framework import Motion, motion, settings

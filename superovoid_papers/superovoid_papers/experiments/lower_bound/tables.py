@@ -23,9 +23,10 @@ from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
 
-from superovoid.output import cell, leave, left_out, machine, output_folder, print_table, progress
+from superovoid.output import cell, leave, machine, output_folder, print_table, progress
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.benchmarks.peers import Geometry
+from superovoid_papers.contenders import left_out
 from superovoid_papers.experiments.lower_bound.cases import (
     OFFSETS,
     ORIGINS,

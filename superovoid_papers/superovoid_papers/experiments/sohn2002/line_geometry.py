@@ -28,10 +28,11 @@ from scipy.spatial.transform import Rotation
 
 from superovoid import distance
 from superovoid.compiled import jit
-from superovoid.output import CsvRow, column, leave, left_out, machine, output_folder, print_table, progress
+from superovoid.output import CsvRow, column, leave, machine, output_folder, print_table, progress
 from superovoid.shapes import Cone, Cylinder, Ellipsoid, Sphere, Torus
 from superovoid_papers.benchmarks import engine_comparison, kinds_comparison, peers
 from superovoid_papers.benchmarks.peers import Geometry
+from superovoid_papers.contenders import left_out
 from superovoid_papers.experiments.sohn2002.line_geometry_scenes import SCENES, Scene, plot_scenes, poses
 from superovoid_papers.methods import sohn2002
 from superovoid_papers.methods.sohn2002 import FreeForm, one_root
