@@ -798,3 +798,27 @@ def test_what_a_kernel_calls_is_known_before_it_is_compiled():
     assert not is_compiled(alone)
     alone(1.0)
     assert is_compiled(alone)
+
+
+OTHER = {
+    "__init__.py": "",
+    "factors.py": "FACTOR = 2.0\n",
+    "scaling.py": (
+        "from superovoid.compiled.jit import kernel\nfrom other.factors import FACTOR\n\n\n"
+        "@kernel\ndef scaled(x):\n    return FACTOR * x\n"
+    ),
+}
+
+
+def test_kernels_of_another_package_are_kept_until_one_of_its_sources_changes(tmp_path):
+    root, program = tmp_path / "root", "from other.scaling import scaled\nprint(scaled(3.0))\n"
+    (root / "other").mkdir(parents=True)
+    for name, text in OTHER.items():
+        (root / "other" / name).write_text(text)
+    first, second = (run(root, tmp_path / "cache", program) for _ in range(2))
+    assert (first.stdout, second.stdout) == ("6.0\n", "6.0\n")
+    before = cached(tmp_path / "cache", "called")
+    assert before == {"scaled"} and len(files(tmp_path / "cache")) == 1
+    (root / "other" / "factors.py").write_text("FACTOR = 5.0\n")
+    assert run(root, tmp_path / "cache", program).stdout == "15.0\n"
+    assert len(files(tmp_path / "cache")) == 2
