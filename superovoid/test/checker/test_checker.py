@@ -5,6 +5,7 @@
 
 import json
 import math
+import sys
 
 import mpmath
 import numpy as np
@@ -233,6 +234,22 @@ def test_the_bodies_may_come_in_either_order():
     a, pose_a, b, pose_b = PAIRS["deep"]
     found = verify(distance(b, pose_b, a, pose_a), b, pose_b, a, pose_a)
     assert found.verdict == "accepted"
+
+
+def test_without_flint_the_extra_to_install_is_named(monkeypatch):
+    pair = Sphere(1.0), np.eye(4), Sphere(1.0), np.eye(4)
+    result = distance(*pair)
+    monkeypatch.setitem(sys.modules, "superovoid.checker.solids", None)
+    for ask in (record, verify):
+        with pytest.raises(ModuleNotFoundError, match=r"pip install 'superovoid\[verify\]'"):
+            ask(result, *pair)
+
+
+@pytest.mark.parametrize("rtol", ["1e-9", None, 0.0])
+def test_a_tolerance_that_is_no_positive_number_is_named(rtol):
+    pair = Sphere(1.0), np.eye(4), Sphere(1.0), np.eye(4)
+    with pytest.raises(ValueError, match="rtol"):
+        verify(distance(*pair), *pair, rtol=rtol)
 
 
 def test_an_interval_is_judged_without_a_tolerance():
