@@ -349,6 +349,7 @@ def test_planning_stops_when_told_to(around_the_wall):
         (lambda p: p.plan(LEFT, np.eye(3)), r"pose of 'panda_link8'"),
         (lambda p: p.plan(LEFT, PoseGoal("gripper", np.eye(4))), "link 'gripper' does not exist"),
         (lambda p: PoseGoal("panda_hand", np.eye(4), "place"), "part = 'place'"),
+        (lambda p: Search(starts=0), "starts = 0: must be an integer"),
         (lambda p: p.plan(LEFT, RIGHT, deadline=0.0), "deadline = 0.0: must be a positive"),
         (lambda p: p.plan(LEFT, RIGHT, deadline=np.nan), "deadline = nan: must be a positive"),
         (lambda p: motion_limits(p.planning.robot, panda.ARM, velocity_scale=0.0), "velocity_scale = 0.0"),
