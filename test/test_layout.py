@@ -103,6 +103,11 @@ def test_imports_between_packages_run_one_way(package):
             assert found <= ARROWS[package], f"{module} imports {sorted(found - ARROWS[package])}"
 
 
+def test_tests_of_the_library_need_no_other_package():
+    for path in (ROOT / "superovoid" / "test").rglob("*.py"):
+        assert {package_of(other) for other in imports(path)} & set(PACKAGES) <= {"superovoid"}, path
+
+
 def test_papers_take_the_hands_alone_of_the_package_for_ros():
     for module, path in MODULES.items():
         if package_of(module) == "superovoid_papers":

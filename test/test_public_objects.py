@@ -16,12 +16,12 @@ import trimesh
 
 import superovoid as api
 from superovoid import contact, fitting, planning, robot, scene, shapes, states
+from superovoid.planning.timing import MotionLimits
 from superovoid.values.records import Record
-from superovoid_papers import methods
 from superovoid_papers.methods import goncalves2017, lopes2010, lower_bound, sohn2002, wellmann2008
 from superovoid_papers.methods.result import unproven
 
-MODULES = [contact, fitting, methods, planning, robot, scene, shapes, states]
+MODULES = [contact, fitting, planning, robot, scene, shapes, states]
 MODULES += [goncalves2017, lopes2010, lower_bound, sohn2002, wellmann2008]
 try:
     from superovoid_ros import client
@@ -211,7 +211,7 @@ MADE = {
     "MeshPair": "has models of FCL",
     "MethodResult": lambda: unproven(1.0, np.zeros(3), np.ones(3), np.eye(3)[0], 3, True),
     "Motion": lambda: api.Motion.still(at(1.0)),
-    "MotionLimits": lambda: planning.MotionLimits([1.0], [2.0]),
+    "MotionLimits": lambda: MotionLimits([1.0], [2.0]),
     "MotionCheck": lambda: planning.MotionValidator(problem(), planning.SceneValidity(problem())).check_state([0, 0.6]),
     "MotionValidator": lambda: planning.MotionValidator(problem(), planning.SceneValidity(problem())),
     "Octree": lambda: robot.Octree(bytes([0, 0]), 0.1, True),

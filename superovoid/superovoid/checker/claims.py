@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
@@ -115,8 +114,13 @@ def described(shape: Any) -> dict[str, Any]:
     ------
     ValueError
         If the kind is none that can be checked.
+    ModuleNotFoundError
+        If python-flint is not installed.
     """
-    from superovoid.checker.solids import FIELDS
+    try:
+        from superovoid.checker.solids import FIELDS
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(f"no module {error.name!r}: pip install 'superovoid[verify]'") from error
 
     if isinstance(shape, dict):
         return shape
@@ -179,7 +183,8 @@ def answer_of(result: Any, rtol: float = TOLERANCE) -> Answer:
 
     numbers = [float(read(name, ())) for name in ("distance", "lower", "upper")]
     vectors = [read(name, (3,)) for name in ("point_a", "point_b", "normal")]
-    if not (math.isfinite(rtol) and rtol > 0.0):
+    rtol = float(numbers_of("rtol", rtol, ()))
+    if rtol <= 0.0:
         raise ValueError(f"rtol = {rtol}: must be a positive number")
     return Answer(*numbers, *vectors, rtol)
 

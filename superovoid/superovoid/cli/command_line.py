@@ -16,9 +16,9 @@ from superovoid.extensions import COMMANDS, extensions
 
 ELSEWHERE = {
     "superovoid_ros": (".", ("demo", "load", "plan")),
-    "superovoid_papers": ("./superovoid_papers", ("bench", "experiment")),
+    "superovoid_papers": (". ./superovoid_papers", ("bench", "experiment")),
 }
-"""Distributions that add commands: name -> its folder in the repository, and the commands that a user looks for."""
+"""Distributions that add commands: name -> folders to install (in the repository), and commands that users look for."""
 
 
 def parser() -> argparse.ArgumentParser:

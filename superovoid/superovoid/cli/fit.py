@@ -15,10 +15,9 @@ from superovoid.cli import option_values
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from superovoid.fitting import RobotFit
     from superovoid.fitting.planner_study import PlannerStudy
     from superovoid.fitting.robot_checks import RobotCheck
-    from superovoid.fitting.robot_fits import LinkFit
+    from superovoid.fitting.robot_fits import LinkFit, RobotFit
     from superovoid.fitting.robot_pairs import FittedPairs
 
 _KINDS = ("superovoid", "box", "cylinder", "capsule")

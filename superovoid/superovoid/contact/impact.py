@@ -580,7 +580,7 @@ def time_of_impact(
         raise ValueError(f"duration = {duration!r}: must be positive, and {LONGEST:g} at most (seconds)")
     max_evaluations = whole("max_evaluations", max_evaluations, 1)
     motions = [
-        motion if isinstance(motion, Motion) else Motion.still(as_poses(name, motion))
+        motion if isinstance(motion, Motion) else Motion.still(as_pose(name, motion))
         for name, motion in (("motion_a", motion_a), ("motion_b", motion_b))
     ]
     # Seen from where A starts, so that what rounding takes does not depend on where in the world this happens.

@@ -128,10 +128,10 @@ def distance(
 
 
 def distances(
-    shapes_a: Shape | Sequence[Shape],
-    poses_a: PosesLike,
-    shapes_b: Shape | Sequence[Shape],
-    poses_b: PosesLike,
+    a: Shape | Sequence[Shape],
+    pose_a: PosesLike,
+    b: Shape | Sequence[Shape],
+    pose_b: PosesLike,
     *,
     rtol: float = TOLERANCE,
     threads: int | None = None,
@@ -140,9 +140,9 @@ def distances(
 
     Parameters
     ----------
-    shapes_a, shapes_b : Shape or sequence of Shape
+    a, b : Shape or sequence of Shape
         The bodies of each pair; a single one stands in every pair.
-    poses_a, poses_b : (n, 4, 4) or (4, 4) array_like, transform, or sequence of transforms
+    pose_a, pose_b : (n, 4, 4) or (4, 4) array_like, transform, or sequence of transforms
         Poses, body to world, m, in any form that `distance` takes; a single one stands in every pair.
     rtol : float, optional
         As for `distance`.
@@ -166,15 +166,14 @@ def distances(
     `distance` within both intervals, not bit by bit.
     """
     most = workers(threads)
-    pose_a = as_poses("poses_a", poses_a)
-    pose_b = as_poses("poses_b", poses_b)
+    pose_a, pose_b = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
     counts = {}
-    for name, value in (("shapes_a", shapes_a), ("shapes_b", shapes_b)):
+    for name, value in (("a", a), ("b", b)):
         if not isinstance(value, Shape):
             if not hasattr(value, "__len__"):
                 raise TypeError(f"{name}: must be a shape or a sequence of shapes, found {type(value).__name__}")
             counts[name] = len(value)
-    for name, pose in (("poses_a", pose_a), ("poses_b", pose_b)):
+    for name, pose in (("pose_a", pose_a), ("pose_b", pose_b)):
         if pose.ndim == 3:
             counts[name] = len(pose)
         elif pose.ndim != 2:
@@ -188,7 +187,7 @@ def distances(
             packed_row(f"{name}[{i}]", shape)
         return list(shapes)
 
-    all_a, all_b = each("shapes_a", shapes_a), each("shapes_b", shapes_b)
+    all_a, all_b = each("a", a), each("b", b)
     pose_a, pose_b = (np.broadcast_to(pose, (n, 4, 4)) for pose in (pose_a, pose_b))
     rtol = check_rtol(rtol)
     out = np.empty((n, columns.RESULT_LENGTH))

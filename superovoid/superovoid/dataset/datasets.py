@@ -28,6 +28,7 @@ from superovoid.dataset.state_sources import FileStates, GridStates, RandomState
 from superovoid.robot import Robot
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.files import PackageFolders, read_document
+from superovoid.values.checks import number
 
 FloatArray = NDArray[np.float64]
 
@@ -473,6 +474,11 @@ def create(
         If a file cannot be read, or the store not be written.
     """
     where = Path(path)
+    if max_distance is not None:
+        try:
+            max_distance = number("max_distance", max_distance, "metres")
+        except ValueError as error:
+            raise DatasetError(str(error)) from None
     if (where.suffix == ".parquet") != (max_distance is not None):
         raise DatasetError(
             f"output {where}: rows within max_distance go to NAME.parquet, and only these: "

@@ -74,8 +74,6 @@ class Question:
         max_distance: float | None,
     ) -> None:
         extras = tuple(name for name in EXTRAS if name in set(extras))
-        if max_distance is not None and not math.isfinite(max_distance):
-            raise DatasetError(f"max_distance = {max_distance!r}: must be a finite number of metres")
         self.robot, self.extras, self.max_distance = robot, extras, max_distance
         scene = robot.scene()
         try:

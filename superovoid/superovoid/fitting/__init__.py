@@ -8,12 +8,11 @@ from superovoid.fitting.fit import fit_superellipsoid, fit_superovoid
 from superovoid.fitting.mesh_fits import fit_mesh, fit_points
 from superovoid.fitting.planner_study import study_planner
 from superovoid.fitting.robot_checks import check_robot
-from superovoid.fitting.robot_fits import RobotFit, fit_robot
+from superovoid.fitting.robot_fits import fit_robot
 from superovoid.fitting.robot_pairs import fitted_pairs
 
 __all__ = [
     "PairSearch",
-    "RobotFit",
     "check_robot",
     "fit_mesh",
     "fit_points",

@@ -30,6 +30,7 @@ from superovoid.robot import Robot
 from superovoid.robot.groups import home_of
 from superovoid.robot.rules import ADJACENT
 from superovoid.robot.srdf import NO_REASON, Semantics
+from superovoid.values.checks import whole
 from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]
@@ -114,6 +115,10 @@ class PairSearch:
     seed: int = 0
     max_evaluations: int = 20_000
     """boxes of joint positions for the proof of a pair, at most"""
+
+    def __post_init__(self) -> None:
+        for name in ("states", "max_evaluations"):
+            whole(name, getattr(self, name), 0)
 
 
 USUAL = PairSearch()

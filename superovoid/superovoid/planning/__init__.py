@@ -10,15 +10,13 @@ from superovoid.planning.inverse import GoalRegion, PoseGoal, Search, inverse_ki
 from superovoid.planning.motion_check import MotionValidator
 from superovoid.planning.optimise import grasp, optimise_path, retreat
 from superovoid.planning.problem import PlanningError, PlanningProblem
-from superovoid.planning.timing import MotionLimits, motion_limits
-from superovoid.planning.validity import Clearances, SceneValidity, Validity
+from superovoid.planning.timing import motion_limits
+from superovoid.planning.validity import SceneValidity, Validity
 
 __all__ = [
     "BaseJoint",
-    "Clearances",
     "GoalRegion",
     "GroupPlanner",
-    "MotionLimits",
     "MotionValidator",
     "PlanningError",
     "PlanningProblem",

@@ -20,6 +20,7 @@ from superovoid.planning.motion_check import MotionCheck, MotionValidator
 from superovoid.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid.planning.trail import dense
 from superovoid.planning.validity import Validity
+from superovoid.values.checks import positive
 from superovoid.values.records import Record, Statistics
 
 ACCEPT_SPACING = 0.005
@@ -94,12 +95,13 @@ def find_path(
     try:
         from ompl import base, geometric, util
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"planning needs OMPL: no module {error.name!r}: pip install ompl") from error
+        raise ModuleNotFoundError(
+            f"planning needs OMPL: no module {error.name!r}: pip install 'superovoid[plan]'"
+        ) from error
     if not isinstance(seed, int) or seed < 1:
         raise ValueError(f"seed = {seed!r}: must be an integer of at least 1")
-    if not (deadline > 0.0 and stride > 0.0):
-        raise ValueError(f"deadline = {deadline!r}, stride = {stride!r}: must be positive")
-    until = time.monotonic() + deadline
+    until = time.monotonic() + positive("deadline", deadline, "seconds")
+    stride = positive("stride", stride, "metres")
 
     def is_over() -> bool:
         return time.monotonic() >= until or (stop is not None and stop())

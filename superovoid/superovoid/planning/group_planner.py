@@ -36,6 +36,7 @@ from superovoid.planning.validity import SceneValidity
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid.scene import Body
+from superovoid.values.checks import positive
 from superovoid.values.records import Statistics
 
 _STRIDE = 0.5  # m, of the longest motion tried at once, in the metric of the weights
@@ -221,7 +222,7 @@ class GroupPlanner:
         ModuleNotFoundError
             If OMPL is missing.
         """
-        until = time.monotonic() + deadline
+        until = time.monotonic() + positive("deadline", deadline, "seconds")
         problem = self.problem(start, ranges)
         validity = SceneValidity(problem)
         validator = MotionValidator(problem, validity, lambda: time.monotonic() >= until or stop())

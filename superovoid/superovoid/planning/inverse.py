@@ -23,6 +23,7 @@ from superovoid.planning.motion_check import never
 from superovoid.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid.planning.validity import Validity
 from superovoid.robot.reach import ORIENTATION, POSE, POSITION, Target, reach_all
+from superovoid.values.checks import whole
 from superovoid.values.records import Statistics
 
 PARTS = {"pose": POSE, "position": POSITION, "orientation": ORIENTATION}
@@ -113,6 +114,9 @@ class Search:
     clearance_up_to: float = 0.1
     """m; clearances beyond are of no interest."""
 
+    def __post_init__(self) -> None:
+        whole("starts", self.starts, 1)
+
     def is_over(self) -> bool:
         """Whether no further start is to be tried."""
         return time.monotonic() >= self.until or self.stop()
@@ -171,7 +175,7 @@ def solutions(
     reached = found = tried = 0
     nearest = np.inf
     worst = ""
-    while tried < max(1, search.starts) and not (tried and search.is_over()):
+    while tried < search.starts and not (tried and search.is_over()):
         guess = first if tried == 0 else np.asarray(random.uniform(*problem.limits))
         wanted = goals(None if tried == 0 else random) if callable(goals) else fixed
         tried += 1

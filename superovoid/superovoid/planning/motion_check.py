@@ -27,6 +27,7 @@ from numpy.typing import ArrayLike
 from superovoid.planning.problem import FloatArray, PlanningProblem
 from superovoid.planning.validity import Validity, verdicts_of
 from superovoid.states.floor_query import BELOW, CLEAR, FloorVerdicts
+from superovoid.values.checks import floats
 from superovoid.values.records import Record, Statistics
 
 RESOLUTION = 1e-5
@@ -90,7 +91,7 @@ class MotionValidator:
 
     def check(self, start: ArrayLike, end: ArrayLike) -> MotionCheck:
         """Whether the straight motion from one state to another does, ends included."""
-        return self._named(self._look_along(_both(start, end), None))
+        return self._named(self._look_along([self._state("start", start), self._state("end", end)], None))
 
     def check_path(self, path: ArrayLike, floors: ArrayLike | None = None) -> MotionCheck:
         """Whether all straight motions between the states of a path do.
@@ -98,6 +99,7 @@ class MotionValidator:
         Parameters
         ----------
         path : array_like, shape (k, joints)
+            k at least 2.
         floors : array_like, shape (k - 1, pairs), optional
             m, of each motion, instead of the problem's.
         """
@@ -109,17 +111,26 @@ class MotionValidator:
 
     def is_valid(self, start: ArrayLike, end: ArrayLike) -> bool:
         """`check` without the name of a pair."""
-        return self.is_path_valid(_both(start, end))
+        return self.is_path_valid([self._state("start", start), self._state("end", end)])
 
     def is_path_valid(self, path: ArrayLike, floors: ArrayLike | None = None) -> bool:
         """`check_path` without the name of a pair."""
         return self._look_along(path, floors).valid
 
     def _look_at_state(self, state: ArrayLike) -> _Look:
-        return self._look_at_states(np.asarray(state, dtype=float)[None], self._problem.floors[None])
+        return self._look_at_states(self._state("state", state)[None], self._problem.floors[None])
+
+    def _state(self, name: str, state: ArrayLike) -> FloatArray:
+        array = floats(name, state)
+        if array.shape != (len(self._problem.joints),):
+            raise ValueError(f"{name}: must have shape ({len(self._problem.joints)},), found {array.shape}")
+        return array
 
     def _look_along(self, path: ArrayLike, floors: ArrayLike | None) -> _Look:
-        path = np.asarray(path, dtype=float)
+        path = floats("path", path)
+        joints = len(self._problem.joints)
+        if path.ndim != 2 or len(path) < 2 or path.shape[1] != joints:
+            raise ValueError(f"path: must have shape (k, {joints}) with k at least 2, found {path.shape}")
         shape = len(path) - 1, len(self._problem.pairs)
         floors = np.broadcast_to(self._problem.floors, shape) if floors is None else np.asarray(floors, dtype=float)
         if floors.shape != shape:
@@ -181,7 +192,3 @@ class MotionValidator:
             lacking = np.flatnonzero(~(found.lower > look.least[found.pair]))
             pair = int(found.pair[lacking[0]]) if len(lacking) else pair
         return MotionCheck(look.valid, Statistics(states=look.states), look.state, pair)
-
-
-def _both(start: ArrayLike, end: ArrayLike) -> FloatArray:
-    return np.stack([np.asarray(start, dtype=float), np.asarray(end, dtype=float)])

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid.robot import Robot
 from superovoid.scene import Body
+from superovoid.values.checks import floats, number
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -63,8 +64,8 @@ class PlanningProblem:
                 raise ValueError(f"joints: '{joint}' has no limits: a planner needs finite ones, or a range")
         if len(set(self.joints)) < len(self.joints):
             raise ValueError(f"joints: {', '.join(self.joints)}: each must occur once")
-        if not (np.isfinite(self.clearance) and self.clearance >= 0.0):
-            raise ValueError(f"clearance = {self.clearance!r}: must be a number of metres, at least 0")
+        if number("clearance", self.clearance, "metres") < 0.0:
+            raise ValueError(f"clearance = {self.clearance!r}: must be at least 0 (metres)")
         for joint, (low, high) in self.ranges.items():
             if joint not in self.joints:
                 raise ValueError(f"ranges: '{joint}' is not one of the planned joints ({', '.join(self.joints)})")
@@ -205,7 +206,7 @@ class PlanningProblem:
         ValueError
             If it has another shape, is not finite, or is beyond a limit by more than rounding.
         """
-        array = np.array(state, dtype=float)
+        array = floats(name, state)
         if array.shape != (len(self.joints),):
             raise ValueError(f"{name}: shape {array.shape}, expected ({len(self.joints)},): {', '.join(self.joints)}")
         for joint, value, low, high in zip(self.joints, array, *self.limits, strict=True):
@@ -221,7 +222,7 @@ class PlanningProblem:
 
     def check_path(self, path: ArrayLike) -> FloatArray:
         """The path as an array (k, joints), k at least 2, all states within the limits (else ValueError)."""
-        array = np.array(path, dtype=float)
+        array = floats("path", path)
         if array.ndim != 2 or len(array) < 2 or array.shape[1] != len(self.joints):
             raise ValueError(f"path: shape {array.shape}, expected (at least 2, {len(self.joints)})")
         return np.array([self.check_state(f"path[{k}]", state) for k, state in enumerate(array)])

@@ -111,11 +111,14 @@ def motion_limits(
     Raises
     ------
     ValueError
-        If a number is out of range.
+        If a number is out of range, or a joint is not one of the robot's independent joints.
     """
     for name, scale in (("velocity_scale", velocity_scale), ("acceleration_scale", acceleration_scale)):
         if not 0.0 < scale <= 1.0:
             raise ValueError(f"{name} = {scale!r}: must be above 0 and at most 1")
+    for joint in joints:
+        if joint not in robot.joint_names:
+            raise ValueError(f"joints: '{joint}' is no independent joint of '{robot.name}'")
     rows = {joint: _limits_of(robot, joint, dict((joint_limits or {}).get(joint) or {})) for joint in joints}
     for follower, mimic in robot.mimic.items():
         factor, leader = mimic.multiplier, mimic.joint
@@ -351,7 +354,9 @@ def _speeds(curve: _Curve, grid: FloatArray, limits: MotionLimits) -> FloatArray
     try:
         from toppra import algorithm, constraint
     except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(f"times need toppra: no module {error.name!r}: pip install toppra") from error
+        raise ModuleNotFoundError(
+            f"times need toppra: no module {error.name!r}: pip install 'superovoid[plan]'"
+        ) from error
     constraints = [
         constraint.JointVelocityConstraint(np.column_stack([-limits.velocity, limits.velocity])),
         constraint.JointAccelerationConstraint(np.column_stack([-limits.acceleration, limits.acceleration])),

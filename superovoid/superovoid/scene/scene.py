@@ -51,7 +51,7 @@ from superovoid.scene.results import SceneResult
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.primitives import Offsets, pack_shapes_behind
 from superovoid.shapes.shape import EMPTY_POOL
-from superovoid.values.checks import whole
+from superovoid.values.checks import greatest_distance, whole
 from superovoid.values.poses import PoseLike, PosesLike
 from superovoid.values.records import Statistics
 
@@ -547,7 +547,7 @@ class Scene:
         ValueError
             If an argument is none of these, or the poses have not been set.
         """
-        max_distance = _checked_max_distance(max_distance)
+        max_distance = greatest_distance(max_distance)
         if by not in (None, "list", "tree"):
             raise ValueError(f"by = {by!r}: must be 'list' or 'tree'")
         with self._lock:
@@ -591,7 +591,7 @@ class Scene:
         ValueError
             If an argument is out of range, a pair is not one of the scene's, or the poses have not been set.
         """
-        max_distance = _checked_max_distance(max_distance)
+        max_distance = greatest_distance(max_distance)
         if max_results is not None:
             max_results = whole("max_results", max_results, 1)
         limit = min(max_distance, 0.0) if overlapping_only else max_distance
@@ -1003,12 +1003,6 @@ class Scene:
             names = f"{self._members[a].name!r}, {self._members[b].name!r}"
             raise ValueError(f"pairs: ({a}, {b}) ({names}) is not one of the scene's pairs")
         return count
-
-
-def _checked_max_distance(max_distance: float) -> float:
-    if not isinstance(max_distance, float | int | np.floating) or math.isnan(max_distance):
-        raise ValueError(f"max_distance = {max_distance!r}: must be a number of metres")
-    return float(max_distance)
 
 
 def _pairs_between(on_link: IntArray) -> int:

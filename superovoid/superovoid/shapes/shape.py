@@ -82,6 +82,14 @@ def check_length(name: str, value: float | np.floating | np.integer) -> None:
         raise ValueError(f"{name} = {value!r}: must be positive and finite, {span} (metres)")
 
 
+def points_of(points: ArrayLike) -> FloatArray:
+    """Return points as an array, shape (..., 3)."""
+    array = floats("points", points)
+    if array.shape[-1:] != (3,):
+        raise ValueError(f"points: must have shape (..., 3), found {array.shape}")
+    return array
+
+
 def unit_directions(direction: ArrayLike) -> tuple[FloatArray, FloatArray, tuple[int, ...]]:
     """Rows of unit directions, their former lengths, and the shape they came in."""
     n = floats("direction", direction)
@@ -196,11 +204,10 @@ class Shape(ABC):
         Returns
         -------
         (...) ndarray of bool
+            False for points with a nan.
         """
-        p = floats("points", points)
-        if p.shape[-1:] != (3,):
-            raise ValueError(f"points: must have shape (..., 3), found {p.shape}")
-        return self._holds(p.reshape(-1, 3)).reshape(p.shape[:-1])
+        p = points_of(points)
+        return (self._holds(p.reshape(-1, 3)) & ~np.isnan(p).any(axis=-1).ravel()).reshape(p.shape[:-1])
 
     def aabb(self, rotation: ArrayLike | None = None) -> tuple[FloatArray, FloatArray]:
         """Bounding box along the axes of another frame.

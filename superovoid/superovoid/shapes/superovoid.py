@@ -20,9 +20,10 @@ from superovoid.shapes.shape import (
     Shape,
     check_length,
     numbers,
+    points_of,
     unit_directions,
 )
-from superovoid.values.checks import whole
+from superovoid.values.checks import floats, whole
 
 FloatArray = NDArray[np.float64]
 
@@ -205,9 +206,7 @@ class Superovoid(Shape):
     # -- implicit form ---------------------------------------------------------------------------------------
 
     def _unit_coordinates(self, points: ArrayLike) -> tuple[FloatArray, ...]:
-        p = np.asarray(points, dtype=np.float64)
-        if p.shape[-1:] != (3,):
-            raise ValueError(f"points: must have shape (..., 3), found {p.shape}")
+        p = points_of(points)
         w = p[..., 2] / self.semi_axes[2]
         kx = 1.0 + self.taper[0] * w
         ky = 1.0 + self.taper[1] * w
@@ -329,7 +328,7 @@ class Superovoid(Shape):
         (..., 3) ndarray
             Points in the frame of the body, m.
         """
-        eta, omega = np.broadcast_arrays(np.asarray(eta, dtype=np.float64), np.asarray(omega, dtype=np.float64))
+        eta, omega = np.broadcast_arrays(floats("eta", eta), floats("omega", omega))
         e1, e2 = self.section_exponent, self.profile_exponent
         r = _signed_power(np.cos(eta), e2)
         w = _signed_power(np.sin(eta), e2)
@@ -352,13 +351,13 @@ class Superovoid(Shape):
             Unit vectors. For exponents above 1.5 a normal recomputed from a rounded point can be far off near the
             creases; the results of `superovoid.distance` carry their normals for that reason.
         """
-        p = np.asarray(points, dtype=np.float64)
+        p = points_of(points)
         g = self.gradient(p)
         length = np.linalg.norm(g, axis=-1, keepdims=True)
         poles = np.zeros_like(g)
         poles[..., 2] = np.copysign(1.0, p[..., 2])
         with np.errstate(invalid="ignore"):
-            return np.where(length > 0.0, g / length, poles)
+            return np.where(length == 0.0, poles, g / length)
 
     # -- support ----------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid.contact.inputs import as_poses
 from superovoid.robot import Robot
 from superovoid.scene import Scene
+from superovoid.values.checks import positive, short
 from superovoid.values.poses import PoseLike, PosesLike
 
 FloatArray = NDArray[np.float64]
@@ -24,9 +25,7 @@ def end_of(started: float, deadline: float | None) -> float:
     """When a call ends that has so many seconds from its start on; `ValueError` for a deadline that is none."""
     if deadline is None:
         return math.inf
-    if not deadline > 0.0:
-        raise ValueError(f"deadline = {deadline!r}: must be a positive number of seconds")
-    return started + deadline
+    return started + positive("deadline", deadline, "seconds")
 
 
 class Posing:
@@ -44,9 +43,14 @@ class Posing:
     ------
     ValueError
         If a pair is not one of the scene's, or a link that the robot does not have has no pose in the scene.
+    TypeError
+        If `robot` or `scene` is of another type.
     """
 
     def __init__(self, robot: Robot, scene: Scene, pairs: ArrayLike | None) -> None:
+        for name, value, kind in (("robot", robot, Robot), ("scene", scene, Scene)):
+            if not isinstance(value, kind):
+                raise TypeError(f"{name}: must be of type {kind.__name__}, found {short(value)}")
         self._kinematics = robot._kinematics
         self.robot = robot
         self.tables = scene.tables(pairs)

@@ -40,6 +40,7 @@ from superovoid.states.blocks import in_blocks
 from superovoid.states.inputs import Posing, end_of
 from superovoid.states.results import StateDistances
 from superovoid.states.reused_memory import ReusedMemory
+from superovoid.values.checks import greatest_distance, whole
 from superovoid.values.poses import PoseLike, PosesLike
 from superovoid.values.records import Statistics
 
@@ -246,12 +247,9 @@ class StateQuery:
         gradients: bool = False,
         base_gradients: bool = False,
     ) -> None:
-        _check_limits(max_distance, max_results)
-        if max_results is not None and closest_of_links:
-            raise ValueError(f"max_results = {max_results}: with closest_of_links all pairs of links are answered")
+        self._posing = Posing(robot, scene, pairs)
         self._robot, self._kinematics = robot, robot._kinematics
         self._with_joints, self._derive, self._derive_bases = gradients, gradients or base_gradients, base_gradients
-        self._posing = Posing(robot, scene, pairs)
         tables = self._posing.tables
         self._local, self._link, self._others, self._pairs = tables[:4]
         self._bodies = scene.bodies
@@ -266,8 +264,13 @@ class StateQuery:
 
     def _set_limits(self, max_distance: float, max_results: int | None, overlapping_only: bool) -> None:
         count, tables = len(self._pairs) if self._groups is None else len(self._groups) - 1, self._posing.tables
-        self._most = count if max_results is None else min(int(max_results), count)
-        limit = min(float(max_distance), 0.0) if overlapping_only else float(max_distance)
+        limit = greatest_distance(max_distance)
+        limit = min(limit, 0.0) if overlapping_only else limit
+        self._most = count
+        if max_results is not None:
+            self._most = min(whole("max_results", max_results, 1), count)
+            if self._groups is not None:
+                raise ValueError(f"max_results = {max_results}: with closest_of_links all pairs of links are answered")
         self._wanted = solving.Wanted(
             self._most, limit, bool(overlapping_only), 0.0, tables.rtol, tables.max_evaluations
         )
@@ -287,9 +290,6 @@ class StateQuery:
         ValueError
             As `state_distances` does about these.
         """
-        _check_limits(max_distance, max_results)
-        if max_results is not None and self._groups is not None:
-            raise ValueError(f"max_results = {max_results}: with closest_of_links all pairs of links are answered")
         other = copy.copy(self)
         other._idle, other._reused = self._idle, ReusedMemory()  # memory that grows as an answer needs it
         other._set_limits(max_distance, max_results, overlapping_only)
@@ -316,8 +316,8 @@ class StateQuery:
         """Ask about states; parameters, answer and errors as those of `state_distances`."""
         started = time.perf_counter()
         end = end_of(started, deadline)
-        if max_rows is not None and max_rows < 1:
-            raise ValueError(f"max_rows = {max_rows}: must be at least 1")
+        if max_rows is not None:
+            max_rows = whole("max_rows", max_rows, 1)
         most_threads = workers(threads)
         joints, bases, root = self._posing.inputs(positions, joint_names, base_poses, root_pose)
         ended = _Ends(end, math.inf if max_rows is None else max_rows, stop)
@@ -488,13 +488,6 @@ class StateQuery:
         # From the axes of the world to those of the root.
         turned = by_base.reshape(*by_base.shape[:2], 2, 3) @ root[:3, :3]
         return by_joint, turned.reshape(by_base.shape)
-
-
-def _check_limits(max_distance: float, max_results: int | None) -> None:
-    if not isinstance(max_distance, float | int | np.floating) or math.isnan(max_distance):
-        raise ValueError(f"max_distance = {max_distance!r}: must be a number of metres")
-    if max_results is not None and max_results < 1:
-        raise ValueError(f"max_results = {max_results}: must be at least 1")
 
 
 def _by_links(pairs: IntArray, link: IntArray) -> tuple[IntArray, IntArray]:

@@ -18,7 +18,7 @@ FloatArray = NDArray[np.float64]
 # Lengths and coordinates that the arithmetic carries, m: kernels multiply up to six lengths, and again as many that
 # are as small as roundings of lengths. Measured, test_rounding.py.
 LEAST_LENGTH, MOST_LENGTH = 1e-30, 1e30
-_MOST = 2**31 - 1
+_MOST = 2**32 - 1  # as many as messages hold
 
 
 def floats(name: str, value: Any) -> FloatArray:
@@ -35,17 +35,40 @@ def floats(name: str, value: Any) -> FloatArray:
 
 def number(name: str, value: Any, unit: str = "") -> float:
     """Return a finite number as a float; `ValueError` for anything else."""
-    real = isinstance(value, int | float | np.floating | np.integer) and not isinstance(value, bool)
-    try:
-        if real and math.isfinite(value):
+    real = _real(value)
+    if not math.isfinite(real):
+        raise ValueError(f"{name} = {short(value)}: must be a finite number{unit and f' ({unit})'}")
+    return real
+
+
+def positive(name: str, value: Any, unit: str) -> float:
+    """Return a positive number, infinity included, as a float; `ValueError` for anything else."""
+    real = _real(value)
+    if not real > 0.0:
+        raise ValueError(f"{name} = {short(value)}: must be a positive number ({unit})")
+    return real
+
+
+def greatest_distance(value: Any) -> float:
+    """Return `max_distance`, a number or an infinity, as a float; `ValueError` for anything else."""
+    real = _real(value)
+    if math.isnan(real):
+        raise ValueError(f"max_distance = {short(value)}: must be a number (metres)")
+    return real
+
+
+def _real(value: Any) -> float:
+    """A real number as a float; nan for anything else."""
+    if isinstance(value, int | float | np.floating | np.integer) and not isinstance(value, bool):
+        try:
             return float(value)
-    except OverflowError:
-        pass
-    raise ValueError(f"{name} = {short(value)}: must be a finite number{unit and f' ({unit})'}")
+        except OverflowError:
+            pass
+    return math.nan
 
 
 def whole(name: str, value: Any, least: int) -> int:
-    """Return an integer from a least one to what 32 bits hold; `ValueError` for anything else."""
+    """Return an integer from a least one to 2**32 - 1; `ValueError` for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= _MOST:
         raise ValueError(f"{name} = {short(value)}: must be an integer of at least {least}, at most {_MOST}")
     return int(value)

@@ -5,6 +5,7 @@
 
 import json
 import math
+import sys
 
 import mpmath
 import numpy as np
@@ -12,7 +13,6 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid import Box, Capsule, Cone, ConvexMesh, Cylinder, HalfSpace, Sphere, Superovoid, Torus, cli, distance
-from superovoid_papers.judges.never_wrong import PLANTED, spoiled
 
 pytest.importorskip("flint")
 
@@ -22,6 +22,8 @@ from superovoid.checker import balls, direction_cover, record, verify, verify_re
 from superovoid.checker.checking import Pair
 from superovoid.checker.solids import Block, solid_of
 from superovoid.checker.superquadric import Superquadric
+
+never_wrong = pytest.importorskip("superovoid_papers.judges.never_wrong")
 
 
 def at(x, y=0.0, z=0.0, turn=(0.0, 0.0, 0.0)):
@@ -179,17 +181,17 @@ def test_an_answer_of_the_engine_is_accepted(name):
     assert found.lower <= found.upper
 
 
-@pytest.mark.parametrize("how", PLANTED)
+@pytest.mark.parametrize("how", never_wrong.PLANTED)
 @pytest.mark.parametrize("name", ["apart", "overlapping", "deep", "boxes", "capsule in cylinder"])
 def test_a_wrong_answer_is_refuted(name, how):
     pair = PAIRS[name]
-    wrong = spoiled(record(distance(*pair), *pair), how, np.random.default_rng(0), 0.2)
+    wrong = never_wrong.spoiled(record(distance(*pair), *pair), how, np.random.default_rng(0), 0.2)
     assert verify_record(wrong).verdict == "refuted"
 
 
 def test_a_turned_normal_is_refuted_by_the_points_where_a_dent_keeps_it_from_being_judged():
     pair = PAIRS["dented, apart"]
-    wrong = spoiled(record(distance(*pair), *pair), "normal", np.random.default_rng(0), 0.2)
+    wrong = never_wrong.spoiled(record(distance(*pair), *pair), "normal", np.random.default_rng(0), 0.2)
     found = verify_record(wrong)
     assert found.normal.verdict == "undecided"
     assert found.points.verdict == "refuted"
@@ -235,6 +237,22 @@ def test_the_bodies_may_come_in_either_order():
     assert found.verdict == "accepted"
 
 
+def test_without_flint_the_extra_to_install_is_named(monkeypatch):
+    pair = Sphere(1.0), np.eye(4), Sphere(1.0), np.eye(4)
+    result = distance(*pair)
+    monkeypatch.setitem(sys.modules, "superovoid.checker.solids", None)
+    for ask in (record, verify):
+        with pytest.raises(ModuleNotFoundError, match=r"pip install 'superovoid\[verify\]'"):
+            ask(result, *pair)
+
+
+@pytest.mark.parametrize("rtol", ["1e-9", None, 0.0])
+def test_a_tolerance_that_is_no_positive_number_is_named(rtol):
+    pair = Sphere(1.0), np.eye(4), Sphere(1.0), np.eye(4)
+    with pytest.raises(ValueError, match="rtol"):
+        verify(distance(*pair), *pair, rtol=rtol)
+
+
 def test_an_interval_is_judged_without_a_tolerance():
     """One that misses the truth by the last digits is not accepted, and one that is as narrow as can be may be."""
     pair = Box((1.0, 1.0, 1.0)), at(0.0), Box((0.5, 0.5, 0.5)), at(1.0)
@@ -261,7 +279,7 @@ def test_a_record_survives_json_bit_by_bit(tmp_path, capsys):
 
 def test_the_command_says_which_pair_is_wrong(tmp_path, capsys):
     made = [record(distance(*PAIRS[name]), *PAIRS[name]) for name in ("apart", "overlapping")]
-    made[1] = spoiled(made[1], "raised", np.random.default_rng(0), 0.5)
+    made[1] = never_wrong.spoiled(made[1], "raised", np.random.default_rng(0), 0.5)
     path = tmp_path / "answers.json"
     path.write_text(json.dumps(made), encoding="utf-8")
     assert cli.main(["verify", str(path)]) == 1

@@ -12,7 +12,7 @@ from superovoid.cli import command_line, main
     ("line", "words"),
     [
         ("demo --arms", "superovoid demo: error: needs the distribution superovoid_ros, which is not installed"),
-        ("bench engine --pairs 3", "superovoid bench: error: needs the distribution superovoid_papers"),
+        ("bench engine --pairs 3", "superovoid_papers, which is not installed: pip install . ./superovoid_papers"),
         ("experiment --help", "superovoid experiment: error: needs the distribution superovoid_papers"),
     ],
 )

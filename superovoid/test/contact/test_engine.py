@@ -203,7 +203,7 @@ def test_rotations_of_single_precision_are_taken_as_the_nearest_rotation():
 def test_other_bad_arguments_are_named():
     with pytest.raises(TypeError, match=r"b: must be a shape of superovoid\.shapes, found str"):
         distance(Sphere(1.0), pose(), "sphere", pose())
-    with pytest.raises(ValueError, match=r"shapes_a: 2, poses_b: 3"):
+    with pytest.raises(ValueError, match=r"a: 2, pose_b: 3"):
         distances([Sphere(1.0)] * 2, pose(), Sphere(1.0), np.tile(np.eye(4), (3, 1, 1)))
     with pytest.raises(ValueError, match="rtol"):
         distance(Sphere(1.0), pose(), Sphere(1.0), pose(), rtol=0.0)

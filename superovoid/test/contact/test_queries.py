@@ -482,6 +482,8 @@ def test_bad_arguments_of_motions_are_named():
         time_of_impact("sphere", WORLD, Sphere(1.0), WORLD)
     with pytest.raises(ValueError, match="rtol"):
         time_of_impact(Sphere(1.0), WORLD, Sphere(1.0), WORLD, rtol=0.0)
+    with pytest.raises(ValueError, match=r"motion_b: must have shape \(4, 4\), found \(2, 4, 4\)"):
+        time_of_impact(Sphere(1.0), WORLD, Sphere(1.0), [WORLD, WORLD])
 
 
 # -- documentation ---------------------------------------------------------------------------------

@@ -437,6 +437,7 @@ def test_what_is_something_else_is_left_alone(tmp_path):
         ({"max_distance": 0.1}, "rows within max_distance go to NAME.parquet"),
         ({"name": "a.parquet", "max_distance": None}, "give max_distance"),
         ({"name": "a.parquet", "max_distance": float("nan")}, "max_distance = nan: must be a finite number"),
+        ({"name": "a.parquet", "max_distance": "5 mm"}, "max_distance = '5 mm': must be a finite number"),
         ({"extras": ("colour",)}, "extras: 'colour': must be some of"),
         ({"between": (["elbow"], ["ball"])}, "'elbow' is no link and no group"),
         ({"between": (["ball"], ["ball"])}, "has none between ball and ball that may be checked"),

@@ -63,6 +63,14 @@ def found(bodies, meshes, given, **options):
     return find_pairs(bodies, meshes, given[1], uncovered=dict.fromkeys("abcdef", 0.0), search=search)
 
 
+@pytest.mark.parametrize(
+    "options", [{"states": -1}, {"states": 1.5}, {"max_evaluations": -1}, {"max_evaluations": "x"}]
+)
+def test_an_effort_that_is_no_count_is_named(options):
+    with pytest.raises(ValueError, match=f"{next(iter(options))} = .*: must be an integer"):
+        PairSearch(**options)
+
+
 def reasons(report):
     return {f"{pair.link_a}{pair.link_b}": (pair.reason, pair.proof, pair.change) for pair in report.pairs}
 

@@ -14,7 +14,6 @@ from scipy.spatial.transform import Rotation
 
 from superovoid.planning import (
     GroupPlanner,
-    MotionLimits,
     PlanningError,
     PoseGoal,
     SceneValidity,
@@ -24,7 +23,7 @@ from superovoid.planning import (
 from superovoid.planning.first_path import NoPathError
 from superovoid.planning.group_planner import GoalError, StartError
 from superovoid.planning.inverse import NoSolutionError
-from superovoid.planning.timing import along, check_trajectory
+from superovoid.planning.timing import MotionLimits, along, check_trajectory
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import Padding, PlanningScene
 from superovoid.scene import Body, Scene
@@ -350,7 +349,11 @@ def test_planning_stops_when_told_to(around_the_wall):
         (lambda p: p.plan(LEFT, np.eye(3)), r"pose of 'panda_link8'"),
         (lambda p: p.plan(LEFT, PoseGoal("gripper", np.eye(4))), "link 'gripper' does not exist"),
         (lambda p: PoseGoal("panda_hand", np.eye(4), "place"), "part = 'place'"),
+        (lambda p: Search(starts=0), "starts = 0: must be an integer"),
+        (lambda p: p.plan(LEFT, RIGHT, deadline=0.0), "deadline = 0.0: must be a positive"),
+        (lambda p: p.plan(LEFT, RIGHT, deadline=np.nan), "deadline = nan: must be a positive"),
         (lambda p: motion_limits(p.planning.robot, panda.ARM, velocity_scale=0.0), "velocity_scale = 0.0"),
+        (lambda p: motion_limits(p.planning.robot, ["wheel"]), "joints: 'wheel' is no independent joint of 'panda'"),
         (lambda p: MotionLimits(np.ones(7), np.zeros(7)), "acceleration = .* must be positive"),
         (lambda p: GroupPlanner(p.planning, "leg"), "'leg' is no group of 'panda'"),
     ],
@@ -428,7 +431,7 @@ def test_a_missing_library_is_named(around_the_wall, motion, monkeypatch, module
         return real(name, *arguments, **options)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(ModuleNotFoundError, match=f"pip install {module}"):
+    with pytest.raises(ModuleNotFoundError, match=rf"{module}.*pip install 'superovoid\[plan\]'"):
         if module == "ompl":
             around_the_wall.plan(LEFT, RIGHT)
         else:

@@ -458,6 +458,7 @@ def test_a_trail_follows_the_links(around_egg):
         ({"joints": ("x",)}, "positions: joint 'y' is missing"),
         ({"clearance": -1.0}, "clearance = -1.0: must be"),
         ({"clearance": float("nan")}, "clearance = nan: must be"),
+        ({"clearance": "1 mm"}, "clearance = '1 mm': must be"),
         ({"obstacles": (Body("mine", "palm", Sphere(0.01)),)}, "'mine' is on link 'palm', which is the robot's"),
         ({"wanted": (("upper", "pear"),)}, "'pear' is no link and no group"),
         ({"wanted": (("palm", "upper"),)}, r"wanted: \('palm', 'upper'\): no pair of them is checked"),
@@ -479,7 +480,12 @@ def test_wrong_problems_are_refused(options, message):
         ),
         (lambda p, v: find_path(p, v, [0.0] * 4, [0.0, 0.0, 9.0, 0.0]), r"goal: turn = 9: must be in \[-1.5, 1.5\]"),
         (lambda p, v: find_path(p, v, *ACROSS, seed=0), "seed = 0: must be"),
-        (lambda p, v: find_path(p, v, *ACROSS, deadline=0.0), "deadline = 0.0, stride = .*: must be positive"),
+        (lambda p, v: find_path(p, v, *ACROSS, deadline=0.0), "deadline = 0.0: must be a positive"),
+        (lambda p, v: find_path(p, v, *ACROSS, stride="1"), "stride = '1': must be a positive"),
+        (lambda p, v: find_path(p, v, "x", [0.0] * 4), "start: must be numbers"),
+        (lambda p, v: MotionValidator(p, v).check_state([0.0]), r"state: must have shape \(4,\), found \(1,\)"),
+        (lambda p, v: MotionValidator(p, v).check([0.0] * 4, [0.0]), r"end: must have shape \(4,\), found \(1,\)"),
+        (lambda p, v: MotionValidator(p, v).check_path(DETOUR[:1]), r"path: .* k at least 2, found \(1, 4\)"),
         (lambda p, v: grasp(p, v, np.zeros(4)), "problem.wanted: is empty"),
         (lambda p, v: optimise_path(p, v, DETOUR, margin=0.0), "margin = 0.0: must be at least the clearance"),
         (lambda p, v: optimise_path(p, v, DETOUR, states=2), "states = 2: must be at least 3"),
@@ -513,5 +519,5 @@ def test_wrong_base_joints_are_refused():
 
 def test_without_ompl_a_search_says_what_to_install(around_egg, monkeypatch):
     monkeypatch.setitem(sys.modules, "ompl", None)
-    with pytest.raises(ModuleNotFoundError, match="pip install ompl"):
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'superovoid\[plan\]'"):
         find_path(around_egg, SceneValidity(around_egg), *ACROSS)

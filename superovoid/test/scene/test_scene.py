@@ -215,6 +215,9 @@ def test_bad_arguments_are_named(row_of_spheres):
         row_of_spheres.query(pairs=[(1, 1)])
     with pytest.raises(ValueError, match="max_distance = nan"):
         row_of_spheres.query(max_distance=math.nan)
+    with pytest.raises(ValueError, match=r"max_distance = 100.*: must be a number"):
+        row_of_spheres.query(max_distance=10**400)
+    assert len(row_of_spheres.query(max_results=2**32 - 1)) == row_of_spheres.pair_count  # the most that messages hold
     with pytest.raises(ValueError, match="max_results = 0"):
         row_of_spheres.query(max_results=0)
     with pytest.raises(ValueError, match="no poses yet"):

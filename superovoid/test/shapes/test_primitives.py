@@ -199,7 +199,7 @@ def test_bad_input_is_named(make, text):
 def test_what_is_no_shape_is_refused():
     with pytest.raises(TypeError, match=r"b: must be a shape of superovoid.shapes, found str"):
         distance(Sphere(1.0), np.eye(4), "box", np.eye(4))
-    with pytest.raises(TypeError, match=r"shapes_b\[1\]: must be a shape"):
+    with pytest.raises(TypeError, match=r"b\[1\]: must be a shape"):
         distances([Sphere(1.0)] * 2, np.eye(4), [Box((2, 2, 2)), 3], np.eye(4))
 
 

@@ -15,6 +15,7 @@ from superovoid import (
     Capsule,
     ConvexMesh,
     Ellipsoid,
+    HalfSpace,
     Mesh,
     Motion,
     Sphere,
@@ -332,6 +333,18 @@ def test_bad_radius_and_bad_direction_are_named():
         Sphere(1).support((0.0, 0.0, 0.0))
     with pytest.raises(ValueError, match=r"points: must have shape"):
         Sphere(1).implicit([1.0, 2.0])
+
+
+@pytest.mark.parametrize("name", ["contains", "implicit", "gradient", "hessian", "normal"])
+def test_points_that_are_no_numbers_are_named(name):
+    with pytest.raises(ValueError, match="points: must be numbers"):
+        getattr(Sphere(1), name)("x")
+
+
+def test_a_point_with_a_nan_has_no_normal_and_is_in_no_body():
+    assert np.isnan(Sphere(1).normal((np.nan, 0.0, 0.0))).all()
+    assert not HalfSpace().contains((np.nan, 0.0, -1.0))
+    np.testing.assert_array_equal(Sphere(1).contains([(0.0, 0.0, np.nan), (0.0, 0.0, 0.0)]), [False, True])
 
 
 def test_shapes_are_values():

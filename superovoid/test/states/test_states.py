@@ -322,7 +322,13 @@ def test_a_question_with_other_limits_answers_as_a_new_one():
 
 
 @pytest.mark.parametrize(
-    ("limits", "words"), [({"max_distance": float("nan")}, "max_distance"), ({"max_results": 0}, "max_results")]
+    ("limits", "words"),
+    [
+        ({"max_distance": float("nan")}, "max_distance"),
+        ({"max_distance": True}, "max_distance"),
+        ({"max_results": 0}, "max_results"),
+        ({"max_results": 1.5}, "max_results"),
+    ],
 )
 def test_limits_that_make_no_sense_are_refused(limits, words):
     with pytest.raises(ValueError, match=words):
@@ -535,7 +541,9 @@ def test_no_states_and_no_pairs_are_no_error():
         ({"max_results": 0}, "max_results = 0"),
         ({"deadline": 0.0}, "deadline = 0.0"),
         ({"deadline": np.nan}, "deadline = nan"),
+        ({"deadline": "1"}, "deadline = '1'"),
         ({"max_rows": 0}, "max_rows = 0"),
+        ({"max_rows": np.nan}, "max_rows = nan"),
         ({"threads": 0}, "threads = 0"),
         ({"root_pose": np.eye(3)}, "root_pose"),
         ({"root_pose": np.eye(4)[None]}, r"root_pose: must have shape \(4, 4\)"),
@@ -545,6 +553,11 @@ def test_wrong_input_is_named_with_what_is_expected(changes, words):
     arguments = {"positions": np.zeros((2, 2)), "base_poses": {"ball": np.eye(4)}, **changes}
     with pytest.raises(ValueError, match=words):
         state_distances(ARM, ARM.scene(), **arguments)
+
+
+def test_a_robot_in_the_place_of_the_scene_is_named():
+    with pytest.raises(TypeError, match="robot: must be of type Robot, found Scene"):
+        state_distances(ARM.scene(), ARM, np.zeros((2, 2)))
 
 
 def test_a_link_beside_the_robot_without_a_pose_is_an_error():

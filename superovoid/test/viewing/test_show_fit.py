@@ -11,8 +11,8 @@ from dataclasses import replace
 import pytest
 import trimesh
 
-from superovoid.fitting import RobotFit, check_robot
-from superovoid.fitting.robot_fits import LinkOptions
+from superovoid.fitting import check_robot
+from superovoid.fitting.robot_fits import LinkOptions, RobotFit
 from superovoid.fitting.stand_ins import robot_with
 from superovoid.viewing.robot_model import RobotModel
 from superovoid.viewing.robot_page import ALL

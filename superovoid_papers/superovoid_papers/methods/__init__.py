@@ -6,7 +6,3 @@
 They are here to be compared with; the engine never uses them. None proves its answer but where it says so: a status
 without `Status.UNPROVEN` means a proof here as everywhere.
 """
-
-from superovoid_papers.methods.result import MethodResult
-
-__all__ = ["MethodResult"]

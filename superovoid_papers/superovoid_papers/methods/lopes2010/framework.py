@@ -14,13 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid.contact.broadcasting import rows_of
 from superovoid.contact.inputs import as_poses
 from superovoid.values.records import Record, Statistics
-from superovoid_papers.methods import MethodResult
 from superovoid_papers.methods.lopes2010 import newton_raphson, proximity, superquadrics
 from superovoid_papers.methods.lopes2010.newton_raphson import Settings
 from superovoid_papers.methods.lopes2010.proximity import QUERIES
 from superovoid_papers.methods.lopes2010.superquadrics import Body, packed
 from superovoid_papers.methods.lopes2010.tangent_vectors import METHODS
-from superovoid_papers.methods.result import unproven
+from superovoid_papers.methods.result import MethodResult, unproven
 
 FloatArray = NDArray[np.float64]
 

@@ -177,7 +177,7 @@ class MotionPlans(Part):
         group = group_of(model.robot, request.group_name)
         for module in ("ompl", "toppra"):
             if importlib.util.find_spec(module) is None:
-                raise CodedError(failure, f"planning needs {module}, which is not installed here: pip install {module}")
+                raise CodedError(failure, f"planning needs {module}, which is missing: pip install 'superovoid[plan]'")
         if request.pipeline_id not in PIPELINES:
             raise CodedError(
                 failure, f"pipeline_id = '{request.pipeline_id}': is not here; those: {', '.join(PIPELINES[1:])}"
