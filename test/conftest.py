@@ -7,3 +7,5 @@ import os
 
 # Before numpy is imported: on matrices as small as a fit's, the threads of its linear algebra only wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+from collecting import pytest_pycollect_makemodule  # noqa: F401
