@@ -10,6 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+pytest.importorskip("urchin", reason="urchin is missing: pip install 'superovoid[plan]'")
+
 from superovoid import Box, Sphere, Superellipsoid, Superovoid
 from superovoid.planning import (
     BaseJoint,
