@@ -1,8 +1,48 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""For colcon, which builds ament_python packages by their setup.py; all that it can read is in pyproject.toml."""
+"""Package superovoid_papers: built by colcon (ament_python) where ROS 2 is installed, by pip anywhere else.
 
-from setuptools import setup
+All is said here, not in pyproject.toml: `colcon build --symlink-install` does not read that file.
+"""
 
-setup(python_requires=">=3.11")
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+PACKAGE = "superovoid_papers"
+README = Path(__file__).resolve().parent / "README.md"
+
+setup(
+    name=PACKAGE,
+    version="0.1.0",
+    description="Methods and experiments of four papers about distances of curved bodies, and benchmarks of engines",
+    long_description=README.read_text(encoding="utf-8"),
+    long_description_content_type="text/markdown",
+    author="superovoid_ros maintainers",
+    author_email="maintainers@superovoid.example",
+    license="Apache-2.0",
+    python_requires=">=3.11",
+    package_dir={"": "."},
+    packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
+    zip_safe=False,
+    data_files=[
+        ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
+        (f"share/{PACKAGE}", ["package.xml"]),
+    ],
+    # superovoid_ros, without ROS, has the hands, motions and molars of the experiments and benchmarks.
+    install_requires=["matplotlib", "numba", "numpy", "rich", "scipy", "superovoid", "superovoid_ros"],
+    extras_require={
+        # Other libraries for `superovoid experiment`, `bench engine` and `bench kinds`; a checker for `never-wrong`.
+        "bench": ["casadi", "coal", "distance3d", "mujoco", "python-fcl", "python-flint", "scikit-image"],
+        # pinocchio with Coal, and robots, for `superovoid bench robots`.
+        "robots": ["coal", "example-robot-data", "pin"],
+        "test": ["hypothesis", "mpmath", "pytest", "pytest-xdist", "python-flint"],
+    },
+    entry_points={
+        "superovoid.commands": [
+            "bench = superovoid_papers.commands.bench",
+            "experiment = superovoid_papers.commands.experiment",
+        ]
+    },
+)

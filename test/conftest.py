@@ -11,6 +11,8 @@ from pathlib import Path
 # Before numpy is imported: on matrices as small as a fit's, the threads of its linear algebra only wait for each other.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+from collecting import pytest_pycollect_makemodule  # noqa: F401
+
 
 def pytest_sessionfinish(session):
     """Remove the shared memory of killed nodes, up to 16 MiB each: Fast DDS does not, so that it fills the machine.

@@ -7,7 +7,6 @@ import ast
 import importlib.util
 import re
 import sysconfig
-import tomllib
 import xml.etree.ElementTree as ET
 from importlib.metadata import distributions
 from pathlib import Path
@@ -21,7 +20,7 @@ from superovoid_ros.resources import share_directory
 
 ROOT = Path(__file__).resolve().parents[1]
 # rosdep keys whose PyPI name does not follow from them, and names that one of the two has no use for.
-PYPI_NAME = {"python3-yaml": "pyyaml"}
+PYPI_NAME = {"python3-yaml": "pyyaml", "python3-sympy": "mpmath"}
 ONLY_PYPI = {
     # For meshes alone and imported for the first one: rosdep has trimesh as a key of pip only, which bloom refuses.
     *("networkx", "pycollada", "trimesh"),
@@ -41,14 +40,9 @@ LIBRARY, PAPERS = ROOT / "superovoid", ROOT / "superovoid_papers"
 RELEASED = ("superovoid", "superovoid_ros", "superovoid_papers", "superovoid_interfaces", "superovoid_demos")
 
 
-def project(folder):
-    """Return the table `project` of a pyproject.toml."""
-    return tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-
-
-def setup_arguments():
+def setup_arguments(folder=ROOT):
     """Return the literal arguments of setup() in setup.py."""
-    tree = ast.parse((ROOT / "setup.py").read_text(encoding="utf-8"))
+    tree = ast.parse((folder / "setup.py").read_text(encoding="utf-8"))
     call = next(node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func) == "setup")
     literal = {}
     for keyword in call.keywords:
@@ -66,9 +60,8 @@ def manifest(folder=ROOT):
 
 def test_one_version_everywhere():
     versions = {
-        "setup.py": setup_arguments()["version"],
         **{module.__name__: module.__version__ for module in (superovoid, superovoid_papers, superovoid_ros)},
-        **{folder.name: project(folder)["version"] for folder in (LIBRARY, PAPERS)},
+        **{f"{folder.name}/setup.py": setup_arguments(folder)["version"] for folder in (ROOT, LIBRARY, PAPERS)},
         **{f"{folder.name}/package.xml": manifest(folder).findtext("version") for folder in (ROOT, LIBRARY, PAPERS)},
         "superovoid_interfaces/package.xml": manifest(ROOT / "superovoid_interfaces").findtext("version"),
         "superovoid_demos/package.xml": manifest(ROOT / "superovoid_demos").findtext("version"),
@@ -81,9 +74,8 @@ def test_one_version_everywhere():
 
 def declared(folder):
     """Return what a distribution requires of PyPI, and what its tests do."""
-    if folder == ROOT:
-        return setup_arguments()["install_requires"], setup_arguments()["extras_require"]["test"]
-    return project(folder)["dependencies"], project(folder)["optional-dependencies"]["test"]
+    arguments = setup_arguments(folder)
+    return arguments["install_requires"], arguments["extras_require"]["test"]
 
 
 @pytest.mark.parametrize("folder", [ROOT, LIBRARY, PAPERS], ids=lambda folder: folder.name)

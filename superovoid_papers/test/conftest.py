@@ -9,3 +9,4 @@ import os
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 from batteries import battery  # noqa: F401
+from collecting import pytest_pycollect_makemodule  # noqa: F401

@@ -13,12 +13,13 @@ import trimesh
 import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from urchin import URDF
 
 from superovoid.robot import Robot
 from superovoid.robot.urdf import REPRESENTATIONS
 from superovoid_ros.icub.hand_models import HandFigures, write_hands
 from superovoid_ros.resources import share_directory
+
+URDF = pytest.importorskip("urchin", reason="urchin is missing: pip install 'superovoid[plan]'").URDF
 
 SHARE = share_directory()
 URDF_TEXT = (SHARE / "urdf" / "icub_hands.urdf").read_text(encoding="utf-8")

@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from urchin import URDF
 
 from superovoid.robot import Robot
 from superovoid.robot.urdf import REPRESENTATIONS
 from superovoid_ros.icub.upper_body import write_upper_body
 from superovoid_ros.motions.grasp_sweep import shipped
 from superovoid_ros.resources import share_directory
+
+URDF = pytest.importorskip("urchin", reason="urchin is missing: pip install 'superovoid[plan]'").URDF
 
 SHARE = share_directory()
 URDF_TEXT = (SHARE / "urdf" / "icub_upper_body.urdf").read_text(encoding="utf-8")

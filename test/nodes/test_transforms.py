@@ -121,13 +121,27 @@ def refused(topic, error):
 
 
 @pytest.fixture
-def with_tf2(client, monkeypatch):
-    """The source of transforms where tf2_ros can be imported."""
+def tf2_double(monkeypatch):
+    """Let `import tf2_ros` find the double."""
     double = types.ModuleType("tf2_ros")
     double.Buffer, double.TransformException = Buffer, TransformException
     double.ExtrapolationException = ExtrapolationException
     monkeypatch.setitem(sys.modules, "tf2_ros", double)
+
+
+@pytest.fixture
+def with_tf2(client, tf2_double):
+    """The source of transforms where tf2_ros can be imported."""
     return transform_source(client.node, refused)
+
+
+@pytest.mark.parametrize("source", [BufferTransforms, TopicTransforms])
+@pytest.mark.parametrize("number", [np.inf, np.nan])
+def test_every_source_refuses_a_transform_that_is_not_finite(client, tf2_double, source, number):
+    matrix = np.eye(4)
+    matrix[0, 3] = number
+    with pytest.raises(InputError, match=r"transform from 'left' to 'world': translation .*: must be finite"):
+        source(client.node, refused)._store(to_transform("world", "left", matrix, Time()), static=False)
 
 
 def test_what_tf2_says_of_a_missing_frame_is_passed_on_with_the_frames_it_knows(with_tf2):

@@ -28,12 +28,13 @@ def tell(number):
         pass  # handlers run between steps of the interpreter
 
 
-@pytest.fixture(autouse=True)
-def _hook_of_python(monkeypatch):
-    monkeypatch.setattr(sys, "unraisablehook", sys.__unraisablehook__)  # pytest has one of its own
+def use_hook_of_python(monkeypatch):
+    """Replace the hook of pytest, which versions before 8.4 set between the fixtures and the test."""
+    monkeypatch.setattr(sys, "unraisablehook", sys.__unraisablehook__)
 
 
-def test_a_signal_in_a_destructor_is_heeded_later_and_prints_nothing(capfd):
+def test_a_signal_in_a_destructor_is_heeded_later_and_prints_nothing(capfd, monkeypatch):
+    use_hook_of_python(monkeypatch)
     with Interrupts() as interrupts:
         Ending(lambda: tell(signal.SIGINT))
         assert interrupts.came == signal.SIGINT
@@ -42,7 +43,8 @@ def test_a_signal_in_a_destructor_is_heeded_later_and_prints_nothing(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-def test_other_exceptions_in_destructors_are_printed_as_before(capfd):
+def test_other_exceptions_in_destructors_are_printed_as_before(capfd, monkeypatch):
+    use_hook_of_python(monkeypatch)
     with Interrupts() as interrupts:
         interrupts.heed()
         Ending(lambda: 1 / 0)

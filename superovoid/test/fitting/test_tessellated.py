@@ -11,13 +11,14 @@ import pytest
 import trimesh
 from lxml import etree
 from scipy.spatial import ConvexHull
-from urchin import URDF
 
 from superovoid import Box, Capsule, Cylinder, Sphere, Superovoid
 from superovoid.cli import main
 from superovoid.fitting.tessellated import binary_stl, package_name, tessellation_around
 from superovoid.robot import Robot
 from superovoid.robot.mesh_files import read_triangles
+
+URDF = pytest.importorskip("urchin", reason="urchin is missing: pip install 'superovoid[plan]'").URDF
 
 SHAPES = (
     Superovoid((0.1, 0.06, 0.15), section_exponent=0.3, profile_exponent=0.4, taper=(0.3, 0.3)),

@@ -10,6 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+pytest.importorskip("urchin", reason="urchin is missing: pip install 'superovoid[plan]'")
+
 from superovoid import Box, Sphere, Superellipsoid, Superovoid
 from superovoid.planning import (
     BaseJoint,
@@ -286,6 +288,7 @@ class Counted:
 
 
 def test_a_search_and_a_proof_ask_for_no_distances(around_egg):
+    pytest.importorskip("ompl", reason="OMPL is missing: pip install 'superovoid[plan]'")
     validity = Counted(SceneValidity(around_egg))
     assert MotionValidator(around_egg, validity).check_path(DETOUR).valid
     find_path(around_egg, validity, DETOUR[0], DETOUR[-1], seed=3)

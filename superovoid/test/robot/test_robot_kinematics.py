@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
-from urchin import URDF
 
 from superovoid.robot import Robot, forward
+
+URDF = pytest.importorskip("urchin", reason="urchin is missing: pip install 'superovoid[plan]'").URDF
 
 ARM = """<robot name="arm">
   <link name="base"/><link name="upper"/><link name="slide"/><link name="hand"/><link name="left"/><link name="right"/>

@@ -181,7 +181,9 @@ class BufferTransforms:
     def _store(self, stamped: TransformStamped, *, static: bool) -> None:
         parent, child = stamped.header.frame_id, stamped.child_frame_id
         _check_frames(parent, child)
-        stamp_of(stamped.header.stamp, f"transform from '{child}' to '{parent}'")
+        what = f"transform from '{child}' to '{parent}'"
+        stamp_of(stamped.header.stamp, what)
+        from_transform(stamped.transform, what)  # tf2 keeps infinite numbers, and ignores others without an error
         new = {parent, child} - self._frames
         if len(self._frames) + len(new) > MOST_FRAMES:  # tf2 never forgets the name of a frame
             raise InputError(f"transform of frame '{child}': {MOST_FRAMES} frames are known, no other is kept")
