@@ -10,6 +10,7 @@ import sys
 from contextlib import ExitStack
 
 from superovoid_interfaces.srv import GetMinDistance
+
 from superovoid_ros.nodes.common.caller import Caller
 
 REQUEST = GetMinDistance.Request()
