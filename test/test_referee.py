@@ -56,6 +56,7 @@ def vars_of(result):
     return {name: getattr(result, name) for name in type(result).__dataclass_fields__}
 
 
+@pytest.mark.slow
 def test_two_processes_answer_the_same_questions(capsys, monkeypatch):
     monkeypatch.setattr(
         sys, "argv", ["referee", sys.executable, sys.executable, "--family", "Sphere Box", "--scale", "0.05"]
@@ -64,6 +65,7 @@ def test_two_processes_answer_the_same_questions(capsys, monkeypatch):
     assert "19 answers: 0 intervals apart, 0 unspanned, 0 with other flags" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_kept_answers_are_for_their_questions_alone(tmp_path, capsys, monkeypatch):
     kept = tmp_path / "answers.npz"
     few = ["--family", "Sphere Box", "--scale"]

@@ -186,7 +186,7 @@ def test_help_and_version_do_not_wait_for_the_compiler():
     program = "import sys; from superovoid.cli import main\ntry: main(sys.argv[1:])\nexcept SystemExit: pass\n"
     program += "print(sorted({'numba', 'numpy', 'rclpy', 'trimesh'} & set(sys.modules)), file=sys.stderr)"
     for arguments in (["--help"], ["--version"], ["experiment", "--help"], ["demo", "--frames", "x"]):
-        done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, timeout=60)
+        done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True)
         assert done.stderr.rstrip().endswith("[]"), done.stderr
         if arguments == ["--version"]:
             assert done.stdout == f"superovoid {superovoid.__version__}\n"
@@ -218,7 +218,7 @@ command()
 @pytest.mark.parametrize("place", [1, 2, 3, 5, 8, 13])
 def test_ctrl_c_during_the_imports_is_no_traceback(place):
     process = [sys.executable, "-c", SIGNAL_AT_IMPORT, "--version", str(place)]
-    done = subprocess.run(process, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(process, capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "superovoid: interrupted\n")
 
 

@@ -31,6 +31,7 @@ def test_pages_document_every_name_of_every_all():
                     assert {f"{module}.{name}", f"superovoid.{name}"} & documented, f"{module}.{name}"
 
 
+@pytest.mark.slow
 def test_a_build_without_a_public_name_fails():
     names = {f"{module.__name__}.{name}" for module in reference_pages.public_modules() for name in module.__all__}
     environment = SimpleNamespace(domaindata={"py": {"objects": names}})

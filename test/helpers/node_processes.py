@@ -100,7 +100,7 @@ class TestedNode(NodeProcess):
             pytest.fail(f"{self.name} did not print '{text}': {error}\n{self.output()}")
         assert text in self.output(), f"{self.name} did not print '{text}':\n{self.output()}"
 
-    def interrupt(self, times: int = 1, pause: float = 0.05, timeout: float = 10.0) -> int:
+    def interrupt(self, times: int = 1, pause: float = 0.05, timeout: float = LONGEST) -> int:
         """Press Ctrl-C so many times and return the exit code."""
         self.is_tested = False
         for press in range(times):

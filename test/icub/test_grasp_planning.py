@@ -62,7 +62,7 @@ def test_a_path_is_shown_in_a_browser_when_it_is_found(tab, tmp_path):
             url = next(found[1] for line in process.stdout if (found := re.search(r"(http://127\.0\.0\.1:\d+)", line)))
             model = ReplayModel(read_csv(tmp_path / grasp_planning.STATES))
             last = len(model.recording.moments) - 1
-            tab.page.goto(url)
+            tab.open(url)
             for index in (0, last // 2, last):
                 model.seek(index)
                 tab.set_number("moment", index)

@@ -71,7 +71,6 @@ def modules_after(program, *arguments):
         [sys.executable, "-c", IMPORT + program + PRINT, *map(str, arguments)],
         capture_output=True,
         text=True,
-        timeout=10 * START_TIMEOUT,
     )
     assert ended.returncode == 0, ended.stderr
     return set(json.loads(ended.stdout.splitlines()[-1]))

@@ -35,7 +35,7 @@ from superovoid_ros.nodes.common.process import start_ros
 interrupts = install()
 assert not start_ros([])
 interrupts.starting = False
-for _ in range(3000):
+for _ in range(1000):
     interrupts.came = False
     guard = SignalHandlerGuardCondition(rclpy.get_default_context())
     os.kill(os.getpid(), signal.SIGINT)

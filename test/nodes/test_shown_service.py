@@ -24,7 +24,7 @@ import world
 from tabs import chromium, tab  # noqa: F401
 
 NODE = "/distance_service"
-LONG = 60.0  # s, on a busy machine
+LONG = 600.0  # s, which only a test that fails waits
 EGG = Superovoid((0.2, 0.2, 0.2))
 
 
@@ -172,7 +172,7 @@ def test_a_mouse_that_drags_a_handle_moves_the_object_in_the_planning_scene_of_t
     np.testing.assert_allclose(place(), start, atol=1e-9)
     page = NodePage(open_server(service.title), service)
     with page.viewer:
-        tab.page.goto(page.viewer.url)
+        tab.open(page.viewer)
         tab.page.get_by_text("Clearance").first.wait_for()
         until(client, lambda: "cup" in page._gizmos and page.server.get_clients())
         tabs.drag_up(tab, page, page._gizmos["cup"], 0.2, tmp_path, lambda: arm.send_state(client, (0.75, 0.0)))

@@ -86,7 +86,7 @@ def test_every_row_is_what_the_library_says_of_that_frame(demo):
 def walked(folder, *arguments):
     """Run the demo into a folder; what it printed."""
     command = [*COMMAND, *arguments, "--output", str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=200)
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -170,9 +170,7 @@ def test_visible_nodes_are_seen_by_their_names_and_send_markers(client, tmp_path
 def test_visible_nodes_do_not_join_others_of_their_names(client, start_node, tmp_path):
     node = start_node("sweep_player", paused=True)
     assert client.wait(lambda: "sweep_player" in client.node.get_node_names())
-    done = subprocess.run(
-        [*COMMAND, "--visible", "--output", str(tmp_path)], capture_output=True, text=True, timeout=200
-    )
+    done = subprocess.run([*COMMAND, "--visible", "--output", str(tmp_path)], capture_output=True, text=True)
     node.is_tested = False
     node.stop()
     assert done.returncode == 1

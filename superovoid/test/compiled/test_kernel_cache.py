@@ -204,7 +204,7 @@ def test_a_source_edited_between_the_start_and_its_import_does_not_get_into_the_
     )
     assert process.stdout.readline() == "ready\n"
     source.write_text(text.replace("10.0", "20.0"))
-    output, errors = process.communicate(timeout=60.0)
+    output, errors = process.communicate()
     assert (output, process.returncode) == ("30.0\n", 0)
     assert errors.count("are not kept any more") == 1
     source.write_text(text)
@@ -777,7 +777,6 @@ for a, b in ((Sphere(1.0), Sphere(0.5)), (egg, egg), (egg, box)):
             env={**os.environ, "PYTHONPATH": str(PACKAGE.parent), **more},
             capture_output=True,
             text=True,
-            timeout=300,
         )
         for more in ({"NUMBA_DISABLE_JIT": "1"}, {})
     )

@@ -66,9 +66,7 @@ def bits(found):
 
 
 def script(text, *arguments):
-    return subprocess.run(
-        [sys.executable, "-c", text, *map(str, arguments)], capture_output=True, text=True, timeout=300
-    )
+    return subprocess.run([sys.executable, "-c", text, *map(str, arguments)], capture_output=True, text=True)
 
 
 def written(found):

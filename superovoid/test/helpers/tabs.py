@@ -8,6 +8,7 @@ The fixtures `chromium` and `tab` are imported where a test needs them.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,14 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid.viewing import screenshot
+from superovoid.viewing.serving import Viewer
 
 # Said by the page of viser, or by the renderer in software, about themselves.
 EXPECTED = ("WebGL", "GPU stall", "GL Driver Message", "THREE.Clock", "swiftshader")
 GRIP = 0.85
 """Where an arrow of a handle is taken, in lengths of it."""
-LONG = 60_000.0
-"""Milliseconds that a page on a busy machine may take for anything."""
+LONGEST = 600_000.0
+"""Milliseconds after which a page that is open has failed to show something."""
 
 
 @pytest.fixture(scope="session")
@@ -41,12 +43,33 @@ class Tab:
 
     def __init__(self, browser: Any) -> None:
         self.page = browser.new_page(viewport={"width": screenshot.SIZE[0], "height": screenshot.SIZE[1]})
-        self.page.set_default_timeout(LONG)
+        self.page.set_default_timeout(LONGEST)
+        self.page.set_default_navigation_timeout(0.0)
         self.troubles: list[str] = []
         self.requested: list[str] = []
+        self.failed: list[str] = []
         self.page.on("console", self._heard)
         self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
         self.page.on("request", lambda request: self.requested.append(request.url))
+        self.page.on("requestfailed", self._failed)
+
+    def _failed(self, request: Any) -> None:
+        if request.is_navigation_request():
+            self.failed.append(f"{request.url}: {request.failure}")
+
+    def open(self, source: Viewer | str) -> None:
+        """Open a page that is served, or an address; wait until it is loaded, as long as browser and server live.
+
+        A browser or server that has ended is an error of playwright. A page whose transfer was cut off never loads, and
+        playwright waits for it without end, so that a request that failed is an error here.
+        """
+        if not isinstance(source, str):
+            source.refresher.wait(threading.TIMEOUT_MAX)  # the first answer may compile kernels
+            source = source.url
+        self.page.goto(source, wait_until="commit")
+        while self.page.evaluate("document.readyState") != "complete":
+            assert not self.failed, self.failed
+            self.page.wait_for_timeout(20.0)
 
     def _heard(self, message: Any) -> None:
         if message.type in ("error", "warning") and not any(words in message.text for words in EXPECTED):

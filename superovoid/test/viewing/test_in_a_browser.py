@@ -49,7 +49,7 @@ def share_of(picture, meaning):
 
 
 def test_a_slider_moves_a_link_and_the_page_has_the_distance_of_the_library(page, tab, tmp_path):
-    tab.page.goto(page.viewer.url)
+    tab.open(page.viewer)
     tab.page.get_by_text("1350.00 mm hand – ball").wait_for()  # not near, but the closest there is
     tab.page.get_by_text("apart, in [").wait_for()
     tab.set_number("slide (m)", 0.75)
@@ -70,7 +70,7 @@ def test_a_slider_moves_a_link_and_the_page_has_the_distance_of_the_library(page
 
 @pytest.mark.slow
 def test_a_page_asks_nobody_but_its_server(page, tab):
-    tab.page.goto(page.viewer.url)
+    tab.open(page.viewer)
     tab.page.get_by_text("Clearance").wait_for()
     foreign = [url for url in tab.requested if not url.startswith((page.viewer.url, "data:", "blob:"))]
     assert tab.requested and not foreign
@@ -78,7 +78,7 @@ def test_a_page_asks_nobody_but_its_server(page, tab):
 
 @pytest.mark.slow
 def test_a_handle_that_is_dragged_moves_an_object(page, tab, tmp_path):
-    tab.page.goto(page.viewer.url)
+    tab.open(page.viewer)
     tab.page.get_by_text("Clearance").wait_for()
     page._add_object(lambda: Box((0.1, 0.1, 0.1)), "box")
     gizmo = page._gizmos["object box_1"]
@@ -96,7 +96,7 @@ def test_a_handle_that_is_dragged_moves_an_object(page, tab, tmp_path):
 
 @pytest.mark.slow
 def test_a_click_on_a_pair_takes_the_camera_there(page, tab):
-    tab.page.goto(page.viewer.url)
+    tab.open(page.viewer)
     tab.set_number("slide (m)", 0.75)
     row = tab.page.get_by_text("600.00 mm hand – ball")
     row.wait_for()
@@ -115,7 +115,7 @@ def test_a_click_on_a_pair_takes_the_camera_there(page, tab):
 def test_a_slider_of_two_superovoids_changes_the_distance_to_that_of_the_library(tab, tmp_path):
     page = PairPage(open_server("two"), PairModel())
     with page.viewer:
-        tab.page.goto(page.viewer.url)
+        tab.open(page.viewer)
         tab.set_number("A: a1, semi-axis (mm)", 40.0)
         model = PairModel()
         model.set_parameter(0, 0, 0.04)
@@ -174,7 +174,7 @@ def test_names_that_are_tags_are_not_run_by_a_page_or_a_file(tab, tmp_path):
     with page.viewer:
         page._say(TAG)
         for url in (page.viewer.url, f"file://{path}"):
-            tab.page.goto(url)
+            tab.open(url)
             tab.page.get_by_text(TAG).first.wait_for()
             for folder in tab.page.get_by_role("button", name="Notes").all():
                 folder.click()
