@@ -174,7 +174,7 @@ def test_waiting_for_a_node_without_a_robot_says_what_it_waits_for(start_node):
 
 def test_a_node_that_nobody_spins_is_an_error_that_says_so(service, node):
     client = DistanceClient(node, service, timeout=1.0)
-    client.wait(START_TIMEOUT)
+    client.wait(10.0)
     with pytest.raises(ServiceUnavailableError, match="executor of this node is not spinning"):
         client.distances([0.0, 0.0], joint_names=arm.JOINTS, base_poses={"ball": np.eye(4)})
 
@@ -281,7 +281,7 @@ def test_a_node_that_ends_in_mid_call_is_an_error(start_node):
     ending.wait_for_output("robot 'arm'")
     positions, balls = states(100_000)
     with DistanceClient(service="/ending_arm", timeout=5.0) as client:
-        client.wait(START_TIMEOUT)
+        client.wait()
         future = client.distances_async(positions, joint_names=arm.JOINTS, base_poses={"ball": balls}, batch=100_000)
         ending.is_tested = False
         os.kill(ending.process.pid, 9)
@@ -294,7 +294,7 @@ def test_a_node_that_ends_in_mid_call_is_an_error(start_node):
 
 def test_a_closed_client_says_so(service):
     client = DistanceClient(service=service)
-    client.wait(START_TIMEOUT)
+    client.wait(60.0)
     client.close()
     client.close()
     for call in (client.distances, client.distances_async, client.wait, lambda: client.apply_objects([])):

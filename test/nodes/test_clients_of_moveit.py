@@ -91,7 +91,7 @@ def touches(client, *names):
 def becomes(client, *names, at_once=False):
     """Wait until these objects are in contact and no others; what was answered is there at once."""
     if not at_once:
-        client.wait(lambda: touches(client, *names), timeout=600.0)
+        client.wait(lambda: touches(client, *names), timeout=20.0)
     hit = contacts(client)
     assert touches(client, *names), f"in contact: {hit}, expected {names}"
 

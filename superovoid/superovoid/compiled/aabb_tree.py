@@ -21,7 +21,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.arrays import Floats2, Int32s1
+from superovoid.compiled.kernels import entry_point, kernel
 
 LOWER, UPPER, FIRST, END, SECOND, NODE_LENGTH = 0, 3, 6, 7, 8, 9
 LEAF = 4  # items
@@ -76,8 +77,8 @@ def _select(order, points, axis, first, end, middle):
             return
 
 
-@kernel(nogil=True)
-def arrange(points, order, nodes):
+@entry_point(nogil=True)
+def arrange(points: Floats2, order: Int32s1, nodes: Floats2) -> None:
     """Sort items into the places of a tree, and fill in its nodes except for their boxes.
 
     Parameters
@@ -135,8 +136,8 @@ def fit_node(nodes, node, order, boxes, bounds):
         _join(box, bounds[place])
 
 
-@kernel(nogil=True)
-def fit(nodes, order, boxes, bounds):
+@entry_point(nogil=True)
+def fit(nodes: Floats2, order: Int32s1, boxes: Floats2, bounds: Floats2) -> None:
     """Fit the boxes of all nodes, as `fit_node` does."""
     for node in range(len(nodes) - 1, -1, -1):
         fit_node(nodes, node, order, boxes, bounds)

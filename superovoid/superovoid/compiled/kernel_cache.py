@@ -66,7 +66,7 @@ _log = logging.getLogger("superovoid")
 _IMPORTS = re.compile(
     rb"^[ \t]*(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n]*)|import[ \t]+([^\n]*))", re.MULTILINE
 )
-_KERNELS = re.compile(rb"jit import \(?[^\n)]*\b(?:kernel|choice)\b")  # what makes kernels
+_KERNELS = re.compile(rb"(?:jit|kernels) import \(?[^\n)]*\b(?:kernel|choice|entry_point)\b")  # what makes kernels
 _NAMES = re.compile(rb"(\w[\w.]*)(?:[ \t]+as[ \t]+\w+)?")
 
 

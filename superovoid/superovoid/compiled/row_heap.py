@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 
 
 @kernel

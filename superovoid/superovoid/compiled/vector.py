@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 
 LEAST_LENGTH = 1e-140
 """Length of a vector from which on its square keeps its digits: a shorter one has no direction."""

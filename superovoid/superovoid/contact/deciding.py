@@ -16,7 +16,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.arrays import Floats1
+from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.contact.columns import LOWER, START, STARTED, STATE_LENGTH, UPPER
 from superovoid.contact.convex import cores, mesh_threshold, polytopes, rimmed
 from superovoid.contact.convex.closed_surface import height_of_tetrahedron
@@ -126,8 +127,10 @@ def decide_convex(first, second, threshold, tolerance, loss, state):
     return found
 
 
-@kernel(separate=True)
-def bounds_beside_mesh(first, second, threshold, tolerance, loss, state):
+@entry_point(separate=True)
+def bounds_beside_mesh(
+    first: Placed, second: Placed, threshold: float, tolerance: float, loss: float, state: Floats1
+) -> tuple[float, float]:
     """Bounds of the signed distance of a mesh that is not convex and another body, which may leave a threshold open.
 
     `loss` as for `decide_convex`; it is not counted in the bounds. The state is renewed where they decide.

@@ -31,7 +31,8 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.arrays import Floats2, Floats3
+from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.vector import combine, norm, rotate_back, scale, sub, tangent_frame
 from superovoid.contact.broadcasting import rows_of, superovoid_rows
 from superovoid.contact.inputs import as_poses
@@ -277,8 +278,17 @@ def derive_pair(a, b, pose_a, pose_b, point_a, point_b, normal, out):
     out[FLAGS] = flags
 
 
-@kernel(nogil=True)
-def derive_pairs(a, b, poses_a, poses_b, points_a, points_b, normals, out):
+@entry_point(nogil=True)
+def derive_pairs(
+    a: Floats2,
+    b: Floats2,
+    poses_a: Floats3,
+    poses_b: Floats3,
+    points_a: Floats2,
+    points_b: Floats2,
+    normals: Floats2,
+    out: Floats2,
+) -> None:
     """`derive_pair` for rows of bodies and contacts."""
     for i in range(len(a)):
         derive_pair(a[i], b[i], poses_a[i], poses_b[i], points_a[i], points_b[i], normals[i], out[i])

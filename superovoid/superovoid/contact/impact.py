@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.arrays import Floats1, Floats2
+from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate_back, scale, sub, tangent_frame
 from superovoid.contact.columns import (
     DISTANCE,
@@ -95,8 +96,8 @@ def _turned_arm(motion, t):
     return combine(math.sin(speed * t), across, 2.0 * half * half, cross(axis, across))
 
 
-@kernel
-def pose_at(start, motion, t, pose):
+@entry_point
+def pose_at(start: Floats2, motion: Floats1, t: float, pose: Floats2) -> None:
     """Fill in the pose at a time."""
     omega = _vector(motion, 6)
     speed = norm(omega)
@@ -164,8 +165,10 @@ class Bounds(NamedTuple):
     bend: float  # K of the module docstring, m/s^2
 
 
-@kernel
-def bounds_along(motion_a, motion_b, reach_a, reach_b, n):
+@entry_point
+def bounds_along(
+    motion_a: Floats1, motion_b: Floats1, reach_a: float, reach_b: float, n: tuple[float, float, float]
+) -> Bounds:
     """`Bounds` along a direction, from the bodies' distances from their axes."""
     turn_a = norm(cross(_vector(motion_a, 6), n))
     turn_b = norm(cross(_vector(motion_b, 6), n))
@@ -174,8 +177,8 @@ def bounds_along(motion_a, motion_b, reach_a, reach_b, n):
     return Bounds(closing + turn_a * reach_a + turn_b * reach_b, bend)
 
 
-@kernel
-def velocity_of(motion, t, from_origin):
+@entry_point
+def velocity_of(motion: Floats1, t: float, from_origin: tuple[float, float, float]) -> tuple[float, float, float]:
     """Velocity of the body's point at a place given from the origin of its frame."""
     arm = add(_vector(motion, 0), _turned_arm(motion, t))
     return add(_vector(motion, 3), cross(_vector(motion, 6), add(arm, from_origin)))
@@ -265,8 +268,19 @@ def _advance(a, b, n, t, end, gap):
     return t, spent
 
 
-@kernel(_nrt=True)
-def find_impact(a, b, start_a, start_b, motion_a, motion_b, end, limit, max_solves, out):
+@entry_point(_nrt=True)
+def find_impact(
+    a: Floats1,
+    b: Floats1,
+    start_a: Floats2,
+    start_b: Floats2,
+    motion_a: Floats1,
+    motion_b: Floats1,
+    end: float,
+    limit: Limit,
+    max_solves: int,
+    out: Floats1,
+) -> tuple[int, float, float, int, int]:
     """First time at which two moving bodies come within a gap, by steps that are proved free of contact.
 
     Parameters

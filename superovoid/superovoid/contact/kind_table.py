@@ -25,7 +25,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.arrays import Floats1, Floats2
+from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.columns import (
     DISTANCE,
@@ -295,8 +296,19 @@ def _finish(task, answer, status, goal, wanted, state, out):
     out[ITERATIONS] = answer.iterations
 
 
-@kernel(separate=True)
-def solve_half_spaces(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out):
+@entry_point(separate=True)
+def solve_half_spaces(
+    a: Floats1,
+    b: Floats1,
+    pool_a: Floats1,
+    pool_b: Floats1,
+    pose_a: Floats2,
+    pose_b: Floats2,
+    tolerance: float,
+    budget: int,
+    state: Floats1,
+    out: Floats1,
+) -> None:
     """A plane and any body, another plane included."""
     out_of_line()
     task = begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
@@ -403,8 +415,19 @@ def solve_apart(first, second, limit, state, rotation, out):
     return True
 
 
-@kernel
-def solve_convex(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out):
+@entry_point
+def solve_convex(
+    a: Floats1,
+    b: Floats1,
+    pool_a: Floats1,
+    pool_b: Floats1,
+    pose_a: Floats2,
+    pose_b: Floats2,
+    tolerance: float,
+    budget: int,
+    state: Floats1,
+    out: Floats1,
+) -> None:
     """Two convex bodies, or a sphere and a torus."""
     limit = Limit(tolerance, budget, math.inf)
     first, second = Placed(a, pool_a, pose_a), Placed(b, pool_b, pose_b)
@@ -460,8 +483,19 @@ def solve_convex_within(first, second, limit, state, out):
     _finish(task, answer, status, goal, wanted, state, out)
 
 
-@kernel(separate=True)
-def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out):
+@entry_point(separate=True)
+def solve_torus(
+    a: Floats1,
+    b: Floats1,
+    pool_a: Floats1,
+    pool_b: Floats1,
+    pose_a: Floats2,
+    pose_b: Floats2,
+    tolerance: float,
+    budget: int,
+    state: Floats1,
+    out: Floats1,
+) -> None:
     """A torus and a convex body other than a sphere, or another torus."""
     out_of_line()
     task = begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
@@ -476,8 +510,19 @@ def solve_torus(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, 
     _finish(task, answer, status, goal, wanted, state, out)
 
 
-@kernel(separate=True)
-def solve_mesh(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out):
+@entry_point(separate=True)
+def solve_mesh(
+    a: Floats1,
+    b: Floats1,
+    pool_a: Floats1,
+    pool_b: Floats1,
+    pose_a: Floats2,
+    pose_b: Floats2,
+    tolerance: float,
+    budget: int,
+    state: Floats1,
+    out: Floats1,
+) -> None:
     """A mesh that is not convex and any body but a plane."""
     out_of_line()
     task = begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
@@ -529,8 +574,19 @@ def solve_within(a, b, limit, state, rotation, out, convex, beyond):
                 solve_mesh(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
 
 
-@kernel
-def solve_bodies(a, b, pool, pose_a, pose_b, tolerance, budget, state, rotation, out):
+@entry_point
+def solve_bodies(
+    a: Floats1,
+    b: Floats1,
+    pool: Floats1,
+    pose_a: Floats2,
+    pose_b: Floats2,
+    tolerance: float,
+    budget: int,
+    state: Floats1,
+    rotation: Floats2,
+    out: Floats1,
+) -> None:
     """Answer for two packed bodies of any kinds at world poses, written to a result row.
 
     Parameters

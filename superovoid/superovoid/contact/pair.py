@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.shapes.kernels.kinds import Core
 
 
@@ -28,19 +29,28 @@ class Pair(NamedTuple):
     """origin of the frame of B"""
 
 
+class OvoidPair(NamedTuple):
+    """A `Pair` of two superovoids, as Python hands it to a kernel."""
+
+    a: Floats1
+    b: Floats1
+    rotation: Floats2
+    centre: tuple[float, float, float]
+
+
 class Posed(NamedTuple):
     """A packed superovoid in the world."""
 
-    row: NDArray[np.float64]
-    pose: NDArray[np.float64]
+    row: Floats1
+    pose: Floats2
 
 
 class Placed(NamedTuple):
     """A packed body in the world, with the pool that its row refers to."""
 
-    row: NDArray[np.float64]
-    pool: NDArray[np.float64]
-    pose: NDArray[np.float64]
+    row: Floats1
+    pool: Floats1
+    pose: Floats2
 
 
 class Limit(NamedTuple):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import dot, norm, rotate, rotate_back, scale, sub
 from superovoid.shapes.kernels.rounding import allowance
 from superovoid.shapes.kernels.support_function import support

@@ -21,7 +21,8 @@ from typing import ClassVar, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.arrays import Floats1, Floats2, Floats3
+from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.vector import add, combine, dot, norm, scale, sub
 from superovoid.contact.broadcasting import CHUNK, packed_rows, pair_count, which_superovoids
 from superovoid.contact.columns import (
@@ -162,8 +163,19 @@ def compare_pair(first, second, threshold, limit, direction, state, scratch, out
     out[SOLVES] = solves
 
 
-@kernel(nogil=True, _nrt=True)
-def compare_pairs(a, b, poses_a, poses_b, thresholds, tolerance, budget, directions, states, out):
+@entry_point(nogil=True, _nrt=True)
+def compare_pairs(
+    a: Floats2,
+    b: Floats2,
+    poses_a: Floats3,
+    poses_b: Floats3,
+    thresholds: Floats1,
+    tolerance: float,
+    budget: int,
+    directions: Floats2,
+    states: Floats2,
+    out: Floats2,
+) -> None:
     """`compare_pair` for rows of bodies and poses."""
     rotation = np.empty((3, 3))
     row = np.empty(RESULT_LENGTH)

@@ -25,6 +25,7 @@ from numba.core import config as numba_config
 from numba.core.codegen import get_host_cpu_features
 
 from superovoid.compiled import kernel_cache
+from superovoid.compiled.kernels import MODE
 
 # What a C library chooses the form of its sine, logarithm or power by. (By others it chooses forms with the same bits.)
 _CHOOSING = ("avx", "avx2", "fma", "fma4")
@@ -41,7 +42,7 @@ def arithmetic() -> dict[str, Any]:
     enabled = sorted(each for each in features.split(",") if each.startswith("+"))
     return {
         "kernels": _kernels(),
-        "compiled": not config.DISABLE_JIT,
+        "compiled": MODE,
         "numba": numba.__version__,
         "llvmlite": llvmlite.__version__,
         "numpy": np.__version__,

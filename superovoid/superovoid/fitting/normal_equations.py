@@ -34,7 +34,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.arrays import Floats1, Floats2
+from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.vector import combine, cross, dot, norm, rotate, rotate_back, sub
 
 PARAMETERS = 12
@@ -242,15 +243,24 @@ def body_distance(row, p, steps, out):
     return d
 
 
-@kernel(nogil=True)
-def body_distances(row, points, steps, distances, slopes):
+@entry_point(nogil=True)
+def body_distances(row: Floats1, points: Floats2, steps: int, distances: Floats1, slopes: Floats2) -> None:
     """Fill in the signed distance of each point to a body, and its derivatives by the parameters."""
     for i in range(len(points)):
         distances[i] = body_distance(row, (points[i, 0], points[i, 1], points[i, 2]), steps, slopes[i])
 
 
-@kernel(nogil=True)
-def normal_equations(rows, samples, loss, matrix, right, residuals, slopes, values):
+@entry_point(nogil=True)
+def normal_equations(
+    rows: Floats2,
+    samples: Floats2,
+    loss: Loss,
+    matrix: Floats2,
+    right: Floats1,
+    residuals: Floats1,
+    slopes: Floats2,
+    values: Floats1,
+) -> float:
     """Fill in J^T W J and J^T W r of all samples, and the residuals; return the loss.
 
     A sample is a row: point, target distance, weight.

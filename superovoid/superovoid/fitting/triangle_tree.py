@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.aabb_tree import END, FIRST, LOWER, SECOND, UPPER, tree_of_triangles
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Ints1
+from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.vector import combine, cross, dot, norm, sub
 from superovoid.contact.minkowski.difference import triangle_weights
 
@@ -83,8 +84,10 @@ def _nearest(triangles, nodes, p, stack, gaps):
     return best, foot, which
 
 
-@kernel(nogil=True)
-def nearest_points(triangles, nodes, points, feet, numbers, stack, gaps):
+@entry_point(nogil=True)
+def nearest_points(
+    triangles: Floats2, nodes: Floats2, points: Floats2, feet: Floats2, numbers: Ints1, stack: Ints1, gaps: Floats1
+) -> None:
     """Fill in the nearest point of the triangles for each point, and which triangle it is of."""
     for i in range(len(points)):
         p = (points[i, 0], points[i, 1], points[i, 2])
@@ -101,8 +104,8 @@ def _half_solid_angle(row, p):
     return math.atan2(dot(a, cross(b, c)), below)
 
 
-@kernel(nogil=True)
-def sum_below(moments, nodes, sums):
+@entry_point(nogil=True)
+def sum_below(moments: Floats2, nodes: Floats2, sums: Floats2) -> None:
     """Fill in the sums of the moments of all triangles below each node."""
     for node in range(len(nodes) - 1, -1, -1):
         second = int(nodes[node, SECOND])
@@ -115,8 +118,10 @@ def sum_below(moments, nodes, sums):
                     sums[node, i] += moments[k, i]
 
 
-@kernel(nogil=True)
-def winding_numbers(triangles, nodes, dipoles, points, numbers, stack):
+@entry_point(nogil=True)
+def winding_numbers(
+    triangles: Floats2, nodes: Floats2, dipoles: Floats2, points: Floats2, numbers: Floats1, stack: Ints1
+) -> None:
     """Fill in winding numbers; far nodes count as dipoles."""
     for i in range(len(points)):
         p = (points[i, 0], points[i, 1], points[i, 2])
@@ -139,8 +144,8 @@ def winding_numbers(triangles, nodes, dipoles, points, numbers, stack):
         numbers[i] = total / (2.0 * math.pi)
 
 
-@kernel(nogil=True)
-def exact_winding_numbers(triangles, points, numbers):
+@entry_point(nogil=True)
+def exact_winding_numbers(triangles: Floats2, points: Floats2, numbers: Floats1) -> None:
     """Fill in winding numbers; every triangle counts by its own angle."""
     for i in range(len(points)):
         p = (points[i, 0], points[i, 1], points[i, 2])
@@ -173,8 +178,10 @@ def _meets_triangle(row, p, along):
     return u >= 0.0 and v >= 0.0 and u + v <= 1.0 and dot(ac, turned) / volume > 0.0
 
 
-@kernel(nogil=True)
-def blocked_rays(triangles, nodes, points, directions, blocked, stack):
+@entry_point(nogil=True)
+def blocked_rays(
+    triangles: Floats2, nodes: Floats2, points: Floats2, directions: Floats2, blocked: Bools1, stack: Ints1
+) -> None:
     """Fill in whether the ray from each point meets a triangle."""
     for i in range(len(points)):
         p = (points[i, 0], points[i, 1], points[i, 2])

@@ -8,10 +8,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.arrays import Floats1, Floats2, Floats3, Floats4, Ints1, Ints2
+from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.vector import cross, dot, rotate, sub
 from superovoid.values.poses import QUATERNION_TOLERANCE
 
@@ -19,26 +17,27 @@ from superovoid.values.poses import QUATERNION_TOLERANCE
 FIXED, TURNS, SLIDES, OUTSIDE = 0, 1, 2, 3
 
 
+@bundle
 class Tree(NamedTuple):
     """A tree of joints, one row a link, parents before children; row 0 is the root, and its own parent."""
 
-    parent: NDArray[np.int64]
-    kind: NDArray[np.int64]
+    parent: Ints1
+    kind: Ints1
     # The position of the joint is factor * position[source] + offset: mimicking joints follow their master.
-    source: NDArray[np.int64]
-    factor: NDArray[np.float64]
-    offset: NDArray[np.float64]
+    source: Ints1
+    factor: Floats1
+    offset: Floats1
     # parent_from_child = origin + sin(q) sine + (1 - cos(q)) cosine + q slide
-    origin: NDArray[np.float64]
-    sine: NDArray[np.float64]
-    cosine: NDArray[np.float64]
-    slide: NDArray[np.float64]
-    axis: NDArray[np.float64]  # in the frame of the link
-    base: NDArray[np.int64]  # which of the given poses
+    origin: Floats3
+    sine: Floats3
+    cosine: Floats3
+    slide: Floats3
+    axis: Floats2  # in the frame of the link
+    base: Ints1  # which of the given poses
 
 
-@kernel(nogil=True)
-def poses_of_numbers(numbers, out):
+@entry_point(nogil=True)
+def poses_of_numbers(numbers: Floats2, out: Floats3) -> int:
     """Rows of x y z qx qy qz qw as matrices, shape (rows, 4, 4).
 
     Returns the first row that has a number that is not finite, or a quaternion whose square is off from one by more
@@ -95,8 +94,8 @@ def _set_product(parent, tree, row, position, out):
             _set_column(parent, o[0, j], o[1, j], o[2, j], j, out)
 
 
-@kernel(nogil=True)
-def poses_of_states(tree, root, positions, bases, out):
+@entry_point(nogil=True)
+def poses_of_states(tree: Tree, root: Floats2, positions: Floats2, bases: Floats4, out: Floats4) -> None:
     """Poses of all links in the world.
 
     Parameters
@@ -149,8 +148,18 @@ def _add_rates(tree, poses, row, point, n, sign, by_joint, by_base):
         row = tree.parent[row]
 
 
-@kernel(nogil=True)
-def gradients_of_states(tree, poses, first, links, points_a, points_b, normals, by_joint, by_base):
+@entry_point(nogil=True)
+def gradients_of_states(
+    tree: Tree,
+    poses: Floats4,
+    first: Ints1,
+    links: Ints2,
+    points_a: Floats2,
+    points_b: Floats2,
+    normals: Floats2,
+    by_joint: Floats2,
+    by_base: Floats3,
+) -> None:
     """Derivatives of distances by joints and bases, to be added to zeros.
 
     Parameters

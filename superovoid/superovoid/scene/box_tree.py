@@ -13,12 +13,12 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from superovoid.compiled.aabb_tree import END, FIRST, NODE_LENGTH, SECOND, arrange, fit_node, node_count
-from superovoid.compiled.jit import kernel
-from superovoid.scene.culling import PAST_OBB, PAST_SPHERE, bounding_spheres_within, oriented_boxes_within
-from superovoid.scene.pair_table import ALLOWED, FORBIDDEN, rule
+from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Int32s1, Int32s2, Ints1, Ints2
+from superovoid.compiled.kernels import bundle, entry_point, kernel
+from superovoid.scene.culling import PAST_OBB, PAST_SPHERE, Local, World, bounding_spheres_within, oriented_boxes_within
+from superovoid.scene.pair_table import ALLOWED, FORBIDDEN, Rules, rule
 
 # A node pair is replaced by at most four, 2 log2 n times: enough for 2^60 bodies.
 _STACK = 512
@@ -27,16 +27,17 @@ _STACK = 512
 BODIES, NODES, ENDLESS = 0, 1, 2
 
 
+@bundle
 class Tree(NamedTuple):
     """Bodies in the order of the tree, and nodes."""
 
-    order: NDArray[np.int32]  # body at each place; half-spaces stand behind the others
-    bounds: NDArray[np.float64]  # of the body at each place
-    nodes: NDArray[np.float64]
-    link: NDArray[np.int32]  # the one link of all bodies of a node, -1 for several
-    stack: NDArray[np.int32]
-    cost: NDArray[np.float64]  # one number: the sum of the extents of all boxes
-    head: NDArray[np.int64]
+    order: Int32s1  # body at each place; half-spaces stand behind the others
+    bounds: Floats2  # of the body at each place
+    nodes: Floats2
+    link: Int32s1  # the one link of all bodies of a node, -1 for several
+    stack: Int32s2
+    cost: Floats1  # one number: the sum of the extents of all boxes
+    head: Ints1
 
 
 def tree_for(count: int) -> Tree:
@@ -53,8 +54,8 @@ def tree_for(count: int) -> Tree:
     )
 
 
-@kernel(nogil=True)
-def build(tree, spheres, links):
+@entry_point(nogil=True)
+def build(tree: Tree, spheres: Floats2, links: Ints1) -> None:
     """Arrange the bodies; `refit` of all links has to follow."""
     order, nodes = tree.order, tree.nodes
     n = spheres.shape[0]
@@ -93,8 +94,8 @@ def _extent(box):
     return box[3] - box[0] + box[4] - box[1] + box[5] - box[2]
 
 
-@kernel(nogil=True)
-def refit(tree, bounds, moved):
+@entry_point(nogil=True)
+def refit(tree: Tree, bounds: Floats2, moved: Bools1) -> None:
     """Fit boxes to the bodies' bounds where bodies of a link have moved: `moved` has an entry for each link."""
     cost = tree.cost[0]
     for node in range(tree.head[NODES] - 1, -1, -1):
@@ -139,8 +140,17 @@ def _consider(local, world, rules, a, b, limit, rounding, candidates, found, cou
     return found + 1
 
 
-@kernel(nogil=True)
-def cull_tree(local, world, rules, tree, limit, rounding, candidates, counts):
+@entry_point(nogil=True)
+def cull_tree(
+    local: Local,
+    world: World,
+    rules: Rules,
+    tree: Tree,
+    limit: float,
+    rounding: float,
+    candidates: Ints2,
+    counts: Ints1,
+) -> int:
     """Find all allowed pairs whose volumes are within the limit, and write them as far as `candidates` reaches.
 
     Returns how many there are.

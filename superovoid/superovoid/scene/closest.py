@@ -20,7 +20,7 @@ what is left out would have come behind the k closest, and equal distances keep 
 
 from __future__ import annotations
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.row_heap import lift, sink
 
 # What the bound of a waiting candidate is from, and what to do with the first.

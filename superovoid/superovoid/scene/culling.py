@@ -16,9 +16,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats3, Ints1, Ints2
+from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.vector import norm
 from superovoid.shapes.kernels.rounding import at_place, straighten
 
@@ -29,26 +29,28 @@ COUNTS = 5
 _ROUNDING = 1e-12  # of the largest coordinate: thousands of times what the bounds lose (docs/numerics.md)
 
 
+@bundle
 class Local(NamedTuple):
     """Bodies in their own frames, one row a body."""
 
-    packed: NDArray[np.float64]
-    link_from_body: NDArray[np.float64]
-    sphere_centres: NDArray[np.float64]
-    radii: NDArray[np.float64]  # inf: the half-space z <= 0 of its frame
-    box_centres: NDArray[np.float64]
-    box_halves: NDArray[np.float64]
-    losses: NDArray[np.float64]  # what the product of link and body pose rounds (`rounding.composition`)
+    packed: Floats2
+    link_from_body: Floats3
+    sphere_centres: Floats2
+    radii: Floats1  # inf: the half-space z <= 0 of its frame
+    box_centres: Floats2
+    box_halves: Floats2
+    losses: Floats1  # what the product of link and body pose rounds (`rounding.composition`)
 
 
+@bundle
 class World(NamedTuple):
     """Bodies at their poses, one row a body."""
 
-    poses: NDArray[np.float64]
-    spheres: NDArray[np.float64]  # centre and radius
-    boxes: NDArray[np.float64]  # centre of the oriented box
-    bounds: NDArray[np.float64]  # lower and upper corner of the box along the world's axes
-    losses: NDArray[np.float64]  # bound of how far a point is from where the exact product of poses puts it
+    poses: Floats3
+    spheres: Floats2  # centre and radius
+    boxes: Floats2  # centre of the oriented box
+    bounds: Floats2  # lower and upper corner of the box along the world's axes
+    losses: Floats1  # bound of how far a point is from where the exact product of poses puts it
 
 
 def world_of(count: int) -> World:
@@ -104,8 +106,8 @@ def place(local, k, link_pose, world):
     return _ROUNDING * extent + 2.0 * world.losses[k]
 
 
-@kernel(nogil=True, separate=True)
-def place_all(local, link, link_poses, posed, world):
+@entry_point(nogil=True, separate=True)
+def place_all(local: Local, link: Ints1, link_poses: Floats3, posed: Bools1, world: World) -> float:
     """Put all bodies where their links are; return the largest rounding of their bounds, m."""
     rounding = 0.0
     for k in range(link.shape[0]):
@@ -114,8 +116,8 @@ def place_all(local, link, link_poses, posed, world):
     return rounding
 
 
-@kernel(nogil=True)
-def place_link(local, link, row, link_pose, world):
+@entry_point(nogil=True)
+def place_link(local: Local, link: Ints1, row: int, link_pose: Floats2, world: World) -> float:
     """Put the bodies of one link where it is; return the largest rounding of their bounds, m."""
     rounding = 0.0
     for k in range(link.shape[0]):
@@ -253,8 +255,17 @@ def oriented_boxes_within(local, world, a, b, limit, rounding):
     )
 
 
-@kernel(nogil=True, separate=True)
-def cull_list(local, world, pairs, count, limit, rounding, candidates, counts):
+@entry_point(nogil=True, separate=True)
+def cull_list(
+    local: Local,
+    world: World,
+    pairs: Ints2,
+    count: int,
+    limit: float,
+    rounding: float,
+    candidates: Ints2,
+    counts: Ints1,
+) -> int:
     """Test the first rows of a list of pairs; write those that pass to `candidates`, which must be as long.
 
     Returns how many there are. A query begins with this: all counts are set.

@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from superovoid.compiled.jit import choice, kernel
+from superovoid.compiled.arrays import Floats1, Floats2, Ints1, Ints2
+from superovoid.compiled.kernels import bundle, choice, entry_point, kernel
 from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH
 from superovoid.contact.thresholds import (
     CLOSER,
@@ -22,8 +22,8 @@ from superovoid.contact.thresholds import (
     UNDECIDED,
     VERDICT_LENGTH,
 )
-from superovoid.scene.culling import bounding_spheres_within, oriented_boxes_within, place
-from superovoid.scene.solving import lost
+from superovoid.scene.culling import Local, World, bounding_spheres_within, oriented_boxes_within, place
+from superovoid.scene.solving import Others, lost
 from superovoid.scene.superovoid_verdict import verdict_on_superovoids
 
 
@@ -35,15 +35,16 @@ class Asked(NamedTuple):
     budget: int
 
 
+@bundle
 class PairMemory(NamedTuple):
     """What is kept of the pairs of a list from state to state, one row a pair, or one for all where they are many."""
 
-    order: NDArray[np.int64]  # of the pairs
-    states: NDArray[np.float64]
-    directions: NDArray[np.float64]
-    rotation: NDArray[np.float64]
-    out: NDArray[np.float64]
-    row: NDArray[np.float64]
+    order: Ints1  # of the pairs
+    states: Floats2
+    directions: Floats2
+    rotation: Floats2
+    out: Floats1
+    row: Floats1
 
 
 def pair_memory(pairs: int, kept: int) -> PairMemory:
@@ -59,8 +60,8 @@ def pair_memory(pairs: int, kept: int) -> PairMemory:
     )
 
 
-@kernel
-def forget(memory):
+@entry_point
+def forget(memory: PairMemory) -> None:
     """Make memory what it was when it was new."""
     for i in range(memory.order.shape[0]):
         memory.order[i] = i
@@ -117,8 +118,10 @@ def is_front_closer(local, others, link, link_poses, posed, world, pairs, asked,
     return verdict_on(local, others, world, pairs, pair, asked, memory) == CLOSER
 
 
-@kernel(nogil=True, separate=True)
-def first_closer(local, others, world, pairs, asked, rounding, memory):
+@entry_point(nogil=True, separate=True)
+def first_closer(
+    local: Local, others: Others, world: World, pairs: Ints2, asked: Asked, rounding: float, memory: PairMemory
+) -> tuple[int, int, int]:
     """Look for a pair that is proved closer.
 
     Returns

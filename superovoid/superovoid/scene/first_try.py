@@ -12,12 +12,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from superovoid.compiled.jit import choice, kernel
+from superovoid.compiled.arrays import Floats1, Ints1, Ints2
+from superovoid.compiled.kernels import MODE, bundle, choice, entry_point, kernel
 from superovoid.contact.lanes import many_pairs, newton_lanes
-from superovoid.scene.pair_table import pair_key, slot_of
-from superovoid.scene.solving import keep, lost, size_of_smaller, widen
+from superovoid.scene.culling import Local, World
+from superovoid.scene.pair_table import WarmStarts, pair_key, slot_of
+from superovoid.scene.solving import Scratch, Wanted, keep, lost, size_of_smaller, widen
 from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID, is_sphere
 
 LEAST = 48
@@ -25,20 +26,24 @@ LEAST = 48
 _LEAST_IN_BLOCK = np.int64(16)  # of the last block of a query
 
 
+@bundle
 class Lanes(NamedTuple):
     """Memory of the lanes."""
 
-    block: NDArray[np.float64]
-    newton: NDArray[np.float64]
-    running: NDArray[np.int64]  # which pair of the block is in which lane
-    pairs: NDArray[np.int64]  # of the block
-    slots: NDArray[np.int64]  # of their warm starts
+    block: Floats1
+    newton: Floats1
+    running: Ints1  # which pair of the block is in which lane
+    pairs: Ints2  # of the block
+    slots: Ints1  # of their warm starts
 
 
-def lanes_for(pairs: int) -> Lanes | tuple[()]:
+def lanes_for(pairs: int) -> Lanes:
     """Memory for queries of so many pairs; nothing where these are too few."""
+    if pairs < LEAST and MODE != "library":
+        return ()  # type: ignore[return-value]
     if pairs < LEAST:
-        return ()
+        nothing = np.empty(0, np.int64)
+        return Lanes(np.empty(0), np.empty(0), nothing, np.empty((0, 2), np.int64), nothing)
     return Lanes(
         np.zeros(many_pairs.LENGTH),
         np.zeros(newton_lanes.LENGTH),
@@ -56,8 +61,17 @@ def _leave(scratch, left, a, b):
     return left + 1
 
 
-@kernel(nogil=True, separate=True)
-def answer_first(local, world, count, wanted, pool, scratch, counts, lanes):
+@entry_point(nogil=True, separate=True)
+def answer_first(
+    local: Local,
+    world: World,
+    count: int,
+    wanted: Wanted,
+    pool: WarmStarts,
+    scratch: Scratch,
+    counts: Ints1,
+    lanes: Lanes,
+) -> tuple[int, int]:
     """Answer what closes in lanes of the first `count` candidates of `scratch`, and keep what is wanted.
 
     Returns how many rows are kept, and how many candidates are left: these are then the first ones of `scratch`.
@@ -115,7 +129,7 @@ def _answer_none(local, world, count, wanted, pool, scratch, counts, lanes):
 
 @kernel
 def _answer_many(local, world, count, wanted, pool, scratch, counts, lanes):
-    if count < LEAST or wanted.most < count:
+    if count < LEAST or wanted.most < count or lanes.block.shape[0] == 0:
         return 0, count
     return answer_first(local, world, count, wanted, pool, scratch, counts, lanes)
 

@@ -24,7 +24,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 from superovoid.contact.deciding import decide_within
 from superovoid.contact.kind_table import CONVEX, METHODS, OVOIDS, solve_within
 from superovoid.contact.pair import Limit, Placed

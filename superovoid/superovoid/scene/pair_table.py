@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.arrays import Bools1, Floats2, Int8s1, Int32s1, Ints1, Ints2
+from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.columns import STATE_LENGTH
 
 EMPTY = -1
@@ -28,16 +29,17 @@ FORBIDDEN, ALLOWED, ALLOWED_TURNED = 0, 1, 2
 COUNT, NEWEST, OLDEST, NOW = 0, 1, 2, 3
 
 
+@bundle
 class Rules(NamedTuple):
     """Which pairs may be checked.
 
     By default bodies on different links, unless both are closed; `keys` and `answers` are the exceptions.
     """
 
-    link: NDArray[np.int64]  # row of the link of each body
-    closed: NDArray[np.bool_]  # to other closed bodies: pairs of these are allowed by exception only
-    keys: NDArray[np.int64]
-    answers: NDArray[np.int8]
+    link: Ints1  # row of the link of each body
+    closed: Bools1  # to other closed bodies: pairs of these are allowed by exception only
+    keys: Ints1
+    answers: Int8s1
     within_links: bool  # whether an exception allows a pair on one link
 
 
@@ -48,17 +50,18 @@ class Carried(NamedTuple):
     closed: NDArray[np.bool_]
 
 
+@bundle
 class WarmStarts(NamedTuple):
     """States of pairs in a pool of slots; when it is full, the pair that was not solved for longest gives way."""
 
-    keys: NDArray[np.int64]
-    slots: NDArray[np.int32]
-    owner: NDArray[np.int64]  # pair of each slot
-    older: NDArray[np.int32]  # slots form a list, by last use
-    newer: NDArray[np.int32]
-    used: NDArray[np.int64]  # number of the query that used the slot last
-    head: NDArray[np.int64]
-    states: NDArray[np.float64]  # one row more than slots: scratch for a pair that finds no slot
+    keys: Ints1
+    slots: Int32s1
+    owner: Ints1  # pair of each slot
+    older: Int32s1  # slots form a list, by last use
+    newer: Int32s1
+    used: Ints1  # number of the query that used the slot last
+    head: Ints1
+    states: Floats2  # one row more than slots: scratch for a pair that finds no slot
 
 
 @kernel
@@ -129,8 +132,8 @@ def rule(rules, a, b):
     return ALLOWED if _allowed_by_default(rules, a, b) else FORBIDDEN
 
 
-@kernel(nogil=True)
-def set_rules(rules, pairs, answer):
+@entry_point(nogil=True)
+def set_rules(rules: Rules, pairs: Ints2, answer: int) -> int:
     """Set the answer for rows of pairs: 0, or 1 (in either order), or 2 (as given).
 
     A pair that is allowed already keeps its order. Returns the number of exceptions added.
@@ -151,8 +154,8 @@ def set_rules(rules, pairs, answer):
     return added
 
 
-@kernel(nogil=True)
-def exceptions_count(rules):
+@entry_point(nogil=True)
+def exceptions_count(rules: Rules) -> tuple[int, bool]:
     """How many pairs the exceptions add to those allowed by default, and whether they allow one on a single link."""
     more = 0
     within = False
@@ -164,8 +167,8 @@ def exceptions_count(rules):
     return more, within
 
 
-@kernel(nogil=True)
-def list_allowed(rules, out):
+@entry_point(nogil=True)
+def list_allowed(rules: Rules, out: Ints2) -> None:
     """Write all allowed pairs to `out`, which must have room for them."""
     count = 0
     n = rules.link.shape[0]
@@ -192,8 +195,8 @@ def _list(rules, a, b, out, count):
     return count + 1
 
 
-@kernel(nogil=True)
-def move_rules(old, new, index):
+@entry_point(nogil=True)
+def move_rules(old: Rules, new: Rules, index: Ints1) -> None:
     """Copy the exceptions of rules to others, whose bodies have new indices (ascending as before; -1: gone)."""
     for i in range(old.keys.shape[0]):
         if old.keys[i] != EMPTY:
@@ -202,8 +205,8 @@ def move_rules(old, new, index):
                 insert(new.keys, new.answers, pair_key(a, b), old.answers[i])
 
 
-@kernel(nogil=True)
-def orient(rules, count, wanted):
+@entry_point(nogil=True)
+def orient(rules: Rules, count: int, wanted: Ints2) -> int:
     """Turn the first rows of `wanted` as the scene reports them.
 
     Returns the first row that is no pair of different bodies or not allowed, -1 where all are well.
@@ -317,8 +320,8 @@ def slot_of(pool, key):
     return slot
 
 
-@kernel(nogil=True)
-def forget(pool):
+@entry_point(nogil=True)
+def forget(pool: WarmStarts) -> None:
     """Empty the pool."""
     pool.keys[:] = EMPTY
     pool.head[COUNT] = 0
@@ -326,8 +329,8 @@ def forget(pool):
     pool.head[OLDEST] = -1
 
 
-@kernel(nogil=True)
-def move_warm_starts(old, new, index):
+@entry_point(nogil=True)
+def move_warm_starts(old: WarmStarts, new: WarmStarts, index: Ints1) -> None:
     """Fill an empty pool from another, whose bodies have new indices (ascending as before; -1: gone)."""
     slot = old.head[OLDEST]
     while slot >= 0:

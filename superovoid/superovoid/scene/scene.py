@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.compiled.aabb_tree import node_count
+from superovoid.compiled.kernels import MODE
 from superovoid.contact import columns
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol
 from superovoid.contact.results import DistanceResults
@@ -667,6 +668,8 @@ class Scene:
     @property
     def _others(self) -> tuple[object, ...]:
         """What the kernels take where there are other bodies than superovoids."""
+        if MODE == "library":  # which has all kinds
+            return self._vertices, True, True
         return () if self._reach is None else (self._vertices, *self._reach)
 
     def _usual_reach(self) -> float:

@@ -9,19 +9,20 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from superovoid.compiled.jit import choice, kernel
+from superovoid.compiled.arrays import Floats1, Floats2, Ints1, Ints2
+from superovoid.compiled.kernels import bundle, choice, entry_point, kernel
 from superovoid.compiled.row_heap import sink, without_first
 from superovoid.compiled.vector import dot, norm, rotate_back, scale, sub
 from superovoid.contact.columns import DISTANCE, LOWER, PROOF, STATUS, UPPER
 from superovoid.contact.pair import Limit, Posed
 from superovoid.contact.superovoids.carried_proof import answered_by_carried_proof
 from superovoid.contact.superovoids.certificate import gap_tolerance
+from superovoid.contact.superovoids.kept_nets import Nets
 from superovoid.contact.superovoids.pair_solver import solve_pair
 from superovoid.scene import closest
-from superovoid.scene.culling import BOUNDED, INTERSECTING, SOLVED, box_gap, height_above
-from superovoid.scene.pair_table import NOW, pair_key, slot_of
+from superovoid.scene.culling import BOUNDED, INTERSECTING, SOLVED, Local, World, box_gap, height_above
+from superovoid.scene.pair_table import NOW, WarmStarts, pair_key, slot_of
 from superovoid.scene.sorting import Keys, keys_for, sort
 from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID
 from superovoid.shapes.kernels.rounding import turn_of_plane
@@ -30,18 +31,19 @@ from superovoid.shapes.kernels.surface import RADIUS, SIZE
 from superovoid.values.status import PRECISION
 
 
+@bundle
 class Scratch(NamedTuple):
     """Memory of a query, one row a candidate (and a matrix)."""
 
-    candidates: NDArray[np.int64]
-    bounds: NDArray[np.float64]  # of a candidate's distance, from below
-    stages: NDArray[np.int64]  # what the bound is from
-    waiting: NDArray[np.int64]  # heap of candidates
-    nearest: NDArray[np.int64]  # heap of the least distances known
-    farness: NDArray[np.float64]  # minus these distances
-    out: NDArray[np.float64]
+    candidates: Ints2
+    bounds: Floats1  # of a candidate's distance, from below
+    stages: Ints1  # what the bound is from
+    waiting: Ints1  # heap of candidates
+    nearest: Ints1  # heap of the least distances known
+    farness: Floats1  # minus these distances
+    out: Floats2
     keys: Keys  # of the rows of `out`: their distances and pairs
-    rotation: NDArray[np.float64]
+    rotation: Floats2
 
 
 def scratch_for(candidates: int, result_length: int) -> Scratch:
@@ -251,6 +253,10 @@ def _support_gap(packed, others, world, a, b, n):
     return dot(n, origins_apart(world, a, b)) - ahead - behind
 
 
+Others = tuple[Floats1, bool, bool]
+"""Of a scene with other bodies than superovoids: the pool of vertices, and how far it goes in the table of kinds."""
+
+
 class Wanted(NamedTuple):
     """Which answers are wanted, and how good."""
 
@@ -262,8 +268,19 @@ class Wanted(NamedTuple):
     budget: int
 
 
-@kernel(nogil=True, separate=True)
-def solve(local, others, world, found, count, wanted, pool, nets, scratch, counts):
+@entry_point(nogil=True, separate=True)
+def solve(
+    local: Local,
+    others: Others,
+    world: World,
+    found: int,
+    count: int,
+    wanted: Wanted,
+    pool: WarmStarts,
+    nets: Nets,
+    scratch: Scratch,
+    counts: Ints1,
+) -> int:
     """Solve candidates and keep those no farther than `max_distance`, by distance; this ends the query.
 
     All are solved if `most` is no less than their number; else those that may be among so many closest ones. `others`

@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.arrays import Floats1, Ints1, Ints2
+from superovoid.compiled.kernels import bundle, kernel
 
 _DIGITS = 256
 _LOWEST, _BITS, _PASSES = 32, 8, 4  # the passes are even in number, so that the last one ends in `order`
@@ -23,15 +23,16 @@ _FEW = 48  # rows that a merge sort orders faster
 _RUN = 8
 
 
+@bundle
 class Keys(NamedTuple):
     """What rows are sorted by, and memory for it."""
 
-    values: NDArray[np.float64]
-    bits: NDArray[np.int64]  # the same memory
-    pairs: NDArray[np.int64]  # (rows, 2): they decide between equal values
-    order: NDArray[np.int64]  # the result: rows, ascending
-    merged: NDArray[np.int64]
-    counts: NDArray[np.int64]  # (passes, digits)
+    values: Floats1
+    bits: Ints1  # the same memory
+    pairs: Ints2  # (rows, 2): they decide between equal values
+    order: Ints1  # the result: rows, ascending
+    merged: Ints1
+    counts: Ints2  # (passes, digits)
 
 
 def keys_for(rows: int) -> Keys:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 from superovoid.contact.columns import LOWER, UPPER
 from superovoid.contact.pair import Limit, Posed
 from superovoid.contact.superovoids.pair_solver import solve_pair

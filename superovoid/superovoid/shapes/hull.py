@@ -29,7 +29,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.arrays import Floats1, Floats2, Floats3
+from superovoid.compiled.kernels import entry_point
 from superovoid.shapes.kernels.rounding import EPS
 
 FloatArray = NDArray[np.float64]
@@ -97,8 +98,8 @@ def most_above(unit: FloatArray, offsets: FloatArray, points: FloatArray) -> flo
     return float(_most_above(np.ascontiguousarray(unit), np.ascontiguousarray(offsets), grouped, centres, radii))
 
 
-@kernel
-def _most_above(unit, offsets, grouped, centres, radii):
+@entry_point
+def _most_above(unit: Floats2, offsets: Floats1, grouped: Floats3, centres: Floats2, radii: Floats1) -> float:
     most = 0.0
     for g in range(grouped.shape[0]):
         x, y, z = centres[g, 0], centres[g, 1], centres[g, 2]
@@ -112,8 +113,8 @@ def _most_above(unit, offsets, grouped, centres, radii):
     return most
 
 
-@kernel
-def _above_each(unit, offsets, points, above):
+@entry_point
+def _above_each(unit: Floats2, offsets: Floats1, points: Floats2, above: Floats1) -> None:
     """Largest n . x - offset over planes, for each point."""
     for i in range(points.shape[0]):
         x, y, z = points[i, 0], points[i, 1], points[i, 2]

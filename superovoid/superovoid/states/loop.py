@@ -8,25 +8,27 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.arrays import Bools1, Floats2, Floats4, Ints1, Ints2
+from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.columns import RESULT_LENGTH
 from superovoid.contact.superovoids.kept_nets import Nets
-from superovoid.scene.culling import COUNTS, World, cull_list, place_all
+from superovoid.scene.culling import COUNTS, Local, World, cull_list, place_all
 from superovoid.scene.first_try import Lanes, answer_at_first_try
 from superovoid.scene.pair_table import WarmStarts
-from superovoid.scene.solving import Scratch, Wanted, solve
+from superovoid.scene.solving import Others, Scratch, Wanted, solve
 
 
+@bundle
 class Links(NamedTuple):
     """Where bodies are."""
 
-    of_body: NDArray[np.int64]
-    poses: NDArray[np.float64]  # (states, links, 4, 4)
-    posed: NDArray[np.bool_]
+    of_body: Ints1
+    poses: Floats4  # (states, links, 4, 4)
+    posed: Bools1
 
 
+@bundle
 class Memory(NamedTuple):
     """What one thread works in."""
 
@@ -34,17 +36,18 @@ class Memory(NamedTuple):
     pool: WarmStarts
     nets: Nets
     scratch: Scratch
-    counts: NDArray[np.int64]
-    lanes: Lanes | tuple[()]
+    counts: Ints1
+    lanes: Lanes
 
 
+@bundle
 class Answers(NamedTuple):
     """Answers of states, those of a state behind those of the states before it, the closest pair first."""
 
-    rows: NDArray[np.float64]
-    bodies: NDArray[np.int64]
-    first: NDArray[np.int64]  # row where each state begins, and the end
-    counts: NDArray[np.int64]  # what the query of each state counted
+    rows: Floats2
+    bodies: Ints2
+    first: Ints1  # row where each state begins, and the end
+    counts: Ints2  # what the query of each state counted
 
 
 def answers_for(states: int, rows: int) -> Answers:
@@ -93,8 +96,18 @@ def _store(answers, state, found, most, scratch, counts):
         answers.counts[state, i] = counts[i]
 
 
-@kernel(nogil=True)
-def over_states(local, others, links, memory, pairs, wanted, start, stop, answers):
+@entry_point(nogil=True)
+def over_states(
+    local: Local,
+    others: Others,
+    links: Links,
+    memory: Memory,
+    pairs: Ints2,
+    wanted: Wanted,
+    start: int,
+    stop: int,
+    answers: Answers,
+) -> int:
     """Answer states from `start` to before `stop`; `others` and `wanted` as for `solve`, but for rounding.
 
     The poses of the links of state s are in row s of `links.poses`. Returns the first state that is not answered:
@@ -113,8 +126,19 @@ def over_states(local, others, links, memory, pairs, wanted, start, stop, answer
     return stop
 
 
-@kernel(nogil=True)
-def over_groups(local, others, links, memory, pairs, groups, wanted, start, stop, answers):
+@entry_point(nogil=True)
+def over_groups(
+    local: Local,
+    others: Others,
+    links: Links,
+    memory: Memory,
+    pairs: Ints2,
+    groups: Ints1,
+    wanted: Wanted,
+    start: int,
+    stop: int,
+    answers: Answers,
+) -> int:
     """As `over_states`, but of each group of pairs the closest one alone, in the order of the groups.
 
     Group g are the pairs from row `groups[g]` to before `groups[g + 1]`. `wanted.most` is the number of groups.

@@ -8,14 +8,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.arrays import Floats2, Int8s1, Ints1, Ints2
+from superovoid.compiled.kernels import bundle, entry_point
 from superovoid.contact.thresholds import CLOSER, FARTHER
-from superovoid.scene.culling import World, place_all
-from superovoid.scene.first_closer import BELOW, PairMemory, first_closer, is_front_closer, keeps_floors
+from superovoid.scene.culling import Local, World, place_all
+from superovoid.scene.first_closer import BELOW, Asked, PairMemory, first_closer, is_front_closer, keeps_floors
+from superovoid.scene.solving import Others
+from superovoid.states.loop import Links
 
 
+@bundle
 class Memory(NamedTuple):
     """What one thread works in."""
 
@@ -23,12 +26,13 @@ class Memory(NamedTuple):
     pairs: PairMemory
 
 
+@bundle
 class Found(NamedTuple):
     """Verdicts, one row a state."""
 
-    verdicts: NDArray[np.int8]
-    pairs: NDArray[np.int64]  # row of the pair that decided, -1 where none did
-    looked: NDArray[np.int64]  # pairs that boxes did not decide
+    verdicts: Int8s1
+    pairs: Ints1  # row of the pair that decided, -1 where none did
+    looked: Ints1  # pairs that boxes did not decide
 
 
 def found_for(states: int) -> Found:
@@ -36,8 +40,10 @@ def found_for(states: int) -> Found:
     return Found(np.zeros(states, np.int8), np.full(states, -1), np.zeros(states, np.int64))
 
 
-@kernel(nogil=True)
-def over_states(local, others, links, memory, pairs, asked, found):
+@entry_point(nogil=True)
+def over_states(
+    local: Local, others: Others, links: Links, memory: Memory, pairs: Ints2, asked: Asked, found: Found
+) -> None:
     """Answer all states, whose poses of links are those of `loop.Links`."""
     verdict = FARTHER
     for s in range(links.poses.shape[0]):
@@ -55,8 +61,10 @@ def over_states(local, others, links, memory, pairs, asked, found):
         found.looked[s] = looked
 
 
-@kernel(nogil=True)
-def over_front(local, others, links, memory, pairs, asked, found):
+@entry_point(nogil=True)
+def over_front(
+    local: Local, others: Others, links: Links, memory: Memory, pairs: Ints2, asked: Asked, found: Found
+) -> None:
     """Answer the states in which the first pair in the order is proved closer, and leave the others.
 
     Of `links.poses` those of the pair's two links are looked at.
@@ -68,8 +76,18 @@ def over_front(local, others, links, memory, pairs, asked, found):
             found.verdicts[s], found.pairs[s], found.looked[s] = CLOSER, memory.pairs.order[0], 1
 
 
-@kernel(nogil=True)
-def over_floors(local, others, links, memory, pairs, asked, floors, needed, found):
+@entry_point(nogil=True)
+def over_floors(
+    local: Local,
+    others: Others,
+    links: Links,
+    memory: Memory,
+    pairs: Ints2,
+    asked: Asked,
+    floors: Floats2,
+    needed: Floats2,
+    found: Found,
+) -> int:
     """Answer states up to the first that is below a floor; returns how many. Floors have a row a state."""
     for s in range(links.poses.shape[0]):
         rounding = place_all(local, links.of_body, links.poses[s], links.posed, memory.world)

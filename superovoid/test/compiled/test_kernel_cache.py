@@ -39,7 +39,7 @@ from superovoid.compiled.vector import dot
 print(dot((1.0, 2.0, 3.0), (4.0, 5.0, 6.0)))
 """
 CALLER = """
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import dot
 @kernel(cache=False)
 def caller(a):
@@ -213,7 +213,7 @@ def test_a_source_edited_between_the_start_and_its_import_does_not_get_into_the_
 
 # Kernels that link closures of one name: another number of numbers is gathered by each.
 SUMS = """
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 from superovoid.contact.lanes.simd import loader
 _three, _six = loader(3, 1), loader(6, 1)
 @kernel
@@ -235,7 +235,7 @@ def test_closures_of_one_name_that_different_processes_have_compiled_are_told_ap
 import os
 import numpy as np
 from superovoid import _sums
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 @kernel(cache=False)
 def call(buffer):
     return {call}
@@ -356,7 +356,7 @@ def test_flags_are_equal_exactly_where_numba_says_so():
 CONSTANT = "FACTOR = 2.0\n"
 SCALED = """
 from superovoid import _constant
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 from superovoid._constant import FACTOR
 @kernel
 def scaled(x):
@@ -414,7 +414,7 @@ def test_imports_are_found_in_every_module_as_its_syntax_tree_has_them():
 
 def test_what_is_defined_elsewhere_is_not_kept(copy, tmp_path):
     program = """
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 @kernel
 def twice(x):
     return 2.0 * x
@@ -704,7 +704,7 @@ def test_processor_time_is_that_of_a_process():
 # --- numba ---
 
 SEPARATE = """
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 @kernel(separate=True)
 def inner(x):
     return x * x

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(FORMS is None, reason="numba compiles by its pub
 
 # `called` hands several values on at branches and calls numba's own `min`, as `forced` does, which is inlined by force.
 SMALL = """
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 
 @kernel(cache=False)
 def helper(x, y):

@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid import Ellipsoid, Sphere, distances
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 from superovoid.contact import Status, columns
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.lanes import many_pairs, newton_lanes, simd

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid import Box, Capsule, Cone, ConvexMesh, Cylinder, Status, distance
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 from superovoid.contact import kind_table
 from superovoid.contact.columns import STATE_LENGTH
 from superovoid.contact.convex import rimmed, rims

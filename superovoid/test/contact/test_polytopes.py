@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from superovoid import Box, Capsule, ConvexMesh, Status, distance
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 from superovoid.contact.convex import closed_surface, polytopes
 from superovoid.shapes.kernels import kinds, vertex_scan
 

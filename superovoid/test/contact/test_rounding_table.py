@@ -16,7 +16,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid import Box, Capsule, Cone, Cylinder, Sphere, Superovoid, Torus, distance
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import dot, norm, rotate, sub
 from superovoid.contact.inputs import as_poses
 from superovoid.contact.lanes import simd

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 from superovoid.scene.sorting import keys_for, sort
 
 VALUES = {

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 
 
 @kernel

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.shapes.kernels.kinds import BOX, CAPSULE, CYLINDER, POINT
 from superovoid.shapes.kernels.surface import A1, A2, A3

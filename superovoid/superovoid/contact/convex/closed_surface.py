@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import cross, dot, norm, scale, sub
 from superovoid.shapes.kernels.rounding import EPS
 

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import lift, without_first
 from superovoid.compiled.vector import LEAST_LENGTH, add, combine, cross, dot, norm, scale, sub, tangent_frame
 from superovoid.contact.minkowski.difference import (

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.aabb_tree import END, FIRST, LOWER, NODE_LENGTH, SECOND, UPPER
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import cores, polytopes, torus
 from superovoid.contact.minkowski import difference

@@ -27,7 +27,7 @@ import math
 
 import numpy as np
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import cores, polytopes
 from superovoid.contact.convex.closed_surface import height_of_tetrahedron

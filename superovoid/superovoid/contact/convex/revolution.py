@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import lift, without_first
 from superovoid.compiled.vector import cross, norm, rotate, scale, sub
 from superovoid.contact.minkowski.difference import (

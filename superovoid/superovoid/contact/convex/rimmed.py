@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import combine, cross, dot, norm, rotate_back, scale, sub
 from superovoid.contact.convex import closed_surface, polytopes, rims
 from superovoid.contact.convex.cores import Cores

@@ -24,7 +24,7 @@ import math
 
 import numpy as np
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import beside_dent, cores
 from superovoid.contact.convex.core_settling import holds_means

@@ -21,7 +21,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.arrays import Floats1, Floats2, Floats3, Ints1
+from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.threads import share
 from superovoid.compiled.vector import add, scale, sub
 from superovoid.contact import columns
@@ -175,8 +176,10 @@ def load_points(block, i, state):
     _load_point(block, POINT + at_b, state, POINT_LENGTH)
 
 
-@kernel(nogil=True)
-def load(block, a, b, pose_a, pose_b, states, first, count):
+@entry_point(nogil=True)
+def load(
+    block: Floats1, a: Floats2, b: Floats2, pose_a: Floats3, pose_b: Floats3, states: Floats2, first: int, count: int
+) -> None:
     """Transpose a range of pairs into the columns of a block; a loop a source is faster than one loop."""
     for i in range(count):
         load_bodies(block, i, a[first + i], b[first + i], pose_a[first + i], pose_b[first + i])
@@ -204,8 +207,10 @@ def store_pair(block, i, tolerance, state, row):
     return True
 
 
-@kernel(nogil=True)
-def store(block, first, count, tolerance, states, out, open_rows):
+@entry_point(nogil=True)
+def store(
+    block: Floats1, first: int, count: int, tolerance: float, states: Floats2, out: Floats2, open_rows: Ints1
+) -> int:
     """Write the answers of the pairs whose interval is closed; list the others and return how many they are."""
     opened = 0
     for i in range(count):
@@ -227,8 +232,22 @@ def close_contact(block, i, a, b, pose_a, pose_b, tolerance, budget, state, rota
     )
 
 
-@kernel(nogil=True)
-def close_contacts(block, first, opened, a, b, pose_a, pose_b, tolerance, budget, states, rotation, out, open_rows):
+@entry_point(nogil=True)
+def close_contacts(
+    block: Floats1,
+    first: int,
+    opened: int,
+    a: Floats2,
+    b: Floats2,
+    pose_a: Floats3,
+    pose_b: Floats3,
+    tolerance: float,
+    budget: int,
+    states: Floats2,
+    rotation: Floats2,
+    out: Floats2,
+    open_rows: Ints1,
+) -> int:
     """Answer those of the pairs listed that their contacts lead to an answer of; return how many stay listed."""
     left = 0
     for k in range(opened):
@@ -267,8 +286,8 @@ newton_tolerance = in_lanes(pair_solver.newton_tolerance, SUBSTITUTES)
 still_face = in_lanes(pair_solver.still_face, SUBSTITUTES)
 
 
-@kernel(nogil=True)
-def prepare(block, count, tolerance):
+@entry_point(nogil=True)
+def prepare(block: Floats1, count: int, tolerance: float) -> None:
     """Relative poses, tolerances and cold starts of the first pairs of a block."""
     count = _whole(count)
     for i in range(count):
@@ -334,8 +353,8 @@ def _leave(lanes, lane, block, i):
         block[POINT + j * ROW + CHUNK + i] = lanes[newton_lanes.POINT + j * newton_lanes.ROW + WIDTH + lane]
 
 
-@kernel(nogil=True)
-def converge(lanes, pair, block, count):
+@entry_point(nogil=True)
+def converge(lanes: Floats1, pair: Ints1, block: Floats1, count: int) -> None:
     """Newton for the pairs of a block; a lane that is done takes in the next pair. `pair` is scratch."""
     following = 0
     for lane in range(WIDTH):
@@ -389,8 +408,8 @@ def _prove_pair(block, i):
     store_3(block, NORMAL + i, scale(-1.0 if swapped else 1.0, n))
 
 
-@kernel(nogil=True)
-def prove(block, count):
+@entry_point(nogil=True)
+def prove(block: Floats1, count: int) -> None:
     """Certificates and answers, in the world, of the converged pairs among the first of a block."""
     for i in range(_whole(count)):
         _prove_pair(block, i)

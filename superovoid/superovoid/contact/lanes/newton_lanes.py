@@ -22,7 +22,7 @@ depend on where in a batch its pair stands. The geometry is that of the scalar k
 
 from __future__ import annotations
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import combine, scale
 from superovoid.compiled.vector import rotate as rotate_by_array
 from superovoid.compiled.vector import rotate_back as rotate_back_by_array

@@ -23,10 +23,8 @@ from types import FunctionType
 from typing import Any
 
 import numpy as np
-from numba.core import config
-from numba.core.dispatcher import Dispatcher
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import MODE, kernel
 
 _PER_LN2 = 1.4426950408889634
 _LN2_HIGH = 0.6931471803691238  # 21 zeros at the end: exact times any exponent
@@ -105,7 +103,7 @@ def power(x, exponent):
     return 0.0 if x < _TINY else exp(exponent * log(x))
 
 
-def in_lanes(function: Dispatcher, substitutes: dict[Dispatcher, Dispatcher]) -> Dispatcher:
+def in_lanes(function: Any, substitutes: dict[Any, Any]) -> Any:
     """Compile a scalar kernel, and every kernel it calls, for the body of a loop over lanes.
 
     Parameters
@@ -118,16 +116,16 @@ def in_lanes(function: Dispatcher, substitutes: dict[Dispatcher, Dispatcher]) ->
     Returns
     -------
     kernel
-        The same formulas, inlined where it is called, with the substitutes in place. With ``NUMBA_DISABLE_JIT=1``:
-        the kernel itself.
+        The same formulas, inlined where it is called, with the substitutes in place. Where nothing is compiled: the
+        kernel itself.
     """
-    if getattr(config, "DISABLE_JIT", False):
+    if MODE != "jit":
         return substitutes.get(function, function)
     if function not in substitutes:
         python = function.py_func
         names: dict[str, Any] = dict(python.__globals__)
         for name in python.__code__.co_names:
-            if isinstance(names.get(name), Dispatcher):
+            if hasattr(names.get(name), "py_func"):
                 names[name] = in_lanes(names[name], substitutes)
         copy = FunctionType(python.__code__, names, f"{python.__name__}_in_lanes")
         substitutes[function] = inlined(copy)
@@ -135,7 +133,7 @@ def in_lanes(function: Dispatcher, substitutes: dict[Dispatcher, Dispatcher]) ->
 
 
 @cache
-def loader(count: int, stride: int) -> Dispatcher:
+def loader(count: int, stride: int) -> Any:
     """Kernel ``load(buffer, at)`` that gathers `count` numbers, a stride apart, as a tuple."""
     if count == 1:
 

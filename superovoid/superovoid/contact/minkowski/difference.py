@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import (
     add,
     combine,

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import combine, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid.contact.superovoids.certificate import height_lost, off_axes
 from superovoid.shapes.kernels.kinds import SUPEROVOID, flat_at

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, scale, sub
 
 PLANES = 28

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, dot, norm, rotate, rotate_back, sub
 from superovoid.contact.minkowski.difference import difference_support
 from superovoid.contact.minkowski.mirror_planes import (

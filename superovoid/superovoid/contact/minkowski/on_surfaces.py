@@ -10,7 +10,7 @@ as it is, where they are along that normal.
 
 from __future__ import annotations
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import combine, dot, norm, scale, sub
 from superovoid.contact.superovoids.newton import retract
 from superovoid.shapes.kernels.kinds import (

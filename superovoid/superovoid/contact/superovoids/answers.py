@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import dot, norm, sub
 from superovoid.contact.superovoids.caps import Cap
 from superovoid.contact.superovoids.certificate import is_flat, lower_bound, proved_depth, rounding_margin

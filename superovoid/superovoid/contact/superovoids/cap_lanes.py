@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid.contact.lanes.newton_lanes import SUBSTITUTES, Layout
 from superovoid.contact.lanes.simd import exp, in_lanes, inlined, loader, log

@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import dot, norm
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import (

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate_back, scale, sub, tangent_frame
 from superovoid.contact.minkowski.on_surfaces import along_to_surface
 from superovoid.shapes.kernels.rounding import EPS, allowance

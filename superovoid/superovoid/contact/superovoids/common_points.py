@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.separation import is_in_both, level
 from superovoid.contact.superovoids.newton import retract

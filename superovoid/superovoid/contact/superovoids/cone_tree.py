@@ -16,8 +16,10 @@ import math
 
 import numpy as np
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.arrays import Floats2, Int8s1
+from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.compiled.vector import add, dot, norm, rotate, scale, sub
+from superovoid.contact.pair import OvoidPair
 from superovoid.contact.superovoids.directions import minkowski_support
 from superovoid.shapes.kernels.support_function import LOOSE
 from superovoid.shapes.kernels.surface import position
@@ -129,8 +131,15 @@ def _edge_to_halve(row, value):
     return by_length if longest > _LARGE else by_bend
 
 
-@kernel(_nrt=True)
-def grow(pair, rho, first, cores, tree, points):
+@entry_point(_nrt=True)
+def grow(
+    pair: OvoidPair,
+    rho: float,
+    first: tuple[tuple[float, float, float], tuple[float, float, float]],
+    cores: tuple[float, float],
+    tree: Int8s1,
+    points: Floats2,
+) -> tuple[int, int]:
     """Cover all directions with cones, each with a point of M that is no less than rho away along it.
 
     Parameters

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski.difference import Corner, M, X, Y, mean_point, new_workspace
 from superovoid.contact.minkowski.exit import (

@@ -18,7 +18,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, scale, sub
 from superovoid.contact.lanes.newton_lanes import SUBSTITUTES, Layout, rotate, rotate_back
 from superovoid.contact.lanes.simd import in_lanes, inlined, loader

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import lift
 from superovoid.compiled.vector import combine, dot, norm, scale, tangent_frame
 from superovoid.contact.pair import Pair

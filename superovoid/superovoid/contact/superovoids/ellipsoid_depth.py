@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate_back, scale, tangent_frame
 from superovoid.contact.superovoids.ellipsoid_pairs import cap_by_ellipsoid, radius_beyond, stretched
 

@@ -32,7 +32,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid.contact.superovoids.caps import Cap
 from superovoid.shapes.kernels.rounding import EPS

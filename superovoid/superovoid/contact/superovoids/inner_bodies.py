@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import dot
 from superovoid.shapes.kernels.dents import defect_between, highest, slice_defect
 from superovoid.shapes.kernels.support_function import point_at_height, slice_at

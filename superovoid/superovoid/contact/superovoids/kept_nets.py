@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.arrays import Floats3, Int32s3, Ints2
+from superovoid.compiled.kernels import bundle, kernel
 
 MOST_VERTICES, MOST_CELLS = 512, 1024
 MOST_NETS = 64  # pairs whose proofs are kept at most
@@ -28,12 +28,13 @@ OWNER, ORDER, USED, VERTICES, CELLS, RESTS, TRIES = range(7)
 _EMPTY = -1
 
 
+@bundle
 class Nets(NamedTuple):
     """Triangles of pairs, each of which belongs to one pair."""
 
-    about: NDArray[np.int64]
-    vertices: NDArray[np.float64]
-    cells: NDArray[np.int32]  # the three vertices of each triangle
+    about: Ints2
+    vertices: Floats3
+    cells: Int32s3  # the three vertices of each triangle
 
 
 def nets_for(count: int) -> Nets:

@@ -19,7 +19,8 @@ import math
 
 import numpy as np
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.arrays import Floats1, Floats2, Floats3
+from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.compiled.vector import LEAST_LENGTH, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.columns import (
     DISTANCE,
@@ -562,8 +563,18 @@ def _solve_spheres(a, b, pose_a, pose_b, tolerance, out):
     out[ITERATIONS] = 0
 
 
-@kernel(separate=True)
-def solve_pair(a, b, pose_a, pose_b, tolerance, budget, state, rotation, out):
+@entry_point(separate=True)
+def solve_pair(
+    a: Floats1,
+    b: Floats1,
+    pose_a: Floats2,
+    pose_b: Floats2,
+    tolerance: float,
+    budget: int,
+    state: Floats1,
+    rotation: Floats2,
+    out: Floats1,
+) -> None:
     """Answer for two packed bodies at world poses, written to a result row; the state is read and renewed.
 
     Parameters
@@ -650,8 +661,18 @@ def answer_contact(a, b, pose_a, pose_b, tolerance, budget, fa, fb, iterations, 
     return True
 
 
-@kernel(nogil=True)
-def solve_rows(a, b, pose_a, pose_b, tolerance, budget, states, rotation, out):
+@entry_point(nogil=True)
+def solve_rows(
+    a: Floats2,
+    b: Floats2,
+    pose_a: Floats3,
+    pose_b: Floats3,
+    tolerance: float,
+    budget: int,
+    states: Floats2,
+    rotation: Floats2,
+    out: Floats2,
+) -> None:
     """`solve_pair` for rows of bodies and poses; `rotation` is scratch, shape (3, 3)."""
     for i in range(a.shape[0]):
         solve_pair(a[i], b[i], pose_a[i], pose_b[i], tolerance, budget, states[i], rotation, out[i])

@@ -14,8 +14,11 @@ import math
 
 import numpy as np
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.arrays import Floats1, Floats2, Int8s1
+from superovoid.compiled.kernels import entry_point, kernel, out_of_line
+from superovoid.contact.pair import OvoidPair
 from superovoid.contact.superovoids.between_pieces import (
+    Closest,
     _beside_contact,
     _cut_height,
     _side_of_contact,
@@ -54,8 +57,16 @@ def _set(row, cell, n):
         row[_N + i] = n[i]
 
 
-@kernel(_nrt=True)
-def cut(pair, n, closest, goal, tree, heights, directions):
+@entry_point(_nrt=True)
+def cut(
+    pair: OvoidPair,
+    n: tuple[float, float, float],
+    closest: Closest,
+    goal: float,
+    tree: Int8s1,
+    heights: Floats1,
+    directions: Floats2,
+) -> tuple[int, int, int]:
     """Prove that two bodies are no closer than `closest.distance - goal`, piece by piece.
 
     Parameters

@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.shapes.kernels.support_function import (
     OF_PIECES,
     parabola_bound,

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import without_first
 from superovoid.compiled.vector import LEAST_LENGTH, combine, dot, norm, scale
 from superovoid.contact.superovoids.answers import depth_at_contact

@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import LEAST_LENGTH, combine, cross, dot, norm, scale, sub
 
 _INSIDE = 0.15  # least barycentric coordinate of a direction that splits a triangle in three

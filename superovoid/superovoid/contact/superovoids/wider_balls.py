@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, norm
 from superovoid.contact.superovoids.certificate import tangent_ball
 from superovoid.contact.superovoids.ellipsoid_pairs import is_ellipsoid

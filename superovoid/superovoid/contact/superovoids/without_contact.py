@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski.on_surfaces import along_to_surface, direction_of, off_line
 from superovoid.contact.separation import is_in_both

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 
 _NEAREST = 1e-12  # height from which on the rest up to the equator is one interval
 _FINEST = 2.0**-26  # length of an interval on which nothing was proved, relative to its distance from equator or pole

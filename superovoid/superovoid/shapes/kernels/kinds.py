@@ -22,9 +22,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.arrays import Floats1
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import combine, dot, norm, scale, sub
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.support_function import support
@@ -76,9 +76,9 @@ _TIED = 4.0 * EPS  # of the radius: heights of two vertices that rounding may ha
 class Core(NamedTuple):
     """A packed body without the ball around it, with its kind and the pool that holds its vertices and trees."""
 
-    row: NDArray[np.float64]
+    row: Floats1
     kind: int
-    pool: NDArray[np.float64]
+    pool: Floats1
 
 
 @kernel

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.arrays import Floats1, Floats2
+from superovoid.compiled.kernels import entry_point
 from superovoid.shapes.kernels.dents import dent_curvature, dent_interval
 from superovoid.shapes.kernels.support_function import slope_at
 from superovoid.shapes.kernels.surface import (
@@ -45,8 +46,8 @@ from superovoid.shapes.kernels.surface import (
 # --- packing ------------------------------------------------------------------------------------------------------
 
 
-@kernel
-def pack(b, a1, a2, a3, e1, e2, tx, ty):
+@entry_point
+def pack(b: Floats1, a1: float, a2: float, a3: float, e1: float, e2: float, tx: float, ty: float) -> None:
     """Fill one packed body; where it may be dented, and how much, is proved (`dents`)."""
     b[A1], b[A2], b[A3], b[TX], b[TY] = a1, a2, a3, tx, ty
     b[P], b[S_], b[Q], b[T_] = 2.0 / e1, 2.0 / e2, 2.0 / (2.0 - e1), 2.0 / (2.0 - e2)
@@ -84,8 +85,8 @@ def pack(b, a1, a2, a3, e1, e2, tx, ty):
     b[DENT_DEFICIT] = (1.0 + 1e-6) * rise / (thin + rise) * math.sqrt(x * x + y * y)
 
 
-@kernel
-def pack_many(out, parameters):
+@entry_point
+def pack_many(out: Floats2, parameters: Floats2) -> None:
     """Pack rows of (a1, a2, a3, e1, e2, Tx, Ty)."""
     for i in range(parameters.shape[0]):
         pack(

@@ -52,7 +52,8 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.arrays import Floats3
+from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.values.checks import MOST_LENGTH
 
 EPS = 2.220446049250313e-16
@@ -62,14 +63,14 @@ _PER_APART, _PER_RADIUS = 32.0, 64.0
 _PER_OFFSET, _PER_PLACE, _PER_TURN = 14.0, 0.5, 26.0
 
 
-@kernel
-def allowance(radius_a, radius_b, apart):
+@entry_point
+def allowance(radius_a: float, radius_b: float, apart: float) -> float:
     """Bound of what rounding adds to or takes from a distance of two bodies (module docstring), m."""
     return EPS * (_PER_APART * apart + _PER_RADIUS * (radius_a + radius_b))
 
 
-@kernel
-def composition(radius, offset, turned):
+@entry_point
+def composition(radius: float, offset: float, turned: bool) -> float:
     """What the product of two poses adds to the allowance of a body, apart from `at_place`, m.
 
     X1 X2 = Q1 (I + D1) Q2 (I + D2) is rounded by 4.5 EPS and made a rotation, after which what is symmetric in D1, D2
@@ -140,15 +141,15 @@ def straighten(pose):
             return
 
 
-@kernel(nogil=True)
-def straighten_rows(poses):
+@entry_point(nogil=True)
+def straighten_rows(poses: Floats3) -> None:
     """`straighten` for rows of poses."""
     for k in range(poses.shape[0]):
         straighten(poses[k])
 
 
-@kernel
-def rotation_error(poses):
+@entry_point
+def rotation_error(poses: Floats3) -> float:
     """Largest norm of E over rows of poses; inf where one is no rigid transform, or farther than `MOST_LENGTH`."""
     worst = 0.0
     for k in range(poses.shape[0]):

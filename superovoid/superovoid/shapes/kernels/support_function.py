@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.arrays import Floats1, Floats2
+from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.shapes.kernels.surface import (
     A1,
     A2,
@@ -481,8 +482,8 @@ def support(b, n):
     return support_dented(b, n)
 
 
-@kernel
-def support_points(b, directions, points, values):
+@entry_point
+def support_points(b: Floats1, directions: Floats2, points: Floats2, values: Floats1) -> None:
     """Support point and a proved upper bound of the support value for each row of directions."""
     for i in range(directions.shape[0]):
         f, upper = support(b, (directions[i, 0], directions[i, 1], directions[i, 2]))

@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 
 # Layout of a packed body (one row of float64).
 A1, A2, A3, TX, TY = 0, 1, 2, 3, 4

@@ -10,20 +10,15 @@ number of the highest stays scalar: what is compiled here is written for LLVM as
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba.core import config, types
-from numba.extending import intrinsic
 from numpy.typing import NDArray
+
+from superovoid.compiled.kernels import MODE
 
 LANES = 8
 BLOCK = 3 * LANES  # numbers of a block
-
-_DOUBLE, _INT = ir.DoubleType(), ir.IntType(64)
-_FUSED = ("contract",)
 
 
 def blocks_of(vertices: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -31,115 +26,6 @@ def blocks_of(vertices: NDArray[np.float64]) -> NDArray[np.float64]:
     number = np.arange(-(-len(vertices) // LANES) * LANES)
     number[len(vertices) :] = 0
     return np.ascontiguousarray(vertices[number].reshape(-1, LANES, 3).transpose(0, 2, 1)).ravel()
-
-
-def _splat(builder: Any, value: Any, element: Any) -> Any:
-    vector = ir.VectorType(element, LANES)
-    first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, ir.IntType(32)(0))
-    every = ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES)
-    return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), every)
-
-
-class _Loop:
-    """A loop over blocks in the making; `heights` are those of the vertices of a block."""
-
-    def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
-        pool, at, self._count, *n = arguments
-        array = context.make_array(signature.args[0])(context, builder, pool)
-        self._vector = ir.VectorType(_DOUBLE, LANES)
-        self._builder = builder
-        first = builder.gep(array.data, [at])
-        parts = [_splat(builder, component, _DOUBLE) for component in n[:3]]
-        before = builder.block
-        self._body = builder.append_basic_block("blocks")
-        self._end = builder.append_basic_block("scanned")
-        builder.branch(self._body)
-        builder.position_at_end(self._body)
-        self.number = builder.phi(_INT, "block")
-        self.number.add_incoming(_INT(0), before)
-        self.before = before
-        start = builder.mul(self.number, _INT(BLOCK))
-        self._phis: list[Any] = []
-        self._loads = [(builder.gep(first, [builder.add(start, _INT(LANES * axis))]), parts[axis]) for axis in range(3)]
-
-    def carried(self, start: Any) -> Any:
-        """A value that every block hands on to the next."""
-        # Phi nodes stand before everything else of their block.
-        with self._builder.goto_block(self._body):
-            self._builder.position_before(self.number)
-            phi = self._builder.phi(start.type)
-        phi.add_incoming(start, self.before)
-        return phi
-
-    def heights(self) -> Any:
-        """Heights along n of the vertices of this block."""
-        builder = self._builder
-        total = None
-        for pointer, part in self._loads:
-            loaded = builder.load(builder.bitcast(pointer, self._vector.as_pointer()), align=8)
-            product = builder.fmul(loaded, part, flags=_FUSED)
-            total = product if total is None else builder.fadd(total, product, flags=_FUSED)
-        return total
-
-    def close(self, *carried: tuple[Any, Any]) -> None:
-        """End the loop; each phi node with what the next block gets for it."""
-        builder = self._builder
-        following = builder.add(self.number, _INT(1))
-        for phi, value in ((self.number, following), *carried):
-            phi.add_incoming(value, self._body)
-        builder.cbranch(builder.icmp_signed("<", following, self._count), self._body, self._end)
-        builder.position_at_end(self._end)
-
-
-@intrinsic
-def _highest(typing_context: Any, pool: Any, at: Any, count: Any, x: Any, y: Any, z: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        loop = _Loop(context, builder, signature, arguments)
-        numbers = ir.VectorType(_INT, LANES)
-        best = loop.carried(ir.Constant(ir.VectorType(_DOUBLE, LANES), [-math.inf] * LANES))
-        where = loop.carried(ir.Constant(numbers, list(range(LANES))))
-        heights = loop.heights()
-        higher = builder.fcmp_ordered(">", heights, best)
-        lane = ir.Constant(numbers, list(range(LANES)))
-        here = builder.add(_splat(builder, builder.mul(loop.number, _INT(LANES)), _INT), lane)
-        best_after = builder.select(higher, heights, best)
-        where_after = builder.select(higher, here, where)
-        loop.close((best, best_after), (where, where_after))
-        # Halves against each other; of equal ones the first vertex.
-        value, number, width = best_after, where_after, LANES
-        while width > 1:
-            width //= 2
-            halves = []
-            for begin in (0, width):
-                mask = ir.Constant(ir.VectorType(ir.IntType(32), width), [begin + i for i in range(width)])
-                halves += [builder.shuffle_vector(each, each, mask) for each in (value, number)]
-            v, i, w, j = halves
-            other = builder.or_(
-                builder.fcmp_ordered(">", w, v),
-                builder.and_(builder.fcmp_ordered("==", w, v), builder.icmp_signed("<", j, i)),
-            )
-            value, number = builder.select(other, w, v), builder.select(other, j, i)
-        return builder.extract_element(number, ir.IntType(32)(0))
-
-    return types.int64(pool, types.int64, types.int64, types.float64, types.float64, types.float64), codegen
-
-
-@intrinsic
-def _above(typing_context: Any, pool: Any, at: Any, count: Any, x: Any, y: Any, z: Any, level: Any) -> Any:
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        loop = _Loop(context, builder, signature, arguments)
-        numbers = ir.VectorType(_INT, LANES)
-        found = loop.carried(ir.Constant(numbers, [0] * LANES))
-        high = builder.fcmp_ordered(">=", loop.heights(), _splat(builder, arguments[6], _DOUBLE))
-        found_after = builder.add(found, builder.zext(high, numbers))
-        loop.close((found, found_after))
-        total = _INT(0)
-        for lane in range(LANES):
-            total = builder.add(total, builder.extract_element(found_after, ir.IntType(32)(lane)))
-        return total
-
-    f = types.float64
-    return types.int64(pool, types.int64, types.int64, f, f, f, f), codegen
 
 
 def _heights(pool: NDArray[np.float64], at: int, count: int, n: tuple[float, ...]) -> NDArray[np.float64]:
@@ -154,10 +40,18 @@ def _above_plain(pool, at, count, x, y, z, level):
     return int((_heights(pool, at, count, (x, y, z)) >= level).sum())
 
 
-_IS_PLAIN = bool(getattr(config, "DISABLE_JIT", False))
-highest_in_blocks = _highest_plain if _IS_PLAIN else _highest
+above: Any
+highest: Any
+if MODE == "jit":
+    from superovoid.shapes.kernels import vertex_loops
+
+    above, highest = vertex_loops.above, vertex_loops.highest
+else:
+    above, highest = _above_plain, _highest_plain
+
+highest_in_blocks = highest
 """Called in a kernel with the pool, the place of the blocks in it, how many, and the components of a direction: the
 number of the vertex that is highest along it, the first of equal ones."""
 
-count_in_blocks = _above_plain if _IS_PLAIN else _above
+count_in_blocks = above
 """As `highest_in_blocks` and with a height: how many vertices are no lower; what fills the last block counts too."""

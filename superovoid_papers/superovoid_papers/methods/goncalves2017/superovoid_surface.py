@@ -20,7 +20,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, cross, dot, norm, rotate, rotate_back, scale, sub
 
 # Layout of a body's row.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import dot, norm
 from superovoid_papers.methods.lopes2010.superquadrics import RADIUS, SQUARE
 

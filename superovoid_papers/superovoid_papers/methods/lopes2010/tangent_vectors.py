@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.jit import kernel
+from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, cross, dot, norm, scale
 
 HOUSEHOLDER, AUXILIARY, UNIT_AUXILIARY = 0, 1, 2

@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import combine, cross, dot, norm, scale, sub, tangent_frame
 
 _PARALLEL = 1e-9  # sine of two edges, from which on their cross product has a direction

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.jit import kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, cross, dot, scale
 
 _LEAST = 1e-300
