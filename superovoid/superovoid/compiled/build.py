@@ -7,7 +7,7 @@
 
 numba translates the kernels of an entry point to LLVM's code in this process, and other processes make machine code of
 it. Each entry point and each separate kernel becomes an object file that defines one symbol. An object file is kept
-for the next build, under a name that tells of what it was made, and the system's `cc` links them.
+for the next build, under a name with the digest of its kernels, and the system's `cc` links them.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from numba.core.registry import cpu_target
 from numba.np import numpy_support
 from numba.np.arrayobj import populate_array
 
-from superovoid.compiled import forms, kernel_cache
+from superovoid.compiled import call_types, forms, kernel_cache
 from superovoid.compiled.kernels import MODE
 from superovoid.compiled.library import FOLDER, NAME, SOURCES, array_of, fields_of, hints_of, symbol_of
 from superovoid.compiled.threads import processors
@@ -157,7 +157,8 @@ def digest_of(kernel: Any) -> str:
     """Return a digest of a kernel and all that it calls, constants and versions of the compiler included."""
     found = hashlib.sha256(repr((numba.__version__, llvmlite.__version__, sys.version_info[:2])).encode())
     found.update(repr(cpu_target.target_context.codegen().magic_tuple()).encode())
-    found.update(Path(__file__).read_bytes())
+    for module in (__file__, forms.__file__, call_types.__file__):
+        found.update(Path(module).read_bytes())
     left, seen = [kernel], set()
     while left:
         each = left.pop()
@@ -225,7 +226,7 @@ class _Arguments:
 
 
 def _entry_module(context: CPUContext, name: str, compiled: Any) -> ir.Module:
-    """Return a C function that calls a compiled kernel, as `library` says."""
+    """Return a C function that calls a compiled kernel, with the arguments that `library` hands over."""
     module = context.codegen().create_library(name).create_ir_module(name)
     kinds, result = compiled.signature.args, compiled.signature.return_type
     parameters: list[Any] = []
@@ -338,13 +339,14 @@ class _Builder:
     def add_entry(self, kernel: Any) -> list[Path]:
         """Make the machine code of an entry point; return the object files that it needs."""
         symbol = symbol_of(kernel.py_func)
-        path = self._folder / f"{symbol}-{digest_of(kernel)}.o"
+        arguments = tuple(type_of(hint) for hint in hints_of(kernel.py_func)[0].values())
+        kinds = hashlib.sha256(str(arguments).encode()).hexdigest()[:8]  # they have the fields of tuples
+        path = self._folder / f"{symbol}-{kinds}-{digest_of(kernel)}.o"
         noted = path.with_suffix(".json")
         if noted.is_file():
             needed = [self._folder / name for name in json.loads(noted.read_text())]
             if all(each.is_file() for each in needed):
                 return needed
-        arguments = tuple(type_of(hint) for hint in hints_of(kernel.py_func)[0].values())
         kernel.linked.compile(arguments)
         compiled = kernel.linked.overloads[arguments]
         context = kernel.linked.targetctx

@@ -38,7 +38,9 @@ Bundle = TypeVar("Bundle", bound=type)
 
 def bundle(fields: Bundle) -> Bundle:
     """Let a NamedTuple of arrays keep the addresses of these, so that they are looked up once."""
-    named = type(fields.__name__, (fields,), {"__doc__": fields.__doc__, "__module__": fields.__module__})
+    # Copies and pickles have other arrays: they take no addresses along.
+    names = {"__doc__": fields.__doc__, "__module__": fields.__module__, "__getstate__": lambda _: None}
+    named = type(fields.__name__, (fields,), names)
     named.__qualname__ = fields.__qualname__
     return named  # type: ignore[return-value]
 

@@ -65,7 +65,8 @@ def _library() -> tuple[ctypes.CDLL, ctypes.PyDLL]:
             f"{path} is missing, which SUPEROVOID_KERNELS=library asks for: make it by "
             "'python -m superovoid.compiled.build', or set SUPEROVOID_KERNELS=jit"
         )
-    if (FOLDER / SOURCES).read_text() != kernel_cache.digest():
+    sources = FOLDER / SOURCES
+    if not sources.is_file() or sources.read_text() != kernel_cache.digest():
         raise ImportError(
             f"{path} was made of other sources than these: make it again by 'python -m superovoid.compiled.build', or "
             "set SUPEROVOID_KERNELS=jit"

@@ -47,9 +47,15 @@ same(impact.pose_at, pose, rng.normal(size=9), 0.3, np.empty((4, 4)))
 same(impact.bounds_along, rng.normal(size=9), rng.normal(size=9), 0.1, 0.2, (0.6, 0.0, 0.8))
 for turned in (True, False):
     made = same(rounding.composition, 0.3, 2.0, turned)
-keys = np.full(8, -1)
+keys = np.full(8, pair_table.EMPTY)
 rules = pair_table.Rules(np.arange(3), np.zeros(3, dtype=bool), keys, np.zeros(8, dtype=np.int8), False)
 same(pair_table.exceptions_count, rules)
+import copy, pickle
+made = library._caller(pair_table.exceptions_count, getattr(code, library.symbol_of(pair_table.exceptions_count)))
+assert made(rules) == (0, False)
+for other in (copy.deepcopy(rules), pickle.loads(pickle.dumps(rules))):  # after a call, which keeps addresses
+    other.keys[0], other.answers[0] = 1, pair_table.FORBIDDEN
+    assert made(other) == pair_table.exceptions_count(other) != made(rules)
 for wrong, words in (
     (np.eye(4, dtype=np.float32), "expected an array of float64 with 2 dimensions"),
     (np.eye(8)[::2, ::2], "expected a C-contiguous array"),
