@@ -77,7 +77,6 @@ setup(
             "ros-rmw-fastrtps-cpp",
             "ros-rosgraph-msgs",
             "ros-sensor-msgs",
-            "ros-shape-msgs",
             "ros-std-msgs",
             "ros-std-srvs",
             "ros-visualization-msgs",

@@ -24,7 +24,7 @@ from superovoid.cli.interruption import INTERRUPTS
 from superovoid.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid.planning.validity import Clearances, doubtful_pairs
 from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceUnavailableError
-from superovoid_ros.nodes.distance_service.world.objects import superovoid_object
+from superovoid_ros.nodes.distance_service.world.own_messages import superovoid_object
 from superovoid_ros.tools.process.child import NodeError, NodeProcess, inside
 from superovoid_ros.tools.process.network import own_network
 from superovoid_ros.tools.process.waiting import NOT_READY, Watch, wait_for

@@ -18,6 +18,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed (pip install '.[wheels]' brings it)")
 pytest.importorskip("superovoid_interfaces.msg", reason="pip install ./superovoid_interfaces, or colcon build")
+pytest.importorskip("moveit_msgs.msg", reason="pip install ./superovoid_interfaces/compat/moveit, or MoveIt")
 
 import numpy as np
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy

@@ -24,7 +24,7 @@ from superovoid.shapes import Superovoid
 from superovoid.states import state_distances
 from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceFailedError, ServiceUnavailableError
 from superovoid_ros.nodes.common.caller import Caller
-from superovoid_ros.nodes.distance_service.world.objects import superovoid_object
+from superovoid_ros.nodes.distance_service.world.own_messages import superovoid_object
 
 import arm
 from asking import START_TIMEOUT

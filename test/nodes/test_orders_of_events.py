@@ -26,7 +26,7 @@ from superovoid_ros.nodes.distance_service.robot_state.measurements import Measu
 from superovoid_ros.nodes.distance_service.world import current, to_changes
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.description import RobotSource
-from superovoid_ros.nodes.distance_service.world.world import World
+from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
 
 import arm
 import parts
@@ -140,7 +140,7 @@ class Service:
         measurements = Measurements(self.common)
         measurements._transforms = self.transforms = Transforms()
         self.source = RobotSource(self.common, self.current, self.reader, Kernels(), measurements)
-        self.world = World(self.common, self.current, self.reader, measurements)
+        self.world = MoveItWorld(self.common, self.current, self.reader, measurements)
         self.source.configure()
         self.world.configure()
 

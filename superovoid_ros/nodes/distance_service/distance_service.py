@@ -24,10 +24,7 @@ from superovoid_ros.nodes.common.parameters import Parameters, switch
 from superovoid_ros.nodes.common.process import run
 from superovoid_ros.nodes.common.throttle import Log
 from superovoid_ros.nodes.distance_service.answers.batches import Batches
-from superovoid_ros.nodes.distance_service.answers.kinematics_services import KinematicsServices
-from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
 from superovoid_ros.nodes.distance_service.answers.queries import Queries
-from superovoid_ros.nodes.distance_service.answers.state_validity import Validity
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
 from superovoid_ros.nodes.distance_service.answers.workers import Workers
 from superovoid_ros.nodes.distance_service.health.compiling import ENGINE, Kernels
@@ -38,11 +35,16 @@ from superovoid_ros.nodes.distance_service.health.namesakes import Namesakes
 from superovoid_ros.nodes.distance_service.part import Activity, Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
-from superovoid_ros.nodes.distance_service.world.current_scene import CurrentScene
 from superovoid_ros.nodes.distance_service.world.description import RobotSource
-from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScene
 from superovoid_ros.nodes.distance_service.world.reader import Reader
 from superovoid_ros.nodes.distance_service.world.world import INCOMPLETE, World
+
+try:
+    from superovoid_ros.nodes.distance_service import moveit
+except ModuleNotFoundError as error:
+    if error.name != "moveit_msgs":
+        raise
+    moveit = None
 
 Found = TypeVar("Found")
 
@@ -50,6 +52,11 @@ AUTOSTART = switch(
     "autostart",
     "Configure and activate the node at its start; false: left to a lifecycle manager",
     read_only=True,
+)
+NO_MOVEIT = (
+    "moveit_msgs is not installed: MoveIt's objects and planning scenes are not heard, and there are no services "
+    "check_state_validity, compute_fk, compute_ik, plan_kinematic_path, get_planning_scene and apply_planning_scene "
+    "(without ROS 2: pip install ./superovoid_interfaces/compat/moveit)"
 )
 
 
@@ -86,20 +93,19 @@ class DistanceService(LifecycleNode):
         )
         measurements = Measurements(common)
         self._source = RobotSource(common, current, reader, self._kernels, measurements)
-        world = World(common, current, reader, measurements)
         topics, namesakes = Topics(common, current, measurements), Namesakes(common)
+        if moveit is None:
+            self.get_logger().warning(NO_MOVEIT)
+            world: tuple[Part, ...] = (World(common, current, reader, measurements),)
+        else:
+            world = moveit.parts(common, current, reader, measurements, self._kernels, self.workers)
         self.parts: tuple[Part, ...] = (
             reader,
             self.workers,
             self._kernels,
             self._source,
             measurements,
-            world,
-            MoveGroupScene(common, current, world),
-            CurrentScene(common, current, measurements),
-            Validity(common, current, measurements, self._kernels, self.workers),
-            KinematicsServices(common, current, measurements, self._kernels, self.workers),
-            MotionPlans(common, current, measurements, self._kernels, self.workers),
+            *world,
             Queries(common, current, measurements, self.workers),
             Batches(common, current, measurements, self.workers),
             topics,
