@@ -34,22 +34,15 @@ setup(
         (f"share/{PACKAGE}", ["package.xml"]),
     ],
     # Reasons for each: docs/dependencies.md. rosdep keys of the same: package.xml.
-    install_requires=[
-        "lxml",
-        "matplotlib",
-        "numba>=0.58,<0.69",
-        "numpy",
-        "pyyaml",
-        "rich",
-        "scipy",
-        # For meshes alone, and imported for the first one: trimesh, and what it reads Collada and turns triangles with.
-        "networkx",
-        "pycollada",
-        "trimesh",
-    ],
+    install_requires=["numba>=0.58,<0.69", "numpy", "scipy"],
+    # What an extra brings is imported when it is needed; an error says which extra is missing.
     extras_require={
         # `superovoid dataset`: stores, and workers beyond this process.
-        "dataset": ["dask", "distributed", "pyarrow", "zarr>=3"],
+        "dataset": ["dask", "distributed", "pyarrow", "rich", "zarr>=3"],
+        # `superovoid fit`: meshes, and tables on the terminal.
+        "fit": ["rich", "superovoid[meshes]"],
+        # Bodies that are meshes, `tessellate()`, and glb and Collada files: trimesh, and what it turns triangles with.
+        "meshes": ["networkx", "pycollada", "trimesh"],
         # A planner, and times of paths.
         "plan": ["ompl", "toppra", "urchin"],
         # `to_dataframe()` of results.
@@ -57,19 +50,24 @@ setup(
         # `superovoid verify` and `superovoid.checker`: ball arithmetic.
         "verify": ["python-flint"],
         # `superovoid view`: pages in a browser, and bags that are shown there; bags of `superovoid replay`.
-        "view": ["mcap", "mcap-ros2-support", "viser"],
+        "view": ["mcap", "mcap-ros2-support", "rich", "superovoid[meshes]", "viser"],
         # Tests in a browser, and pictures of pages, in the Chromium of the system.
         "browser": ["playwright"],
         "test": [
             "distributed",
             "hypothesis",
+            "matplotlib",
             "mpmath",
+            "networkx",
             "ompl",
             "pyarrow",
+            "pycollada",
             "pytest",
             "pytest-xdist",
             "python-flint",
+            "rich",
             "toppra",
+            "trimesh",
             "urchin",
             "zarr>=3",
         ],

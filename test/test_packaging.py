@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # rosdep keys whose PyPI name does not follow from them, and names that one of the two has no use for.
 PYPI_NAME = {"python3-yaml": "pyyaml", "python3-sympy": "mpmath"}
 ONLY_PYPI = {
-    # For meshes alone and imported for the first one: rosdep has trimesh as a key of pip only, which bloom refuses.
+    # For meshes: rosdep has trimesh as a key of pip only, which bloom refuses.
     *("networkx", "pycollada", "trimesh"),
     "urchin",  # a second opinion on kinematics, with a key of pip only
     "example-robot-data",  # robots for tests that are skipped without them

@@ -13,7 +13,7 @@ import arm
 from asking import START_TIMEOUT
 
 ENGINE = (
-    *("numba", "llvmlite", "scipy", "lxml", "trimesh"),
+    *("numba", "llvmlite", "scipy", "trimesh"),
     *(f"superovoid.{name}" for name in ("compiled", "contact", "scene", "shapes", "robot", "states", "planning")),
 )
 

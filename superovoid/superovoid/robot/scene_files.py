@@ -201,7 +201,9 @@ def read_dae(data: bytes) -> Polygons:
     try:
         import collada
     except ImportError as error:
-        raise UnsupportedError(f"needs pycollada, which is not installed ({error}): pip install pycollada") from error
+        raise UnsupportedError(
+            f"needs pycollada, which is not installed ({error}): pip install 'superovoid[meshes]', or pycollada"
+        ) from error
     try:
         root = parse_bytes(data, "")
     except ET.ParseError as error:
