@@ -10,9 +10,8 @@ from collections.abc import Callable
 
 from superovoid_ros.nodes.common.caller import Caller
 
-# Imports, compiled kernels read from disk and discovery; a first start also compiles the engine.
+# What comes at once, or in two seconds, on an idle machine; one that has much else to do is waited for.
 START_TIMEOUT = 120.0
-# What comes at once on an idle machine; one that has much else to do is waited for.
 ANSWER_TIMEOUT = 120.0
 # Services by the beginning of their names: a second call, made if the answer to the first is lost, does no harm.
 _REPEATABLE = ("Get", "List", "Describe", "SetParameters", "SetPairRules", "ApplyObjects")

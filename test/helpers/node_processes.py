@@ -25,7 +25,6 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
-from superovoid.states.ahead import LEVELS, compile_level
 from superovoid_ros.nodes.common.conversions import to_transform
 from superovoid_ros.tools.process.child import NodeError, NodeProcess
 from superovoid_ros.tools.process.network import take_domain
@@ -42,9 +41,7 @@ LONGEST = 300.0  # s
 
 @pytest.fixture(scope="session", autouse=True)
 def loopback_domain() -> Iterator[int]:
-    """A DDS domain of this process's own, on this machine only, and all kernels compiled for the nodes to come."""
-    for level in range(len(LEVELS)):
-        compile_level(level)
+    """A DDS domain of this process's own, on this machine only."""
     domain = take_domain()
     names = "ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE", "PYTHONPATH", "PYTHONFAULTHANDLER"
     before = {name: os.environ.get(name) for name in names}

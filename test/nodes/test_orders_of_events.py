@@ -108,15 +108,6 @@ class StepReader:
         raise AssertionError("it reads for ever")
 
 
-class Kernels:
-    """All kernels are there."""
-
-    missing = ""
-
-    def __getattr__(self, _name):
-        return lambda *_: True
-
-
 class Transforms:
     """Every frame is in one place, at first in that of the root link's."""
 
@@ -136,10 +127,10 @@ class Service:
         self.values = PARAMETERS | values
         self.common = parts.common()
         object.__setattr__(self.common, "value", self.values.__getitem__)
-        self.reader, self.current = StepReader(), CurrentModel(Kernels())
+        self.reader, self.current = StepReader(), CurrentModel()
         measurements = Measurements(self.common)
         measurements._transforms = self.transforms = Transforms()
-        self.source = RobotSource(self.common, self.current, self.reader, Kernels(), measurements)
+        self.source = RobotSource(self.common, self.current, self.reader, measurements)
         self.world = World(self.common, self.current, self.reader, measurements)
         self.source.configure()
         self.world.configure()

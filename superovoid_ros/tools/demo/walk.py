@@ -88,13 +88,6 @@ class _Client:
         """Say what is waited for; `refusal`: what the service answered."""
         if refusal.startswith(NOT_READY):
             self._on_wait(refusal.removeprefix(NOT_READY).strip(": ").partition(";")[0])
-            return
-        busy = [process for process in self._processes if process.is_compiling()]
-        if any(process.is_waiting_for_another() for process in self._processes):
-            self._on_wait("another process compiles the engine, first start only")
-        elif busy:
-            used = sum(process.processor_time() for process in busy)
-            self._on_wait(f"compiling the engine, first start only: {used:.0f} s of processor time")
         else:
             self._on_wait("starting nodes")
 

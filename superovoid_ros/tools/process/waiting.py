@@ -92,7 +92,6 @@ class Watch:
         works = (
             self._child.demand() - self._demand > _LEAST_SHARE * ran
             or self._child.bytes_read() - self._read > _LEAST_READ
-            or self._child.is_waiting_for_another()
         )
         is_stopped = self._stopped >= 0.99 * self._length
         self._idle = self._idle + self._length if is_stopped or not works else 0.0

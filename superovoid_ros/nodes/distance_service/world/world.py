@@ -429,7 +429,7 @@ class World(Part):
             request, problem = entry.request, None
             try:
                 if not request.waits:
-                    self._current.whole()  # raises
+                    self._current.model()  # raises
                 if entry.change is not None:
                     standing = standing.with_waiting(
                         Waiting(request.topic, request.frame_ids, entry.change, request.unread)
@@ -505,7 +505,7 @@ class World(Part):
 
     def _get_pair_rules(self, request: GetPairRules.Request, response: GetPairRules.Response) -> GetPairRules.Response:
         def fill() -> str:
-            planning = self._current.whole().planning
+            planning = self._current.model().planning
             with refusals("request"):
                 pairs = _asked_pairs(planning, request.links_a, request.links_b)
             verdicts = [planning.rules.why(*pair) for pair in pairs]
