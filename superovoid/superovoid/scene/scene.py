@@ -21,9 +21,8 @@ from __future__ import annotations
 import gc
 import math
 import threading
-import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
@@ -41,7 +40,6 @@ from superovoid.scene import (
     culling,
     first_try,
     pair_table,
-    preparing,
     row_room,
     solving,
     tree_changes,
@@ -455,11 +453,10 @@ class Scene:
             kept_nets.forget_nets(self._nets)
             self._last_reach = 0, 0.0
 
-    def prepare(self, *, pairs: ArrayLike | None = None, freeze: bool = False) -> float:
-        """Do now what first calls do, so that no later one does: for control loops (docs/control_loop.md).
+    def prepare(self, *, pairs: ArrayLike | None = None, freeze: bool = False) -> None:
+        """Allocate memory now, so that no later query does: for control loops (docs/control_loop.md).
 
-        Kernels are compiled, or loaded. Memory is taken for queries that find the bodies near each other. Poses and
-        answers stay as they are.
+        The memory suffices for queries that find the bodies near each other. Poses and answers stay as they are.
 
         Parameters
         ----------
@@ -469,18 +466,11 @@ class Scene:
             Whether to search for garbage now and to take what is left out of later searches, the whole process over
             (`gc.collect` and `gc.freeze`; `gc.unfreeze` takes that back).
 
-        Returns
-        -------
-        float
-            How long it took, s.
-
         Raises
         ------
         ValueError
             If a pair is not one of the scene's.
         """
-        started = time.perf_counter()
-        preparing.load_kernels(self.fork(), self._local, pairs)
         with self._lock:
             self._close_gaps()
             wanted = 0 if pairs is None else self._take(pairs)
@@ -493,11 +483,10 @@ class Scene:
                 self._listed()
             elif self._all_posed:
                 self._fitted_tree()
-            preparing.touch((*self._scratch, *self._pool, *self._nets, *self._lanes, self._wanted))
+            _touch((*self._scratch, *self._pool, *self._nets, *self._lanes, self._wanted))
         if freeze:
             gc.collect()
             gc.freeze()
-        return time.perf_counter() - started
 
     def show(self, *, near: float | None = None, **options: Any) -> Viewer:
         """Serve a page with the scene as it is now, for a browser (docs/viewing.md).
@@ -1024,3 +1013,12 @@ def _checked_pairs(pairs: ArrayLike, count: int) -> IntArray:
     if (table[:, 0] == table[:, 1]).any():
         raise ValueError("pairs: a body cannot be paired with itself")
     return np.ascontiguousarray(table, dtype=np.int64)
+
+
+def _touch(arrays: Iterable[NDArray | Iterable[NDArray]]) -> None:
+    """Write to every page of some memory, so that the system provides it now."""
+    for each in arrays:
+        if isinstance(each, np.ndarray):
+            each[...] = each.copy()
+        else:
+            _touch(each)
