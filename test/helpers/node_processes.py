@@ -30,13 +30,11 @@ from superovoid_ros.tools.process.child import NodeError, NodeProcess
 from superovoid_ros.tools.process.network import take_domain
 from superovoid_ros.tools.process.waiting import wait_for
 
-from asking import START_TIMEOUT, Asker
+from asking import ANSWER_TIMEOUT, Asker
 from warm_starts import Server, WarmProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
-
-LONGEST = 300.0  # s
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -70,7 +68,7 @@ def run_to_the_end(arguments: Sequence[str]) -> tuple[int, str]:
     """Run what `python arguments` would; return its exit code and what it printed."""
     with tempfile.TemporaryFile() as log:
         process = warm_server().start(list(arguments), dict(os.environ), log.fileno())
-        code = process.wait(START_TIMEOUT)
+        code = process.wait(ANSWER_TIMEOUT)
         process.stdin.close()
         log.seek(0)
         return code, log.read().decode()
@@ -89,15 +87,15 @@ class TestedNode(NodeProcess):
         return warm_server().start(arguments, dict(environment), log)
 
     def wait_for_output(self, text: str) -> None:
-        """Wait until the node printed `text`, as long as it works, and at most `LONGEST` where it has other work."""
-        until = time.monotonic() + LONGEST
+        """Wait until the node printed `text`, as long as it works, and at most `ANSWER_TIMEOUT` where it has other work."""
+        until = time.monotonic() + ANSWER_TIMEOUT
         try:
             wait_for(self, lambda: text in self.output() or time.monotonic() > until, "no such output")
         except NodeError as error:
             pytest.fail(f"{self.name} did not print '{text}': {error}\n{self.output()}")
         assert text in self.output(), f"{self.name} did not print '{text}':\n{self.output()}"
 
-    def interrupt(self, times: int = 1, pause: float = 0.05, timeout: float = LONGEST) -> int:
+    def interrupt(self, times: int = 1, pause: float = 0.05, timeout: float = ANSWER_TIMEOUT) -> int:
         """Press Ctrl-C so many times and return the exit code."""
         self.is_tested = False
         for press in range(times):

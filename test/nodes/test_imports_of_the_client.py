@@ -10,7 +10,7 @@ import sys
 import pytest
 
 import arm
-from asking import START_TIMEOUT
+from asking import ANSWER_TIMEOUT
 
 ENGINE = (
     *("numba", "llvmlite", "scipy", "lxml", "trimesh"),
@@ -94,4 +94,4 @@ def test_importing_the_client_imports_no_engine():
 
 
 def test_calling_every_method_of_the_client_imports_no_engine(service):
-    assert of_the_engine(modules_after(CALLS, service, START_TIMEOUT)) == []
+    assert of_the_engine(modules_after(CALLS, service, ANSWER_TIMEOUT)) == []
