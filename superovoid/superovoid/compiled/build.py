@@ -46,6 +46,8 @@ from superovoid.compiled.library import FOLDER, NAME, SOURCES, array_of, fields_
 from superovoid.compiled.threads import processors
 
 PACKAGE = Path(__file__).parents[1]
+_C = Path(__file__).parent / "c"
+"""The functions of superovoid.h, and which names the library exports."""
 _HAS_KERNELS = re.compile(rb"^@(kernel|entry_point|choice)\b", re.MULTILINE)
 _WORD, _STATUS = ir.IntType(64), ir.IntType(32)
 
@@ -397,8 +399,12 @@ def _link(objects: Iterable[Path], folder: Path) -> Path:
     runtime.write_text(_RUNTIME)
     path = folder / NAME
     unfinished = path.with_suffix(f".{os.getpid()}")
-    command = ["cc", "-O2", "-fPIC", "-shared", "-Wl,--strip-all", "-o", str(unfinished)]
-    subprocess.run([*command, *sorted(map(str, objects)), str(runtime), "-lm"], check=True)
+    command = ["cc", "-O2", "-fPIC", "-shared", "-Wl,--strip-all", f"-Wl,-soname,{NAME}", "-o", str(unfinished)]
+    names = sorted(map(str, objects))
+    if any("_c_interface_" in name for name in names):
+        command += [f"-I{PACKAGE / 'native' / 'include'}", f"-Wl,--version-script,{_C / 'exports.map'}"]
+        names.append(str(_C / "superovoid.c"))
+    subprocess.run([*command, *names, str(runtime), "-lm"], check=True)
     unfinished.replace(path)
     return path
 

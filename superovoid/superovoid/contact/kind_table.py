@@ -551,10 +551,11 @@ def kernel_for(row_a: np.ndarray, row_b: np.ndarray) -> Callable[..., None]:
 
 @kernel
 def solve_within(a, b, limit, state, rotation, out, convex, beyond):
-    """As `solve_bodies` for two `Placed`, no farther in the table than needed.
+    """Answer for two `Placed` of any kinds, written to a result row, no farther in the table than needed.
 
-    The compiler removes what stands behind an argument that is None: `convex` for scenes without convex bodies,
-    `beyond` for those without tori and meshes.
+    `state` is what an earlier answer of this pair has left, zeros for none, and renewed; `rotation` is scratch. The
+    compiler removes what stands behind an argument that is None: `convex` for scenes without convex bodies, `beyond`
+    for those without tori and meshes.
     """
     (row_a, pool_a, pose_a), (row_b, pool_b, pose_b) = a, b
     tolerance, budget, _ = limit
@@ -572,41 +573,3 @@ def solve_within(a, b, limit, state, rotation, out, convex, beyond):
                 solve_torus(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
             else:
                 solve_mesh(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
-
-
-@entry_point
-def solve_bodies(
-    a: Floats1,
-    b: Floats1,
-    pool: Floats1,
-    pose_a: Floats2,
-    pose_b: Floats2,
-    tolerance: float,
-    budget: int,
-    state: Floats1,
-    rotation: Floats2,
-    out: Floats1,
-) -> None:
-    """Answer for two packed bodies of any kinds at world poses, written to a result row.
-
-    Parameters
-    ----------
-    a, b : array, shape (ROW_LENGTH,)
-        Rows of `Shape._row` or `pack_shapes`.
-    pool : array, shape (n,)
-        Vertices and trees of the meshes that the rows refer to.
-    pose_a, pose_b : array, shape (4, 4)
-        Body to world.
-    tolerance : float
-        Width of the interval that counts as certified, relative to the smaller body.
-    budget : int
-        Support points that a search may spend on the pair.
-    state : array, shape (STATE_LENGTH,)
-        What an earlier answer of this pair has left, zeros for none; renewed.
-    rotation : array, shape (3, 3)
-        Scratch.
-    out : array, shape (RESULT_LENGTH,)
-        As for `pair_solver.solve_pair`.
-    """
-    limit = Limit(tolerance, budget, math.inf)
-    solve_within(Placed(a, pool, pose_a), Placed(b, pool, pose_b), limit, state, rotation, out, True, True)

@@ -61,7 +61,7 @@ VERDICT_LENGTH = 5
 CLOSER, UNDECIDED, FARTHER = 1, 0, -1
 
 _DIRECTIONS = 2  # tried before the solver
-_WITHIN = 1.0 - 1e-15  # by which a body inside is smaller than it need be, for what rounding takes
+WITHIN = 1.0 - 1e-15  # by which a body inside is smaller than it need be, for what rounding takes
 
 
 @kernel
@@ -550,7 +550,7 @@ def _body_inside(shape: Shape) -> Shape:
     """Return a convex body inside one with a dent: its section at each height is no smaller than without the taper."""
     if not (isinstance(shape, Superovoid) and shape._packed[DENTED]):
         return shape
-    x, y = (_WITHIN * a * (1.0 - abs(t)) for a, t in zip(shape.semi_axes[:2], shape.taper, strict=True))
+    x, y = (WITHIN * a * (1.0 - abs(t)) for a, t in zip(shape.semi_axes[:2], shape.taper, strict=True))
     return Superovoid(
         (x, y, shape.semi_axes[2]), section_exponent=shape.section_exponent, profile_exponent=shape.profile_exponent
     )

@@ -37,7 +37,7 @@ from superovoid.fitting import normal_equations as equations
 from superovoid.fitting.fit import TAPER_SAFETY, maximum_taper
 from superovoid.fitting.normal_equations import Loss
 from superovoid.shapes import Box, Capsule, Cylinder, Shape, Superovoid
-from superovoid.shapes.superovoid import MAX_TAPER
+from superovoid.shapes.kernels.bodies import MAX_TAPER
 
 FloatArray = NDArray[np.float64]
 

@@ -138,7 +138,7 @@ class _Vertices(Shape):
         row[surface.A1 : surface.A1 + 3] = box.half_extents
         row[surface.TX], row[surface.TY], row[surface.P] = box.centre
         row[surface.S_] = self.volume()
-        row[surface.SIZE] = box.half_extents.max()
+        row[surface.RADIUS], row[surface.SIZE] = self._reach, box.half_extents.max()
         row[kinds.PLANE_LOSS] = self._hull.loss
         row[kinds.SUPPORT_LOSS] = self.support_loss
         at = EMPTY_POOL.size

@@ -35,7 +35,8 @@ from superovoid import (
     distance,
     distances,
 )
-from superovoid.contact import columns, kind_table
+from superovoid.contact import c_interface, columns
+from superovoid.contact.pair import Placed
 from superovoid.shapes import Shape
 from superovoid.shapes.primitives import pack_shapes
 
@@ -495,19 +496,20 @@ def test_points_of_an_overlap_with_a_mesh_lie_on_its_surface(kind):
         assert off[0] <= 1e-9
 
 
-# -- what a scene calls ------------------------------------------------------------------------------------------
+# -- what C calls ------------------------------------------------------------------------------------------------
 
 
 def test_one_entry_answers_all_kinds_from_a_common_pool_and_from_a_former_answer():
     rng = np.random.default_rng(9)
     shapes = [make(rng) for make in MAKERS.values()]
     rows, pool = pack_shapes(shapes)
-    rotation, out = np.empty((3, 3)), np.empty(columns.RESULT_LENGTH)
+    work, out = np.empty(c_interface.WORK_LENGTH), np.empty(columns.RESULT_LENGTH)
     for i, j in itertools.combinations(range(len(shapes)), 2):
         pose_a, pose_b = random_pose(rng, 0.5), random_pose(rng, 3.0)
+        a, b = Placed(rows[i], pool, pose_a), Placed(rows[j], pool, pose_b)
         state = np.zeros(columns.STATE_LENGTH)
         expected = distance(shapes[i], pose_a, shapes[j], pose_b)
         for _ in range(2):
-            kind_table.solve_bodies(rows[i], rows[j], pool, pose_a, pose_b, 1e-9, 4000, state, rotation, out)
+            assert c_interface.answer_again(a, b, 1e-9, state, work, out) == 0
             assert out[columns.DISTANCE] == pytest.approx(expected.distance, abs=2e-9)
             assert int(out[columns.STATUS]) & Status.UNPROVEN == expected.status & Status.UNPROVEN

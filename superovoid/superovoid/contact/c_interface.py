@@ -1,0 +1,227 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Entry points of the C interface (superovoid.h): arguments are checked, and answered as `distance` does.
+
+Each returns a code of `superovoid.h`: VALID, or the first thing that is wrong; of a pose POSE_A or POSE_B plus what
+`rounding.take_pose` finds. Scratch memory is the caller's, so that a question takes none from the system unless a
+pair is searched.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.compiled.arrays import Floats1, Floats2
+from superovoid.compiled.kernels import entry_point, kernel
+from superovoid.compiled.vector import cross, norm
+from superovoid.contact.columns import (
+    NORMAL,
+    POINT_A,
+    POINT_B,
+    PROOF,
+    RESULT_LENGTH,
+    STATE_LENGTH,
+    UNKEPT,
+    UPPER,
+)
+from superovoid.contact.deciding import decide_within
+from superovoid.contact.inputs import SEARCH_BUDGET
+from superovoid.contact.kind_table import METHODS, OVOIDS, solve_within
+from superovoid.contact.pair import Limit, Placed, Posed
+from superovoid.contact.thresholds import (
+    ANSWER,
+    CLOSER,
+    FARTHER,
+    UNDECIDED,
+    VERDICT_LENGTH,
+    WITHIN,
+    compare_pair,
+)
+from superovoid.shapes.kernels.bodies import MISMATCH, VALID
+from superovoid.shapes.kernels.kinds import KIND, ROW_LENGTH, SUPEROVOID, kind_of
+from superovoid.shapes.kernels.packing import pack
+from superovoid.shapes.kernels.rounding import RIGID, allowance, take_pose
+from superovoid.shapes.kernels.surface import A1, A2, A3, DENTED, INV_P, INV_S, RADIUS, TX, TY
+from superovoid.values.checks import MOST_LENGTH
+
+RTOL, THRESHOLD, POSE_A, POSE_B = 2, 3, 20, 30
+
+# Places of the scratch.
+_POSE_A, _POSE_B, _ROTATION, _RESULT = 0, 16, 32, 41
+_VERDICT = _RESULT + RESULT_LENGTH
+_DIRECTION = _VERDICT + VERDICT_LENGTH
+_STATE = _DIRECTION + 3
+_INNER_A = _STATE + STATE_LENGTH
+_INNER_B = _INNER_A + ROW_LENGTH
+WORK_LENGTH = _INNER_B + ROW_LENGTH
+
+
+class Scratch(NamedTuple):
+    """Memory for one question."""
+
+    pose_a: NDArray[np.float64]
+    pose_b: NDArray[np.float64]
+    rotation: NDArray[np.float64]
+    result: NDArray[np.float64]
+    verdict: NDArray[np.float64]
+    direction: NDArray[np.float64]
+    state: NDArray[np.float64]
+    inner_a: NDArray[np.float64]  # rows of bodies
+    inner_b: NDArray[np.float64]
+
+
+@kernel
+def _scratch_in(work):
+    return Scratch(
+        work[_POSE_A : _POSE_A + 16].reshape(4, 4),
+        work[_POSE_B : _POSE_B + 16].reshape(4, 4),
+        work[_ROTATION : _ROTATION + 9].reshape(3, 3),
+        work[_RESULT : _RESULT + RESULT_LENGTH],
+        work[_VERDICT : _VERDICT + VERDICT_LENGTH],
+        work[_DIRECTION : _DIRECTION + 3],
+        work[_STATE : _STATE + STATE_LENGTH],
+        work[_INNER_A : _INNER_A + ROW_LENGTH],
+        work[_INNER_B : _INNER_B + ROW_LENGTH],
+    )
+
+
+@kernel
+def _take_poses(pose_a, pose_b, scratch):
+    """Copy two poses to the scratch; return what is wrong."""
+    found = take_pose(pose_a, scratch.pose_a)
+    if found != RIGID:
+        return POSE_A + found
+    found = take_pose(pose_b, scratch.pose_b)
+    return VALID if found == RIGID else POSE_B + found
+
+
+@kernel
+def _take(a, b, tolerance, scratch):
+    """Check a question and copy its poses to the scratch; return what is wrong."""
+    if a.row.shape[0] != ROW_LENGTH or b.row.shape[0] != ROW_LENGTH:
+        return MISMATCH
+    if not 1e-12 <= tolerance <= MOST_LENGTH:
+        return RTOL
+    return _take_poses(a.pose, b.pose, scratch)
+
+
+@kernel
+def _solve(row_a, pool_a, row_b, pool_b, tolerance, state, scratch, out):
+    limit = Limit(tolerance, SEARCH_BUDGET, math.inf)
+    a, b = Placed(row_a, pool_a, scratch.pose_a), Placed(row_b, pool_b, scratch.pose_b)
+    solve_within(a, b, limit, state, scratch.rotation, out, True, True)
+
+
+@kernel
+def _solve_from_nothing(row_a, pool_a, row_b, pool_b, tolerance, scratch, out):
+    scratch.state[:] = 0.0
+    if METHODS[kind_of(row_a), kind_of(row_b)] == OVOIDS:
+        scratch.state[PROOF] = UNKEPT
+    _solve(row_a, pool_a, row_b, pool_b, tolerance, scratch.state, scratch, out)
+
+
+@entry_point(nogil=True)
+def answer_pair(a: Placed, b: Placed, tolerance: float, work: Floats1, out: Floats1) -> int:
+    """Answer a pair as `distance` does.
+
+    Parameters
+    ----------
+    a, b : Placed
+        With poses as they were given.
+    tolerance : float
+    work : array, shape (WORK_LENGTH,)
+    out : array, shape (RESULT_LENGTH,)
+    """
+    if work.shape[0] != WORK_LENGTH or out.shape[0] != RESULT_LENGTH:
+        return MISMATCH
+    scratch = _scratch_in(work)
+    found = _take(a, b, tolerance, scratch)
+    if found == VALID:
+        _solve_from_nothing(a.row, a.pool, b.row, b.pool, tolerance, scratch, out)
+    return found
+
+
+@entry_point(nogil=True)
+def answer_again(a: Placed, b: Placed, tolerance: float, state: Floats1, work: Floats1, out: Floats1) -> int:
+    """Answer a pair from what its last answer has left in `state`, zeros for none."""
+    if work.shape[0] != WORK_LENGTH or out.shape[0] != RESULT_LENGTH or state.shape[0] != STATE_LENGTH:
+        return MISMATCH
+    scratch = _scratch_in(work)
+    found = _take(a, b, tolerance, scratch)
+    if found == VALID:
+        _solve(a.row, a.pool, b.row, b.pool, tolerance, state, scratch, out)
+    return found
+
+
+@kernel
+def _fill_inside(row, inner):
+    """Fill the row of a convex body inside a superovoid with a dent (`thresholds.body_inside`); copy other bodies."""
+    if not (row[KIND] == SUPEROVOID and row[DENTED] != 0.0):
+        for i in range(ROW_LENGTH):
+            inner[i] = row[i]
+        return
+    inner[:] = 0.0
+    x, y = WITHIN * row[A1] * (1.0 - abs(row[TX])), WITHIN * row[A2] * (1.0 - abs(row[TY]))
+    pack(inner, x, y, row[A3], 2.0 * row[INV_P], 2.0 * row[INV_S], 0.0, 0.0)
+
+
+@kernel
+def _verdict(a, b, threshold, tolerance, scratch):
+    pose_a, pose_b = scratch.pose_a, scratch.pose_b
+    apart = norm((pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3]))
+    radius_a, radius_b = a.row[RADIUS], b.row[RADIUS]
+    if apart - radius_a - radius_b - allowance(radius_a, radius_b, apart) >= threshold:
+        return FARTHER
+    state, rotation, result, verdict = scratch.state, scratch.rotation, scratch.result, scratch.verdict
+    state[:] = 0.0
+    limit = Limit(tolerance, SEARCH_BUDGET, math.inf)
+    if a.row[KIND] == SUPEROVOID and b.row[KIND] == SUPEROVOID:
+        scratch.direction[:] = 0.0
+        first, second = Posed(a.row, pose_a), Posed(b.row, pose_b)
+        compare_pair(first, second, threshold, limit, scratch.direction, state, (rotation, result), verdict)
+        found = int(verdict[ANSWER])
+    else:
+        placed_a, placed_b = Placed(a.row, a.pool, pose_a), Placed(b.row, b.pool, pose_b)
+        found = decide_within(placed_a, placed_b, threshold, limit, 0.0, state, rotation, result, True, True)
+    if found == UNDECIDED and (a.row[DENTED] != 0.0 or b.row[DENTED] != 0.0):
+        _fill_inside(a.row, scratch.inner_a)
+        _fill_inside(b.row, scratch.inner_b)
+        _solve_from_nothing(scratch.inner_a, a.pool, scratch.inner_b, b.pool, tolerance, scratch, result)
+        if result[UPPER] < threshold:
+            found = CLOSER
+    return found
+
+
+@entry_point(nogil=True)
+def decide_pair(a: Placed, b: Placed, threshold: float, tolerance: float, work: Floats1) -> tuple[int, int]:
+    """Whether the signed distance is below a threshold: a code, and CLOSER, FARTHER or UNDECIDED."""
+    if work.shape[0] != WORK_LENGTH:
+        return MISMATCH, UNDECIDED
+    scratch = _scratch_in(work)
+    found = _take(a, b, tolerance, scratch)
+    if found == VALID and not math.isfinite(threshold):
+        found = THRESHOLD
+    return found, (_verdict(a, b, threshold, tolerance, scratch) if found == VALID else UNDECIDED)
+
+
+@entry_point(nogil=True)
+def differentiate(out: Floats1, pose_a: Floats2, pose_b: Floats2, work: Floats1, by_poses: Floats2) -> int:
+    """Derivatives of a distance (a result row) by the poses, as `pose_gradients` has them, shape (2, 6)."""
+    if work.shape[0] != WORK_LENGTH or out.shape[0] != RESULT_LENGTH:
+        return MISMATCH
+    found = _take_poses(pose_a, pose_b, _scratch_in(work))
+    if found != VALID:
+        return found
+    n = (out[NORMAL], out[NORMAL + 1], out[NORMAL + 2])
+    for body in range(2):
+        pose, point, sign = (pose_a, POINT_A, -1.0) if body == 0 else (pose_b, POINT_B, 1.0)
+        arm = (out[point] - pose[0, 3], out[point + 1] - pose[1, 3], out[point + 2] - pose[2, 3])
+        turn = cross(arm, n)
+        for i in range(3):
+            by_poses[body, i], by_poses[body, 3 + i] = sign * n[i], sign * turn[i]
+    return VALID
