@@ -90,9 +90,9 @@ int superovoid_abi_version(void) { return SUPEROVOID_ABI_VERSION; }
 
 size_t superovoid_result_size(void) { return sizeof(superovoid_result); }
 
-/* An entry point returns anything but 0 if memory ran out. */
-static superovoid_error error_of(int32_t out_of_memory, int64_t error) {
-    return out_of_memory ? SUPEROVOID_ERROR_MEMORY : (superovoid_error)error;
+/* Return the error that an entry point has found; it returns anything but 0 if memory ran out. */
+static superovoid_error error_of(int32_t out_of_memory, const int64_t *error) {
+    return out_of_memory ? SUPEROVOID_ERROR_MEMORY : (superovoid_error)*error;
 }
 
 /* --- bodies --- */
@@ -106,7 +106,7 @@ static superovoid_error create(int64_t kind, const double *parameters, int64_t c
     if (!made) return SUPEROVOID_ERROR_MEMORY;
     made->pool_length = 1;
     error = error_of(superovoid_shapes_kernels_bodies_pack_body(kind, parameters, count, made->row, ROW_LENGTH, &found),
-                     found);
+                     &found);
     if (error) free(made);
     else *body = made;
     return error;
@@ -199,7 +199,7 @@ static superovoid_error answer(const superovoid_body *body_a, const double *pose
     else
         out_of_memory = superovoid_contact_c_interface_answer_pair(&a, &b, rtol, work, WORK_LENGTH, row, RESULT_LENGTH,
                                                                    &found);
-    error = error_of(out_of_memory, found);
+    error = error_of(out_of_memory, &found);
     if (!error) take_row(row, result);
     return error;
 }
@@ -257,7 +257,7 @@ superovoid_error superovoid_is_closer(const superovoid_body *a, const double pos
     second = placed(b, pose_b);
     error = error_of(superovoid_contact_c_interface_decide_pair(&first, &second, threshold, rtol, work, WORK_LENGTH,
                                                                 found),
-                     found[0]);
+                     found);
     if (!error) *verdict = (superovoid_verdict)found[1];
     return error;
 }
@@ -273,7 +273,7 @@ superovoid_error superovoid_pose_gradients(const superovoid_result *result, cons
     memcpy(row + 9, result->normal, 3 * sizeof *row);
     error = error_of(superovoid_contact_c_interface_differentiate(row, RESULT_LENGTH, pose_a, 4, 4, pose_b, 4, 4, work,
                                                                   WORK_LENGTH, by_poses, 2, 6, &found),
-                     found);
+                     &found);
     if (error) return error;
     memcpy(by_pose_a, by_poses, sizeof by_poses / 2);
     memcpy(by_pose_b, by_poses + 6, sizeof by_poses / 2);
