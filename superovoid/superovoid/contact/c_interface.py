@@ -26,10 +26,21 @@ from superovoid.contact.columns import (
     PROOF,
     RESULT_LENGTH,
     STATE_LENGTH,
+    STATUS,
     UNKEPT,
     UPPER,
 )
 from superovoid.contact.deciding import decide_within
+from superovoid.contact.impact import (
+    GIVEN_UP,
+    IMPACT,
+    LARGEST,
+    LONGEST,
+    SMALLEST,
+    STARTS_IN_CONTACT,
+    find_impact,
+    pose_at,
+)
 from superovoid.contact.inputs import SEARCH_BUDGET
 from superovoid.contact.kind_table import METHODS, OVOIDS, solve_within
 from superovoid.contact.pair import Limit, Placed, Posed
@@ -48,8 +59,10 @@ from superovoid.shapes.kernels.packing import pack
 from superovoid.shapes.kernels.rounding import RIGID, allowance, take_pose
 from superovoid.shapes.kernels.surface import A1, A2, A3, DENTED, INV_P, INV_S, RADIUS, TX, TY
 from superovoid.values.checks import MOST_LENGTH
+from superovoid.values.status import UNPROVEN
 
-RTOL, THRESHOLD, POSE_A, POSE_B = 2, 3, 20, 30
+RTOL, THRESHOLD, DURATION, EVALUATIONS, KINDS, MOTION_A, MOTION_B = 2, 3, 6, 7, 17, 26, 36
+POSE_A, POSE_B = 20, 30
 
 # Places of the scratch.
 _POSE_A, _POSE_B, _ROTATION, _RESULT = 0, 16, 32, 41
@@ -225,3 +238,93 @@ def differentiate(out: Floats1, pose_a: Floats2, pose_b: Floats2, work: Floats1,
         for i in range(3):
             by_poses[body, i], by_poses[body, 3 + i] = sign * n[i], sign * turn[i]
     return VALID
+
+
+@kernel
+def _take_motion(given, start, motion):
+    """Fill in a motion as `find_impact` takes it from velocity, angular velocity and the point they are of.
+
+    Return whether it is one.
+    """
+    for i in range(9):
+        value = given[i]
+        if not abs(value) <= LARGEST:
+            return False
+        value = 0.0 if abs(value) < SMALLEST else value
+        if i < 6:
+            motion[3 + i] = value
+        else:
+            motion[i - 6] = start[i - 6, 3] - value
+    return True
+
+
+@entry_point(nogil=True, _nrt=True)
+def time_impact(
+    a: Placed,
+    b: Placed,
+    motions: Floats2,
+    end: float,
+    tolerance: float,
+    most: int,
+    work: Floats1,
+    out: Floats1,
+) -> tuple[int, int, float, float, int]:
+    """First time at which two moving superovoids touch, as `time_of_impact` finds it.
+
+    Parameters
+    ----------
+    a, b : Placed
+        At time 0.
+    motions : array, shape (2, 9)
+        Of each body: velocity of a point, angular velocity, and that point at time 0.
+    end : float
+    tolerance : float
+    most : int
+        Evaluations of the distance after which to give up.
+    work : array, shape (WORK_LENGTH,)
+    out : array, shape (RESULT_LENGTH,)
+
+    Returns
+    -------
+    code, status, time, time of a proved overlap, evaluations
+    """
+    if work.shape[0] != WORK_LENGTH or out.shape[0] != RESULT_LENGTH:
+        return MISMATCH, 0, 0.0, 0.0, 0
+    scratch = _scratch_in(work)
+    found = _take(a, b, tolerance, scratch)
+    start_a, start_b = scratch.pose_a.copy(), scratch.pose_b.copy()
+    motion_a, motion_b = np.empty(9), np.empty(9)
+    if found == VALID:
+        if a.row[KIND] != SUPEROVOID or b.row[KIND] != SUPEROVOID:
+            found = KINDS
+        elif not 0.0 < end <= LONGEST:
+            found = DURATION
+        elif most < 1:
+            found = EVALUATIONS
+        elif not _take_motion(motions[0], start_a, motion_a):
+            found = MOTION_A
+        elif not _take_motion(motions[1], start_b, motion_b):
+            found = MOTION_B
+    if found != VALID:
+        return found, 0, 0.0, 0.0, 0
+    # Seen from where A starts, as `time_of_impact` does.
+    origin = (start_a[0, 3], start_a[1, 3], start_a[2, 3])
+    for i in range(3):
+        start_a[i, 3] -= origin[i]
+        start_b[i, 3] -= origin[i]
+    limit = Limit(tolerance, SEARCH_BUDGET, math.inf)
+    status, time, overlap, solves, _ = find_impact(
+        a.row, b.row, start_a, start_b, motion_a, motion_b, end, limit, most, out
+    )
+    for i in range(3):
+        out[POINT_A + i] += origin[i]
+        out[POINT_B + i] += origin[i]
+    if overlap == math.inf and (status == GIVEN_UP or status == STARTS_IN_CONTACT) and int(out[STATUS]) & UNPROVEN:
+        for i in range(3):
+            start_a[i, 3] += origin[i]
+            start_b[i, 3] += origin[i]
+        pose_at(start_a, motion_a, time, scratch.pose_a)
+        pose_at(start_b, motion_b, time, scratch.pose_b)
+        if _verdict(a, b, 0.0, tolerance, scratch) == CLOSER:
+            status, overlap = (STARTS_IN_CONTACT if time == 0.0 else IMPACT), time
+    return VALID, status, time, overlap, solves

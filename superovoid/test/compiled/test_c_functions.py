@@ -9,16 +9,17 @@ import math
 import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
-from c_functions import C, Result, body_of, create, distance, doubles, is_closer
+from c_functions import C, Result, body_of, convex, create, distance, doubles, is_closer
 
 import superovoid
-from superovoid import Status, are_closer, pose_gradients
+from superovoid import ConvexMesh, Motion, Status, are_closer, pose_gradients, time_of_impact
 from superovoid.cli.prefix import PREFIX
-from superovoid.contact import c_interface
-from superovoid.shapes.kernels import bodies, rounding
+from superovoid.contact import c_interface, impact
+from superovoid.shapes.kernels import bodies, hulls, rounding
 from superovoid.testing.regimes import KINDS_AND_PLANE, REGIMES, draw
 
 from draws import few_or_many
@@ -149,6 +150,168 @@ def test_gradients_by_poses_are_those_of_python_up_to_rounding():
         assert [*by_a, *by_b] == pytest.approx([*expected.by_pose_a, *expected.by_pose_b], rel=0.0, abs=1e-15 * size)
 
 
+def hull_pairs(count):
+    """Draw pairs of a convex hull and a body of any kind, in all regimes."""
+    rng = np.random.default_rng(10)
+    for kind in (*KINDS, "convex mesh"):
+        for regime in rng.choice(REGIMES, count):
+            yield draw("convex mesh", kind, regime, rng)
+
+
+@few_or_many(4, 100)
+def test_distances_of_convex_hulls_agree_with_python_within_both_intervals(draws):
+    seen = Counter()
+    for a, pose_a, b, pose_b in hull_pairs(draws):
+        expected = superovoid.distance(a, pose_a, b, pose_b)
+        error, found = distance(body_of(a), pose_a, body_of(b), pose_b)
+        assert error == 0
+        assert max(found.lower, expected.lower) <= min(found.upper, expected.upper), (a, b)
+        assert (found.status ^ expected.status) & Status.UNPROVEN == 0, (a, b)
+        seen[expected.distance < 0.0] += 1
+    assert min(seen.values()) > 5
+
+
+def test_a_sphere_in_a_hull_is_as_deep_as_its_nearest_facet():
+    corners = np.array([*itertools.product((-1.0, 1.0), (-2.0, 2.0), (-3.0, 3.0))])
+    found = distance(body_of(ConvexMesh(corners)), pose(), body_of(superovoid.Sphere(0.5)), pose(0.75, 1.0, 1.0))[1]
+    assert found.distance == pytest.approx(-0.75, abs=1e-12)
+    assert found.lower <= -0.75 <= found.upper
+    assert found.status == 0
+
+
+def test_triangles_that_are_not_those_of_a_convex_hull_are_refused():
+    hull = ConvexMesh(np.random.default_rng(11).normal(size=(40, 3)))
+    vertices, faces = np.array(hull.vertices), np.array(hull.faces)
+    assert convex(vertices, faces)[0] == 0
+    turned, far, dented = faces.copy(), vertices.copy(), vertices.copy()
+    turned[3] = turned[3, ::-1]
+    twice = np.concatenate([faces[:-1], faces[:1]])
+    missing, negative = faces.copy(), faces.copy()
+    missing[0, 0], negative[0, 0] = len(vertices), -1
+    far[0] = 2e30
+    dented[5] *= 0.9
+    for error, given in (
+        ("HULL", (vertices, turned)),
+        ("HULL", (vertices, faces[:-1])),
+        ("HULL", (vertices, faces[:, ::-1])),
+        ("HULL", (vertices, twice)),
+        ("HULL", (vertices, np.concatenate([faces, faces]))),
+        ("HULL", (np.concatenate([vertices, [[9.0, 0.0, 0.0]]]), faces)),
+        ("HULL", (dented, faces)),
+        ("HULL", (vertices * (1.0, 1.0, 0.0), faces)),
+        ("FACES", (vertices, faces[:3])),
+        ("FACES", (vertices, missing)),
+        ("FACES", (vertices, negative)),
+        ("VERTICES", (vertices[:3], faces)),
+        ("VERTICES", (vertices * NAN, faces)),
+        ("VERTICES", (far, faces)),
+        ("VERTICES", (np.zeros_like(vertices), faces)),
+    ):
+        found, body = convex(*given)
+        assert found == CONSTANTS[f"ERROR_{error}"]
+        assert body.value is None
+
+
+class Mallinfo(ctypes.Structure):
+    """`struct mallinfo2` of glibc."""
+
+    _fields_ = [(f"field_{i}", ctypes.c_size_t) for i in range(10)]
+
+
+def memory_taken(question):
+    """Return the bytes of memory that a question does not give back: the least of a few times."""
+    libc = ctypes.CDLL(None)
+    libc.mallinfo2.restype = Mallinfo
+
+    def used():
+        found = libc.mallinfo2()
+        return found.field_7 + found.field_4  # of the heap (uordblks), and mapped (hblkhd)
+
+    # The heap keeps some blocks for later when it first has to do with them.
+    before = [used()]
+    for _ in range(8):
+        question()
+        before.append(used())
+    return min(np.diff(before))
+
+
+@pytest.mark.skipif(not hasattr(ctypes.CDLL(None), "mallinfo2"), reason="needs glibc 2.33")
+@few_or_many(2, 20)
+def test_questions_give_back_the_memory_that_they_take(draws):
+    result, verdict, number = Result(), ctypes.c_int(), ctypes.c_double(1e-9)
+    out, decided = ctypes.byref(result), ctypes.byref(verdict)
+    for a, pose_a, b, pose_b in itertools.chain(pairs(draws, seed=13), hull_pairs(draws)):
+        given = body_of(a), doubles(pose_a), body_of(b), doubles(pose_b), number
+        assert memory_taken(partial(C.superovoid_distance, *given, out)) < 16, (a, b)
+        assert memory_taken(partial(C.superovoid_is_closer, *given, number, decided)) < 16, (a, b)
+
+
+def motion_of(moving):
+    """Return a `superovoid_motion`."""
+    return doubles(np.concatenate([moving.start.ravel(), moving.linear, moving.angular, moving.about]))
+
+
+class Impact(ctypes.Structure):
+    """`superovoid_impact`."""
+
+    _fields_ = [
+        ("time", ctypes.c_double),
+        ("overlap_time", ctypes.c_double),
+        ("result", Result),
+        ("status", ctypes.c_int),
+        ("evaluations", ctypes.c_uint32),
+    ]
+
+
+def meet(a, motion_a, b, motion_b, duration=1.0, rtol=1e-6, most=1000):
+    """Call `superovoid_time_of_impact`; return its error and the impact."""
+    found = Impact()
+    numbers = ctypes.c_double(duration), ctypes.c_double(rtol), ctypes.c_uint32(most)
+    return C.superovoid_time_of_impact(a, motion_a, b, motion_b, *numbers, ctypes.byref(found)), found
+
+
+def test_times_of_impact_are_those_of_python():
+    rng = np.random.default_rng(12)
+    seen = Counter()
+    for _ in range(60):
+        a, pose_a, b, pose_b = draw("superovoid", rng.choice(["superovoid", "dented superovoid"]), "near", rng)
+        toward = pose_a[:3, 3] - pose_b[:3, 3]
+        pose_b[:3, 3] -= toward
+        moving = [
+            Motion(start, velocity + 0.1 * rng.normal(size=3), rng.normal(size=3), start[:3, 3] + rng.normal(size=3))
+            for start, velocity in ((pose_a, np.zeros(3)), (pose_b, rng.choice([2.0, -1.0]) * toward))
+        ]
+        expected = time_of_impact(a, moving[0], b, moving[1])
+        error, found = meet(body_of(a), motion_of(moving[0]), body_of(b), motion_of(moving[1]))
+        assert error == 0
+        assert (found.time, found.overlap_time) == (expected.time, expected.overlap_time)
+        assert (found.status, found.evaluations) == (expected.status, expected.statistics.solves)
+        assert row_of(found.result) == row_of(expected.result)
+        seen[found.status] += 1
+    assert min(seen[CONSTANTS["IMPACT"]], seen[CONSTANTS["FREE"]]) > 5
+
+
+def test_motions_that_make_no_sense_are_refused_with_an_error_that_names_them():
+    ball, box = body_of(superovoid.Sphere(1.0)), body_of(superovoid.Box((1.0, 1.0, 1.0)))
+    still = motion_of(Motion.still(np.eye(4)))
+    wrong = doubles([*np.eye(4).ravel(), 2e100, *np.zeros(8)])
+    unknown = doubles([*np.eye(4).ravel(), *np.zeros(8), NAN])
+    for error, found in (
+        ("NULL", meet(ball, None, ball, still)),
+        ("NULL", meet(ball, still, None, still)),
+        ("KINDS", meet(ball, still, box, still)),
+        ("DURATION", meet(ball, still, ball, still, duration=0.0)),
+        ("DURATION", meet(ball, still, ball, still, duration=NAN)),
+        ("DURATION", meet(ball, still, ball, still, duration=2e50)),
+        ("EVALUATIONS", meet(ball, still, ball, still, most=0)),
+        ("RTOL", meet(ball, still, ball, still, rtol=0.0)),
+        ("MOTION_A", meet(ball, wrong, ball, still)),
+        ("MOTION_B", meet(ball, still, ball, unknown)),
+        ("POSE_A_LAST_ROW", meet(ball, doubles(np.zeros(25)), ball, still)),
+    ):
+        assert found[0] == CONSTANTS[f"ERROR_{error}"]
+
+
 def test_many_threads_that_share_bodies_have_the_answers_of_one():
     drawn = [(body_of(a), pose_a, body_of(b), pose_b) for a, pose_a, b, pose_b in pairs(1, seed=9)]
 
@@ -269,8 +432,12 @@ def test_null_pointers_are_refused_and_nothing_is_freed_of_them():
 
 def test_constants_of_the_header_are_those_of_the_kernels():
     expected = {f"ERROR_{name}": getattr(bodies, name) for name in ("LENGTH", "EXPONENT", "TAPER")}
+    expected |= {f"ERROR_{name}": getattr(hulls, f"BAD_{name}") for name in ("VERTICES", "FACES", "HULL")}
     expected |= {"ERROR_BUILD": bodies.MISMATCH, "ERROR_TORUS": bodies.TORUS_RADII}
-    expected |= {f"ERROR_{name}": getattr(c_interface, name) for name in ("RTOL", "THRESHOLD")}
+    for name in ("RTOL", "THRESHOLD", "DURATION", "EVALUATIONS", "KINDS", "MOTION_A", "MOTION_B"):
+        expected[f"ERROR_{name}"] = getattr(c_interface, name)
+    for name in ("IMPACT", "GRAZE", "STARTS_IN_CONTACT", "FREE", "GIVEN_UP"):
+        expected[name] = getattr(impact, name)
     for name in ("NOT_FINITE", "LAST_ROW", "TOO_FAR", "NO_ROTATION", "REFLECTION"):
         expected[f"ERROR_POSE_A_{name}"] = c_interface.POSE_A + getattr(rounding, name)
         expected[f"ERROR_POSE_B_{name}"] = c_interface.POSE_B + getattr(rounding, name)

@@ -10,7 +10,7 @@ from ctypes import POINTER, byref, c_double, c_int, c_size_t, c_uint32, c_void_p
 
 import numpy as np
 
-from superovoid import Box, Capsule, Cone, Cylinder, HalfSpace, Sphere, Superovoid, Torus
+from superovoid import Box, Capsule, Cone, ConvexMesh, Cylinder, HalfSpace, Sphere, Superovoid, Torus
 from superovoid.cli.prefix import PREFIX
 
 LIBRARY = PREFIX / "lib" / "libsuperovoid.so"
@@ -46,6 +46,14 @@ def create(name, *arguments):
     return getattr(C, f"superovoid_{name}_create")(*given, byref(body)), body
 
 
+def convex(vertices, triangles):
+    """Call `superovoid_convex_create`; return its error and the body."""
+    body = c_void_p()
+    numbers = (ctypes.c_int32 * np.size(triangles))(*np.ravel(triangles).tolist())
+    counts = c_size_t(len(vertices)), c_size_t(len(triangles))
+    return C.superovoid_convex_create(counts[0], doubles(vertices), counts[1], numbers, byref(body)), body
+
+
 def body_of(shape):
     """Make the body of C that a shape of Python is."""
     match shape:
@@ -62,6 +70,8 @@ def body_of(shape):
             made = create("torus", shape.major_radius, shape.minor_radius)
         case HalfSpace():
             made = create("half_space")
+        case ConvexMesh():
+            made = convex(shape.vertices, shape.faces)
         case _:
             raise TypeError(f"{type(shape).__name__} is no body of the C library")
     assert made[0] == 0, C.superovoid_error_message(made[0])
@@ -83,4 +93,4 @@ def is_closer(a, pose_a, b, pose_b, threshold, rtol=1e-9):
     ), verdict.value
 
 
-__all__ = ["LIBRARY", "POINTER", "C", "Result", "body_of", "create", "distance", "doubles", "is_closer"]
+__all__ = ["LIBRARY", "POINTER", "C", "Result", "body_of", "convex", "create", "distance", "doubles", "is_closer"]

@@ -14,7 +14,7 @@ enum {
     RESULT_LENGTH = 14, /* columns.RESULT_LENGTH */
     STATE_LENGTH = 37, /* columns.STATE_LENGTH */
     WORK_LENGTH = 186, /* c_interface.WORK_LENGTH */
-    MOST_PARAMETERS = 7
+    LANES = 8 /* vertex_scan.LANES */
 };
 
 /* kinds.SUPEROVOID to kinds.TORUS */
@@ -46,10 +46,26 @@ int32_t superovoid_contact_c_interface_differentiate(const double *out, int64_t 
                                                      int64_t work_length, double *by_poses, int64_t rows,
                                                      int64_t columns, int64_t *error);
 
+int32_t superovoid_shapes_kernels_hulls_pack_hull(const double *vertices, int64_t n, int64_t columns,
+                                                  const int32_t *faces, int64_t m, int64_t corners, double *row,
+                                                  int64_t row_length, double *pool, int64_t pool_length,
+                                                  int64_t *error);
+
+/* c_interface.time_impact */
+typedef struct {
+    int64_t error, status;
+    double time, overlap_time;
+    int64_t evaluations;
+} Impact;
+int32_t superovoid_contact_c_interface_time_impact(const Placed *a, const Placed *b, const double *motions,
+                                                   int64_t rows, int64_t columns, double duration, double rtol,
+                                                   int64_t max_evaluations, double *work, int64_t work_length,
+                                                   double *out, int64_t out_length, Impact *impact);
+
 struct superovoid_body {
     double row[ROW_LENGTH];
     int64_t pool_length;
-    double pool[1];
+    double pool[]; /* what does not fit in a row */
 };
 
 struct superovoid_pair {
@@ -65,6 +81,16 @@ const char *superovoid_error_message(superovoid_error error) {
     case SUPEROVOID_ERROR_THRESHOLD: return "threshold: must be a finite number (metres)";
     case SUPEROVOID_ERROR_NULL: return "a pointer is NULL that must not be";
     case SUPEROVOID_ERROR_MEMORY: return "no memory left";
+    case SUPEROVOID_ERROR_DURATION: return "duration: must be a number from 0 to 1e50 (seconds), and not 0";
+    case SUPEROVOID_ERROR_EVALUATIONS: return "max_evaluations: must be at least 1";
+    case SUPEROVOID_ERROR_VERTICES:
+        return "vertices: must be at least 4, finite, within 1e30 m, and not all within 1e-30 m of one another";
+    case SUPEROVOID_ERROR_FACES: return "triangles: must be at least 4, of numbers of vertices";
+    case SUPEROVOID_ERROR_HULL:
+        return "triangles: must be those of the convex hull of the vertices, counter-clockwise seen from outside";
+    case SUPEROVOID_ERROR_KINDS: return "both bodies must be superovoids, ellipsoids or spheres";
+    case SUPEROVOID_ERROR_MOTION_A: return "motion_a: components must be finite, and within 1e100";
+    case SUPEROVOID_ERROR_MOTION_B: return "motion_b: components must be finite, and within 1e100";
     case SUPEROVOID_ERROR_LENGTH:
         return "a radius, semi-axis or length: must be a number from 1e-30 to 1e30 (metres)";
     case SUPEROVOID_ERROR_EXPONENT: return "an exponent: must be a number from 1e-6 to 1.999999";
@@ -97,14 +123,19 @@ static superovoid_error error_of(int32_t out_of_memory, const int64_t *error) {
 
 /* --- bodies --- */
 
+static superovoid_body *new_body(size_t pool_length) {
+    superovoid_body *made = calloc(1, sizeof *made + pool_length * sizeof *made->pool);
+    if (made) made->pool_length = (int64_t)pool_length;
+    return made;
+}
+
 static superovoid_error create(int64_t kind, const double *parameters, int64_t count, superovoid_body **body) {
     superovoid_body *made;
     superovoid_error error;
     int64_t found = 0;
     if (!body) return SUPEROVOID_ERROR_NULL;
-    made = calloc(1, sizeof *made);
+    made = new_body(1);
     if (!made) return SUPEROVOID_ERROR_MEMORY;
-    made->pool_length = 1;
     error = error_of(superovoid_shapes_kernels_bodies_pack_body(kind, parameters, count, made->row, ROW_LENGTH, &found),
                      &found);
     if (error) free(made);
@@ -160,6 +191,25 @@ superovoid_error superovoid_torus_create(double major_radius, double minor_radiu
 superovoid_error superovoid_half_space_create(superovoid_body **body) {
     const double none = 0.0;
     return create(KIND_HALF_SPACE, &none, 0, body);
+}
+
+superovoid_error superovoid_convex_create(size_t n, const double *vertices, size_t m, const int32_t *triangles,
+                                          superovoid_body **body) {
+    superovoid_body *made;
+    superovoid_error error;
+    int64_t found = 0;
+    if (!vertices || !triangles || !body) return SUPEROVOID_ERROR_NULL;
+    if (n > INT32_MAX) return SUPEROVOID_ERROR_VERTICES;
+    if (m > INT32_MAX) return SUPEROVOID_ERROR_FACES;
+    made = new_body(1 + 3 * n + 4 * m + (n + LANES - 1) / LANES * 3 * LANES);
+    if (!made) return SUPEROVOID_ERROR_MEMORY;
+    error = error_of(superovoid_shapes_kernels_hulls_pack_hull(vertices, (int64_t)n, 3, triangles, (int64_t)m, 3,
+                                                               made->row, ROW_LENGTH, made->pool, made->pool_length,
+                                                               &found),
+                     &found);
+    if (error) free(made);
+    else *body = made;
+    return error;
 }
 
 void superovoid_body_free(superovoid_body *body) { free(body); }
@@ -277,5 +327,37 @@ superovoid_error superovoid_pose_gradients(const superovoid_result *result, cons
     if (error) return error;
     memcpy(by_pose_a, by_poses, sizeof by_poses / 2);
     memcpy(by_pose_b, by_poses + 6, sizeof by_poses / 2);
+    return SUPEROVOID_OK;
+}
+
+static void take_motion(const superovoid_motion *motion, double out[9]) {
+    memcpy(out, motion->linear, 3 * sizeof *out);
+    memcpy(out + 3, motion->angular, 3 * sizeof *out);
+    memcpy(out + 6, motion->about, 3 * sizeof *out);
+}
+
+superovoid_error superovoid_time_of_impact(const superovoid_body *a, const superovoid_motion *motion_a,
+                                           const superovoid_body *b, const superovoid_motion *motion_b,
+                                           double duration, double rtol, uint32_t max_evaluations,
+                                           superovoid_impact *impact) {
+    double work[WORK_LENGTH], row[RESULT_LENGTH], motions[18];
+    Placed first, second;
+    Impact found = {0, 0, 0.0, 0.0, 0};
+    superovoid_error error;
+    if (!a || !motion_a || !b || !motion_b || !impact) return SUPEROVOID_ERROR_NULL;
+    first = placed(a, motion_a->start);
+    second = placed(b, motion_b->start);
+    take_motion(motion_a, motions);
+    take_motion(motion_b, motions + 9);
+    error = error_of(superovoid_contact_c_interface_time_impact(&first, &second, motions, 2, 9, duration, rtol,
+                                                                max_evaluations, work, WORK_LENGTH, row, RESULT_LENGTH,
+                                                                &found),
+                     &found.error);
+    if (error) return error;
+    impact->time = found.time;
+    impact->overlap_time = found.overlap_time;
+    impact->status = (superovoid_impact_status)found.status;
+    impact->evaluations = (uint32_t)found.evaluations;
+    take_row(row, &impact->result);
     return SUPEROVOID_OK;
 }

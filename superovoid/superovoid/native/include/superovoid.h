@@ -47,20 +47,28 @@ typedef enum superovoid_error {
     SUPEROVOID_ERROR_THRESHOLD = 3,
     SUPEROVOID_ERROR_NULL = 4,
     SUPEROVOID_ERROR_MEMORY = 5,
+    SUPEROVOID_ERROR_DURATION = 6,
+    SUPEROVOID_ERROR_EVALUATIONS = 7,
     SUPEROVOID_ERROR_LENGTH = 10, /**< a radius, semi-axis or length: not from 1e-30 to 1e30 */
     SUPEROVOID_ERROR_EXPONENT = 11, /**< not from 1e-6 to 1.999999 */
     SUPEROVOID_ERROR_TAPER = 12, /**< not from -0.5 to 0.5 */
     SUPEROVOID_ERROR_TORUS = 13, /**< the minor radius is not below the major radius */
+    SUPEROVOID_ERROR_VERTICES = 14, /**< too few, not finite, beyond 1e30, or all in one place */
+    SUPEROVOID_ERROR_FACES = 15, /**< too few, or a number of no vertex */
+    SUPEROVOID_ERROR_HULL = 16, /**< not the triangles of the convex hull of the vertices */
+    SUPEROVOID_ERROR_KINDS = 17, /**< a body is no superovoid, ellipsoid or sphere */
     SUPEROVOID_ERROR_POSE_A_NOT_FINITE = 21,
     SUPEROVOID_ERROR_POSE_A_LAST_ROW = 22, /**< not 0, 0, 0, 1 */
     SUPEROVOID_ERROR_POSE_A_TOO_FAR = 23, /**< a coordinate beyond 1e30 */
     SUPEROVOID_ERROR_POSE_A_NO_ROTATION = 24,
     SUPEROVOID_ERROR_POSE_A_REFLECTION = 25,
+    SUPEROVOID_ERROR_MOTION_A = 26, /**< a component is not finite, or beyond 1e100 */
     SUPEROVOID_ERROR_POSE_B_NOT_FINITE = 31,
     SUPEROVOID_ERROR_POSE_B_LAST_ROW = 32,
     SUPEROVOID_ERROR_POSE_B_TOO_FAR = 33,
     SUPEROVOID_ERROR_POSE_B_NO_ROTATION = 34,
-    SUPEROVOID_ERROR_POSE_B_REFLECTION = 35
+    SUPEROVOID_ERROR_POSE_B_REFLECTION = 35,
+    SUPEROVOID_ERROR_MOTION_B = 36 /**< a component is not finite, or beyond 1e100 */
 } superovoid_error;
 
 /** Return a sentence for an error: what was expected. It is never NULL, and is not to be freed. */
@@ -112,6 +120,14 @@ superovoid_error superovoid_torus_create(double major_radius, double minor_radiu
 
 /** Make the half-space z <= 0, such as a floor. */
 superovoid_error superovoid_half_space_create(superovoid_body **body);
+
+/**
+ * Make the convex hull of n vertices (x, y, z one behind another) with its m triangles, as any program for convex hulls
+ * gives them: three numbers of vertices each, counter-clockwise seen from outside. Every vertex counts; that the
+ * triangles are those of the hull is checked, in a time that grows with n times m.
+ */
+superovoid_error superovoid_convex_create(size_t n, const double *vertices, size_t m, const int32_t *triangles,
+                                          superovoid_body **body);
 
 /** Free a body; NULL is allowed. */
 void superovoid_body_free(superovoid_body *body);
@@ -217,6 +233,46 @@ superovoid_error superovoid_is_closer(const superovoid_body *a, const double pos
  */
 superovoid_error superovoid_pose_gradients(const superovoid_result *result, const double pose_a[16],
                                            const double pose_b[16], double by_pose_a[6], double by_pose_b[6]);
+
+/** A rigid motion: a point of the body moves straight, and the body turns about it steadily. */
+typedef struct superovoid_motion {
+    double start[16]; /**< pose at time 0, body to world */
+    double linear[3]; /**< velocity of the point, world, m/s */
+    double angular[3]; /**< angular velocity, world, rad/s */
+    double about[3]; /**< the point at time 0, world */
+} superovoid_motion;
+
+/** How a motion ends. */
+typedef enum superovoid_impact_status {
+    SUPEROVOID_IMPACT = 0, /**< they come within the tolerance, and an overlap is proved at overlap_time */
+    SUPEROVOID_GRAZE = 1, /**< they come within the tolerance, but no overlap is proved soon after */
+    SUPEROVOID_STARTS_IN_CONTACT = 2, /**< they touch or overlap at time 0 */
+    SUPEROVOID_FREE = 3, /**< proved: they do not touch up to the end */
+    SUPEROVOID_GIVEN_UP = 4 /**< proved free of contact up to time only */
+} superovoid_impact_status;
+
+/** When two moving bodies meet. */
+typedef struct superovoid_impact {
+    double time; /**< proved free of contact up to here, s */
+    double overlap_time; /**< a time at which an overlap is proved, s; infinite for none */
+    superovoid_result result; /**< the contact at time */
+    superovoid_impact_status status;
+    uint32_t evaluations; /**< of the distance */
+} superovoid_impact;
+
+/**
+ * Find the first time at which two moving superovoids touch, by steps that are proved free of contact.
+ *
+ * @param a, b            superovoids, ellipsoids or spheres
+ * @param duration        time at which to stop, s; up to 1e50
+ * @param rtol            gap that counts as touch, as a fraction of the smaller body's largest semi-axis; Python has 1e-6
+ * @param max_evaluations evaluations of the distance after which to give up, at least 1; Python has 1000
+ * @param impact          filled in
+ */
+superovoid_error superovoid_time_of_impact(const superovoid_body *a, const superovoid_motion *motion_a,
+                                           const superovoid_body *b, const superovoid_motion *motion_b,
+                                           double duration, double rtol, uint32_t max_evaluations,
+                                           superovoid_impact *impact);
 
 #ifdef __cplusplus
 }
