@@ -161,7 +161,7 @@ def _nearest(best, elsewhere, at, aside):
     return (at if at.distance < best.distance else best), elsewhere
 
 
-@kernel
+@kernel(_nrt=True)
 def circle_goes_on(pair, core, goal, budget, w):
     """Whether points a hundredth of the smaller body along the circle of a torus, B, are as near: it lies on a flat."""
     out_of_line()
