@@ -402,7 +402,7 @@ def _link(objects: Iterable[Path], folder: Path) -> Path:
     command = ["cc", "-O2", "-fPIC", "-shared", "-Wl,--strip-all", f"-Wl,-soname,{NAME}", "-o", str(unfinished)]
     names = sorted(map(str, objects))
     if any("_c_interface_" in name for name in names):
-        command += [f"-I{PACKAGE / 'native' / 'include'}", f"-Wl,--version-script,{_C / 'exports.map'}"]
+        command += [f"-I{PACKAGE / 'native' / 'include'}", f"-Wl,-z,defs,--version-script,{_C / 'exports.map'}"]
         names.append(str(_C / "superovoid.c"))
     subprocess.run([*command, *names, str(runtime), "-lm"], check=True)
     unfinished.replace(path)

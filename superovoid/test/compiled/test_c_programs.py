@@ -131,6 +131,19 @@ def test_a_scene_that_makes_no_sense_is_refused_with_the_name_of_the_body(tmp_pa
         assert words in done.stderr
 
 
+def test_example_of_the_documentation_compiles_and_prints_a_proved_distance(tmp_path):
+    page = EXAMPLES.parents[1] / "docs" / "c.md"
+    (tmp_path / "example.c").write_text(page.read_text().split("```c\n")[1].split("```")[0])
+    paths = [f"-I{PREFIX}/include", f"-L{PREFIX}/lib", f"-Wl,-rpath,{PREFIX}/lib"]
+    run("cc", "-std=c99", *WARNINGS, tmp_path / "example.c", *paths, "-lsuperovoid", "-o", tmp_path / "example")
+    finger = Superovoid((0.006, 0.007, 0.011), section_exponent=0.9, profile_exponent=0.8, taper=(0.1, 0.1))
+    there = np.eye(4)
+    there[:3, 3] = 0.02, 0.0, 0.01
+    expected = superovoid.distance(finger, np.eye(4), Sphere(0.005), there)
+    printed = f"{expected.distance:.12f} m, in [{expected.lower:.17g}, {expected.upper:.17g}]\n"
+    assert run(tmp_path / "example", env={}) == printed
+
+
 def test_command_prefix_prints_the_folder_of_the_header_and_the_library(capsys):
     assert main(["prefix"]) == 0
     folder = Path(capsys.readouterr().out.strip())
