@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import POINTER, byref, c_double, c_int, c_size_t, c_uint32, c_void_p
+from ctypes import byref, c_double, c_int, c_size_t, c_uint32, c_void_p
 
 import numpy as np
+from scipy.spatial import ConvexHull
 
-from superovoid import Box, Capsule, Cone, ConvexMesh, Cylinder, HalfSpace, Sphere, Superovoid, Torus
+from superovoid import Box, Capsule, Cone, ConvexMesh, Cylinder, HalfSpace, Mesh, Sphere, Superovoid, Torus
 from superovoid.cli.prefix import PREFIX
 
 LIBRARY = PREFIX / "lib" / "libsuperovoid.so"
@@ -46,12 +47,32 @@ def create(name, *arguments):
     return getattr(C, f"superovoid_{name}_create")(*given, byref(body)), body
 
 
-def convex(vertices, triangles):
+def triangles_of(faces):
+    """Return triangles as counts and arrays of C."""
+    return c_size_t(len(faces)), (ctypes.c_int32 * np.size(faces))(*np.ravel(faces).tolist())
+
+
+def convex(vertices, faces):
     """Call `superovoid_convex_create`; return its error and the body."""
     body = c_void_p()
-    numbers = (ctypes.c_int32 * np.size(triangles))(*np.ravel(triangles).tolist())
-    counts = c_size_t(len(vertices)), c_size_t(len(triangles))
-    return C.superovoid_convex_create(counts[0], doubles(vertices), counts[1], numbers, byref(body)), body
+    return C.superovoid_convex_create(
+        c_size_t(len(vertices)), doubles(vertices), *triangles_of(faces), byref(body)
+    ), body
+
+
+def hull_triangles(vertices):
+    """Return the triangles of the convex hull of points, counter-clockwise seen from outside."""
+    hull = ConvexHull(vertices)
+    a, b, c = (vertices[hull.simplices[:, k]] for k in range(3))
+    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0.0
+    return np.where(inward[:, None], hull.simplices[:, ::-1], hull.simplices)
+
+
+def mesh(vertices, faces, hull):
+    """Call `superovoid_mesh_create`; return its error and the body."""
+    body = c_void_p()
+    triangles = *triangles_of(faces), *triangles_of(hull)
+    return C.superovoid_mesh_create(c_size_t(len(vertices)), doubles(vertices), *triangles, byref(body)), body
 
 
 def body_of(shape):
@@ -72,6 +93,8 @@ def body_of(shape):
             made = create("half_space")
         case ConvexMesh():
             made = convex(shape.vertices, shape.faces)
+        case Mesh():
+            made = mesh(shape.vertices, shape.faces, hull_triangles(shape.vertices))
         case _:
             raise TypeError(f"{type(shape).__name__} is no body of the C library")
     assert made[0] == 0, C.superovoid_error_message(made[0])
@@ -91,6 +114,3 @@ def is_closer(a, pose_a, b, pose_b, threshold, rtol=1e-9):
     return C.superovoid_is_closer(
         a, poses[0], b, poses[1], c_double(threshold), c_double(rtol), byref(verdict)
     ), verdict.value
-
-
-__all__ = ["LIBRARY", "POINTER", "C", "Result", "body_of", "convex", "create", "distance", "doubles", "is_closer"]

@@ -51,6 +51,12 @@ int32_t superovoid_shapes_kernels_hulls_pack_hull(const double *vertices, int64_
                                                   int64_t row_length, double *pool, int64_t pool_length,
                                                   int64_t *error);
 
+int32_t superovoid_shapes_kernels_hulls_pack_mesh(const double *vertices, int64_t n, int64_t columns,
+                                                  const int32_t *faces, int64_t m, int64_t corners,
+                                                  const int32_t *hull, int64_t h, int64_t corners_of_hull, double *row,
+                                                  int64_t row_length, double *pool, int64_t pool_length,
+                                                  int64_t *error);
+
 /* c_interface.time_impact */
 typedef struct {
     int64_t error, status;
@@ -88,6 +94,8 @@ const char *superovoid_error_message(superovoid_error error) {
     case SUPEROVOID_ERROR_FACES: return "triangles: must be at least 4, of numbers of vertices";
     case SUPEROVOID_ERROR_HULL:
         return "triangles: must be those of the convex hull of the vertices, counter-clockwise seen from outside";
+    case SUPEROVOID_ERROR_SURFACE:
+        return "triangles: must be a closed surface with all vertices, counter-clockwise seen from outside";
     case SUPEROVOID_ERROR_KINDS: return "both bodies must be superovoids, ellipsoids or spheres";
     case SUPEROVOID_ERROR_MOTION_A: return "motion_a: components must be finite, and within 1e100";
     case SUPEROVOID_ERROR_MOTION_B: return "motion_b: components must be finite, and within 1e100";
@@ -193,6 +201,8 @@ superovoid_error superovoid_half_space_create(superovoid_body **body) {
     return create(KIND_HALF_SPACE, &none, 0, body);
 }
 
+static size_t room_of_hull(size_t n, size_t m) { return 1 + 3 * n + 4 * m + (n + LANES - 1) / LANES * 3 * LANES; }
+
 superovoid_error superovoid_convex_create(size_t n, const double *vertices, size_t m, const int32_t *triangles,
                                           superovoid_body **body) {
     superovoid_body *made;
@@ -201,11 +211,30 @@ superovoid_error superovoid_convex_create(size_t n, const double *vertices, size
     if (!vertices || !triangles || !body) return SUPEROVOID_ERROR_NULL;
     if (n > INT32_MAX) return SUPEROVOID_ERROR_VERTICES;
     if (m > INT32_MAX) return SUPEROVOID_ERROR_FACES;
-    made = new_body(1 + 3 * n + 4 * m + (n + LANES - 1) / LANES * 3 * LANES);
+    made = new_body(room_of_hull(n, m));
     if (!made) return SUPEROVOID_ERROR_MEMORY;
     error = error_of(superovoid_shapes_kernels_hulls_pack_hull(vertices, (int64_t)n, 3, triangles, (int64_t)m, 3,
                                                                made->row, ROW_LENGTH, made->pool, made->pool_length,
                                                                &found),
+                     &found);
+    if (error) free(made);
+    else *body = made;
+    return error;
+}
+
+superovoid_error superovoid_mesh_create(size_t n, const double *vertices, size_t m, const int32_t *triangles, size_t h,
+                                        const int32_t *hull, superovoid_body **body) {
+    superovoid_body *made;
+    superovoid_error error;
+    int64_t found = 0;
+    if (!vertices || !triangles || !hull || !body) return SUPEROVOID_ERROR_NULL;
+    if (n > INT32_MAX) return SUPEROVOID_ERROR_VERTICES;
+    if (m > INT32_MAX || h > INT32_MAX) return SUPEROVOID_ERROR_FACES;
+    made = new_body(room_of_hull(n, h) + 21 * m);
+    if (!made) return SUPEROVOID_ERROR_MEMORY;
+    error = error_of(superovoid_shapes_kernels_hulls_pack_mesh(vertices, (int64_t)n, 3, triangles, (int64_t)m, 3, hull,
+                                                               (int64_t)h, 3, made->row, ROW_LENGTH, made->pool,
+                                                               made->pool_length, &found),
                      &found);
     if (error) free(made);
     else *body = made;

@@ -57,6 +57,7 @@ typedef enum superovoid_error {
     SUPEROVOID_ERROR_FACES = 15, /**< too few, or a number of no vertex */
     SUPEROVOID_ERROR_HULL = 16, /**< not the triangles of the convex hull of the vertices */
     SUPEROVOID_ERROR_KINDS = 17, /**< a body is no superovoid, ellipsoid or sphere */
+    SUPEROVOID_ERROR_SURFACE = 18, /**< not closed, inside out, or without a vertex */
     SUPEROVOID_ERROR_POSE_A_NOT_FINITE = 21,
     SUPEROVOID_ERROR_POSE_A_LAST_ROW = 22, /**< not 0, 0, 0, 1 */
     SUPEROVOID_ERROR_POSE_A_TOO_FAR = 23, /**< a coordinate beyond 1e30 */
@@ -129,6 +130,14 @@ superovoid_error superovoid_half_space_create(superovoid_body **body);
 superovoid_error superovoid_convex_create(size_t n, const double *vertices, size_t m, const int32_t *triangles,
                                           superovoid_body **body);
 
+/**
+ * Make a body that is bounded by a closed surface of m triangles over n vertices, convex or not. Triangles that meet
+ * share their vertices by number. The h triangles of the convex hull of the same vertices go with it, as for
+ * superovoid_convex_create().
+ */
+superovoid_error superovoid_mesh_create(size_t n, const double *vertices, size_t m, const int32_t *triangles, size_t h,
+                                        const int32_t *hull, superovoid_body **body);
+
 /** Free a body; NULL is allowed. */
 void superovoid_body_free(superovoid_body *body);
 
@@ -142,7 +151,7 @@ enum {
     SUPEROVOID_ARBITRARY_NORMAL = 8, /**< another direction separates the bodies by as short a way */
     SUPEROVOID_PRECISION = 16, /**< rounding at these coordinates takes more than the tolerance */
     SUPEROVOID_UNBOUNDED = 32, /**< two half-spaces that no translation parts: the distance is -inf */
-    SUPEROVOID_NON_CONVEX = 64 /**< a torus overlaps: minus the length of a translation that is proved to part them */
+    SUPEROVOID_NON_CONVEX = 64 /**< a torus or mesh overlaps: minus the length of a translation that parts them */
 };
 
 /** The signed distance of two bodies. */
