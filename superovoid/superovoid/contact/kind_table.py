@@ -550,12 +550,8 @@ def kernel_for(row_a: np.ndarray, row_b: np.ndarray) -> Callable[..., None]:
 
 
 @kernel
-def solve_within(a, b, limit, state, rotation, out, convex, beyond):
-    """As `solve_bodies` for two `Placed`, no farther in the table than needed.
-
-    The compiler removes what stands behind an argument that is None: `convex` for scenes without convex bodies,
-    `beyond` for those without tori and meshes.
-    """
+def solve_within(a, b, limit, state, rotation, out):
+    """As `solve_bodies` for two `Placed`; beyond the limit's distance the interval may be a wide one."""
     (row_a, pool_a, pose_a), (row_b, pool_b, pose_b) = a, b
     tolerance, budget, _ = limit
     method = METHODS[kind_of(row_a), kind_of(row_b)]
@@ -563,15 +559,13 @@ def solve_within(a, b, limit, state, rotation, out, convex, beyond):
         solve_pair(row_a, row_b, pose_a, pose_b, tolerance, budget, state, rotation, out)
     elif method == HALF_SPACES:
         solve_half_spaces(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
-    elif convex is not None:
-        if method == CONVEX:
-            if not solve_apart(a, b, limit, state, rotation, out):
-                solve_convex_within(a, b, limit, state, out)
-        elif beyond is not None:
-            if method == TORI:
-                solve_torus(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
-            else:
-                solve_mesh(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
+    elif method == CONVEX:
+        if not solve_apart(a, b, limit, state, rotation, out):
+            solve_convex_within(a, b, limit, state, out)
+    elif method == TORI:
+        solve_torus(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
+    else:
+        solve_mesh(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
 
 
 @entry_point
@@ -609,4 +603,4 @@ def solve_bodies(
         As for `pair_solver.solve_pair`.
     """
     limit = Limit(tolerance, budget, math.inf)
-    solve_within(Placed(a, pool, pose_a), Placed(b, pool, pose_b), limit, state, rotation, out, True, True)
+    solve_within(Placed(a, pool, pose_a), Placed(b, pool, pose_b), limit, state, rotation, out)
