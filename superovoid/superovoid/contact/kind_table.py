@@ -159,7 +159,7 @@ class Task(NamedTuple):
     straight: bool  # whether the order is the caller's
 
 
-@kernel
+@kernel(separate=True)
 def begin(a, b, pool_a, pool_b, pose_a, pose_b, state):
     """Return the `Task` of two bodies; scratch of the state holds its rotation."""
     ka, kb = kind_of(a), kind_of(b)
@@ -536,8 +536,7 @@ def solve_mesh(
     _finish(task, answer, status, goal, wanted, state, out)
 
 
-# Which kernel answers a method, for callers that know the kinds: only that one is compiled. `solve_within` has the same
-# for kernels.
+# Which kernel answers a method. `solve_within` has the same for kernels.
 KERNELS = {HALF_SPACES: solve_half_spaces, CONVEX: solve_convex, TORI: solve_torus, MESHES: solve_mesh}
 
 
