@@ -46,7 +46,7 @@ from superovoid.compiled.library import FOLDER, NAME, SOURCES, array_of, fields_
 from superovoid.compiled.threads import processors
 
 PACKAGE = Path(__file__).parents[1]
-_C = Path(__file__).parent / "c"
+_C = PACKAGE / "compiler"
 """The functions of superovoid.h, and which names the library exports."""
 _HAS_KERNELS = re.compile(rb"^@(kernel|entry_point|choice)\b", re.MULTILINE)
 _WORD, _STATUS = ir.IntType(64), ir.IntType(32)

@@ -127,7 +127,7 @@ def _take(a, b, tolerance, scratch):
 def _solve(row_a, pool_a, row_b, pool_b, tolerance, state, scratch, out):
     limit = Limit(tolerance, SEARCH_BUDGET, math.inf)
     a, b = Placed(row_a, pool_a, scratch.pose_a), Placed(row_b, pool_b, scratch.pose_b)
-    solve_within(a, b, limit, state, scratch.rotation, out, True, True)
+    solve_within(a, b, limit, state, scratch.rotation, out)
 
 
 @kernel
@@ -200,7 +200,7 @@ def _verdict(a, b, threshold, tolerance, scratch):
         found = int(verdict[ANSWER])
     else:
         placed_a, placed_b = Placed(a.row, a.pool, pose_a), Placed(b.row, b.pool, pose_b)
-        found = decide_within(placed_a, placed_b, threshold, limit, 0.0, state, rotation, result, True, True)
+        found = decide_within(placed_a, placed_b, threshold, limit, 0.0, state, rotation, result)
     if found == UNDECIDED and (a.row[DENTED] != 0.0 or b.row[DENTED] != 0.0):
         _fill_inside(a.row, scratch.inner_a)
         _fill_inside(b.row, scratch.inner_b)

@@ -159,7 +159,7 @@ class Task(NamedTuple):
     straight: bool  # whether the order is the caller's
 
 
-@kernel
+@kernel(separate=True)
 def begin(a, b, pool_a, pool_b, pose_a, pose_b, state):
     """Return the `Task` of two bodies; scratch of the state holds its rotation."""
     ka, kb = kind_of(a), kind_of(b)
@@ -536,8 +536,7 @@ def solve_mesh(
     _finish(task, answer, status, goal, wanted, state, out)
 
 
-# Which kernel answers a method, for callers that know the kinds: only that one is compiled. `solve_within` has the same
-# for kernels.
+# Which kernel answers a method. `solve_within` has the same for kernels.
 KERNELS = {HALF_SPACES: solve_half_spaces, CONVEX: solve_convex, TORI: solve_torus, MESHES: solve_mesh}
 
 
@@ -550,12 +549,10 @@ def kernel_for(row_a: np.ndarray, row_b: np.ndarray) -> Callable[..., None]:
 
 
 @kernel
-def solve_within(a, b, limit, state, rotation, out, convex, beyond):
-    """Answer for two `Placed` of any kinds, written to a result row, no farther in the table than needed.
+def solve_within(a, b, limit, state, rotation, out):
+    """Answer for two `Placed` of any kinds, written to a result row; beyond the limit's distance it may be a wide one.
 
-    `state` is what an earlier answer of this pair has left, zeros for none, and renewed; `rotation` is scratch. The
-    compiler removes what stands behind an argument that is None: `convex` for scenes without convex bodies, `beyond`
-    for those without tori and meshes.
+    `state` is what an earlier answer of this pair has left, zeros for none, and renewed; `rotation` is scratch.
     """
     (row_a, pool_a, pose_a), (row_b, pool_b, pose_b) = a, b
     tolerance, budget, _ = limit
@@ -564,12 +561,10 @@ def solve_within(a, b, limit, state, rotation, out, convex, beyond):
         solve_pair(row_a, row_b, pose_a, pose_b, tolerance, budget, state, rotation, out)
     elif method == HALF_SPACES:
         solve_half_spaces(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
-    elif convex is not None:
-        if method == CONVEX:
-            if not solve_apart(a, b, limit, state, rotation, out):
-                solve_convex_within(a, b, limit, state, out)
-        elif beyond is not None:
-            if method == TORI:
-                solve_torus(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
-            else:
-                solve_mesh(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
+    elif method == CONVEX:
+        if not solve_apart(a, b, limit, state, rotation, out):
+            solve_convex_within(a, b, limit, state, out)
+    elif method == TORI:
+        solve_torus(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
+    else:
+        solve_mesh(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)

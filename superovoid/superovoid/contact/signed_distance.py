@@ -13,8 +13,11 @@ from numpy.typing import NDArray
 from superovoid.compiled.threads import workers
 from superovoid.contact import columns
 from superovoid.contact.broadcasting import CHUNK, packed_rows, pair_count, which_superovoids
+from superovoid.contact.certificate_writing import certificate_of
 from superovoid.contact.certificates import Certificate
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol, packed_row
+from superovoid.contact.kind_table import kernel_for
+from superovoid.contact.lanes import many_pairs
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.superovoids import pair_solver
 from superovoid.shapes import Shape, Superovoid
@@ -25,9 +28,7 @@ BATCH = 512  # pairs from which on SIMD lanes are used, and that a thread is sta
 
 
 def solve_of_kinds(a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, rtol: float, out: FloatArray) -> None:
-    """Answer for a pair that is not two superovoids. What it needs is imported, and compiled, only then."""
-    from superovoid.contact.kind_table import kernel_for
-
+    """Answer for a pair that is not two superovoids."""
     row_a, row_b = a._row, b._row
     kernel_for(row_a, row_b)(
         row_a,
@@ -121,8 +122,6 @@ def distance(
     if certificate:
         result.__dict__["certificate"] = Certificate()
         if ovoids:
-            from superovoid.contact.certificate_writing import certificate_of  # kernels that few need
-
             result.__dict__["certificate"] = certificate_of(result, row_a, row_b, pose_a, pose_b, state)
     return result
 
@@ -200,10 +199,6 @@ def distances(
         # Indexing copies: numba would compile the kernels again for views that are read-only.
         arguments = (rows_a, rows_b, pose_a[chunk], pose_b[chunk], rtol, SEARCH_BUDGET, states, solved)
         if in_lanes:
-            from superovoid.contact.lanes import (
-                many_pairs,  # here, so that who has few pairs never waits for its kernels
-            )
-
             many_pairs.solve_batch(*arguments, threads=max(1, min(most, len(some) // BATCH)))
         else:
             pair_solver.solve_pairs(*arguments)

@@ -532,7 +532,7 @@ def _compare_kinds(
             return
     known = out[PROVED_LOWER], np.inf
     if isinstance(a, Mesh) or isinstance(b, Mesh):
-        from superovoid.contact.deciding import bounds_of_shapes  # here: it imports this, and compiles more
+        from superovoid.contact.deciding import bounds_of_shapes  # late: it imports this module
 
         surfaces = bounds_of_shapes(a, pose_a, b, pose_b, threshold, rtol)
         known = max(known[0], surfaces[0]), surfaces[1]

@@ -3,8 +3,7 @@
 
 """Kernels compiled before they are needed, level by level, in whatever thread asks for it.
 
-What a scene compiles depends on its kinds of bodies alone, in steps (`mixed`). So a small scene of each step stands
-for all others.
+A small scene of each level stands for all others.
 """
 
 from __future__ import annotations
@@ -17,9 +16,10 @@ import numpy as np
 from superovoid.compiled.jit import called_by, is_compiled
 from superovoid.contact.superovoids.pair_solver import solve_pair
 from superovoid.robot import Robot, forward
-from superovoid.scene import Body, Scene, box_tree, culling, first_try, pair_table, solving, superovoid_verdict
+from superovoid.scene import Body, Scene, box_tree, culling, first_try, pair_table, solving
 from superovoid.shapes import Box, HalfSpace, Shape, Sphere, Torus
 from superovoid.shapes.kernels import packing, support_function
+from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID
 from superovoid.shapes.kernels.rounding import rotation_error, straighten_rows
 from superovoid.states import loop, state_distances, verdict_loop
 from superovoid.states.floor_query import FloorQuery
@@ -33,8 +33,7 @@ _APART = 3.0
 
 def level_of(scene: Scene) -> int:
     """Return which of `LEVELS` a scene needs."""
-    others = scene.tables([]).others
-    return 1 + sum(each is not None for each in others[1:]) if others else 0
+    return 0 if (scene.tables([]).local.packed[:, KIND] == SUPEROVOID).all() else len(LEVELS) - 1
 
 
 def _bodies(level: int) -> tuple[Shape, Shape]:
@@ -85,18 +84,12 @@ def _kernels_of(level: int) -> list[object]:
             *(packing.pack, support_function.support_points, rotation_error, straighten_rows, solve_pair),
             *(culling.place_all, culling.cull_list),
             *(solving.solve, first_try.answer_first, loop.over_states),
-            *(verdict_loop.over_floors, superovoid_verdict.verdict_on_superovoids),
+            verdict_loop.over_floors,
             *(culling.place_link, pair_table.move_rules, pair_table.move_warm_starts),
             *(pair_table.set_rules, pair_table.orient),
             *(forward.poses_of_states, forward.gradients_of_states, box_tree.cull_tree, box_tree.build, box_tree.refit),
         )
-    from superovoid.contact.deciding import decide_convex
-    from superovoid.contact.kind_table import solve_apart, solve_convex_within, solve_mesh, solve_torus
-    from superovoid.scene import mixed
-
-    convex = solve_apart, solve_convex_within, decide_convex
-    beyond = ((*convex, solve_torus, solve_mesh), (solve_torus, solve_mesh), ())[level - 1]
-    return called_by(mixed.answer, mixed.verdict, mixed.reach, without=(solve_pair, *beyond))
+    return []
 
 
 def progress(level: int) -> tuple[int, int]:

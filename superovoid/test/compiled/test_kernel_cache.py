@@ -384,7 +384,7 @@ def test_the_folder_is_named_after_all_that_kernels_can_compile_in_and_not_after
         "compiled/jit.py",
         "compiled/forms.py",
         "compiled/kernel_cache.py",
-        "scene/mixed.py",
+        "scene/solving.py",
     } <= covered
     assert not any(name.startswith("nodes/") or name == "cli.py" for name in covered)
     assert len(covered) < len(list(PACKAGE.rglob("*.py"))) / 2

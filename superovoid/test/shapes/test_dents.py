@@ -341,7 +341,7 @@ def test_a_hull_in_a_dent_is_not_called_closer_than_it_is():
     first, second = Placed(a._row, a._pool, np.eye(4)), Placed(hull._row, hull._pool, pose)
     limit, state, row = Limit(1e-6, 10_000, math.inf), np.zeros(STATE_LENGTH), np.empty(RESULT_LENGTH)
     assert least > 0.1 * dent
-    found = decide_within(first, second, 0.1 * dent, limit, 0.0, state, np.empty((3, 3)), row, True, None)
+    found = decide_within(first, second, 0.1 * dent, limit, 0.0, state, np.empty((3, 3)), row)
     assert found != CLOSER
 
 

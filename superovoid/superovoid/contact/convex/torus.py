@@ -181,7 +181,7 @@ def circle_goes_on(pair, core, goal, budget, w):
     return False
 
 
-@kernel(_nrt=True)
+@kernel(_nrt=True, separate=True)
 def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     """Point of the circle of a torus B with the least signed distance from the core of A.
 

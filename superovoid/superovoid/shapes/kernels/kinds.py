@@ -163,7 +163,7 @@ def farthest_vertex(row, pool, n, start):
     return highest_vertex(row, pool, n)
 
 
-@kernel
+@kernel(separate=True)
 def core_support(core, n, start):
     """Support point of a core along a unit vector n.
 

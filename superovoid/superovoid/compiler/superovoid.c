@@ -4,7 +4,9 @@
 /* The functions of superovoid.h, over entry points of superovoid/contact/c_interface.py and superovoid/shapes/kernels/
  * bodies.py. These check the lengths that stand here: a mistake is SUPEROVOID_ERROR_BUILD. */
 
+#pragma GCC visibility push(default)
 #include "superovoid.h"
+#pragma GCC visibility pop
 
 #include <stdlib.h>
 #include <string.h>
