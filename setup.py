@@ -62,7 +62,7 @@ setup(
         *node_executables(),
     ],
     # Reasons for each: docs/dependencies.md. rosdep keys of the same: package.xml.
-    install_requires=["matplotlib", "numpy", "pyyaml", "rich", "scipy", "superovoid"],
+    install_requires=["matplotlib", "numpy", "pyyaml", "rich", "scipy", "superovoid[meshes]"],
     extras_require={
         # ROS 2 from PyPI, for machines without ROS 2. The interfaces of this repository are built beside it and
         # choose the distribution: pip install ./superovoid ./superovoid_interfaces '.[wheels]'
@@ -77,7 +77,6 @@ setup(
             "ros-rmw-fastrtps-cpp",
             "ros-rosgraph-msgs",
             "ros-sensor-msgs",
-            "ros-shape-msgs",
             "ros-std-msgs",
             "ros-std-srvs",
             "ros-visualization-msgs",

@@ -21,7 +21,7 @@ scene = robot.scene()
 hands = robot.body_pairs(["left_hand"], ["right_hand"])
 steps, least, seconds = range(len(sweep)), [], []
 scene.set_link_poses(robot.forward_kinematics(sweep.frame(0).positions, sweep.frame(0).base_poses))
-scene.query()  # the first call of a process loads the compiled engine
+scene.query()  # the first call of a process takes longer than later ones
 
 for step in steps:
     frame = sweep.frame(step)

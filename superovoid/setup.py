@@ -6,12 +6,64 @@
 All is said here, not in pyproject.toml: `colcon build --symlink-install` does not read that file.
 """
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
-from setuptools import find_packages, setup
+from setuptools import Extension, find_packages, setup
+from setuptools.command.build_ext import build_ext
+
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:  # an older setuptools, with which colcon makes no wheel
+    bdist_wheel = object
 
 PACKAGE = "superovoid"
-README = Path(__file__).resolve().parent / "README.md"
+HERE = Path(__file__).resolve().parent
+README = HERE / "README.md"
+
+
+class BuildKernels(build_ext):
+    """Compile the kernels into a shared library: for this processor, or for each level in SUPEROVOID_LEVELS."""
+
+    def _native(self) -> Path:
+        in_place = self.inplace or getattr(self, "editable_mode", False)
+        return (HERE if in_place else Path(self.build_lib).resolve()) / PACKAGE / "native"
+
+    def run(self) -> None:
+        """Build the library beside the package's modules."""
+        levels = [f"--level={each}" for each in os.environ.get("SUPEROVOID_LEVELS", "").split()]
+        path = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
+        command = [sys.executable, "-m", f"{PACKAGE}.compiler", f"--native={self._native()}", *levels]
+        subprocess.run(command, check=True, cwd=HERE, env=os.environ | {"PYTHONPATH": path})
+        if not {"bdist_wheel", "editable_wheel"} & set(sys.argv):
+            self.distribution.data_files.extend(self._for_c())
+
+    def _for_c(self) -> list[tuple[str, list[str]]]:
+        """Return what colcon installs where CMake, pkg-config and the system's loader look for it."""
+        source, built = HERE / PACKAGE / "native", self._native()
+        found = [(source, path) for name in ("include", "lib") for path in source.joinpath(name).rglob("*.*")]
+        found = [(top, path) for top, path in found if path.is_file() and path.suffix != ".so"]
+        found += [(built, path) for path in built.rglob("libsuperovoid.so")]
+        return [(str(path.parent.relative_to(top)), [os.path.relpath(path)]) for top, path in sorted(found)]
+
+    def get_outputs(self) -> list[str]:
+        """Return the libraries."""
+        return sorted(map(str, self._native().rglob("libsuperovoid.so")))
+
+    def get_output_mapping(self) -> dict[str, str]:
+        """Return nothing: a library has no source beside it."""
+        return {}
+
+
+class PlatformWheel(bdist_wheel):
+    """A wheel for one platform and every Python: the library does not know Python."""
+
+    def get_tag(self) -> tuple[str, str, str]:
+        """Return the tags of the wheel's name."""
+        return "py3", "none", super().get_tag()[2]
+
 
 setup(
     name=PACKAGE,
@@ -27,29 +79,35 @@ setup(
     # it, which has its name.
     package_dir={"": "."},
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
-    package_data={PACKAGE: ["py.typed"]},
+    package_data={
+        PACKAGE: [
+            "py.typed",
+            "compiler/*.c",
+            "compiler/*.map",
+            "native/include/*",
+            "native/lib/cmake/superovoid/*",
+            "native/lib/pkgconfig/*",
+        ]
+    },
+    ext_modules=[Extension(f"{PACKAGE}.native", sources=[])],
+    cmdclass={"build_ext": BuildKernels} | ({} if bdist_wheel is object else {"bdist_wheel": PlatformWheel}),
     zip_safe=False,
     data_files=[
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
     ],
     # Reasons for each: docs/dependencies.md. rosdep keys of the same: package.xml.
-    install_requires=[
-        "lxml",
-        "matplotlib",
-        "numba>=0.58,<0.69",
-        "numpy",
-        "pyyaml",
-        "rich",
-        "scipy",
-        # For meshes alone, and imported for the first one: trimesh, and what it reads Collada and turns triangles with.
-        "networkx",
-        "pycollada",
-        "trimesh",
-    ],
+    install_requires=["numpy", "scipy"],
+    # What an extra brings is imported when it is needed; an error says which extra is missing.
     extras_require={
+        # SUPEROVOID_KERNELS=jit, and `python -m superovoid.compiler` after an edit of a kernel.
+        "compile": ["numba>=0.68,<0.69"],
         # `superovoid dataset`: stores, and workers beyond this process.
-        "dataset": ["dask", "distributed", "pyarrow", "zarr>=3"],
+        "dataset": ["dask", "distributed", "pyarrow", "rich", "zarr>=3"],
+        # `superovoid fit`: meshes, and tables on the terminal.
+        "fit": ["rich", "superovoid[meshes]"],
+        # Bodies that are meshes, `tessellate()`, and glb and Collada files: trimesh, and what it turns triangles with.
+        "meshes": ["networkx", "pycollada", "trimesh"],
         # A planner, and times of paths.
         "plan": ["ompl", "toppra", "urchin"],
         # `to_dataframe()` of results.
@@ -57,19 +115,25 @@ setup(
         # `superovoid verify` and `superovoid.checker`: ball arithmetic.
         "verify": ["python-flint"],
         # `superovoid view`: pages in a browser, and bags that are shown there; bags of `superovoid replay`.
-        "view": ["mcap", "mcap-ros2-support", "viser"],
+        "view": ["mcap", "mcap-ros2-support", "rich", "superovoid[meshes]", "viser"],
         # Tests in a browser, and pictures of pages, in the Chromium of the system.
         "browser": ["playwright"],
         "test": [
             "distributed",
             "hypothesis",
+            "matplotlib",
             "mpmath",
+            "networkx",
+            "numba>=0.68,<0.69",
             "ompl",
             "pyarrow",
+            "pycollada",
             "pytest",
             "pytest-xdist",
             "python-flint",
+            "rich",
             "toppra",
+            "trimesh",
             "urchin",
             "zarr>=3",
         ],

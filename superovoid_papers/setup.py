@@ -31,7 +31,7 @@ setup(
         (f"share/{PACKAGE}", ["package.xml"]),
     ],
     # superovoid_ros, without ROS, has the hands, motions and molars of the experiments and benchmarks.
-    install_requires=["matplotlib", "numba", "numpy", "rich", "scipy", "superovoid", "superovoid_ros"],
+    install_requires=["matplotlib", "numba", "numpy", "rich", "scipy", "superovoid[fit]", "superovoid_ros"],
     extras_require={
         # Other libraries for `superovoid experiment`, `bench engine` and `bench kinds`; a checker for `never-wrong`.
         "bench": ["casadi", "coal", "distance3d", "mujoco", "python-fcl", "python-flint", "scikit-image"],

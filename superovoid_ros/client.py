@@ -145,8 +145,8 @@ class DistanceClient:
         timeout : float, optional
             s; default: that of the client.
         ready : bool, optional
-            Wait besides until the node can answer: has a robot, and the kernels that this needs, which it compiles on
-            its first start on a machine. What a question needs to be measured is not waited for.
+            Wait besides until the node has a robot and all that it was told about objects. Measurements that a question
+            needs are not waited for.
 
         Raises
         ------
@@ -190,8 +190,7 @@ class DistanceClient:
         if self._node.count_services(f"{node}/get_state"):
             return ServiceUnavailableError(
                 f"no service '{client.srv_name}' after {limit:.1f} s, though node '{node}' is there: it is not "
-                "configured. On its first start on a machine it compiles before that, for a minute and more of "
-                "processor time: wait(timeout=...) waits longer. With autostart false a lifecycle manager configures it"
+                "configured. With autostart false a lifecycle manager configures it"
             )
         kind = client.srv_type.__name__
         there = self._node.get_service_names_and_types()

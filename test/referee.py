@@ -30,7 +30,6 @@ import os
 import pickle
 import subprocess
 import sys
-import tempfile
 import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
@@ -486,11 +485,9 @@ def families(scale: float = 1.0) -> dict[str, Family]:
 class Worker:
     """The library of an environment in a process: `ask` returns the answers to a family's questions and their times."""
 
-    def __init__(self, python: str, environment: dict[str, str] | None = None) -> None:
+    def __init__(self, python: str) -> None:
         command = [python, str(Path(__file__).resolve()), "--worker"]
-        self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **(environment or {})}
-        )
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
     def ask(self, ask: str, questions: Any) -> Timed:
         """Ask by the function of this name."""
@@ -501,12 +498,10 @@ class Worker:
         except EOFError:
             raise SystemExit(f"{self._process.args[0]} ended at {ask}: its error is printed above") from None
 
-    def close(self) -> float:
-        """End the process and return the processor time it took [s]."""
+    def close(self) -> None:
+        """End the process."""
         self._process.stdin.close()
-        _, _, usage = os.wait4(self._process.pid, 0)
-        self._process.returncode = 0
-        return usage.ru_utime + usage.ru_stime
+        self._process.wait()
 
 
 def _serve() -> None:
@@ -592,16 +587,6 @@ def _matching(chosen: str, scale: float) -> Iterator[tuple[str, Family, Any]]:
             yield name, family, questions
 
 
-def _compile_times(pythons: list[str]) -> None:
-    """Print the processor time that each engine takes for one question of each kind with an empty cache."""
-    for python in pythons:
-        with tempfile.TemporaryDirectory() as cache:
-            worker = Worker(python, {"XDG_CACHE_HOME": cache})
-            for a, b in ((a, b) for i, a in enumerate(KINDS) for b in list(KINDS)[i:]):
-                worker.ask("ask_distance", pairs_of_kinds(a, b, 1))
-            print(f"{python}: {worker.close():.1f} s of processor time to compile all kinds")
-
-
 def main() -> int:
     """Return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -610,7 +595,6 @@ def main() -> int:
     parser.add_argument("--family", default="", help="only families whose name contains this")
     parser.add_argument("--scale", type=float, default=1.0, help="multiplies the number of questions")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of timing; 0: no times")
-    parser.add_argument("--compile", action="store_true", help="also measure what compiling takes")
     args = parser.parse_args()
     if args.keep:
         (python,) = args.engines
@@ -658,8 +642,6 @@ def main() -> int:
         f"{sum(row.answers for row in total)} answers: {sum(row.apart for row in total)} intervals apart, "
         f"{sum(row.unspanned for row in total)} unspanned, {sum(row.flags for row in total)} with other flags"
     )
-    if args.compile:
-        _compile_times([engine for engine in args.engines if not engine.endswith(".npz")])
     return 1 if failed else 0
 
 

@@ -23,6 +23,7 @@ LAYERS = {
             "checker",
             "values",
             "compiled",
+            "compiler",
             "shapes",
             "contact",
             "scene",
@@ -46,6 +47,8 @@ ARROWS = {
 PLAIN_PARTS = {"resources", "motions", "icub"}
 # A method of what is below that leads to what is above, imported when it is called.
 UPWARDS = {
+    # If SUPEROVOID_KERNELS=jit.
+    *(("superovoid.compiled.kernels", name) for name in ("superovoid.compiler", "superovoid.compiler.jit")),
     *((f"superovoid.{name}", "superovoid.viewing") for name in ("robot.robot", "scene.scene", "fitting.showing")),
     # For annotations.
     *(

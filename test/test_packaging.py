@@ -7,6 +7,7 @@ import ast
 import importlib.util
 import re
 import sysconfig
+import tomllib
 import xml.etree.ElementTree as ET
 from importlib.metadata import distributions
 from pathlib import Path
@@ -22,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # rosdep keys whose PyPI name does not follow from them, and names that one of the two has no use for.
 PYPI_NAME = {"python3-yaml": "pyyaml", "python3-sympy": "mpmath"}
 ONLY_PYPI = {
-    # For meshes alone and imported for the first one: rosdep has trimesh as a key of pip only, which bloom refuses.
+    # For meshes: rosdep has trimesh as a key of pip only, which bloom refuses.
     *("networkx", "pycollada", "trimesh"),
     "urchin",  # a second opinion on kinematics, with a key of pip only
     "example-robot-data",  # robots for tests that are skipped without them
@@ -65,9 +66,10 @@ def test_one_version_everywhere():
         **{f"{folder.name}/package.xml": manifest(folder).findtext("version") for folder in (ROOT, LIBRARY, PAPERS)},
         "superovoid_interfaces/package.xml": manifest(ROOT / "superovoid_interfaces").findtext("version"),
         "superovoid_demos/package.xml": manifest(ROOT / "superovoid_demos").findtext("version"),
-        "superovoid_interfaces/pyproject.toml": re.search(
-            r'^version = "(.*)"', (ROOT / "superovoid_interfaces/pyproject.toml").read_text(encoding="utf-8"), re.M
-        )[1],
+        **{
+            str(file): re.search(r'^version = "(.*)"', file.read_text(encoding="utf-8"), re.M)[1]
+            for file in (ROOT / "superovoid_interfaces").rglob("pyproject.toml")
+        },
     }
     assert len(set(versions.values())) == 1, versions
 
@@ -87,6 +89,12 @@ def test_python_dependencies_are_the_same_in_both_declarations(folder):
         assert names == {name for name in wanted if not name.startswith("superovoid")}
         of_ours = {name for name in wanted if name.startswith("superovoid")}
         assert tag == "test_depend" or of_ours <= {element.text for element in manifest(folder).findall(tag)}
+
+
+def test_what_compiles_the_kernels_is_the_same_in_both_declarations():
+    asked = tomllib.loads((LIBRARY / "pyproject.toml").read_text(encoding="utf-8"))["build-system"]["requires"]
+    names = {f"python3-{re.split('[<>=]', entry)[0]}" for entry in asked} - {"python3-setuptools"}
+    assert {element.text for element in manifest(LIBRARY).findall("build_depend")} == names | {"build-essential"}
 
 
 def test_ros_dependencies_are_the_same_in_both_declarations():
@@ -127,33 +135,42 @@ def test_what_only_the_demos_need_is_no_dependency_of_the_service():
     assert used <= of_service | of_demos | of_python, used - of_service - of_demos - of_python
 
 
-def interface_lists():
-    """Return the literal lists at the top of superovoid_interfaces/setup.py."""
-    tree = ast.parse((ROOT / "superovoid_interfaces/setup.py").read_text(encoding="utf-8"))
+INTERFACES = ROOT / "superovoid_interfaces"
+FOREIGN = INTERFACES / "compat"
+# What pip builds of each folder, package by package.
+BUILT = {INTERFACES: FOREIGN, FOREIGN / "moveit": FOREIGN / "moveit"}
+
+
+def interface_lists(folder):
+    """Return the literal lists at the top of a setup.py: packages that it builds, messages that these need."""
+    tree = ast.parse((folder / "setup.py").read_text(encoding="utf-8"))
     return {
         node.targets[0].id: ast.literal_eval(node.value)
         for node in tree.body
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.List | ast.Dict)
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.List)
     }
 
 
-def test_foreign_interfaces_are_built_after_those_they_need():
-    folder = ROOT / "superovoid_interfaces/compat"
-    built, messages = interface_lists()["COMPAT"], interface_lists()["MESSAGES"]
-    assert set(built) == {path.parent.name for path in folder.glob("*/CMakeLists.txt")}
-    assert (folder / "COLCON_IGNORE").is_file()
-    known = {name.replace("-", "_") for name in messages}
-    for name in built:
-        assert {element.text for element in manifest(folder / name).findall("depend")} <= known, name
+@pytest.mark.parametrize("folder", BUILT, ids=lambda folder: folder.name)
+def test_interfaces_are_built_after_those_they_need(folder):
+    lists, sources = interface_lists(folder), BUILT[folder]
+    assert set(lists["PACKAGES"]) == {path.parent.name for path in sources.glob("*/CMakeLists.txt")}
+    known = {name.replace("-", "_") for name in lists["MESSAGES"]}
+    for name in lists["PACKAGES"]:
+        assert {element.text for element in manifest(sources / name).findall("depend")} <= known, name
         known.add(name)
-    assert {element.text for element in manifest(folder.parent).findall("depend")} <= known
+    if folder == INTERFACES:
+        assert {element.text for element in manifest(folder).findall("depend")} <= known
+
+
+def test_colcon_ignores_foreign_interfaces():
+    assert (FOREIGN / "COLCON_IGNORE").is_file()
 
 
 @pytest.mark.parametrize(
-    "package", ["superovoid_interfaces", *(f"superovoid_interfaces/compat/{n}" for n in interface_lists()["COMPAT"])]
+    "folder", [INTERFACES, *(path.parent for path in FOREIGN.rglob("CMakeLists.txt"))], ids=lambda folder: folder.name
 )
-def test_every_interface_file_is_generated(package):
-    folder = ROOT / package
+def test_every_interface_file_is_generated(folder):
     files = {f"{path.parent.name}/{path.name}" for kind in ("msg", "srv") for path in folder.glob(f"{kind}/*.{kind}")}
     listed = re.findall(r'"((?:msg|srv)/\w+\.(?:msg|srv))"', (folder / "CMakeLists.txt").read_text(encoding="utf-8"))
     assert sorted(files) == sorted(listed)

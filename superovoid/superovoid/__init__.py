@@ -113,9 +113,8 @@ __all__ = [
     "time_of_impact",
 ]
 
-# Where the names above are, the quickest to import first. They are imported when they are first asked for: they bring
-# the compiler, which takes a second or two, and what only needs a module beside them, as `superovoid --help`
-# does, need not wait.
+# Where the names above are, the quickest to import first. They are imported when they are first asked for, so that what
+# needs none of them, such as `superovoid --help`, starts at once.
 _MODULES = ("contact", "scene", "shapes", "states", "robot")
 _OF_ROBOTS = (
     "DistanceGradients",

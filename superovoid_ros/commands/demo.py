@@ -93,18 +93,10 @@ def run(arguments: argparse.Namespace) -> int:
         folder = output_folder(arguments.output)
         with progress(console) as bar:
             task = bar.add_task("starting nodes", total=None)
-            told = set()
 
             def on_row(row: report.SweepRow, total: int) -> None:
                 text = f"{row.distance * 1e3:8.2f} mm, {row.intersecting:2d} in contact"
                 bar.update(task, completed=None, advance=1, total=total, description=text)
-
-            def on_wait(text: str) -> None:
-                bar.update(task, description=text)
-                subject = text.partition(":")[0]
-                if not console.is_terminal and subject not in told:  # no bar there
-                    told.add(subject)
-                    print(subject, file=sys.stderr, flush=True)
 
             rows = run_sweep(
                 frames,
@@ -113,7 +105,6 @@ def run(arguments: argparse.Namespace) -> int:
                 representation=representation,
                 visible=arguments.visible or 0.0,
                 on_row=on_row,
-                on_wait=on_wait,
             )
     except (NodeError, OutputError) as error:
         print(f"superovoid demo: {error}", file=sys.stderr)

@@ -379,7 +379,7 @@ def main(
         def stage(text: str) -> None:
             progress.update(task, description=text)
 
-        validity.clearances(example.start[None], np.array([np.inf]), gradients=True)  # loads or compiles the kernels
+        validity.clearances(example.start[None], np.array([np.inf]), gradients=True)  # a first call takes longer
         plan = solve(example, validity, seed=seed, deadline=deadline, on_stage=stage)
         stage("clearances along the paths")
         paths = {"found": plan.found, "shortened": plan.shortened, "optimised": plan.optimised.states}

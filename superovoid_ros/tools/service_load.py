@@ -31,7 +31,7 @@ from superovoid_ros.nodes.clients.timed_calls import MAX_DISTANCE, SERVICES, Rep
 from superovoid_ros.nodes.common.parent import be_helper, start_helper
 from superovoid_ros.tools.process.child import HelperProcess, NodeProcess, hands_service
 from superovoid_ros.tools.process.network import own_network
-from superovoid_ros.tools.service_planner import wait_until_there, when_ready
+from superovoid_ros.tools.service_planner import wait_until_there
 
 GIVE_UP = 30.0  # s after which a call without a reply is lost
 _GROUPS = "left_fingers", "right_fingers"
@@ -220,10 +220,9 @@ class ServiceLoad:
         with DistanceClient(service=service) as client:
             if self._node is None:
                 client.wait(ready=True)
-                client.distances(states.positions[0], **options)
             else:
                 wait_until_there(self._node, client)
-                when_ready(self._node, lambda: client.distances(states.positions[0], **options))
+            client.distances(states.positions[0], **options)
 
     def _hear(self, client: _Client) -> object:
         """Return what a client sends next."""

@@ -13,23 +13,19 @@ with planning_service(problem, urdf, srdf) as validity:     # or of one that is 
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TypeVar
 
 import numpy as np
 
-from superovoid.cli.interruption import INTERRUPTS
 from superovoid.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid.planning.validity import Clearances, doubtful_pairs
-from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceUnavailableError
-from superovoid_ros.nodes.distance_service.world.objects import superovoid_object
+from superovoid_ros.client import DistanceClient, ServiceUnavailableError
+from superovoid_ros.nodes.distance_service.world.own_messages import superovoid_object
 from superovoid_ros.tools.process.child import NodeError, NodeProcess, inside
 from superovoid_ros.tools.process.network import own_network
-from superovoid_ros.tools.process.waiting import NOT_READY, Watch, wait_for
+from superovoid_ros.tools.process.waiting import wait_for
 
-Answer = TypeVar("Answer")
 FAILURES = NodeError, ServiceUnavailableError
 """What can go wrong with a service, besides `ValueError` for what it refuses."""
 _ANSWER_TIMEOUT = 600.0  # s
@@ -125,8 +121,8 @@ def planning_service(problem: PlanningProblem, urdf: str, srdf: str = "") -> Ite
             client = stack.enter_context(DistanceClient(service=service, timeout=_ANSWER_TIMEOUT))
         wait_until_there(node, client)
         if objects:
-            when_ready(node, lambda: client.apply_objects(objects))
-        yield when_ready(node, lambda: ServiceValidity(problem, client))
+            client.apply_objects(objects)
+        yield ServiceValidity(problem, client)
 
 
 def wait_until_there(node: NodeProcess, client: DistanceClient) -> None:
@@ -140,17 +136,3 @@ def wait_until_there(node: NodeProcess, client: DistanceClient) -> None:
         return True
 
     wait_for(node, is_there, f"services of {node.name} did not appear", pause=0.0)
-
-
-def when_ready(node: NodeProcess, call: Callable[[], Answer]) -> Answer:
-    """Return what a call of a service returns once it is not refused as too early; `NodeError` as above."""
-    watch = Watch(node)
-    while True:
-        INTERRUPTS.check()
-        try:
-            return call()
-        except RequestRefusedError as error:
-            if not str(error).startswith(NOT_READY):
-                raise
-            watch.look(str(error))
-            time.sleep(_LOOK)

@@ -182,7 +182,7 @@ def test_a_folder_is_not_made_before_all_options_are_checked(tmp_path):
     assert not (tmp_path / "new").exists()
 
 
-def test_help_and_version_do_not_wait_for_the_compiler():
+def test_help_and_version_import_no_engine():
     program = "import sys; from superovoid.cli import main\ntry: main(sys.argv[1:])\nexcept SystemExit: pass\n"
     program += "print(sorted({'numba', 'numpy', 'rclpy', 'trimesh'} & set(sys.modules)), file=sys.stderr)"
     for arguments in (["--help"], ["--version"], ["experiment", "--help"], ["demo", "--frames", "x"]):

@@ -57,12 +57,3 @@ def test_a_quotation_with_another_figure_is_found():
     wrong = QUOTED.findall("[2.7 µs](docs/figures.md#the-engine) [1.6 ms](figures.md#through-the-service)")
     assert wrong == [("2.7 µs", "the-engine"), ("1.6 ms", "through-the-service")]
     assert "2.7 µs" not in sections()["the-engine"]
-
-
-@pytest.mark.slow
-def test_the_table_of_the_first_start_has_the_rows_that_its_command_prints(capsys):
-    from superovoid_papers.benchmarks import compile_times
-
-    compile_times.measure()
-    printed = re.findall(r"^\| (.*) \| [\d.]+ s \|$", capsys.readouterr().out, re.M)
-    assert printed == re.findall(r"^\| (.*) \| [\d.]+ s \|$", sections()["the-first-start"], re.M)

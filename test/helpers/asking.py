@@ -10,10 +10,8 @@ from collections.abc import Callable
 
 from superovoid_ros.nodes.common.caller import Caller
 
-# Imports, compiled kernels read from disk and discovery; a first start also compiles the engine.
-START_TIMEOUT = 120.0
-# What comes at once on an idle machine; one that has much else to do is waited for.
-ANSWER_TIMEOUT = 120.0
+# What comes at once on an idle machine, as the start of a node does; one that has much else to do is waited for.
+ANSWER_TIMEOUT = 120.0  # s
 # Services by the beginning of their names: a second call, made if the answer to the first is lost, does no harm.
 _REPEATABLE = ("Get", "List", "Describe", "SetParameters", "SetPairRules", "ApplyObjects")
 
@@ -42,7 +40,7 @@ class Asker(Caller):
     def call(self, kind: type, service: str, timeout: float = ANSWER_TIMEOUT, **request: object) -> object:
         """Call a service and return its response; a call that may be repeated is repeated if its answer is lost."""
         client = self.client(kind, service)
-        assert self.wait(client.service_is_ready, START_TIMEOUT), f"no service {service}"
+        assert self.wait(client.service_is_ready), f"no service {service}"
         if kind.__name__.startswith(_REPEATABLE):
             return self.ask(client, kind.Request(**request), timeout)
         future = client.call_async(kind.Request(**request))

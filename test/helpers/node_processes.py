@@ -18,6 +18,7 @@ import pytest
 
 pytest.importorskip("rclpy", reason="ROS 2 is not installed (pip install '.[wheels]' brings it)")
 pytest.importorskip("superovoid_interfaces.msg", reason="pip install ./superovoid_interfaces, or colcon build")
+pytest.importorskip("moveit_msgs.msg", reason="pip install ./superovoid_interfaces/compat/moveit, or MoveIt")
 
 import numpy as np
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -25,26 +26,21 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
-from superovoid.states.ahead import LEVELS, compile_level
 from superovoid_ros.nodes.common.conversions import to_transform
 from superovoid_ros.tools.process.child import NodeError, NodeProcess
 from superovoid_ros.tools.process.network import take_domain
 from superovoid_ros.tools.process.waiting import wait_for
 
-from asking import START_TIMEOUT, Asker
+from asking import ANSWER_TIMEOUT, Asker
 from warm_starts import Server, WarmProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
 
-LONGEST = 300.0  # s
-
 
 @pytest.fixture(scope="session", autouse=True)
 def loopback_domain() -> Iterator[int]:
-    """A DDS domain of this process's own, on this machine only, and all kernels compiled for the nodes to come."""
-    for level in range(len(LEVELS)):
-        compile_level(level)
+    """A DDS domain of this process's own, on this machine only."""
     domain = take_domain()
     names = "ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE", "PYTHONPATH", "PYTHONFAULTHANDLER"
     before = {name: os.environ.get(name) for name in names}
@@ -73,7 +69,7 @@ def run_to_the_end(arguments: Sequence[str]) -> tuple[int, str]:
     """Run what `python arguments` would; return its exit code and what it printed."""
     with tempfile.TemporaryFile() as log:
         process = warm_server().start(list(arguments), dict(os.environ), log.fileno())
-        code = process.wait(START_TIMEOUT)
+        code = process.wait(ANSWER_TIMEOUT)
         process.stdin.close()
         log.seek(0)
         return code, log.read().decode()
@@ -92,15 +88,15 @@ class TestedNode(NodeProcess):
         return warm_server().start(arguments, dict(environment), log)
 
     def wait_for_output(self, text: str) -> None:
-        """Wait until the node printed `text`, as long as it works, and at most `LONGEST` where it has other work."""
-        until = time.monotonic() + LONGEST
+        """Wait until the node printed `text`, as long as it works; at most `ANSWER_TIMEOUT` if it has other work."""
+        until = time.monotonic() + ANSWER_TIMEOUT
         try:
             wait_for(self, lambda: text in self.output() or time.monotonic() > until, "no such output")
         except NodeError as error:
             pytest.fail(f"{self.name} did not print '{text}': {error}\n{self.output()}")
         assert text in self.output(), f"{self.name} did not print '{text}':\n{self.output()}"
 
-    def interrupt(self, times: int = 1, pause: float = 0.05, timeout: float = LONGEST) -> int:
+    def interrupt(self, times: int = 1, pause: float = 0.05, timeout: float = ANSWER_TIMEOUT) -> int:
         """Press Ctrl-C so many times and return the exit code."""
         self.is_tested = False
         for press in range(times):

@@ -16,7 +16,7 @@ from superovoid_ros.motions.grasp_sweep import GraspSweep, shipped
 from superovoid_ros.resources import share_directory
 
 CONFIG = share_directory() / "config"
-# Made when they are first asked for: importing this module compiles nothing.
+# Made when they are first asked for: importing this module takes no time.
 robot, arms, hands_and_sweep = cache(upper_body), cache(arm_sweep.shipped), cache(shipped)
 
 

@@ -14,7 +14,6 @@ from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from superovoid.robot.planning_scene import PlanningScene
-from superovoid_ros.nodes.common.mistakes import CannotStartError
 from superovoid_ros.nodes.common.process import run
 from superovoid_ros.nodes.common.qos import serve
 from superovoid_ros.nodes.distance_service.answers import state_validity
@@ -43,7 +42,6 @@ class Faulty(Part):
         serve(node, Trigger, "~/sleep", self._sleep)
         serve(node, Trigger, "~/sleep_aside", self._sleep_aside, ReentrantCallbackGroup())
         serve(node, Trigger, "~/fail_task", self._fail_task)
-        serve(node, Trigger, "~/fail_start", self._fail_start)
         node.create_subscription(String, "~/fail_topic", lambda _message: broadcast(), 10)
 
     def _break_contacts(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
@@ -58,9 +56,6 @@ class Faulty(Part):
     def _fail_task(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         self.node.executor.create_task(broadcast)
         return self.answer(response, lambda: "to fail")
-
-    def _fail_start(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        raise CannotStartError("as a start that was put off")
 
     def _sleep(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         print("sleeping", flush=True)

@@ -24,10 +24,10 @@ from superovoid.shapes import Superovoid
 from superovoid.states import state_distances
 from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceFailedError, ServiceUnavailableError
 from superovoid_ros.nodes.common.caller import Caller
-from superovoid_ros.nodes.distance_service.world.objects import superovoid_object
+from superovoid_ros.nodes.distance_service.world.own_messages import superovoid_object
 
 import arm
-from asking import START_TIMEOUT
+from asking import ANSWER_TIMEOUT
 from lifecycle import bring
 
 ARM = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
@@ -47,7 +47,7 @@ def service(start_node):
 @pytest.fixture(scope="module")
 def script(service):
     """A client of a script: with a node of its own."""
-    with DistanceClient(service=service, timeout=START_TIMEOUT) as client:
+    with DistanceClient(service=service, timeout=ANSWER_TIMEOUT) as client:
         client.wait()
         yield client
 
@@ -65,7 +65,7 @@ def node(loopback_domain):
 
 def until(condition):
     """Wait until a condition holds; false where it does not in time."""
-    end = time.monotonic() + START_TIMEOUT
+    end = time.monotonic() + ANSWER_TIMEOUT
     while not condition():
         if time.monotonic() > end:
             return False
@@ -142,7 +142,7 @@ def test_a_node_asks_in_its_callbacks_without_waiting(service, node):
     timer = node.create_timer(0.01, plan)
     executor = SingleThreadedExecutor(context=node.context)
     executor.add_node(node)
-    until = time.monotonic() + START_TIMEOUT
+    until = time.monotonic() + ANSWER_TIMEOUT
     while not answers and time.monotonic() < until:
         executor.spin_once(timeout_sec=0.1)
     assert answers[0].closest == pytest.approx([1.35, 1.1], abs=1e-12)
@@ -158,7 +158,7 @@ def test_a_service_that_is_not_there_is_named_with_those_that_are(service):
 
 def test_a_node_that_is_not_configured_is_not_said_to_be_missing(start_node):
     start_node("distance_service", "late_service", autostart=False)
-    with DistanceClient(service="/late_service", timeout=START_TIMEOUT) as client:
+    with DistanceClient(service="/late_service", timeout=ANSWER_TIMEOUT) as client:
         assert until(lambda: client._node.count_services("/late_service/get_state"))
         with pytest.raises(ServiceUnavailableError, match="node '/late_service' is there: it is not configured"):
             client.wait(0.1)
@@ -166,7 +166,7 @@ def test_a_node_that_is_not_configured_is_not_said_to_be_missing(start_node):
 
 def test_waiting_for_a_node_without_a_robot_says_what_it_waits_for(start_node):
     start_node("distance_service", "bare_service")
-    with DistanceClient(service="/bare_service", timeout=START_TIMEOUT) as client:
+    with DistanceClient(service="/bare_service", timeout=ANSWER_TIMEOUT) as client:
         client.wait()
         with pytest.raises(ServiceUnavailableError, match=r"cannot answer after 0\.5 s: no robot: parameter"):
             client.wait(0.5, ready=True)
@@ -203,7 +203,7 @@ def test_what_was_applied_is_not_silently_missing_after_a_restart(start_node):
         return node
 
     mortal = start()
-    with DistanceClient(service=f"/{name}", timeout=START_TIMEOUT) as asking:
+    with DistanceClient(service=f"/{name}", timeout=ANSWER_TIMEOUT) as asking:
         asking.wait(ready=True)
         assert "pear" not in asking.distances(**QUESTION).bodies
         asking.apply_objects([PEAR])
@@ -223,7 +223,7 @@ def test_what_was_applied_is_not_silently_missing_after_a_restart(start_node):
 def test_what_was_applied_is_not_silently_missing_after_the_node_was_cleaned_up(start_node, client):
     node = start_node("distance_service", "cleaned_arm", **arm.DESCRIPTIONS, rate=0.0)
     node.wait_for_output("robot 'arm'")
-    with DistanceClient(service="/cleaned_arm", timeout=START_TIMEOUT) as asking:
+    with DistanceClient(service="/cleaned_arm", timeout=ANSWER_TIMEOUT) as asking:
         asking.wait(ready=True)
         asking.apply_objects([PEAR])
         bring(client, "/cleaned_arm", "inactive")

@@ -15,8 +15,6 @@ from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters
 from superovoid_interfaces.srv import GetMinDistance
 
-from asking import START_TIMEOUT
-
 MIN_DISTANCE = "/distance_service/get_min_distance"
 NAMES = ["rod_lift", "rod_turn", "cap_lift"]
 # A block with a slot, open upwards: its hull has none. Half a metre wide, its lowest face at z = 0.
@@ -110,7 +108,7 @@ def robot(service, client, folder):
 
 def describe(client, place):
     """Publish the press with its mesh in a place, and wait until the node answers."""
-    assert client.wait(client.client(GetMinDistance, MIN_DISTANCE).service_is_ready, START_TIMEOUT)
+    assert client.wait(client.client(GetMinDistance, MIN_DISTANCE).service_is_ready)
     client.send_text("robot_description", urdf(f"{place}/slotted.stl"))
     client.send_joints(NAMES, [1.0, 0.0, 3.0])
     client.call_until(lambda r: r.success, GetMinDistance, MIN_DISTANCE)
@@ -130,7 +128,7 @@ def test_distances_are_those_of_closed_forms(service, client, folder, place):
 def set_meshes(client, choice):
     value = ParameterValue(type=ParameterType.PARAMETER_STRING, string_value=choice)
     request = [Parameter(name="meshes", value=value)]
-    return client.call(SetParameters, "/distance_service/set_parameters", parameters=request, timeout=300.0).results[0]
+    return client.call(SetParameters, "/distance_service/set_parameters", parameters=request).results[0]
 
 
 def test_the_parameter_meshes_chooses_hull_triangles_or_nothing(robot):

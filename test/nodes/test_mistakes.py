@@ -68,13 +68,6 @@ def test_mistakes_in_callbacks_are_told_once_counted_and_survived(faulty, client
     output = node.output()
     assert output.count("Traceback") == 1  # all of them were made at one place
     assert "fail_topic" in output and "fail_unguarded" in output
-    ending = client.node.create_client(Trigger, f"{name}/fail_start")
-    assert client.wait(ending.service_is_ready)
-    node.is_tested = False
-    ending.call_async(Trigger.Request())
-    client.wait(lambda: node.process.poll() is not None)
-    assert node.process.wait(60.0) == 1
-    assert "cannot start: as a start that was put off" in node.output()
 
 
 def test_a_state_that_cannot_be_judged_for_a_mistake_is_not_valid(faulty, client):

@@ -26,7 +26,7 @@ from superovoid_ros.nodes.distance_service.robot_state.measurements import Measu
 from superovoid_ros.nodes.distance_service.world import current, to_changes
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.description import RobotSource
-from superovoid_ros.nodes.distance_service.world.world import World
+from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
 
 import arm
 import parts
@@ -108,15 +108,6 @@ class StepReader:
         raise AssertionError("it reads for ever")
 
 
-class Kernels:
-    """All kernels are there."""
-
-    missing = ""
-
-    def __getattr__(self, _name):
-        return lambda *_: True
-
-
 class Transforms:
     """Every frame is in one place, at first in that of the root link's."""
 
@@ -136,11 +127,11 @@ class Service:
         self.values = PARAMETERS | values
         self.common = parts.common()
         object.__setattr__(self.common, "value", self.values.__getitem__)
-        self.reader, self.current = StepReader(), CurrentModel(Kernels())
+        self.reader, self.current = StepReader(), CurrentModel()
         measurements = Measurements(self.common)
         measurements._transforms = self.transforms = Transforms()
-        self.source = RobotSource(self.common, self.current, self.reader, Kernels(), measurements)
-        self.world = World(self.common, self.current, self.reader, measurements)
+        self.source = RobotSource(self.common, self.current, self.reader, measurements)
+        self.world = MoveItWorld(self.common, self.current, self.reader, measurements)
         self.source.configure()
         self.world.configure()
 

@@ -129,10 +129,3 @@ def test_a_process_that_reads_files_works(start):
             time.sleep(0.001)
 
     look_for(watch, clock, 30.0, until_it_read)
-
-
-def test_a_process_that_waits_for_the_work_of_another_is_waited_for(start):
-    program = start("time.sleep(1000)")
-    program.is_waiting_for_another = lambda: True
-    clock = Clock()
-    look_for(Watch(program, patience=10.0, clock=clock), clock, 40.0)

@@ -27,13 +27,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None = None) -> int:
-    name = "superovoid"
+    name, extra = "superovoid", ""
     try:
         from superovoid.cli import command_line
 
         INTERRUPTS.check()  # what a handler raises can be lost
         chosen = command_line.read(arguments)
-        name = command_line.name_of(chosen)
+        name, extra = command_line.name_of(chosen), getattr(chosen, "extra", "")
         return chosen.run(chosen)
     except Interrupted as error:
         return _interrupted(name, error.number)
@@ -42,6 +42,9 @@ def _run(arguments: Sequence[str] | None = None) -> int:
         # an extension module whose import was broken off is an ImportError.
         if INTERRUPTS.came is not None:
             return _interrupted(name, INTERRUPTS.came)
+        if isinstance(error, ModuleNotFoundError) and extra:
+            print(f"{name}: no module {error.name!r}: pip install 'superovoid[{extra}]'", file=sys.stderr)
+            return 1
         if not isinstance(error, OSError) or error.filename is None:
             raise
         print(f"{name}: {error.filename}: {error.strerror}", file=sys.stderr)

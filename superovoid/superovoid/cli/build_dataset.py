@@ -90,7 +90,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         metavar="ADDRESS",
         help="of dask.distributed, as tcp://host:8786; its workers see the store too",
     )
-    command.set_defaults(run=run, check=check)
+    command.set_defaults(run=run, check=check, extra="dataset")
 
 
 def _add_states(command: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from superovoid import __version__
-from superovoid.cli import build_dataset, fit, replay_bag, verify, view
+from superovoid.cli import build_dataset, fit, prefix, replay_bag, verify, view
 from superovoid.extensions import COMMANDS, extensions
 
 ELSEWHERE = {
@@ -31,7 +31,7 @@ def parser() -> argparse.ArgumentParser:
     )
     top.add_argument("--version", action="version", version=f"superovoid {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
-    for command in (view, verify, fit, build_dataset, replay_bag, *extensions(COMMANDS).values()):
+    for command in (view, verify, fit, build_dataset, replay_bag, prefix, *extensions(COMMANDS).values()):
         command.add(commands)
     for distribution, (folder, names) in ELSEWHERE.items():
         words = f"needs the distribution {distribution}, which is not installed: pip install {folder}, in a clone"

@@ -116,7 +116,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         help="of the search and of random states (default: 0)",
     )
     option_values.add_output(command, "superovoid_fit", "folder for URDF, report and what is fitted by now")
-    command.set_defaults(run=run, check=check)
+    command.set_defaults(run=run, check=check, extra="fit")
 
 
 def check(arguments: argparse.Namespace) -> str:

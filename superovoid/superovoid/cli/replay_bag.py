@@ -88,7 +88,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         metavar="NAME",
         help="the topic is NAME/distances (default: /distance_service, as the node's)",
     )
-    command.set_defaults(run=run, check=check)
+    command.set_defaults(run=run, check=check, extra="view")
 
 
 def check(arguments: argparse.Namespace) -> str:

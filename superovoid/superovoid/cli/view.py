@@ -94,7 +94,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument(
         "--port", type=option_values.count(1, 65535), metavar="N", help="port to listen at (default: one that is free)"
     )
-    command.set_defaults(run=run, check=check)
+    command.set_defaults(run=run, check=check, extra="view")
 
 
 def document(text: str) -> str | Path:

@@ -1,32 +1,35 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""How a Python function becomes a kernel. The environment variable SUPEROVOID_KERNELS chooses one of three ways.
+"""Kernels: Python functions of numbers and arrays that are compiled to machine code.
+
+The environment variable SUPEROVOID_KERNELS chooses what a call of an *entry point*, a kernel for Python and C, runs:
 
 ===========  ===========================================================================================
-``library``  entry points are taken from the shared library that `build` made; other kernels are Python
-``jit``      numba compiles each kernel when it is first called
-``python``   nothing is compiled: for debuggers and measurements of coverage
+``library``  machine code of the shared library (`library`), made when the package was built (`build`);
+             the default
+``jit``      numba compiles it and all that it calls, in each process, when it is first called (`jit`)
+``python``   the function itself: for debuggers, and to measure coverage
 ===========  ===========================================================================================
 
-An *entry point* is a kernel that Python or C calls. Its type hints declare its arguments.
+The type hints of an entry point declare its arguments. Every other kernel is called by kernels; called by Python, it is
+the Python function that it is.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import update_wrapper
 from typing import Any, TypeVar
 
-MODES = ("jit", "library", "python")
+MODES = ("library", "jit", "python")
 
 
 def _mode() -> str:
-    chosen = os.environ.get("SUPEROVOID_KERNELS") or "jit"
+    chosen = os.environ.get("SUPEROVOID_KERNELS") or MODES[0]
     if chosen not in MODES:
         raise ImportError(f"SUPEROVOID_KERNELS = {chosen!r}: expected one of {', '.join(MODES)}")
-    if chosen == "jit" and os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
-        return "python"
     return chosen
 
 
@@ -45,42 +48,77 @@ def bundle(fields: Bundle) -> Bundle:
     return named  # type: ignore[return-value]
 
 
-kernel: Any
-choice: Any
-out_of_line: Any
-entry_point: Any
+def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Declare a kernel that kernels call.
 
-if MODE == "jit":
-    from superovoid.compiled import jit
+    Parameters
+    ----------
+    function : callable
+        The Python function.
+    **options
+        How it is compiled: ``forceinline=True`` for what is to be inlined wherever it is called; ``separate=True`` for
+        a large kernel that several others call, whose machine code is made once; ``_nrt=True`` for one that allocates
+        arrays or is handed such (numba then counts references to them, which takes a third of the time of a query);
+        ``llvm="module:name"`` for one that is written as LLVM's instructions by a function of numba's `intrinsic`.
 
-    kernel, choice, out_of_line = jit.kernel, jit.choice, jit.out_of_line
+    Returns
+    -------
+    callable
+        The function.
+    """
+    if function is None:
+        return lambda each: kernel(each, **options)
+    function.kernel_options = options  # type: ignore[attr-defined]
+    return function
 
-    def _marked(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-        if function is None:
-            return lambda each: _marked(each, **options)
-        compiled = kernel(function, **options)
-        compiled.is_entry_point = True
-        return compiled
 
-    entry_point = _marked
+def entry_point(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Declare a kernel that Python and C call.
 
-else:
+    Parameters
+    ----------
+    function : callable
+        The Python function, whose type hints declare its arguments.
+    **options
+        As of `kernel`, and ``nogil=True`` if other threads of Python may run meanwhile.
 
-    def _kept_in_python(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-        """Return the function: only entry points are compiled."""
-        return function if function is not None else lambda each: each
-
-    def _choice(choose: Callable[..., Any]) -> Any:
-        """Return a function that calls the one that is chosen for its arguments."""
-        return lambda *arguments: choose(*arguments)(*arguments)
-
-    def _nothing() -> None:
-        """Do nothing."""
-
-    kernel, choice, out_of_line = _kept_in_python, _choice, _nothing
+    Returns
+    -------
+    callable
+        What SUPEROVOID_KERNELS chooses.
+    """
+    if function is None:
+        return lambda each: entry_point(each, **options)
+    function = kernel(function, **options)
     if MODE == "library":
         from superovoid.compiled import library
 
-        entry_point = library.entry_point
+        called = library.caller(function)
+    elif MODE == "jit":
+        called = _compiled_at_its_first_call(function)
     else:
-        entry_point = kernel
+        called = function
+    called.python_function = function
+    return called
+
+
+def _compiled_at_its_first_call(function: Callable[..., Any]) -> Any:
+    compiled: list[Callable[..., Any]] = []
+
+    def call(*arguments: Any) -> Any:
+        if not compiled:
+            from superovoid.compiler import jit
+
+            compiled.append(jit.kernel(function))
+        return compiled[0](*arguments)
+
+    return update_wrapper(call, function)
+
+
+@kernel(llvm="superovoid.compiler.llvm_functions:out_of_line")
+def out_of_line() -> None:
+    """Called in a kernel: keep that kernel out of line in its callers.
+
+    A kernel is optimised together with all that it calls: without such boundaries a large function that is called from
+    many places is copied into each of them, and compiling takes minutes instead of seconds.
+    """

@@ -6,27 +6,64 @@
 An argument is handed over as its type hint says: a number by value, an array by its address and its shape, a tuple by
 the address of its fields, eight bytes each. The function returns 0, or not if memory ran out; its result is written,
 again by eight bytes, to where the last argument points.
+
+The library is looked for beside this package alone, by its full path.
 """
 
 from __future__ import annotations
 
 import ctypes
+import hashlib
+import json
+import os
 import struct
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, update_wrapper
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from superovoid.compiled import kernel_cache
+PACKAGE = Path(__file__).parents[1]
+NATIVE = PACKAGE / "native"
+"""What C programs find: libraries, header, and how they are linked."""
+LIBRARY = "libsuperovoid.so"
+SOURCES = "sources.json"
+"""In `NATIVE` of a package that is used where its sources are: stamps of the modules that the library was made of."""
+LEVELS = {4: "x86-64-v4", 3: "x86-64-v3", 2: "x86-64-v2"}
+_BUILD = "build it by 'python -m superovoid.compiler', or set SUPEROVOID_KERNELS=jit"
 
-FOLDER = Path(__file__).parent / "machine_code"
-"""Where `build` puts the library."""
-NAME = "libsuperovoid.so"
-SOURCES = "sources"
-"""The file with the digest of the sources that the library was made of."""
+
+def library_of(native: Path, level: str | None = None) -> Path:
+    """Return where a library is: that of the lowest level that was built, or of a level above it."""
+    folder = native / "lib"
+    return (folder if level is None else folder / "glibc-hwcaps" / level) / LIBRARY
+
+
+def _digest(source: Path) -> str:
+    return hashlib.sha256(source.read_bytes()).hexdigest()
+
+
+def stamps_of(sources: Iterable[Path]) -> dict[str, tuple[int, int, str]]:
+    """Return size, time of the last change, and digest of modules of the package."""
+    found = {source.relative_to(PACKAGE).as_posix(): (source, source.stat()) for source in sources}
+    return {name: (stat.st_size, stat.st_mtime_ns, _digest(source)) for name, (source, stat) in sorted(found.items())}
+
+
+def _changed() -> str | None:
+    """Return a module that is not what the library was made of."""
+    noted = NATIVE / SOURCES
+    if not noted.is_file():
+        return None
+    for name, (size, changed, digest) in json.loads(noted.read_text()).items():
+        source = PACKAGE / name
+        if not source.is_file():
+            return name
+        stat = source.stat()
+        if (stat.st_size, stat.st_mtime_ns) != (size, changed) and _digest(source) != digest:
+            return name
+    return None
 
 
 def fields_of(hint: Any) -> tuple[Any, ...] | None:
@@ -39,10 +76,7 @@ def fields_of(hint: Any) -> tuple[Any, ...] | None:
 
 def array_of(hint: Any) -> tuple[np.dtype[Any], int] | None:
     """Return kind of number and number of dimensions of an array; None if a hint is not one of an array."""
-    if not hasattr(hint, "__metadata__"):
-        return None
-    array, dimensions = typing.get_args(hint)[:2]
-    return np.dtype(typing.get_args(typing.get_args(array)[1])[0]), dimensions
+    return getattr(hint, "__metadata__", None)
 
 
 def hints_of(function: Callable[..., Any]) -> tuple[dict[str, Any], Any]:
@@ -57,21 +91,60 @@ def symbol_of(function: Callable[..., Any]) -> str:
     return f"{function.__module__}.{function.__name__}".replace(".", "_")
 
 
+def _loaded(library: Path) -> ctypes.CDLL:
+    """Load a library; the system's loader would end the process if a part of the file is missing."""
+    with library.open("rb") as file:
+        head = file.read(64)
+    if head[:5] == b"\x7fELF\x02" and len(head) == 64:  # the table of sections comes last
+        start, size, count = struct.unpack_from("=q10xHH", head, 40)
+        if start + size * count <= library.stat().st_size:
+            return ctypes.CDLL(str(library))
+    raise ImportError(f"{library} is no library, or a part of it is missing: {_BUILD}")
+
+
+def _function(code: ctypes.CDLL, name: str) -> Any:
+    """Return a function of a library."""
+    try:
+        return getattr(code, name)
+    except AttributeError:
+        raise ImportError(f"{code._name} has no function {name}, as of another version: {_BUILD}") from None
+
+
+@cache
+def path() -> Path:
+    """Return the library for this processor, or of the level that the environment variable SUPEROVOID_LEVEL allows.
+
+    Raises
+    ------
+    ImportError
+        If there is none, if it was made of other sources, or for a processor with more instructions.
+    """
+    lowest = library_of(NATIVE)
+    if not lowest.is_file():
+        raise ImportError(f"{lowest} is missing, which holds the machine code of superovoid: {_BUILD}")
+    changed = _changed()
+    if changed:
+        raise ImportError(f"{lowest} was made of another {PACKAGE / changed} than the one that is there: {_BUILD}")
+    here = _function(_loaded(lowest), "superovoid_processor_level")()
+    highest = os.environ.get("SUPEROVOID_LEVEL")
+    if highest:
+        if highest not in LEVELS.values():
+            raise ImportError(f"SUPEROVOID_LEVEL = {highest!r}: expected one of {', '.join(LEVELS.values())}")
+        here = min(here, *(level for level, name in LEVELS.items() if name == highest))
+    higher = (library_of(NATIVE, name) for level, name in LEVELS.items() if level <= here)
+    chosen = next((each for each in higher if each.is_file()), lowest)
+    needed = ctypes.c_int.in_dll(_loaded(chosen), "superovoid_library_level").value
+    if needed > here:
+        lacks = f"SUPEROVOID_LEVEL = {highest!r} forbids" if highest else "this one has not"
+        raise ImportError(
+            f"{chosen} needs a processor with the instructions of {LEVELS[needed]}, which {lacks}: {_BUILD}"
+        )
+    return chosen
+
+
 @cache
 def _library() -> tuple[ctypes.CDLL, ctypes.PyDLL]:
-    path = FOLDER / NAME
-    if not path.is_file():
-        raise ImportError(
-            f"{path} is missing, which SUPEROVOID_KERNELS=library asks for: make it by "
-            "'python -m superovoid.compiled.build', or set SUPEROVOID_KERNELS=jit"
-        )
-    sources = FOLDER / SOURCES
-    if not sources.is_file() or sources.read_text() != kernel_cache.digest():
-        raise ImportError(
-            f"{path} was made of other sources than these: make it again by 'python -m superovoid.compiled.build', or "
-            "set SUPEROVOID_KERNELS=jit"
-        )
-    return ctypes.CDLL(str(path)), ctypes.PyDLL(str(path))
+    return ctypes.CDLL(str(path())), ctypes.PyDLL(str(path()))
 
 
 _address_of, _first_byte = ctypes.addressof, ctypes.c_char.from_buffer
@@ -106,30 +179,56 @@ class _Tuple:
             else:
                 code += "d" if hint is float else "q"
         self.format = code
-        self._struct = struct.Struct(code)
-        self._has_numbers_only = not any(self._parts)
+        self._pack = self._packer(hints)
 
-    def _words(self, value: tuple[Any, ...]) -> list[Any]:
-        words: list[Any] = []
-        for part, each in zip(self._parts, value, strict=True):
+    def _packer(self, hints: tuple[Any, ...]) -> Callable[[Any], bytes]:
+        """Return a function that returns the fields of a tuple as a kernel takes them; its source is written out."""
+        names: dict[str, Any] = {"_address": _address, "_at": _address_of, "_byte": _first_byte, "_error": struct.error}
+        runs: list[list[str]] = [
+            ["", "", ""]
+        ]  # of fields that stand behind each other: format, values quick and careful
+        kinds = []
+        for i, (part, hint) in enumerate(zip(self._parts, hints, strict=True)):
             if isinstance(part, _Tuple):
-                words += part._words(each)
+                names[f"_packed_{i}"] = part.packed
+                runs += [["", f"_packed_{i}(v[{i}])", f"_packed_{i}(v[{i}])"], ["", "", ""]]
             elif part is None:
-                words.append(each)
+                runs[-1] = [
+                    a + b
+                    for a, b in zip(runs[-1], ("d" if hint is float else "q", f"v[{i}], ", f"v[{i}], "), strict=False)
+                ]
             else:
-                words += (_address(each, *part), *each.shape)
-        return words
+                names |= {f"_part_{i}": part, f"_kind_{i}": part[0]}
+                kinds.append(f"v[{i}].dtype is _kind_{i}")
+                # Of one array alone the number of words says how many dimensions it has.
+                if "_byte" in runs[-1][1]:
+                    kinds.append(f"v[{i}].ndim == {part[1]}")
+                more = (
+                    "q" * (1 + part[1]),
+                    f"_at(_byte(v[{i}])), *v[{i}].shape, ",
+                    f"_address(v[{i}], *_part_{i}), *v[{i}].shape, ",
+                )
+                runs[-1] = [a + b for a, b in zip(runs[-1], more, strict=False)]
+        quick, careful = [], []
+        for n, (code, *values) in enumerate(run for run in runs if run[1]):
+            names[f"_pack_{n}"] = struct.Struct(code).pack
+            for terms, value in zip((quick, careful), values, strict=False):
+                terms.append(f"_pack_{n}({value})" if code else value)
+        lines = ["def pack(v):", f"    return {' + '.join(careful)}"]
+        if kinds:
+            lines[1:1] = ["    try:", f"        if {' and '.join(kinds)}:", f"            return {' + '.join(quick)}"]
+            lines[4:4] = ["    except (TypeError, ValueError, AttributeError, _error):", "        pass"]
+        exec("\n".join(lines), names)
+        return names["pack"]
 
     def packed(self, value: Any) -> bytes:
-        """Return a tuple as a kernel takes it."""
-        if self._has_numbers_only:
-            return self._struct.pack(*value)
+        """Return a tuple as a kernel takes it; a bundle keeps that."""
         names = getattr(value, "__dict__", None)
         if names is None:
-            return self._struct.pack(*self._words(value))
+            return self._pack(value)
         found = names.get("packed")
         if found is None:
-            found = names["packed"] = self._struct.pack(*self._words(value))
+            found = names["packed"] = self._pack(value)
         return found
 
 
@@ -143,7 +242,7 @@ def _rebuilt(hint: Any, words: list[Any]) -> Any:
     return hint(*values) if hasattr(hint, "_fields") else tuple(values)
 
 
-def _caller(function: Callable[..., Any], code: Any) -> Callable[..., Any]:
+def caller_of(function: Callable[..., Any], code: Any) -> Callable[..., Any]:
     """Return a Python function that calls an entry point of the library.
 
     Its source is written out, for a query of two bodies takes no longer than a loop over its arguments.
@@ -201,20 +300,13 @@ def _caller(function: Callable[..., Any], code: Any) -> Callable[..., Any]:
     return names[function.__name__]
 
 
-def entry_point(function: Callable[..., Any] | None = None, /, *, nogil: bool = False, **options: Any) -> Any:
-    """Take a kernel from the library.
+def caller(function: Callable[..., Any]) -> Any:
+    """Return the Python function that calls an entry point of the library.
 
     Parameters
     ----------
     function : callable
-        The kernel in Python, whose type hints tell its arguments.
-    nogil : bool, optional
-        Whether other threads of Python run meanwhile.
-    **options
-        Of the compiler.
+        An entry point (`superovoid.compiled.kernels`).
     """
-    if function is None:
-        return lambda each: entry_point(each, nogil=nogil)
-    called: Any = _caller(function, getattr(_library()[0 if nogil else 1], symbol_of(function)))
-    called.py_func = function
-    return update_wrapper(called, function)
+    code = _library()[0 if function.kernel_options.get("nogil") else 1]  # type: ignore[attr-defined]
+    return update_wrapper(caller_of(function, _function(code, symbol_of(function))), function)

@@ -37,7 +37,6 @@ def pair_count(lengths: Mapping[str, int]) -> int:
 
 def rows_of(array: FloatArray, count: int, shape: tuple[int, ...] = (4, 4)) -> FloatArray:
     """Return rows, one a pair, of an array that is one for all pairs or one a pair."""
-    # Writable, or numba would compile the kernels once more.
     return np.require(np.broadcast_to(array, (count, *shape)), requirements=["C", "W"])
 
 

@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 DISTANCE, LOWER, UPPER, POINT_A, POINT_B, NORMAL, STATUS, ITERATIONS = 0, 1, 2, 3, 6, 9, 12, 13
 RESULT_LENGTH = 14
 
+# A verdict of `thresholds.compare_pairs`.
+VERDICT_LENGTH = 5
+
 # A state of two superovoids: the two surface points of the last answer (all zero: none), then what the last search of
 # the pair proved: order of the bodies (0: nothing; `UNKEPT`: and no one asks again), the cap of a depth (direction,
 # angle) and the level outside, the relative pose it was made at, and the interval and status that it ended with.

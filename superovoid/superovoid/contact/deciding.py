@@ -150,23 +150,21 @@ def bounds_beside_mesh(
 
 
 @kernel
-def decide_within(first, second, threshold, limit, loss, state, rotation, out, convex, beyond):
-    """The verdict on two bodies (`Placed`) of any kinds; `convex` and `beyond` as for `kind_table.solve_within`."""
-    if convex is not None:
-        ka, kb = kind_of(first.row), kind_of(second.row)
-        # The closed forms of a sphere take no longer, but for a hull, of which they ask all planes.
-        has_sphere, has_hull = ka == POINT or kb == POINT, ka == CONVEX_MESH or kb == CONVEX_MESH
-        if METHODS[ka, kb] == CONVEX and (has_hull or not has_sphere):
-            found = decide_convex(first, second, threshold, limit.tolerance, loss, state)
-            if found != UNDECIDED:
-                return found
-        if beyond is not None:
-            if METHODS[ka, kb] == MESHES:
-                lower, upper = bounds_beside_mesh(first, second, threshold, limit.tolerance, loss, state)
-                found = verdict_of(lower - loss, upper + loss, threshold)
-                if found != UNDECIDED:
-                    return found
-    solve_within(first, second, limit, state, rotation, out, convex, beyond)
+def decide_within(first, second, threshold, limit, loss, state, rotation, out):
+    """The verdict on two bodies (`Placed`) of any kinds."""
+    ka, kb = kind_of(first.row), kind_of(second.row)
+    # The closed forms of a sphere take no longer, but for a hull, of which they ask all planes.
+    has_sphere, has_hull = ka == POINT or kb == POINT, ka == CONVEX_MESH or kb == CONVEX_MESH
+    if METHODS[ka, kb] == CONVEX and (has_hull or not has_sphere):
+        found = decide_convex(first, second, threshold, limit.tolerance, loss, state)
+        if found != UNDECIDED:
+            return found
+    if METHODS[ka, kb] == MESHES:
+        lower, upper = bounds_beside_mesh(first, second, threshold, limit.tolerance, loss, state)
+        found = verdict_of(lower - loss, upper + loss, threshold)
+        if found != UNDECIDED:
+            return found
+    solve_within(first, second, limit, state, rotation, out)
     return verdict_of(out[LOWER] - loss, out[UPPER] + loss, threshold)
 
 

@@ -43,6 +43,7 @@ from superovoid.contact.pair import Limit
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.separation import rounding, separation
 from superovoid.contact.superovoids.pair_solver import solve_pair
+from superovoid.contact.thresholds import UndecidedError, Verdict, are_intersecting
 from superovoid.shapes import Shape, Superovoid
 from superovoid.shapes.kernels.rounding import straighten
 from superovoid.shapes.kernels.support_function import support
@@ -51,9 +52,6 @@ from superovoid.values.checks import floats, number, whole
 from superovoid.values.poses import PoseLike, PosesLike
 from superovoid.values.records import Record, Statistics
 from superovoid.values.status import UNPROVEN, Words
-
-if TYPE_CHECKING:
-    from superovoid.contact.thresholds import Verdict
 
 FloatArray = NDArray[np.float64]
 
@@ -476,7 +474,7 @@ class Motion(Record):
     def pose(self, time: float) -> FloatArray:
         """Pose at a time, s, shape (4, 4), body to world, m; `ValueError` where that is beyond what numbers hold."""
         out = np.eye(4)
-        # A copy: numba would compile the kernel once more for an array that is read-only.
+        # A copy, since kernels take writable arrays.
         pose_at(self.start.copy(), self._packed, number("time", time, "seconds"), out)
         if not np.isfinite(out).all():
             raise ValueError(f"time = {time!r}: the body has gone farther, or turned more, than numbers hold")
@@ -526,8 +524,6 @@ class Impact(Record):
             return True
         if self.status is ImpactStatus.FREE:
             return False
-        from superovoid.contact.thresholds import UndecidedError  # here: it compiles more
-
         raise UndecidedError(
             f"an overlap is neither proved nor excluded ({self.status}, free of contact up to {self.time:.17g} s): use "
             "`.status`, or `.status is not ImpactStatus.FREE` as the safe question"
@@ -536,8 +532,6 @@ class Impact(Record):
 
 def _overlap_at(a: Shape, motion_a: Motion, b: Shape, motion_b: Motion, time: float, rtol: float) -> Verdict:
     """Whether two bodies overlap at a time."""
-    from superovoid.contact.thresholds import are_intersecting  # here: it compiles more
-
     return are_intersecting(a, motion_a.pose(time), b, motion_b.pose(time), rtol=rtol)
 
 
@@ -617,7 +611,7 @@ def time_of_impact(
             row[0],
         )
     else:
-        from superovoid.contact.impact_of_kinds import find_impact_of_kinds
+        from superovoid.contact.impact_of_kinds import find_impact_of_kinds  # here: it imports this
 
         status, time, overlap, solves, supports = find_impact_of_kinds(
             a, b, (starts[0], starts[1]), (packed[0], packed[1]), float(duration), rtol, max_evaluations, row[0]

@@ -73,7 +73,7 @@ def check_rtol(rtol: float) -> float:
     real = isinstance(rtol, int | float | np.floating) and not isinstance(rtol, bool)
     if not (real and 1e-12 <= rtol <= MOST_LENGTH):
         raise ValueError(f"rtol = {short(rtol)}: must be a number of at least 1e-12, at most {MOST_LENGTH:g}")
-    return float(rtol)
+    return min(max(float(rtol), 1e-12), MOST_LENGTH)  # numpy compares in single precision
 
 
 def packed_row(name: str, shape: Shape) -> FloatArray:

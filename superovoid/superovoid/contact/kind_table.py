@@ -159,7 +159,7 @@ class Task(NamedTuple):
     straight: bool  # whether the order is the caller's
 
 
-@kernel
+@kernel(separate=True)
 def begin(a, b, pool_a, pool_b, pose_a, pose_b, state):
     """Return the `Task` of two bodies; scratch of the state holds its rotation."""
     ka, kb = kind_of(a), kind_of(b)
@@ -536,8 +536,7 @@ def solve_mesh(
     _finish(task, answer, status, goal, wanted, state, out)
 
 
-# Which kernel answers a method, for callers that know the kinds: only that one is compiled. `solve_within` has the same
-# for kernels.
+# Which kernel answers a method. `solve_within` has the same for kernels.
 KERNELS = {HALF_SPACES: solve_half_spaces, CONVEX: solve_convex, TORI: solve_torus, MESHES: solve_mesh}
 
 
@@ -550,11 +549,10 @@ def kernel_for(row_a: np.ndarray, row_b: np.ndarray) -> Callable[..., None]:
 
 
 @kernel
-def solve_within(a, b, limit, state, rotation, out, convex, beyond):
-    """As `solve_bodies` for two `Placed`, no farther in the table than needed.
+def solve_within(a, b, limit, state, rotation, out):
+    """Answer for two `Placed` of any kinds, written to a result row; beyond the limit's distance it may be a wide one.
 
-    The compiler removes what stands behind an argument that is None: `convex` for scenes without convex bodies,
-    `beyond` for those without tori and meshes.
+    `state` is what an earlier answer of this pair has left, zeros for none, and renewed; `rotation` is scratch.
     """
     (row_a, pool_a, pose_a), (row_b, pool_b, pose_b) = a, b
     tolerance, budget, _ = limit
@@ -563,50 +561,10 @@ def solve_within(a, b, limit, state, rotation, out, convex, beyond):
         solve_pair(row_a, row_b, pose_a, pose_b, tolerance, budget, state, rotation, out)
     elif method == HALF_SPACES:
         solve_half_spaces(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
-    elif convex is not None:
-        if method == CONVEX:
-            if not solve_apart(a, b, limit, state, rotation, out):
-                solve_convex_within(a, b, limit, state, out)
-        elif beyond is not None:
-            if method == TORI:
-                solve_torus(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
-            else:
-                solve_mesh(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
-
-
-@entry_point
-def solve_bodies(
-    a: Floats1,
-    b: Floats1,
-    pool: Floats1,
-    pose_a: Floats2,
-    pose_b: Floats2,
-    tolerance: float,
-    budget: int,
-    state: Floats1,
-    rotation: Floats2,
-    out: Floats1,
-) -> None:
-    """Answer for two packed bodies of any kinds at world poses, written to a result row.
-
-    Parameters
-    ----------
-    a, b : array, shape (ROW_LENGTH,)
-        Rows of `Shape._row` or `pack_shapes`.
-    pool : array, shape (n,)
-        Vertices and trees of the meshes that the rows refer to.
-    pose_a, pose_b : array, shape (4, 4)
-        Body to world.
-    tolerance : float
-        Width of the interval that counts as certified, relative to the smaller body.
-    budget : int
-        Support points that a search may spend on the pair.
-    state : array, shape (STATE_LENGTH,)
-        What an earlier answer of this pair has left, zeros for none; renewed.
-    rotation : array, shape (3, 3)
-        Scratch.
-    out : array, shape (RESULT_LENGTH,)
-        As for `pair_solver.solve_pair`.
-    """
-    limit = Limit(tolerance, budget, math.inf)
-    solve_within(Placed(a, pool, pose_a), Placed(b, pool, pose_b), limit, state, rotation, out, True, True)
+    elif method == CONVEX:
+        if not solve_apart(a, b, limit, state, rotation, out):
+            solve_convex_within(a, b, limit, state, out)
+    elif method == TORI:
+        solve_torus(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
+    else:
+        solve_mesh(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)

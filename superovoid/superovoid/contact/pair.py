@@ -3,8 +3,8 @@
 
 """Two bodies as kernels hand them on: a pair in the frame of the first, bodies in the world, what limits an answer.
 
-Pairs are made where they are used: a kernel that counts no references (`jit.kernel`) may not return arrays to one that
-does.
+Pairs are made where they are used: a kernel that counts no references (`superovoid.compiled.kernels.kernel`) may not
+return arrays to one that does.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats1, Floats2
-from superovoid.shapes.kernels.kinds import Core
+from superovoid.shapes.kernels.kinds import Core, Packed
 
 
 class Pair(NamedTuple):
@@ -50,6 +50,13 @@ class Placed(NamedTuple):
 
     row: Floats1
     pool: Floats1
+    pose: Floats2
+
+
+class Asked(NamedTuple):
+    """A body in the world, as Python and C hand it to a kernel."""
+
+    body: Packed
     pose: Floats2
 
 

@@ -13,21 +13,24 @@ from numpy.typing import NDArray
 from superovoid.compiled.threads import workers
 from superovoid.contact import columns
 from superovoid.contact.broadcasting import CHUNK, packed_rows, pair_count, which_superovoids
+from superovoid.contact.certificate_writing import certificate_of
 from superovoid.contact.certificates import Certificate
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol, packed_row
+from superovoid.contact.kind_table import kernel_for
+from superovoid.contact.lanes import many_pairs
+from superovoid.contact.one_pair import STATE, WORK_LENGTH, answer_pair
+from superovoid.contact.pair import Asked
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.superovoids import pair_solver
 from superovoid.shapes import Shape, Superovoid
-from superovoid.values.poses import PosesLike
+from superovoid.values.poses import PosesLike, as_matrices
 
 FloatArray = NDArray[np.float64]
 BATCH = 512  # pairs from which on SIMD lanes are used, and that a thread is started for
 
 
 def solve_of_kinds(a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, rtol: float, out: FloatArray) -> None:
-    """Answer for a pair that is not two superovoids. What it needs is imported, and compiled, only then."""
-    from superovoid.contact.kind_table import kernel_for
-
+    """Answer for a pair that is not two superovoids."""
     row_a, row_b = a._row, b._row
     kernel_for(row_a, row_b)(
         row_a,
@@ -94,36 +97,25 @@ def distance(
     >>> float(round(distance(Sphere(1.0), np.eye(4), Sphere(0.5), apart).distance, 12))
     1.5
     """
-    out = np.empty(columns.RESULT_LENGTH)
-    pose_a = as_poses("pose_a", pose_a)
-    pose_b = as_poses("pose_b", pose_b)
-    if pose_a.ndim != 2 or pose_b.ndim != 2:
-        name, pose = ("pose_a", pose_a) if pose_a.ndim != 2 else ("pose_b", pose_b)
+    matrix_a, matrix_b = as_matrices("pose_a", pose_a), as_matrices("pose_b", pose_b)
+    if matrix_a.ndim != 2 or matrix_b.ndim != 2:
+        name, pose = ("pose_a", matrix_a) if matrix_a.ndim != 2 else ("pose_b", matrix_b)
         raise ValueError(f"{name}: must have shape (4, 4), found {pose.shape}; distances() takes arrays")
     row_a, row_b = packed_row("a", a), packed_row("b", b)
-    state = columns.unkept_states(1)[0]
-    ovoids = isinstance(a, Superovoid) and isinstance(b, Superovoid)
-    if ovoids:
-        pair_solver.solve_pair(
-            row_a,
-            row_b,
-            pose_a,
-            pose_b,
-            check_rtol(rtol),
-            SEARCH_BUDGET,
-            state,
-            np.empty((3, 3)),
-            out,
-        )
-    else:
-        solve_of_kinds(a, pose_a, b, pose_b, check_rtol(rtol), out)
+    work, out = np.empty(WORK_LENGTH), np.empty(columns.RESULT_LENGTH)
+    rtol = check_rtol(rtol)
+    wrong = answer_pair(Asked(a._body, matrix_a), Asked(b._body, matrix_b), rtol, work, out)
+    if wrong:  # a pose, most likely; one that rounding alone has refused is rigid once it was straightened
+        matrix_a, matrix_b = as_poses("pose_a", matrix_a), as_poses("pose_b", matrix_b)
+        wrong = answer_pair(Asked(a._body, matrix_a), Asked(b._body, matrix_b), rtol, work, out)
+    if wrong:
+        raise RuntimeError(f"a question that the engine refuses: {wrong}")
     result = DistanceResult._from_row(out)
     if certificate:
         result.__dict__["certificate"] = Certificate()
-        if ovoids:
-            from superovoid.contact.certificate_writing import certificate_of  # kernels that few need
-
-            result.__dict__["certificate"] = certificate_of(result, row_a, row_b, pose_a, pose_b, state)
+        if isinstance(a, Superovoid) and isinstance(b, Superovoid):
+            poses = as_poses("pose_a", matrix_a), as_poses("pose_b", matrix_b)
+            result.__dict__["certificate"] = certificate_of(result, row_a, row_b, *poses, work[STATE])
     return result
 
 
@@ -197,13 +189,8 @@ def distances(
         chunk = some[first : first + CHUNK]
         rows_a, rows_b = packed_rows(all_a, chunk), packed_rows(all_b, chunk)
         states, solved = columns.unkept_states(len(chunk)), np.empty((len(chunk), columns.RESULT_LENGTH))
-        # Indexing copies: numba would compile the kernels again for views that are read-only.
         arguments = (rows_a, rows_b, pose_a[chunk], pose_b[chunk], rtol, SEARCH_BUDGET, states, solved)
         if in_lanes:
-            from superovoid.contact.lanes import (
-                many_pairs,  # here, so that who has few pairs never waits for its kernels
-            )
-
             many_pairs.solve_batch(*arguments, threads=max(1, min(most, len(some) // BATCH)))
         else:
             pair_solver.solve_pairs(*arguments)

@@ -35,6 +35,7 @@ from superovoid.contact.columns import (
     RESULT_LENGTH,
     STATE_LENGTH,
     UPPER,
+    VERDICT_LENGTH,
 )
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol, packed_row
 from superovoid.contact.pair import Limit, Posed
@@ -56,12 +57,11 @@ BY_SPHERES, BY_DIRECTION, BY_POINT, BY_CONTACT, BY_SEARCH, BY_SURFACES = 0, 1, 2
 
 # Columns of a row of `compare_pairs`: 1 closer, -1 not closer, 0 undecided; what is proved; by what; solver calls.
 ANSWER, PROVED_LOWER, PROVED_UPPER, PROVED_BY, SOLVES = 0, 1, 2, 3, 4
-VERDICT_LENGTH = 5
 
 CLOSER, UNDECIDED, FARTHER = 1, 0, -1
 
 _DIRECTIONS = 2  # tried before the solver
-_WITHIN = 1.0 - 1e-15  # by which a body inside is smaller than it need be, for what rounding takes
+WITHIN = 1.0 - 1e-15  # by which a body inside is smaller than it need be, for what rounding takes
 
 
 @kernel
@@ -439,7 +439,7 @@ def _is_pair_closer(
     rtol = check_rtol(rtol)
     out = np.empty((1, VERDICT_LENGTH))
     if isinstance(a, Superovoid) and isinstance(b, Superovoid):
-        compare_pairs(  # of one row: `compare_pair` by itself would be compiled a second time
+        compare_pairs(  # of one row: `compare_pair` is no entry point
             row_a[None],
             row_b[None],
             pose_a[None],
@@ -491,7 +491,7 @@ def _are_pairs_closer(
     for first in range(0, len(some), CHUNK):
         chunk = some[first : first + CHUNK]
         decided = np.empty((len(chunk), VERDICT_LENGTH))
-        compare_pairs(  # indexing copies: numba would compile the kernel again for views that are read-only
+        compare_pairs(
             packed_rows(all_a, chunk),
             packed_rows(all_b, chunk),
             pose_a[chunk],
@@ -532,7 +532,7 @@ def _compare_kinds(
             return
     known = out[PROVED_LOWER], np.inf
     if isinstance(a, Mesh) or isinstance(b, Mesh):
-        from superovoid.contact.deciding import bounds_of_shapes  # here: it imports this, and compiles more
+        from superovoid.contact.deciding import bounds_of_shapes  # late: it imports this module
 
         surfaces = bounds_of_shapes(a, pose_a, b, pose_b, threshold, rtol)
         known = max(known[0], surfaces[0]), surfaces[1]
@@ -550,7 +550,7 @@ def _body_inside(shape: Shape) -> Shape:
     """Return a convex body inside one with a dent: its section at each height is no smaller than without the taper."""
     if not (isinstance(shape, Superovoid) and shape._packed[DENTED]):
         return shape
-    x, y = (_WITHIN * a * (1.0 - abs(t)) for a, t in zip(shape.semi_axes[:2], shape.taper, strict=True))
+    x, y = (WITHIN * a * (1.0 - abs(t)) for a, t in zip(shape.semi_axes[:2], shape.taper, strict=True))
     return Superovoid(
         (x, y, shape.semi_axes[2]), section_exponent=shape.section_exponent, profile_exponent=shape.profile_exponent
     )

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-import io
+import struct
+import zlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -141,15 +142,18 @@ def picture(colour: IntArray, facing: FloatArray, palette: ArrayLike) -> bytes:
     palette : (n, 3) array_like of int
         At most 25 colours.
     """
-    from PIL import Image
-
     colours = np.asarray(palette, dtype=float)
     steps = np.linspace(_DARKEST, 1.0, _SHADES)
     table = np.concatenate([[_WHITE], (colours[:, None, :] * steps[:, None]).reshape(-1, 3)]).round().astype(np.uint8)
     shade = np.clip((facing * _SHADES).astype(np.int64), 0, _SHADES - 1)
     index = np.where(colour < 0, 0, 1 + colour * _SHADES + shade).astype(np.uint8)
-    image = Image.fromarray(index, mode="P")
-    image.putpalette(table.tobytes())
-    file = io.BytesIO()
-    image.save(file, format="PNG", optimize=True)
-    return file.getvalue()
+    # Every row begins with its filter, 0: none.
+    rows = np.column_stack([np.zeros(len(index), np.uint8), index]).tobytes()
+    header = struct.pack(">IIBBBBB", index.shape[1], index.shape[0], 8, 3, 0, 0, 0)  # 8 bits, of a palette
+    parts = ((b"IHDR", header), (b"PLTE", table.tobytes()), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))
+    return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*part) for part in parts)
+
+
+def _chunk(kind: bytes, data: bytes) -> bytes:
+    """A part of a PNG file (RFC 2083, 3.2)."""
+    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

@@ -44,7 +44,7 @@ from scipy.special import beta
 
 from superovoid.fitting.projection import gauge, gauge_gradient, project
 from superovoid.shapes import Superellipsoid, Superovoid
-from superovoid.shapes.superovoid import MAX_EPSILON, MIN_EPSILON
+from superovoid.shapes.kernels.bodies import MAX_EPSILON, MIN_EPSILON
 from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]

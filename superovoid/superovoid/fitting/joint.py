@@ -37,7 +37,7 @@ from superovoid.fitting import normal_equations as equations
 from superovoid.fitting.fit import TAPER_SAFETY, maximum_taper
 from superovoid.fitting.normal_equations import Loss
 from superovoid.shapes import Box, Capsule, Cylinder, Shape, Superovoid
-from superovoid.shapes.superovoid import MAX_TAPER
+from superovoid.shapes.kernels.bodies import MAX_TAPER
 
 FloatArray = NDArray[np.float64]
 
@@ -182,7 +182,7 @@ def boxed(kind: int, rotation: FloatArray, half: FloatArray, centre: FloatArray,
 
 def evaluate(bodies: Bodies, samples: FloatArray, loss: Loss) -> tuple[float, FloatArray, FloatArray, FloatArray]:
     """Loss, J^T W J, J^T W r and residuals."""
-    rows = bodies.rows()
+    rows, samples = bodies.rows(), np.ascontiguousarray(samples)
     count = equations.PARAMETERS * len(rows)
     matrix, right = np.empty((count, count)), np.empty(count)
     residuals, values = np.empty(len(samples)), np.empty(len(rows))

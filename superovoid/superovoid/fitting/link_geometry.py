@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import hashlib
+import xml.etree.ElementTree as ET
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from lxml import etree
 from numpy.typing import NDArray
 
 from superovoid.robot.errors import RobotDescriptionError
@@ -154,16 +154,15 @@ def read_collision_bodies(
     return bodies, unreadable
 
 
-def _elements(link: etree._Element, source: str) -> Iterator[tuple[etree._Element, etree._Element]]:
+def _elements(link: ET.Element, source: str) -> Iterator[tuple[ET.Element, ET.Element]]:
     """Elements of a link of one kind, and what is in their <geometry>."""
     for element in link.findall(source):
         geometry = element.find("geometry")
         for child in geometry if geometry is not None else ():
-            if isinstance(child.tag, str):
-                yield element, child
+            yield element, child
 
 
-def _link(link: etree._Element, reader: MeshReader, source: str, own: bool) -> LinkGeometry:
+def _link(link: ET.Element, reader: MeshReader, source: str, own: bool) -> LinkGeometry:
     name = str(link.get("name"))
     nothing = np.empty((0, 3)), np.empty((0, 3), dtype=np.int64)
     if own and link.find("contact_geometry") is not None:
@@ -198,12 +197,12 @@ def _link(link: etree._Element, reader: MeshReader, source: str, own: bool) -> L
     return LinkGeometry(name, vertices, faces, "meshes", tuple(words))
 
 
-def _named(source: str, child: etree._Element, words: str) -> str:
+def _named(source: str, child: ET.Element, words: str) -> str:
     file = f" '{child.get('filename', '')[:150]}'" if child.tag == "mesh" else ""
     return f"{source} {child.tag}{file}: {words}"
 
 
-def _triangles(element: etree._Element, reader: MeshReader) -> tuple[FloatArray, IntArray]:
+def _triangles(element: ET.Element, reader: MeshReader) -> tuple[FloatArray, IntArray]:
     if element.tag != "mesh":
         return shape_of(element).triangles(_RESOLUTION)
     return reader.triangles(*mesh_file_of(element))

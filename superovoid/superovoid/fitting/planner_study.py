@@ -243,7 +243,7 @@ def timed_in_turns(calls: Calls, states: int) -> tuple[Speed, ...]:
     counts = {}
     for asked, call in calls.items():
         few = min(_FEW, states)
-        call(few)  # compiles, reads and keeps what later calls need
+        call(few)  # reads and keeps what later calls need
         seconds = _processor_time(call, few)
         counts[asked] = min(states, max(few, int(few * _LONGEST / max(seconds, 1e-9))))
     times: dict[Asked, list[float]] = {asked: [] for asked in calls}

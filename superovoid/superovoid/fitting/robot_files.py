@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from lxml import etree
 from numpy.typing import NDArray
 
+from superovoid.fitting.xml_edits import Edits, element
 from superovoid.robot.urdf import pose_matrix
 from superovoid.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere, Superovoid
 
@@ -79,33 +79,22 @@ def urdf_with_bodies(text: str, bodies: Mapping[str, Sequence[Mapping[str, Any]]
     bodies : mapping of str to sequence of mapping
         Of a link: its bodies in its frame, as `record_of_body` makes them.
     """
-    # That reader has refused document types and entities by now.
-    parser = etree.XMLParser(resolve_entities=False, load_dtd=False, no_network=True, encoding="utf-8")
-    root = etree.fromstring(text.lstrip("\ufeff \t\r\n").encode(), parser)
-    for link in root.findall("link"):
-        for record in bodies.get(link.get("name"), ()):
-            _append(link, record)
-    return etree.tostring(root.getroottree(), encoding="utf-8", xml_declaration=True).decode() + "\n"
+    edits = Edits(text)
+    for link in edits.root.children:
+        added = bodies.get(link.attributes.get("name", ""), ()) if link.tag == "link" else ()
+        if added:
+            edits.append(link, [_element(record) for record in added])
+    return edits.text()
 
 
-def _append(link: etree._Element, record: Mapping[str, Any]) -> None:
-    children = list(link)
-    indent = (link.text if children else None) or "\n    "
-    last = "\n" + indent.rsplit("\n", 1)[-1][:-2] if "\n" in indent else "\n  "
-    element = etree.SubElement(link, "contact_geometry")
-    if children:
-        children[-1].tail = indent
-    else:
-        link.text = indent
-    element.text, element.tail = indent + "  ", last
-    origin = etree.SubElement(element, "origin", xyz=_numbers(record["xyz"]), rpy=_numbers(record["rpy"]))
-    origin.tail = indent + "  "
+def _element(record: Mapping[str, Any]) -> str:
     fields = {
         name: _numbers(value if isinstance(value, list | tuple) else (value,))
         for name, value in record.items()
         if name not in ("kind", "xyz", "rpy")
     }
-    etree.SubElement(element, record["kind"], **fields).tail = indent
+    origin = element("origin", {name: _numbers(record[name]) for name in ("xyz", "rpy")})
+    return element("contact_geometry", {}, [origin, element(record["kind"], fields)])
 
 
 def _numbers(values: object) -> str:

@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from lxml import etree
-
 from superovoid.fitting.allowed_pairs import REASONS, PairReport, PairVerdict
+from superovoid.fitting.xml_edits import Edits, element
 
 _HEADINGS = {
     "structure": "a joint connects them",
@@ -29,27 +28,28 @@ def srdf_with_pairs(text: str | None, robot: str, report: PairReport) -> str:
         Pairs that it drops are taken out, others get its reason, those that it adds come last, by reason, under a
         comment that says what they rest on. Pairs that are not in it stay.
     """
-    # The reader has refused document types and entities by now.
-    parser = etree.XMLParser(resolve_entities=False, load_dtd=False, no_network=True, encoding="utf-8")
-    if text is None or not text.strip():
-        root = etree.Element("robot", name=robot)
-    else:
-        root = etree.fromstring(text.lstrip("\ufeff \t\r\n").encode(), parser)
+    edits = Edits(text if text is not None and text.strip() else element("robot", {"name": robot}))
     verdicts = {frozenset((each.link_a, each.link_b)): each for each in report.pairs}
-    for element in root.findall("disable_collisions"):
-        verdict = verdicts.get(frozenset((element.get("link1"), element.get("link2"))))
+    dropped = []
+    for place in edits.root.children:
+        links = frozenset((place.attributes.get("link1", ""), place.attributes.get("link2", "")))
+        verdict = verdicts.get(links) if place.tag == "disable_collisions" else None
         if verdict is None:
             continue
         if not verdict.reason:
-            _remove(element)
+            dropped.append(place)
         elif verdict.reason != verdict.given:
-            element.set("reason", verdict.reason)
+            edits.set(place, "reason", verdict.reason)
+    edits.remove(dropped)
+    added = []
     for heading, pairs in _groups(report):
-        _append(root, etree.Comment(f" {heading} "))
+        added.append(f"<!-- {heading} -->")
         for pair in pairs:
-            element = etree.Element("disable_collisions", link1=pair.link_a, link2=pair.link_b, reason=pair.reason)
-            _append(root, element)
-    return etree.tostring(root.getroottree(), encoding="utf-8", xml_declaration=True).decode() + "\n"
+            fields = {"link1": pair.link_a, "link2": pair.link_b, "reason": pair.reason}
+            added.append(element("disable_collisions", fields))
+    if added:
+        edits.append(edits.root, added, "  ")
+    return edits.text()
 
 
 def _groups(report: PairReport) -> list[tuple[str, list[PairVerdict]]]:
@@ -68,26 +68,3 @@ def _seen(reason: str, report: PairReport) -> str:
         return "the bodies overlap at the default state, and so do the meshes"
     share = "all" if reason == "Always" else "none"
     return f"seen in {share} of {report.states} random states, seed {report.seed}; not proved"
-
-
-def _append(root: etree._Element, element: etree._Element) -> None:
-    children = list(root)
-    if children:
-        children[-1].tail = (children[-1].tail or "").rstrip() + "\n    "
-    else:
-        root.text = (root.text or "").rstrip() + "\n    "
-    element.tail = "\n"
-    root.append(element)
-
-
-def _remove(element: etree._Element) -> None:
-    """Take an element out, and leave what is written behind it."""
-    parent, tail = element.getparent(), element.tail
-    assert parent is not None
-    before = element.getprevious()
-    if tail is not None and tail.strip():
-        if before is not None:
-            before.tail = (before.tail or "") + tail
-        else:
-            parent.text = (parent.text or "") + tail
-    parent.remove(element)

@@ -11,18 +11,19 @@ which are of single precision.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from xml.sax.saxutils import escape
 
 import numpy as np
-from lxml import etree
 from numpy.typing import NDArray
 
 from superovoid.fitting.outer_polytopes import polytope_around
 from superovoid.fitting.proofs import point_distances
 from superovoid.fitting.robot_fits import RobotFit
+from superovoid.fitting.xml_edits import Edits, element
 from superovoid.shapes import Shape
 from superovoid.values.records import Record
 
@@ -129,7 +130,7 @@ def write_tessellated(fit: RobotFit, folder: Path, name: str, atol: float = 1e-3
     for part in ("urdf", "meshes"):
         (root / part).mkdir(parents=True, exist_ok=True)
     overshoot, count = {}, 0
-    elements: dict[str, list[etree._Element]] = {}
+    elements: dict[str, list[str]] = {}
     for number, link in enumerate(fit.links):
         if not link.bodies:
             continue
@@ -171,35 +172,30 @@ def binary_stl(vertices: FloatArray, faces: NDArray[np.int64]) -> bytes:
     return b"superovoid".ljust(80, b" ") + np.uint32(len(faces)).astype("<u4").tobytes() + rows.tobytes()
 
 
-def _collision(record: dict[str, object], address: str) -> etree._Element:
-    element = etree.Element("collision")
-    origin = {key: " ".join(repr(float(value)) for value in record[key]) for key in ("xyz", "rpy")}  # type: ignore[attr-defined]
-    etree.SubElement(element, "origin", origin)
-    geometry = etree.SubElement(element, "geometry")
+def _collision(record: Mapping[str, Any], address: str) -> str:
     if address:
-        etree.SubElement(geometry, "mesh", filename=address)
+        body = element("mesh", {"filename": address})
     elif record["kind"] == "box":
-        size = " ".join(repr(float(value)) for value in record["size"])  # type: ignore[attr-defined]
-        etree.SubElement(geometry, "box", size=size)
+        body = element("box", {"size": _numbers(record["size"])})
     else:
-        etree.SubElement(geometry, "cylinder", radius=repr(record["radius"]), length=repr(record["length"]))
-    return element
+        body = element("cylinder", {name: repr(record[name]) for name in ("radius", "length")})
+    origin = element("origin", {key: _numbers(record[key]) for key in ("xyz", "rpy")})
+    return element("collision", {}, [origin, element("geometry", {}, [body])])
 
 
-def _with_collisions(text: str, elements: dict[str, list[etree._Element]]) -> str:
+def _numbers(values: Sequence[float]) -> str:
+    return " ".join(repr(float(value)) for value in values)
+
+
+def _with_collisions(text: str, elements: Mapping[str, Sequence[str]]) -> str:
     """A URDF with other collision elements on some links."""
-    parser = etree.XMLParser(resolve_entities=False, load_dtd=False, no_network=True, encoding="utf-8")
-    root = etree.fromstring(text.lstrip("\ufeff \t\r\n").encode(), parser)
-    for link in root.findall("link"):
-        added: Sequence[etree._Element] = elements.get(link.get("name"), ())
-        if not added:
-            continue
-        for old in link.findall("collision"):
-            link.remove(old)
-        for element in added:
-            link.append(element)
-        etree.indent(link, "  ", level=1)
-    return etree.tostring(root.getroottree(), encoding="utf-8", xml_declaration=True).decode() + "\n"
+    edits = Edits(text)
+    for link in edits.root.children:
+        added = elements.get(link.attributes.get("name", ""), ()) if link.tag == "link" else ()
+        if added:
+            edits.remove([each for each in link.children if each.tag == "collision"])
+            edits.append(link, added)
+    return edits.text()
 
 
 _PACKAGE = """<?xml version="1.0"?>

@@ -9,11 +9,11 @@ arms are part of its URDF needs nothing of this.
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from lxml import etree
 
 from superovoid.contact.inputs import as_poses
 from superovoid.robot.errors import RobotDescriptionError
@@ -78,38 +78,43 @@ def with_base_joints(
     found = [
         joint
         for joint in document.findall("joint")
-        if joint.get("type") == "floating" and joint.find("child").get("link") == base_link
+        if joint.get("type") == "floating" and _link_at(joint, "child") == base_link
     ]
     if not found:
         raise RobotDescriptionError(f"URDF: link '{base_link}': no floating joint carries it")
     floating = found[0]
-    parent, place = floating.find("parent").get("link"), document.index(floating)
+    parent, place = _link_at(floating, "parent"), list(document).index(floating)
     document.remove(floating)
     origin = np.eye(4) if parent_from_first is None else as_poses("parent_from_first", parent_from_first)
     elements = []
     for joint in joints:
         child = f"{joint.name}_link"
         element = _joint(joint.name, joint.kind, parent, child, origin)
-        etree.SubElement(element, "axis", xyz=_text(joint.axis))
+        ET.SubElement(element, "axis", xyz=_text(joint.axis))
         limits = {"lower": _text([joint.lower]), "upper": _text([joint.upper])}
-        etree.SubElement(element, "limit", limits, effort="1", velocity="1")
-        elements += [element, etree.Element("link", name=child)]
+        ET.SubElement(element, "limit", limits, effort="1", velocity="1")
+        elements += [element, ET.Element("link", name=child)]
         parent, origin = child, np.eye(4)
     end = np.eye(4) if last_from_base is None else as_poses("last_from_base", last_from_base)
     elements.append(_joint(f"{base_link}_mount", "fixed", parent, base_link, end))
     for number, element in enumerate(elements):
         document.insert(place + number, element)
-    return etree.tostring(document, encoding="unicode")
+    return ET.tostring(document, encoding="unicode")
 
 
-def _joint(name: str, kind: str, parent: str, child: str, origin: np.ndarray) -> etree._Element:
+def _link_at(joint: ET.Element, end: str) -> str:
+    element = joint.find(end)
+    return "" if element is None else element.get("link", "")
+
+
+def _joint(name: str, kind: str, parent: str, child: str, origin: np.ndarray) -> ET.Element:
     from scipy.spatial.transform import Rotation  # late: importing it takes longer than most programs need it
 
-    element = etree.Element("joint", name=name, type=kind)
-    etree.SubElement(element, "parent", link=parent)
-    etree.SubElement(element, "child", link=child)
+    element = ET.Element("joint", name=name, type=kind)
+    ET.SubElement(element, "parent", link=parent)
+    ET.SubElement(element, "child", link=child)
     rpy = Rotation.from_matrix(origin[:3, :3]).as_euler("xyz")
-    etree.SubElement(element, "origin", xyz=_text(origin[:3, 3]), rpy=_text(rpy))
+    ET.SubElement(element, "origin", xyz=_text(origin[:3, 3]), rpy=_text(rpy))
     return element
 
 

@@ -9,12 +9,12 @@ Nothing is computed with them, so what cannot be read is a warning here, where i
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from lxml import etree
 from numpy.typing import NDArray
 
 from superovoid.robot.errors import RobotDescriptionError
@@ -76,13 +76,13 @@ def read_looks(
     for link in robot.findall("link"):
         for one in link.findall(element):
             for geometry in one.findall("geometry"):
-                for child in geometry.iterchildren(etree.Element):
+                for child in geometry:
                     with doubts:
                         looks.append(Look(name_of(link, _KIND), *_triangles(child, reader), origin_of(one)))
     return tuple(looks), doubts.words(_KIND)
 
 
-def _triangles(element: etree._Element, reader: MeshReader) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _triangles(element: ET.Element, reader: MeshReader) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     if element.tag not in ("mesh", "sphere", "box", "cylinder", "capsule", "ellipsoid", "superellipsoid", "superovoid"):
         raise RobotDescriptionError(f"{_KIND}: {describe(element)}: is not drawn")
     if element.tag != "mesh":

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import os
 import sys
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote
-
-from lxml import etree
 
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.mesh_files import split_address
@@ -140,7 +139,7 @@ def _package_around(path: Path) -> dict[str, Path]:
         if manifest.is_file():
             try:
                 name = parse_bytes(manifest.read_bytes(), f"{manifest}: ").findtext("name")
-            except (OSError, ValueError, etree.XMLSyntaxError):
+            except (OSError, ValueError, ET.ParseError):
                 return {}
             return {name.strip(): folder} if name and name.strip() else {}
     return {}

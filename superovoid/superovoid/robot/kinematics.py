@@ -275,7 +275,6 @@ class Kinematics:
         """
         by_joint = np.zeros((len(links), len(self.joint_names)))
         by_base = np.zeros((len(links), len(self.base_links) if with_bases else 0, 6))
-        # numba would compile the kernel again for arrays that are not contiguous.
         contacts = (np.ascontiguousarray(array) for array in (links, points_a, points_b, normals))
         forward.gradients_of_states(self._tree, poses, first, *contacts, by_joint, by_base)
         return by_joint, by_base

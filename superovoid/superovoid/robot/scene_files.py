@@ -13,15 +13,15 @@ from __future__ import annotations
 import io
 import json
 import math
+import xml.etree.ElementTree as ET
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from lxml import etree
 
 from superovoid.robot.polygon_files import MOST_TRIANGLES, MalformedError, Polygons, UnsupportedError
-from superovoid.robot.xml import parse_bytes
+from superovoid.robot.xml import parent_of, parse_bytes
 from superovoid.shapes.mesh_library import trimesh_for
 
 if TYPE_CHECKING:
@@ -182,22 +182,39 @@ _DAE_LOOKS = (  # left out: how bodies look, where one looks from, how they move
 )
 
 
+def _all(root: ET.Element, *tags: str) -> Iterator[ET.Element]:
+    """Yield the elements of these local names, at any depth."""
+    return (element for element in root.iter() if _local(element) in tags)
+
+
+def _inside(element: ET.Element, *tags: str) -> Iterator[ET.Element]:
+    """Yield the children of these local names."""
+    return (child for child in element if _local(child) in tags)
+
+
+def _local(element: ET.Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
 def read_dae(data: bytes) -> Polygons:
     """Read a Collada file: the polygons of its scene in metres; its up axis is not looked at."""
     try:
         import collada
     except ImportError as error:
-        raise UnsupportedError(f"needs pycollada, which is not installed ({error}): pip install pycollada") from error
+        raise UnsupportedError(
+            f"needs pycollada, which is not installed ({error}): pip install 'superovoid[meshes]', or pycollada"
+        ) from error
     try:
         root = parse_bytes(data, "")
-    except etree.XMLSyntaxError as error:
+    except ET.ParseError as error:
         raise MalformedError(f"{type(error).__name__}: {error}") from error
     _check_repetition(root)
-    for element in list(root.iter(*(f"{{*}}{tag}" for tag in _DAE_LOOKS))):
-        if element.getparent() is not None:
-            element.getparent().remove(element)
+    for element in list(_all(root, *_DAE_LOOKS)):
+        parent = parent_of(element)
+        if parent is not None:
+            parent.remove(element)
     metres = _check_collada(root)
-    file = collada.Collada(io.BytesIO(etree.tostring(root, encoding="utf-8", xml_declaration=True)))
+    file = collada.Collada(io.BytesIO(ET.tostring(root, encoding="utf-8", xml_declaration=True)))
     if file.scene is None:
         raise UnsupportedError("holds no triangles: it has no scene")
     found = _joined(_placed(file.scene.objects("geometry")))
@@ -209,7 +226,7 @@ def _placed(geometries: Iterable) -> Iterator[Polygons]:
     for geometry in geometries:
         matrix = np.asarray(geometry.matrix, dtype=float)
         for one in geometry.original.primitives:
-            if one.xmlnode.tag.rpartition("}")[2] not in _DAE_LISTS or one.vertex is None:
+            if _local(one.xmlnode) not in _DAE_LISTS or one.vertex is None:
                 continue
             corners = np.asarray(one.vertex_index, dtype=np.int64)
             sizes = np.asarray(getattr(one, "vcounts", np.full(len(corners), 3)), dtype=np.int64)
@@ -219,7 +236,7 @@ def _placed(geometries: Iterable) -> Iterator[Polygons]:
             yield Polygons(np.asarray(one.vertex, float) @ matrix[:3, :3].T + matrix[:3, 3], sizes, corners)
 
 
-def _check_collada(root: etree._Element) -> float:
+def _check_collada(root: ET.Element) -> float:
     """Refuse what pycollada would read wrongly; the unit in metres."""
     unit = root.find("{*}asset/{*}unit")
     meter = "1" if unit is None else unit.get("meter", "1")
@@ -230,24 +247,24 @@ def _check_collada(root: etree._Element) -> float:
     if not 0.0 < metres < math.inf:
         raise MalformedError(f"has a unit of meter = '{meter[:40]}', expected a number above 0")
     for tag, what in (("instance_controller", "skinned or morphed parts"), ("ph", "polygons with holes")):
-        if next(root.iter(f"{{*}}{tag}"), None) is not None:
+        if next(_all(root, tag), None) is not None:
             raise UnsupportedError(f"holds <{tag}>: {what} are not supported")
-    named = {one.get(key, "").removeprefix("#") for one in root.iter("{*}*") for key in ("url", "source")}
-    parts = (root.iter("{*}geometry", "{*}node", "{*}visual_scene"),)
-    sources = (mesh.iterchildren("{*}source", "{*}vertices") for mesh in root.iter("{*}mesh"))
+    named = {one.get(key, "").removeprefix("#") for one in root.iter() for key in ("url", "source")}
+    parts = (_all(root, "geometry", "node", "visual_scene"),)
+    sources = (_inside(mesh, "source", "vertices") for mesh in _all(root, "mesh"))
     for scope in (*parts, *sources):
         for name, count in Counter(one.get("id") for one in scope).items():
             if count > 1 and name in named:
                 raise MalformedError(f"has {count} elements with id '{name[:40]}', expected one")
     for parent, child in _DAE_SINGLE:
-        for one in root.iter(f"{{*}}{parent}"):
-            count = sum(1 for _ in one.iterchildren(f"{{*}}{child}"))
+        for one in _all(root, parent):
+            count = sum(1 for _ in _inside(one, child))
             if count > 1:
                 raise MalformedError(f"<{parent}> holds {count} <{child}>, expected one")
-    for array in root.iter("{*}float_array"):
+    for array in _all(root, "float_array"):
         _check_count(array, len(_numbers(array, float)))
-    for accessor in root.iter("{*}accessor"):
-        names = [one.get("name") for one in accessor.iterchildren("{*}param")]
+    for accessor in _all(root, "accessor"):
+        names = [one.get("name") for one in _inside(accessor, "param")]
         if accessor.get("offset", "0") != "0" or int(accessor.get("stride", "1")) != len(names):
             raise UnsupportedError(
                 "holds an <accessor> whose offset is not 0 or whose stride is not its number of <param>"
@@ -255,15 +272,15 @@ def _check_collada(root: etree._Element) -> float:
         if set(names) == set("XYZ") and names != list("XYZ"):
             raise UnsupportedError(f"holds an <accessor> of {', '.join(map(str, names))}, expected X, Y, Z")
     for tag in _DAE_LISTS:
-        for one in root.iter(f"{{*}}{tag}"):
+        for one in _all(root, tag):
             _check_list(one, tag)
     return metres
 
 
-def _check_list(element: etree._Element, tag: str) -> None:
+def _check_list(element: ET.Element, tag: str) -> None:
     """Refuse a list of polygons whose indices are not as many as it declares."""
-    stride = 1 + max((int(one.get("offset", "0")) for one in element.iterchildren("{*}input")), default=0)
-    lists = [_numbers(one, int) for one in element.iterchildren("{*}p")]
+    stride = 1 + max((int(one.get("offset", "0")) for one in _inside(element, "input")), default=0)
+    lists = [_numbers(one, int) for one in _inside(element, "p")]
     if any((indices < 0).any() for indices in lists):
         raise MalformedError(f"<{tag}> names vertex {min(indices.min() for indices in lists)}, expected 0 or more")
     lengths = [len(indices) for indices in lists]
@@ -271,9 +288,7 @@ def _check_list(element: etree._Element, tag: str) -> None:
         if tag == "triangles":
             sizes = np.full(sum(lengths) // (3 * stride), 3)
         else:
-            sizes = np.concatenate(
-                [np.zeros(0, int), *(_numbers(one, int) for one in element.iterchildren("{*}vcount"))]
-            )
+            sizes = np.concatenate([np.zeros(0, int), *(_numbers(one, int) for one in _inside(element, "vcount"))])
         if len(lists) != 1 or lengths[0] != sizes.sum() * stride:
             raise MalformedError(f"<{tag}> has {len(lists)} lists of together {sum(lengths)} indices, expected one of "
                                  f"{sizes.sum() * stride} for {len(sizes)} polygons")  # fmt: skip
@@ -286,40 +301,38 @@ def _check_list(element: etree._Element, tag: str) -> None:
     _check_count(element, len(sizes))
 
 
-def _check_count(element: etree._Element, found: int) -> None:
+def _check_count(element: ET.Element, found: int) -> None:
     count = element.get("count", str(found))
     if count.strip() != str(found):
-        tag = element.tag.rpartition("}")[2]
-        raise MalformedError(f"<{tag}> declares count = '{count[:40]}', holds {found}")
+        raise MalformedError(f"<{_local(element)}> declares count = '{count[:40]}', holds {found}")
 
 
-def _numbers(element: etree._Element, kind: type) -> np.ndarray:
+def _numbers(element: ET.Element, kind: type) -> np.ndarray:
     words = (element.text or "").split()
     try:
         return np.array([kind(word) for word in words], dtype=np.int32 if kind is int else float)
     except (ValueError, OverflowError) as error:
-        tag = element.tag.rpartition("}")[2]
-        raise MalformedError(f"<{tag}> holds what is no number: {str(error)[:60]}") from error
+        raise MalformedError(f"<{_local(element)}> holds what is no number: {str(error)[:60]}") from error
 
 
-def _check_repetition(root: etree._Element) -> None:
+def _check_repetition(root: ET.Element) -> None:
     """Refuse a file whose parts are repeated without end."""
-    _check_parts(max(sum(1 for _ in root.iter(f"{{*}}{tag}")) for tag in ("geometry", "node", *_DAE_LISTS)))
-    nodes = {node.get("id"): node for node in root.iter("{*}node") if node.get("id")}
-    counts: dict[etree._Element, int] = {}
+    _check_parts(max(sum(1 for _ in _all(root, tag)) for tag in ("geometry", "node", *_DAE_LISTS)))
+    nodes = {node.get("id"): node for node in _all(root, "node") if node.get("id")}
+    counts: dict[ET.Element, int] = {}
 
-    def inner(node: etree._Element) -> list[etree._Element]:
-        named = (one.get("url", "").removeprefix("#") for one in node.iterchildren("{*}instance_node"))
-        return [*node.iterchildren("{*}node"), *(nodes[name] for name in named if name in nodes)]
+    def inner(node: ET.Element) -> list[ET.Element]:
+        named = (one.get("url", "").removeprefix("#") for one in _inside(node, "instance_node"))
+        return [*_inside(node, "node"), *(nodes[name] for name in named if name in nodes)]
 
     # Depth first, without calling itself: a node is counted when all in it are.
-    waiting = [(node, False) for node in root.iter("{*}node")]
-    open_nodes: set[etree._Element] = set()
+    waiting = [(node, False) for node in _all(root, "node")]
+    open_nodes: set[ET.Element] = set()
     while waiting:
         node, is_read = waiting.pop()
         if is_read:
             open_nodes.discard(node)
-            own = sum(1 for _ in node.iterchildren("{*}instance_geometry", "{*}instance_controller"))
+            own = sum(1 for _ in _inside(node, "instance_geometry", "instance_controller"))
             counts[node] = own + 1 + sum(counts[one] for one in inner(node))
             if counts[node] > _MOST_PARTS:
                 raise UnsupportedError(f"repeats its parts more than {_MOST_PARTS} times (node '{node.get('id')}')")

@@ -14,11 +14,10 @@ The cost is linear in the document: sets of links are bits of integers, one for 
 from __future__ import annotations
 
 import math
+import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
-
-from lxml import etree
 
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.urdf import Joint
@@ -112,7 +111,7 @@ def read_srdf(
     name = document.get("name")
     if name != robot:
         doubts.note(f"{_KIND}: robot name = '{short(name or '')}': the URDF's robot is '{robot}'")
-    elements: dict[str, etree._Element] = {}
+    elements: dict[str, ET.Element] = {}
     for element in document.findall("group"):
         with doubts:
             group = name_of(element, _KIND)
@@ -149,13 +148,13 @@ def read_srdf(
 
 
 def _states(
-    document: etree._Element, groups: Mapping[str, Sequence[str]], joints: set[str], virtual: set[str], doubts: Doubts
+    document: ET.Element, groups: Mapping[str, Sequence[str]], joints: set[str], virtual: set[str], doubts: Doubts
 ) -> dict[str, dict[str, dict[str, float]]]:
     """Named states of groups; a joint that is not there or has no single number is left out of its state."""
     found: dict[str, dict[str, dict[str, float]]] = {}
     for element in document.findall("group_state"):
         name, group = element.get("name"), element.get("group")
-        if not name or group not in groups:
+        if not name or group is None or group not in groups:
             doubts.warn(
                 f"{_KIND}: {describe(element)}: no name, or group '{short(group or '')}' does not exist; ignored"
             )
@@ -185,7 +184,7 @@ def _states(
 
 
 def _end_effectors(
-    document: etree._Element, groups: Mapping[str, Sequence[str]], links: set[str], doubts: Doubts
+    document: ET.Element, groups: Mapping[str, Sequence[str]], links: set[str], doubts: Doubts
 ) -> tuple[EndEffector, ...]:
     found = []
     for element in document.findall("end_effector"):
@@ -200,7 +199,7 @@ def _end_effectors(
     return tuple(found)
 
 
-def _passive(document: etree._Element, joints: set[str], doubts: Doubts) -> frozenset[str]:
+def _passive(document: ET.Element, joints: set[str], doubts: Doubts) -> frozenset[str]:
     found = set()
     for element in document.findall("passive_joint"):
         name = element.get("name") or ""
@@ -211,7 +210,7 @@ def _passive(document: etree._Element, joints: set[str], doubts: Doubts) -> froz
     return frozenset(found)
 
 
-def _virtual_joints(document: etree._Element, links: set[str], doubts: Doubts) -> list[VirtualJoint]:
+def _virtual_joints(document: ET.Element, links: set[str], doubts: Doubts) -> list[VirtualJoint]:
     found = []
     for element in document.findall("virtual_joint"):
         # As srdfdom: without spaces around, the type in small letters, and an unknown one taken for fixed.
@@ -238,7 +237,7 @@ class _Groups:
 
     def __init__(
         self,
-        elements: Mapping[str, etree._Element],
+        elements: Mapping[str, ET.Element],
         links: Sequence[str],
         joints: Sequence[Joint],
         virtual: Mapping[str, str],
@@ -282,9 +281,7 @@ class _Groups:
                 path[inner] = 0
                 parts.append(iter(self._elements[inner]))
 
-    def _until_unread_group(
-        self, group: str, parts: Iterator[etree._Element], path: dict[str, int | None]
-    ) -> str | None:
+    def _until_unread_group(self, group: str, parts: Iterator[ET.Element], path: dict[str, int | None]) -> str | None:
         """Add parts of a group to what was found of it, up to a subgroup that has not been read; None: to the end."""
         for element in parts:
             with self._doubts:
@@ -309,7 +306,7 @@ class _Groups:
         elif before is not None:
             path[group] = before | found
 
-    def _part(self, element: etree._Element, group: str) -> int:
+    def _part(self, element: ET.Element, group: str) -> int:
         if element.tag == "link":
             return self._bit[self._link(element, "name")]
         if element.tag == "joint":
@@ -370,7 +367,7 @@ class _Groups:
             yield self._links[lowest.bit_length() - 1]
             links ^= lowest
 
-    def _link(self, element: etree._Element, attribute: str) -> str:
+    def _link(self, element: ET.Element, attribute: str) -> str:
         link = name_of(element, _KIND, attribute)
         if link not in self._bit:
             raise RobotDescriptionError(f"{_KIND}: {describe(element)}: link '{link}' does not exist")
@@ -386,7 +383,7 @@ class _Pairs:
         self.enabled: set[frozenset[str]] = set()
         self.by_default: set[str] = set()
 
-    def read(self, document: etree._Element) -> None:
+    def read(self, document: ET.Element) -> None:
         """Read all of a document."""
         for element in document.findall("disable_default_collisions"):
             with self._doubts:
@@ -406,7 +403,7 @@ class _Pairs:
                 if found is not None:
                     self.disabled[found] = short(element.get("reason") or NO_REASON, MAXIMUM_REASON)
 
-    def _pair(self, element: etree._Element) -> frozenset[str] | None:
+    def _pair(self, element: ET.Element) -> frozenset[str] | None:
         names = [name_of(element, _KIND, attribute) for attribute in ("link1", "link2")]
         strange = [name for name in names if name not in self._links]
         if strange:

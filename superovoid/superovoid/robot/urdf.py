@@ -28,12 +28,12 @@ Contact geometry of a link comes from the first of these that the link has:
 from __future__ import annotations
 
 import math
+import xml.etree.ElementTree as ET
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from lxml import etree
 
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.mesh_files import MeshReader, split_address
@@ -171,8 +171,8 @@ def read_urdf(
 # ---------------------------------------------------------------------------------------------- links and joints
 
 
-def _links(robot: etree._Element) -> dict[str, etree._Element]:
-    links: dict[str, etree._Element] = {}
+def _links(robot: ET.Element) -> dict[str, ET.Element]:
+    links: dict[str, ET.Element] = {}
     for element in robot.findall("link"):
         name = name_of(element, _KIND)
         if name in links:
@@ -185,10 +185,10 @@ def _links(robot: etree._Element) -> dict[str, etree._Element]:
     return links
 
 
-def _check_joints(joints: list[etree._Element], links: Mapping[str, etree._Element], doubts: Doubts) -> None:
+def _check_joints(joints: list[ET.Element], links: Mapping[str, ET.Element], doubts: Doubts) -> None:
     if len(joints) > _MAXIMUM_LINKS:
         raise RobotDescriptionError(f"{_KIND}: robot: {len(joints)} joints, expected at most {_MAXIMUM_LINKS}")
-    by_name: dict[str, etree._Element] = {}
+    by_name: dict[str, ET.Element] = {}
     for element in joints:
         name = name_of(element, _KIND)
         if name in by_name:
@@ -206,13 +206,13 @@ def _check_joints(joints: list[etree._Element], links: Mapping[str, etree._Eleme
         origin_of(element)
         axis = element.find("axis")
         length = 1.0 if axis is None else np.linalg.norm(numbers(axis, "xyz", 3, _KIND, limit=_LENGTH))
-        if length < 1e-6 and kind not in _WITHOUT_AXIS:
+        if axis is not None and length < 1e-6 and kind not in _WITHOUT_AXIS:
             raise RobotDescriptionError(f"{_KIND}: joint '{name}': axis xyz = '{axis.get('xyz')}': has no direction")
         _check_limit(name, kind, element.find("limit"), doubts)
     _check_mimics(by_name, doubts)
 
 
-def _check_limit(name: str, kind: str, limit: etree._Element | None, doubts: Doubts) -> None:
+def _check_limit(name: str, kind: str, limit: ET.Element | None, doubts: Doubts) -> None:
     if limit is None:
         if kind in ("revolute", "prismatic"):
             raise RobotDescriptionError(f"{_KIND}: joint '{name}': is {kind} and has no limit")
@@ -231,7 +231,7 @@ def _check_limit(name: str, kind: str, limit: etree._Element | None, doubts: Dou
         numbers(limit, attribute, 1, _KIND, limit=1e12, default=(0.0,))
 
 
-def _check_mimics(joints: Mapping[str, etree._Element], doubts: Doubts) -> None:
+def _check_mimics(joints: Mapping[str, ET.Element], doubts: Doubts) -> None:
     settled: set[str] = set()  # joints that are known to lead to a master of their own
     for first in joints:
         name, path = first, dict[str, None]()  # a dict: it knows the order, and what is in it at once
@@ -251,7 +251,7 @@ def _check_mimics(joints: Mapping[str, etree._Element], doubts: Doubts) -> None:
         settled.update(path)
 
 
-def _checked_master(name: str, mimic: etree._Element, joints: Mapping[str, etree._Element]) -> str:
+def _checked_master(name: str, mimic: ET.Element, joints: Mapping[str, ET.Element]) -> str:
     master = name_of(mimic, _KIND, "joint")
     kind = joints[master].get("type")
     if kind not in ("revolute", "continuous", "prismatic"):
@@ -261,11 +261,11 @@ def _checked_master(name: str, mimic: etree._Element, joints: Mapping[str, etree
     return master
 
 
-def _check_tree(joints: list[etree._Element], links: Mapping[str, etree._Element]) -> str:
+def _check_tree(joints: list[ET.Element], links: Mapping[str, ET.Element]) -> str:
     """One root, one parent a link, no cycle. Returns the root."""
     parent: dict[str, tuple[str, str]] = {}
     for element in joints:
-        name, child = element.get("name"), _link_at(element, "child")
+        name, child = element.get("name", ""), _link_at(element, "child")
         if child in parent:
             raise RobotDescriptionError(
                 f"{_KIND}: link '{child}': has two parent joints, '{parent[child][0]}' and '{name}'"
@@ -289,20 +289,19 @@ def _check_tree(joints: list[etree._Element], links: Mapping[str, etree._Element
     return roots[0]
 
 
-def _read_joint(element: etree._Element) -> Joint:
+def _read_joint(element: ET.Element) -> Joint:
     """A joint that `_check_joints` has let pass."""
-    kind = element.get("type")
+    kind, given, limit = element.get("type", ""), element.find("axis"), element.find("limit")
     axis: tuple[float, ...] = (1.0, 0.0, 0.0)
-    if element.find("axis") is not None and kind not in _WITHOUT_AXIS:
-        axis = numbers(element.find("axis"), "xyz", 3, _KIND, limit=_LENGTH)
+    if given is not None and kind not in _WITHOUT_AXIS:
+        axis = numbers(given, "xyz", 3, _KIND, limit=_LENGTH)
     limits = (-np.inf, np.inf)
-    if kind in ("revolute", "prismatic"):
-        limit = element.find("limit")
+    if limit is not None and kind in ("revolute", "prismatic"):
         lower, upper = (numbers(limit, end, 1, _KIND, limit=np.inf, default=(0.0,))[0] for end in ("lower", "upper"))
         limits = (lower if abs(lower) <= _ANGLE else -np.inf, upper if abs(upper) <= _ANGLE else np.inf)
     mimic = element.find("mimic") if kind in ("revolute", "continuous", "prismatic") else None
     return Joint(
-        element.get("name"),
+        element.get("name", ""),
         kind,
         _link_at(element, "parent"),
         _link_at(element, "child"),
@@ -310,29 +309,31 @@ def _read_joint(element: etree._Element) -> Joint:
         np.array(axis) / np.linalg.norm(axis),
         limits,
         None if mimic is None else _read_mimic(mimic),
-        _speed_of(element.find("limit")),
+        _speed_of(limit),
     )
 
 
-def _speed_of(limit: etree._Element | None) -> float:
+def _speed_of(limit: ET.Element | None) -> float:
     """The largest speed that a limit gives; infinite where there is none."""
     speed = 0.0 if limit is None else abs(numbers(limit, "velocity", 1, _KIND, limit=1e12, default=(0.0,))[0])
     return speed or math.inf
 
 
-def _read_mimic(mimic: etree._Element) -> Mimic:
+def _read_mimic(mimic: ET.Element) -> Mimic:
     multiplier = numbers(mimic, "multiplier", 1, _KIND, limit=_FACTOR, default=(1.0,))[0]
-    return Mimic(mimic.get("joint"), multiplier, numbers(mimic, "offset", 1, _KIND, limit=_ANGLE, default=(0.0,))[0])
+    return Mimic(
+        mimic.get("joint", ""), multiplier, numbers(mimic, "offset", 1, _KIND, limit=_ANGLE, default=(0.0,))[0]
+    )
 
 
-def _link_at(joint: etree._Element, end: str) -> str:
+def _link_at(joint: ET.Element, end: str) -> str:
     element = joint.find(end)
     if element is None:
         raise RobotDescriptionError(f"{_KIND}: {describe(joint)}: has no <{end}>")
     return name_of(element, _KIND, "link")
 
 
-def origin_of(element: etree._Element) -> np.ndarray:
+def origin_of(element: ET.Element) -> np.ndarray:
     """The <origin> of an element as a matrix (4, 4); the identity if it has none."""
     origin = element.find("origin")
     if origin is None:
@@ -359,7 +360,7 @@ def pose_matrix(xyz: tuple[float, ...], rpy: tuple[float, ...]) -> np.ndarray:
 
 
 def _link_geometry(
-    link: str, element: etree._Element, representation: str, reader: MeshReader, notes: list[str]
+    link: str, element: ET.Element, representation: str, reader: MeshReader, notes: list[str]
 ) -> tuple[list[Geometry], list[str]]:
     """Bodies of a link, and the geometry elements that were left out; warnings are added to the notes."""
     own = element.findall("contact_geometry")
@@ -389,7 +390,7 @@ def _chosen(elements: list[tuple[str | None, str, Geometry]], representation: st
     return [g for kind, _, g in elements if kind == kept]
 
 
-def _contact_element(link: str, element: etree._Element) -> Geometry:
+def _contact_element(link: str, element: ET.Element) -> Geometry:
     kind, mixed = element.get("representation"), element.get("mixed", "false")
     if kind not in (None, "superovoid", "superellipsoid"):
         raise RobotDescriptionError(
@@ -406,7 +407,7 @@ def _contact_element(link: str, element: etree._Element) -> Geometry:
 
 
 def _ordinary(
-    link: str, elements: list[etree._Element], shapes: tuple[str, ...], reader: MeshReader, notes: list[str]
+    link: str, elements: list[ET.Element], shapes: tuple[str, ...], reader: MeshReader, notes: list[str]
 ) -> tuple[list[Geometry], list[str]]:
     """Bodies of collision or visual elements, and what has none of these shapes."""
     found, strange = [], []
@@ -421,7 +422,7 @@ def _ordinary(
     return found, strange
 
 
-def shape_of(element: etree._Element) -> Shape:
+def shape_of(element: ET.Element) -> Shape:
     """The shape of a geometry element that is no mesh."""
 
     def values(attribute: str, count: int, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
@@ -449,7 +450,7 @@ def shape_of(element: etree._Element) -> Shape:
         raise RobotDescriptionError(f"{_KIND}: {describe(element)}: {error}") from error
 
 
-def _mesh(element: etree._Element, reader: MeshReader, notes: list[str]) -> Shape:
+def _mesh(element: ET.Element, reader: MeshReader, notes: list[str]) -> Shape:
     """Body of a mesh; the convex hull or the triangles, as the reader makes it."""
     filename, scale = mesh_file_of(element)
     try:
@@ -463,7 +464,7 @@ def _mesh(element: etree._Element, reader: MeshReader, notes: list[str]) -> Shap
     return shape
 
 
-def mesh_file_of(element: etree._Element) -> tuple[str, tuple[float, ...]]:
+def mesh_file_of(element: ET.Element) -> tuple[str, tuple[float, ...]]:
     """The file that a mesh element names, and the factors along its axes."""
     scale = numbers(element, "scale", 3, _KIND, limit=_FACTOR, default=(1.0, 1.0, 1.0))
     if 0.0 in scale:
@@ -474,17 +475,17 @@ def mesh_file_of(element: etree._Element) -> tuple[str, tuple[float, ...]]:
     return filename, scale
 
 
-def name_packages(robot: etree._Element, doubts: Doubts) -> None:
+def name_packages(robot: ET.Element, doubts: Doubts) -> None:
     """Read addresses that name no package, ``package:///name/...``, as if they had one slash less."""
     nameless = [mesh for mesh in robot.iter("mesh") if mesh.get("filename", "").startswith("package:///")]
     if nameless:
         count = f", like {len(nameless) - 1} more" if len(nameless) > 1 else ""
         doubts.note(f"{_mesh_words(nameless[0])}: names no package{count}; it is read with one slash less")
     for mesh in nameless:
-        mesh.set("filename", "package://" + mesh.get("filename").removeprefix("package://").lstrip("/"))
+        mesh.set("filename", "package://" + mesh.get("filename", "").removeprefix("package://").lstrip("/"))
 
 
-def _check_address(mesh: etree._Element) -> None:
+def _check_address(mesh: ET.Element) -> None:
     """Refuse a mesh that is named to lie outside of its package, whether it would be opened or not."""
     try:
         split_address(mesh.get("filename", ""))
@@ -492,5 +493,5 @@ def _check_address(mesh: etree._Element) -> None:
         raise RobotDescriptionError(f"{_mesh_words(mesh)}: {error}") from error
 
 
-def _mesh_words(mesh: etree._Element) -> str:
+def _mesh_words(mesh: ET.Element) -> str:
     return f"{_KIND}: {describe(mesh)}: filename = '{mesh.get('filename', '')[:150]}'"

@@ -12,19 +12,57 @@ from __future__ import annotations
 import math
 import os
 import re
+import xml.etree.ElementTree as ET
 from collections.abc import Sequence
-
-from lxml import etree
 
 from superovoid.robot.errors import RobotDescriptionError
 
 MAXIMUM_BYTES = 8_000_000
 """Largest document that is read. A humanoid with all its meshes named takes about 200 kB."""
 MAXIMUM_NAME = 255
+_MOST_DEPTH = 256  # elements inside each other
 _MOST_WARNINGS = 100  # more are counted only
 
 _PATH = re.compile(r"[^\n]{0,4096}(/[^\n]{0,4096}|\.(urdf|srdf|xacro|xml))")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
+class _ElementInside(ET.Element):
+    """An element that knows the one around it."""
+
+    __slots__ = ("parent",)
+    parent: ET.Element | None
+
+
+def parent_of(element: ET.Element) -> ET.Element | None:
+    """Return the element around one of a parsed document; None for its root."""
+    return getattr(element, "parent", None)
+
+
+class _Builder(ET.TreeBuilder):
+    """Builds the tree of a document without document type."""
+
+    def __init__(self, before: str) -> None:
+        super().__init__(element_factory=_ElementInside)
+        self._before = before
+        self._open: list[ET.Element] = []
+
+    def start(self, tag: str, attributes: dict[str, str]) -> ET.Element:
+        if len(self._open) >= _MOST_DEPTH:
+            raise RobotDescriptionError(f"{self._before}nests elements deeper than {_MOST_DEPTH} levels")
+        element = super().start(tag, attributes)
+        assert isinstance(element, _ElementInside)
+        element.parent = self._open[-1] if self._open else None
+        self._open.append(element)
+        return element
+
+    def end(self, tag: str) -> ET.Element:
+        self._open.pop()
+        return super().end(tag)
+
+    def doctype(self, name: str, public: str | None, system: str | None) -> None:
+        words = "has a document type or entities, expected none (they can name files)"
+        raise RobotDescriptionError(f"{self._before}{words}")
 
 
 class Doubts:
@@ -70,7 +108,7 @@ class Doubts:
         return True
 
 
-def parse_document(text: str, kind: str, root: str) -> etree._Element:
+def parse_document(text: str, kind: str, root: str) -> ET.Element:
     """Parse ``text`` into an element tree.
 
     Parameters
@@ -105,14 +143,14 @@ def parse_document(text: str, kind: str, root: str) -> etree._Element:
         raise RobotDescriptionError(f"{kind}: {len(data)} bytes, expected at most {MAXIMUM_BYTES}")
     try:
         element = parse_bytes(data, f"{kind}: ", "utf-8")
-    except etree.XMLSyntaxError as error:
-        raise RobotDescriptionError(f"{kind}: is no well-formed XML: {error.msg}") from None
+    except ET.ParseError as error:
+        raise RobotDescriptionError(f"{kind}: is no well-formed XML: {error}") from None
     if element.tag != root:
         raise RobotDescriptionError(f"{kind}: the root element is <{element.tag}>, expected <{root}>")
     return element
 
 
-def parse_bytes(data: bytes, before: str, encoding: str | None = None) -> etree._Element:
+def parse_bytes(data: bytes, before: str, encoding: str | None = None) -> ET.Element:
     """Parse a document of any root.
 
     Parameters
@@ -127,40 +165,35 @@ def parse_bytes(data: bytes, before: str, encoding: str | None = None) -> etree.
     Raises
     ------
     RobotDescriptionError
-        If it has a document type, in whatever encoding.
-    lxml.etree.XMLSyntaxError
-        If it is malformed.
+        If it has a document type, in whatever encoding, or elements that nest too deeply.
+    xml.etree.ElementTree.ParseError
+        If it is malformed, or its encoding is unknown.
     """
-    parser = etree.XMLParser(
-        encoding=encoding,
-        resolve_entities=False,
-        load_dtd=False,
-        no_network=True,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
-    )
-    document_type = f"{before}has a document type or entities, expected none (they can name files)"
+    builder = _Builder(before)
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
-        raise RobotDescriptionError(document_type)
-    element = etree.fromstring(data, parser)
-    # The parser knows the encoding: UTF-16, UTF-32 and EBCDIC are not seen above.
-    if element.getroottree().docinfo.internalDTD is not None:
-        raise RobotDescriptionError(document_type)
-    return element
+        builder.doctype("", None, None)
+    # In other encodings than UTF-8 the parser finds them.
+    try:
+        parser = ET.XMLParser(target=builder, encoding=encoding)
+        parser.feed(data)
+        return parser.close()
+    except RobotDescriptionError:
+        raise
+    except (LookupError, ValueError) as error:  # an encoding that Python does not know, or expat cannot read
+        raise ET.ParseError(str(error)) from None
 
 
-def describe(element: etree._Element) -> str:
+def describe(element: ET.Element | None) -> str:
     """An element in a few words for messages, with the named elements around it: ``link 'palm' collision``."""
     words = []
-    while element is not None and element.getparent() is not None:
+    while element is not None and parent_of(element) is not None:
         name = element.get("name")
         words.append(f"{element.tag} '{short(name)}'" if name else str(element.tag))
-        element = element.getparent()
+        element = parent_of(element)
     return " ".join(reversed(words)) or "robot"
 
 
-def name_of(element: etree._Element, kind: str, attribute: str = "name") -> str:
+def name_of(element: ET.Element, kind: str, attribute: str = "name") -> str:
     """A name that must be there."""
     value = element.get(attribute)
     if value is None or not value.strip():
@@ -173,7 +206,7 @@ def name_of(element: etree._Element, kind: str, attribute: str = "name") -> str:
 
 
 def numbers(
-    element: etree._Element,
+    element: ET.Element,
     attribute: str,
     count: int,
     kind: str,

@@ -5,9 +5,9 @@
 
 A query has two stages: a culling loop (this module's over a list, or that of `box_tree`) writes the candidates, and
 `solve` turns these into rows of results: all of them, or, where only the k closest are wanted, those that may be among
-them (`closest`). How a pair is answered is chosen when `solve` is compiled: `mixed` has what knows all kinds of
-bodies. All bounds are widened by what rounding may take, so that no pair within `max_distance` is lost. A body of
-infinite radius is a half-space, the only shape without end: its distance to a sphere or a box has a closed form.
+them (`closest`). All bounds are widened by what rounding may take, so that no pair within `max_distance` is lost. A
+body of infinite radius is a half-space, the only shape without end: its distance to a sphere or a box has a closed
+form.
 """
 
 from __future__ import annotations

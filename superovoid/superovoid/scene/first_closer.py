@@ -9,22 +9,32 @@ asked first. The order changes no verdict, only which pair is named.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1, Ints2
-from superovoid.compiled.kernels import bundle, choice, entry_point, kernel
-from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH
+from superovoid.compiled.kernels import bundle, entry_point, kernel
+from superovoid.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER
+from superovoid.contact.deciding import decide_within
+from superovoid.contact.kind_table import METHODS, OVOIDS
+from superovoid.contact.pair import Limit, Placed, Posed
+from superovoid.contact.superovoids.pair_solver import solve_pair
 from superovoid.contact.thresholds import (
+    ANSWER,
     CLOSER,
     FARTHER,
+    PROVED_LOWER,
+    PROVED_UPPER,
     UNDECIDED,
     VERDICT_LENGTH,
+    compare_pair,
+    verdict_of,
 )
 from superovoid.scene.culling import Local, World, bounding_spheres_within, oriented_boxes_within, place
-from superovoid.scene.solving import Others, lost
-from superovoid.scene.superovoid_verdict import verdict_on_superovoids
+from superovoid.scene.solving import lost
+from superovoid.shapes.kernels.kinds import kind_of
 
 
 class Asked(NamedTuple):
@@ -69,18 +79,25 @@ def forget(memory: PairMemory) -> None:
     memory.directions[:] = 0.0
 
 
-@choice
-def _verdict(a, b, others, *_):
-    """The verdict on two bodies, each a row and a pose; `others` are those of `solving.solve`."""
-    if len(others) == 0:
-        return verdict_on_superovoids
-    from superovoid.scene import mixed  # here, so that scenes of superovoids never load the other kinds
-
-    return mixed.verdict
+@kernel
+def verdict_on_superovoids(a, b, threshold, limit, loss, memory, k):
+    """Two superovoids (`Placed`): the proofs of `compare_pair`, and where these leave it open the whole interval."""
+    first, second = Posed(a.row, a.pose), Posed(b.row, b.pose)
+    scratch = memory.rotation, memory.out
+    compare_pair(first, second, threshold, limit, memory.directions[k], memory.states[k], scratch, memory.row)
+    if loss == 0.0:
+        return int(memory.row[ANSWER])  # a common point proves more than the interval, whose upper end it makes 0
+    found = verdict_of(memory.row[PROVED_LOWER] - loss, memory.row[PROVED_UPPER] + loss, threshold)
+    if found == UNDECIDED:
+        tolerance, budget, _ = limit
+        state, rotation, out = memory.states[k], memory.rotation, memory.out
+        solve_pair(a.row, b.row, a.pose, b.pose, tolerance, budget, state, rotation, out)
+        found = verdict_of(out[LOWER] - loss, out[UPPER] + loss, threshold)
+    return found
 
 
 @kernel(nogil=True, separate=True)
-def verdict_on(local, others, world, pairs, pair, asked, memory):
+def verdict_on(local, vertices, world, pairs, pair, asked, memory):
     """The verdict on one pair of a list, from where that pair ended the time before."""
     kept = memory.states.shape[0] >= pairs.shape[0]
     k = pair if kept else 0
@@ -88,8 +105,14 @@ def verdict_on(local, others, world, pairs, pair, asked, memory):
         memory.states[0, :] = 0.0
         memory.directions[0, :] = 0.0
     a, b = pairs[pair, 0], pairs[pair, 1]
-    first, second = (local.packed[a], world.poses[a]), (local.packed[b], world.poses[b])
-    return _verdict(first, second, others, asked, lost(local.packed, world, a, b), memory, k)
+    first = Placed(local.packed[a], vertices, world.poses[a])
+    second = Placed(local.packed[b], vertices, world.poses[b])
+    loss = lost(local.packed, world, a, b)
+    limit = Limit(asked.tolerance, asked.budget, math.inf)
+    if METHODS[kind_of(first.row), kind_of(second.row)] == OVOIDS:
+        return verdict_on_superovoids(first, second, asked.threshold, limit, loss, memory, k)
+    state, rotation, out = memory.states[k], memory.rotation, memory.out
+    return decide_within(first, second, asked.threshold, limit, loss, state, rotation, out)
 
 
 @kernel
@@ -101,7 +124,7 @@ def _to_the_front(order, position):
 
 
 @kernel(nogil=True, separate=True)
-def is_front_closer(local, others, link, link_poses, posed, world, pairs, asked, memory):
+def is_front_closer(local, vertices, link, link_poses, posed, world, pairs, asked, memory):
     """Whether the first pair in the order is proved closer; only its two bodies are put where their links are."""
     if pairs.shape[0] == 0:
         return False
@@ -115,12 +138,12 @@ def is_front_closer(local, others, link, link_poses, posed, world, pairs, asked,
     )
     if not bounding_spheres_within(world, a, b, asked.threshold + rounding):
         return False
-    return verdict_on(local, others, world, pairs, pair, asked, memory) == CLOSER
+    return verdict_on(local, vertices, world, pairs, pair, asked, memory) == CLOSER
 
 
 @entry_point(nogil=True, separate=True)
 def first_closer(
-    local: Local, others: Others, world: World, pairs: Ints2, asked: Asked, rounding: float, memory: PairMemory
+    local: Local, vertices: Floats1, world: World, pairs: Ints2, asked: Asked, rounding: float, memory: PairMemory
 ) -> tuple[int, int, int]:
     """Look for a pair that is proved closer.
 
@@ -139,7 +162,7 @@ def first_closer(
         if not oriented_boxes_within(local, world, a, b, limit, rounding):
             continue
         looked += 1
-        found = verdict_on(local, others, world, pairs, pair, asked, memory)
+        found = verdict_on(local, vertices, world, pairs, pair, asked, memory)
         if found == CLOSER:
             _to_the_front(memory.order, position)
             return CLOSER, pair, looked
@@ -155,7 +178,7 @@ CLEAR, SHORT, BELOW = 1, 0, -1
 
 
 @kernel(nogil=True, separate=True)
-def keeps_floors(local, others, world, pairs, asked, floors, needed, rounding, memory):
+def keeps_floors(local, vertices, world, pairs, asked, floors, needed, rounding, memory):
     """Look for a pair that is not proved to be at its floor or above it; its threshold in `asked` is not used.
 
     What is needed is at least the floor, and asked until one pair lacks it: from then on only the floors count.
@@ -174,12 +197,12 @@ def keeps_floors(local, others, world, pairs, asked, floors, needed, rounding, m
         if not oriented_boxes_within(local, world, a, b, limit, rounding):
             continue
         here = Asked(limit, asked.tolerance, asked.budget)
-        if verdict_on(local, others, world, pairs, pair, here, memory) == FARTHER:
+        if verdict_on(local, vertices, world, pairs, pair, here, memory) == FARTHER:
             continue
         if short < 0 and floors[pair] < limit:
             short = pair
             here = Asked(floors[pair], asked.tolerance, asked.budget)
-            if verdict_on(local, others, world, pairs, pair, here, memory) == FARTHER:
+            if verdict_on(local, vertices, world, pairs, pair, here, memory) == FARTHER:
                 continue
         _to_the_front(memory.order, position)
         return BELOW, pair

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Ints1, Ints2
-from superovoid.compiled.kernels import MODE, bundle, choice, entry_point, kernel
+from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.lanes import many_pairs, newton_lanes
 from superovoid.scene.culling import Local, World
 from superovoid.scene.pair_table import WarmStarts, pair_key, slot_of
@@ -28,7 +28,7 @@ _LEAST_IN_BLOCK = np.int64(16)  # of the last block of a query
 
 @bundle
 class Lanes(NamedTuple):
-    """Memory of the lanes."""
+    """Memory of the lanes; without rows if queries have too few candidates for lanes."""
 
     block: Floats1
     newton: Floats1
@@ -38,18 +38,14 @@ class Lanes(NamedTuple):
 
 
 def lanes_for(pairs: int) -> Lanes:
-    """Memory for queries of so many pairs; nothing where these are too few."""
-    if pairs < LEAST and MODE != "library":
-        return ()  # type: ignore[return-value]
-    if pairs < LEAST:
-        nothing = np.empty(0, np.int64)
-        return Lanes(np.empty(0), np.empty(0), nothing, np.empty((0, 2), np.int64), nothing)
+    """Return memory for queries of so many pairs."""
+    used = pairs >= LEAST
     return Lanes(
-        np.zeros(many_pairs.LENGTH),
-        np.zeros(newton_lanes.LENGTH),
-        np.empty(many_pairs.WIDTH, np.int64),
-        np.empty((many_pairs.CHUNK, 2), np.int64),
-        np.empty(many_pairs.CHUNK, np.int64),
+        np.zeros(used * many_pairs.LENGTH),
+        np.zeros(used * newton_lanes.LENGTH),
+        np.empty(used * many_pairs.WIDTH, np.int64),
+        np.empty((used * many_pairs.CHUNK, 2), np.int64),
+        np.empty(used * many_pairs.CHUNK, np.int64),
     )
 
 
@@ -123,18 +119,8 @@ def answer_first(
 
 
 @kernel
-def _answer_none(local, world, count, wanted, pool, scratch, counts, lanes):
-    return 0, count
-
-
-@kernel
-def _answer_many(local, world, count, wanted, pool, scratch, counts, lanes):
+def answer_at_first_try(local, world, count, wanted, pool, scratch, counts, lanes):
+    """Rows kept and candidates left: of `answer_first`, where there is memory for lanes and they are worth while."""
     if count < LEAST or wanted.most < count or lanes.block.shape[0] == 0:
         return 0, count
     return answer_first(local, world, count, wanted, pool, scratch, counts, lanes)
-
-
-@choice
-def answer_at_first_try(local, world, count, wanted, pool, scratch, counts, lanes):
-    """Rows kept and candidates left: of `answer_first`, where there is memory for lanes and they are worth while."""
-    return _answer_none if len(lanes) == 0 else _answer_many

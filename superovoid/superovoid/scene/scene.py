@@ -21,16 +21,13 @@ from __future__ import annotations
 import gc
 import math
 import threading
-import time
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.compiled.aabb_tree import node_count
-from superovoid.compiled.kernels import MODE
 from superovoid.contact import columns
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol
 from superovoid.contact.results import DistanceResults
@@ -41,7 +38,6 @@ from superovoid.scene import (
     culling,
     first_try,
     pair_table,
-    preparing,
     row_room,
     solving,
     tree_changes,
@@ -96,8 +92,8 @@ class SceneTables(NamedTuple):
     """Rows of the bodies."""
     link: IntArray
     """Row of each body's link in `links`."""
-    others: tuple[object, ...]
-    """What kernels take where there are other bodies than superovoids (`solving.solve`)."""
+    vertices: FloatArray
+    """Vertices and trees of the meshes that the rows refer to."""
     pairs: IntArray
     links: tuple[str, ...]
     link_poses: FloatArray
@@ -144,7 +140,7 @@ class Scene:
     _local: culling.Local
     _local_room: culling.Local | None
     _rules_room: pair_table.Carried | None
-    _lanes: first_try.Lanes | tuple[()]
+    _lanes: first_try.Lanes
     _on_link: IntArray  # how many bodies are on each link
     _closed_on_link: IntArray
     _stale: NDArray[np.bool_]  # links that have moved since the tree was fitted
@@ -207,7 +203,6 @@ class Scene:
         """World poses of the bodies, shape (n, 4, 4), m, a copy; None while a link has none."""
         with self._lock:
             self._close_gaps()
-            # Not marked read-only: numba would compile every kernel a second time for an array that is.
             return self._world.poses.copy() if self._all_posed else None
 
     def fork(self) -> Scene:
@@ -228,7 +223,7 @@ class Scene:
         other._nets = kept_nets.nets_for(len(self._nets.about))
         other._lock = threading.Lock()
         other._counts = np.zeros_like(self._counts)
-        other._lanes = ()
+        other._lanes = first_try.lanes_for(0)
         other._scratch = solving.scratch_for(len(self._scratch.out), columns.RESULT_LENGTH)
         other._wanted = np.empty_like(self._wanted)
         return other
@@ -292,7 +287,7 @@ class Scene:
             return SceneTables(
                 self._local,
                 self._rules.link,
-                self._others,
+                self._vertices,
                 listed,
                 self.links,
                 self._link_poses.copy(),
@@ -455,11 +450,10 @@ class Scene:
             kept_nets.forget_nets(self._nets)
             self._last_reach = 0, 0.0
 
-    def prepare(self, *, pairs: ArrayLike | None = None, freeze: bool = False) -> float:
-        """Do now what first calls do, so that no later one does: for control loops (docs/control_loop.md).
+    def prepare(self, *, pairs: ArrayLike | None = None, freeze: bool = False) -> None:
+        """Allocate memory now, so that no later query does: for control loops (docs/control_loop.md).
 
-        Kernels are compiled, or loaded. Memory is taken for queries that find the bodies near each other. Poses and
-        answers stay as they are.
+        The memory suffices for queries that find the bodies near each other. Poses and answers stay as they are.
 
         Parameters
         ----------
@@ -469,18 +463,11 @@ class Scene:
             Whether to search for garbage now and to take what is left out of later searches, the whole process over
             (`gc.collect` and `gc.freeze`; `gc.unfreeze` takes that back).
 
-        Returns
-        -------
-        float
-            How long it took, s.
-
         Raises
         ------
         ValueError
             If a pair is not one of the scene's.
         """
-        started = time.perf_counter()
-        preparing.load_kernels(self.fork(), self._local, pairs)
         with self._lock:
             self._close_gaps()
             wanted = 0 if pairs is None else self._take(pairs)
@@ -488,16 +475,15 @@ class Scene:
             near = self._count if listed else min(self._count, _NEAR_PAIRS * len(self._members))
             self._reserve(max(near, wanted))
             self._provide_slots(near)
-            self._lanes = self._lanes or first_try.lanes_for(max(near, wanted))
+            self._provide_lanes(max(near, wanted))
             if listed:
                 self._listed()
             elif self._all_posed:
                 self._fitted_tree()
-            preparing.touch((*self._scratch, *self._pool, *self._nets, *self._lanes, self._wanted))
+            _touch((*self._scratch, *self._pool, *self._nets, *self._lanes, self._wanted))
         if freeze:
             gc.collect()
             gc.freeze()
-        return time.perf_counter() - started
 
     def show(self, *, near: float | None = None, **options: Any) -> Viewer:
         """Serve a page with the scene as it is now, for a browser (docs/viewing.md).
@@ -661,16 +647,9 @@ class Scene:
         local, world, pool, scratch, counts = self._local, self._world, self._pool, self._scratch, self._counts
         found, left = 0, candidates
         if first_try.LEAST <= candidates <= most:
-            self._lanes = self._lanes or first_try.lanes_for(candidates)
+            self._provide_lanes(candidates)
             found, left = first_try.answer_first(local, world, candidates, wanted, pool, scratch, counts, self._lanes)
-        return solving.solve(local, self._others, world, found, left, wanted, pool, self._nets, scratch, counts)
-
-    @property
-    def _others(self) -> tuple[object, ...]:
-        """What the kernels take where there are other bodies than superovoids."""
-        if MODE == "library":  # which has all kinds
-            return self._vertices, True, True
-        return () if self._reach is None else (self._vertices, *self._reach)
+        return solving.solve(local, self._vertices, world, found, left, wanted, pool, self._nets, scratch, counts)
 
     def _usual_reach(self) -> float:
         """A distance, m, that few bodies of the tree are within."""
@@ -694,7 +673,7 @@ class Scene:
         self._counts = np.zeros(culling.COUNTS, dtype=np.int64)
         self._pool = pair_table.warm_starts(0)
         self._nets = kept_nets.nets_for(0)
-        self._lanes: first_try.Lanes | tuple[()] = ()
+        self._lanes = first_try.lanes_for(0)
         self._scratch = solving.scratch_for(0, columns.RESULT_LENGTH)
         self._wanted = np.empty((0, 2), dtype=np.int64)
         self._last_reach = 0, 0.0  # pairs that were asked for, and the distance of the last of them, m
@@ -703,6 +682,10 @@ class Scene:
     def _reserve(self, count: int) -> None:
         if len(self._scratch.out) < count:
             self._scratch = solving.scratch_for(count, columns.RESULT_LENGTH)
+
+    def _provide_lanes(self, candidates: int) -> None:
+        if not len(self._lanes.block):
+            self._lanes = first_try.lanes_for(candidates)
 
     def _provide_slots(self, candidates: int) -> None:
         capacity = len(self._pool.owner)
@@ -820,7 +803,6 @@ class Scene:
         if (local.packed[:, kinds.VERTEX_COUNT] > 0.0).any():
             local = local._replace(packed=self._pack(bodies))
         self._local, self._local_room = row_room.joined(self._local, local, self._local_room)
-        self._look_at_kinds(count)
         self._add_links([body.link for body in bodies])
         links = np.array([self._row[body.link] for body in bodies], dtype=np.int64)
         both = pair_table.Carried(links, np.full(len(bodies), closed))
@@ -844,14 +826,11 @@ class Scene:
         self._moved(max(self._rounding, rounding), np.zeros(len(self._row), dtype=np.bool_))
 
     def _use_local(self, local: culling.Local, bodies: Sequence[Body]) -> None:
-        """Take over the rows of all bodies; find out what kinds there are, and collect what rows refer to."""
+        """Take over the rows of all bodies, and collect what rows refer to."""
         self._vertices: FloatArray = EMPTY_POOL
         self._packed_vertices = 0
         self._offsets: Offsets = {}
         self._local, self._local_room = local, None
-        self._reach: tuple[bool | None, bool | None] | None = None
-        self._kinds: Counter[int] | None = None
-        self._look_at_kinds(0)
         if (local.packed[:, kinds.VERTEX_COUNT] > 0.0).any():
             self._local = local._replace(packed=self._pack(bodies))
             self._packed_vertices = len(self._vertices)
@@ -862,19 +841,6 @@ class Scene:
         rows, vertices, self._offsets = pack_shapes_behind(shapes, len(self._vertices), self._offsets)
         self._vertices = np.concatenate([self._vertices, vertices])
         return rows
-
-    def _look_at_kinds(self, first: int) -> None:
-        """Have what kernels need for the rows from one on."""
-        rows = self._local.packed[first:]
-        if self._kinds is None:
-            if (rows[:, kinds.KIND] == kinds.SUPEROVOID).all():
-                return
-            rows = self._local.packed
-        # Here, so that scenes of superovoids never load the other kinds' kernels.
-        from superovoid.scene import mixed
-
-        self._kinds = (self._kinds or Counter()) + Counter(mixed.kinds_of(rows).tolist())
-        self._reach = mixed.reach_of(self._kinds)
 
     def _add_links(self, links: Sequence[str]) -> None:
         new = [link for link in dict.fromkeys(links) if link not in self._row]
@@ -1024,3 +990,12 @@ def _checked_pairs(pairs: ArrayLike, count: int) -> IntArray:
     if (table[:, 0] == table[:, 1]).any():
         raise ValueError("pairs: a body cannot be paired with itself")
     return np.ascontiguousarray(table, dtype=np.int64)
+
+
+def _touch(arrays: Iterable[NDArray | Iterable[NDArray]]) -> None:
+    """Write to every page of some memory, so that the system provides it now."""
+    for each in arrays:
+        if isinstance(each, np.ndarray):
+            each[...] = each.copy()
+        else:
+            _touch(each)

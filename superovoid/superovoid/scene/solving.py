@@ -11,22 +11,21 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1, Ints2
-from superovoid.compiled.kernels import bundle, choice, entry_point, kernel
+from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.row_heap import sink, without_first
 from superovoid.compiled.vector import dot, norm, rotate_back, scale, sub
 from superovoid.contact.columns import DISTANCE, LOWER, PROOF, STATUS, UPPER
-from superovoid.contact.pair import Limit, Posed
+from superovoid.contact.kind_table import solve_within
+from superovoid.contact.pair import Limit, Placed, Posed
 from superovoid.contact.superovoids.carried_proof import answered_by_carried_proof
 from superovoid.contact.superovoids.certificate import gap_tolerance
 from superovoid.contact.superovoids.kept_nets import Nets
-from superovoid.contact.superovoids.pair_solver import solve_pair
 from superovoid.scene import closest
 from superovoid.scene.culling import BOUNDED, INTERSECTING, SOLVED, Local, World, box_gap, height_above
 from superovoid.scene.pair_table import NOW, WarmStarts, pair_key, slot_of
 from superovoid.scene.sorting import Keys, keys_for, sort
-from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID
+from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID, Core, half_space_height, kind_of
 from superovoid.shapes.kernels.rounding import turn_of_plane
-from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
 from superovoid.values.status import PRECISION
 
@@ -206,55 +205,27 @@ def keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts
 
 
 @kernel
-def _superovoid_reach(row, others, n):
-    """How far a superovoid reaches along a direction of its frame."""
-    _, height = support(row, n)
+def _reach(row, vertices, n):
+    """How far a body, no half-space, reaches along a direction of its frame."""
+    height, _ = half_space_height(Core(row, kind_of(row), vertices), n)
     return height
 
 
 @kernel
-def _superovoid_answer(a, b, others, limit, state, rotation, out):
-    solve_pair(a[0], b[0], a[1], b[1], limit.tolerance, limit.budget, state, rotation, out)
-
-
-@choice
-def _reach(row, others, n):
-    """How far a body reaches along a direction: `others` are those of `solve`."""
-    if len(others) == 0:
-        return _superovoid_reach
-    from superovoid.scene import mixed  # here, so that scenes of superovoids never load the other kinds
-
-    return mixed.reach
-
-
-@choice
-def _answer(a, b, others, *_):
-    """The answer for two bodies, each a row and a pose; `others` are those of `solve`."""
-    if len(others) == 0:
-        return _superovoid_answer
-    from superovoid.scene import mixed
-
-    return mixed.answer
-
-
-@kernel
 def _answered_again(a, b, limit, nets, key, now, state, rotation, out):
-    """Whether what is kept of the proof of an overlap answers for two bodies, each a row and a pose."""
-    if nets.about.shape[0] == 0 or a[0][KIND] != SUPEROVOID or b[0][KIND] != SUPEROVOID or state[PROOF] == 0.0:
+    """Whether what is kept of the proof of an overlap answers for two bodies (`Placed`)."""
+    if nets.about.shape[0] == 0 or a.row[KIND] != SUPEROVOID or b.row[KIND] != SUPEROVOID or state[PROOF] == 0.0:
         return False
-    return answered_by_carried_proof(Posed(a[0], a[1]), Posed(b[0], b[1]), limit, nets, key, now, state, rotation, out)
+    first, second = Posed(a.row, a.pose), Posed(b.row, b.pose)
+    return answered_by_carried_proof(first, second, limit, nets, key, now, state, rotation, out)
 
 
 @kernel
-def _support_gap(packed, others, world, a, b, n):
+def _support_gap(packed, vertices, world, a, b, n):
     """Gap of two bodies, neither a half-space, along a direction: a lower bound of their signed distance."""
-    ahead = _reach(packed[a], others, rotate_back(world.poses[a], n))
-    behind = _reach(packed[b], others, rotate_back(world.poses[b], scale(-1.0, n)))
+    ahead = _reach(packed[a], vertices, rotate_back(world.poses[a], n))
+    behind = _reach(packed[b], vertices, rotate_back(world.poses[b], scale(-1.0, n)))
     return dot(n, origins_apart(world, a, b)) - ahead - behind
-
-
-Others = tuple[Floats1, bool, bool]
-"""Of a scene with other bodies than superovoids: the pool of vertices, and how far it goes in the table of kinds."""
 
 
 class Wanted(NamedTuple):
@@ -271,7 +242,7 @@ class Wanted(NamedTuple):
 @entry_point(nogil=True, separate=True)
 def solve(
     local: Local,
-    others: Others,
+    vertices: Floats1,
     world: World,
     found: int,
     count: int,
@@ -283,9 +254,9 @@ def solve(
 ) -> int:
     """Solve candidates and keep those no farther than `max_distance`, by distance; this ends the query.
 
-    All are solved if `most` is no less than their number; else those that may be among so many closest ones. `others`
-    is empty where all bodies are superovoids, and what `mixed` says elsewhere. `found` rows are kept already
-    (`first_try`). `nets` has the proofs of overlaps that are carried along. Returns the number of rows kept; of
+    All are solved if `most` is no less than their number; else those that may be among so many closest ones.
+    `vertices` has the vertices and trees that the rows of meshes refer to. `found` rows are kept already (`first_try`).
+    `nets` has the proofs of overlaps that are carried along. Returns the number of rows kept; of
     `scratch.keys.order[:number]` each names a row of `scratch.out` and `scratch.keys`.
     """
     most, max_distance, overlapping_only, rounding, tolerance, budget = wanted
@@ -304,7 +275,7 @@ def solve(
                 continue
             if step == closest.SUPPORT:
                 n = line_of_spheres(world, a, b)
-                gap = _support_gap(packed, others, world, a, b, n)
+                gap = _support_gap(packed, vertices, world, a, b, n)
                 raise_bound(local, world, scratch, k, left, gap, rounding, tolerance, closest.SUPPORTED)
                 counts[BOUNDED] += 1
                 continue
@@ -314,11 +285,12 @@ def solve(
         key = pair_key(a, b)
         state = pool.states[slot_of(pool, key)]
         out = scratch.out[found]
-        first, second = (packed[a], world.poses[a]), (packed[b], world.poses[b])
+        first = Placed(packed[a], vertices, world.poses[a])
+        second = Placed(packed[b], vertices, world.poses[b])
         # Beyond the limit only that is known; the sign always is.
         ends = Limit(tolerance, budget, max(limit, 0.0))
         if not _answered_again(first, second, ends, nets, key, pool.head[NOW], state, scratch.rotation, out):
-            _answer(first, second, others, ends, state, scratch.rotation, out)
+            solve_within(first, second, ends, state, scratch.rotation, out)
         widen(out, lost(packed, world, a, b), tolerance * size_of_smaller(packed, world, a, b))
         found, limit = keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts)
     sort(scratch.keys, found)

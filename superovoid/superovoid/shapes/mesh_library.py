@@ -29,6 +29,7 @@ def trimesh_for(what: str) -> ModuleType:
         import trimesh
     except ImportError as error:
         raise MissingTrimeshError(
-            f"{what} needs trimesh, which is not installed ({error}): pip install trimesh networkx pycollada"
+            f"{what} needs trimesh, which is not installed ({error}): "
+            "pip install 'superovoid[meshes]', or trimesh networkx pycollada"
         ) from error
     return trimesh

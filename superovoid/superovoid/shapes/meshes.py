@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid.compiled.aabb_tree import tree_of_triangles
 from superovoid.shapes.hull import Hull, most_above, normals, winding
 from superovoid.shapes.kernels import kinds, surface
-from superovoid.shapes.kernels.rounding import EPS
+from superovoid.shapes.kernels.hulls import PLANE_ROUNDING
 from superovoid.shapes.kernels.vertex_scan import blocks_of
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.mesh_library import trimesh_for
@@ -29,9 +29,6 @@ FloatArray = NDArray[np.float64]
 
 _SLAB = 1e-9  # half thickness of the slab around a sheet in one plane, of its extent
 _MERGED = 1e-8  # of the largest extent: corners of triangles that a file may mean to be one
-# Of a mesh that counts as its hull: what vertices may lie above a triangle's plane, in units of its radius. No more
-# than the allowance for cores has to spare (`rounding`): 64 EPS less 44.1 EPS.
-_PLANE_ROUNDING = 16.0 * EPS
 
 
 def vertex_rows(owner: str, vertices: ArrayLike, least: int) -> FloatArray:
@@ -138,7 +135,7 @@ class _Vertices(Shape):
         row[surface.A1 : surface.A1 + 3] = box.half_extents
         row[surface.TX], row[surface.TY], row[surface.P] = box.centre
         row[surface.S_] = self.volume()
-        row[surface.SIZE] = box.half_extents.max()
+        row[surface.RADIUS], row[surface.SIZE] = self._reach, box.half_extents.max()
         row[kinds.PLANE_LOSS] = self._hull.loss
         row[kinds.SUPPORT_LOSS] = self.support_loss
         at = EMPTY_POOL.size
@@ -314,7 +311,7 @@ class Mesh(_Vertices):
         offsets = np.einsum("ik,ijk->ij", up, self.vertices[self.faces]).min(axis=1)
         if not abs(self.volume() - self._hull.volume) <= 0.5 * self._hull.volume:
             return False  # a fold of the hull's surface
-        return most_above(up, offsets + _PLANE_ROUNDING * self._reach, self._hull.corners) <= 0.0
+        return most_above(up, offsets + PLANE_ROUNDING * self._reach, self._hull.corners) <= 0.0
 
     def is_convex(self) -> bool:
         """Whether no vertex lies above the plane of a triangle by more than rounding: the mesh is its own hull."""

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.shapes.kernels import kinds, surface
+from superovoid.shapes.kernels import kinds
+from superovoid.shapes.kernels.bodies import pack_body
 from superovoid.shapes.mesh_library import trimesh_for
 from superovoid.shapes.shape import (
     EMPTY_POOL,
@@ -151,12 +152,8 @@ class HalfSpace(Shape):
     def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
         return points[:, 2] <= 0.0
 
-    @property
-    def _reach(self) -> float:
-        return math.inf
-
     def _fill(self, row: FloatArray) -> None:
-        row[kinds.KIND] = kinds.HALF_SPACE
+        pack_body(kinds.HALF_SPACE, np.empty(0), row)
 
     def obb(self) -> BoundingBox:
         """Unbounded: half extents are infinite, the centre is the origin."""
@@ -207,13 +204,8 @@ class Capsule(Shape):
         beyond = np.maximum(np.abs(points[:, 2]) - 0.5 * self.length, 0.0)
         return points[:, 0] ** 2 + points[:, 1] ** 2 + beyond**2 <= self.radius**2
 
-    @property
-    def _reach(self) -> float:
-        return self.radius + 0.5 * self.length
-
     def _fill(self, row: FloatArray) -> None:
-        row[kinds.KIND] = kinds.CAPSULE
-        row[surface.A1], row[surface.A3] = self.radius, 0.5 * self.length
+        pack_body(kinds.CAPSULE, np.array((self.radius, self.length)), row)
 
     def volume(self) -> float:
         """Volume, m^3."""
@@ -259,14 +251,8 @@ class Box(Shape):
     def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
         return np.all(np.abs(points) <= self._half_lengths, axis=1)
 
-    @property
-    def _reach(self) -> float:
-        return math.hypot(*self._half_lengths)
-
     def _fill(self, row: FloatArray) -> None:
-        row[kinds.KIND] = kinds.BOX
-        row[surface.A1], row[surface.A2], row[surface.A3] = self._half_lengths
-        row[surface.SIZE] = max(self._half_lengths)
+        pack_body(kinds.BOX, np.array(self.lengths), row)
 
     def volume(self) -> float:
         """Volume, m^3."""
@@ -306,14 +292,8 @@ class Cylinder(Shape):
     def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
         return (np.hypot(points[:, 0], points[:, 1]) <= self.radius) & (np.abs(points[:, 2]) <= 0.5 * self.length)
 
-    @property
-    def _reach(self) -> float:
-        return math.hypot(self.radius, 0.5 * self.length)
-
     def _fill(self, row: FloatArray) -> None:
-        row[kinds.KIND] = kinds.CYLINDER
-        row[surface.A1], row[surface.A3] = self.radius, 0.5 * self.length
-        row[surface.SIZE] = max(self.radius, 0.5 * self.length)
+        pack_body(kinds.CYLINDER, np.array((self.radius, self.length)), row)
 
     def volume(self) -> float:
         """Volume, m^3."""
@@ -354,14 +334,8 @@ class Cone(Shape):
         width = self.radius * (0.5 - points[:, 2] / self.length)
         return (np.hypot(points[:, 0], points[:, 1]) <= width) & (np.abs(points[:, 2]) <= 0.5 * self.length)
 
-    @property
-    def _reach(self) -> float:
-        return math.hypot(self.radius, 0.5 * self.length)
-
     def _fill(self, row: FloatArray) -> None:
-        row[kinds.KIND] = kinds.CONE
-        row[surface.A1], row[surface.A3] = self.radius, 0.5 * self.length
-        row[surface.SIZE] = max(self.radius, 0.5 * self.length)
+        pack_body(kinds.CONE, np.array((self.radius, self.length)), row)
 
     def volume(self) -> float:
         """Volume, m^3."""
@@ -401,13 +375,8 @@ class Torus(Shape):
         across = np.hypot(points[:, 0], points[:, 1]) - self.major_radius
         return across**2 + points[:, 2] ** 2 <= self.minor_radius**2
 
-    @property
-    def _reach(self) -> float:
-        return self.major_radius + self.minor_radius
-
     def _fill(self, row: FloatArray) -> None:
-        row[kinds.KIND] = kinds.TORUS
-        row[surface.A1], row[surface.A2] = self.major_radius, self.minor_radius
+        pack_body(kinds.TORUS, np.array((self.major_radius, self.minor_radius)), row)
 
     def volume(self) -> float:
         """Volume, m^3."""

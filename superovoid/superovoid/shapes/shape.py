@@ -250,19 +250,22 @@ class Shape(ABC):
         return 0.0
 
     @property
-    @abstractmethod
     def _reach(self) -> float:
         """Largest distance of a point of the body from the origin, m."""
+        return float(self._row[surface.RADIUS])
 
     @cached_property
     def _row(self) -> FloatArray:
         """The row of numbers the kernels read."""
         row = np.zeros(kinds.ROW_LENGTH)
         row[kinds.LINKS] = row[kinds.BLOCKS] = -1.0
-        row[surface.RADIUS] = self._reach
-        row[surface.SIZE] = self._reach
         self._fill(row)
         return row
+
+    @cached_property
+    def _body(self) -> kinds.Packed:
+        """What the kernels read."""
+        return kinds.Packed(self._row, self._pool)
 
     @property
     def _pool(self) -> FloatArray:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.shapes.kernels import packing, support_function, surface
+from superovoid.shapes.kernels.bodies import MAX_EPSILON, MAX_TAPER, MIN_EPSILON
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.shape import (
     TESSELLATION_RESOLUTION,
@@ -27,10 +28,8 @@ from superovoid.values.checks import floats, whole
 
 FloatArray = NDArray[np.float64]
 
-MAX_TAPER = 0.5
 _SPHERE_HEIGHTS = 1201  # from the equator to a pole, for the bounding sphere
 _ABOVE_ROUNDING = 1.0 + 1e-12
-MIN_EPSILON, MAX_EPSILON = 1e-6, 1.999999  # beyond, e2 / (2 - e2) and its like lose more than half of their digits
 
 
 class ConvexityReport(NamedTuple):
@@ -365,7 +364,6 @@ class Superovoid(Shape):
     def _packed(self) -> FloatArray:
         """The row of numbers the kernels read."""
         row = np.zeros(surface.BODY_LENGTH)
-        # Not marked read-only: numba would compile every kernel a second time for arrays that are.
         packing.pack(row, *self.semi_axes, self.section_exponent, self.profile_exponent, *self.taper)
         return row
 

@@ -58,7 +58,7 @@ class FloorQuery:
     def __init__(self, robot: Robot, scene: Scene, pairs: ArrayLike) -> None:
         self._posing = Posing(robot, scene, pairs)
         tables = self._posing.tables
-        self._local, self._link, self._others, self._pairs = tables[:4]
+        self._local, self._link, self._vertices, self._pairs = tables[:4]
         self._asked = first_closer.Asked(0.0, tables.rtol, tables.max_evaluations)
         self._memories = self._new_memories()
 
@@ -105,7 +105,7 @@ class FloorQuery:
             links = loop.Links(self._link, poses, self._posing.posed)
             rows = [each[block] for each in least]
             done = verdict_loop.over_floors(
-                self._local, self._others, links, memory, self._pairs, self._asked, *rows, found
+                self._local, self._vertices, links, memory, self._pairs, self._asked, *rows, found
             )
             has_ended = has_ended or bool(done and found.verdicts[done - 1] == BELOW)
             return FloorVerdicts(found.verdicts[:done], found.pairs[:done]), memory

@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.arrays import Bools1, Floats2, Floats4, Ints1, Ints2
+from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats4, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.columns import RESULT_LENGTH
 from superovoid.contact.superovoids.kept_nets import Nets
 from superovoid.scene.culling import COUNTS, Local, World, cull_list, place_all
 from superovoid.scene.first_try import Lanes, answer_at_first_try
 from superovoid.scene.pair_table import WarmStarts
-from superovoid.scene.solving import Others, Scratch, Wanted, solve
+from superovoid.scene.solving import Scratch, Wanted, solve
 
 
 @bundle
@@ -73,11 +73,11 @@ def _cull_state(local, links, state, memory, pairs, limit):
 
 
 @kernel
-def _answer(local, others, memory, count, wanted):
+def _answer(local, vertices, memory, count, wanted):
     """Answer the candidates of a state; returns the number of rows kept."""
     world, pool, nets, scratch, counts, lanes = memory
     found, left = answer_at_first_try(local, world, count, wanted, pool, scratch, counts, lanes)
-    return solve(local, others, world, found, left, wanted, pool, nets, scratch, counts)
+    return solve(local, vertices, world, found, left, wanted, pool, nets, scratch, counts)
 
 
 @kernel
@@ -99,7 +99,7 @@ def _store(answers, state, found, most, scratch, counts):
 @entry_point(nogil=True)
 def over_states(
     local: Local,
-    others: Others,
+    vertices: Floats1,
     links: Links,
     memory: Memory,
     pairs: Ints2,
@@ -108,7 +108,7 @@ def over_states(
     stop: int,
     answers: Answers,
 ) -> int:
-    """Answer states from `start` to before `stop`; `others` and `wanted` as for `solve`, but for rounding.
+    """Answer states from `start` to before `stop`; `vertices` and `wanted` as for `solve`, but for rounding.
 
     The poses of the links of state s are in row s of `links.poses`. Returns the first state that is not answered:
     `stop`, or the one whose answers find no room; nothing of that one is changed then, so that the loop can go on with
@@ -121,7 +121,7 @@ def over_states(
         here = Wanted(
             wanted.most, wanted.max_distance, wanted.overlapping_only, rounding, wanted.tolerance, wanted.budget
         )
-        found = _answer(local, others, memory, count, here)
+        found = _answer(local, vertices, memory, count, here)
         _store(answers, s, found, wanted.most, memory.scratch, memory.counts)
     return stop
 
@@ -129,7 +129,7 @@ def over_states(
 @entry_point(nogil=True)
 def over_groups(
     local: Local,
-    others: Others,
+    vertices: Floats1,
     links: Links,
     memory: Memory,
     pairs: Ints2,
@@ -157,7 +157,7 @@ def over_groups(
             count = cull_list(
                 local, world, group, len(group), wanted.max_distance, rounding, scratch.candidates, counts
             )
-            found = _answer(local, others, memory, count, here)
+            found = _answer(local, vertices, memory, count, here)
             for i in range(counts.shape[0]):
                 answers.counts[s, i] += counts[i]
             if found > 0:

@@ -251,7 +251,7 @@ class StateQuery:
         self._robot, self._kinematics = robot, robot._kinematics
         self._with_joints, self._derive, self._derive_bases = gradients, gradients or base_gradients, base_gradients
         tables = self._posing.tables
-        self._local, self._link, self._others, self._pairs = tables[:4]
+        self._local, self._link, self._vertices, self._pairs = tables[:4]
         self._bodies = scene.bodies
         self._groups: IntArray | None = None
         if closest_of_links:
@@ -469,7 +469,7 @@ class StateQuery:
                     break
                 pace = (now - first_look) / done if done else math.inf
                 until = min(end, done + max(1, int(_LOOK / pace) if pace > 0.0 else 1))
-            asked = self._local, self._others, links, memory, self._pairs
+            asked = self._local, self._vertices, links, memory, self._pairs
             if self._groups is None:
                 done = int(loop.over_states(*asked, self._wanted, done, until, answers))
             else:

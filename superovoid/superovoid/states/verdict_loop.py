@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.arrays import Floats2, Int8s1, Ints1, Ints2
+from superovoid.compiled.arrays import Floats1, Floats2, Int8s1, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point
 from superovoid.contact.thresholds import CLOSER, FARTHER
 from superovoid.scene.culling import Local, World, place_all
 from superovoid.scene.first_closer import BELOW, Asked, PairMemory, first_closer, is_front_closer, keeps_floors
-from superovoid.scene.solving import Others
 from superovoid.states.loop import Links
 
 
@@ -42,7 +41,7 @@ def found_for(states: int) -> Found:
 
 @entry_point(nogil=True)
 def over_states(
-    local: Local, others: Others, links: Links, memory: Memory, pairs: Ints2, asked: Asked, found: Found
+    local: Local, vertices: Floats1, links: Links, memory: Memory, pairs: Ints2, asked: Asked, found: Found
 ) -> None:
     """Answer all states, whose poses of links are those of `loop.Links`."""
     verdict = FARTHER
@@ -50,12 +49,12 @@ def over_states(
         poses = links.poses[s]
         # Where a pair was closer in the state before, it is asked before all bodies are placed.
         if verdict == CLOSER and is_front_closer(
-            local, others, links.of_body, poses, links.posed, memory.world, pairs, asked, memory.pairs
+            local, vertices, links.of_body, poses, links.posed, memory.world, pairs, asked, memory.pairs
         ):
             pair, looked = memory.pairs.order[0], 1
         else:
             rounding = place_all(local, links.of_body, poses, links.posed, memory.world)
-            verdict, pair, looked = first_closer(local, others, memory.world, pairs, asked, rounding, memory.pairs)
+            verdict, pair, looked = first_closer(local, vertices, memory.world, pairs, asked, rounding, memory.pairs)
         found.verdicts[s] = verdict
         found.pairs[s] = pair
         found.looked[s] = looked
@@ -63,7 +62,7 @@ def over_states(
 
 @entry_point(nogil=True)
 def over_front(
-    local: Local, others: Others, links: Links, memory: Memory, pairs: Ints2, asked: Asked, found: Found
+    local: Local, vertices: Floats1, links: Links, memory: Memory, pairs: Ints2, asked: Asked, found: Found
 ) -> None:
     """Answer the states in which the first pair in the order is proved closer, and leave the others.
 
@@ -71,7 +70,7 @@ def over_front(
     """
     for s in range(links.poses.shape[0]):
         if is_front_closer(
-            local, others, links.of_body, links.poses[s], links.posed, memory.world, pairs, asked, memory.pairs
+            local, vertices, links.of_body, links.poses[s], links.posed, memory.world, pairs, asked, memory.pairs
         ):
             found.verdicts[s], found.pairs[s], found.looked[s] = CLOSER, memory.pairs.order[0], 1
 
@@ -79,7 +78,7 @@ def over_front(
 @entry_point(nogil=True)
 def over_floors(
     local: Local,
-    others: Others,
+    vertices: Floats1,
     links: Links,
     memory: Memory,
     pairs: Ints2,
@@ -92,7 +91,7 @@ def over_floors(
     for s in range(links.poses.shape[0]):
         rounding = place_all(local, links.of_body, links.poses[s], links.posed, memory.world)
         found.verdicts[s], found.pairs[s] = keeps_floors(
-            local, others, memory.world, pairs, asked, floors[s], needed[s], rounding, memory.pairs
+            local, vertices, memory.world, pairs, asked, floors[s], needed[s], rounding, memory.pairs
         )
         if found.verdicts[s] == BELOW:
             return s + 1

@@ -117,7 +117,7 @@ class ThresholdQuery:
     def __init__(self, robot: Robot, scene: Scene, threshold: float = 0.0, *, pairs: ArrayLike | None = None) -> None:
         self._posing = Posing(robot, scene, pairs)
         tables = self._posing.tables
-        self._local, self._link, self._others, self._pairs = tables[:4]
+        self._local, self._link, self._vertices, self._pairs = tables[:4]
         limit = number("threshold", threshold, "metres")
         self._asked = first_closer.Asked(limit, tables.rtol, tables.max_evaluations)
         self._bodies = tuple(scene.bodies)
@@ -171,7 +171,7 @@ class ThresholdQuery:
             links = loop.Links(self._link, poses, self._posing.posed)
             after = slice(len(first), None)
             some = verdict_loop.Found(found.verdicts[after], found.pairs[after], found.looked[after])
-            verdict_loop.over_front(self._local, self._others, links, memory, self._pairs, self._asked, some)
+            verdict_loop.over_front(self._local, self._vertices, links, memory, self._pairs, self._asked, some)
             rest = rest[some.verdicts != CLOSER]
         self._ask_all(rest, joints, bases, root, memory, found)
         return found
@@ -191,7 +191,7 @@ class ThresholdQuery:
         poses = self._posing.of_scene(self._posing.of_states(*_those(which, joints, bases), root))
         links = loop.Links(self._link, poses, self._posing.posed)
         some = verdict_loop.found_for(len(which))
-        verdict_loop.over_states(self._local, self._others, links, memory, self._pairs, self._asked, some)
+        verdict_loop.over_states(self._local, self._vertices, links, memory, self._pairs, self._asked, some)
         found.verdicts[which], found.pairs[which], found.looked[which] = some
 
     def _joined(self, states: int, parts: list[verdict_loop.Found | None]) -> StateVerdicts:

@@ -11,10 +11,10 @@ bodies, and g(n) is a distance they certainly have. The checker (`superovoid.che
 from __future__ import annotations
 
 import io
+import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 
 import numpy as np
-from lxml import etree
 from urchin import URDF
 
 from superovoid.planning.problem import FloatArray, PlanningProblem
@@ -41,7 +41,7 @@ class PathCheck:
 
 def link_poses(urdf: str, problem: PlanningProblem, states: FloatArray) -> dict[str, FloatArray]:
     """root_from_link of all links in all states by urchin, shape (states, 4, 4) each."""
-    document = etree.fromstring(urdf.encode())
+    document = ET.fromstring(urdf.encode())
     for link in document.findall("link"):
         for child in list(link):
             link.remove(child)  # meshes: they would be opened
@@ -49,7 +49,7 @@ def link_poses(urdf: str, problem: PlanningProblem, states: FloatArray) -> dict[
     class Document(io.BytesIO):
         name = "robot.urdf"
 
-    robot = URDF.load(Document(etree.tostring(document)), lazy_load_meshes=True)
+    robot = URDF.load(Document(ET.tostring(document)), lazy_load_meshes=True)
     positions = [problem.positions_at(state) for state in states]
     moving = {joint.name for joint in robot.actuated_joints}
     columns = {name: np.array([row[name] for row in positions]) for name in positions[0] if name in moving}

@@ -1,130 +1,165 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kernels compiled ahead of time: a library that another process calls without numba."""
+"""Which library of machine code is loaded, which is refused, and what SUPEROVOID_KERNELS chooses."""
 
+import ast
 import os
+import shutil
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from superovoid.compiled import library
 
-# One entry point of each form of arguments and results that takes a second to compile.
-BUILD = """
+A_DISTANCE = """
 import sys
-from pathlib import Path
-from superovoid.compiled import build
-names = "aabb_tree_fit", "impact_pose_at", "rounding_composition", "pair_table_exceptions_count", "impact_bounds_along"
-build.build(Path(sys.argv[1]), lambda name: name.endswith(names))
-"""
-CALL = """
-import sys
-from pathlib import Path
-sys.modules["numba"] = sys.modules["llvmlite"] = None
-import ctypes
 import numpy as np
-from superovoid.compiled import aabb_tree, library
+import superovoid
+ball, pose = superovoid.Sphere(1.0), np.eye(4)
+pose[0, 3] = 3.0
+print(superovoid.distance(ball, np.eye(4), ball, pose).distance)
+"""
+OF_A_LEVEL = "const int superovoid_library_level = {level}; int superovoid_processor_level(void) {{ return {here}; }}"
+
+
+@pytest.fixture
+def native(tmp_path, monkeypatch):
+    """A folder for libraries in place of the package's."""
+    monkeypatch.setattr(library, "NATIVE", tmp_path)
+    monkeypatch.delenv("SUPEROVOID_LEVEL", raising=False)
+    library.path.cache_clear()
+    yield tmp_path
+    library.path.cache_clear()
+
+
+def make(path, level, here):
+    """Make a library of a level, which says what the processor has."""
+    if not shutil.which("cc"):
+        pytest.skip("no compiler")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    source = path.with_suffix(".c")
+    source.write_text(OF_A_LEVEL.format(level=level, here=here))
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", str(path), str(source)], check=True)
+    return path
+
+
+def run(program, **more):
+    """Run a program."""
+    return subprocess.run([sys.executable, "-c", program], env=os.environ | more, capture_output=True, text=True)
+
+
+def test_a_missing_library_is_an_import_error_that_says_how_to_make_it(native):
+    with pytest.raises(ImportError, match=r"libsuperovoid\.so is missing.*python -m superovoid\.compiler"):
+        library.path()
+
+
+def test_a_library_of_other_sources_is_refused_and_names_one(native):
+    make(library.library_of(native), 2, 2)
+    (native / library.SOURCES).write_text('{"compiled/vector.py": [1, 1, "0123456789abcdef"]}')
+    with pytest.raises(ImportError, match=r"made of another .*vector\.py than the one that is there"):
+        library.path()
+
+
+def test_sources_that_were_written_again_without_a_change_are_the_same(native, tmp_path, monkeypatch):
+    monkeypatch.setattr(library, "PACKAGE", tmp_path)
+    source = tmp_path / "a.py"
+    source.write_text("A = 1")
+    stamps = library.stamps_of([source])
+    (native / library.SOURCES).write_text(library.json.dumps(stamps))
+    os.utime(source, (1, 1))
+    made = make(library.library_of(native), 2, 2)
+    assert library.path() == made
+    source.write_text("A = 2")
+    library.path.cache_clear()
+    with pytest.raises(ImportError, match=r"a\.py"):
+        library.path()
+
+
+def test_the_highest_level_that_the_processor_has_is_taken(native, monkeypatch):
+    made = {level: make(library.library_of(native, f"x86-64-v{level}"), level, 3) for level in (3, 4)}
+    made[2] = make(library.library_of(native), 2, 3)
+    assert library.path() == made[3]
+    monkeypatch.setenv("SUPEROVOID_LEVEL", "x86-64-v2")
+    library.path.cache_clear()
+    assert library.path() == made[2]
+    monkeypatch.setenv("SUPEROVOID_LEVEL", "v5")
+    library.path.cache_clear()
+    with pytest.raises(ImportError, match="SUPEROVOID_LEVEL = 'v5': expected one of x86-64-v4, x86-64-v3, x86-64-v2"):
+        library.path()
+
+
+@pytest.mark.parametrize("length", [0, 50, 5000, -1])
+def test_a_library_of_which_a_part_is_missing_is_refused_before_it_is_loaded(native, length):
+    whole = library.library_of(library.PACKAGE / "native")
+    lowest = library.library_of(native)
+    lowest.parent.mkdir(parents=True)
+    lowest.write_bytes(whole.read_bytes()[:length])
+    with pytest.raises(ImportError, match="a part of it is missing: build it by"):
+        library.path()
+
+
+def test_a_library_of_something_else_is_refused_with_the_name_of_what_it_lacks(native):
+    made = make(library.library_of(native), 2, 2)
+    subprocess.run(["cc", "-shared", "-o", str(made), "-xc", "/dev/null"], check=True)
+    with pytest.raises(ImportError, match="has no function superovoid_processor_level"):
+        library.path()
+
+
+def test_a_level_that_no_library_is_made_for_is_refused_as_such(native, monkeypatch):
+    make(library.library_of(native), 3, 4)
+    monkeypatch.setenv("SUPEROVOID_LEVEL", "x86-64-v2")
+    with pytest.raises(ImportError, match="x86-64-v3, which SUPEROVOID_LEVEL = 'x86-64-v2' forbids"):
+        library.path()
+
+
+def test_a_library_for_another_processor_is_refused_before_it_is_called(native):
+    make(library.library_of(native), 4, 3)
+    with pytest.raises(ImportError, match="needs a processor with the instructions of x86-64-v4"):
+        library.path()
+
+
+def test_a_library_in_the_working_directory_or_on_the_search_path_is_not_taken(tmp_path):
+    fake = make(tmp_path / library.LIBRARY, 1, 4)
+    program = "from superovoid.compiled import library; print(library.path(), library._library())"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env=os.environ | {"LD_LIBRARY_PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert str(library.NATIVE) in done.stdout
+    assert str(fake) not in done.stdout
+
+
+def test_a_distance_needs_no_numba():
+    done = run(A_DISTANCE + "assert not {'numba', 'llvmlite'} & sys.modules.keys()")
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) == 1.0
+
+
+@pytest.mark.parametrize("mode", ["jit", "python"])
+def test_kernels_compiled_by_numba_or_not_at_all_give_the_same_answer(mode):
+    if mode == "jit":
+        pytest.importorskip("numba")
+    program = """
+import numpy as np
+from superovoid.shapes.kernels import rounding
 from superovoid.contact import impact
-from superovoid.scene import pair_table
-from superovoid.shapes.kernels import rounding
-code = ctypes.CDLL(str(Path(sys.argv[1]) / library.NAME))
-rng = np.random.default_rng(3)
-def same(function, *arguments):
-    made = library._caller(function, getattr(code, library.symbol_of(function)))
-    copies = [[each.copy() if isinstance(each, np.ndarray) else each for each in arguments] for _ in range(2)]
-    found, expected = made(*copies[0]), function(*copies[1])
-    assert type(found) is type(expected) or isinstance(expected, (float, np.floating)), (found, expected)
-    np.testing.assert_allclose(np.array(found, dtype=float), np.array(expected, dtype=float), rtol=1e-14)
-    for left, right in zip(*copies):
-        if isinstance(left, np.ndarray):
-            np.testing.assert_allclose(left, right, rtol=1e-14, atol=1e-15)
-    return made
 pose = np.eye(4)
-pose.setflags(write=False)
-same(impact.pose_at, pose, rng.normal(size=9), 0.3, np.empty((4, 4)))
-same(impact.bounds_along, rng.normal(size=9), rng.normal(size=9), 0.1, 0.2, (0.6, 0.0, 0.8))
-for turned in (True, False):
-    made = same(rounding.composition, 0.3, 2.0, turned)
-keys = np.full(8, pair_table.EMPTY)
-rules = pair_table.Rules(np.arange(3), np.zeros(3, dtype=bool), keys, np.zeros(8, dtype=np.int8), False)
-same(pair_table.exceptions_count, rules)
-import copy, pickle
-made = library._caller(pair_table.exceptions_count, getattr(code, library.symbol_of(pair_table.exceptions_count)))
-assert made(rules) == (0, False)
-for other in (copy.deepcopy(rules), pickle.loads(pickle.dumps(rules))):  # after a call, which keeps addresses
-    other.keys[0], other.answers[0] = 1, pair_table.FORBIDDEN
-    assert made(other) == pair_table.exceptions_count(other) != made(rules)
-for wrong, words in (
-    (np.eye(4, dtype=np.float32), "expected an array of float64 with 2 dimensions"),
-    (np.eye(8)[::2, ::2], "expected a C-contiguous array"),
-    (np.zeros(16), "expected an array of float64 with 2 dimensions"),
-):
-    made = library._caller(impact.pose_at, getattr(code, library.symbol_of(impact.pose_at)))
-    try:
-        made(wrong, np.zeros(9), 0.3, np.empty((4, 4)))
-    except TypeError as error:
-        assert words in str(error), error
-    else:
-        raise AssertionError(f"{wrong.dtype} {wrong.strides} was taken")
+impact.pose_at(np.eye(4), np.linspace(-0.4, 0.4, 9), 0.3, pose)
+print((rounding.composition(0.3, 2.0, True), pose.tolist()))
 """
-DIGESTS = """
-from superovoid.compiled import build, library
-from superovoid.shapes.kernels import rounding
-def digests():
-    return {library.symbol_of(each.py_func): build.digest_of(each) for each in build.entry_points()}
-before = digests()
-assert before == digests()
-rounding.EPS *= 2.0
-after = digests()
-changed = {name for name in before if before[name] != after[name]}
-assert "superovoid_shapes_kernels_rounding_allowance" in changed, changed
-assert "superovoid_contact_superovoids_pair_solver_solve_pair" in changed, changed
-assert "superovoid_robot_forward_poses_of_states" not in changed, changed
-print(" ".join(before.values()))
-"""
-
-
-def run(program, *arguments, kernels="jit", **more):
-    """Run a program that chooses how kernels are compiled."""
-    environment = os.environ | {"SUPEROVOID_KERNELS": kernels} | more
-    command = [sys.executable, "-c", program, *map(str, arguments)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True)
-
-
-def test_entry_points_of_a_library_answer_as_their_python_does_without_numba(tmp_path):
-    done = run(BUILD, tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert "5 of 5 object files made" in done.stderr
-    done = run(CALL, tmp_path, kernels="python")
-    assert done.returncode == 0, done.stderr
-    done = run(BUILD, tmp_path)
-    assert "0 of 5 object files made" in done.stderr
-
-
-def test_digest_of_an_entry_point_changes_with_what_it_calls_alone():
-    done = [run(DIGESTS, PYTHONHASHSEED=str(seed)) for seed in (1, 2)]
-    assert [each.returncode for each in done] == [0, 0], done[0].stderr
-    assert done[0].stdout == done[1].stdout
-
-
-def test_a_missing_library_is_an_import_error_that_says_how_to_make_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(library, "FOLDER", tmp_path)
-    library._library.cache_clear()
-    with pytest.raises(ImportError, match=r"libsuperovoid\.so is missing.*python -m superovoid\.compiled\.build"):
-        library._library()
-
-
-def test_a_library_of_other_sources_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(library, "FOLDER", tmp_path)
-    library._library.cache_clear()
-    (tmp_path / library.NAME).touch()
-    (tmp_path / library.SOURCES).write_text("0123456789abcdef")
-    with pytest.raises(ImportError, match=r"made of other sources than these"):
-        library._library()
+    answers = [run(program, SUPEROVOID_KERNELS=each) for each in ("library", mode)]
+    assert [each.returncode for each in answers] == [0, 0], answers[1].stderr
+    numbers = [np.array(ast.literal_eval(each.stdout)[1]) for each in answers]
+    np.testing.assert_allclose(numbers[1], numbers[0], rtol=0, atol=1e-15)
 
 
 def test_an_unknown_way_to_compile_is_an_import_error_that_names_the_ways():
-    done = run("import superovoid.compiled.kernels", kernels="jitt")
-    assert "SUPEROVOID_KERNELS = 'jitt': expected one of jit, library, python" in done.stderr
+    done = run("import superovoid.compiled.kernels", SUPEROVOID_KERNELS="jitt")
+    assert "SUPEROVOID_KERNELS = 'jitt': expected one of library, jit, python" in done.stderr

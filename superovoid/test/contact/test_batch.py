@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid import Ellipsoid, Sphere, distances
-from superovoid.compiled.kernels import kernel
+from superovoid.compiler.jit import kernel
 from superovoid.contact import Status, columns
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.lanes import many_pairs, newton_lanes, simd
@@ -108,13 +108,13 @@ def assert_agree(one, other, sizes, poses):
 # -- logarithm and exponential ---------------------------------------------------------------------
 
 
-@kernel(cache=False)
+@kernel
 def _logarithms(x, out):
     for i in range(len(x)):
         out[i] = simd.log(x[i])
 
 
-@kernel(cache=False)
+@kernel
 def _exponentials(x, out):
     for i in range(len(x)):
         out[i] = simd.exp(x[i])
@@ -238,7 +238,7 @@ def test_the_effort_of_searches_is_passed_on(taper):
 )
 @pytest.mark.parametrize("function", (newton_lanes.retract, newton_lanes.plan, many_pairs.prove))
 def test_loops_over_lanes_are_packed_throughout(function):
-    fresh = kernel(function.py_func, cache=False)
+    fresh = kernel(function)
     counts = {many_pairs.prepare: (many_pairs.CHUNK, 1e-9), many_pairs.prove: (many_pairs.CHUNK,)}
     fresh(np.zeros(max(newton_lanes.LENGTH, many_pairs.LENGTH)), *counts.get(function, ()))
     (assembly,) = fresh.inspect_asm().values()

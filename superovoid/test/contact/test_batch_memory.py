@@ -34,7 +34,7 @@ BODIES = [
 @pytest.mark.parametrize("question", [distances, lambda *pairs: are_closer(*pairs, 0.1)])
 def test_beside_the_answers_memory_does_not_grow_with_the_number_of_pairs(question):
     poses = places(MANY)
-    question([BODIES[0]] * 1000, np.eye(4), BODIES[1], poses[:1000])  # compiles
+    question([BODIES[0]] * 1000, np.eye(4), BODIES[1], poses[:1000])  # takes memory that is kept
     tracemalloc.start()
     try:
         answers = question([BODIES[0]] * MANY, np.eye(4), BODIES[1], poses)

@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid import Box, Capsule, Cone, ConvexMesh, Cylinder, Status, distance
-from superovoid.compiled.kernels import kernel
+from superovoid.compiler.jit import kernel
 from superovoid.contact import kind_table
 from superovoid.contact.columns import STATE_LENGTH
 from superovoid.contact.convex import rimmed, rims
@@ -136,7 +136,7 @@ def test_a_rod_within_a_cylinder_leaves_it_by_the_nearest_way():
 # --- the proof of a depth -----------------------------------------------------------------------------------------
 
 
-@kernel(cache=False)
+@kernel
 def _cap(a, b, pool_a, pool_b, pose_a, pose_b, n, beside, state):
     pair = kind_table.begin(a, b, pool_a, pool_b, pose_a, pose_b, state).pair
     c = rims.corner_for_sure(pair, n, np.int64(0), np.int64(0))
@@ -178,7 +178,7 @@ def test_in_a_cap_the_difference_ends_nowhere_before_its_least(name):
     assert caps > 20
 
 
-@kernel(cache=False)
+@kernel
 def _height(n, tangent, normal, height):
     return rims.height_with_cap(rims.Cap(n, tangent, 0.0), normal, height)
 

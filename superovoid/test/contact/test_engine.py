@@ -191,6 +191,19 @@ def test_bad_poses_are_named(bad, message):
         distance(Sphere(1.0), pose(), Sphere(1.0), bad)
 
 
+def test_a_pose_at_the_limit_of_rigid_is_answered_or_refused_by_name():
+    rng = np.random.default_rng(5)
+    found = set()
+    for rotation in Rotation.random(2000, random_state=1).as_matrix():
+        near = np.eye(4)
+        near[:3, :3] = rotation * np.sqrt(1.0 + 2e-6 / np.sqrt(3.0) * (1.0 + 4e-12 * rng.integers(-40, 40)))
+        try:
+            found.add(distance(Sphere(1.0), near, Sphere(1.0), pose((3.0, 0.0, 0.0))).distance)
+        except ValueError as error:
+            found.add(str(error)[:40])
+    assert found == {1.0, "pose_a: upper left 3 x 3 must be a rotat"}
+
+
 def test_rotations_of_single_precision_are_taken_as_the_nearest_rotation():
     exact = pose((2.0, 0.1, 0.2), (0.3, -0.2, 0.5))
     rough = exact.astype(np.float32).astype(np.float64)
@@ -205,5 +218,8 @@ def test_other_bad_arguments_are_named():
         distance(Sphere(1.0), pose(), "sphere", pose())
     with pytest.raises(ValueError, match=r"a: 2, pose_b: 3"):
         distances([Sphere(1.0)] * 2, pose(), Sphere(1.0), np.tile(np.eye(4), (3, 1, 1)))
-    with pytest.raises(ValueError, match="rtol"):
-        distance(Sphere(1.0), pose(), Sphere(1.0), pose(), rtol=0.0)
+    for rtol in (np.float32(1e-12), np.float32(1e30)):  # as float64 beyond the limits
+        assert distance(Sphere(1.0), pose(), Sphere(1.0), pose((3.0, 0.0, 0.0)), rtol=rtol).distance == 1.0
+    for rtol in (0.0, 10**400, np.nan, True):
+        with pytest.raises(ValueError, match=r"rtol = .*: must be a number of at least 1e-12"):
+            distance(Sphere(1.0), pose(), Sphere(1.0), pose(), rtol=rtol)

@@ -329,9 +329,9 @@ def test_a_scene_asks_no_depth_where_surfaces_decide():
     first, second = Placed(a._row, a._pool, np.eye(4)), Placed(b._row, b._pool, pose_of(shift=(0.7, 0.31, 0.1)))
     limit = Limit(1e-9, 4000, math.inf)
     row = np.full(RESULT_LENGTH, np.nan)
-    found = decide_within(first, second, 0.0, limit, 0.0, np.zeros(STATE_LENGTH), np.empty((3, 3)), row, True, True)
+    found = decide_within(first, second, 0.0, limit, 0.0, np.zeros(STATE_LENGTH), np.empty((3, 3)), row)
     assert found == CLOSER and np.isnan(row).all()
-    found = decide_within(first, second, -0.9, limit, 0.0, np.zeros(STATE_LENGTH), np.empty((3, 3)), row, True, True)
+    found = decide_within(first, second, -0.9, limit, 0.0, np.zeros(STATE_LENGTH), np.empty((3, 3)), row)
     assert found == verdict_of(row[LOWER], row[UPPER], -0.9) or (found == FARTHER and np.isnan(row).all())
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from superovoid import Box, Capsule, ConvexMesh, Status, distance
-from superovoid.compiled.kernels import kernel
+from superovoid.compiler.jit import kernel
 from superovoid.contact.convex import closed_surface, polytopes
 from superovoid.shapes.kernels import kinds, vertex_scan
 
@@ -30,12 +30,12 @@ def hull_of_sphere(rng, count):
 # --- vertices -----------------------------------------------------------------------------------------------------
 
 
-@kernel(cache=False)
+@kernel
 def _highest(pool, blocks, n):
     return vertex_scan.highest_in_blocks(pool, 1, blocks, n[0], n[1], n[2])
 
 
-@kernel(cache=False)
+@kernel
 def _above(pool, blocks, n, level):
     return vertex_scan.count_in_blocks(pool, 1, blocks, n[0], n[1], n[2], level)
 
@@ -89,7 +89,7 @@ def test_the_foot_on_a_face_of_many_triangles_is_found():
 # --- proof --------------------------------------------------------------------------------------------------------
 
 
-@kernel(cache=False)
+@kernel
 def _height(p, q, r, s):
     return closed_surface.height_of_tetrahedron(p, q, r, s)
 

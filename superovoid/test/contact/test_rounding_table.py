@@ -16,8 +16,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid import Box, Capsule, Cone, Cylinder, Sphere, Superovoid, Torus, distance
-from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import dot, norm, rotate, sub
+from superovoid.compiler.jit import kernel
 from superovoid.contact.inputs import as_poses
 from superovoid.contact.lanes import simd
 from superovoid.contact.superovoids import certificate, pair_solver

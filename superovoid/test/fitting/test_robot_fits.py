@@ -5,13 +5,14 @@
 
 import importlib.util
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import trimesh
-from lxml import etree
 
 from superovoid import Box, Capsule, Superovoid
 from superovoid.cli import main
@@ -141,16 +142,9 @@ def test_every_link_is_fitted_or_stays_and_says_why(links):
 def test_the_urdf_has_the_bodies_beside_what_it_had(package):
     text = urdf({name: LINKS[name] for name in ("good", "simple")})
     fit = fitted(package, text)
-    root = etree.fromstring(fit.urdf.encode())
-    added = root.findall("link/contact_geometry")
-    assert len(added) == sum(len(link.bodies) for link in fit.links)
-    for element in added:
-        element.getparent().remove(element)
-    for tree in (root, before := etree.fromstring(text.encode())):
-        for element in tree.iter():
-            element.text = element.text if isinstance(element, etree._Comment) else (element.text or "").strip()
-            element.tail = ""
-    assert etree.tostring(root) == etree.tostring(before)
+    without, count = re.subn(r"<contact_geometry>.*?</contact_geometry>", "", fit.urdf, flags=re.DOTALL)
+    assert count == sum(len(link.bodies) for link in fit.links)
+    assert without.partition("?>")[2].split() == text.partition("?>")[2].split()
     robot = Robot.from_urdf(fit.urdf, meshes="ignore")
     of_link = {body.link: body for body in robot.bodies}
     for link in fit.links:
@@ -220,7 +214,9 @@ def test_contact_geometry_of_other_kinds_is_read_back(package):
     text = f'<robot name="r"><link name="a">{own}</link></robot>'
     assert Robot.from_urdf(text).bodies[0].shape == Capsule(0.1, 0.3)
     kept = fit_robot(text)
-    assert kept.links[0].state == "own" and etree.fromstring(kept.urdf.encode()).find("link")[0][0].tag == "capsule"
+    assert (
+        kept.links[0].state == "own" and ElementTree.fromstring(kept.urdf.encode()).find("link")[0][0].tag == "capsule"
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,11 +5,11 @@
 
 import importlib.util
 import json
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 import trimesh
-from lxml import etree
 from scipy.spatial import ConvexHull
 
 from superovoid import Box, Capsule, Cylinder, Sphere, Superovoid
@@ -108,9 +108,9 @@ def test_the_package_opens_in_our_reader_with_every_body_inside_of_its_mesh(writ
         np.testing.assert_array_equal(mesh.link_from_body, body.link_from_body)
         assert mesh.shape.contains(body.shape.triangles(50)[0]).all()
     assert len(list((root / "meshes").iterdir())) == 2
-    visual = etree.parse(root / "urdf" / "bar.urdf").find(".//visual//mesh")
+    visual = ElementTree.parse(root / "urdf" / "bar.urdf").find(".//visual//mesh")
     assert visual.get("filename") == "package://pkg/bar.stl"
-    assert etree.parse(root / "package.xml").findtext("name") == "bar_tessellated"
+    assert ElementTree.parse(root / "package.xml").findtext("name") == "bar_tessellated"
 
 
 def test_the_package_opens_in_urchin_and_pinocchio(written):

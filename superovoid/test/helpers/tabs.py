@@ -64,7 +64,7 @@ class Tab:
         playwright waits for it without end, so that a request that failed is an error here.
         """
         if not isinstance(source, str):
-            source.refresher.wait(threading.TIMEOUT_MAX)  # the first answer may compile kernels
+            source.refresher.wait(threading.TIMEOUT_MAX)
             source = source.url
         self.page.goto(source, wait_until="commit")
         while self.page.evaluate("document.readyState") != "complete":

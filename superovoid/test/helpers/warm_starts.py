@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Nodes from a process that has imported and read already what they need, which takes more time than many a test.
+"""Nodes from a process that has already imported what they need, which takes more time than many a test.
 
 Each is a process of its own, forked for it, with its own interpreter's state, signals and end; only imports were made
-before, and compiled kernels read from disk. What a node does then is for nodes that are started as users start them.
+before. What a node does then is for nodes that are started as users start them.
 """
 
 from __future__ import annotations
@@ -148,13 +148,6 @@ def _bound(environment: dict[str, str]) -> dict[str, str]:
 # --- in the server's ---
 
 
-def prepare_to_fork() -> None:
-    """Make sure that this process can be forked, and that those forked share what it holds."""
-    gc.freeze()  # a search for garbage writes to all that it sees, and what is written to is copied
-    if len(os.listdir("/proc/self/task")) > 1:
-        raise RuntimeError("a process with threads cannot be forked")
-
-
 def serve(channel: socket.socket) -> list[str] | None:
     """Fork for each order, until the other end is closed; return, in a process forked, what it is to run."""
     for module in IMPORTED:
@@ -163,10 +156,9 @@ def serve(channel: socket.socket) -> list[str] | None:
         for kind in vars(import_module(name)).values():
             if isinstance(kind, type) and hasattr(type(kind), "__import_type_support__"):
                 type(kind).__import_type_support__()  # what rclpy does when it first uses a message
-    ahead = import_module("superovoid.states.ahead")
-    for level in range(len(ahead.LEVELS)):
-        ahead.compile_level(level)
-    prepare_to_fork()
+    gc.freeze()  # a search for garbage writes to all that it sees, and what is written to is copied
+    if len(os.listdir("/proc/self/task")) > 1:
+        raise RuntimeError("a process with threads cannot be forked")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that watch over nodes
     while True:
         order, files, *_ = socket.recv_fds(channel, 2**20, 3)

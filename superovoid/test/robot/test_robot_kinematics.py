@@ -9,7 +9,7 @@ import time
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
@@ -55,6 +55,7 @@ def test_joint_names_are_the_independent_ones_with_their_limits():
     assert (ROBOT.mimic["follow"].multiplier, ROBOT.mimic["follow"].offset) == (-0.5, 0.1)
 
 
+@settings(deadline=None)
 @given(POSITIONS)
 def test_forward_kinematics_agree_with_urchin(positions):
     poses = ROBOT.forward_kinematics(positions)
@@ -64,6 +65,7 @@ def test_forward_kinematics_agree_with_urchin(positions):
             np.testing.assert_allclose(poses[link], pose, atol=1e-12)
 
 
+@settings(deadline=None)
 @given(POSITIONS)
 def test_a_mimic_of_a_mimic_follows_the_first_master(positions):
     poses = ROBOT.forward_kinematics(positions)
@@ -74,6 +76,7 @@ def test_a_mimic_of_a_mimic_follows_the_first_master(positions):
     np.testing.assert_allclose(inside[:3, :3], [[c, 0, s], [0, 1, 0], [-s, 0, c]], atol=1e-12)
 
 
+@settings(deadline=None)
 @given(POSITIONS, st.sampled_from(["flag", "left", "slide", "base"]))
 def test_jacobian_agrees_with_finite_differences(positions, link):
     point = np.array([0.3, -0.2, 0.5])

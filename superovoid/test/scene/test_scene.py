@@ -243,7 +243,6 @@ def test_tables_are_what_a_scene_is_now_and_stay_so():
     assert tables.posed.tolist() == [False, True]
     np.testing.assert_array_equal(tables.link_poses[1], at(3.0))
     assert tables.local.radii == pytest.approx([1.0, 0.5, 0.25])
-    assert tables.others == ()  # superovoids alone
     kept = [array.copy() for array in (tables.link, tables.pairs, tables.link_poses, tables.posed, *tables.local)]
     scene.set_link_pose("one", at(1.0))
     scene.attach("b", "three", np.eye(4))
@@ -254,7 +253,6 @@ def test_tables_are_what_a_scene_is_now_and_stay_so():
         np.testing.assert_array_equal(after, before)
     later = scene.tables()
     assert later.links == ("one", "two", "three")
-    assert later.others != ()
     assert later.pairs.tolist() == scene.pairs.tolist() != tables.pairs.tolist()
 
 

@@ -1,17 +1,15 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Scenes that hold more than superovoids: culling, answers pair by pair, changes, memory, what is loaded."""
+"""Scenes that hold more than superovoids: culling, answers pair by pair, changes, memory."""
 
+import ctypes
 import math
 import pickle
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import trimesh
-from numba.core.runtime import _nrt_python, rtsys
 from scipy.spatial.transform import Rotation
 
 from superovoid import (
@@ -264,83 +262,50 @@ def test_bodies_of_other_kinds_come_move_to_other_links_and_go():
     assert_agrees(fork.query(), before)
 
 
-def test_a_scene_takes_no_longer_way_than_its_pairs_need():
-    """Which of the kernels, compiled one by one, a scene reaches: none, half-spaces, convex bodies, all."""
-    ball, floor = Body("ball", "ball", Sphere(1.0)), Body("floor", "floor", HalfSpace())
-    scene = Scene([ball, Body("egg", "egg", Superovoid((1.0, 2.0, 3.0), section_exponent=0.5, profile_exponent=1.0))])
-    assert scene._reach is None
-    scene.add(floor)
-    assert scene._reach == (None, None)
-    scene.add(Body("box", "box", Box((2.0, 2.0, 2.0))))
-    assert scene._reach == (True, None)
-    scene.add(Body("ring", "ring", Torus(1.0, 0.5)))
-    assert scene._reach == (True, True)
-    for name in ("ring", "box", "floor"):
-        scene.remove(name)
-    assert scene._reach is None
-    assert Scene([ball, Body("ring", "ring", Torus(1.0, 0.5))])._reach == (True, None)  # a point and a circle
-    assert Scene([floor, Body("ring", "ring", Torus(1.0, 0.5))])._reach == (None, None)
-
-
-def test_superovoids_alone_load_no_other_kinds():
-    script = """
-import sys, numpy as np
-from superovoid import Body, Box, Ellipsoid, Scene, Sphere
-scene = Scene([Body("a", "a", Sphere(1.0)), Body("b", "b", Ellipsoid((1.0, 2.0, 3.0)))])
-scene.set_link_poses(np.tile(np.eye(4), (2, 1, 1)))
-assert len(scene.query()) == 1
-others = {"superovoid.scene.mixed", "superovoid.contact.kind_table"}
-assert not others & set(sys.modules), others & set(sys.modules)
-scene.add(Body("c", "c", Box((1.0, 1.0, 1.0))))
-assert others < set(sys.modules)
-"""
-    ended = subprocess.run([sys.executable, "-c", script], check=False, capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stderr
-
-
 # -- memory ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
+class HeapStatistics(ctypes.Structure):
+    """What glibc's `mallinfo2` returns."""
+
+    _names = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
+    _fields_ = [(name, ctypes.c_size_t) for name in _names.split()]
+
+
 def held():
-    """Blocks that compiled code has allocated and not freed."""
-    enabled = _nrt_python.memsys_stats_enabled()
-    _nrt_python.memsys_enable_stats()
-
-    def count():
-        stats = rtsys.get_allocation_stats()
-        return stats.alloc - stats.free
-
-    yield count
-    if not enabled:
-        _nrt_python.memsys_disable_stats()
+    """Bytes that are allocated by `malloc` and not freed."""
+    mallinfo2 = ctypes.CDLL(None).mallinfo2
+    mallinfo2.restype = HeapStatistics
+    found = mallinfo2()
+    return found.uordblks + found.hblkhd
 
 
-def assert_queries_hold_no_memory(scene, held):
+def assert_queries_hold_no_memory(scene):
     scene.query()
     before = held()
-    for _ in range(3):
+    for _ in range(10):
         scene.forget()
         assert len(scene.query()) > 100
-    assert held() <= before
+    # The scratch memory of one kernel takes some kilobytes, and each of these pairs calls several.
+    assert held() - before < 100_000
 
 
-def test_queries_leave_no_memory_behind(held):
+def test_queries_leave_no_memory_behind():
     scene, _ = mixed_scene(MAKERS, seed=6, spread=1.0)
-    assert_queries_hold_no_memory(scene, held)
+    assert_queries_hold_no_memory(scene)
 
 
 # -- bodies that are not convex ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.slow
-def test_tori_and_meshes_among_all_kinds(way, held):
+def test_tori_and_meshes_among_all_kinds(way):
     scene, rng = mixed_scene(MAKERS | NOT_CONVEX, seed=7, spread=1.8)
     expected = one_by_one(scene)
     assert_agrees(scene.query(), expected)
     for max_distance in (0.0, 0.2):
         assert_agrees(scene.fork().query(max_distance=max_distance), expected, max_distance)
-    assert_queries_hold_no_memory(scene, held)
+    assert_queries_hold_no_memory(scene)
     for name in [body.name for body in scene.bodies][::3]:
         scene.remove(name)
     assert_agrees(scene.query(), one_by_one(scene))

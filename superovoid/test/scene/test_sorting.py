@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from superovoid.compiled.kernels import kernel
+from superovoid.compiler.jit import kernel
 from superovoid.scene.sorting import keys_for, sort
 
 VALUES = {
@@ -21,7 +21,7 @@ VALUES = {
 }
 
 
-@kernel(cache=False)
+@kernel
 def _sorted(keys, count):
     sort(keys, count)
 

@@ -341,7 +341,7 @@ def test_a_hull_in_a_dent_is_not_called_closer_than_it_is():
     first, second = Placed(a._row, a._pool, np.eye(4)), Placed(hull._row, hull._pool, pose)
     limit, state, row = Limit(1e-6, 10_000, math.inf), np.zeros(STATE_LENGTH), np.empty(RESULT_LENGTH)
     assert least > 0.1 * dent
-    found = decide_within(first, second, 0.1 * dent, limit, 0.0, state, np.empty((3, 3)), row, True, None)
+    found = decide_within(first, second, 0.1 * dent, limit, 0.0, state, np.empty((3, 3)), row)
     assert found != CLOSER
 
 
@@ -381,7 +381,7 @@ def test_support_points_of_pieces_take_few_steps_where_newtons_method_meets_them
         taken[-1] += 1
         return support_function._profile_at(*arguments)
 
-    function = support_function.support_between.py_func
+    function = support_function.support_between
     here = {**function.__globals__, "_profile_at": counted, "out_of_line": lambda: None}
     support = FunctionType(function.__code__, here)
     rng = np.random.default_rng(4)

@@ -59,11 +59,13 @@ def test_without_trimesh_what_needs_it_says_what_to_install(without, tmp_path):
         lambda: Mesh(*CUBE),
         lambda: Mesh.from_triangles(*CUBE),
     ):
-        with pytest.raises(ImportError, match=r"needs trimesh, which is not installed .*: pip install trimesh"):
+        with pytest.raises(
+            ImportError, match=r"needs trimesh, which is not installed .*: pip install 'superovoid\[meshes\]'"
+        ):
             ask()
     (tmp_path / "cube.glb").write_bytes(glb())
     text = urdf('<mesh filename="package://p/cube.glb"/>')
-    with pytest.raises(RobotDescriptionError, match=r"a glb file needs trimesh.*pip install trimesh"):
+    with pytest.raises(RobotDescriptionError, match=r"a glb file needs trimesh.*pip install 'superovoid\[meshes\]'"):
         Robot.from_urdf(text, package_directories={"p": tmp_path})
     assert not Robot.from_urdf(text, package_directories={"p": tmp_path}, meshes="ignore").bodies
 

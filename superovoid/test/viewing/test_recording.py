@@ -5,10 +5,10 @@
 
 import csv
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from lxml import etree
 
 from superovoid import Robot, Sphere
 from superovoid.viewing import recording_files
@@ -63,7 +63,7 @@ def test_a_moment_that_is_not_known_is_nowhere_free(arm):
     picture = model.answer()
     assert {body.meaning for body in picture.bodies} == {Meaning.UNKNOWN} and not picture.pairs
     assert picture.clearance.words == picture.least.words == "unknown: no position of wrist"
-    svg = etree.fromstring(drawing(recording, track, 1, model.near))
+    svg = ElementTree.fromstring(drawing(recording, track, 1, model.near))
     # Of both bounds a dot for the first moment, a line for the last two, and none across the gap.
     assert len(svg.findall(f"{SVG}circle")) == 2 and len(svg.findall(f"{SVG}polyline")) == 2
     fills = [one.get("fill") for one in svg.findall(f"{SVG}rect")]
@@ -94,7 +94,7 @@ def test_of_many_moments_none_that_is_worse_is_left_out_of_the_drawing(arm):
     track = track_of(model)
     worst = int(track.meaning[777])
     assert worst > int(track.meaning[0])
-    fills = [one.get("fill") for one in etree.fromstring(drawing(recording, track, 0, 0.3)).findall(f"{SVG}rect")]
+    fills = [one.get("fill") for one in ElementTree.fromstring(drawing(recording, track, 0, 0.3)).findall(f"{SVG}rect")]
     assert "rgb({}, {}, {})".format(*COLOURS[Meaning(worst)]) in fills
 
 
@@ -164,7 +164,7 @@ def test_states_at_one_time_and_at_times_far_apart_have_a_curve(arm, tmp_path):
         recording = read_csv(written(tmp_path / "p.csv", ["time_s", *HEAD], *rows), arm)
         track = track_of(ReplayModel(recording, near=0.05))
         svg = drawing(recording, track, 2, 0.05)
-        assert (track.meaning == Meaning.APART).all() and etree.fromstring(svg) is not None
+        assert (track.meaning == Meaning.APART).all() and ElementTree.fromstring(svg) is not None
         assert not re.search(r"nan|inf", svg)
 
 

@@ -25,7 +25,7 @@ from superovoid.viewing.serving import open_server
 import hands
 from tabs import seen_when
 
-LONG = 600.0  # s, which only a test that fails waits; the first answer may compile kernels
+LONG = 600.0  # s, which only a test that fails waits
 FRAMES = range(40, 60)  # of the bite: the first contact is in frame 47
 UNKNOWN = 55
 

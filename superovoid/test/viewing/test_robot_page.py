@@ -39,7 +39,7 @@ from superovoid.viewing.serving import Refresher, ServingError, open_server
 
 import hands
 
-LONG = 600.0  # s, which only a test that fails waits; the first answer may compile kernels
+LONG = 600.0  # s, which only a test that fails waits
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[v
 from superovoid.viewing.fit_page import FitPage
 from superovoid.viewing.serving import open_server
 
-LONG = 600.0  # s, which only a test that fails waits; the first answer may compile kernels
+LONG = 600.0  # s, which only a test that fails waits
 # The body of `short` ends 10 mm before its mesh at either end.
 URDF = """<robot name="two">
 <link name="whole"><collision><geometry><mesh filename="package://pkg/bar.stl"/></geometry></collision>

@@ -120,14 +120,14 @@ def run(name: str, hands: Hands, turns: int, period: float) -> Loop:
     return Loop(name, turns, late, *work, *done, *used, searches[0], blocks / turns)
 
 
-def by_the_recipe(hands: Hands) -> tuple[float, int]:
-    """Prepare this process for the loop; return how long that took [s], and its core."""
-    seconds = hands.scene.prepare(pairs=hands.pairs, freeze=True)
+def by_the_recipe(hands: Hands) -> int:
+    """Prepare this process for the loop; return its core."""
+    hands.scene.prepare(pairs=hands.pairs, freeze=True)
     hands.turn(0)
     gc.disable()
     core = max(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {core})
-    return seconds, core
+    return core
 
 
 def memory_of_a_turn(hands: Hands, turns: int) -> float:
@@ -168,7 +168,7 @@ def main(seconds: int, rate: int, output: Path) -> int:
         hands = Hands(rate)
         rows = [run("as it comes", hands, max(1, round(_PLAIN * turns)), period)]
         hands = Hands(rate)
-        took, core = by_the_recipe(hands)
+        core = by_the_recipe(hands)
         rows.append(run("by the recipe", hands, turns, period))
         held = memory_of_a_turn(hands, min(turns, _TRACED))
     finally:
@@ -178,7 +178,7 @@ def main(seconds: int, rate: int, output: Path) -> int:
             gc.enable()
     print_table(console, table(rows, rate))
     lines = (
-        f"prepared in {took:.2f} s; core {core}; {hands.found} pairs found",
+        f"core {core}; {hands.found} pairs found",
         f"memory that a turn takes and gives back: {held / 1024.0:.1f} KiB",
     )
     about = f"superovoid bench loop --seconds {seconds} --rate {rate}", machine()

@@ -244,7 +244,7 @@ def measure(
         name: adapter.queries(pairs[::_SLOW_SHARE] if name in slow else pairs) for name, adapter in adapters.items()
     }
     records: dict[str, Record] = {}
-    for name, asked in queries.items():  # Untimed: compiles, allocates, and keeps the answer of a first call.
+    for name, asked in queries.items():  # Untimed: allocates, and keeps the answer of a first call.
         first = [timed(query) for query in asked]
         answers, errors = np.array([answer for answer, _, _ in first]), [error for _, _, error in first]
         records[name] = Record(answers, np.empty(0), errors)

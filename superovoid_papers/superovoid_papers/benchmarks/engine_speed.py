@@ -48,7 +48,7 @@ class Pairs:
         self.count = shapes.shape[1]
         self.bodies = np.zeros((2, self.count, surface.BODY_LENGTH))
         for packed, rows in zip(self.bodies, shapes, strict=True):
-            packing.pack_many(packed, rows)
+            packing.pack_many(packed, np.ascontiguousarray(rows))
         self.shapes = shapes
         self.poses = np.ascontiguousarray(poses)
         self.states = np.zeros((self.count, columns.STATE_LENGTH))

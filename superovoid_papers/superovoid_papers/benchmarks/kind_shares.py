@@ -32,7 +32,7 @@ def measure(kind_a: str, kind_b: str, pairs: int, rng: np.random.Generator) -> s
         arguments = a._row, b._row, a._pool, b._pool, pose_a, pose_b, TOLERANCE, SEARCH_BUDGET
         solve = kernel_for(*arguments[:2])
         if k == 0:
-            solve(*arguments, np.zeros(columns.STATE_LENGTH), out)  # compiles
+            solve(*arguments, np.zeros(columns.STATE_LENGTH), out)  # not timed
         state = np.zeros(columns.STATE_LENGTH)
         start = time.perf_counter()
         solve(*arguments, state, out)

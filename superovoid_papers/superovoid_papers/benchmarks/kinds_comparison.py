@@ -35,7 +35,6 @@ from scipy.optimize import minimize_scalar
 from scipy.spatial.transform import Rotation
 
 from superovoid import Status, Superovoid, distance, distances
-from superovoid.compiled import jit
 from superovoid.contact import DistanceResult, columns, kind_table
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.superovoids import pair_solver
@@ -301,29 +300,19 @@ def third_opinion(kinds: tuple[Kind, Kind], case: Case) -> polytope.Bracket | No
 # -- measuring -----------------------------------------------------------------------------------------------------
 
 
-def _nothing(a, b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out):
-    """Take what a kernel of the dispatch table takes, and return."""
-
-
-@cache
-def _empty_kernel() -> Callable[..., None]:
-    return jit.kernel(cache=False)(_nothing)
-
-
 def _our_queries(given: Sequence[Case]) -> tuple[list[peers.Query], peers.Query]:
-    """One compiled call a pair, always from a cold start, and one of a kernel that does nothing."""
+    """One compiled call a pair, always from a cold start, and one of two spheres, which is little beside the call."""
     rotation = np.empty((3, 3))
 
-    def prepared(case: Case, kernel: Callable[..., None] | None = None) -> peers.Query:
+    def prepared(case: Case) -> peers.Query:
         rows = [body._row for body in case.bodies]
         poses = [np.ascontiguousarray(pose) for pose in case.poses]
         state, out = np.zeros(columns.STATE_LENGTH), np.empty(columns.RESULT_LENGTH)
         arguments = (*poses, TOLERANCE, SEARCH_BUDGET, state)
-        if all(isinstance(body, Superovoid) for body in case.bodies) and kernel is None:
+        if all(isinstance(body, Superovoid) for body in case.bodies):
             call = partial(pair_solver.solve_pair, *(body._packed for body in case.bodies), *arguments, rotation, out)
         else:
-            kernel = kernel or kind_table.kernel_for(*rows)
-            call = partial(kernel, *rows, *(body._pool for body in case.bodies), *arguments, out)
+            call = partial(kind_table.kernel_for(*rows), *rows, *(body._pool for body in case.bodies), *arguments, out)
 
         def query() -> float:
             state[:] = 0.0
@@ -332,8 +321,10 @@ def _our_queries(given: Sequence[Case]) -> tuple[list[peers.Query], peers.Query]
 
         return query
 
-    empty = prepared(given[0], _empty_kernel())
-    return [prepared(case) for case in given], empty
+    apart = np.eye(4)
+    apart[0, 3] = 3.0
+    spheres = Case((Sphere(1.0), Sphere(1.0)), (np.eye(4), apart), 1.0)
+    return [prepared(case) for case in given], prepared(spheres)
 
 
 def _coal_queries(coal: peers.Coal, kinds: tuple[Kind, Kind], given: Sequence[Case]) -> list[peers.Query]:

@@ -85,7 +85,7 @@ def main(states: int, repeats: int, seed: int) -> int:
     print("|---|---|---|---|---|---|")
     for name, positions, bases in regimes(robot, seed, states):
         options = {"base_poses": bases, "pairs": pairs, "max_distance": MAX_DISTANCE}
-        state_distances(robot, scene, positions[:1], **_first(options), gradients=True)  # compiles
+        state_distances(robot, scene, positions[:1], **_first(options), gradients=True)  # not timed
         question = partial(state_distances, robot, scene, positions, **options)
         plain, found = processor_time(question, repeats)
         derived, _ = processor_time(partial(question, gradients=True), repeats)

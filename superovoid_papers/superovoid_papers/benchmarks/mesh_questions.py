@@ -71,11 +71,11 @@ def measure(urdf: str, threshold: float, seed: int = 0) -> str:
         a, b = _random_pair(rng, meshes)
         row[:] = np.nan
         begin = time.process_time()
-        found = decide_within(a, b, threshold, limit, 0.0, np.zeros(STATE_LENGTH), scratch, row, True, True)
+        found = decide_within(a, b, threshold, limit, 0.0, np.zeros(STATE_LENGTH), scratch, row)
         asked = time.process_time()
         was_solved = not np.isnan(row[LOWER])
         middle = time.process_time()
-        solve_within(a, b, limit, np.zeros(STATE_LENGTH), scratch, row, True, True)
+        solve_within(a, b, limit, np.zeros(STATE_LENGTH), scratch, row)
         times[:, k] = asked - begin, time.process_time() - middle
         said[k], known[k], solved[k] = found, verdict_of(row[LOWER], row[UPPER], threshold), was_solved
     if not ((said == known) | (known == UNDECIDED)).all():

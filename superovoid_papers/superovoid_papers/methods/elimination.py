@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.kernels import kernel
+from superovoid.compiler.jit import kernel
 
 
 @kernel

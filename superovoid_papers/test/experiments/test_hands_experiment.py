@@ -20,7 +20,7 @@ FRAMES = (40, 41, 90)
 
 @cache
 def poses_of_frames():
-    """Poses of all links in each frame; made when first asked for, since importing this module compiles nothing."""
+    """Poses of all links in each frame; made when first asked for, since importing this module takes no time."""
     return [ROBOT.forward_kinematics(SWEEP.frame(i).positions, SWEEP.frame(i).base_poses) for i in FRAMES]
 
 

@@ -16,8 +16,6 @@ import time
 from collections.abc import Callable, Mapping
 
 import numpy as np
-from moveit_msgs.msg import PlanningSceneComponents
-from moveit_msgs.srv import GetPlanningScene
 from numpy.typing import NDArray
 from rcl_interfaces.msg import ParameterType
 from rcl_interfaces.srv import GetParameters
@@ -28,6 +26,12 @@ from superovoid_interfaces.msg import DistanceArray, PairDistance, SuperovoidObj
 from superovoid_interfaces.srv import ApplyObjects, GetMinDistance, GetPairRules
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
+
+try:
+    from moveit_msgs.msg import PlanningSceneComponents
+    from moveit_msgs.srv import GetPlanningScene
+except ModuleNotFoundError:
+    GetPlanningScene = None  # links and objects cannot be told apart: no object has a handle
 
 from superovoid.robot.planning_scene import OCTOMAP
 from superovoid.shapes import Superovoid
@@ -116,7 +120,7 @@ class ShownService:
         self._ask_values = client(GetParameters, f"{service}/get_parameters")
         self._ask_rules = client(GetPairRules, f"{service}/get_pair_rules")
         self._apply = client(ApplyObjects, f"{service}/apply_objects")
-        self._ask_scene = client(GetPlanningScene, f"{space}/get_planning_scene")
+        self._ask_scene = GetPlanningScene and client(GetPlanningScene, f"{space}/get_planning_scene")
         node.create_timer(_POLL, self._poll)
 
     def close(self) -> None:
@@ -183,7 +187,8 @@ class ShownService:
         else:
             self._refusal = ""
         clearings = self._heard.clearings
-        if clearings != self._clearings_asked or time.monotonic() > self._links_asked + _AGAIN:
+        is_due = clearings != self._clearings_asked or time.monotonic() > self._links_asked + _AGAIN
+        if self._ask_scene is not None and is_due:
             part = PlanningSceneComponents.LINK_PADDING_AND_SCALING | PlanningSceneComponents.WORLD_OBJECT_GEOMETRY
             request = GetPlanningScene.Request(components=PlanningSceneComponents(components=part))
             if self._ask(self._ask_scene, request, self._take_scene):

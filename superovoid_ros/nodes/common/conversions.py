@@ -131,7 +131,7 @@ def _matrix(
     # Of NaN neither comparison holds, so NaN is caught here too.
     if not abs(square - 1.0) <= QUATERNION_TOLERANCE:
         raise InputError(f"{name}: {turned} {list(quaternion)}: must be a quaternion of unit length")
-    # As `robot.forward.poses_of_numbers`, without a kernel: poses come while kernels are being compiled, too.
+    # As `robot.forward.poses_of_numbers`, in plain Python: the call of a kernel takes longer.
     s = 2.0 / square
     return np.array(
         (

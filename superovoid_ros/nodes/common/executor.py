@@ -15,7 +15,7 @@ from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock
 
-from superovoid_ros.nodes.common.mistakes import CannotStartError, UnreadableError, reason_of, shortened, trace
+from superovoid_ros.nodes.common.mistakes import UnreadableError, reason_of, shortened, trace
 from superovoid_ros.nodes.common.quick_executor import Call, QuickExecutor, Take
 from superovoid_ros.nodes.common.throttle import Log
 
@@ -49,7 +49,7 @@ class GuardedExecutor(QuickExecutor):
 
     def _pass_over(self, node: Node, entity: object, error: Exception, *, is_read: bool) -> None:
         """Say and count that something went wrong; raise it where the node is to end anyway."""
-        if isinstance(error, ExternalShutdownException | CannotStartError) or not self.context.ok():
+        if isinstance(error, ExternalShutdownException) or not self.context.ok():
             raise error
         self._log = self._log or Log(node)
         what = str(getattr(entity, "topic_name", "") or getattr(entity, "srv_name", "") or type(entity).__name__)

@@ -35,10 +35,6 @@ class UnreadableError(InputError):
     """Bytes that came on a topic are no message of its type."""
 
 
-class CannotStartError(InputError):
-    """A node cannot do what it was started for: its process ends with these words, and exit code 1."""
-
-
 def check_name(name: str, what: str) -> None:
     """Raise `InputError` for a name that is too long to be kept."""
     if len(name) > LONGEST_NAME:

@@ -22,7 +22,7 @@ from rclpy.utilities import remove_ros_args
 from superovoid_ros.nodes.common.executor import GuardedExecutor
 from superovoid_ros.nodes.common.interrupts import ENDED_IN_START, GRACE, Interrupts, end_at_once, install
 from superovoid_ros.nodes.common.log_folder import ensure_log_folder
-from superovoid_ros.nodes.common.mistakes import CannotStartError, reason_of, shortened
+from superovoid_ros.nodes.common.mistakes import reason_of, shortened
 from superovoid_ros.nodes.common.parameters import guard_parameter_services
 from superovoid_ros.nodes.common.parent import end_with_parent
 from superovoid_ros.nodes.common.shared_memory import make_room
@@ -134,8 +134,6 @@ def _spin(executor: GuardedExecutor, interrupts: Interrupts) -> None:
             executor.spin_once(timeout_sec=WAKE_PERIOD)
         except ExternalShutdownException:
             return
-        except CannotStartError:
-            raise
         except Exception as error:
             # Not of a message, which the executor passes over. Once more, but not as fast as the machine can.
             if not rclpy.ok():

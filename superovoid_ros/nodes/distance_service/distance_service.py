@@ -19,18 +19,14 @@ from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackRet
 from rclpy.parameter import Parameter
 
 from superovoid_ros.nodes.common.distributions import refuse_impossible_transitions
-from superovoid_ros.nodes.common.mistakes import CannotStartError, InputError, reason_of
+from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 from superovoid_ros.nodes.common.parameters import Parameters, switch
 from superovoid_ros.nodes.common.process import run
 from superovoid_ros.nodes.common.throttle import Log
 from superovoid_ros.nodes.distance_service.answers.batches import Batches
-from superovoid_ros.nodes.distance_service.answers.kinematics_services import KinematicsServices
-from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
 from superovoid_ros.nodes.distance_service.answers.queries import Queries
-from superovoid_ros.nodes.distance_service.answers.state_validity import Validity
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
 from superovoid_ros.nodes.distance_service.answers.workers import Workers
-from superovoid_ros.nodes.distance_service.health.compiling import ENGINE, Kernels
 from superovoid_ros.nodes.distance_service.health.counting import Statistics
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
 from superovoid_ros.nodes.distance_service.health.mismatches import Mismatches
@@ -38,11 +34,16 @@ from superovoid_ros.nodes.distance_service.health.namesakes import Namesakes
 from superovoid_ros.nodes.distance_service.part import Activity, Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
-from superovoid_ros.nodes.distance_service.world.current_scene import CurrentScene
 from superovoid_ros.nodes.distance_service.world.description import RobotSource
-from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScene
 from superovoid_ros.nodes.distance_service.world.reader import Reader
 from superovoid_ros.nodes.distance_service.world.world import INCOMPLETE, World
+
+try:
+    from superovoid_ros.nodes.distance_service import moveit
+except ModuleNotFoundError as error:
+    if error.name != "moveit_msgs":
+        raise
+    moveit = None
 
 Found = TypeVar("Found")
 
@@ -50,6 +51,11 @@ AUTOSTART = switch(
     "autostart",
     "Configure and activate the node at its start; false: left to a lifecycle manager",
     read_only=True,
+)
+NO_MOVEIT = (
+    "moveit_msgs is not installed: MoveIt's objects and planning scenes are not heard, and there are no services "
+    "check_state_validity, compute_fk, compute_ik, plan_kinematic_path, get_planning_scene and apply_planning_scene "
+    "(without ROS 2: pip install ./superovoid_interfaces/compat/moveit)"
 )
 
 
@@ -78,28 +84,25 @@ class DistanceService(LifecycleNode):
         self.common = common = Common(
             self, lambda name: self.get_parameter(name).value, Log(self), self.statistics, self._activity
         )
-        reader, self.workers, self._kernels = Reader(common), Workers(common), Kernels(common)
+        reader, self.workers = Reader(common), Workers(common)
         self.current = current = CurrentModel(
-            self._kernels,
             lambda: self._let_all(lambda part: part.model_changed()),
             lambda: common.value(INCOMPLETE) == "refuse",
         )
         measurements = Measurements(common)
-        self._source = RobotSource(common, current, reader, self._kernels, measurements)
-        world = World(common, current, reader, measurements)
+        self._source = RobotSource(common, current, reader, measurements)
         topics, namesakes = Topics(common, current, measurements), Namesakes(common)
+        if moveit is None:
+            self.get_logger().warning(NO_MOVEIT)
+            world: tuple[Part, ...] = (World(common, current, reader, measurements),)
+        else:
+            world = moveit.parts(common, current, reader, measurements, self.workers)
         self.parts: tuple[Part, ...] = (
             reader,
             self.workers,
-            self._kernels,
             self._source,
             measurements,
-            world,
-            MoveGroupScene(common, current, world),
-            CurrentScene(common, current, measurements),
-            Validity(common, current, measurements, self._kernels, self.workers),
-            KinematicsServices(common, current, measurements, self._kernels, self.workers),
-            MotionPlans(common, current, measurements, self._kernels, self.workers),
+            *world,
             Queries(common, current, measurements, self.workers),
             Batches(common, current, measurements, self.workers),
             topics,
@@ -114,19 +117,12 @@ class DistanceService(LifecycleNode):
         self._parameters_declared = Parameters(
             self, (AUTOSTART, *(declared for part in self.parts for declared in part.parameters))
         )
-        # Before anybody can ask. The very first start compiles for a while, in a thread.
-        self._kernels.need(ENGINE)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
         if common.value("autostart"):
-            # Services that are there answer: a client that waits for one need not ask again and again.
-            self._kernels.when_ready(ENGINE, self._start)
-
-    def _start(self) -> None:
-        """Configure and activate the node; `CannotStartError` where that cannot be."""
-        for trigger in (self.trigger_configure, self.trigger_activate):
-            if trigger() != TransitionCallbackReturn.SUCCESS:
-                raise CannotStartError(self._problem)
+            for trigger in (self.trigger_configure, self.trigger_activate):
+                if trigger() != TransitionCallbackReturn.SUCCESS:
+                    raise InputError(self._problem)
 
     def _facts(self) -> dict[str, object]:
         """Return what the parts have to tell in the diagnostics."""

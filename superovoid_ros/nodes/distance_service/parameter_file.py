@@ -25,7 +25,7 @@ from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.description import OF_ROBOT, OF_SCENE
 from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScene
-from superovoid_ros.nodes.distance_service.world.world import World
+from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
 
 SECTIONS: Mapping[str, Sequence[Declared]] = {
     "Life": (AUTOSTART,),
@@ -33,7 +33,7 @@ SECTIONS: Mapping[str, Sequence[Declared]] = {
     "State of the robot": Measurements.parameters,
     "Objects, limits, state validity": (
         *OF_SCENE,
-        *World.parameters,
+        *MoveItWorld.parameters,
         *MoveGroupScene.parameters,
         *Validity.parameters,
     ),

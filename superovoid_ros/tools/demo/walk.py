@@ -20,9 +20,9 @@ from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.tools.demo.report import SweepRow
 from superovoid_ros.tools.process.child import NodeError, NodeProcess, inside
 from superovoid_ros.tools.process.network import own_network
-from superovoid_ros.tools.process.waiting import NOT_READY, Watch
+from superovoid_ros.tools.process.waiting import Watch
 
-_PROMPT = 0.2  # s, before it is told what is waited for
+_PROMPT = 0.2  # s, before a process that does not answer is watched
 _REPLAY_AFTER = 0.5  # s
 _LOST = 30.0  # s with a node that does nothing, after which what was published is taken for lost
 _LOST_BECAUSE = "what was sent to it, or its answer, was lost; is /dev/shm full, or does something else use its topics?"
@@ -37,8 +37,7 @@ class DemoError(NodeError):
 class _Client:
     """Calls services while it watches over the processes."""
 
-    def __init__(self, namespace: str, on_wait: Callable[[str], None]) -> None:
-        self._on_wait = on_wait
+    def __init__(self, namespace: str) -> None:
         self._processes: Sequence[NodeProcess] = ()
         self._caller = SweepClient(namespace, self._check)
 
@@ -74,29 +73,11 @@ class _Client:
             for client in clients:
                 watch = Watch(process)
                 words = f"service {client.srv_name} did not appear"
-                self._caller.wait(client.service_is_ready, each_turn=lambda: self._look(watch, words))  # noqa: B023
-
-    def _look(self, watch: Watch, problem: str) -> None:
-        self._tell()
-        watch.look(problem)
+                self._caller.wait(client.service_is_ready, each_turn=lambda: watch.look(words))  # noqa: B023
 
     def pause(self, until: float) -> None:
         """Wait until a time of time.monotonic."""
         self._caller.wait(lambda: time.monotonic() >= until)
-
-    def _tell(self, refusal: str = "") -> None:
-        """Say what is waited for; `refusal`: what the service answered."""
-        if refusal.startswith(NOT_READY):
-            self._on_wait(refusal.removeprefix(NOT_READY).strip(": ").partition(";")[0])
-            return
-        busy = [process for process in self._processes if process.is_compiling()]
-        if any(process.is_waiting_for_another() for process in self._processes):
-            self._on_wait("another process compiles the engine, first start only")
-        elif busy:
-            used = sum(process.processor_time() for process in busy)
-            self._on_wait(f"compiling the engine, first start only: {used:.0f} s of processor time")
-        else:
-            self._on_wait("starting nodes")
 
     def _watched(self, process: NodeProcess, name: str) -> Callable[[], None]:
         """Return what is to be done at each turn in which a process has not answered: look whether it works."""
@@ -106,7 +87,7 @@ class _Client:
             nonlocal watch
             if time.monotonic() > asked + _PROMPT:
                 watch = watch or Watch(process, cause=_LOST_BECAUSE)
-                self._look(watch, f"{name} did not answer")
+                watch.look(f"{name} did not answer")
 
         return look
 
@@ -130,7 +111,6 @@ class _Client:
             self._caller.turn()
             if watch is not None:
                 watch.look(f"frame {frame} did not reach the distance service ({nearest.message})")
-                self._tell(nearest.message)
             if time.monotonic() > played + _REPLAY_AFTER:
                 # Joint states and transforms are sent once and may be lost, the first of a player above all. From now
                 # on the service is asked rarely, so that what it does is its own work.
@@ -172,7 +152,6 @@ def run_sweep(
     representation: str = "mixed",
     visible: float = 0.0,
     on_row: Callable[[SweepRow, int], None] = lambda row, total: None,
-    on_wait: Callable[[str], None] = lambda text: None,
 ) -> list[SweepRow]:
     """Start both nodes, walk through the motion, end them.
 
@@ -191,8 +170,6 @@ def run_sweep(
         second, Hz. 0: they are in a domain and a namespace of their own, and walk as fast as they can.
     on_row : callable
         Called with each row and the number of rows to come in all.
-    on_wait : callable
-        Called again and again with what is waited for.
 
     Returns
     -------
@@ -206,7 +183,7 @@ def run_sweep(
     """
     with ExitStack() as stack:
         namespace = "" if visible else stack.enter_context(own_network("demo"))
-        client = _Client(namespace, on_wait)
+        client = _Client(namespace)
         stack.callback(client.close)
         if visible:
             client.refuse_company()

@@ -49,10 +49,6 @@ class Child:
         """Raise `NodeError` where the process has ended."""
         raise NotImplementedError
 
-    def is_waiting_for_another(self) -> bool:
-        """Whether it waits for work of a process that is not watched."""
-        return False
-
     def resident_memory(self) -> float:
         """Return the memory it holds now [MiB]."""
         return int(self._read("statm").split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
@@ -172,14 +168,6 @@ class NodeProcess(Child):
     def printed(self) -> int:
         """Return how many bytes it printed."""
         return os.fstat(self._log.fileno()).st_size
-
-    def is_compiling(self) -> bool:
-        """Whether it said that it compiles kernels."""
-        return "compiling kernels" in self.output()
-
-    def is_waiting_for_another(self) -> bool:
-        """Whether it said last that it waits for kernels that another process compiles."""
-        return "waiting for kernels" in self.output().rpartition("\n")[2]
 
     def kill(self) -> None:
         """End it as a crash does."""

@@ -13,8 +13,6 @@ from superovoid_ros.tools.process.child import Child, NodeError
 
 PATIENCE = 60.0
 """s, with a process that does nothing, before that is called an error"""
-NOT_READY = "not ready"
-"""with which a service refuses what it will answer later"""
 _WINDOW = 5.0  # s, over which is measured whether it works
 _LEAST_SHARE = 0.05  # of a core: a node that only waits takes a hundredth
 _LEAST_READ = 2**16  # bytes read from files
@@ -92,7 +90,6 @@ class Watch:
         works = (
             self._child.demand() - self._demand > _LEAST_SHARE * ran
             or self._child.bytes_read() - self._read > _LEAST_READ
-            or self._child.is_waiting_for_another()
         )
         is_stopped = self._stopped >= 0.99 * self._length
         self._idle = self._idle + self._length if is_stopped or not works else 0.0

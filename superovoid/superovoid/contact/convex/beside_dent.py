@@ -345,7 +345,7 @@ def _cut(lo, hi, at):
     return min(hi - edge, max(lo + edge, at))
 
 
-@kernel(_nrt=True)
+@kernel(_nrt=True, separate=True)
 def nearest_points(pair, n, goal, beyond, margin):
     """Nearest points of a superovoid with a dent and a core, proved piece by piece.
 

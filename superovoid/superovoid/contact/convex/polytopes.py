@@ -116,7 +116,7 @@ def corner_along(pair, n, a, b):
     return _corner_of(pair, n, inward, a, b, sure_a and sure_b)
 
 
-@kernel
+@kernel(separate=True)
 def corner_for_sure(pair, n, a, b):
     """Support point of M along n: where the climb is not sure that it has reached one, all vertices are looked at."""
     out_of_line()
@@ -159,7 +159,7 @@ class Descent(NamedTuple):
     iterations: int
 
 
-@kernel
+@kernel(separate=True)
 def descend(pair, n, a, b, goal, near, far):
     """GJK from a direction and two vertices.
 
@@ -197,7 +197,7 @@ def descend(pair, n, a, b, goal, near, far):
 # --- overlapping --------------------------------------------------------------------------------------------------
 
 
-@kernel(_nrt=True)
+@kernel(_nrt=True, separate=True)
 def expand(pair, descent, goal, margin):
     """Depth of two polytopes from a tetrahedron that holds the origin; an open interval where that does not succeed."""
     out_of_line()

@@ -264,7 +264,7 @@ def search(pair, found, goal, budget, w):
             found = take(found, n, c)
             _set_corner(cells[i], k, s, along, c)
         cells[i, _PHI], cells[i, _HALF] = first, math.pi
-        keys[i] = _cell_bounds(cells[i], centre, apart, math.pi)
+        keys[i, 0], keys[i, 1], keys[i, 2], keys[i, 3] = _cell_bounds(cells[i], centre, apart, math.pi)
         heap[i] = i
         lift(heap, key, i)
     length = used = 2
@@ -321,7 +321,7 @@ def search(pair, found, goal, budget, w):
             _set_corner(cell, 1, s, along, c)
         for child in range(children):
             i = at if child == 0 else used + child - 1
-            keys[i] = _cell_bounds(cells[i], centre, apart, cells[i, _HALF])
+            keys[i, 0], keys[i, 1], keys[i, 2], keys[i, 3] = _cell_bounds(cells[i], centre, apart, cells[i, _HALF])
             keys[i, 0] = max(bound, keys[i, 0])
             heap[length] = i
             lift(heap, key, length)

@@ -263,7 +263,7 @@ def _add_look(seen, looks, n, value):
     return looks + 1
 
 
-@kernel(_nrt=True)
+@kernel(_nrt=True, separate=True)
 def expand(pair, descent, goal, margin):
     """Depth from a tetrahedron that holds the origin; an open interval where that does not succeed."""
     out_of_line()

@@ -139,7 +139,7 @@ def corner_along(pair, n, a, b):
     return _corner(pair, n, a, b, False)
 
 
-@kernel
+@kernel(separate=True)
 def corner_for_sure(pair, n, a, b):
     """Support point of M along n."""
     out_of_line()
@@ -375,7 +375,7 @@ def nearest_on_one(pair, name, n):
     return best
 
 
-@kernel
+@kernel(separate=True)
 def newton(pair, bundle, n, apart):
     """The minimum of the largest h_s of a bundle from a direction, judged by what is left of stationarity."""
     out_of_line()

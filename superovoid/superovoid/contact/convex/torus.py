@@ -161,7 +161,7 @@ def _nearest(best, elsewhere, at, aside):
     return (at if at.distance < best.distance else best), elsewhere
 
 
-@kernel
+@kernel(_nrt=True)
 def circle_goes_on(pair, core, goal, budget, w):
     """Whether points a hundredth of the smaller body along the circle of a torus, B, are as near: it lies on a flat."""
     out_of_line()
@@ -181,7 +181,7 @@ def circle_goes_on(pair, core, goal, budget, w):
     return False
 
 
-@kernel(_nrt=True)
+@kernel(_nrt=True, separate=True)
 def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     """Point of the circle of a torus B with the least signed distance from the core of A.
 

@@ -286,7 +286,7 @@ newton_tolerance = in_lanes(pair_solver.newton_tolerance, SUBSTITUTES)
 still_face = in_lanes(pair_solver.still_face, SUBSTITUTES)
 
 
-@entry_point(nogil=True)
+@entry_point(nogil=True, separate=True)
 def prepare(block: Floats1, count: int, tolerance: float) -> None:
     """Relative poses, tolerances and cold starts of the first pairs of a block."""
     count = _whole(count)
@@ -353,7 +353,7 @@ def _leave(lanes, lane, block, i):
         block[POINT + j * ROW + CHUNK + i] = lanes[newton_lanes.POINT + j * newton_lanes.ROW + WIDTH + lane]
 
 
-@entry_point(nogil=True)
+@entry_point(nogil=True, separate=True)
 def converge(lanes: Floats1, pair: Ints1, block: Floats1, count: int) -> None:
     """Newton for the pairs of a block; a lane that is done takes in the next pair. `pair` is scratch."""
     following = 0
@@ -408,7 +408,7 @@ def _prove_pair(block, i):
     store_3(block, NORMAL + i, scale(-1.0 if swapped else 1.0, n))
 
 
-@entry_point(nogil=True)
+@entry_point(nogil=True, separate=True)
 def prove(block: Floats1, count: int) -> None:
     """Certificates and answers, in the world, of the converged pairs among the first of a block."""
     for i in range(_whole(count)):

@@ -26,7 +26,7 @@ from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import combine, scale
 from superovoid.compiled.vector import rotate as rotate_by_array
 from superovoid.compiled.vector import rotate_back as rotate_back_by_array
-from superovoid.contact.lanes.simd import exp, in_lanes, inlined, loader, log, log_1p, power
+from superovoid.contact.lanes.simd import exp, in_lanes, inlined, inlined_copy, loader, log, log_1p, power
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids import newton
 from superovoid.contact.superovoids.newton import BACKTRACK, GROWTH, MAX_BACKTRACKS, point_chart
@@ -140,7 +140,7 @@ def _pose_ratio(u, v):
     return min(abs(u), abs(v)) / max(abs(u), abs(v))
 
 
-_unit_curve = inlined(getattr(surface.unit_curve, "py_func", surface.unit_curve))
+_unit_curve = inlined_copy(surface.unit_curve, surface.unit_curve.__globals__)
 
 
 @inlined

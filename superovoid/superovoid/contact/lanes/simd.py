@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Logarithm and exponential that LLVM vectorises, and scalar kernels recompiled with them.
+r"""Logarithm and exponential that LLVM vectorises, and scalar kernels compiled with them.
 
 A loop over lanes becomes SIMD code where its body is free of calls and of branches that matter: no vector library comes
 with numba, so a call of libm's log or exp keeps the whole loop scalar. The two here are range reductions by bit
@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from superovoid.compiled.kernels import MODE, kernel
+from superovoid.compiled.kernels import kernel
 
 _PER_LN2 = 1.4426950408889634
 _LN2_HIGH = 0.6931471803691238  # 21 zeros at the end: exact times any exponent
@@ -46,8 +46,8 @@ _L4, _L5, _L6 = 0.18182889455674947, 0.15331710618210773, 0.14616585424888623
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Compile a kernel that is only ever called by kernels, and inlined there."""
-    return kernel(function, forceinline=True, cache=False)
+    """Declare a kernel that is inlined wherever it is called."""
+    return kernel(function, forceinline=True)
 
 
 @inlined
@@ -116,20 +116,21 @@ def in_lanes(function: Any, substitutes: dict[Any, Any]) -> Any:
     Returns
     -------
     kernel
-        The same formulas, inlined where it is called, with the substitutes in place. Where nothing is compiled: the
-        kernel itself.
+        The same formulas, inlined where it is called, with the substitutes in place.
     """
-    if MODE != "jit":
-        return substitutes.get(function, function)
     if function not in substitutes:
-        python = function.py_func
-        names: dict[str, Any] = dict(python.__globals__)
-        for name in python.__code__.co_names:
-            if hasattr(names.get(name), "py_func"):
+        scalar = getattr(function, "python_function", function)  # of an entry point
+        names: dict[str, Any] = dict(scalar.__globals__)
+        for name in scalar.__code__.co_names:
+            if "llvm" not in getattr(names.get(name), "kernel_options", {"llvm": None}):
                 names[name] = in_lanes(names[name], substitutes)
-        copy = FunctionType(python.__code__, names, f"{python.__name__}_in_lanes")
-        substitutes[function] = inlined(copy)
+        substitutes[function] = inlined_copy(scalar, names)
     return substitutes[function]
+
+
+def inlined_copy(function: Any, names: dict[str, Any]) -> Any:
+    """Return a kernel of the same formulas that is inlined wherever it is called, with its global names."""
+    return inlined(FunctionType(function.__code__, names, f"{function.__name__}_in_lanes"))
 
 
 @cache

@@ -231,7 +231,7 @@ def holds_origin(p, q, r, s):
     return missed <= _HELD * math.sqrt(largest)
 
 
-@kernel
+@kernel(separate=True)
 def nearest_of_simplex(w, count):
     """Weigh the rows of a simplex for its point nearest to the origin and drop the rows without weight.
 

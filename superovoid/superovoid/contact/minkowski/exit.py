@@ -110,7 +110,7 @@ def _keep(w, k, row):
         w[k, i] = w[row, i]
 
 
-@kernel
+@kernel(separate=True)
 def rise(w, count, n, near):
     """Take the row that follows the `count` others into the portal; returns how many rows there are.
 

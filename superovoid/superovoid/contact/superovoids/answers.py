@@ -142,7 +142,7 @@ def depth_at_contact(pair, fa, fb, k, depth, goal):
     return depth_by_balls(pair, fa, fb, k, wanted)
 
 
-@kernel
+@kernel(separate=True)
 def certify_deep(pair, fa, fb, k, goal, iterations):
     """As `certify`; a depth beyond the tangent balls known there is proved by wider ones, where these reach."""
     out_of_line()
@@ -188,7 +188,7 @@ def newton_tolerance(a, b, centre, goal):
     return max(min(_NEWTON_TOLERANCE, 0.1 * goal / size), 0.125 * rounding_margin(a, b, centre) / size)
 
 
-@kernel
+@kernel(separate=True)
 def newton_from(pair, fa, fb, goal, max_iterations, iterations):
     """Run Newton; an answer with an empty interval (lower = -inf) where it does not converge."""
     out_of_line()

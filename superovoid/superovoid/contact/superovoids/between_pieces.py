@@ -150,7 +150,7 @@ def _jumps(p, q):
     return not (p.inside or q.inside) and p.f.w != q.f.w
 
 
-@kernel
+@kernel(separate=True)
 def turned(pair, cell, best, closest, goal, tries, both, part):
     """Turn the direction of a view of two pieces until its bound is as high as wanted, or is not going to be.
 
@@ -325,7 +325,7 @@ def _look_again(pair, row):
     return _view_of(pair, n, p, q)
 
 
-@kernel(_nrt=True)
+@kernel(_nrt=True, separate=True)
 def search_pieces(pair, n, closest, goal, budget):
     """Prove the distance of two bodies that are apart, or find closer points.
 

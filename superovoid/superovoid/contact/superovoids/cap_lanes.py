@@ -229,7 +229,7 @@ def _cap_by_ellipsoid(pair, k, depth):
     return Cap(min(cap.angle - 2.0 * norm(sub(k.normal_a, k.inward_b)), WIDEST_OF_ELLIPSOIDS), cap.floor)
 
 
-@kernel(_nrt=True)
+@kernel(_nrt=True, separate=True)
 def largest_cap(pair, fa, fb):
     """Largest cap on which the depth of a contact is proved to be the least; angle 0 where none is.
 

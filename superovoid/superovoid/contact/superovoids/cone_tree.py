@@ -19,7 +19,7 @@ import numpy as np
 from superovoid.compiled.arrays import Floats2, Int8s1
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.compiled.vector import add, dot, norm, rotate, scale, sub
-from superovoid.contact.pair import OvoidPair
+from superovoid.contact.pair import OvoidPair, Pair
 from superovoid.contact.superovoids.directions import minkowski_support
 from superovoid.shapes.kernels.support_function import LOOSE
 from superovoid.shapes.kernels.surface import position
@@ -133,7 +133,7 @@ def _edge_to_halve(row, value):
 
 @entry_point(_nrt=True)
 def grow(
-    pair: OvoidPair,
+    bodies: OvoidPair,
     rho: float,
     first: tuple[tuple[float, float, float], tuple[float, float, float]],
     cores: tuple[float, float],
@@ -144,7 +144,7 @@ def grow(
 
     Parameters
     ----------
-    pair : Pair
+    bodies : OvoidPair
     rho : float
         m.
     first : tuple
@@ -162,6 +162,7 @@ def grow(
         Numbers of entries and of points; (0, 0) where one of the arrays is too short or a cone too narrow.
     """
     out_of_line()
+    pair = Pair(bodies.a, bodies.b, bodies.rotation, bodies.centre)  # the type that other callers use
     stack = np.empty((8 + _DEEPEST, _COLUMNS))
     depths = np.zeros(8 + _DEEPEST, np.int64)
     value = np.empty((3, 3))

@@ -56,7 +56,7 @@ def _corner(pair, n):
     return Corner(m, position(a, fa), y, 0, 0, dot(n, m), 0.0, 0.0)
 
 
-@kernel
+@kernel(separate=True)
 def _leave(pair, n, goal, w):
     """Rows of the workspace whose mean is where the line along n leaves M (`exit`), and support points spent."""
     out_of_line()

@@ -199,7 +199,7 @@ def _found(net, n, proved, floor, target, as_good, radius):
     return InnerDepth(min(proved, floor), other)
 
 
-@kernel(_nrt=True)
+@kernel(_nrt=True, separate=True)
 def inner_depth(pair, fa, fb, n, target, as_good, cap, level, budget):
     """Lower bound of the depth of two bodies, from a contact.
 

@@ -196,7 +196,7 @@ def _height_of_cut(lo, hi, at):
     return min(hi - margin, max(lo + margin, at))
 
 
-@kernel(_nrt=True)
+@kernel(_nrt=True, separate=True)
 def nearest_of_pieces(pair, n, nearest, goal, margin, budget):
     """Prove that two bodies are apart and how far, best bound first.
 

@@ -222,7 +222,7 @@ def retract(body, x, n, r, point_1, point_2):
     return SurfacePoint(c, s, cd, sd, r, w, rd, wd)
 
 
-@kernel
+@kernel(separate=True)
 def solve(pair, fa, fb, tolerance, max_iterations):
     """Iterate from the surface points fa, fb until the residual is below the tolerance.
 

@@ -222,7 +222,7 @@ def _of_both_minima(pair, best, goal):
     return other if other.lower > best.lower else with_iterations(best, other.iterations)
 
 
-@kernel
+@kernel(separate=True)
 def prove(pair, n, best, goal, budget, is_looked_at, lasts):
     """Search the sphere of directions, from an open answer or, where Newton has not converged, from the direction n.
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2, Int8s1
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
-from superovoid.contact.pair import OvoidPair
+from superovoid.contact.pair import OvoidPair, Pair
 from superovoid.contact.superovoids.between_pieces import (
     Closest,
     _beside_contact,
@@ -59,7 +59,7 @@ def _set(row, cell, n):
 
 @entry_point(_nrt=True)
 def cut(
-    pair: OvoidPair,
+    bodies: OvoidPair,
     n: tuple[float, float, float],
     closest: Closest,
     goal: float,
@@ -71,7 +71,7 @@ def cut(
 
     Parameters
     ----------
-    pair : Pair
+    bodies : OvoidPair
     n : tuple
         Direction to begin with, in the frame of A.
     closest : Closest
@@ -86,6 +86,7 @@ def cut(
         Numbers of entries, heights and directions; zeros where a pair has to be given up.
     """
     out_of_line()
+    pair = Pair(bodies.a, bodies.b, bodies.rotation, bodies.centre)  # the type that other callers use
     a, b = pair.a, pair.b
     stack = np.empty((_DEEPEST, _CELL + 3))
     _set(stack[0], (-1.0, 1.0, -1.0, 1.0), n)

@@ -92,7 +92,7 @@ def _support_of_slab(b, n, lo, hi):
     return PieceSupport(f_right, right.phi, upper, False)
 
 
-@kernel
+@kernel(separate=True)
 def piece_support(b, n, lo, hi, near):
     """Support point of the part of a body between two heights, along a unit direction.
 

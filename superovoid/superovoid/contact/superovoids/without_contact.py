@@ -157,7 +157,7 @@ def _with_points(pair, answer, x, y, n, lower, status):
     )
 
 
-@kernel
+@kernel(separate=True)
 def facing(pair, answer, goal):
     """A closed answer from points apart, with points that lie along its normal as promised; or an open one.
 
@@ -190,7 +190,7 @@ def facing(pair, answer, goal):
     return with_interval(answer, answer.lower, max(answer.upper, answer.distance + off), _open_status(pair))
 
 
-@kernel
+@kernel(separate=True)
 def apart_without_contact(pair, answer, goal):
     """Answer for bodies that are not proved to overlap: where they are apart, with points that span it.
 

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.arrays import Floats1
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import bundle, kernel, out_of_line
 from superovoid.compiled.vector import combine, dot, norm, scale, sub
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.support_function import support
@@ -71,6 +71,14 @@ _MOST_CURVATURE = 1e12  # of a support function, in units of the body's size: a 
 _PARALLEL = 1e-9
 _LINKS_HEAD = 4  # numbers before the links of a hull: a point inside, how far above it climbing may end
 _TIED = 4.0 * EPS  # of the radius: heights of two vertices that rounding may have exchanged (6 u)
+
+
+@bundle
+class Packed(NamedTuple):
+    """A body: its row of numbers, and the pool that the row refers to."""
+
+    row: Floats1
+    pool: Floats1
 
 
 class Core(NamedTuple):
@@ -163,7 +171,7 @@ def farthest_vertex(row, pool, n, start):
     return highest_vertex(row, pool, n)
 
 
-@kernel
+@kernel(separate=True)
 def core_support(core, n, start):
     """Support point of a core along a unit vector n.
 

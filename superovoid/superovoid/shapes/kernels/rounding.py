@@ -55,11 +55,13 @@ import math
 from superovoid.compiled.arrays import Floats3
 from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.values.checks import MOST_LENGTH
+from superovoid.values.poses import ROTATION_TOLERANCE
 
 EPS = 2.220446049250313e-16
 AS_IS = 16.0 * EPS
 _ONE_STEP = 1e-8  # of E: it is squared
 _PER_APART, _PER_RADIUS = 32.0, 64.0
+RIGID, NOT_FINITE, LAST_ROW, TOO_FAR, NO_ROTATION, REFLECTION = range(6)  # `take_pose`
 _PER_OFFSET, _PER_PLACE, _PER_TURN = 14.0, 0.5, 26.0
 
 
@@ -116,6 +118,15 @@ def _excess(m):
 
 
 @kernel
+def _determinant(m):
+    return (
+        m[0, 0] * (m[1, 1] * m[2, 2] - m[1, 2] * m[2, 1])
+        - m[0, 1] * (m[1, 0] * m[2, 2] - m[1, 2] * m[2, 0])
+        + m[0, 2] * (m[1, 0] * m[2, 1] - m[1, 1] * m[2, 0])
+    )
+
+
+@kernel
 def _square(e):
     """Square of the norm of E."""
     return e[0] * e[0] + e[3] * e[3] + e[5] * e[5] + 2.0 * (e[1] * e[1] + e[2] * e[2] + e[4] * e[4])
@@ -141,6 +152,28 @@ def straighten(pose):
             return
 
 
+@kernel
+def take_pose(given, pose):
+    """Copy a pose, made rigid to the last bits; return what is wrong with it instead, if anything is."""
+    for i in range(4):
+        for j in range(4):
+            if not math.isfinite(given[i, j]):
+                return NOT_FINITE
+            pose[i, j] = given[i, j]
+    if given[3, 0] != 0.0 or given[3, 1] != 0.0 or given[3, 2] != 0.0 or given[3, 3] != 1.0:
+        return LAST_ROW
+    if max(abs(given[0, 3]), abs(given[1, 3]), abs(given[2, 3])) > MOST_LENGTH:
+        return TOO_FAR
+    error = math.sqrt(_square(_excess(given)))
+    if not error < ROTATION_TOLERANCE:
+        return NO_ROTATION
+    if not _determinant(given) > 0.0:
+        return REFLECTION
+    if error > AS_IS:
+        straighten(pose)
+    return RIGID
+
+
 @entry_point(nogil=True)
 def straighten_rows(poses: Floats3) -> None:
     """`straighten` for rows of poses."""
@@ -161,11 +194,6 @@ def rotation_error(poses: Floats3) -> float:
         square = _square(_excess(m))
         if not (square <= worst):
             worst = square if math.isfinite(square) else math.inf
-        det = (
-            m[0, 0] * (m[1, 1] * m[2, 2] - m[1, 2] * m[2, 1])
-            - m[0, 1] * (m[1, 0] * m[2, 2] - m[1, 2] * m[2, 0])
-            + m[0, 2] * (m[1, 0] * m[2, 1] - m[1, 1] * m[2, 0])
-        )
-        if not (det > 0.0):
+        if not (_determinant(m) > 0.0):
             return math.inf
     return math.sqrt(worst)

@@ -121,7 +121,7 @@ def _profile_at(b, n, nu, section):
     return SurfacePoint(c, s, cd, sd, r, w, rd, wd), f, slope, w_nu
 
 
-@kernel
+@kernel(separate=True)
 def support_from(b, n, nu_lo, nu_hi, start, tolerance):
     """Maximiser of phi over the slopes [nu_lo, nu_hi], ends infinite or not, on which phi must be concave.
 
@@ -299,7 +299,7 @@ def product_bound(left, right, rise):
     return _largest_known(left, right, from_left, from_right)
 
 
-@kernel
+@kernel(separate=True)
 def support_dented(b, n):
     """Surface point of a body with a dent with the largest n . x, and an upper bound of h(n) that is proved.
 
@@ -405,7 +405,7 @@ def point_at_height(b, n, w):
     return SurfacePoint(c, s, cd, sd, r, w, rd, wd)
 
 
-@kernel
+@kernel(separate=True)
 def support_candidate(b, n, tolerance):
     """Surface point with the largest n . x as far as a few samples of the dent tell: a point, not a proof."""
     out_of_line()

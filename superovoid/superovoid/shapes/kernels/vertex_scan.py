@@ -4,18 +4,15 @@
 """All vertices of a hull looked at, eight at a time.
 
 Vertices stand in blocks of eight, the eight x before the eight y before the eight z, so that one vector instruction
-serves several vertices; the last block is filled up with the first vertex. A loop of numba over vertices that keeps the
-number of the highest stays scalar: what is compiled here is written for LLVM as it is.
+serves several vertices; the last block is filled up with the first vertex.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.kernels import MODE
+from superovoid.compiled.kernels import kernel
 
 LANES = 8
 BLOCK = 3 * LANES  # numbers of a block
@@ -32,26 +29,16 @@ def _heights(pool: NDArray[np.float64], at: int, count: int, n: tuple[float, ...
     return np.einsum("ijk,j->ik", pool[at : at + BLOCK * count].reshape(count, 3, LANES), np.array(n)).ravel()
 
 
-def _highest_plain(pool, at, count, x, y, z):
+@kernel(llvm="superovoid.compiler.vertex_loops:highest")
+def highest_in_blocks(pool, at, count, x, y, z):
+    """Return the number of the vertex that is highest along a direction, the first of equal ones.
+
+    Called with the pool, the place of the blocks in it, how many there are, and the components of the direction.
+    """
     return int(_heights(pool, at, count, (x, y, z)).argmax())
 
 
-def _above_plain(pool, at, count, x, y, z, level):
+@kernel(llvm="superovoid.compiler.vertex_loops:above")
+def count_in_blocks(pool, at, count, x, y, z, level):
+    """Return how many vertices are no lower than a level along a direction; what fills the last block counts too."""
     return int((_heights(pool, at, count, (x, y, z)) >= level).sum())
-
-
-above: Any
-highest: Any
-if MODE == "jit":
-    from superovoid.shapes.kernels import vertex_loops
-
-    above, highest = vertex_loops.above, vertex_loops.highest
-else:
-    above, highest = _above_plain, _highest_plain
-
-highest_in_blocks = highest
-"""Called in a kernel with the pool, the place of the blocks in it, how many, and the components of a direction: the
-number of the vertex that is highest along it, the first of equal ones."""
-
-count_in_blocks = above
-"""As `highest_in_blocks` and with a height: how many vertices are no lower; what fills the last block counts too."""

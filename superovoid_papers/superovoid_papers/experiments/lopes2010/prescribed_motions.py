@@ -178,6 +178,14 @@ class EngineFollowing:
             *bodies, *poses, ENGINE_TOLERANCE, SEARCH_BUDGET, self._state[:count], self._out[:count]
         )
 
+    def solve_spheres(self) -> None:
+        """Two spheres, whose answer is little beside the call."""
+        pair_solver.solve_pairs(*_SPHERES, ENGINE_TOLERANCE, SEARCH_BUDGET, self._state, self._out)
+
+
+_BALL = Superellipsoid((1.0, 1.0, 1.0))._packed[None]
+_SPHERES = _BALL, _BALL, np.eye(4)[None], np.eye(4)[None] + 3.0 * np.eye(4, k=3)[None]
+
 
 Step = Callable[[int, int], object]
 
@@ -186,14 +194,13 @@ def contenders(
     case: Case, poses: tuple[FloatArray, FloatArray], coal: peers.Coal | None
 ) -> dict[str, tuple[Step, Callable[[], None], Step]]:
     """By name: a step, what comes before a motion, and a step for nothing, whose time is not the contender's."""
-    own: dict[str, Method | EngineFollowing] = {
-        name: Method(case, poses, options) for name, options in CONTENDERS.items()
-    }
-    own["engine"] = EngineFollowing(case, poses)
+    own = {name: Method(case, poses, options) for name, options in CONTENDERS.items()}
     found: dict[str, tuple[Step, Callable[[], None], Step]] = {}
     for name, contender in own.items():
         contender.solve(0, 1)  # compiles
         found[name] = contender.solve, contender.reset, lambda _, __, solve=contender.solve: solve(0, 0)
+    engine = EngineFollowing(case, poses)
+    found["engine"] = engine.solve, engine.reset, lambda _, __: engine.solve_spheres()
     if coal is not None and case.exponents == (2.0, 2.0):
         queries = coal.queries([Pair(*case.shapes, a, b) for a, b in zip(*poses, strict=True)])
         balls = coal.overhead()

@@ -13,8 +13,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import sub
+from superovoid.compiler.jit import kernel
 from superovoid_papers.methods.goncalves2017.first_guess import boxes_gap
 from superovoid_papers.methods.goncalves2017.superovoid_surface import BOX, BOX_HALF, SPHERE_RADIUS, SPHERE_Z, to_world
 

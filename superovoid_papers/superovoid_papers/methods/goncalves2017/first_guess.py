@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import out_of_line
 from superovoid.compiled.vector import add, cross, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.compiler.jit import kernel
 from superovoid_papers.methods.goncalves2017.newton_schemes import bodies_of_pair, refine
 from superovoid_papers.methods.goncalves2017.superovoid_surface import (
     CUBE,

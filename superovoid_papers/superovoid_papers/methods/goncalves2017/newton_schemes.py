@@ -18,8 +18,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import out_of_line
 from superovoid.compiled.vector import dot, norm, rotate, sub
+from superovoid.compiler.jit import kernel
 from superovoid_papers.methods.elimination import eliminate
 from superovoid_papers.methods.goncalves2017.superovoid_surface import (
     A1,

@@ -20,8 +20,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, cross, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.compiler.jit import kernel
 
 # Layout of a body's row.
 A1, A2, A3, E1, E2, TX, TY = 0, 1, 2, 3, 4, 5, 6

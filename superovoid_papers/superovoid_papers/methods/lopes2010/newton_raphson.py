@@ -28,8 +28,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import out_of_line
 from superovoid.compiled.vector import add, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.compiler.jit import kernel
 from superovoid_papers.methods.elimination import eliminate
 from superovoid_papers.methods.lopes2010.proximity import NONE, SPHERES, ellipsoids_apart, sphere_gap
 from superovoid_papers.methods.lopes2010.superquadrics import SIZE, is_closed, surface

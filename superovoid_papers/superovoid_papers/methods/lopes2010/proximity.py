@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import dot, norm
+from superovoid.compiler.jit import kernel
 from superovoid_papers.methods.lopes2010.superquadrics import RADIUS, SQUARE
 
 NONE, SPHERES, SEPARATION = 0, 1, 2

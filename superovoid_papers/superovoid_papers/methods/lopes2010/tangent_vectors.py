@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, cross, dot, norm, scale
+from superovoid.compiler.jit import kernel
 
 HOUSEHOLDER, AUXILIARY, UNIT_AUXILIARY = 0, 1, 2
 METHODS = {"householder": HOUSEHOLDER, "auxiliary": AUXILIARY, "unit auxiliary": UNIT_AUXILIARY}

@@ -21,8 +21,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import out_of_line
 from superovoid.compiled.vector import combine, cross, dot, norm, scale, sub, tangent_frame
+from superovoid.compiler.jit import kernel
 
 _PARALLEL = 1e-9  # sine of two edges, from which on their cross product has a direction
 _TIE = 1e-12  # of products of unit vectors that are 0 but for rounding of the poses

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.kernels import kernel
+from superovoid.compiler.jit import kernel
 
 FloatArray = NDArray[np.float64]
 

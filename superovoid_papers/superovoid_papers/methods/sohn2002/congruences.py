@@ -21,7 +21,7 @@ normals of a cone are the lines that meet its axis at a fixed angle: L6 = 0 and 
 
 from __future__ import annotations
 
-from superovoid.compiled.kernels import kernel
+from superovoid.compiler.jit import kernel
 
 GENERAL, ROUND_X, ROUND_Y, ROUND_Z, POINT, CYLINDER, CONE, CIRCLE = range(8)
 

@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, norm, rotate, scale, sub
+from superovoid.compiler.jit import kernel
 from superovoid_papers.methods.sohn2002.all_normals import Congruence, Feet, congruence_equations
 from superovoid_papers.methods.sohn2002.bernstein import Polynomial, common_roots
 from superovoid_papers.methods.sohn2002.congruences import POINT, ellipsoid_kind

@@ -13,8 +13,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import out_of_line
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.compiler.jit import kernel
 from superovoid_papers.methods.sohn2002.congruences import CIRCLE, CONE, CYLINDER, POINT, ellipsoid_kind, equations
 from superovoid_papers.methods.sohn2002.pluecker import (
     dual_quaternion,

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import math
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import out_of_line
 from superovoid.compiled.vector import add, combine, cross, dot, scale
+from superovoid.compiler.jit import kernel
 
 _LEAST = 1e-300
 

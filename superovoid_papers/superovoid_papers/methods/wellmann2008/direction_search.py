@@ -35,8 +35,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.kernels import out_of_line
 from superovoid.compiled.vector import add, cross, dot, norm, scale, sub
+from superovoid.compiler.jit import kernel
 from superovoid.contact import Status
 from superovoid.contact.inputs import as_poses
 from superovoid.contact.separation import separation

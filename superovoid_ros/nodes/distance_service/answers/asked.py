@@ -18,7 +18,6 @@ from superovoid.robot.planning_scene import Edit
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.conversions import from_transform, to_transform
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
-from superovoid_ros.nodes.distance_service.health.compiling import Kernels
 from superovoid_ros.nodes.distance_service.robot_state.given import joints_given
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
@@ -73,14 +72,12 @@ class StatesAsked:
     ----------
     measurements
         What the requests leave out.
-    kernels
-        Are asked for what attached objects need.
     value
         Returns the present value of a parameter.
     """
 
-    def __init__(self, measurements: Measurements, kernels: Kernels, value: Callable[[str], object]) -> None:
-        self._measurements, self._kernels, self._value = measurements, kernels, value
+    def __init__(self, measurements: Measurements, value: Callable[[str], object]) -> None:
+        self._measurements, self._value = measurements, value
 
     def of(self, model: Model, message: RobotState, frame_ids: Iterable[str] = (), *, placed: bool = True) -> Asked:
         """Return the state of a request: the measured one, with what the request gives in its place.
@@ -123,7 +120,6 @@ class StatesAsked:
                     for words in attached_changes(message, read=read).apply_for_question(edit, frames):
                         raise InputError(words)
                     planning = edit.commit()
-                self._kernels.require_for(planning.scene)
         elif len(message.attached_collision_objects):
             raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")
         frame = self._measurements.frame_of(robot, base)

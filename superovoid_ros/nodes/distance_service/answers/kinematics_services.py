@@ -34,7 +34,6 @@ from superovoid_ros.nodes.distance_service.answers.goals import (
     unreadable_goals,
 )
 from superovoid_ros.nodes.distance_service.answers.workers import INVERSE, Workers
-from superovoid_ros.nodes.distance_service.health.compiling import Kernels
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -47,12 +46,10 @@ MOST_POSES = 50  # of a request; with more, one start alone takes longer than mo
 class KinematicsServices(Part):
     """Answers where links are, and which joint positions put them somewhere."""
 
-    def __init__(
-        self, common: Common, current: CurrentModel, measurements: Measurements, kernels: Kernels, workers: Workers
-    ) -> None:
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements, workers: Workers) -> None:
         super().__init__(common)
         self._current, self._measurements, self._workers = current, measurements, workers
-        self._states = StatesAsked(measurements, kernels, self.value)
+        self._states = StatesAsked(measurements, self.value)
         self._afterwards = Afterwards(common, current, self._states, workers)
 
     def configure(self) -> None:

@@ -49,7 +49,6 @@ from superovoid_ros.nodes.distance_service.answers.goals import (
 from superovoid_ros.nodes.distance_service.answers.kinematics_services import state_message
 from superovoid_ros.nodes.distance_service.answers.state_validity import evaluate
 from superovoid_ros.nodes.distance_service.answers.workers import PLAN, Workers
-from superovoid_ros.nodes.distance_service.health.compiling import Kernels
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -121,12 +120,10 @@ class MotionPlans(Part):
         ),
     )
 
-    def __init__(
-        self, common: Common, current: CurrentModel, measurements: Measurements, kernels: Kernels, workers: Workers
-    ) -> None:
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements, workers: Workers) -> None:
         super().__init__(common)
         self._current, self._measurements, self._workers = current, measurements, workers
-        self._states = StatesAsked(measurements, kernels, self.value)
+        self._states = StatesAsked(measurements, self.value)
         self._afterwards = Afterwards(common, current, self._states, workers)
 
     def configure(self) -> None:

@@ -39,7 +39,6 @@ from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.common.qos import serve
 from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE, Workers
-from superovoid_ros.nodes.distance_service.health.compiling import Kernels
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -85,12 +84,11 @@ class Validity(Part):
         common: Common,
         current: CurrentModel,
         measurements: Measurements,
-        kernels: Kernels,
         workers: Workers,
     ) -> None:
         super().__init__(common)
         self._current, self._measurements, self._workers = current, measurements, workers
-        self._states = StatesAsked(measurements, kernels, self.value)
+        self._states = StatesAsked(measurements, self.value)
 
     def configure(self) -> None:
         """Open the service."""

@@ -193,8 +193,6 @@ class Diagnostics(Part):
                 found.level, found.message = ERROR, self._current.problem
             elif self._current.missing:
                 found.level, found.message = WARN, self._current.missing
-            elif self._current.kernels_missing:
-                found.level, found.message = WARN, self._current.kernels_missing
             elif not model.robot.bodies:
                 found.level = WARN
                 found.message = f"no link of robot '{model.robot.name}' has contact geometry: nothing to measure"

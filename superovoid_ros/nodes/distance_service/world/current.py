@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 from superovoid.robot.planning_scene import PlanningScene
-from superovoid.scene import Scene
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.world.changes import Change
 from superovoid_ros.nodes.distance_service.world.model import Model
@@ -18,25 +16,6 @@ from superovoid_ros.nodes.distance_service.world.refused import Unread
 
 MOST_WAITING, MOST_BYTES = 5_000, 64_000_000
 """Changes that wait for a robot, and what they may hold together."""
-
-
-class KernelsNeeded(Protocol):
-    """What a model asks of those who compile its kernels."""
-
-    missing: str
-    """Why nothing can be answered; empty where everything needed is ready."""
-
-    def forget(self) -> None:
-        """Need nothing of the robot of before any more."""
-
-    def need_for(self, scene: Scene) -> None:
-        """Need what the bodies of a scene need."""
-
-    def prepare_usual(self) -> None:
-        """Compile what objects usually need."""
-
-    def require(self) -> None:
-        """Raise `InputError` where what is needed is not ready."""
 
 
 @dataclass(frozen=True)
@@ -136,8 +115,6 @@ class CurrentModel:
 
     Parameters
     ----------
-    kernels
-        Are asked for what a model needs before it is exchanged.
     changed
         Is called after another model was exchanged for the one of before.
     refuses
@@ -149,13 +126,8 @@ class CurrentModel:
         The model as it would be after the change of parameters that is being checked; else that of now.
     """
 
-    def __init__(
-        self,
-        kernels: KernelsNeeded,
-        changed: Callable[[], None] = lambda: None,
-        refuses: Callable[[], bool] = lambda: True,
-    ) -> None:
-        self._kernels, self._changed, self._refuses = kernels, changed, refuses
+    def __init__(self, changed: Callable[[], None] = lambda: None, refuses: Callable[[], bool] = lambda: True) -> None:
+        self._changed, self._refuses = changed, refuses
         self._standing = Standing()
         self._proposed: Model | None = None
 
@@ -165,13 +137,7 @@ class CurrentModel:
         return self._standing
 
     def model(self) -> Model:
-        """Return the model, for questions; `InputError` saying why there is none, or what it is not ready for."""
-        model = self.whole()
-        self._kernels.require()
-        return model
-
-    def whole(self) -> Model:
-        """Return the model with all that belongs to it; `InputError` saying what is missing, if that is wanted."""
+        """Return the model; `InputError` if there is none, or if something is missing and requests are refused then."""
         standing = self._standing
         if standing.missing and self._refuses():
             raise InputError(standing.missing)
@@ -184,12 +150,12 @@ class CurrentModel:
         """
         standing = self._standing
         if standing.lacks_scene:
-            return self.whole()
+            return self.model()
         return self._known(standing)
 
     def _known(self, standing: Standing) -> Model:
         if standing.model is None:
-            raise InputError(self._kernels.missing or standing.problem)
+            raise InputError(standing.problem)
         return standing.model
 
     @property
@@ -219,19 +185,9 @@ class CurrentModel:
         """What is missing, whether questions are answered nevertheless or not; empty where nothing is."""
         return self._standing.missing
 
-    @property
-    def kernels_missing(self) -> str:
-        """Why nothing can be answered, for want of kernels; empty where they are ready."""
-        return self._kernels.missing
-
     def exchange(self, standing: Standing) -> None:
         """Take what is known from now on. Whoever asks meanwhile gets the model of before or the new one."""
         before, model = self._standing.model, standing.model
-        if model is None or before is None or model.robot is not before.robot:
-            self._kernels.forget()
-        if model is not None and model is not before:
-            self._kernels.need_for(model.planning.scene)
-            self._kernels.prepare_usual()
         self._standing = standing
         if model is not before:
             self._changed()

@@ -22,7 +22,6 @@ from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 from superovoid_ros.nodes.common.packages import Packages
 from superovoid_ros.nodes.common.parameters import Check, count, number, switch, text, texts
 from superovoid_ros.nodes.common.qos import LATCHED, listen
-from superovoid_ros.nodes.distance_service.health.compiling import ENGINE, Kernels
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.building import Built, Description, build, repadded
@@ -131,22 +130,18 @@ class RobotSource(Part):
 
     Parameters
     ----------
-    common, current, reader, kernels, measurements
-        The node; where the model goes; who reads; what is compiled; where frames are.
+    common, current, reader, measurements
+        The node; where the model goes; who reads; where frames are.
     """
 
     parameters = (*OF_ROBOT, *OF_SCENE)
 
-    def __init__(
-        self, common: Common, current: CurrentModel, reader: Reader, kernels: Kernels, measurements: Measurements
-    ) -> None:
+    def __init__(self, common: Common, current: CurrentModel, reader: Reader, measurements: Measurements) -> None:
         super().__init__(common)
-        self._current, self._reader = current, reader
-        self._kernels, self._measurements = kernels, measurements
+        self._current, self._reader, self._measurements = current, reader, measurements
         self._ready: _Ready | None = None  # aside, for the change of parameters that is being made
         self._proposed: Built | None = None  # by the parameters that were checked
         self._made_from: Description | None = None  # the model of now
-        self._is_put_off = False  # until the engine is compiled
         self._topic_text = dict.fromkeys(TOPICS, "")
 
     def configure(self) -> None:
@@ -157,7 +152,6 @@ class RobotSource(Part):
     def clean_up(self) -> None:
         """Forget robot, objects and topics."""
         self._proposed = self._ready = self._made_from = None
-        self._is_put_off = False
         self._current.propose(None)
         self._current.exchange(Standing())
         self._topic_text = dict.fromkeys(TOPICS, "")
@@ -179,7 +173,6 @@ class RobotSource(Part):
     def _check_robot(self, description: Description) -> None:
         if not description.urdf:
             return
-        self._kernels.require(ENGINE)
         ready = self._ready
         if ready is None or ready.description != description or not self._current.standing.has_world_of(ready.standing):
             ready = self._read_now(description)
@@ -215,7 +208,7 @@ class RobotSource(Part):
         Future or None
             Has what `set_them` returns; None where nothing is to be read, and nothing was done.
         """
-        if not new.keys() & _names(OF_ROBOT) or not self._kernels.is_done(ENGINE):
+        if not new.keys() & _names(OF_ROBOT):
             return None
         try:
             urdf = self._description(new).urdf
@@ -295,16 +288,7 @@ class RobotSource(Part):
         return take
 
     def load(self, *, at_once: bool = False) -> None:
-        """Read the robot from what is known when its turn comes, or at once; where that fails, say why in every answer.
-
-        Before the engine is compiled that is put off.
-        """
-        if not self._kernels.is_done(ENGINE):
-            self._current.exchange(self._current.standing.without_model("no robot: not read yet"))
-            if not self._is_put_off:
-                self._is_put_off = True
-                self._kernels.when_ready(ENGINE, self._load_late)
-            return
+        """Read the robot from what is known when its turn comes, or at once; if that fails, answers have the reason."""
         task = self._reading(self._description, self._use_if_current, self._fail)
         if at_once:
             self._reader.do_at_once(task)
@@ -313,10 +297,6 @@ class RobotSource(Part):
                 self._reader.do(task)
             except InputError as error:  # too much waits
                 self._fail(error)
-
-    def _load_late(self) -> None:
-        self._is_put_off = False
-        self.load()
 
     def _use_if_current(self, ready: _Ready) -> bool:
         """Use a model; False where what it was built from has changed, texts of topics apart: they are read next."""

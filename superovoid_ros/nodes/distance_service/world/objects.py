@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""From the messages of MoveIt and of this package to shapes, poses and matrices; every error names what it is about.
+"""From MoveIt's messages to shapes, poses and matrices; every error names what it is about.
 
 And back, for those who ask what there is.
 """
@@ -20,13 +20,10 @@ from scipy.spatial import ConvexHull, QhullError
 from shape_msgs.msg import Mesh as MeshMessage
 from shape_msgs.msg import MeshTriangle, SolidPrimitive
 from shape_msgs.msg import Plane as PlaneMessage
-from superovoid_interfaces.msg import SuperovoidObject
 
 from superovoid.robot.octomap import Octree
 from superovoid.robot.rules import AllowedCollisionMatrix
-from superovoid.scene import Body
-from superovoid.shapes import Box, Cone, ConvexMesh, Cylinder, HalfSpace, Mesh, Shape, Shell, Sphere, Superovoid
-from superovoid.shapes.shape import check_length
+from superovoid.shapes import Box, Cone, ConvexMesh, Cylinder, HalfSpace, Mesh, Shape, Shell, Sphere
 from superovoid.values.checks import is_refusal
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_pose
 from superovoid_ros.nodes.common.mistakes import InputError, check_name, refusals
@@ -199,31 +196,6 @@ def shape_poses_of(message: CollisionObject, what: str) -> list[np.ndarray]:
     """Return the poses of shapes of a message that moves them, in the order of `shapes_of`."""
     given = (*message.primitive_poses, *message.mesh_poses, *message.plane_poses)
     return [from_pose(pose, f"{what}: shape pose {i}") for i, pose in enumerate(given)]
-
-
-def superovoid_of(message: SuperovoidObject, what: str) -> Superovoid:
-    """Return the shape of a superovoid object."""
-    with refusals(what):
-        for i, length in enumerate(message.size):
-            check_length(f"size[{i}]", length)
-        return Superovoid.from_goncalves(tuple(message.size), tuple(message.epsilon), tuple(message.taper))
-
-
-def superovoid_object(body: Body) -> SuperovoidObject:
-    """Return the message that adds a body to the world of a service, its link standing where the robot's root does.
-
-    `InputError` for a body that is no superovoid.
-    """
-    if not isinstance(body.shape, Superovoid):
-        raise InputError(f"object '{body.name}': must be a superovoid, found {body.shape!r}")
-    shape = body.shape
-    return SuperovoidObject(
-        id=body.name,
-        pose=to_pose(body.link_from_body),
-        size=list(shape.semi_axes),
-        epsilon=[shape.section_exponent, shape.profile_exponent],
-        taper=list(shape.taper),
-    )
 
 
 def matrix_of(message: MatrixMessage) -> AllowedCollisionMatrix:

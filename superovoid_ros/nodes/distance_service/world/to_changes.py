@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""From the messages of MoveIt and of this package to changes of objects and rules (`changes.py`).
+"""From MoveIt's messages to changes of objects and rules (`changes.py`).
 
 What is wrong with a message by itself is said here; what is wrong with it for this robot and these objects, there.
 """
@@ -9,7 +9,7 @@ What is wrong with a message by itself is said here; what is wrong with it for t
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import TypeVar
@@ -17,8 +17,6 @@ from typing import TypeVar
 import numpy as np
 from geometry_msgs.msg import Pose
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld, RobotState
-from superovoid_interfaces.msg import SuperovoidObject
-from superovoid_interfaces.srv import SetPairRules
 
 from superovoid.robot.limits import MAXIMUM_NAME
 from superovoid.robot.planning_scene import OCTOMAP
@@ -33,10 +31,7 @@ from superovoid_ros.nodes.distance_service.world.changes import (
     ObjectChange,
     OctomapChange,
     Operation,
-    RulesChange,
     SceneChange,
-    SuperovoidChange,
-    SuperovoidChanges,
     UnusableChange,
 )
 from superovoid_ros.nodes.distance_service.world.objects import (
@@ -46,8 +41,8 @@ from superovoid_ros.nodes.distance_service.world.objects import (
     shape_poses_of,
     shapes_of,
     subframes_of,
-    superovoid_of,
 )
+from superovoid_ros.nodes.distance_service.world.own_messages import check_name
 from superovoid_ros.nodes.distance_service.world.refused import Unread
 
 _MOST_JOINTS = 1_000  # of a scene's state
@@ -59,11 +54,6 @@ _OPERATIONS = {
     CollisionObject.APPEND: Operation.APPEND,
     CollisionObject.MOVE: Operation.MOVE,
 }
-_OPERATIONS_OF_SUPEROVOIDS = {
-    SuperovoidObject.ADD: Operation.ADD,
-    SuperovoidObject.REMOVE: Operation.REMOVE,
-    SuperovoidObject.MOVE: Operation.MOVE,
-}
 
 
 def object_change(message: CollisionObject, open_meshes: str = "hull") -> ObjectChange:
@@ -71,7 +61,7 @@ def object_change(message: CollisionObject, open_meshes: str = "hull") -> Object
     name, operation, frame = message.id, _operation(message), message.header.frame_id
     what = f"object '{name}'"
     if name or operation is not Operation.REMOVE:
-        _check_name(name)
+        check_name(name)
     if operation is Operation.REMOVE:
         return ObjectChange(name, operation)
     if operation is Operation.MOVE:
@@ -91,7 +81,7 @@ def attached_change(message: AttachedCollisionObject, open_meshes: str = "hull")
         raise InputError(
             f"{what}: MOVE is for objects of the world (MoveIt knows no other either): ADD it at its new pose"
         )
-    _check_name(name)
+    check_name(name)
     brings = operation is not Operation.ADD or has_shapes(thing)
     brought = _brought(thing, what, open_meshes) if brings else Brought()
     return AttachedChange(name, link, operation, thing.header.frame_id, tuple(message.touch_links), brought)
@@ -219,45 +209,6 @@ def _octomap_change(message: PlanningScene, most_cubes: int) -> OctomapChange | 
     return OctomapChange(None) if octomap.octomap.id or not message.is_diff else None
 
 
-def superovoid_changes(messages: Sequence[SuperovoidObject]) -> SuperovoidChanges:
-    """Return what superovoid objects say, in their order."""
-    return SuperovoidChanges(tuple(map(_superovoid_change, messages)))
-
-
-def _superovoid_change(message: SuperovoidObject) -> SuperovoidChange:
-    name, what = message.id, f"object '{message.id}'"
-    if message.operation not in _OPERATIONS_OF_SUPEROVOIDS:
-        raise InputError(f"{what}: operation = {message.operation}: must be ADD (0), REMOVE (1) or MOVE (2)")
-    operation = _OPERATIONS_OF_SUPEROVOIDS[message.operation]
-    if name or operation is not Operation.REMOVE:
-        _check_name(name)
-    if operation is Operation.REMOVE:
-        return SuperovoidChange(name, operation)
-    return SuperovoidChange(
-        name,
-        operation,
-        message.attach_link,
-        message.header.frame_id,
-        from_pose(message.pose, f"{what}: pose"),
-        superovoid_of(message, what) if operation is Operation.ADD else None,
-        tuple(message.touch_links),
-    )
-
-
-def rules_change(request: SetPairRules.Request) -> RulesChange:
-    """Return what a request about rules says."""
-    count = len(request.links_a)
-    if len(request.links_b) != count:
-        raise InputError(f"request: {count} links_a, {len(request.links_b)} links_b: must be equally many")
-    if len(request.checked) not in (1, count):
-        raise InputError(
-            f"request: {len(request.checked)} values of checked for {count} pairs: give one, or one a pair"
-        )
-    checked = list(request.checked) * count if len(request.checked) == 1 else request.checked
-    pairs = [(a, b, bool(value)) for a, b, value in zip(request.links_a, request.links_b, checked, strict=True)]
-    return RulesChange(pairs, request.reason, request.clear)
-
-
 def is_about_objects(message: PlanningScene) -> bool:
     """Return whether a planning scene says anything about objects, the octomap apart, which often is sent anew."""
     attached = message.robot_state.attached_collision_objects
@@ -297,16 +248,6 @@ def _operation(message: CollisionObject) -> Operation:
             "MOVE (3)"
         )
     return _OPERATIONS[message.operation]
-
-
-def _check_name(name: str) -> None:
-    if not name:
-        raise InputError("object without id: give it one")
-    if name == OCTOMAP:
-        raise InputError(
-            f"object '{OCTOMAP}': the name is MoveIt's own for its octomap, which planning scenes bring and remove: "
-            "take another"
-        )
 
 
 def unread_of(message: CollisionObject | AttachedCollisionObject | PlanningScene) -> list[Unread]:

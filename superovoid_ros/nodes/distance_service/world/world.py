@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Objects and rules at run time: what MoveIt's topics and this node's services say becomes another model.
+"""Objects and rules at run time: what this node's services say becomes another model; `moveit_world.py` has MoveIt's.
 
-    message -> change (`to_changes.py`) -> another planning scene -> another model (`building.py`) -> `current.py`
+    message -> change (`own_messages.py`) -> another planning scene -> another model (`building.py`) -> `current.py`
 
 Messages that come together become one model. An object of a planning scene that cannot be used is refused, and the
 others are applied, as in move_group; all else is applied as a whole or not at all. What is wrong ends in the answer or,
@@ -18,11 +18,7 @@ import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any
 
-from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
-from moveit_msgs.srv import ApplyPlanningScene
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
@@ -30,12 +26,12 @@ from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
 from superovoid.robot.planning_scene import OCTOMAP
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid.robot.rules import DEFAULT
-from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError, listing, reason_of, refusals, shortened
-from superovoid_ros.nodes.common.parameters import count, switch, text
-from superovoid_ros.nodes.common.qos import Taken, listen_to_every, serve
+from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shortened
+from superovoid_ros.nodes.common.parameters import switch, text
+from superovoid_ros.nodes.common.qos import serve
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world import to_changes
+from superovoid_ros.nodes.distance_service.world import own_messages
 from superovoid_ros.nodes.distance_service.world.building import (
     Outcome,
     PartlyRefusedError,
@@ -48,7 +44,6 @@ from superovoid_ros.nodes.distance_service.world.current import CurrentModel, St
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
-from superovoid_ros.nodes.distance_service.world.objects import OPEN_MESHES
 from superovoid_ros.nodes.distance_service.world.reader import Reader, Task
 from superovoid_ros.nodes.distance_service.world.refused import Unread
 
@@ -64,17 +59,12 @@ def _check_incomplete(value: object) -> None:
         raise InputError(f"{INCOMPLETE} = '{value}': must be refuse or warn")
 
 
-def _check_open_meshes(value: object) -> None:
-    if value not in OPEN_MESHES:
-        raise InputError(f"open_meshes = '{value}': must be {' or '.join(OPEN_MESHES)}")
-
-
 Done = Callable[[Planning | None, Exception | None], None]
 """Hears the planning scene there is then, or why there is none; neither where the change waits for a robot."""
 
 
 @dataclass(frozen=True)
-class _Request:
+class Request:
     """A message or a call that is to change something."""
 
     topic: str
@@ -92,15 +82,11 @@ class _Request:
     """`Standing.unheard` when what it says was known to hold; None: when it comes."""
 
 
-_Reading = tuple[Sequence[str], Any, Callable[[], Change]]
-"""Of a message: the frames it names, what names its objects, and what reads it."""
-
-
 @dataclass
-class _Entry:
+class Entry:
     """A request, and what is known of it."""
 
-    request: _Request
+    request: Request
     unheard: int
     """`Standing.unheard` when what it says was known to hold."""
     surroundings: Surroundings | None = None
@@ -143,15 +129,6 @@ class World(Part):
     """
 
     parameters = (
-        count("octomap_cubes", 20_000, 1, 1_000_000, "How many occupied cubes an octomap may have; more are refused"),
-        text(
-            "open_meshes",
-            "hull",
-            "What a mesh of an object is that does not close: its convex hull, with a warning, or a shell of triangles "
-            "that has no inside",
-            f"one of {', '.join(OPEN_MESHES)}",
-            check=_check_open_meshes,
-        ),
         text(
             INCOMPLETE,
             "refuse",
@@ -172,7 +149,6 @@ class World(Part):
     def __init__(self, common: Common, current: CurrentModel, reader: Reader, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._reader, self._measurements = current, reader, measurements
-        self._heard = 0
         self._named: Counter[str] = Counter()  # frames of what is to be read, as often as they are named
 
     def configure(self) -> None:
@@ -182,11 +158,6 @@ class World(Part):
         self._current.exchange(replace(standing, awaits_scene=bool(self.value("require_scene"))))
         # A group of their own, in which a call that waits for its turn keeps no other from being begun.
         group = ReentrantCallbackGroup()
-        listen_to_every(node, CollisionObject, "collision_object", self._take_objects)
-        listen_to_every(node, AttachedCollisionObject, "attached_collision_object", self._take_attached)
-        listen_to_every(node, PlanningScene, "planning_scene", self._take_scenes)
-        listen_to_every(node, PlanningSceneWorld, "planning_scene_world", self._take_worlds)
-        serve(node, ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene, group)
         serve(node, ApplyObjects, "~/apply_objects", self._apply_objects, group)
         serve(node, GetPairRules, "~/get_pair_rules", self._get_pair_rules)
         serve(node, SetPairRules, "~/set_pair_rules", self._set_pair_rules, group)
@@ -211,124 +182,18 @@ class World(Part):
             "lost messages": standing.unheard,
         }
 
-    @property
-    def heard(self) -> int:
-        """How many messages about objects came by topics."""
-        return self._heard
-
-    # --- from topics ---
-
-    def _take_objects(self, taken: Sequence[Taken]) -> None:
-        meshes = self._open_meshes
-
-        def read_of(message: CollisionObject) -> _Reading:
-            return [message.header.frame_id], message, lambda: to_changes.object_change(message, meshes)
-
-        self._take("collision_object", taken, read_of)
-
-    def _take_attached(self, taken: Sequence[Taken]) -> None:
-        meshes = self._open_meshes
-
-        def read_of(message: AttachedCollisionObject) -> _Reading:
-            return [message.object.header.frame_id], message, lambda: to_changes.attached_change(message, meshes)
-
-        self._take("attached_collision_object", taken, read_of)
-
-    def _take_scenes(self, taken: Sequence[Taken]) -> None:
-        def read_of(message: PlanningScene) -> _Reading:
-            return to_changes.frame_ids_of(message), message, self._reading(message)
-
-        self._take("planning_scene", taken, read_of)
-
-    def _take_worlds(self, taken: Sequence[Taken]) -> None:
-        cubes, meshes = int(self.value("octomap_cubes")), self._open_meshes
-
-        def read_of(message: PlanningSceneWorld) -> _Reading:
-            scene = to_changes.scene_of_world(message)
-            return to_changes.frame_ids_of(scene), scene, lambda: to_changes.world_change(message, cubes, meshes)
-
-        self._take("planning_scene_world", taken, read_of)
-
-    def take_whole(self, scene: PlanningScene, unheard: int, done: Callable[[Exception | None], None]) -> None:
-        """Apply a whole planning scene that another node was asked for, and tell whether that could be.
-
-        Parameters
-        ----------
-        scene
-            The scene.
-        unheard
-            `Standing.unheard` when it was asked for.
-        done
-            Hears why it could not be applied; None: it was.
-        """
-        frame_ids, read = tuple(to_changes.frame_ids_of(scene)), self._reading(scene)
-        unread = tuple(to_changes.unread_of(scene))
-        request = _Request(
-            "planning_scene", frame_ids, read, lambda _planning, problem: done(problem), unread, unheard=unheard
-        )
-        self._change(request)
-
-    @property
-    def _open_meshes(self) -> str:
-        return str(self.value("open_meshes"))
-
-    def _reading(self, scene: PlanningScene) -> Callable[[], Change]:
-        """Return what reads a scene under the parameters of now."""
-        return partial(to_changes.scene_change, scene, int(self.value("octomap_cubes")), self._open_meshes)
-
-    def _take(self, topic: str, taken: Sequence[Taken], read_of: Callable[[Any], _Reading]) -> None:
-        """Apply messages of a topic; what cannot be is written to the log, and kept as missing."""
-
-        def done(_planning: Planning | None, problem: Exception | None) -> None:
-            if problem is not None:
-                # Each of these is an object that is not where its sender believes it to be.
-                what = "applied only a part of" if isinstance(problem, PartlyRefusedError) else "ignored"
-                self.log.error(topic, f"{what} a message on {topic}: {reason_of(problem)}")
-                self.statistics.message(topic, problem)
-
-        entries = []
-        for message, lost in taken:
-            if lost:
-                self._lose(lost)
-                problem = InputError(f"lost {lost} messages on {topic}: published faster than they were received")
-                self.log.error(topic, str(problem))
-                self.statistics.message(topic, problem)
-            if isinstance(message, UnreadableError):
-                self._lose(1)
-                self.log.error(topic, f"{topic}: what arrived cannot be read and is lost: {message}")
-                self.statistics.fault(is_read=False)
-                continue
-            try:
-                self._heard += topic != "planning_scene" or to_changes.is_about_objects(message)
-                frame_ids, named, read = read_of(message)
-                request = _Request(topic, tuple(frame_ids), read, done, tuple(to_changes.unread_of(named)), waits=True)
-            except Exception as error:  # a mistake of the node
-                self._lose(1)
-                done(None, error)
-                continue
-            entries.append(_Entry(request, self._current.standing.unheard))
-        if not entries:
-            return
-        try:
-            self._do(entries)
-        except Exception as error:  # too much waits to be read, or a mistake of the node
-            self._lose(len(entries))
-            self.log.error(topic, f"lost {len(entries)} messages on {topic}: {reason_of(error)}")
-            for _ in entries:
-                self.statistics.message(topic, error)
+    # --- changes ---
 
     def _lose(self, count: int) -> None:
         """Note that what so many messages said is not known."""
         self._current.exchange(self._current.standing.with_lost(count))
 
-    # --- changes ---
-
-    def _change(self, request: _Request) -> None:
+    def _change(self, request: Request) -> None:
         """Apply a change by the thread that reads, and tell."""
         unheard = self._current.standing.unheard if request.unheard is None else request.unheard
-        self._do([_Entry(request, unheard)])
+        self._do([Entry(request, unheard)])
 
-    def _do(self, entries: list[_Entry]) -> None:
+    def _do(self, entries: list[Entry]) -> None:
         """Have requests read; `InputError` if too many wait."""
         for entry in entries:
             self._named.update(entry.request.frame_ids)
@@ -346,7 +211,7 @@ class World(Part):
             self._unname(entries)
             raise
 
-    def _surround(self, entries: Sequence[_Entry]) -> None:
+    def _surround(self, entries: Sequence[Entry]) -> None:
         """Take down where frames and joints are; for what is read again they stay where they were when it came."""
         model = self._current.current
         # Objects that are to be attached may stand in frames that these messages do not name.
@@ -357,12 +222,12 @@ class World(Part):
             is_first = entry.surroundings is None or entry.surroundings.robot is not found.robot
             entry.surroundings = found if is_first else entry.surroundings.with_frames_of(found)
 
-    def _unname(self, entries: Sequence[_Entry]) -> None:
+    def _unname(self, entries: Sequence[Entry]) -> None:
         for entry in entries:
             self._named.subtract(entry.request.frame_ids)
         self._named += Counter()  # without those that nothing names any more
 
-    def _work(self, entries: Sequence[_Entry]) -> _Found:
+    def _work(self, entries: Sequence[Entry]) -> _Found:
         """Return a model with all that these say."""
         for entry in entries:
             entry.read()
@@ -378,7 +243,7 @@ class World(Part):
         model, outcomes = changed_by_each(standing.model, list(wanted.values()))
         return _Found(standing, model, dict(zip(wanted, outcomes, strict=True)))
 
-    def _use(self, entries: Sequence[_Entry], found: _Found | None, problem: Exception | None) -> bool:
+    def _use(self, entries: Sequence[Entry], found: _Found | None, problem: Exception | None) -> bool:
         """Exchange a model for that of now and tell who waits; false: it is not the successor of that of now."""
         if problem is None and (
             not self._current.standing.has_world_of(found.standing)
@@ -404,7 +269,7 @@ class World(Part):
                 entry.request.done(found.model.planning, None)
         return True
 
-    def _exchange(self, entries: Sequence[_Entry], found: _Found) -> list[Outcome]:
+    def _exchange(self, entries: Sequence[Entry], found: _Found) -> list[Outcome]:
         standing = self._current.standing.with_model(found.model)
         outcomes = [found.outcomes.get(index, Outcome()) for index in range(len(entries))]
         for entry, outcome in zip(entries, outcomes, strict=True):
@@ -413,7 +278,7 @@ class World(Part):
         self._current.exchange(standing)
         return outcomes
 
-    def _with_scene(self, standing: Standing, entry: _Entry) -> Standing:
+    def _with_scene(self, standing: Standing, entry: Entry) -> Standing:
         """Take over what only a planning scene says."""
         change = entry.change
         if isinstance(change, SceneChange):
@@ -422,14 +287,14 @@ class World(Part):
                 return standing.with_whole_scene(entry.unheard)
         return standing
 
-    def _wait(self, entries: Sequence[_Entry]) -> list[Outcome]:
+    def _wait(self, entries: Sequence[Entry]) -> list[Outcome]:
         """Keep changes until there is a robot."""
         standing, outcomes = self._current.standing, []
         for entry in entries:
             request, problem = entry.request, None
             try:
                 if not request.waits:
-                    self._current.whole()  # raises
+                    self._current.model()  # raises
                 if entry.change is not None:
                     standing = standing.with_waiting(
                         Waiting(request.topic, request.frame_ids, entry.change, request.unread)
@@ -452,27 +317,10 @@ class World(Part):
             else:
                 future.set_exception(problem)
 
-        self._change(_Request(service, tuple(frame_ids), read, done))
+        self._change(Request(service, tuple(frame_ids), read, done))
         return future
 
     # --- services ---
-
-    async def _apply_planning_scene(
-        self, request: ApplyPlanningScene.Request, response: ApplyPlanningScene.Response
-    ) -> ApplyPlanningScene.Response:
-        try:
-            self.activity.require()
-            scene = request.scene
-            await self._changing("apply_planning_scene", to_changes.frame_ids_of(scene), self._reading(scene))
-            response.success = True
-            self.statistics.call("ApplyPlanningScene")
-        except Exception as error:
-            # The response has no room for words.
-            done = "the rest is applied, not" if isinstance(error, PartlyRefusedError) else "nothing applied"
-            self.log.error("apply_planning_scene", f"apply_planning_scene: {done}: {reason_of(error)}")
-            self.statistics.call("ApplyPlanningScene", error)
-            response.success = False
-        return response
 
     async def _answer(
         self, response: object, frame_ids: Sequence[str], read: Callable[[], Change], words: Callable[[Planning], str]
@@ -499,13 +347,13 @@ class World(Part):
         return await self._answer(
             response,
             [one.header.frame_id for one in request.objects],
-            lambda: to_changes.superovoid_changes(request.objects),
+            lambda: own_messages.superovoid_changes(request.objects),
             lambda planning: f"{len(request.objects)} applied; objects: {listing(planning.objects)}",
         )
 
     def _get_pair_rules(self, request: GetPairRules.Request, response: GetPairRules.Response) -> GetPairRules.Response:
         def fill() -> str:
-            planning = self._current.whole().planning
+            planning = self._current.model().planning
             with refusals("request"):
                 pairs = _asked_pairs(planning, request.links_a, request.links_b)
             verdicts = [planning.rules.why(*pair) for pair in pairs]
@@ -523,12 +371,12 @@ class World(Part):
         return await self._answer(
             response,
             (),
-            lambda: to_changes.rules_change(request),
+            lambda: own_messages.rules_change(request),
             lambda planning: f"{len(planning.rules.runtime)} runtime rules",
         )
 
 
-def _join(entries: Sequence[_Entry], others: object) -> bool:
+def _join(entries: Sequence[Entry], others: object) -> bool:
     """Have requests read together with others that wait, if these are requests; return whether they will be."""
     if not isinstance(others, list):
         return False

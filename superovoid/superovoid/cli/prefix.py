@@ -1,0 +1,29 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""`superovoid prefix`: where C and C++ find the library."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+PREFIX = Path(__file__).parents[1] / "native"
+"""Folder with include/superovoid.h, lib/libsuperovoid.so, and what CMake and pkg-config read."""
+
+
+def add(commands: argparse._SubParsersAction) -> None:
+    """Add the command to the command line."""
+    command = commands.add_parser(
+        "prefix",
+        help="folder of the C library, for CMAKE_PREFIX_PATH",
+        description="Print the folder of the C library: include/superovoid.h, lib/libsuperovoid.so, "
+        "lib/cmake/superovoid and lib/pkgconfig. For CMake: -DCMAKE_PREFIX_PATH=$(superovoid prefix).",
+    )
+    command.set_defaults(run=run)
+
+
+def run(_: argparse.Namespace) -> int:
+    """Print the folder."""
+    print(PREFIX)
+    return 0

@@ -1,0 +1,22 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Build the shared library: python -m superovoid.compiler."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+
+# Kernels as they are, the same order of sets in every build, and no code for this very processor.
+SETTINGS = {
+    "SUPEROVOID_KERNELS": "python",
+    "PYTHONHASHSEED": "0",
+    "NUMBA_CPU_NAME": "x86-64-v2" if os.uname().machine == "x86_64" else "generic",
+    "NUMBA_CPU_FEATURES": "",
+}
+
+for package in ("numba", "llvmlite"):
+    if importlib.util.find_spec(package) is None:
+        sys.exit(f"no package {package!r}: the kernels are compiled by numba (pip install 'numba==0.68.*')")
+sys.exit(subprocess.call([sys.executable, "-m", "superovoid.compiler.build", *sys.argv[1:]], env=os.environ | SETTINGS))

@@ -1,0 +1,235 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Kernels as LLVM's code, by numba's compiler in two thirds of its usual time.
+
+numba optimises each kernel with all that it calls, and makes machine code of it, before it goes on to the callers. Here
+a kernel becomes code to be linked into that of its callers. Optimisation and machine code follow once, where an object
+file is made (`Unit`). A *separate* kernel has an object file of its own, and its callers refer to it by name.
+
+This rests on parts of numba that are not its public interface, so it is used with the versions that it was tried with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import CodeType
+from typing import Any
+
+import numba
+from llvmlite.binding import Linkage
+from numba.core import types
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler, CompileResult, Flags
+from numba.core.compiler_machinery import PassManager
+from numba.core.dispatcher import _FunctionCompiler
+from numba.core.registry import CPUDispatcher, cpu_target
+from numba.core.runtime import rtsys
+from numba.core.typed_passes import DumpParforDiagnostics, InlineOverloads, NopythonRewrites
+from numba.core.untyped_passes import (
+    FindLiterallyCalls,
+    InlineClosureLikes,
+    InlineInlinables,
+    LiteralPropagationSubPipelinePass,
+    LiteralUnroll,
+    MakeFunctionToJitFunction,
+    RewriteDynamicRaises,
+    WithLifting,
+)
+
+from superovoid.compiler.call_types import calls_of
+from superovoid.compiler.jit import SETTINGS, python_of, show
+
+TRIED = ((0, 68),)
+"""Versions of numba."""
+IS_TRIED = tuple(map(int, numba.__version__.split(".")[:2])) in TRIED
+"""Whether this numba is one of them."""
+
+# What no kernel needs: `with`, errors with arguments that are computed, functions to be inlined before they are typed,
+# `literally` and `literal_unroll`, fused expressions of arrays. Kernels that need one of them do not compile.
+_LEFT_OUT = {
+    WithLifting,
+    RewriteDynamicRaises,
+    InlineInlinables,
+    InlineOverloads,
+    FindLiterallyCalls,
+    LiteralUnroll,
+    LiteralPropagationSubPipelinePass,
+    NopythonRewrites,
+    DumpParforDiagnostics,
+}
+# What only functions with functions inside need, as generator expressions are.
+_FOR_CLOSURES = {InlineClosureLikes, MakeFunctionToJitFunction}
+
+
+class _Flags(Flags):
+    """Options of a compilation; numba compares them thousands of times for every kernel."""
+
+    __slots__ = ()
+    _hash: int | None = None
+
+    def __hash__(self) -> int:
+        if _Flags._hash is None:
+            _Flags._hash = super().__hash__()  # numba's is the same for all flags
+        return _Flags._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, Flags):
+            return super().__eq__(other)
+        own, others = self._values, other._values
+        # What is not set is as if it were set to its default.
+        return own == others or all(
+            own.get(name, self.options[name].default) == others.get(name, self.options[name].default)
+            for name in own.keys() | others.keys()
+        )
+
+
+class _Options(_FunctionCompiler):
+    """numba's step from a function to its compiler."""
+
+    def _customize_flags(self, flags: Flags) -> Flags:
+        return _Flags(flags)
+
+
+class _KernelCompiler(Compiler):
+    """numba's compiler without the passes that kernels do not need."""
+
+    def __init__(self, typing_context: Any, *others: Any) -> None:
+        super().__init__(calls_of(typing_context), *others)
+
+    def define_pipelines(self) -> list[PassManager]:
+        pipelines = super().define_pipelines()
+        code = self.state.func_id.code
+        without = _LEFT_OUT
+        if not any(isinstance(constant, CodeType) for constant in code.co_consts):
+            without = without | _FOR_CLOSURES
+        for pipeline in pipelines:
+            pipeline.passes[:] = [(each, name) for each, name in pipeline.passes if each not in without]
+            pipeline.finalize()
+        return pipelines
+
+
+class Code(JITCodeLibrary):
+    """LLVM's code of a kernel, or of a function of numba that kernels call: optimised function by function alone.
+
+    Attributes
+    ----------
+    symbol : str
+        The name in the shared library of a separate kernel, else empty.
+    """
+
+    symbol = ""
+
+    def _optimize_functions(self, module: Any) -> None:
+        # As numba does, but with one pass manager for all, and without those that are only declared.
+        module.data_layout = self._codegen._data_layout
+        passes, builder = self._codegen._function_pass_manager()
+        for function in module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
+
+    def finalize(self) -> None:
+        """Nothing is optimised as a whole, linked or loaded yet."""
+        self._raise_if_finalized()
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.external:
+                function.linkage = "linkonce_odr"  # may be dropped where it was inlined
+        self._shared_module = self._final_module
+        self._finalized = True
+
+    def get_pointer_to_function(self, name: str) -> int:
+        """Nothing is loaded."""
+        self._ensure_finalized()
+        return 0
+
+    def all_called(self) -> list[Any]:
+        """Return what is to be linked to this code, each after all of its callers."""
+        done: dict[Any, None] = {}
+        begun = {self}
+
+        def visit(library: Any) -> None:
+            for each in reversed(library._linking_libraries):
+                if each not in begun and not getattr(each, "symbol", ""):
+                    begun.add(each)
+                    visit(each)
+            done[library] = None
+
+        visit(self)
+        return list(reversed(done))[1:]
+
+    def separate_called(self) -> list[str]:
+        """Return the symbols of the separate kernels that this code calls, and what is to be linked to it."""
+        linked = (each for library in (self, *self.all_called()) for each in library._linking_libraries)
+        return sorted({each.symbol for each in linked if getattr(each, "symbol", "")})
+
+    def bitcode(self) -> bytes:
+        """Return this code and all that is to be linked to it."""
+        self._ensure_finalized()
+        module = self._final_module.clone()
+        # Callers first: LLVM links a function that is asked for by then only.
+        for each in self.all_called():
+            module.link_in(each._get_module_for_linking(), preserve=True)
+        return bytes(module.as_bitcode())
+
+
+class _Dispatcher(CPUDispatcher):
+    """numba's dispatcher of a kernel."""
+
+    def __init__(self, kernel: Any) -> None:
+        options = {name: value for name, value in kernel.kernel_options.items() if name != "separate"}
+        settings = {"nopython": True, "_nrt": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        options = {**settings, **SETTINGS, **options}
+        function = python_of(kernel)
+        super().__init__(function, targetoptions=options, pipeline_class=_KernelCompiler)
+        self._compiler = _Options(function, self.targetdescr, options, self.locals, _KernelCompiler)
+
+    def get_call_template(self, arguments: tuple[types.Type, ...], named: dict[str, types.Type]) -> Any:
+        # numba would compile it once more for every integer that it is called with.
+        plain = tuple(map(types.unliteral, arguments))
+        return super().get_call_template(plain, {name: types.unliteral(each) for name, each in named.items()})
+
+
+class FrontEnd:
+    """numba's compiler, set up for kernels. There is one in a process.
+
+    Parameters
+    ----------
+    add_separate : callable
+        Called with a separate kernel and what numba made of it, as soon as it is compiled. Returns its name in the
+        shared library.
+    """
+
+    def __init__(self, add_separate: Callable[[Any, CompileResult], str]) -> None:
+        self._add_separate = add_separate
+        self.context = cpu_target.target_context
+        rtsys.initialize(self.context)  # which needs code that is loaded
+        codegen = self.context.codegen()
+        codegen._library_class = Code
+        codegen.set_env = lambda *_: None  # of variables for Python's objects, which no kernel needs
+
+    def _dispatcher_of(self, kernel: Any) -> _Dispatcher:
+        made = _Dispatcher(kernel)
+        if kernel.kernel_options.get("separate"):
+            add_overload = made.add_overload
+
+            def add(result: CompileResult) -> None:
+                add_overload(result)
+                result.library.symbol = self._add_separate(kernel, result)
+
+            made.add_overload = add
+        return made
+
+    def compile(self, kernel: Any, arguments: tuple[types.Type, ...]) -> CompileResult:
+        """Compile a kernel, and what it calls, for arguments of some types."""
+        dispatcher = getattr(kernel, "dispatcher", None) or show(kernel, self._dispatcher_of)
+        dispatcher.compile(arguments)
+        return dispatcher.overloads[arguments]
+
+    def link(self, name: str, module: Any, called: CompileResult) -> Code:
+        """Return a function of LLVM as code that calls a kernel."""
+        code = Code(self.context.codegen(), name)
+        code.add_ir_module(module)
+        code.add_linking_library(called.library)
+        return code

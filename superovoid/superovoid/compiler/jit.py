@@ -1,0 +1,113 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Kernels compiled in this process, by numba's public interface.
+
+For kernels of other packages, which may call those of this one, and for SUPEROVOID_KERNELS=jit.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from types import CodeType, ModuleType
+from typing import Any
+
+import llvmlite
+import numba
+from numba.core import config, types
+from numba.core.registry import cpu_target
+
+# Reassociation stays off: the residuals and the certificate rely on the order of operations.
+SETTINGS: dict[str, Any] = {
+    "fastmath": {"contract", "nsz", "arcp"},
+    "error_model": "numpy",
+    # numba would take it over from the caller that a kernel is first compiled for.
+    "forceinline": False,
+}
+
+
+def versions() -> str:
+    """Return what numba's machine code depends on beside the kernels."""
+    options = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "CPU_NAME", "CPU_FEATURES")
+    chosen = [f"{each}={getattr(config, each, None)}" for each in options]
+    processor = cpu_target.target_context.codegen().magic_tuple()
+    return " ".join([numba.__version__, llvmlite.__version__, str(processor), *chosen])
+
+
+def names_in(code: CodeType) -> set[str]:
+    """Return the global names and attributes that some code refers to."""
+    inner = (names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType))
+    return set(code.co_names).union(*inner)
+
+
+def python_of(kernel: Any) -> Any:
+    """Return the Python function of a kernel or an entry point."""
+    return getattr(kernel, "python_function", kernel)
+
+
+def kernels_in(function: Callable[..., Any]) -> Iterator[Any]:
+    """Yield the kernels that the code of a function refers to."""
+    names = names_in(function.__code__)
+    values = [function.__globals__.get(name) for name in names]
+    values += [getattr(value, name, None) for value in values if isinstance(value, ModuleType) for name in names]
+    values += [cell.cell_contents for cell in function.__closure__ or ()]
+    yield from (each for each in values if hasattr(each, "kernel_options"))
+
+
+def show(kernel: Any, dispatcher_of: Callable[[Any], Any]) -> Any:
+    """Let numba find the dispatcher of a kernel, and those of the kernels that it calls; return the first."""
+    dispatcher = kernel.dispatcher = dispatcher_of(kernel)  # its type refers to it weakly
+    kernel._numba_type_ = types.Dispatcher(dispatcher)
+    let_numba_see(python_of(kernel), dispatcher_of)
+    return dispatcher
+
+
+def let_numba_see(function: Callable[..., Any], dispatcher_of: Callable[[Any], Any]) -> None:
+    """Let numba find what is compiled for the kernels that a function calls, and that these call.
+
+    Parameters
+    ----------
+    function : callable
+        A Python function.
+    dispatcher_of : callable
+        From a kernel to the dispatcher of numba that compiles it.
+    """
+    for each in kernels_in(function):
+        if hasattr(each, "_numba_type_"):
+            continue
+        written = each.kernel_options.get("llvm")
+        if written is None:
+            show(each, dispatcher_of)
+        else:
+            module, _, name = written.partition(":")
+            intrinsic = getattr(importlib.import_module(module), name)
+            cpu_target.typing_context.refresh()  # it was defined just now
+            each._numba_type_ = cpu_target.typing_context.resolve_value_type(intrinsic)
+
+
+def _dispatcher_of(kernel: Any) -> Any:
+    options = {name: value for name, value in kernel.kernel_options.items() if name not in ("separate", "_nrt")}
+    return numba.njit(python_of(kernel), **{**SETTINGS, **options})
+
+
+def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """Compile a function by numba when it is first called, and the kernels of this package that it calls.
+
+    Parameters
+    ----------
+    function : callable
+        A Python function, or a kernel of this package.
+    **options
+        Of numba, for a function that is no kernel of this package.
+
+    Returns
+    -------
+    callable
+        The dispatcher of numba, which Python and other kernels may call.
+    """
+    if function is None:
+        return lambda each: kernel(each, **options)
+    if not hasattr(function, "kernel_options"):
+        function.kernel_options = options  # type: ignore[attr-defined]
+    return show(function, _dispatcher_of)

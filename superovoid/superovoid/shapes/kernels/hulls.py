@@ -1,0 +1,387 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+r"""Rows and pools of bodies that are given by vertices and triangles: convex hulls, and meshes with their hulls.
+
+Of a hull all vertices are kept, so that support points are those of the hull without loss. Each triangle has a plane:
+its normal n with the offset max n . v over all vertices, so that the hull lies below all planes. What these may
+misjudge of the depth of a point (PLANE_LOSS; `superovoid.shapes.hull`) is measured: how far a corner of the triangle
+lies below its plane, and how far the normal may be off, which a triangle of area A and edges e, e' tells to
+16 EPS e e' / (2 A); a needle comes within its width of an edge, where its neighbours say as much.
+
+The triangles cover the boundary of the hull once: every edge has two triangles, turned the same way, and their
+solid angles about a point inside, all positive, add up to 4 pi.
+
+Of the vertices of a mesh its hull keeps those of the hull's triangles, and those that the planes do not prove to lie
+inside: deeper than PLANE_LOSS.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from superovoid.compiled.aabb_tree import NODE_LENGTH, arrange, fit, node_count
+from superovoid.compiled.arrays import Floats1, Floats2, Int32s2
+from superovoid.compiled.kernels import entry_point, kernel
+from superovoid.compiled.vector import combine, cross, dot, norm, scale, sub
+from superovoid.shapes.kernels.bodies import MISMATCH, VALID
+from superovoid.shapes.kernels.kinds import (
+    BLOCKS,
+    CONVEX_MESH,
+    IS_CONVEX,
+    KIND,
+    LINKS,
+    MESH,
+    NODE_COUNT,
+    NODES,
+    PLANE_COUNT,
+    PLANE_LOSS,
+    PLANES,
+    ROW_LENGTH,
+    SHELL_COUNT,
+    SHELLS,
+    TRIANGLE_COUNT,
+    TRIANGLES,
+    VERTEX_COUNT,
+    VERTICES,
+)
+from superovoid.shapes.kernels.rounding import EPS
+from superovoid.shapes.kernels.surface import A1, RADIUS, S_, SIZE, TX
+from superovoid.shapes.kernels.vertex_scan import BLOCK, LANES
+from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH
+
+BAD_VERTICES, BAD_FACES, BAD_HULL, BAD_SURFACE = 14, 15, 16, 18
+
+# Of a mesh that counts as its hull: what vertices may lie above a triangle's plane, in units of its radius. No more
+# than the allowance for cores has to spare (`rounding`): 64 EPS less 44.1 EPS.
+PLANE_ROUNDING = 16.0 * EPS
+_MOST_LOSS = 1e-6  # of the radius
+_FULL = 4.0 * math.pi
+
+
+@kernel
+def _point(rows, i):
+    return (rows[i, 0], rows[i, 1], rows[i, 2])
+
+
+@kernel
+def _corners(vertices, faces, k):
+    return _point(vertices, faces[k, 0]), _point(vertices, faces[k, 1]), _point(vertices, faces[k, 2])
+
+
+@kernel
+def _extent(vertices, axis):
+    low, high = math.inf, -math.inf
+    for i in range(vertices.shape[0]):
+        low, high = min(low, vertices[i, axis]), max(high, vertices[i, axis])
+    return low, high
+
+
+@kernel
+def _check_numbers(vertices, faces):
+    count = vertices.shape[0]
+    if count < 4:
+        return BAD_VERTICES
+    widest = 0.0
+    for j in range(3):
+        for i in range(count):
+            if not abs(vertices[i, j]) <= MOST_LENGTH:
+                return BAD_VERTICES
+        low, high = _extent(vertices, j)
+        widest = max(widest, high - low)
+    if not widest >= LEAST_LENGTH:
+        return BAD_VERTICES
+    if faces.shape[0] < 4:
+        return BAD_FACES
+    for k in range(faces.shape[0]):
+        for j in range(3):
+            if not 0 <= faces[k, j] < count:
+                return BAD_FACES
+    return VALID
+
+
+@kernel(_nrt=True)
+def _are_edges_shared(faces, count):
+    """Whether each edge has two triangles, one on either side."""
+    # Edges by their first vertex.
+    starts = np.zeros(count + 2, dtype=np.int64)
+    for k in range(faces.shape[0]):
+        for j in range(3):
+            starts[faces[k, j] + 2] += 1
+    for i in range(count):
+        starts[i + 2] += starts[i + 1]
+    ends = np.empty(3 * faces.shape[0], dtype=np.int64)
+    for k in range(faces.shape[0]):
+        for j in range(3):
+            first = faces[k, j] + 1
+            ends[starts[first]] = faces[k, (j + 1) % 3]
+            starts[first] += 1
+    for i in range(count):
+        for at in range(starts[i], starts[i + 1]):
+            other = ends[at]
+            ahead = back = 0
+            for k in range(starts[i], starts[i + 1]):
+                ahead += 1 if ends[k] == other else 0
+            for k in range(starts[other], starts[other + 1]):
+                back += 1 if ends[k] == i else 0
+            if not ahead == back == 1:
+                return False
+    return True
+
+
+@kernel
+def _measure(vertices, faces, middle, planes):
+    """Fill in the planes; return what they may misjudge, m, infinite if these are not the triangles of the hull."""
+    count = vertices.shape[0]
+    radius = 0.0
+    for i in range(count):
+        radius = max(radius, norm(_point(vertices, i)))
+    loss, angle = 0.0, 0.0
+    for k in range(faces.shape[0]):
+        a, b, c = _corners(vertices, faces, k)
+        e, f, g = sub(b, a), sub(c, a), sub(c, b)
+        own = cross(e, f)
+        area = norm(own)
+        if not area > 0.0:
+            return math.inf
+        n = scale(1.0 / area, own)
+        offset = -math.inf
+        for i in range(count):
+            offset = max(offset, dot(n, _point(vertices, i)))
+        tilt = 16.0 * EPS * norm(e) * norm(f) / area
+        width = area / max(norm(e), norm(f), norm(g))
+        below = offset - min(dot(n, a), dot(n, b), dot(n, c))
+        loss = max(loss, below + min(2.0 * radius * tilt, 2.0 * width))
+        u, v, w = sub(a, middle), sub(b, middle), sub(c, middle)
+        volume = dot(u, cross(v, w))
+        if not volume > 0.0:
+            return math.inf
+        lu, lv, lw = norm(u), norm(v), norm(w)
+        angle += 2.0 * math.atan2(volume, lu * lv * lw + dot(u, v) * lw + dot(v, w) * lu + dot(w, u) * lv)
+        planes[4 * k], planes[4 * k + 1], planes[4 * k + 2] = n
+        planes[4 * k + 3] = offset
+    if not abs(angle - _FULL) < 1.0:
+        return math.inf
+    loss += 16.0 * EPS * radius
+    return loss if loss <= _MOST_LOSS * radius else math.inf
+
+
+@kernel
+def _pack_vertex(vertices, v, row, pool):
+    """Append a vertex to those of a row, and to their blocks, the last of which is filled up with the first vertex."""
+    k = int(row[VERTEX_COUNT])
+    block = int(row[BLOCKS]) + k // LANES * BLOCK
+    for j in range(3):
+        pool[int(row[VERTICES]) + 3 * k + j] = vertices[v, j]
+        for lane in range(k % LANES, LANES):
+            at = block + j * LANES + lane
+            pool[at] = vertices[v, j] if lane == k % LANES else pool[int(row[BLOCKS]) + j * LANES]
+    row[VERTEX_COUNT] = k + 1
+
+
+@kernel
+def _height(planes, count, p):
+    """Return the largest height of a point above planes."""
+    height = -math.inf
+    for k in range(count):
+        height = max(height, dot((planes[4 * k], planes[4 * k + 1], planes[4 * k + 2]), p) - planes[4 * k + 3])
+    return height
+
+
+@kernel
+def _volume(vertices, faces):
+    volume = 0.0
+    for k in range(faces.shape[0]):
+        a, b, c = _corners(vertices, faces, k)
+        volume += dot(a, cross(b, c)) / 6.0
+    return volume
+
+
+@kernel
+def _pack_planes(vertices, faces, row, pool):
+    """Fill in planes and sizes of a hull; return what is wrong."""
+    count, facets = vertices.shape[0], faces.shape[0]
+    found = _check_numbers(vertices, faces)
+    if found != VALID:
+        return found
+    if not _are_edges_shared(faces, count):
+        return BAD_HULL
+    middle = (0.0, 0.0, 0.0)
+    for i in range(count):
+        middle = combine(1.0, middle, 1.0 / count, _point(vertices, i))
+        row[RADIUS] = max(row[RADIUS], norm(_point(vertices, i)))
+    row[VERTICES], row[VERTEX_COUNT] = 1, 0
+    row[PLANES], row[PLANE_COUNT] = 1 + 3 * count, facets
+    row[BLOCKS], row[LINKS] = row[PLANES] + 4 * facets, -1.0
+    loss = _measure(vertices, faces, middle, pool[int(row[PLANES]) : int(row[BLOCKS])])
+    if not loss < math.inf:
+        return BAD_HULL
+    row[PLANE_LOSS] = loss
+    # Half extents, centre and volume tell hulls apart where the order of two bodies is decided.
+    for j in range(3):
+        low, high = _extent(vertices, j)
+        row[A1 + j] = 0.5 * (high - low)
+        row[TX + j] = 0.5 * (low + high)
+        row[SIZE] = max(row[SIZE], row[A1 + j])
+    row[S_] = _volume(vertices, faces)
+    pool[0] = 0.0
+    return VALID
+
+
+@kernel
+def _room_of_hull(vertices, faces):
+    count = vertices.shape[0]
+    return 1 + 3 * count + 4 * faces.shape[0] + BLOCK * ((count + LANES - 1) // LANES)
+
+
+@entry_point(nogil=True)
+def pack_hull(vertices: Floats2, faces: Int32s2, row: Floats1, pool: Floats1) -> int:
+    """Fill in row and pool of the convex hull of points.
+
+    Parameters
+    ----------
+    vertices : array, shape (n, 3)
+    faces : array of int32, shape (m, 3)
+        The triangles of the hull, counter-clockwise seen from outside.
+    row : array, shape (ROW_LENGTH,)
+        Zeros.
+    pool : array, shape (1 + 3 n + 4 m + BLOCK ceil(n / LANES),)
+
+    Returns
+    -------
+    int
+        VALID, or what is wrong: BAD_VERTICES, BAD_FACES (numbers out of range), BAD_HULL.
+    """
+    if row.shape[0] != ROW_LENGTH or pool.shape[0] != _room_of_hull(vertices, faces):
+        return MISMATCH
+    found = _pack_planes(vertices, faces, row, pool)
+    if found == VALID:
+        row[KIND] = CONVEX_MESH
+        for i in range(vertices.shape[0]):
+            _pack_vertex(vertices, i, row, pool)
+    return found
+
+
+@kernel(_nrt=True)
+def _pack_corners(vertices, hull, row, pool):
+    """Fill in the vertices that may be those of the hull."""
+    is_corner = np.zeros(vertices.shape[0], dtype=np.bool_)
+    for k in range(hull.shape[0]):
+        for j in range(3):
+            is_corner[hull[k, j]] = True
+    planes = pool[int(row[PLANES]) : int(row[BLOCKS])]
+    for i in range(vertices.shape[0]):
+        if is_corner[i] or _height(planes, hull.shape[0], _point(vertices, i)) > -2.0 * row[PLANE_LOSS]:
+            _pack_vertex(vertices, i, row, pool)
+
+
+@kernel(_nrt=True)
+def _pack_shells(vertices, faces, row, pool):
+    """Fill in a vertex of each connected part of a surface; return whether every vertex is on it."""
+    count = vertices.shape[0]
+    parts = np.arange(count)  # a forest: of each vertex another one of its part, or itself
+    used = np.zeros(count, dtype=np.bool_)
+    for k in range(faces.shape[0]):
+        for j in range(3):
+            used[faces[k, j]] = True
+            a, b = int(faces[k, j]), int(faces[k, (j + 1) % 3])
+            while parts[a] != a:
+                parts[a] = parts[parts[a]]
+                a = parts[a]
+            while parts[b] != b:
+                parts[b] = parts[parts[b]]
+                b = parts[b]
+            parts[max(a, b)] = min(a, b)
+    shells = 0
+    for i in range(count):
+        if not used[i]:
+            return False
+        if parts[i] == i:
+            for j in range(3):
+                pool[int(row[SHELLS]) + 3 * shells + j] = vertices[i, j]
+            shells += 1
+    row[SHELL_COUNT] = shells
+    return True
+
+
+@kernel(_nrt=True)
+def _pack_tree(vertices, faces, row, pool):
+    """Fill in the triangles in the order of a tree of boxes, and its nodes."""
+    count = faces.shape[0]
+    order = np.arange(count).astype(np.int32)
+    middles, boxes, bounds = np.empty((count, 3)), np.empty((count, 6)), np.empty((count, 6))
+    for k in range(count):
+        for j in range(3):
+            x, y, z = vertices[faces[k, 0], j], vertices[faces[k, 1], j], vertices[faces[k, 2], j]
+            middles[k, j] = (x + y + z) / 3.0
+            boxes[k, j], boxes[k, 3 + j] = min(x, y, z), max(x, y, z)
+    nodes = np.empty((node_count(count), NODE_LENGTH))
+    arrange(middles, order, nodes)
+    fit(nodes, order, boxes, bounds)
+    for place in range(count):
+        for corner in range(3):
+            for j in range(3):
+                k = int(row[TRIANGLES]) + 9 * place + 3 * corner + j
+                pool[k] = vertices[faces[order[place], corner], j]
+    for node in range(nodes.shape[0]):
+        for j in range(NODE_LENGTH):
+            pool[int(row[NODES]) + NODE_LENGTH * node + j] = nodes[node, j]
+    row[TRIANGLE_COUNT], row[NODE_COUNT] = count, nodes.shape[0]
+
+
+@kernel
+def _is_convex(vertices, faces, row):
+    """Whether no vertex lies above the plane of a triangle by more than rounding (`meshes.Mesh.is_convex`)."""
+    if not abs(_volume(vertices, faces) - row[S_]) <= 0.5 * row[S_]:
+        return False
+    for k in range(faces.shape[0]):
+        a, b, c = _corners(vertices, faces, k)
+        up = cross(sub(b, a), sub(c, a))
+        up = scale(1.0 / max(norm(up), 1e-300), up)
+        level = min(dot(up, a), dot(up, b), dot(up, c)) + PLANE_ROUNDING * row[RADIUS]
+        for i in range(vertices.shape[0]):
+            if dot(up, _point(vertices, i)) > level:
+                return False
+    return True
+
+
+@entry_point(nogil=True)
+def pack_mesh(vertices: Floats2, faces: Int32s2, hull: Int32s2, row: Floats1, pool: Floats1) -> int:
+    """Fill in row and pool of a body that is bounded by a closed surface.
+
+    Parameters
+    ----------
+    vertices : array, shape (n, 3)
+    faces : array of int32, shape (m, 3)
+        The triangles of the surface, counter-clockwise seen from outside.
+    hull : array of int32, shape (k, 3)
+        Those of the convex hull of the vertices.
+    row : array, shape (ROW_LENGTH,)
+        Zeros.
+    pool : array, shape (room of `pack_hull` for the hull + 21 m,)
+
+    Returns
+    -------
+    int
+        As `pack_hull`; BAD_SURFACE if the surface is not closed, is inside out, or leaves out a vertex.
+    """
+    room, count = _room_of_hull(vertices, hull), faces.shape[0]
+    if row.shape[0] != ROW_LENGTH or pool.shape[0] != room + 21 * count:
+        return MISMATCH
+    found = _check_numbers(vertices, faces)
+    if found == VALID:
+        found = _pack_planes(vertices, hull, row, pool)
+    if found != VALID:
+        return found
+    row[TRIANGLES], row[NODES], row[SHELLS] = room, room + 9 * count, room + 18 * count
+    row[S_] = _volume(vertices, hull)
+    is_closed = _are_edges_shared(faces, vertices.shape[0]) and _volume(vertices, faces) > 0.0
+    if not (is_closed and _pack_shells(vertices, faces, row, pool)):
+        return BAD_SURFACE
+    _pack_corners(vertices, hull, row, pool)
+    _pack_tree(vertices, faces, row, pool)
+    row[KIND], row[IS_CONVEX] = MESH, 1.0 if _is_convex(vertices, faces, row) else 0.0
+    row[S_] = _volume(vertices, faces)
+    return VALID

@@ -1,0 +1,194 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Objects and rules from MoveIt's topics and its service `apply_planning_scene`.
+
+docs/moveit.md compares this with move_group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
+from moveit_msgs.srv import ApplyPlanningScene
+from rclpy.callback_groups import ReentrantCallbackGroup
+
+from superovoid.robot.planning_scene import PlanningScene as Planning
+from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError, reason_of
+from superovoid_ros.nodes.common.parameters import count, text
+from superovoid_ros.nodes.common.qos import Taken, listen_to_every, serve
+from superovoid_ros.nodes.distance_service.part import Common
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+from superovoid_ros.nodes.distance_service.world import to_changes
+from superovoid_ros.nodes.distance_service.world.building import PartlyRefusedError
+from superovoid_ros.nodes.distance_service.world.changes import Change
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.nodes.distance_service.world.objects import OPEN_MESHES
+from superovoid_ros.nodes.distance_service.world.reader import Reader
+from superovoid_ros.nodes.distance_service.world.world import Entry, Request, World
+
+
+def _check_open_meshes(value: object) -> None:
+    if value not in OPEN_MESHES:
+        raise InputError(f"open_meshes = '{value}': must be {' or '.join(OPEN_MESHES)}")
+
+
+_Reading = tuple[Sequence[str], Any, Callable[[], Change]]
+"""Of a message: the frames it names, what names its objects, and what reads it."""
+
+
+class MoveItWorld(World):
+    """Objects and rules from this node's services and from MoveIt."""
+
+    parameters = (
+        count("octomap_cubes", 20_000, 1, 1_000_000, "How many occupied cubes an octomap may have; more are refused"),
+        text(
+            "open_meshes",
+            "hull",
+            "What a mesh of an object is that does not close: its convex hull, with a warning, or a shell of triangles "
+            "that has no inside",
+            f"one of {', '.join(OPEN_MESHES)}",
+            check=_check_open_meshes,
+        ),
+        *World.parameters,
+    )
+
+    def __init__(self, common: Common, current: CurrentModel, reader: Reader, measurements: Measurements) -> None:
+        super().__init__(common, current, reader, measurements)
+        self._heard = 0
+
+    def configure(self) -> None:
+        """Listen to MoveIt's topics and open the services."""
+        super().configure()
+        node = self.node
+        listen_to_every(node, CollisionObject, "collision_object", self._take_objects)
+        listen_to_every(node, AttachedCollisionObject, "attached_collision_object", self._take_attached)
+        listen_to_every(node, PlanningScene, "planning_scene", self._take_scenes)
+        listen_to_every(node, PlanningSceneWorld, "planning_scene_world", self._take_worlds)
+        serve(node, ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene, ReentrantCallbackGroup())
+
+    @property
+    def heard(self) -> int:
+        """How many messages about objects came by topics."""
+        return self._heard
+
+    # --- from topics ---
+
+    def _take_objects(self, taken: Sequence[Taken]) -> None:
+        meshes = self._open_meshes
+
+        def read_of(message: CollisionObject) -> _Reading:
+            return [message.header.frame_id], message, lambda: to_changes.object_change(message, meshes)
+
+        self._take("collision_object", taken, read_of)
+
+    def _take_attached(self, taken: Sequence[Taken]) -> None:
+        meshes = self._open_meshes
+
+        def read_of(message: AttachedCollisionObject) -> _Reading:
+            return [message.object.header.frame_id], message, lambda: to_changes.attached_change(message, meshes)
+
+        self._take("attached_collision_object", taken, read_of)
+
+    def _take_scenes(self, taken: Sequence[Taken]) -> None:
+        def read_of(message: PlanningScene) -> _Reading:
+            return to_changes.frame_ids_of(message), message, self._reading(message)
+
+        self._take("planning_scene", taken, read_of)
+
+    def _take_worlds(self, taken: Sequence[Taken]) -> None:
+        cubes, meshes = int(self.value("octomap_cubes")), self._open_meshes
+
+        def read_of(message: PlanningSceneWorld) -> _Reading:
+            scene = to_changes.scene_of_world(message)
+            return to_changes.frame_ids_of(scene), scene, lambda: to_changes.world_change(message, cubes, meshes)
+
+        self._take("planning_scene_world", taken, read_of)
+
+    def take_whole(self, scene: PlanningScene, unheard: int, done: Callable[[Exception | None], None]) -> None:
+        """Apply a whole planning scene that another node was asked for, and tell whether that could be.
+
+        Parameters
+        ----------
+        scene
+            The scene.
+        unheard
+            `Standing.unheard` when it was asked for.
+        done
+            Hears why it could not be applied; None: it was.
+        """
+        frame_ids, read = tuple(to_changes.frame_ids_of(scene)), self._reading(scene)
+        unread = tuple(to_changes.unread_of(scene))
+        request = Request(
+            "planning_scene", frame_ids, read, lambda _planning, problem: done(problem), unread, unheard=unheard
+        )
+        self._change(request)
+
+    @property
+    def _open_meshes(self) -> str:
+        return str(self.value("open_meshes"))
+
+    def _reading(self, scene: PlanningScene) -> Callable[[], Change]:
+        """Return what reads a scene under the parameters of now."""
+        return partial(to_changes.scene_change, scene, int(self.value("octomap_cubes")), self._open_meshes)
+
+    def _take(self, topic: str, taken: Sequence[Taken], read_of: Callable[[Any], _Reading]) -> None:
+        """Apply messages of a topic; what cannot be is written to the log, and kept as missing."""
+
+        def done(_planning: Planning | None, problem: Exception | None) -> None:
+            if problem is not None:
+                # Each of these is an object that is not where its sender believes it to be.
+                what = "applied only a part of" if isinstance(problem, PartlyRefusedError) else "ignored"
+                self.log.error(topic, f"{what} a message on {topic}: {reason_of(problem)}")
+                self.statistics.message(topic, problem)
+
+        entries = []
+        for message, lost in taken:
+            if lost:
+                self._lose(lost)
+                problem = InputError(f"lost {lost} messages on {topic}: published faster than they were received")
+                self.log.error(topic, str(problem))
+                self.statistics.message(topic, problem)
+            if isinstance(message, UnreadableError):
+                self._lose(1)
+                self.log.error(topic, f"{topic}: what arrived cannot be read and is lost: {message}")
+                self.statistics.fault(is_read=False)
+                continue
+            try:
+                self._heard += topic != "planning_scene" or to_changes.is_about_objects(message)
+                frame_ids, named, read = read_of(message)
+                request = Request(topic, tuple(frame_ids), read, done, tuple(to_changes.unread_of(named)), waits=True)
+            except Exception as error:  # a mistake of the node
+                self._lose(1)
+                done(None, error)
+                continue
+            entries.append(Entry(request, self._current.standing.unheard))
+        if not entries:
+            return
+        try:
+            self._do(entries)
+        except Exception as error:  # too much waits to be read, or a mistake of the node
+            self._lose(len(entries))
+            self.log.error(topic, f"lost {len(entries)} messages on {topic}: {reason_of(error)}")
+            for _ in entries:
+                self.statistics.message(topic, error)
+
+    async def _apply_planning_scene(
+        self, request: ApplyPlanningScene.Request, response: ApplyPlanningScene.Response
+    ) -> ApplyPlanningScene.Response:
+        try:
+            self.activity.require()
+            scene = request.scene
+            await self._changing("apply_planning_scene", to_changes.frame_ids_of(scene), self._reading(scene))
+            response.success = True
+            self.statistics.call("ApplyPlanningScene")
+        except Exception as error:
+            # The response has no room for words.
+            done = "the rest is applied, not" if isinstance(error, PartlyRefusedError) else "nothing applied"
+            self.log.error("apply_planning_scene", f"apply_planning_scene: {done}: {reason_of(error)}")
+            self.statistics.call("ApplyPlanningScene", error)
+            response.success = False
+        return response
