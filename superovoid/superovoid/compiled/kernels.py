@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kernels: Python functions of numbers and arrays that are compiled to machine code.
+"""Kernels: Python functions of numbers and arrays, compiled to machine code.
 
 The environment variable SUPEROVOID_KERNELS chooses what a call of an *entry point*, a kernel for Python and C, runs:
 
@@ -56,10 +56,10 @@ def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any
     function : callable
         The Python function.
     **options
-        How it is compiled: ``forceinline=True`` for what is to be inlined wherever it is called; ``separate=True`` for
-        a large kernel that several others call, whose machine code is made once; ``_nrt=True`` for one that allocates
-        arrays or is handed such (numba then counts references to them, which takes a third of the time of a query);
-        ``llvm="module:name"`` for one that is written as LLVM's instructions by a function of numba's `intrinsic`.
+        How the compiler treats it. ``forceinline=True``: inline it in each caller. ``separate=True``: compile it once,
+        and let callers refer to it by name (for a large kernel with several callers). ``_nrt=True``: count references
+        to arrays, which a kernel needs if it allocates them or receives such (this takes a third of the time of a
+        query). ``llvm="module:name"``: use this function of numba's `intrinsic`, which writes LLVM's instructions.
 
     Returns
     -------
@@ -119,6 +119,6 @@ def _compiled_at_its_first_call(function: Callable[..., Any]) -> Any:
 def out_of_line() -> None:
     """Called in a kernel: keep that kernel out of line in its callers.
 
-    A kernel is optimised together with all that it calls: without such boundaries a large function that is called from
-    many places is copied into each of them, and compiling takes minutes instead of seconds.
+    LLVM optimises a kernel together with everything it calls. Without such boundaries it copies a large function into
+    each of many callers, and compiling takes minutes instead of seconds.
     """

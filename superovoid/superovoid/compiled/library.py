@@ -30,7 +30,7 @@ NATIVE = PACKAGE / "native"
 """What C programs find: libraries, header, and how they are linked."""
 LIBRARY = "libsuperovoid.so"
 SOURCES = "sources.json"
-"""In `NATIVE` of a package that is used where its sources are: stamps of the modules that the library was made of."""
+"""Stamps of the modules from which the library was built. The file exists in `NATIVE` of a source tree only."""
 LEVELS = {4: "x86-64-v4", 3: "x86-64-v3", 2: "x86-64-v2"}
 _BUILD = "build it by 'python -m superovoid.compiler', or set SUPEROVOID_KERNELS=jit"
 
@@ -52,7 +52,7 @@ def stamps_of(sources: Iterable[Path]) -> dict[str, tuple[int, int, str]]:
 
 
 def _changed() -> str | None:
-    """Return a module that is not what the library was made of."""
+    """Return the name of a module that has changed since the library was built, if any."""
     noted = NATIVE / SOURCES
     if not noted.is_file():
         return None
@@ -117,14 +117,14 @@ def path() -> Path:
     Raises
     ------
     ImportError
-        If there is none, if it was made of other sources, or for a processor with more instructions.
+        If there is none, if its sources have changed, or if it needs a processor with more instructions.
     """
     lowest = library_of(NATIVE)
     if not lowest.is_file():
         raise ImportError(f"{lowest} is missing, which holds the machine code of superovoid: {_BUILD}")
     changed = _changed()
     if changed:
-        raise ImportError(f"{lowest} was made of another {PACKAGE / changed} than the one that is there: {_BUILD}")
+        raise ImportError(f"{PACKAGE / changed} has changed since {lowest} was built: {_BUILD}")
     here = _function(_loaded(lowest), "superovoid_processor_level")()
     highest = os.environ.get("SUPEROVOID_LEVEL")
     if highest:

@@ -48,7 +48,7 @@ RUNTIME = Path(__file__).with_name("runtime.c")
 C_FUNCTIONS, EXPORTS = RUNTIME.with_name("superovoid.c"), RUNTIME.with_name("exports.map")
 HEADER = PACKAGE / "native" / "include" / "superovoid.h"
 LOCK = "lock"
-"""In the folder of object files: held by the build that is writing there."""
+"""A file in the folder of object files. A build holds a lock on it while it writes there."""
 _HAS_KERNELS = re.compile(rb"^@entry_point\b", re.MULTILINE)
 _UNFINISHED = b'{"compiler/a build that did not end": [0, 0, ""]}'
 _LEVELS = {"x86-64-v2": 2, "x86-64-v3": 3, "x86-64-v4": 4}
@@ -92,14 +92,14 @@ def _machine_code(bitcode: bytes, symbol: str, names: dict[str, str], level: str
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file that is there as a whole or not at all."""
+    """Write a file; other processes see all of it or nothing."""
     unfinished = path.with_suffix(f".{os.getpid()}")
     unfinished.write_bytes(content)
     unfinished.replace(path)
 
 
 def _end_with_parent() -> None:
-    """Let this process end when the build does, even if that is killed."""
+    """End this process when the build ends, even if it is killed."""
     parent = multiprocessing.parent_process()
 
     def watch() -> None:
@@ -269,7 +269,7 @@ def build(
     objects : pathlib.Path, optional
         Where object files are kept.
     among : callable, optional
-        Of the name of an entry point, whether the libraries are to have it.
+        From the name of an entry point to whether the libraries include it.
     """
     started, progress = time.monotonic(), _Progress()
     gc.disable()  # a sixth of the time: what numba makes hardly ever becomes garbage before the end
@@ -316,7 +316,7 @@ def main() -> None:
     if not IS_TRIED:
         tried = ", ".join(".".join(map(str, each)) for each in TRIED)
         sys.exit(f"numba {numba.__version__}: kernels are compiled by numba {tried}")
-    # As they are before they are read: one that is edited meanwhile makes the library refused.
+    # Before the build reads them: if a module is edited during the build, the library is refused.
     stamps, noted = json.dumps(stamps_of(sources())).encode(), NATIVE / SOURCES
     if given.native == NATIVE and noted.is_file() and noted.read_bytes() != stamps:
         _write(noted, _UNFINISHED)
