@@ -22,13 +22,13 @@ from superovoid.compiler.jit import names_in, python_of
 PACKAGE = Path(__file__).parents[1]
 
 
-def _code_parts(code: CodeType) -> Iterator[bytes]:
+def _code_parts(code: CodeType, docstring: str | None = None) -> Iterator[bytes]:
     yield code.co_code
     yield repr((code.co_varnames, code.co_names, code.co_freevars)).encode()
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield from _code_parts(constant)
-        else:
+        elif constant is None or constant != docstring:
             yield repr(constant).encode()
 
 
@@ -58,7 +58,7 @@ def _function_parts(function: Any, left: list[Any]) -> Iterator[bytes]:
     yield f"{function.__module__}.{function.__qualname__} {function.__annotations__}".encode()
     if function.__defaults__ or function.__kwdefaults__:
         yield repr((function.__defaults__, function.__kwdefaults__)).encode()
-    yield from _code_parts(function.__code__)
+    yield from _code_parts(function.__code__, function.__doc__)
     names = names_in(function.__code__)
     for name in sorted(names & function.__globals__.keys()):
         yield from _value_parts(name, function.__globals__[name], names, left)

@@ -159,3 +159,18 @@ def test_helpers_end_with_a_build_that_is_killed():
     # Its output ends when no helper has it open any more.
     done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, timeout=300)
     assert done.returncode == -9 and done.stdout.strip(), done.stderr
+
+
+def test_digest_of_a_kernel_does_not_change_with_its_docstring():
+    program = """
+from superovoid.compiled.kernels import kernel
+from superovoid.compiler.digests import digest_of
+texts = '"First."; return x + 1.0', '"Second."; return x + 1.0', '"Second."; return x + 2.0'
+found = []
+for text in texts:
+    names = {"__name__": "kernels"}
+    exec(f"def one(x): {text}", names)
+    found.append(digest_of(kernel(names["one"]), ()))
+assert found[0] == found[1] != found[2], found
+"""
+    run(program)
