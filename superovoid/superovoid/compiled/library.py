@@ -3,9 +3,9 @@
 
 """Entry points of the shared library, called by ctypes.
 
-An argument is handed over as its type hint says: a number by value, an array by its address and its shape, a tuple by
-the address of its fields, eight bytes each. The function returns 0, or not if memory ran out; its result is written,
-again by eight bytes, to where the last argument points.
+The type hint of an argument decides how the library receives it: a number by value, an array by its address and its
+shape, a tuple by the address of its fields, eight bytes each. The function returns 0, or another number if memory ran
+out. It writes its result, eight bytes a number, to the address in the last argument.
 
 The library is looked for beside this package alone, by its full path.
 """
@@ -135,10 +135,8 @@ def path() -> Path:
     chosen = next((each for each in higher if each.is_file()), lowest)
     needed = ctypes.c_int.in_dll(_loaded(chosen), "superovoid_library_level").value
     if needed > here:
-        lacks = f"SUPEROVOID_LEVEL = {highest!r} forbids" if highest else "this one has not"
-        raise ImportError(
-            f"{chosen} needs a processor with the instructions of {LEVELS[needed]}, which {lacks}: {_BUILD}"
-        )
+        lacks = f"but SUPEROVOID_LEVEL = {highest!r}" if highest else "but this one has fewer"
+        raise ImportError(f"{chosen} needs a processor with the instructions of {LEVELS[needed]}, {lacks}: {_BUILD}")
     return chosen
 
 
@@ -184,19 +182,16 @@ class _Tuple:
     def _packer(self, hints: tuple[Any, ...]) -> Callable[[Any], bytes]:
         """Return a function that returns the fields of a tuple as a kernel takes them; its source is written out."""
         names: dict[str, Any] = {"_address": _address, "_at": _address_of, "_byte": _first_byte, "_error": struct.error}
-        runs: list[list[str]] = [
-            ["", "", ""]
-        ]  # of fields that stand behind each other: format, values quick and careful
+        # Of fields that follow each other: their format, their values the quick way, and the careful way.
+        runs: list[list[str]] = [["", "", ""]]
         kinds = []
         for i, (part, hint) in enumerate(zip(self._parts, hints, strict=True)):
             if isinstance(part, _Tuple):
                 names[f"_packed_{i}"] = part.packed
                 runs += [["", f"_packed_{i}(v[{i}])", f"_packed_{i}(v[{i}])"], ["", "", ""]]
             elif part is None:
-                runs[-1] = [
-                    a + b
-                    for a, b in zip(runs[-1], ("d" if hint is float else "q", f"v[{i}], ", f"v[{i}], "), strict=False)
-                ]
+                more = ("d" if hint is float else "q", f"v[{i}], ", f"v[{i}], ")
+                runs[-1] = [a + b for a, b in zip(runs[-1], more, strict=True)]
             else:
                 names |= {f"_part_{i}": part, f"_kind_{i}": part[0]}
                 kinds.append(f"v[{i}].dtype is _kind_{i}")
@@ -208,11 +203,11 @@ class _Tuple:
                     f"_at(_byte(v[{i}])), *v[{i}].shape, ",
                     f"_address(v[{i}], *_part_{i}), *v[{i}].shape, ",
                 )
-                runs[-1] = [a + b for a, b in zip(runs[-1], more, strict=False)]
+                runs[-1] = [a + b for a, b in zip(runs[-1], more, strict=True)]
         quick, careful = [], []
         for n, (code, *values) in enumerate(run for run in runs if run[1]):
             names[f"_pack_{n}"] = struct.Struct(code).pack
-            for terms, value in zip((quick, careful), values, strict=False):
+            for terms, value in zip((quick, careful), values, strict=True):
                 terms.append(f"_pack_{n}({value})" if code else value)
         lines = ["def pack(v):", f"    return {' + '.join(careful)}"]
         if kinds:
@@ -245,7 +240,7 @@ def _rebuilt(hint: Any, words: list[Any]) -> Any:
 def caller_of(function: Callable[..., Any], code: Any) -> Callable[..., Any]:
     """Return a Python function that calls an entry point of the library.
 
-    Its source is written out, for a query of two bodies takes no longer than a loop over its arguments.
+    Its source is written out: a loop over the arguments would take as long as a query of two bodies.
     """
     hints, result = hints_of(function)
     names: dict[str, Any] = {"_code": code, "_address": _address, "_at": _address_of, "_byte": _first_byte}

@@ -35,10 +35,20 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
-from superovoid.compiled.library import LIBRARY, NATIVE, SOURCES, hints_of, library_of, stamps_of, symbol_of
+from superovoid.compiled.library import (
+    LEVELS,
+    LIBRARY,
+    NATIVE,
+    PACKAGE,
+    SOURCES,
+    hints_of,
+    library_of,
+    stamps_of,
+    symbol_of,
+)
 from superovoid.compiled.threads import processors
 from superovoid.compiler.c_functions import c_function, type_of
-from superovoid.compiler.digests import COMPILER, PACKAGE, digest_of
+from superovoid.compiler.digests import COMPILER, digest_of
 from superovoid.compiler.front_end import IS_TRIED, TRIED, Code, FrontEnd
 from superovoid.compiler.jit import python_of
 
@@ -51,7 +61,7 @@ LOCK = "lock"
 """A file in the folder of object files. A build holds a lock on it while it writes there."""
 _HAS_KERNELS = re.compile(rb"^@entry_point\b", re.MULTILINE)
 _UNFINISHED = b'{"compiler/a build that did not end": [0, 0, ""]}'
-_LEVELS = {"x86-64-v2": 2, "x86-64-v3": 3, "x86-64-v4": 4}
+_LEVELS = {name: level for level, name in sorted(LEVELS.items())}
 
 
 def level_here() -> str:
@@ -115,11 +125,11 @@ class _Builder:
     Parameters
     ----------
     folder : pathlib.Path
-        Where they are kept: by level of instructions, and what each entry point needs.
+        It has a folder of object files a level, and a list of the files that each entry point needs.
     levels : sequence of str
         The levels.
     pool : concurrent.futures.Executor
-        Who makes machine code.
+        Processes that make machine code.
     """
 
     def __init__(self, folder: Path, levels: Sequence[str], pool: ProcessPoolExecutor) -> None:

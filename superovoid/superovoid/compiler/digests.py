@@ -17,9 +17,8 @@ import llvmlite
 import numba
 import numpy as np
 
+from superovoid.compiled.library import PACKAGE
 from superovoid.compiler.jit import names_in, python_of
-
-PACKAGE = Path(__file__).parents[1]
 
 
 def _code_parts(code: CodeType, docstring: str | None = None) -> Iterator[bytes]:

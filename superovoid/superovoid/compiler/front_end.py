@@ -5,9 +5,9 @@
 
 numba optimises each kernel with all that it calls, and makes machine code of it, before it goes on to the callers. Here
 a kernel becomes code to be linked into that of its callers. Optimisation and machine code follow once, where an object
-file is made (`Unit`). A *separate* kernel has an object file of its own, and its callers refer to it by name.
+file is made (`build`). A *separate* kernel has an object file of its own, and its callers refer to it by name.
 
-This rests on parts of numba that are not its public interface, so it is used with the versions that it was tried with.
+This uses private parts of numba, and therefore only versions that were tried (`TRIED`).
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ class _Dispatcher(CPUDispatcher):
 
 
 class FrontEnd:
-    """numba's compiler, set up for kernels. There is one in a process.
+    """numba's compiler, set up for kernels. A process has one at most.
 
     Parameters
     ----------

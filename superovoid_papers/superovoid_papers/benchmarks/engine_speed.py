@@ -103,12 +103,18 @@ def _times(run: Callable[[int, int], None], reset: Callable[[], None], count: in
     return 1e6 * np.median(samples, axis=0)
 
 
-def _call_overhead(pairs: Pairs) -> float:
-    """Microseconds of a call from Python into a compiled loop over no pairs."""
+def two_spheres() -> Pairs:
+    """A pair of unit spheres, whose answer takes little time beside the call from Python."""
+    return Pairs(np.ones((2, 1, 7)) * (1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0), np.tile(np.eye(4), (2, 1, 1, 1)))
+
+
+def _call_overhead() -> float:
+    """Microseconds of a call from Python into a compiled loop, measured with two spheres."""
+    pairs = two_spheres()
     samples = []
     for _ in range(2000):
         started = time.perf_counter()
-        pairs.solve(0, 0)
+        pairs.solve(0, 1)
         samples.append(time.perf_counter() - started)
     return 1e6 * float(np.median(samples))
 
@@ -118,7 +124,7 @@ def engine(count: int, repeats: int, seed: int) -> Table:
     pairs = paper_battery(count, seed)
     pairs.solve(0, count)
     overlapping = pairs.out[:, columns.DISTANCE] < 0.0
-    overhead = _call_overhead(pairs)
+    overhead = _call_overhead()
 
     def forget() -> None:
         pairs.states[:] = 0.0
@@ -275,7 +281,7 @@ def overlaps_of_hands(every: int = _EVERY) -> Pairs:
 def overlaps(repeats: int) -> Table:
     """Time the overlaps of the two hands, cold: one by one, and as a batch in one thread."""
     pairs = overlaps_of_hands()
-    overhead = _call_overhead(pairs)
+    overhead = _call_overhead()
 
     pairs.forget()
     pairs.solve(0, pairs.count)

@@ -23,7 +23,7 @@ from scipy.spatial import ConvexHull
 from superovoid import Superovoid, distance
 from superovoid.contact import columns
 from superovoid.shapes.superovoid import even_angles
-from superovoid_papers.benchmarks.engine_speed import Pairs
+from superovoid_papers.benchmarks.engine_speed import Pairs, two_spheres
 
 FloatArray = NDArray[np.float64]
 Query = Callable[[], float]
@@ -136,13 +136,13 @@ class OursCompiled:
         return [partial(query, i) for i in range(len(pairs))]
 
     def overhead(self) -> Query:
-        """A loop over no pairs."""
-        empty = Pairs(np.ones((2, 1, 7)), np.tile(np.eye(4), (2, 1, 1, 1)))
+        """Two spheres."""
+        spheres = two_spheres()
 
         def query() -> float:
-            empty.states[0] = 0.0
-            empty.solve(0, 0)
-            return empty.out[0, columns.DISTANCE]
+            spheres.states[0] = 0.0
+            spheres.solve(0, 1)
+            return spheres.out[0, columns.DISTANCE]
 
         return query
 

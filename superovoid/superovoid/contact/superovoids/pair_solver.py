@@ -362,8 +362,7 @@ def _what_next(pair, answer, state, order, goal):
 def with_former_proof(pair, answer, state, order, goal):
     """An open answer from a former contact, with what the former search of the pair proved, and what that makes of it.
 
-    That is `ANSWERED`, `START_AGAIN` or `OPEN`. Nothing of dents is called here: what asks this for bodies without any
-    (`carried_proof`) compiles nothing of them.
+    That is `ANSWERED`, `START_AGAIN` or `OPEN`.
     """
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre

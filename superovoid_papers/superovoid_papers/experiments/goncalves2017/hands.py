@@ -186,6 +186,11 @@ class Engine(_Loop):
             for side in range(2)
         ]
         self.pairs = engine_speed.Pairs(np.array(rows), np.tile(np.eye(4), (2, len(fingers.pairs), 1, 1)))
+        self._spheres = engine_speed.two_spheres()
+
+    def nothing(self) -> None:
+        """Answer two spheres."""
+        self._spheres.solve(0, 1)
 
     def begin(self) -> None:
         """No states."""
