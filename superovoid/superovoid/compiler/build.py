@@ -18,6 +18,7 @@ import importlib
 import json
 import multiprocessing.connection
 import os
+import pickle
 import platform
 import re
 import subprocess
@@ -31,7 +32,9 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numba
+from numba.core import types
 from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import cpu_target
 
@@ -134,10 +137,9 @@ class _Builder:
 
     def __init__(self, folder: Path, levels: Sequence[str], pool: ProcessPoolExecutor) -> None:
         self._folder, self._levels, self._pool = folder, levels, pool
-        self._front_end = FrontEnd(self._add_separate)
+        self._front_end = FrontEnd(self._find_separate, self._add_separate)
         self._names: dict[str, str] = {}  # numba's name of a separate kernel -> its name in the library
-        self._stems: dict[str, str] = {}  # name in the library -> stem of its object files
-        self._called: dict[str, list[str]] = {}  # name in the library -> names of the separate kernels that it calls
+        self._needed: dict[str, set[str]] = {}  # name in the library -> stems of the object files that it needs
         self._running: list[Future[None]] = []
         self.made = 0
         for level in levels:
@@ -147,45 +149,52 @@ class _Builder:
         """Return where an object file is."""
         return self._folder / level / f"{stem}.o"
 
-    def _make(self, code: Code, symbol: str, stem: str) -> None:
-        self._called[symbol] = code.separate_called()
+    def _noted(self, stem: str) -> tuple[set[str], types.Type] | None:
+        """Return the stems that an object file needs and the type of its result, if all these files are there."""
+        noted = self._folder / f"{stem}.note"
+        if not noted.is_file():
+            return None
+        needed, result = pickle.loads(noted.read_bytes())
+        is_complete = all(self.path(each, level).is_file() for each in needed for level in self._levels)
+        return (needed, result) if is_complete else None
+
+    def _make(self, code: Code, symbol: str, stem: str, result: types.Type) -> set[str]:
+        needed = {stem}.union(*(self._needed[each] for each in code.separate_called()))
         missing = [level for level in self._levels if not self.path(stem, level).is_file()]
         bitcode = code.bitcode() if missing else b""
         for level in missing:
             self.made += 1
             path = self.path(stem, level)
             self._running.append(self._pool.submit(_machine_code, bitcode, symbol, dict(self._names), level, path))
+        _write(self._folder / f"{stem}.note", pickle.dumps((needed, result)))
+        return needed
 
-    def _add_separate(self, kernel: Any, result: Any) -> str:
-        digest = digest_of(kernel, result.signature.args)
-        symbol = f"{symbol_of(python_of(kernel))}_{digest[:8]}"
+    def _add_separate(self, symbol: str, result: CompileResult) -> None:
         self._names[result.fndesc.llvm_func_name] = symbol
-        self._stems[symbol] = f"{symbol}-{digest}"
-        self._make(result.library, symbol, self._stems[symbol])
-        return symbol
+        if symbol not in self._needed:
+            self._needed[symbol] = self._make(result.library, symbol, symbol, result.signature.return_type)
+
+    def _find_separate(self, kernel: Any, arguments: tuple[types.Type, ...]) -> tuple[str, types.Type | None]:
+        digest = digest_of(kernel, arguments)
+        symbol = f"{symbol_of(python_of(kernel))}_{digest}"
+        found = self._noted(symbol)
+        if found is None:
+            return symbol, None
+        self._needed[symbol], result = found
+        return symbol, result
 
     def add_entry(self, kernel: Any) -> set[str]:
         """Make the object files of an entry point, and return the stems of all that it needs."""
         symbol = symbol_of(python_of(kernel))
         arguments = tuple(type_of(hint) for hint in hints_of(python_of(kernel))[0].values())
         stem = f"{symbol}-{digest_of(kernel, arguments)}"
-        noted = self._folder / f"{stem}.json"
-        if noted.is_file():
-            needed = set(json.loads(noted.read_text()))
-            if all(self.path(each, level).is_file() for each in needed for level in self._levels):
-                return needed
+        found = self._noted(stem)
+        if found is not None:
+            return found[0]
         compiled = self._front_end.compile(kernel, arguments)
         function = c_function(self._front_end.context, symbol, compiled)
-        self._make(self._front_end.link(symbol, function, compiled), symbol, stem)
-        needed = {stem}
-        left = list(self._called[symbol])
-        while left:
-            each = left.pop()
-            if self._stems[each] not in needed:
-                needed.add(self._stems[each])
-                left += self._called[each]
-        _write(noted, json.dumps(sorted(needed)).encode())
-        return needed
+        code = self._front_end.link(symbol, function, compiled)
+        return self._make(code, symbol, stem, compiled.signature.return_type)
 
     def finish(self) -> None:
         """Wait until all object files are there."""
@@ -298,7 +307,7 @@ def build(
             progress.tell(number, len(kernels))
         builder.finish()
         kept = {builder.path(stem, level) for stem in needed for level in levels}
-        kept |= {objects / LOCK, *(objects / f"{stem}.json" for stem in needed)}
+        kept |= {objects / LOCK, *(objects / f"{stem}.note" for stem in needed)}
         for old in {path for path in objects.rglob("*") if path.is_file()} - kept:
             old.unlink()
         for number, level in enumerate(levels):

@@ -13,6 +13,7 @@ This uses private parts of numba, and therefore only versions that were tried (`
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import signature
 from types import CodeType
 from typing import Any
 
@@ -20,9 +21,10 @@ import numba
 from llvmlite.binding import Linkage
 from numba.core import types
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompileResult, Flags
+from numba.core.compiler import Compiler, CompileResult, Flags, compile_result
 from numba.core.compiler_machinery import PassManager
 from numba.core.dispatcher import _FunctionCompiler
+from numba.core.funcdesc import PythonFunctionDescriptor
 from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.runtime import rtsys
 from numba.core.typed_passes import DumpParforDiagnostics, InlineOverloads, NopythonRewrites
@@ -60,6 +62,10 @@ _LEFT_OUT = {
 }
 # What only functions with functions inside need, as generator expressions are.
 _FOR_CLOSURES = {InlineClosureLikes, MakeFunctionToJitFunction}
+
+
+Find = Callable[[Any, tuple[types.Type, ...]], tuple[str, types.Type | None]]
+Add = Callable[[str, CompileResult], None]
 
 
 class _Flags(Flags):
@@ -191,18 +197,82 @@ class _Dispatcher(CPUDispatcher):
         return super().get_call_template(plain, {name: types.unliteral(each) for name, each in named.items()})
 
 
+class _Separate(_Dispatcher):
+    """numba's dispatcher of a separate kernel, which compiles it unless its machine code is there.
+
+    Parameters
+    ----------
+    kernel : callable
+    find, add : callable
+        As of `FrontEnd`.
+    """
+
+    def __init__(self, kernel: Any, find: Find, add: Add) -> None:
+        super().__init__(kernel)
+        self._kernel, self._find, self._add = kernel, find, add
+
+    def compile(self, arguments: tuple[types.Type, ...]) -> Any:
+        """Compile the kernel for arguments of some types, if callers cannot refer to it by name alone."""
+        if arguments in self.overloads:
+            return self.overloads[arguments].entry_point
+        symbol, kind = self._find(self._kernel, arguments)
+        if kind is None:
+            made = super().compile(arguments)
+            result = self.overloads[arguments]
+            self._add(symbol, result)
+        else:
+            result = self._by_name(symbol, arguments, kind)
+            made = result.entry_point
+        result.library.symbol = symbol
+        return made
+
+    def _by_name(self, symbol: str, arguments: tuple[types.Type, ...], kind: types.Type) -> CompileResult:
+        """Return what numba would have made, for callers alone."""
+        context, function = self.targetdescr.target_context, self.py_func
+        described = PythonFunctionDescriptor(
+            True,
+            function.__module__,
+            function.__qualname__,
+            symbol,
+            "",
+            {},
+            kind,
+            {},
+            [*signature(function).parameters],
+            (),
+            argtypes=arguments,
+        )
+        library = Code(context.codegen(), symbol)
+        library.finalize()
+        result = compile_result(
+            typing_context=self.typingctx,
+            target_context=context,
+            entry_point=symbol,  # numba finds the function by it
+            signature=kind(*arguments),
+            objectmode=False,
+            fndesc=described,
+            library=library,
+        )
+        context.insert_user_function(symbol, described, [library])
+        self.overloads[arguments] = result
+        self._add(symbol, result)
+        return result
+
+
 class FrontEnd:
     """numba's compiler, set up for kernels. A process has one at most.
 
     Parameters
     ----------
-    add_separate : callable
-        Called with a separate kernel and what numba made of it, as soon as it is compiled. Returns its name in the
-        shared library.
+    find : callable
+        From a separate kernel and the types of its arguments to its name in the shared library, and to the type of its
+        result, or None if it is to be compiled.
+    add : callable
+        Called with the name of a separate kernel and what numba made of it, before its callers are compiled.
     """
 
-    def __init__(self, add_separate: Callable[[Any, CompileResult], str]) -> None:
-        self._add_separate = add_separate
+    def __init__(self, find: Find, add: Add) -> None:
+        self._find, self._add = find, add
         self.context = cpu_target.target_context
         rtsys.initialize(self.context)  # which needs code that is loaded
         codegen = self.context.codegen()
@@ -210,16 +280,9 @@ class FrontEnd:
         codegen.set_env = lambda *_: None  # of variables for Python's objects, which no kernel needs
 
     def _dispatcher_of(self, kernel: Any) -> _Dispatcher:
-        made = _Dispatcher(kernel)
         if kernel.kernel_options.get("separate"):
-            add_overload = made.add_overload
-
-            def add(result: CompileResult) -> None:
-                add_overload(result)
-                result.library.symbol = self._add_separate(kernel, result)
-
-            made.add_overload = add
-        return made
+            return _Separate(kernel, self._find, self._add)
+        return _Dispatcher(kernel)
 
     def compile(self, kernel: Any, arguments: tuple[types.Type, ...]) -> CompileResult:
         """Compile a kernel, and what it calls, for arguments of some types."""
