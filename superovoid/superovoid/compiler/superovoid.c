@@ -24,25 +24,31 @@ void superovoid_give_back(void); /* runtime.c */
 /* kinds.SUPEROVOID to kinds.TORUS */
 enum { KIND_SUPEROVOID, KIND_HALF_SPACE, KIND_CAPSULE, KIND_BOX, KIND_CYLINDER, KIND_CONE, KIND_TORUS };
 
-/* pair.Placed as kernels take it: three arrays, each an address and its shape. */
+/* kinds.Packed and pair.Asked as kernels take them: of each array its address and its shape. */
 typedef struct {
     const double *row;
     int64_t row_length;
     const double *pool;
     int64_t pool_length;
+} Packed;
+
+typedef struct {
+    Packed body;
     const double *pose;
     int64_t pose_rows, pose_columns;
-} Placed;
+} Asked;
 
 int32_t superovoid_shapes_kernels_bodies_pack_body(int64_t kind, const double *parameters, int64_t count, double *row,
                                                    int64_t row_length, int64_t *error);
-int32_t superovoid_contact_one_pair_answer_pair(const Placed *a, const Placed *b, double rtol, double *work,
-                                                   int64_t work_length, double *out, int64_t out_length,
-                                                   int64_t *error);
-int32_t superovoid_contact_one_pair_answer_again(const Placed *a, const Placed *b, double rtol, double *state,
+int32_t superovoid_contact_one_pair_answer_pair(const Packed *a, const double *pose_a, int64_t rows_a,
+                                                int64_t columns_a, const Packed *b, const double *pose_b,
+                                                int64_t rows_b, int64_t columns_b, double rtol, double *work,
+                                                int64_t work_length, double *out, int64_t out_length,
+                                                int64_t *error);
+int32_t superovoid_contact_one_pair_answer_again(const Asked *a, const Asked *b, double rtol, double *state,
                                                     int64_t state_length, double *work, int64_t work_length,
                                                     double *out, int64_t out_length, int64_t *error);
-int32_t superovoid_contact_c_interface_decide_pair(const Placed *a, const Placed *b, double threshold, double rtol,
+int32_t superovoid_contact_c_interface_decide_pair(const Asked *a, const Asked *b, double threshold, double rtol,
                                                    double *work, int64_t work_length, int64_t *found);
 int32_t superovoid_contact_c_interface_differentiate(const double *out, int64_t out_length, const double *pose_a,
                                                      int64_t rows_a, int64_t columns_a, const double *pose_b,
@@ -67,7 +73,7 @@ typedef struct {
     double time, overlap_time;
     int64_t evaluations;
 } Impact;
-int32_t superovoid_contact_c_interface_time_impact(const Placed *a, const Placed *b, const double *motions,
+int32_t superovoid_contact_c_interface_time_impact(const Asked *a, const Asked *b, const double *motions,
                                                    int64_t rows, int64_t columns, double duration, double rtol,
                                                    int64_t max_evaluations, double *work, int64_t work_length,
                                                    double *out, int64_t out_length, Impact *impact);
@@ -251,8 +257,8 @@ void superovoid_body_free(superovoid_body *body) { free(body); }
 
 /* --- questions --- */
 
-static Placed placed(const superovoid_body *body, const double *pose) {
-    const Placed made = {body->row, ROW_LENGTH, body->pool, body->pool_length, pose, 4, 4};
+static Asked asked(const superovoid_body *body, const double *pose) {
+    const Asked made = {{body->row, ROW_LENGTH, body->pool, body->pool_length}, pose, 4, 4};
     return made;
 }
 
@@ -271,19 +277,19 @@ static void take_row(const double row[RESULT_LENGTH], superovoid_result *result)
 static superovoid_error answer(const superovoid_body *body_a, const double *pose_a, const superovoid_body *body_b,
                                const double *pose_b, double rtol, double *state, superovoid_result *result) {
     double work[WORK_LENGTH], row[RESULT_LENGTH];
-    Placed a, b;
+    Asked a, b;
     int64_t found = 0;
     int32_t out_of_memory;
     superovoid_error error;
     if (!body_a || !pose_a || !body_b || !pose_b || !result) return SUPEROVOID_ERROR_NULL;
-    a = placed(body_a, pose_a);
-    b = placed(body_b, pose_b);
+    a = asked(body_a, pose_a);
+    b = asked(body_b, pose_b);
     if (state)
         out_of_memory = superovoid_contact_one_pair_answer_again(&a, &b, rtol, state, STATE_LENGTH, work,
                                                                     WORK_LENGTH, row, RESULT_LENGTH, &found);
     else
-        out_of_memory = superovoid_contact_one_pair_answer_pair(&a, &b, rtol, work, WORK_LENGTH, row, RESULT_LENGTH,
-                                                                   &found);
+        out_of_memory = superovoid_contact_one_pair_answer_pair(&a.body, pose_a, 4, 4, &b.body, pose_b, 4, 4, rtol, work,
+                                                                WORK_LENGTH, row, RESULT_LENGTH, &found);
     error = error_of(out_of_memory, &found);
     if (!error) take_row(row, result);
     return error;
@@ -334,12 +340,12 @@ superovoid_error superovoid_is_closer(const superovoid_body *a, const double pos
                                       const double pose_b[16], double threshold, double rtol,
                                       superovoid_verdict *verdict) {
     double work[WORK_LENGTH];
-    Placed first, second;
+    Asked first, second;
     int64_t found[2] = {0, 0};
     superovoid_error error;
     if (!a || !pose_a || !b || !pose_b || !verdict) return SUPEROVOID_ERROR_NULL;
-    first = placed(a, pose_a);
-    second = placed(b, pose_b);
+    first = asked(a, pose_a);
+    second = asked(b, pose_b);
     error = error_of(superovoid_contact_c_interface_decide_pair(&first, &second, threshold, rtol, work, WORK_LENGTH,
                                                                 found),
                      found);
@@ -376,12 +382,12 @@ superovoid_error superovoid_time_of_impact(const superovoid_body *a, const super
                                            double duration, double rtol, uint32_t max_evaluations,
                                            superovoid_impact *impact) {
     double work[WORK_LENGTH], row[RESULT_LENGTH], motions[18];
-    Placed first, second;
+    Asked first, second;
     Impact found = {0, 0, 0.0, 0.0, 0};
     superovoid_error error;
     if (!a || !motion_a || !b || !motion_b || !impact) return SUPEROVOID_ERROR_NULL;
-    first = placed(a, motion_a->start);
-    second = placed(b, motion_b->start);
+    first = asked(a, motion_a->start);
+    second = asked(b, motion_b->start);
     take_motion(motion_a, motions);
     take_motion(motion_b, motions + 9);
     error = error_of(superovoid_contact_c_interface_time_impact(&first, &second, motions, 2, 9, duration, rtol,

@@ -16,14 +16,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.arrays import Floats1
+from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.contact.columns import PROOF, RESULT_LENGTH, STATE_LENGTH, UNKEPT, VERDICT_LENGTH
 from superovoid.contact.inputs import SEARCH_BUDGET
 from superovoid.contact.kind_table import METHODS, OVOIDS, solve_within
 from superovoid.contact.pair import Asked, Limit, Placed
 from superovoid.shapes.kernels.bodies import MISMATCH, VALID
-from superovoid.shapes.kernels.kinds import ROW_LENGTH, kind_of
+from superovoid.shapes.kernels.kinds import ROW_LENGTH, Packed, kind_of
 from superovoid.shapes.kernels.rounding import RIGID, take_pose
 from superovoid.values.checks import MOST_LENGTH
 
@@ -107,13 +107,16 @@ def solve_from_nothing(row_a, pool_a, row_b, pool_b, tolerance, scratch, out):
 
 
 @entry_point
-def answer_pair(a: Asked, b: Asked, tolerance: float, work: Floats1, out: Floats1) -> int:
+def answer_pair(
+    a: Packed, pose_a: Floats2, b: Packed, pose_b: Floats2, tolerance: float, work: Floats1, out: Floats1
+) -> int:
     """Answer a pair from nothing that was known before.
 
     Parameters
     ----------
-    a, b : Asked
-        With poses as they were given.
+    a, b : Packed
+    pose_a, pose_b : array, shape (4, 4)
+        As they were given.
     tolerance : float
     work : array, shape (WORK_LENGTH,)
     out : array, shape (RESULT_LENGTH,)
@@ -121,9 +124,9 @@ def answer_pair(a: Asked, b: Asked, tolerance: float, work: Floats1, out: Floats
     if work.shape[0] != WORK_LENGTH or out.shape[0] != RESULT_LENGTH:
         return MISMATCH
     scratch = scratch_in(work)
-    found = take(a, b, tolerance, scratch)
+    found = take(Asked(a, pose_a), Asked(b, pose_b), tolerance, scratch)
     if found == VALID:
-        solve_from_nothing(a.body.row, a.body.pool, b.body.row, b.body.pool, tolerance, scratch, out)
+        solve_from_nothing(a.row, a.pool, b.row, b.pool, tolerance, scratch, out)
     return found
 
 

@@ -19,7 +19,6 @@ from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_
 from superovoid.contact.kind_table import kernel_for
 from superovoid.contact.lanes import many_pairs
 from superovoid.contact.one_pair import STATE, WORK_LENGTH, answer_pair
-from superovoid.contact.pair import Asked
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.superovoids import pair_solver
 from superovoid.shapes import Shape, Superovoid
@@ -104,10 +103,10 @@ def distance(
     row_a, row_b = packed_row("a", a), packed_row("b", b)
     work, out = np.empty(WORK_LENGTH), np.empty(columns.RESULT_LENGTH)
     rtol = check_rtol(rtol)
-    wrong = answer_pair(Asked(a._body, matrix_a), Asked(b._body, matrix_b), rtol, work, out)
+    wrong = answer_pair(a._body, matrix_a, b._body, matrix_b, rtol, work, out)
     if wrong:  # a pose, most likely; one that rounding alone has refused is rigid once it was straightened
         matrix_a, matrix_b = as_poses("pose_a", matrix_a), as_poses("pose_b", matrix_b)
-        wrong = answer_pair(Asked(a._body, matrix_a), Asked(b._body, matrix_b), rtol, work, out)
+        wrong = answer_pair(a._body, matrix_a, b._body, matrix_b, rtol, work, out)
     if wrong:
         raise RuntimeError(f"a question that the engine refuses: {wrong}")
     result = DistanceResult._from_row(out)
