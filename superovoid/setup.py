@@ -7,6 +7,7 @@ All is said here, not in pyproject.toml: `colcon build --symlink-install` does n
 """
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -61,8 +62,16 @@ class PlatformWheel(bdist_wheel):
     """A wheel for one platform and every Python: the library does not know Python."""
 
     def get_tag(self) -> tuple[str, str, str]:
-        """Return the tags of the wheel's name."""
-        return "py3", "none", super().get_tag()[2]
+        """Return the tags of the wheel's name; that of a platform with glibc names the oldest glibc that serves."""
+        platform = super().get_tag()[2]
+        libraries = self.get_finalized_command("build_ext").get_outputs()
+        needed = [
+            version for path in libraries for version in re.findall(rb"GLIBC_(\d+)\.(\d+)", Path(path).read_bytes())
+        ]
+        if platform.startswith("linux_") and needed:
+            major, minor = max(tuple(map(int, version)) for version in needed)
+            platform = platform.replace("linux", f"manylinux_{major}_{minor}", 1)
+        return "py3", "none", platform
 
 
 setup(
