@@ -45,7 +45,6 @@ from superovoid.contact.columns import (
 from superovoid.contact.convex import alternating, cores, mesh, polytopes, rimmed, torus
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.flats import FLATNESS, are_along_another, flat_on_plane, touching_flats
-from superovoid.contact.minkowski.mirrored import has_mirrored, has_mirrored_way, line_of_middles
 from superovoid.contact.minkowski.on_surfaces import off_line, onto_surface
 from superovoid.contact.pair import Limit, Pair, Placed
 from superovoid.contact.superovoids.pair_solver import poses_in_order, relative_pose, solve_pair
@@ -74,7 +73,7 @@ from superovoid.shapes.kernels.kinds import (
     point_to_torus,
 )
 from superovoid.shapes.kernels.rounding import EPS, allowance
-from superovoid.shapes.kernels.surface import SIZE, TY
+from superovoid.shapes.kernels.surface import SIZE, TX, TY, P
 from superovoid.values.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, PRECISION, UNBOUNDED, UNPROVEN
 
 _HARDLY = 0.2  # of the line of two middles: change that leaves a direction worth starting from
@@ -193,10 +192,23 @@ def _widths(pair, tolerance):
 
 
 @kernel
+def _middle_of(core):
+    """Centre of the box of a polytope in its own frame; the origin of other bodies."""
+    row = core.row
+    return (row[TX], row[TY], row[P]) if core.kind == CONVEX_MESH else (0.0, 0.0, 0.0)
+
+
+@kernel
+def _line_of_middles(pair):
+    """From the middle of A to that of B, in the frame of A."""
+    return sub(add(pair.centre, rotate(pair.rotation, _middle_of(pair.b))), _middle_of(pair.a))
+
+
+@kernel
 def start_of_polytopes(task, state):
     """The line of the middles or, where that has hardly changed since, the direction of an earlier answer."""
     pair = task.pair
-    line = line_of_middles(pair)
+    line = _line_of_middles(pair)
     length = norm(line)
     moved = norm(sub(line, (state[LINE], state[LINE + 1], state[LINE + 2])))
     state[LINE], state[LINE + 1], state[LINE + 2] = line
@@ -206,17 +218,15 @@ def start_of_polytopes(task, state):
 
 
 @kernel
-def _other_ways_status(pair, answer, goal):
-    """`ARBITRARY_NORMAL` where the way out against the normal, or a mirrored one, is as short, to within the goal.
+def _opposite_status(pair, answer, goal):
+    """`ARBITRARY_NORMAL` if the translation against the normal is as short, to within the goal.
 
     Of convex cores. Along n these are -distance deep, so h is to be no more than that and the goal. Balls add the same
     to both. Since h(n) + h(-n) >= 0, cores farther apart than the goal have no such way.
     """
     out_of_line()
     h = difference.difference_support(pair, scale(-1.0, answer.n), np.int64(0), np.int64(0)).h
-    if h <= goal - answer.distance or has_mirrored_way(pair, answer.n, goal - answer.distance):
-        return ARBITRARY_NORMAL
-    return 0
+    return ARBITRARY_NORMAL if h <= goal - answer.distance else 0
 
 
 @kernel
@@ -409,7 +419,7 @@ def solve_apart(first, second, limit, state, rotation, out):
     task = Task(pair, pose_a, straight)
     status = NON_UNIQUE if is_flat else 0
     if length < ball_a + ball_b and length <= goal:
-        status |= _other_ways_status(pair, answer, goal)
+        status |= _opposite_status(pair, answer, goal)
     _finish(task, _with_balls(answer, ball_a, ball_b), status, goal, wanted, state, out)
     state[LINE], state[LINE + 1], state[LINE + 2] = centre
     return True
@@ -476,7 +486,7 @@ def solve_convex_within(first, second, limit, state, out):
     if answer.distance >= ball_a + ball_b:
         status &= ~ARBITRARY_NORMAL
     elif kb != TORUS and answer.distance <= goal:
-        status |= _other_ways_status(pair, answer, goal)
+        status |= _opposite_status(pair, answer, goal)
     answer = _with_balls(answer, ball_a, ball_b)
     if answer.upper - answer.lower > goal:
         answer = _on_surfaces(answer, pair)
@@ -502,11 +512,6 @@ def solve_torus(
     goal, wanted = _widths(task.pair, tolerance)
     answer, status = _answer_torus(task.pair, start_direction(task, state), goal, budget)
     answer = _on_surfaces(answer, task.pair)
-    unit = min(task.pair.a.row[SIZE], task.pair.b.row[SIZE])
-    if has_mirrored(task.pair, scale(1.0 / unit, answer.x)):
-        status |= NON_UNIQUE
-    if has_mirrored(task.pair, answer.n):
-        status |= NON_UNIQUE if answer.distance > 0.0 else ARBITRARY_NORMAL
     _finish(task, answer, status, goal, wanted, state, out)
 
 

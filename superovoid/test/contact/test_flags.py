@@ -203,34 +203,3 @@ def test_batches_and_derivatives_say_that_points_are_not_unique():
     ridge, pose = RIDGES[4], at(0.0, -2.2, 0.0)
     assert "NON_UNIQUE" in str(derivatives(ridge, ORIGIN, ridge, pose, distance(ridge, ORIGIN, ridge, pose)).status)
     assert not distances([ridge] * 600, ORIGIN, [ridge] * 600, pose).differentiable.any()
-
-
-# --- symmetric about the plane y = 0 ---
-
-SIZE = (0.9, 1.3, 0.7)
-HALF = np.random.default_rng(5).normal(size=(7, 3))
-UPRIGHT = {
-    "box": Box(2.0 * np.array(SIZE)),
-    "capsule": Capsule(0.6, 1.5),
-    "cone": Cone(0.8, 2.0),
-    "cylinder": Cylinder(0.7, 1.2),
-    "mesh": ConvexMesh(np.concatenate([HALF, HALF * (1.0, -1.0, 1.0)])),
-    "tapered": Superovoid(SIZE, section_exponent=0.4, profile_exponent=0.8, taper=(0.2, 0.2)),
-    "dented": Superovoid(SIZE, section_exponent=0.7, profile_exponent=0.6, taper=(0.4, -0.3)),
-    "torus": Torus(1.2, 0.2),
-}
-
-
-@pytest.mark.parametrize(("a", "b"), list(itertools.combinations_with_replacement(UPRIGHT, 2)))
-def test_an_answer_to_one_side_of_a_plane_of_symmetry_is_not_the_only_one(a, b):
-    """If the distance has a kink where B crosses the plane, it is not called differentiable."""
-    rng, step = np.random.default_rng(73), 1e-5
-    for k in range(6):
-        x, z = 0.4 * rng.normal(size=2)
-        z += 3.0 if "torus" in (a, b) else 0.0
-        turn = (0.0, rng.choice([0.0, 0.25 * math.pi, 0.5 * math.pi, math.pi, rng.uniform(-3.0, 3.0)]), 0.0)
-        found = [distance(UPRIGHT[a], ORIGIN, UPRIGHT[b], at(x, y, z, turn)) for y in (-step, 0.0, step)]
-        if abs(found[2].distance - 2.0 * found[1].distance + found[0].distance) > 0.05 * step:
-            assert not found[1].status.differentiable, (k, found[1])
-        if abs(found[1].normal[1]) > 0.1 and found[1].upper < 0.0:
-            assert found[1].status & (Status.ARBITRARY_NORMAL | Status.UNPROVEN), (k, found[1])

@@ -42,7 +42,6 @@ from superovoid.contact.columns import (
     UNKEPT,
     UPPER,
 )
-from superovoid.contact.minkowski.mirror_planes import AWAY, IMAGES, ON_PLANE, image_of_direction
 from superovoid.contact.minkowski.on_surfaces import off_line
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.answers import (
@@ -139,21 +138,6 @@ def _proved_at(pair, answer, goal):
 
 
 @kernel
-def _has_mirrored_way(pair, n, goal):
-    """Whether an image of the way out along n is as short to within the goal: a search may not come upon it.
-
-    Next to n it is another one only where the way between both is longer.
-    """
-    near = ON_PLANE * min(pair.a[SIZE], pair.b[SIZE])
-    depth = proved_support(pair, n) + goal
-    for i in range(IMAGES):
-        found, other, between, chord = image_of_direction(pair.rotation, pair.centre, near, n, i)
-        if found and proved_support(pair, other) <= depth and (chord > AWAY or proved_support(pair, between) > depth):
-            return True
-    return False
-
-
-@kernel
 def _after_search(pair, best, value, optimum, deficit, goal):
     """Answer from the best direction that a search has found and what it has proved, and from Newton's of a value."""
     out_of_line()
@@ -191,7 +175,7 @@ def _after_search(pair, best, value, optimum, deficit, goal):
                 upper = max(upper, distance + off)
     if upper - lower > goal:
         status |= UNPROVEN
-    if optimum.value > 0.0 and (optimum.rival <= optimum.value + goal or _has_mirrored_way(pair, direction, goal)):
+    if optimum.value > 0.0 and optimum.rival <= optimum.value + goal:
         status |= ARBITRARY_NORMAL
     return Answer(
         distance,
