@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from superovoid.contact import (
+        ContactSet,
         Derivatives,
         DerivativeStatus,
         DistanceResult,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         Verdicts,
         are_closer,
         are_intersecting,
+        contacts,
         derivatives,
         distance,
         distances,
@@ -68,6 +70,7 @@ __all__ = [
     "Box",
     "Capsule",
     "Cone",
+    "ContactSet",
     "ConvexMesh",
     "Cylinder",
     "DerivativeStatus",
@@ -105,6 +108,7 @@ __all__ = [
     "are_closer",
     "are_intersecting",
     "are_states_closer",
+    "contacts",
     "derivatives",
     "distance",
     "distances",

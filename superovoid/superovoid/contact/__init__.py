@@ -3,6 +3,7 @@
 
 """The engine: signed distance of a pair of shapes at two poses. Knows nothing of robots or ROS."""
 
+from superovoid.contact.contact_sets import ContactSet, contacts
 from superovoid.contact.differentiation import (
     Derivatives,
     DerivativeStatus,
@@ -24,6 +25,7 @@ from superovoid.contact.thresholds import (
 from superovoid.values.status import Status
 
 __all__ = [
+    "ContactSet",
     "DerivativeStatus",
     "Derivatives",
     "DistanceResult",
@@ -39,6 +41,7 @@ __all__ = [
     "Verdicts",
     "are_closer",
     "are_intersecting",
+    "contacts",
     "derivatives",
     "distance",
     "distances",

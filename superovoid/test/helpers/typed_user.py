@@ -18,6 +18,7 @@ from superovoid import (
     Body,
     Box,
     Capsule,
+    ContactSet,
     DistanceResult,
     DistanceResults,
     Impact,
@@ -35,6 +36,7 @@ from superovoid import (
     Verdicts,
     are_closer,
     are_intersecting,
+    contacts,
     distance,
     distances,
     pose_gradients,
@@ -78,6 +80,10 @@ def pairs() -> None:
     assert_type(are_intersecting(a, np.eye(4), b, apart), Verdict)
     assert_type(are_intersecting([a], np.eye(4), b, apart), Verdicts)
     assert_type(pose_gradients(found, np.eye(4), apart), PoseGradients)
+    touching = contacts(a, np.eye(4), b, apart, 0.01, max_contacts=4)
+    assert_type(touching, ContactSet)
+    assert_type(touching.gap, Floats)
+    assert_type(touching.distance, DistanceResult)
     impact = time_of_impact(a, Motion(np.eye(4), [1.0, 0.0, 0.0], (0.0, 0.0, 0.0)), b, Motion.still(apart))
     assert_type(impact, Impact)
 

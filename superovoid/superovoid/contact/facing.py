@@ -1,0 +1,430 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+r"""What of a body faces a direction: corners, edges and flats; and where a line leaves a convex body.
+
+A point of the surface faces the unit vector m if a normal of the body there is within an angle of m: if it is a support
+point along a direction within that angle. With s(d) = m . d the slope of a unit vector d from a point into a convex
+body, the sine of the angle between m and the normals at the point is the largest s(d), or 0 (Moreau's decomposition of
+m by the cone of these d and its polar cone, the normals). So a vertex of a polytope faces m if no edge rises from it by
+more than the angle. Between two edges the slope may be larger than along both, by a factor of two if they are 120
+degrees apart: a vertex between them may count up to twice the angle.
+
+`facing` returns points of the surface that span what faces m.
+
+`outside` returns a function g of a point, in the frame of the body, with its gradient: g is 0 on the surface, positive
+outside, and convex for a convex body. `leave` finds where a line leaves the body by Newton's method on g, from the
+support plane. On a convex g it comes nearer from outside and never passes the surface; on flat faces it ends after as
+many steps as there are faces on the way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import lru_cache, singledispatch
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from superovoid.contact.polygons import area, hull
+from superovoid.shapes import (
+    Box,
+    Capsule,
+    Cone,
+    ConvexMesh,
+    Cylinder,
+    HalfSpace,
+    Mesh,
+    Shape,
+    Shell,
+    Sphere,
+    Superovoid,
+    Torus,
+)
+from superovoid.shapes.kernels.surface import SIZE
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Vector: TypeAlias = Sequence[float]
+Outside: TypeAlias = Callable[[float, float, float], tuple[float, Vector]]
+
+RIM = 16  # corners of the polygon inscribed in a circle
+_CURVED = 10.0  # per angle: a superovoid is flat where its normal turns by no more over this share of its half width
+_MOST_CURVED = 0.5
+_LEAST_SPANNED = 0.9  # of the area of a superovoid's flat: what four corners have to span, or there are eight
+# Directions in which the normal is turned to find a superovoid's flat, first those between its planes of symmetry: in
+# these planes the support point of a body with sharp edges depends on the last digit of the direction.
+_AROUND = np.array(
+    [(math.cos(turn), math.sin(turn)) for turn in (0.25 * math.pi * k for k in (1, 3, 5, 7, 0, 2, 4, 6))]
+)
+_STEPS = 60
+_SETTLED = 32.0 * float(np.finfo(np.float64).eps)  # of the body: heights above the surface that count as on it
+_GRAZING = 1e-10  # of the body: the same for a surface that the line nearly runs along
+_UPRIGHT = 0.1  # cosine between a line and a normal, below which the line runs along the surface
+_ALONG = 1e-9  # the same, below which the line does not come nearer
+
+
+Pieces: TypeAlias = list[FloatArray]
+"""Points, segments and polygons of the surface, all of k corners in an array of shape (pieces, k, 3)."""
+
+
+class Angle(NamedTuple):
+    """The largest angle between a normal and the direction that it faces."""
+
+    sine: float
+    cosine: float
+
+
+def facing(shape: Shape, m: FloatArray, angle: Angle) -> Pieces:
+    """Return what faces a direction.
+
+    Parameters
+    ----------
+    shape : Shape
+    m : (3,) ndarray
+        Unit vector in the frame of the body.
+    angle : Angle
+
+    Returns
+    -------
+    list of (pieces, k, 3) ndarray
+        Pieces of the surface in the frame of the body. Of a convex body it is one, whose k points span a convex set;
+        of a half-space, which has no corners, none.
+    """
+    if isinstance(shape, HalfSpace):
+        return []
+    if isinstance(shape, Torus):
+        return _crest(shape, m, angle)
+    if isinstance(shape, Mesh) and not shape.is_convex():
+        return _pieces_of_mesh(shape, m, angle)
+    return [_corners(shape, m, angle)[None]]
+
+
+@singledispatch
+def _corners(shape: Shape, m: FloatArray, angle: Angle) -> FloatArray:
+    """Points of a convex body that span what faces a direction, shape (k, 3)."""
+    return shape._extreme(m[None])
+
+
+@_corners.register
+def _(shape: Sphere, m: FloatArray, angle: Angle) -> FloatArray:
+    return shape.radius * m[None]
+
+
+@_corners.register
+def _(shape: Capsule, m: FloatArray, angle: Angle) -> FloatArray:
+    if abs(m[2]) > angle.sine:
+        return shape._extreme(m[None])
+    across = shape.radius / math.hypot(m[0], m[1]) * m
+    ends = np.array([across, across])
+    ends[:, 2] = -0.5 * shape.length, 0.5 * shape.length
+    return ends
+
+
+@_corners.register
+def _(shape: Box, m: FloatArray, angle: Angle) -> FloatArray:
+    signs = [(-1.0, 1.0) if abs(c) <= angle.sine else ((-1.0,) if c < 0.0 else (1.0,)) for c in m.tolist()]
+    corners = [(x, y, z) for x in signs[0] for y in signs[1] for z in signs[2]]
+    return np.array(corners) * shape._half_lengths
+
+
+def _rim(radius: float, z: float) -> FloatArray:
+    turn = 2.0 * math.pi / RIM * np.arange(RIM)
+    return np.column_stack([radius * np.cos(turn), radius * np.sin(turn), np.full(RIM, z)])
+
+
+@_corners.register
+def _(shape: Cylinder, m: FloatArray, angle: Angle) -> FloatArray:
+    across = math.hypot(m[0], m[1])
+    if across <= angle.sine:
+        return _rim(shape.radius, math.copysign(0.5 * shape.length, m[2]))
+    if abs(m[2]) > angle.sine:
+        return shape._extreme(m[None])
+    x, y = shape.radius / across * m[:2]
+    return np.array([(x, y, -0.5 * shape.length), (x, y, 0.5 * shape.length)])
+
+
+@_corners.register
+def _(shape: Cone, m: FloatArray, angle: Angle) -> FloatArray:
+    across = math.hypot(m[0], m[1])
+    if across <= angle.sine and m[2] < 0.0:
+        return _rim(shape.radius, -0.5 * shape.length)
+    slant = math.hypot(shape.radius, shape.length)
+    if abs(shape.radius * across - shape.length * m[2]) > angle.sine * slant:  # sine of the angle to a normal
+        return shape._extreme(m[None])
+    x, y = shape.radius / across * m[:2]
+    return np.array([(0.0, 0.0, 0.5 * shape.length), (x, y, -0.5 * shape.length)])
+
+
+def _crest(shape: Torus, m: FloatArray, angle: Angle) -> Pieces:
+    """Points of the circle along which a torus is highest."""
+    if math.hypot(m[0], m[1]) > angle.sine:
+        return []
+    circle = _rim(1.0, 0.0)
+    tangents = np.column_stack([-circle[:, 1], circle[:, 0], circle[:, 2]])
+    across = m - (tangents @ m)[:, None] * tangents
+    points = shape.major_radius * circle + shape.minor_radius / np.linalg.norm(across, axis=1)[:, None] * across
+    return [points[:, None]]
+
+
+@_corners.register
+def _(shape: Superovoid, m: FloatArray, angle: Angle) -> FloatArray:
+    """The support points of eight directions at the angle around m, if they are wide enough for a flat or an edge."""
+    axis = np.zeros(3)
+    axis[(int(np.abs(m).argmax()) + 1) % 3] = 1.0
+    t1 = axis - (axis @ m) * m
+    t1 /= np.linalg.norm(t1)
+    tangents = np.array([t1, np.cross(m, t1)])
+    points = shape._extreme(angle.cosine * m + angle.sine * (_AROUND @ tangents))
+    flat = points @ tangents.T
+    about = flat[:4] - flat[:4].sum(axis=0) / 4.0
+    (xx, xy), (_, yy) = (about.T @ about).tolist()
+    half = 0.5 * math.atan2(2.0 * xy, xx - yy)
+    cosine, sine = math.cos(half), math.sin(half)
+    principal = np.array([(cosine, sine), (-sine, cosine)])
+    axes = principal @ tangents
+    reach = shape._support(np.concatenate([axes, -axes]))[1]
+    extent = np.ptp(about @ principal.T, axis=0)
+    wide = extent >= min(_CURVED * angle.sine, _MOST_CURVED) * (reach[:2] + reach[2:])
+    if wide.all():
+        rows = [(x, y) for x, y in flat.tolist()]
+        corners = hull(rows, 0.0)
+        enough = _LEAST_SPANNED * area([rows[k] for k in corners])
+        return points[
+            next((four for four in ([0, 1, 2, 3], [4, 5, 6, 7]) if area([rows[k] for k in four]) >= enough), corners)
+        ]
+    if not wide.any():
+        return shape._extreme(m[None])
+    aside = angle.sine * axes[int(wide.argmax())]
+    return shape._extreme(np.array([angle.cosine * m - aside, angle.cosine * m + aside]))
+
+
+class _Elements(NamedTuple):
+    """Vertices, edges and triangles of a surface, with the unit vectors that tell whether they face a direction."""
+
+    vertices: FloatArray
+    faces: IntArray
+    normals: FloatArray  # (m, 3)
+    edges: IntArray  # (e, 2)
+    along: FloatArray  # (e, 3), from the first vertex to the second
+    edge: IntArray  # (3 m,), of each corner of a triangle the edge across from it, all first corners first
+    lateral: FloatArray  # (3 m, 3), from that edge to the corner, across the edge
+    of_edges: FloatArray  # (e, 3), the sum of the normals of its triangles; zero of a sheet, which has two sides
+    of_vertices: FloatArray  # (v, 3), the same
+
+
+@lru_cache(maxsize=128)
+def _elements(shape: ConvexMesh | Mesh) -> _Elements:
+    vertices = shape._hull.corners if _is_hull(shape) else shape.vertices
+    faces = shape._hull.facets if _is_hull(shape) else shape.faces
+
+    def unit(rows: FloatArray) -> FloatArray:
+        length = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.divide(rows, length, out=np.zeros_like(rows), where=length > 0.0)
+
+    a, b, c = (vertices[faces[:, i]] for i in range(3))
+    pairs = np.sort(np.concatenate([faces[:, [1, 2]], faces[:, [2, 0]], faces[:, [0, 1]]]), axis=1)
+    edges, edge = np.unique(pairs, axis=0, return_inverse=True)
+    edge = edge.reshape(-1)
+    along = unit(vertices[edges[:, 1]] - vertices[edges[:, 0]])
+    off = vertices[faces.T.reshape(-1)] - vertices[edges[edge, 0]]
+    lateral = unit(off - np.einsum("ij,ij->i", off, along[edge])[:, None] * along[edge])
+    normals = unit(np.cross(b - a, c - a))
+    of_edges, of_vertices = np.zeros((len(edges), 3)), np.zeros((len(vertices), 3))
+    if not isinstance(shape, Shell):
+        np.add.at(of_edges, edge, np.tile(normals, (3, 1)))
+        np.add.at(of_vertices, faces.T.reshape(-1), np.tile(normals, (3, 1)))
+    return _Elements(vertices, faces, normals, edges, along, edge, lateral, of_edges, of_vertices)
+
+
+def _is_hull(shape: ConvexMesh | Mesh) -> bool:
+    return isinstance(shape, ConvexMesh) or shape.is_convex()
+
+
+def is_convex(shape: Shape) -> bool:
+    """Whether what faces a direction spans a convex set, and `outside` tells where a line leaves the body."""
+    return _is_hull(shape) if isinstance(shape, Mesh) else not isinstance(shape, Torus)
+
+
+def _falling_vertices(surface: _Elements, m: FloatArray, sine: float) -> NDArray[np.bool_]:
+    """Whether a vertex is on the side of m and no edge rises from it by more than an angle."""
+    rise = surface.along @ m
+    lower, upper = surface.edges.T
+    falls = np.zeros(len(surface.vertices), dtype=bool)
+    falls[surface.edges] = True
+    falls &= surface.of_vertices @ m >= 0.0
+    falls[lower[rise > sine]] = False
+    falls[upper[rise < -sine]] = False
+    return falls
+
+
+@_corners.register(ConvexMesh)
+@_corners.register(Mesh)
+def _(shape: ConvexMesh | Mesh, m: FloatArray, angle: Angle) -> FloatArray:
+    surface = _elements(shape)
+    falls = _falling_vertices(surface, m, angle.sine)
+    falls[int((surface.vertices @ m).argmax())] = True
+    return surface.vertices[falls]
+
+
+def _pieces_of_mesh(shape: Mesh, m: FloatArray, angle: Angle) -> Pieces:
+    """Triangles of a mesh that is not convex, edges that are in none of these, and vertices that are in neither."""
+    surface = _elements(shape)
+    towards = surface.normals @ m
+    faces = surface.faces[(np.abs(towards) if isinstance(shape, Shell) else towards) >= angle.cosine]
+    rises = np.zeros(len(surface.edges), dtype=bool)
+    rises[surface.edge[surface.lateral @ m > angle.sine]] = True
+    taken = np.zeros(len(surface.vertices), dtype=bool)
+    taken[faces.reshape(-1)] = True
+    edges = surface.edges[(np.abs(surface.along @ m) <= angle.sine) & (surface.of_edges @ m >= 0.0) & ~rises]
+    edges = edges[~taken[edges].all(axis=1)]
+    tips = _falling_vertices(surface, m, angle.sine) & ~taken
+    tips[edges.reshape(-1)] = False
+    return [surface.vertices[numbers] for numbers in (faces, edges, np.flatnonzero(tips)[:, None])]
+
+
+# --- where a line leaves a convex body ------------------------------------------------------------------------------
+
+
+@singledispatch
+def outside(shape: Shape) -> Outside:
+    """Return g with its gradient (module docstring); `TypeError` for a body that is not convex."""
+    raise TypeError(f"shape: must be convex, found {type(shape).__name__}")
+
+
+@outside.register
+def _(shape: HalfSpace) -> Outside:
+    return lambda x, y, z: (z, (0.0, 0.0, 1.0))
+
+
+@outside.register
+def _(shape: Capsule) -> Outside:
+    half, radius = 0.5 * shape.length, shape.radius
+
+    def g(x: float, y: float, z: float) -> tuple[float, Vector]:
+        beyond = z - min(half, max(-half, z))
+        length = math.sqrt(x * x + y * y + beyond * beyond)
+        return length - radius, (x / length, y / length, beyond / length) if length > 0.0 else (0.0, 0.0, 0.0)
+
+    return g
+
+
+@outside.register
+def _(shape: Box) -> Outside:
+    half = shape._half_lengths.tolist()
+
+    def g(x: float, y: float, z: float) -> tuple[float, Vector]:
+        across, over, above = abs(x) - half[0], abs(y) - half[1], abs(z) - half[2]
+        if across >= over and across >= above:
+            return across, (math.copysign(1.0, x), 0.0, 0.0)
+        if over >= above:
+            return over, (0.0, math.copysign(1.0, y), 0.0)
+        return above, (0.0, 0.0, math.copysign(1.0, z))
+
+    return g
+
+
+@outside.register
+def _(shape: Cylinder) -> Outside:
+    half, radius = 0.5 * shape.length, shape.radius
+
+    def g(x: float, y: float, z: float) -> tuple[float, Vector]:
+        rho = math.hypot(x, y)
+        if rho - radius > abs(z) - half:
+            return rho - radius, (x / rho, y / rho, 0.0)
+        return abs(z) - half, (0.0, 0.0, math.copysign(1.0, z))
+
+    return g
+
+
+@outside.register
+def _(shape: Cone) -> Outside:
+    half, slant = 0.5 * shape.length, math.hypot(shape.radius, shape.length)
+    cosine, sine = shape.length / slant, shape.radius / slant  # of the outward normal, across the axis and along it
+
+    def g(x: float, y: float, z: float) -> tuple[float, Vector]:
+        rho = math.hypot(x, y)
+        beside = cosine * rho + sine * (z - half)
+        if beside > -half - z:
+            per = cosine / rho if rho > 0.0 else 0.0
+            return beside, (per * x, per * y, sine)
+        return -half - z, (0.0, 0.0, -1.0)
+
+    return g
+
+
+@outside.register(ConvexMesh)
+@outside.register(Mesh)
+def _(shape: ConvexMesh | Mesh) -> Outside:
+    if not _is_hull(shape):
+        raise TypeError("shape: must be convex, found a Mesh that is not")
+    planes = shape._hull.planes
+    normals, offsets = planes[:, :3], planes[:, 3]
+
+    def g(*p: float) -> tuple[float, Vector]:
+        heights = normals @ p - offsets
+        i = int(heights.argmax())
+        return float(heights[i]), normals[i].tolist()
+
+    return g
+
+
+def _two_norm(a: float, b: float, p: float) -> tuple[float, float, float]:
+    """Return (a^p + b^p)^(1/p) of two numbers that are not negative, and its derivatives by them."""
+    larger, smaller = (a, b) if a >= b else (b, a)
+    if larger == 0.0:
+        return 0.0, 0.0, 0.0
+    norm = larger * (1.0 + (smaller / larger) ** p) ** (1.0 / p)
+    return norm, (a / norm) ** (p - 1.0), (b / norm) ** (p - 1.0)
+
+
+@outside.register
+def _(shape: Superovoid) -> Outside:
+    """The gauge less one: a norm of the coordinates, but for the taper."""
+    (a1, a2, a3), (tx, ty) = shape.semi_axes, shape.taper
+    p, s = 2.0 / shape.section_exponent, 2.0 / shape.profile_exponent
+
+    def g(x: float, y: float, z: float) -> tuple[float, Vector]:
+        w = z / a3
+        kx, ky = max(1.0 + tx * w, 1e-9), max(1.0 + ty * w, 1e-9)
+        u, v = x / (a1 * kx), y / (a2 * ky)
+        r, by_u, by_v = _two_norm(abs(u), abs(v), p)
+        gauge, by_r, by_w = _two_norm(r, abs(w), s)
+        by_u, by_v = by_r * math.copysign(by_u, u), by_r * math.copysign(by_v, v)
+        along = math.copysign(by_w, w) - by_u * u * tx / kx - by_v * v * ty / ky
+        return gauge - 1.0, (by_u / (a1 * kx), by_v / (a2 * ky), along / a3)
+
+    return g
+
+
+def leave(shape: Shape, g: Outside, p: Vector, m: Vector) -> float:
+    """Return how far along m a line through a point leaves a convex body, m; nan if it misses the body.
+
+    Parameters
+    ----------
+    shape : Shape
+    g : function
+        `outside` of the shape.
+    p : (3,) sequence of float
+        Point in the support plane along m or near it, frame of the body.
+    m : (3,) sequence of float
+        Unit vector.
+    """
+    (px, py, pz), (mx, my, mz) = p, m
+    size = math.sqrt(px * px + py * py + pz * pz)
+    if not isinstance(shape, HalfSpace):
+        size += float(shape._row[SIZE])
+    s = 0.0
+    for _ in range(_STEPS):
+        value, (gx, gy, gz) = g(px + s * mx, py + s * my, pz + s * mz)
+        steepness = math.sqrt(gx * gx + gy * gy + gz * gz)
+        slope = gx * mx + gy * my + gz * mz
+        settled = _GRAZING if slope < _UPRIGHT * steepness else _SETTLED
+        if abs(value) <= settled * size * steepness:
+            return s
+        if slope <= _ALONG * steepness:
+            break
+        s -= value / slope
+    return math.nan
