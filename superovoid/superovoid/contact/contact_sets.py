@@ -20,9 +20,10 @@ are put in one order first, so that swapping them swaps the points bit by bit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +58,6 @@ _ONE = 1e-6  # of the smaller body: points of the patch that are one
 _OVER = 1e-10  # of the smaller body: how far beside a face a point counts as over it
 _ROUNDING = 16.0 * float(np.finfo(np.float64).eps)  # of the coordinates
 _BESIDE = 0.02  # of the width of the patch: how far beside it a witness point may be left out
-_FLAT = 1e-2  # of that: how far beside the line of its neighbours a corner of a face may be left out
 _PAIRS = 1 << 20  # of pieces of meshes that are looked at together
 
 
@@ -84,6 +84,23 @@ Corner: TypeAlias = tuple[float, float, float, float]
 """A corner of the patch: where it is across the normal, and the heights of both surfaces there."""
 
 
+class _Limits(NamedTuple):
+    """What counts as a corner of the patch."""
+
+    sine: float
+    """Of the angle between parallels."""
+    beside: float
+    """How far beside a face a point counts as over it, m; also by how much a gap is larger for certain."""
+    least: float
+    """Least gap, m: the bound of the distance."""
+    deep: float
+    """Largest gap that realises the distance, m."""
+    reach: float
+    """Largest gap, m."""
+    one: float
+    """Distance of points that are one, m."""
+
+
 class _Piece:
     """A convex piece of what of a body faces the other one, in the frame of the contact."""
 
@@ -91,13 +108,10 @@ class _Piece:
         self.known = {(x, y): h for x, y, h in points}
         self.polygon = list(self.known)
         self._height = height
-        self._lines: list[Line] | None = None
 
-    @property
+    @cached_property
     def lines(self) -> list[Line]:
-        if self._lines is None:
-            self._lines = edge_lines(self.polygon)
-        return self._lines
+        return edge_lines(self.polygon)
 
     def height(self, place: Point) -> float:
         """Height of the surface over a place; nan if a line through it along the normal misses the body."""
@@ -120,59 +134,50 @@ class _Side:
         self.shift = axes @ (pose[:3, 3] - origin)
         self.top = float(axes[2] @ (witness - origin))
 
-    def face(self, angle: Angle) -> None:
-        """Find what faces the other body."""
-        self.groups = [
-            group @ self.turn.T + self.shift
-            for group in facing(self.shape, self.sign * self.turn[2], angle)
-            if len(group)
-        ]
+    def face(self, angle: Angle, slack: float) -> None:
+        """Find what faces the other body; points no farther than `slack` from one another are one."""
+        self._slack = slack
+        groups = facing(self.shape, self.sign * self.turn[2], angle)
+        self._groups = [group @ self.turn.T + self.shift for group in groups]
+        self._corners: list[list[Vector]] = [corners for group in self._groups for corners in group.tolist()]
+        self._made: dict[int, _Piece] = {}
         self.one_piece = is_convex(self.shape)
 
     @property
     def is_a_point(self) -> bool:
         """Whether one point at most faces the other body."""
-        corners = sum(group.shape[0] * group.shape[1] for group in self.groups)
-        return corners < 2 and not isinstance(self.shape, HalfSpace)
+        return sum(map(len, self._corners)) < 2 and not isinstance(self.shape, HalfSpace)
 
-    def whole(self, slack: float) -> _Piece:
-        """The piece of a convex body."""
-        points = [(x, y, h) for group in self.groups for x, y, h in group[0].tolist()]
-        kept = hull([(x, y) for x, y, _ in points], slack)
+    @cached_property
+    def boxes(self) -> FloatArray:
+        """Least and greatest coordinates of each piece, shape (pieces, 2, 3); endless for a convex body."""
+        if self.one_piece:
+            return np.array([[(-np.inf,) * 3, (np.inf,) * 3]])
+        return np.concatenate([np.stack([group.min(axis=1), group.max(axis=1)], axis=1) for group in self._groups])
+
+    def piece(self, number: int) -> _Piece:
+        """Return one of the pieces."""
+        if number not in self._made:
+            self._made[number] = self._whole() if self.one_piece else _flat_piece(self._corners[number])
+        return self._made[number]
+
+    def _whole(self) -> _Piece:
+        points = [(x, y, h) for corners in self._corners for x, y, h in corners]
+        kept = hull([(x, y) for x, y, _ in points], self._slack)
         first = kept.index(min(kept)) if kept else 0  # so that the order of the corners moves with the body
         return _Piece([points[k] for k in kept[first:] + kept[:first]], self._cast())
 
-    def pieces(self, slack: float) -> tuple[FloatArray, list[_Piece]]:
-        """All pieces, with a box around each: least and greatest coordinates, shape (pieces, 2, 3)."""
-        if self.one_piece:
-            if isinstance(self.shape, HalfSpace):
-                return np.array([[(-np.inf,) * 3, (np.inf,) * 3]]), [self.whole(slack)]
-            group = self.groups[0][0]
-            box = np.array([[group.min(axis=0), group.max(axis=0)]])
-            box[0, :, 2] = -np.inf, np.inf  # a surface that is not flat is higher than its corners
-            return box, [self.whole(slack)]
-        boxes = [np.stack([group.min(axis=1), group.max(axis=1)], axis=1) for group in self.groups]
-        pieces = [
-            _Piece([(x, y, h) for x, y, h in corners], _plane(corners))
-            for group in self.groups
-            for corners in group.tolist()
-        ]
-        return np.concatenate([np.empty((0, 2, 3)), *boxes]), pieces
-
-    def hides(self, corner: Corner, least: float, slack: float) -> bool:
-        """Whether a face of a mesh is between the two points of a corner."""
+    def hides(self, corner: Corner, limits: _Limits) -> bool:
+        """Whether a flat of a mesh is between the two points of a corner."""
         x, y, bottom, top = corner
-        for triangles in self.groups:
-            if triangles.shape[1] == 3:
-                start = triangles[:, 0]
-                (dx, dy, dh), (ex, ey, eh) = (triangles[:, 1] - start).T, (triangles[:, 2] - start).T
-                u, v = x - start[:, 0], y - start[:, 1]
-                twice = dx * ey - dy * ex
-                s, t = (u * ey - v * ex) / twice, (v * dx - u * dy) / twice
-                height = start[:, 2] + s * dh + t * eh
+        if self.one_piece or top - bottom <= limits.deep:
+            return False
+        near = ((self.boxes[:, 0, :2] <= (x, y)) & (self.boxes[:, 1, :2] >= (x, y))).all(axis=1)
+        for piece in map(self.piece, np.flatnonzero(near).tolist()):
+            if len(piece.polygon) > 2 and clipped([(x, y)], piece.lines, 0.0):
+                height = piece.height((x, y))
                 gap = top - height if self.sign > 0.0 else height - bottom
-                over = (s >= 0.0) & (t >= 0.0) & (s + t <= 1.0)
-                if (over & (gap >= least) & (gap < top - bottom - slack)).any():
+                if limits.least <= gap < top - bottom - limits.beside:
                     return True
         return False
 
@@ -191,34 +196,32 @@ class _Side:
         return height
 
 
-def _plane(corners: list[Vector]) -> Callable[[float, float], float]:
-    """Return the height of a triangle, a segment or a point over a place."""
-    (ax, ay, ah), *others = corners
-    if len(others) == 2:
-        (dx, dy, dh), (ex, ey, eh) = ((x - ax, y - ay, h - ah) for x, y, h in others)
-        twice = dx * ey - dy * ex
-        if twice == 0.0:
-            return lambda x, y: math.nan
+def _flat_piece(corners: list[Vector]) -> _Piece:
+    """Return a polygon, a segment or a point."""
+    count = len(corners)
+    ax, ay, ah = corners[0]
+    (dx, dy, dh), (ex, ey, eh) = (
+        (x - ax, y - ay, h - ah) for x, y, h in (corners[count // 3], corners[2 * count // 3])
+    )
+    twice, square = dx * ey - dy * ex, ex * ex + ey * ey
+    by_x = by_y = 0.0
+    if count > 2 and twice != 0.0:
         by_x, by_y = (dh * ey - dy * eh) / twice, (dx * eh - dh * ex) / twice
-    elif others:
-        ((dx, dy, dh),) = ((x - ax, y - ay, h - ah) for x, y, h in others)
-        square = dx * dx + dy * dy
-        by_x, by_y = (dh * dx / square, dh * dy / square) if square > 0.0 else (0.0, 0.0)
-    else:
-        by_x = by_y = 0.0
-    return lambda x, y: ah + by_x * (x - ax) + by_y * (y - ay)
+    elif square > 0.0:
+        by_x, by_y = eh * ex / square, eh * ey / square
+    return _Piece(corners, lambda x, y: ah + by_x * (x - ax) + by_y * (y - ay))
 
 
-def _shared(p: _Piece, q: _Piece, slack: float, sine: float, convex: bool) -> list[Point]:
+def _shared(p: _Piece, q: _Piece, limits: _Limits, convex: bool) -> list[Point]:
     """Corners of what two pieces share, projected on the plane across the normal."""
     if not p.polygon or not q.polygon:  # a half-space
         return p.polygon or q.polygon
     for one, other in ((p, q), (q, p)):
         if len(other.polygon) > 2:
-            return clipped(one.polygon, other.lines, slack)
+            return clipped(one.polygon, other.lines, limits.beside)
     if len(p.polygon) < 2 or len(q.polygon) < 2:
         return []
-    ends = ends_of_parallels(p.polygon, q.polygon, sine) if convex else []
+    ends = ends_of_parallels(p.polygon, q.polygon, limits.sine) if convex else []
     return [*ends, *crossing(*p.polygon, *q.polygon)]
 
 
@@ -346,22 +349,28 @@ def _contact_points(
     first, second = (
         _Side(*body, point, axes, origin, sign) for body, point, sign in zip(bodies, witness, (1.0, -1.0), strict=True)
     )
-    corners: list[Corner] = []
     sizes = [size for shape, _ in bodies if math.isfinite(size := float(shape._row[SIZE]))]
     unit = min(sizes, default=1.0)
     rounding = _ROUNDING * (sum(sizes) + max(float(np.abs(pose[:3, 3]).max()) for _, pose in bodies))
     goal = rtol * unit + rounding
+    limits = _Limits(
+        sine=angle.sine,
+        beside=_OVER * unit + rounding,
+        least=found.lower - goal,
+        deep=found.distance + goal,
+        reach=reach,
+        one=_ONE * unit + rounding,
+    )
+    corners: list[Corner] = []
     if most > 1:
-        first.face(angle)
+        first.face(angle, limits.beside)
         if not first.is_a_point:
-            second.face(angle)
+            second.face(angle, limits.beside)
             if not second.is_a_point:
-                corners = _corners(first, second, _OVER * unit + rounding, angle.sine, found.lower - goal, reach)
+                corners = _corners(first, second, limits)
     u, v, _ = (0.5 * (axes @ (witness[0] - origin) + axes @ (witness[1] - origin))).tolist()
     gap = [found.distance, *(top - bottom for _, _, bottom, top in corners)]
-    chosen = _chosen(
-        [(u, v), *((x, y) for x, y, *_ in corners)], gap, most, _ONE * unit + rounding, found.distance + goal
-    )
+    chosen = _chosen([(u, v), *((x, y) for x, y, *_ in corners)], gap, most, limits)
     rows = np.array([corners[k - 1] for k in chosen]).reshape(-1, 4) if corners else np.empty((0, 4))
     x, y = (rows[:, [0, 1, k]] @ axes + origin for k in (2, 3))
     if chosen[0] == 0:
@@ -369,47 +378,35 @@ def _contact_points(
     return x, y, np.array([gap[k] for k in chosen])
 
 
-def _corners(first: _Side, second: _Side, slack: float, sine: float, least: float, reach: float) -> list[Corner]:
+def _corners(first: _Side, second: _Side, limits: _Limits) -> list[Corner]:
     """Corners of the patch: where they are across the normal, and the heights of both surfaces there."""
-    if first.one_piece and second.one_piece:
-        pairs: Iterable[tuple[_Piece, _Piece]] = [(first.whole(_FLAT * slack), second.whole(_FLAT * slack))]
-    else:
-        pairs = _near_pieces(first.pieces(slack), second.pieces(slack), slack, least, reach)
-    corners: list[Corner] = []
-    for p, q in pairs:
-        for place in _shared(p, q, slack, sine, first.one_piece and second.one_piece):
+    convex = first.one_piece and second.one_piece
+    corners: dict[Corner, None] = {}
+    for i, j in [(0, 0)] if convex else _near_pieces(first.boxes, second.boxes, limits):
+        p, q = first.piece(i), second.piece(j)
+        for place in _shared(p, q, limits, convex):
             bottom, top = p.height(place), q.height(place)
-            if least <= top - bottom <= reach:
-                corners.append((*place, bottom, top))
-    for side in (first, second):
-        if not side.one_piece:
-            corners = [corner for corner in corners if not side.hides(corner, least, slack)]
-    return corners
+            if limits.least <= top - bottom <= limits.reach:
+                corners[(*place, bottom, top)] = None
+    return [corner for corner in corners if not (first.hides(corner, limits) or second.hides(corner, limits))]
 
 
-def _near_pieces(
-    first: tuple[FloatArray, list[_Piece]],
-    second: tuple[FloatArray, list[_Piece]],
-    slack: float,
-    least: float,
-    reach: float,
-) -> Iterator[tuple[_Piece, _Piece]]:
-    """Pairs of pieces whose boxes overlap across the normal, with gaps between them from `least` to `reach`."""
-    (boxes, pieces), (others, other_pieces) = first, second
+def _near_pieces(boxes: FloatArray, others: FloatArray, limits: _Limits) -> Iterator[tuple[int, int]]:
+    """Numbers of pieces of both bodies whose boxes overlap across the normal, with gaps in the limits."""
     step = max(1, _PAIRS // max(1, len(others)))
     for start in range(0, len(boxes), step):
         lower, upper = boxes[start : start + step, None, 0], boxes[start : start + step, None, 1]
-        near = ((lower[..., :2] <= others[:, 1, :2] + slack) & (others[:, 0, :2] <= upper[..., :2] + slack)).all(axis=2)
-        near &= (others[:, 0, 2] - upper[..., 2] <= reach + slack) & (others[:, 1, 2] - lower[..., 2] >= least - slack)
+        near = (lower[..., :2] - limits.beside <= others[:, 1, :2]).all(axis=2)
+        near &= (others[:, 0, :2] <= upper[..., :2] + limits.beside).all(axis=2)
+        near &= others[:, 0, 2] <= upper[..., 2] + limits.reach + limits.beside
+        near &= others[:, 1, 2] >= lower[..., 2] + limits.least - limits.beside
         for i, j in np.argwhere(near).tolist():
-            yield pieces[start + i], other_pieces[j]
+            yield start + i, j
 
 
-def _chosen(places: list[Point], gap: list[float], most: int, one: float, deep: float) -> list[int]:
-    """Numbers of the points to return, deepest first; number 0 is the pair of witness points.
-
-    `deep` is the largest gap that realises the distance, `one` the distance of points that are one.
-    """
+def _chosen(places: list[Point], gap: list[float], most: int, limits: _Limits) -> list[int]:
+    """Numbers of the points to return, deepest first; number 0 is the pair of witness points."""
+    deep, one = limits.deep, limits.one
     if len(places) == 1 or most == 1:
         return [0]
     corners = [k + 1 for k in hull(places[1:], one)]

@@ -28,6 +28,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from superovoid.compiled.vector import tangent_frame
 from superovoid.contact.polygons import area, hull
 from superovoid.shapes import (
     Box,
@@ -62,6 +63,7 @@ _AROUND = np.array(
 _STEPS = 60
 _SETTLED = 32.0 * float(np.finfo(np.float64).eps)  # of the body: heights above the surface that count as on it
 _GRAZING = 1e-10  # of the body: the same for a surface that the line nearly runs along
+_COPLANAR = 1e-9  # between normals of triangles, and of the area of a flat
 _UPRIGHT = 0.1  # cosine between a line and a normal, below which the line runs along the surface
 _ALONG = 1e-9  # the same, below which the line does not come nearer
 
@@ -213,6 +215,9 @@ class _Elements(NamedTuple):
     lateral: FloatArray  # (3 m, 3), from that edge to the corner, across the edge
     of_edges: FloatArray  # (e, 3), the sum of the normals of its triangles; zero of a sheet, which has two sides
     of_vertices: FloatArray  # (v, 3), the same
+    alone: NDArray[np.bool_]  # (m,), triangles that are in none of the polygons
+    polygons: list[FloatArray]  # (1, k, 3) each: convex flats of several triangles
+    of_polygons: FloatArray  # (p, 3), their normals
 
 
 @lru_cache(maxsize=128)
@@ -236,7 +241,36 @@ def _elements(shape: ConvexMesh | Mesh) -> _Elements:
     if not isinstance(shape, Shell):
         np.add.at(of_edges, edge, np.tile(normals, (3, 1)))
         np.add.at(of_vertices, faces.T.reshape(-1), np.tile(normals, (3, 1)))
-    return _Elements(vertices, faces, normals, edges, along, edge, lateral, of_edges, of_vertices)
+    alone, polygons, of_polygons = np.ones(len(faces), dtype=bool), [], [np.empty((0, 3))]
+    for flat in [] if _is_hull(shape) else _coplanar(faces, normals, edge):
+        corners = vertices[np.unique(faces[flat])]
+        n = normals[flat[0]]
+        places = [(x, y) for x, y in (corners @ np.array(tangent_frame(tuple(n.tolist()))[:2]).T).tolist()]
+        kept = hull(places, _COPLANAR * float(np.ptp(places, axis=0).max()))
+        covered = 0.5 * float(np.linalg.norm(np.cross(b - a, c - a)[flat], axis=1).sum())
+        if len(kept) > 2 and area([places[k] for k in kept]) <= (1.0 + _COPLANAR) * covered:
+            alone[flat] = False
+            polygons.append(corners[None, kept])
+            of_polygons.append(n[None])
+    return _Elements(
+        *(vertices, faces, normals, edges, along, edge, lateral, of_edges, of_vertices),
+        *(alone, polygons, np.concatenate(of_polygons)),
+    )
+
+
+def _coplanar(faces: IntArray, normals: FloatArray, edge: IntArray) -> list[IntArray]:
+    """Numbers of triangles that lie in one plane and hang together by edges, two or more each."""
+    from scipy.sparse import coo_array  # late: importing it takes longer than most programs need it
+    from scipy.sparse.csgraph import connected_components
+
+    order = np.argsort(edge, kind="stable")
+    first, second = order[:-1] % len(faces), order[1:] % len(faces)
+    one = (edge[order[:-1]] == edge[order[1:]]) & (np.abs(normals[first] - normals[second]).max(axis=1) <= _COPLANAR)
+    graph = coo_array((np.ones(int(one.sum()), dtype=bool), (first[one], second[one])), shape=(len(faces),) * 2)
+    _, group = connected_components(graph, directed=False)
+    order = np.argsort(group, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(group[order])) + 1)
+    return [flat for flat in groups if len(flat) > 1 and np.ptp(normals[flat], axis=0).max() <= _COPLANAR]
 
 
 def _is_hull(shape: ConvexMesh | Mesh) -> bool:
@@ -270,19 +304,23 @@ def _(shape: ConvexMesh | Mesh, m: FloatArray, angle: Angle) -> FloatArray:
 
 
 def _pieces_of_mesh(shape: Mesh, m: FloatArray, angle: Angle) -> Pieces:
-    """Triangles of a mesh that is not convex, edges that are in none of these, and vertices that are in neither."""
+    """Flats of a mesh that is not convex, edges that are in none of these, and vertices that are in neither."""
     surface = _elements(shape)
-    towards = surface.normals @ m
-    faces = surface.faces[(np.abs(towards) if isinstance(shape, Shell) else towards) >= angle.cosine]
+    towards, of_polygons = surface.normals @ m, surface.of_polygons @ m
+    if isinstance(shape, Shell):
+        towards, of_polygons = np.abs(towards), np.abs(of_polygons)
+    facing_m = towards >= angle.cosine
+    polygons = [surface.polygons[k] for k in np.flatnonzero(of_polygons >= angle.cosine)]
     rises = np.zeros(len(surface.edges), dtype=bool)
     rises[surface.edge[surface.lateral @ m > angle.sine]] = True
     taken = np.zeros(len(surface.vertices), dtype=bool)
-    taken[faces.reshape(-1)] = True
+    taken[surface.faces[facing_m]] = True
     edges = surface.edges[(np.abs(surface.along @ m) <= angle.sine) & (surface.of_edges @ m >= 0.0) & ~rises]
     edges = edges[~taken[edges].all(axis=1)]
     tips = _falling_vertices(surface, m, angle.sine) & ~taken
     tips[edges.reshape(-1)] = False
-    return [surface.vertices[numbers] for numbers in (faces, edges, np.flatnonzero(tips)[:, None])]
+    alone = surface.faces[facing_m & surface.alone]
+    return [*polygons, *(surface.vertices[numbers] for numbers in (alone, edges, np.flatnonzero(tips)[:, None]))]
 
 
 # --- where a line leaves a convex body ------------------------------------------------------------------------------
