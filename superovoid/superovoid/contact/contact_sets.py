@@ -68,7 +68,8 @@ class ContactSet(Record):
     point_a: FloatArray
     """Points on the surface of body A, shape (n, 3), world, m."""
     point_b: FloatArray
-    """Points on the surface of body B, shape (n, 3), world, m: ``point_a + gap[:, None] * normal``."""
+    """Points on the surface of body B, shape (n, 3), world, m: ``point_a + gap[:, None] * normal``, witness points to
+    the tolerance, others to rounding."""
     gap: FloatArray
     """Signed distances of the surfaces along the normal, shape (n,), m; negative where they overlap."""
     normal: FloatArray
@@ -126,27 +127,26 @@ class _Side:
     out of, -1 for the other.
     """
 
-    def __init__(
-        self, shape: Shape, pose: FloatArray, witness: FloatArray, axes: FloatArray, origin: FloatArray, sign: float
-    ) -> None:
-        self.shape, self.sign = shape, sign
-        self.turn = axes @ pose[:3, :3]
-        self.shift = axes @ (pose[:3, 3] - origin)
-        self.top = float(axes[2] @ (witness - origin))
-
-    def face(self, angle: Angle, slack: float) -> None:
-        """Find what faces the other body; points no farther than `slack` from one another are one."""
-        self._slack = slack
-        groups = facing(self.shape, self.sign * self.turn[2], angle)
-        self._groups = [group @ self.turn.T + self.shift for group in groups]
-        self._corners: list[list[Vector]] = [corners for group in self._groups for corners in group.tolist()]
+    def __init__(self, shape: Shape, pose: FloatArray, n: FloatArray, sign: float, angle: Angle) -> None:
+        self.shape, self.pose, self.sign = shape, pose, sign
+        self.one_piece = is_convex(shape)
+        self._facing = facing(shape, sign * (n @ pose[:3, :3]), angle)
         self._made: dict[int, _Piece] = {}
-        self.one_piece = is_convex(self.shape)
 
     @property
     def is_a_point(self) -> bool:
         """Whether one point at most faces the other body."""
-        return sum(map(len, self._corners)) < 2 and not isinstance(self.shape, HalfSpace)
+        corners = sum(len(group) * group.shape[1] for group in self._facing)
+        return corners < 2 and not isinstance(self.shape, HalfSpace)
+
+    def place(self, witness: FloatArray, origin: FloatArray, axes: FloatArray, slack: float) -> None:
+        """Go to the frame of the contact; points no farther than `slack` from one another are one there."""
+        self._slack = slack
+        self._turn = axes @ self.pose[:3, :3]
+        self._shift = axes @ (self.pose[:3, 3] - origin)
+        self._top = float(axes[2] @ (witness - origin))
+        self._groups = [group @ self._turn.T + self._shift for group in self._facing]
+        self._corners: list[list[Vector]] = [corners for group in self._groups for corners in group.tolist()]
 
     @cached_property
     def boxes(self) -> FloatArray:
@@ -183,9 +183,9 @@ class _Side:
 
     def _cast(self) -> Callable[[float, float], float]:
         """Return the height of the surface of a convex body over a place."""
-        g, sign, top = outside(self.shape), self.sign, self.top
-        (ax, ay, az), (bx, by, bz), (cx, cy, cz) = self.turn.tolist()
-        sx, sy, sz = self.shift.tolist()
+        g, sign, top = outside(self.shape), self.sign, self._top
+        (ax, ay, az), (bx, by, bz), (cx, cy, cz) = self._turn.tolist()
+        sx, sy, sz = self._shift.tolist()
         m = (sign * cx, sign * cy, sign * cz)
 
         def height(x: float, y: float) -> float:
@@ -344,11 +344,12 @@ def _contact_points(
     rtol: float,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Points of both bodies, in the order of `bodies`, and their gaps."""
-    origin = 0.5 * (witness[0] + witness[1])
-    axes = _frame(n)
-    first, second = (
-        _Side(*body, point, axes, origin, sign) for body, point, sign in zip(bodies, witness, (1.0, -1.0), strict=True)
-    )
+    alone = witness[0][None].copy(), witness[1][None].copy(), np.array([found.distance])
+    if most == 1:
+        return alone
+    first, second = (_Side(*body, n, sign, angle) for body, sign in zip(bodies, (1.0, -1.0), strict=True))
+    if first.is_a_point or second.is_a_point:
+        return alone
     sizes = [size for shape, _ in bodies if math.isfinite(size := float(shape._row[SIZE]))]
     unit = min(sizes, default=1.0)
     rounding = _ROUNDING * (sum(sizes) + max(float(np.abs(pose[:3, 3]).max()) for _, pose in bodies))
@@ -361,17 +362,16 @@ def _contact_points(
         reach=reach,
         one=_ONE * unit + rounding,
     )
-    corners: list[Corner] = []
-    if most > 1:
-        first.face(angle, limits.beside)
-        if not first.is_a_point:
-            second.face(angle, limits.beside)
-            if not second.is_a_point:
-                corners = _corners(first, second, limits)
-    u, v, _ = (0.5 * (axes @ (witness[0] - origin) + axes @ (witness[1] - origin))).tolist()
+    origin = 0.5 * (witness[0] + witness[1])
+    axes = _frame(n)
+    for side, point in zip((first, second), witness, strict=True):
+        side.place(point, origin, axes, limits.beside)
+    corners = _corners(first, second, limits)
+    if not corners:
+        return alone
     gap = [found.distance, *(top - bottom for _, _, bottom, top in corners)]
-    chosen = _chosen([(u, v), *((x, y) for x, y, *_ in corners)], gap, most, limits)
-    rows = np.array([corners[k - 1] for k in chosen]).reshape(-1, 4) if corners else np.empty((0, 4))
+    chosen = _chosen([(0.0, 0.0), *((x, y) for x, y, *_ in corners)], gap, most, limits)
+    rows = np.array([corners[k - 1] for k in chosen])
     x, y = (rows[:, [0, 1, k]] @ axes + origin for k in (2, 3))
     if chosen[0] == 0:
         x, y = (np.vstack([point[None], each[1:]]) for point, each in zip(witness, (x, y), strict=True))
@@ -407,8 +407,6 @@ def _near_pieces(boxes: FloatArray, others: FloatArray, limits: _Limits) -> Iter
 def _chosen(places: list[Point], gap: list[float], most: int, limits: _Limits) -> list[int]:
     """Numbers of the points to return, deepest first; number 0 is the pair of witness points."""
     deep, one = limits.deep, limits.one
-    if len(places) == 1 or most == 1:
-        return [0]
     corners = [k + 1 for k in hull(places[1:], one)]
     held = min(corners, key=lambda k: (gap[k] > deep, k))
     inner = []

@@ -28,7 +28,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.vector import tangent_frame
+from superovoid.compiled.vector import cross, norm, scale, tangent_frame
 from superovoid.contact.polygons import area, hull
 from superovoid.shapes import (
     Box,
@@ -174,11 +174,12 @@ def _crest(shape: Torus, m: FloatArray, angle: Angle) -> Pieces:
 @_corners.register
 def _(shape: Superovoid, m: FloatArray, angle: Angle) -> FloatArray:
     """The support points of eight directions at the angle around m, if they are wide enough for a flat or an edge."""
-    axis = np.zeros(3)
-    axis[(int(np.abs(m).argmax()) + 1) % 3] = 1.0
-    t1 = axis - (axis @ m) * m
-    t1 /= np.linalg.norm(t1)
-    tangents = np.array([t1, np.cross(m, t1)])
+    n = tuple(m.tolist())
+    axis = [0.0, 0.0, 0.0]
+    axis[(max(range(3), key=lambda i: abs(n[i])) + 1) % 3] = 1.0
+    across = cross(n, axis)
+    t2 = scale(1.0 / norm(across), across)
+    tangents = np.array([cross(t2, n), t2])
     points = shape._extreme(angle.cosine * m + angle.sine * (_AROUND @ tangents))
     flat = points @ tangents.T
     about = flat[:4] - flat[:4].sum(axis=0) / 4.0
@@ -188,7 +189,8 @@ def _(shape: Superovoid, m: FloatArray, angle: Angle) -> FloatArray:
     principal = np.array([(cosine, sine), (-sine, cosine)])
     axes = principal @ tangents
     reach = shape._support(np.concatenate([axes, -axes]))[1]
-    extent = np.ptp(about @ principal.T, axis=0)
+    places = about @ principal.T
+    extent = places.max(axis=0) - places.min(axis=0)
     wide = extent >= min(_CURVED * angle.sine, _MOST_CURVED) * (reach[:2] + reach[2:])
     if wide.all():
         rows = [(x, y) for x, y in flat.tolist()]
@@ -213,8 +215,6 @@ class _Elements(NamedTuple):
     along: FloatArray  # (e, 3), from the first vertex to the second
     edge: IntArray  # (3 m,), of each corner of a triangle the edge across from it, all first corners first
     lateral: FloatArray  # (3 m, 3), from that edge to the corner, across the edge
-    of_edges: FloatArray  # (e, 3), the sum of the normals of its triangles; zero of a sheet, which has two sides
-    of_vertices: FloatArray  # (v, 3), the same
     alone: NDArray[np.bool_]  # (m,), triangles that are in none of the polygons
     polygons: list[FloatArray]  # (1, k, 3) each: convex flats of several triangles
     of_polygons: FloatArray  # (p, 3), their normals
@@ -237,11 +237,7 @@ def _elements(shape: ConvexMesh | Mesh) -> _Elements:
     off = vertices[faces.T.reshape(-1)] - vertices[edges[edge, 0]]
     lateral = unit(off - np.einsum("ij,ij->i", off, along[edge])[:, None] * along[edge])
     normals = unit(np.cross(b - a, c - a))
-    of_edges, of_vertices = np.zeros((len(edges), 3)), np.zeros((len(vertices), 3))
-    if not isinstance(shape, Shell):
-        np.add.at(of_edges, edge, np.tile(normals, (3, 1)))
-        np.add.at(of_vertices, faces.T.reshape(-1), np.tile(normals, (3, 1)))
-    alone, polygons, of_polygons = np.ones(len(faces), dtype=bool), [], [np.empty((0, 3))]
+    alone, polygons, flats = np.ones(len(faces), dtype=bool), [], [np.empty((0, 3))]
     for flat in [] if _is_hull(shape) else _coplanar(faces, normals, edge):
         corners = vertices[np.unique(faces[flat])]
         n = normals[flat[0]]
@@ -251,11 +247,9 @@ def _elements(shape: ConvexMesh | Mesh) -> _Elements:
         if len(kept) > 2 and area([places[k] for k in kept]) <= (1.0 + _COPLANAR) * covered:
             alone[flat] = False
             polygons.append(corners[None, kept])
-            of_polygons.append(n[None])
-    return _Elements(
-        *(vertices, faces, normals, edges, along, edge, lateral, of_edges, of_vertices),
-        *(alone, polygons, np.concatenate(of_polygons)),
-    )
+            flats.append(n[None])
+    of_polygons = np.concatenate(flats)
+    return _Elements(vertices, faces, normals, edges, along, edge, lateral, alone, polygons, of_polygons)
 
 
 def _coplanar(faces: IntArray, normals: FloatArray, edge: IntArray) -> list[IntArray]:
@@ -282,13 +276,12 @@ def is_convex(shape: Shape) -> bool:
     return _is_hull(shape) if isinstance(shape, Mesh) else not isinstance(shape, Torus)
 
 
-def _falling_vertices(surface: _Elements, m: FloatArray, sine: float) -> NDArray[np.bool_]:
-    """Whether a vertex is on the side of m and no edge rises from it by more than an angle."""
+def _falling_vertices(surface: _Elements, m: FloatArray, ahead: NDArray[np.bool_], sine: float) -> NDArray[np.bool_]:
+    """Whether no edge rises from a vertex by more than an angle, and a triangle of it is one of those `ahead`."""
     rise = surface.along @ m
     lower, upper = surface.edges.T
     falls = np.zeros(len(surface.vertices), dtype=bool)
-    falls[surface.edges] = True
-    falls &= surface.of_vertices @ m >= 0.0
+    falls[surface.faces[ahead]] = True
     falls[lower[rise > sine]] = False
     falls[upper[rise < -sine]] = False
     return falls
@@ -298,7 +291,7 @@ def _falling_vertices(surface: _Elements, m: FloatArray, sine: float) -> NDArray
 @_corners.register(Mesh)
 def _(shape: ConvexMesh | Mesh, m: FloatArray, angle: Angle) -> FloatArray:
     surface = _elements(shape)
-    falls = _falling_vertices(surface, m, angle.sine)
+    falls = _falling_vertices(surface, m, surface.normals @ m >= -_ALONG, angle.sine)
     falls[int((surface.vertices @ m).argmax())] = True
     return surface.vertices[falls]
 
@@ -311,13 +304,15 @@ def _pieces_of_mesh(shape: Mesh, m: FloatArray, angle: Angle) -> Pieces:
         towards, of_polygons = np.abs(towards), np.abs(of_polygons)
     facing_m = towards >= angle.cosine
     polygons = [surface.polygons[k] for k in np.flatnonzero(of_polygons >= angle.cosine)]
-    rises = np.zeros(len(surface.edges), dtype=bool)
-    rises[surface.edge[surface.lateral @ m > angle.sine]] = True
+    ahead = towards >= -_ALONG
+    falls = np.zeros(len(surface.edges), dtype=bool)
+    falls[surface.edge[np.tile(ahead, 3)]] = True
+    falls[surface.edge[surface.lateral @ m > angle.sine]] = False
     taken = np.zeros(len(surface.vertices), dtype=bool)
     taken[surface.faces[facing_m]] = True
-    edges = surface.edges[(np.abs(surface.along @ m) <= angle.sine) & (surface.of_edges @ m >= 0.0) & ~rises]
+    edges = surface.edges[(np.abs(surface.along @ m) <= angle.sine) & falls]
     edges = edges[~taken[edges].all(axis=1)]
-    tips = _falling_vertices(surface, m, angle.sine) & ~taken
+    tips = _falling_vertices(surface, m, ahead, angle.sine) & ~taken
     tips[edges.reshape(-1)] = False
     alone = surface.faces[facing_m & surface.alone]
     return [*polygons, *(surface.vertices[numbers] for numbers in (alone, edges, np.flatnonzero(tips)[:, None]))]

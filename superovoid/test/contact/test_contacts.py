@@ -27,6 +27,7 @@ from superovoid import (
     Torus,
     contacts,
 )
+from superovoid.contact import polygons as polygons_of
 from superovoid.testing import contract, flat_contacts
 
 TABLE = HalfSpace()
@@ -78,18 +79,24 @@ def facing_plane(shape, pose, n, angle):
     return points[np.abs(points @ plane[:3] + plane[3]) < 1e-9], plane
 
 
-def patch(face_a, face_b, tangents):
-    """Corners that two faces share across the normal; None where they share no area to speak of."""
-    lines = np.vstack([ConvexHull(corners @ tangents.T).equations for corners, _ in (face_a, face_b)])
-    inner = linprog(
+def chebyshev(lines):
+    """Centre and radius of the largest disc in the polygon of lines a x + b y + c <= 0; None if it is empty."""
+    found = linprog(
         [0, 0, -1],
         A_ub=np.column_stack([lines[:, :2], np.ones(len(lines))]),
         b_ub=-lines[:, 2],
         bounds=[(None, None), (None, None), (0, None)],
     )
-    if inner.status or inner.x[2] < 1e-3:
+    return found.x if found.status == 0 else None
+
+
+def patch(face_a, face_b, tangents):
+    """Corners that two faces share across the normal; None where they share no area to speak of."""
+    lines = np.vstack([ConvexHull(corners @ tangents.T).equations for corners, _ in (face_a, face_b)])
+    inner = chebyshev(lines)
+    if inner is None or inner[2] < 1e-3:
         return None
-    corners = HalfspaceIntersection(lines, inner.x[:2]).intersections
+    corners = HalfspaceIntersection(lines, inner[:2]).intersections
     return corners[ConvexHull(corners).vertices]
 
 
@@ -124,6 +131,31 @@ def test_corners_of_polytopes_are_those_that_scipy_finds():
             assert np.abs(heights).max() < 1e-8 * unit  # both points are on the faces
             assert abs((y - x) @ n - gap) < 1e-8 * unit
     assert checked > 150
+
+
+def test_hulls_and_intersections_of_polygons_are_those_of_scipy():
+    rng = np.random.default_rng(8)
+    met = 0
+    for _ in range(200):
+        one, other = rng.normal(size=(int(rng.integers(3, 12)), 2)), rng.normal(size=(int(rng.integers(3, 12)), 2))
+        other += rng.normal(size=2)
+        polygons = []
+        for points in (one, other):
+            rows = [(x, y) for x, y in points.tolist()]
+            corners = polygons_of.hull(rows, 0.0)
+            expected = ConvexHull(points)
+            assert set(corners) == set(expected.vertices)
+            polygons.append([rows[k] for k in corners])
+            assert polygons_of.area(polygons[-1]) == pytest.approx(expected.volume, rel=1e-12)
+        shared = polygons_of.clipped(polygons[0], polygons_of.edge_lines(polygons[1]), 0.0)
+        lines = np.vstack([ConvexHull(points).equations for points in (one, other)])
+        inner = chebyshev(lines)
+        assert (len(shared) > 0) == (inner is not None)
+        if inner is not None and inner[2] > 1e-6:
+            met += 1
+            corners = HalfspaceIntersection(lines, inner[:2]).intersections
+            assert_same_points(shared, corners, 1e-9)
+    assert met > 50
 
 
 @pytest.mark.parametrize("first", range(0, 600, 100))
@@ -177,6 +209,38 @@ def test_superovoid_that_is_nearly_a_box_has_four_corners_on_a_table(exponent, t
     assert 4 <= len(found) <= 5
     for (x, y, _), gap in zip(found.point_b, found.gap, strict=True):
         assert gap == pytest.approx(height(body, pose, x, y, 0.1), abs=1e-10)
+
+
+@pytest.mark.parametrize("shift", [(0.0, 0.0), (0.3, 0.1), (0.45, 0.45), (0.8, 0.0)])
+def test_patch_of_a_disc_and_a_box_spans_most_of_what_samples_share(shift):
+    box = Box((1.0, 0.8, 0.2))
+    found = contacts(Cylinder(0.5, 0.4), at(*shift, 0.3, (2e-3, 1e-3, 0.4)), box, GROUND, 0.1, max_contacts=100)
+    x, y = np.random.default_rng(2).uniform((-0.5, -0.4), (0.5, 0.4), size=(200_000, 2)).T
+    shared = 0.8 * np.mean(np.hypot(x - shift[0], y - shift[1]) <= 0.5)
+    assert 0.94 * shared < ConvexHull(found.point_b[:, :2]).volume < 1.01 * shared
+
+
+@pytest.mark.parametrize("exponents", [(0.05, 0.05), (0.3, 0.1), (1.0, 0.1), (1.0, 0.4), (0.5, 0.5)])
+def test_flat_of_a_superovoid_ends_where_samples_of_its_normal_have_turned(exponents):
+    section, profile = exponents
+    body = Superovoid((0.5, 0.4, 0.3), section_exponent=section, profile_exponent=profile)
+    pose = at(0, 0, 0.3 + 1e-3, (2e-3, -1e-3, 0.0))
+    found = contacts(body, pose, TABLE, GROUND, 0.1)
+    eta, omega = np.meshgrid(np.linspace(-0.5, 0, 801) * np.pi, np.linspace(-1, 1, 801) * np.pi)
+    points = body.surface_point(eta, omega).reshape(-1, 3)
+    points = points[(np.abs(points[:, 0]) > 1e-12) & (np.abs(points[:, 1]) > 1e-12) & (points[:, 2] < 0.0)]
+    normals = body.gradient(points)
+    normals /= np.linalg.norm(normals, axis=1)[:, None]
+    facing = points[-(normals @ pose[:3, :3].T)[:, 2] >= math.cos(0.01)] @ pose[:3, :3].T
+    sampled = ConvexHull(facing[:, :2]).volume
+    assert 0.85 * sampled < ConvexHull(found.point_b[:, :2]).volume < 1.01 * sampled
+    # No sample of the flat is lower than the first point, and none is higher than the highest corner.
+    gaps = facing[:, 2] + pose[2, 3]
+    inside = ConvexHull(found.point_b[:, :2]).equations
+    within = (facing[:, :2] @ inside[:, :2].T + inside[:, 2] <= 0.0).all(axis=1)
+    assert within.sum() > 1000
+    assert gaps[within].min() >= found.gap[0] - 1e-9
+    assert gaps[within].max() <= found.gap[-1] + 1e-9
 
 
 # --- known answers --------------------------------------------------------------------------------------------------
