@@ -151,13 +151,17 @@ def _(shape: Cylinder, m: FloatArray, angle: Angle) -> FloatArray:
 @_corners.register
 def _(shape: Cone, m: FloatArray, angle: Angle) -> FloatArray:
     across = math.hypot(m[0], m[1])
+    rim = _rim(shape.radius, -0.5 * shape.length)
     if across <= angle.sine and m[2] < 0.0:
-        return _rim(shape.radius, -0.5 * shape.length)
+        return rim
     slant = math.hypot(shape.radius, shape.length)
     if abs(shape.radius * across - shape.length * m[2]) > angle.sine * slant:  # sine of the angle to a normal
         return shape._extreme(m[None])
-    x, y = shape.radius / across * m[:2]
-    return np.array([(0.0, 0.0, 0.5 * shape.length), (x, y, -0.5 * shape.length)])
+    # The ruling next to m, and others of a cone that is nearly a disc.
+    x, y = shape.radius * m[:2] / across if across > 0.0 else rim[0, :2]
+    normals = np.column_stack([shape.length / shape.radius * rim[:, :2], np.full(RIM, shape.radius)]) / slant
+    ends = np.array([(0.0, 0.0, 0.5 * shape.length), (x, y, -0.5 * shape.length)])
+    return np.concatenate([ends, rim[normals @ m >= angle.cosine]])
 
 
 def _crest(shape: Torus, m: FloatArray, angle: Angle) -> Pieces:
@@ -244,7 +248,7 @@ def _elements(shape: ConvexMesh | Mesh) -> _Elements:
         places = [(x, y) for x, y in (corners @ np.array(tangent_frame(tuple(n.tolist()))[:2]).T).tolist()]
         kept = hull(places, _COPLANAR * float(np.ptp(places, axis=0).max()))
         covered = 0.5 * float(np.linalg.norm(np.cross(b - a, c - a)[flat], axis=1).sum())
-        if len(kept) > 2 and area([places[k] for k in kept]) <= (1.0 + _COPLANAR) * covered:
+        if len(kept) > 2 and abs(area([places[k] for k in kept]) - covered) <= _COPLANAR * covered:
             alone[flat] = False
             polygons.append(corners[None, kept])
             flats.append(n[None])

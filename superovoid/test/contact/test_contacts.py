@@ -306,6 +306,18 @@ def test_cone_on_its_side_touches_along_a_ruling():
     assert np.linalg.norm(np.ptp(found.point_b, axis=0)) == pytest.approx(0.5, abs=1e-9)
 
 
+@pytest.mark.parametrize("tilt", [0.0, 1e-12, 1e-4])
+def test_cone_that_is_nearly_a_disc_faces_a_table_with_its_whole_side(tilt):
+    cone = Cone(1.0, 1e-3)
+    turn = (math.pi - tilt, 0.0, 0.0)
+    lift = float(cone.support_value(-Rotation.from_rotvec(turn).as_matrix()[2]))
+    found = contacts(cone, at(0, 0, lift, turn), TABLE, GROUND, 0.1, max_contacts=100)
+    assert len(found) == 17
+    assert found.gap[0] == pytest.approx(0.0, abs=1e-12)
+    assert found.gap[1:].min() == pytest.approx(1e-3 - math.sin(tilt), abs=1e-6)
+    assert found.gap[1:].max() == pytest.approx(1e-3 + math.sin(tilt), abs=1e-6)
+
+
 def test_parallel_edges_overlap_along_a_segment_and_crossed_ones_in_a_point():
     ridge = (0.25 * math.pi, 0.0, 0.0)
     lower, upper = Box((2.0, 0.4, 0.4)), Box((1.0, 0.4, 0.4))
