@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid.compiled.arrays import Floats1, Floats2, Floats3, Ints1
 from superovoid.compiled.kernels import bundle, kernel
-from superovoid.compiled.threads import share
+from superovoid.compiled.threads import share, workers
 from superovoid.contact.inputs import as_poses
 from superovoid.contact.one_pair import WORK_LENGTH
 from superovoid.shapes import Shape
@@ -136,22 +136,21 @@ def pairs_of(
     n = pair_count(counts)
     distinct: list[Shape] = []
     number_of: dict[int, int] = {}  # of a shape by its identity, which `distinct` keeps alive
-
-    def numbered(name: str, shapes: Shape | Sequence[Shape]) -> NDArray[np.int64]:
+    which: list[NDArray[np.int64]] = []
+    for name, shapes in (("a", a), ("b", b)):
         numbers = []
-        for i, shape in enumerate([shapes] if isinstance(shapes, Shape) else shapes):
+        for shape in (shapes,) if isinstance(shapes, Shape) else shapes:
             number = number_of.get(id(shape))
             if number is None:
                 if not isinstance(shape, Shape):
-                    raise TypeError(f"{name}[{i}]: must be a shape of superovoid.shapes, found {type(shape).__name__}")
+                    found = type(shape).__name__
+                    raise TypeError(f"{name}[{len(numbers)}]: must be a shape of superovoid.shapes, found {found}")
                 number = number_of[id(shape)] = len(distinct)
                 distinct.append(shape)
             numbers.append(number)
-        found = np.array(numbers, dtype=np.int64)
-        return np.full(n, found[0]) if isinstance(shapes, Shape) else found
-
-    which_a, which_b = numbered("a", a), numbered("b", b)
-    return Pairs(*pack_shapes(distinct), which_a, which_b, *poses), not counts
+        which.append(np.array(numbers * n if isinstance(shapes, Shape) else numbers, dtype=np.int64))
+    rows, pool = pack_shapes(distinct)
+    return Pairs(rows, pool, which[0], which[1], *poses), not counts
 
 
 def one_a_pair(name: str, value: ArrayLike, unit: str, counts: dict[str, int]) -> FloatArray:
@@ -165,7 +164,7 @@ def one_a_pair(name: str, value: ArrayLike, unit: str, counts: dict[str, int]) -
 
 
 def share_pairs(
-    which: NDArray[np.int64], answer: Callable[[NDArray[np.int64], FloatArray], None], threads: int
+    which: NDArray[np.int64], answer: Callable[[NDArray[np.int64], FloatArray], None], threads: int | None
 ) -> None:
     """Call a kernel for the pairs named, in portions that threads share.
 
@@ -177,10 +176,14 @@ def share_pairs(
     which : (m,) ndarray of int
     answer : callable
         Takes some of them, and scratch memory of shape (WORK_LENGTH,) of one thread.
-    threads : int
-        At most; fewer where they do not pay.
+    threads : int or None
+        At most, None: as many as there are processors; fewer where they do not pay.
     """
-    threads = max(1, min(threads, len(which) // PAIRS_PER_THREAD))
+    pay = max(1, len(which) // PAIRS_PER_THREAD)
+    threads = 1 if pay == 1 and threads is None else min(workers(threads), pay)
+    if threads == 1 and len(which) <= MOST_AT_ONCE:
+        answer(which, np.empty(WORK_LENGTH))
+        return
     portions = []
     first = 0
     while first < len(which):

@@ -56,7 +56,7 @@ from superovoid.contact.one_pair import scratch_in, solve_from_nothing
 from superovoid.contact.pair import Limit, Placed
 from superovoid.contact.separation import is_common, rounding, separation
 from superovoid.contact.superovoids.pair_solver import solve_pair
-from superovoid.shapes.kernels.kinds import CONVEX_MESH, KIND, POINT, ROW_LENGTH, SUPEROVOID, ball_radius, kind_of
+from superovoid.shapes.kernels.kinds import CONVEX_MESH, KIND, POINT, ROW_LENGTH, SUPEROVOID, Core, ball_radius, kind_of
 from superovoid.shapes.kernels.packing import pack
 from superovoid.shapes.kernels.surface import A1, A2, A3, DENTED, INV_P, INV_S, RADIUS, SIZE, TX, TY
 
@@ -93,7 +93,8 @@ def _decide(lower, upper, common, threshold):
 @kernel
 def _of_superovoids(first, second, threshold, limit, direction, state, scratch, out):
     """Fill in the verdict on two superovoids."""
-    (a, _, pose_a), (b, _, pose_b) = first, second
+    (a, pool_a, pose_a), (b, pool_b, pose_b) = first, second
+    core_a, core_b = Core(a, kind_of(a), pool_a), Core(b, kind_of(b), pool_b)
     rotation, row = scratch
     offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
     length = norm(offset)
@@ -109,7 +110,7 @@ def _of_superovoids(first, second, threshold, limit, direction, state, scratch, 
         if dot(n, n) == 0.0:
             n = scale(1.0 / length, offset) if length > 0.0 else (0.0, 0.0, 1.0)
         for _ in range(_DIRECTIONS):
-            s = separation(a, b, pose_a, pose_b, offset, n)
+            s = separation(core_a, core_b, pose_a, pose_b, offset, n)
             u = sub(add(offset, s.y), s.x)
             span = norm(u)
             if s.lower > lower:

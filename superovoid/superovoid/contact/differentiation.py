@@ -33,7 +33,6 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel
-from superovoid.compiled.threads import workers
 from superovoid.compiled.vector import combine, norm, rotate_back, scale, sub, tangent_frame
 from superovoid.contact.broadcasting import Pairs, own_or_only, pairs_of, share_pairs
 from superovoid.contact.inputs import as_poses
@@ -485,7 +484,7 @@ def derivatives(
     share_pairs(
         np.arange(len(normals)),
         lambda which, _: derive_pairs(pairs, which, points_a, points_b, normals, out),
-        workers(threads),
+        threads,
     )
     status = out[:, FLAGS].astype(np.uint8)
     of_engine = np.asarray(result.status, dtype=np.uint8)

@@ -31,8 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel
-from superovoid.compiled.threads import workers
-from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
+from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate_back, scale, sub, tangent_frame
 from superovoid.contact.broadcasting import Pairs, own_or_only, pairs_of, place_pair, share_pairs
 from superovoid.contact.columns import (
     DISTANCE,
@@ -51,6 +50,7 @@ from superovoid.contact.kind_table import OPPOSED, solve_within
 from superovoid.contact.one_pair import scratch_in
 from superovoid.contact.pair import Limit, Placed
 from superovoid.contact.results import DistanceResult, DistanceResults
+from superovoid.contact.separation import radii, separation
 from superovoid.contact.thresholds import UndecidedError
 from superovoid.shapes import Shape
 from superovoid.shapes.kernels.kinds import HALF_SPACE, SUPPORT_LOSS, Core, half_space_height, kind_of
@@ -233,41 +233,8 @@ def _sure_step(a, b, can, n, t, s, floor):
 
 
 @kernel
-def _radii(a, b):
-    """Radii of two bodies that rounding is in proportion to: of a half-space that of the other body."""
-    of_a, of_b = a.core.row[RADIUS], b.core.row[RADIUS]
-    if a.core.kind == HALF_SPACE:
-        of_a = 0.0 if b.core.kind == HALF_SPACE else of_b
-    return of_a, of_a if b.core.kind == HALF_SPACE else of_b
-
-
-@kernel
-def _extent(mover, n):
-    """Bound of the support function about the body's origin along a direction, and a support point from there (world).
-
-    A half-space is asked along its own normal.
-    """
-    if mover.core.kind == HALF_SPACE:
-        return 0.0, (0.0, 0.0, 0.0)
-    h, x = half_space_height(mover.core, rotate_back(mover.pose, n))
-    return h + mover.core.row[SUPPORT_LOSS], rotate(mover.pose, x)
-
-
-class _Separation(NamedTuple):
-    """What a direction proves, with the support points from the origins of the bodies, world axes."""
-
-    lower: float
-    x: tuple
-    y: tuple
-
-
-@kernel
 def _separation(a, b, n):
-    h_a, x = _extent(a, n)
-    h_b, y = _extent(b, scale(-1.0, n))
-    offset = _offset(a.pose, b.pose)
-    of_a, of_b = _radii(a, b)
-    return _Separation(dot(n, offset) - h_a - h_b - allowance(of_a, of_b, norm(offset)), x, y)
+    return separation(a.core, b.core, a.pose, b.pose, _offset(a.pose, b.pose), n)
 
 
 @kernel
@@ -362,7 +329,7 @@ def _touch(a, b, tolerance, way):
     for mover in (a, b):
         if mover.core.kind != HALF_SPACE:
             size = min(size, mover.core.row[SIZE])
-    of_a, of_b = _radii(a, b)
+    of_a, of_b = radii(a.core, b.core)
     rounded = 4.0 * allowance(of_a, of_b, way)
     return (tolerance * size if size < math.inf else 0.0) + rounded, rounded
 
@@ -830,7 +797,6 @@ def time_of_impact(
     >>> round(found.time, 5), found.status.name
     (0.5, 'IMPACT')
     """
-    most = workers(threads)
     if not 0.0 < number("duration", duration, "seconds") <= LONGEST:
         raise ValueError(f"duration = {duration!r}: must be positive, and {LONGEST:g} at most (seconds)")
     max_evaluations = whole("max_evaluations", max_evaluations, 1)
@@ -840,13 +806,15 @@ def time_of_impact(
     count = len(pairs.a)
     found, rows = np.empty((count, FOUND_LENGTH)), np.empty((count, RESULT_LENGTH))
     asked = packed_a, packed_b, float(duration), check_rtol(rtol), max_evaluations
-    share_pairs(np.arange(count), lambda which, work: find_impacts(pairs, which, *asked, work, found, rows), most)
-    solves, supports = (found[:, column].astype(np.int64) for column in (SOLVES, SUPPORTS))
-    impacts = Impacts(
+    share_pairs(np.arange(count), lambda which, work: find_impacts(pairs, which, *asked, work, found, rows), threads)
+    if is_single:
+        status, time, overlap_time, solves, supports = found[0].tolist()
+        counts = Statistics(solves=int(solves), supports=int(supports))
+        return Impact(time, overlap_time, DistanceResult._from_row(rows[0]), ImpactStatus(int(status)), counts)
+    return Impacts(
         found[:, TIME],
         found[:, OVERLAP_TIME],
         DistanceResults.from_rows(rows),
         found[:, ENDING].astype(np.uint8),
-        Statistics(solves=solves, supports=supports),
+        Statistics(solves=found[:, SOLVES].astype(np.int64), supports=found[:, SUPPORTS].astype(np.int64)),
     )
-    return impacts[0] if is_single else impacts

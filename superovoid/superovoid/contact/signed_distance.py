@@ -161,7 +161,6 @@ def distances(
     superovoids in calls with 512 pairs of them and more, which are solved in SIMD lanes (docs/batch.md): each of their
     answers is the same in all such calls, and agrees with that of `distance` within both intervals.
     """
-    most = workers(threads)
     pairs, _ = pairs_of(a, pose_a, b, pose_b)
     rtol = check_rtol(rtol)
     n = len(pairs.a)
@@ -169,12 +168,12 @@ def distances(
     in_lanes = pairs.of_superovoids
     if in_lanes.sum() < BATCH:  # of all pairs, not of a chunk: the answers do not depend on chunks
         in_lanes[:] = False
-    _solve_in_lanes(pairs, np.flatnonzero(in_lanes), rtol, out, most)
-    share_pairs(np.flatnonzero(~in_lanes), lambda which, work: answer_pairs(pairs, which, rtol, work, out), most)
+    _solve_in_lanes(pairs, np.flatnonzero(in_lanes), rtol, out, threads)
+    share_pairs(np.flatnonzero(~in_lanes), lambda which, work: answer_pairs(pairs, which, rtol, work, out), threads)
     return DistanceResults.from_rows(out)
 
 
-def _solve_in_lanes(pairs: Pairs, which: NDArray[np.int64], rtol: float, out: FloatArray, threads: int) -> None:
+def _solve_in_lanes(pairs: Pairs, which: NDArray[np.int64], rtol: float, out: FloatArray, threads: int | None) -> None:
     """Answer the pairs named, of superovoids, in SIMD lanes."""
     for first in range(0, len(which), CHUNK):
         chunk = which[first : first + CHUNK]
@@ -182,5 +181,5 @@ def _solve_in_lanes(pairs: Pairs, which: NDArray[np.int64], rtol: float, out: Fl
         poses_a, poses_b = (poses_of_pairs(poses, chunk) for poses in (pairs.poses_a, pairs.poses_b))
         states, solved = columns.unkept_states(len(chunk)), np.empty((len(chunk), columns.RESULT_LENGTH))
         arguments = (rows_a, rows_b, poses_a, poses_b, rtol, SEARCH_BUDGET, states, solved)
-        many_pairs.solve_batch(*arguments, threads=max(1, min(threads, len(which) // BATCH)))
+        many_pairs.solve_batch(*arguments, threads=max(1, min(workers(threads), len(which) // BATCH)))
         out[chunk] = solved

@@ -13,7 +13,6 @@ from typing import ClassVar, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.compiled.threads import workers
 from superovoid.contact.broadcasting import one_a_pair, pairs_of, share_pairs
 from superovoid.contact.columns import VERDICT_LENGTH
 from superovoid.contact.deciding import (
@@ -88,6 +87,11 @@ class Verdict(Record):
     """What decided."""
     statistics: Statistics
     """``solves``: calls of the pair solver, 0 if bounds were enough, 2 if the global search was needed."""
+
+    @classmethod
+    def _from_row(cls, row: FloatArray) -> Verdict:
+        answer, lower, upper, proof, solves = row.tolist()
+        return cls(answer > 0.0, answer < 0.0, lower, upper, Proof(int(proof)), Statistics(solves=int(solves)))
 
     @property
     def undecided(self) -> bool:
@@ -224,7 +228,6 @@ def are_closer(
     >>> are_closer([body, body], [np.eye(4), apart], body, np.eye(4), 0.5).closer.tolist()
     [True, False]
     """
-    most = workers(threads)
     counts: dict[str, int] = {}
     thresholds = one_a_pair("threshold", threshold, "metres", counts)
     guesses = np.zeros(3) if direction is None else _unit_directions(direction, counts)
@@ -232,8 +235,10 @@ def are_closer(
     rtol = check_rtol(rtol)
     out = np.empty((len(pairs.a), VERDICT_LENGTH))
     asked = thresholds, np.array(guesses, ndmin=2), rtol
-    share_pairs(np.arange(len(out)), lambda which, work: decide_pairs(pairs, which, *asked, work, out), most)
-    verdicts = Verdicts(
+    share_pairs(np.arange(len(out)), lambda which, work: decide_pairs(pairs, which, *asked, work, out), threads)
+    if is_single:
+        return Verdict._from_row(out[0])
+    return Verdicts(
         out[:, ANSWER] > 0.0,
         out[:, ANSWER] < 0.0,
         out[:, PROVED_LOWER],
@@ -241,7 +246,6 @@ def are_closer(
         out[:, PROVED_BY].astype(np.uint8),
         Statistics(solves=out[:, SOLVES].astype(np.uint8)),
     )
-    return verdicts[0] if is_single else verdicts
 
 
 @overload
