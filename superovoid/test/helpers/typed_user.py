@@ -21,6 +21,7 @@ from superovoid import (
     DistanceResult,
     DistanceResults,
     Impact,
+    Impacts,
     Motion,
     PairResult,
     PoseGradients,
@@ -80,6 +81,7 @@ def pairs() -> None:
     assert_type(pose_gradients(found, np.eye(4), apart), PoseGradients)
     impact = time_of_impact(a, Motion(np.eye(4), [1.0, 0.0, 0.0], (0.0, 0.0, 0.0)), b, Motion.still(apart))
     assert_type(impact, Impact)
+    assert_type(time_of_impact([a, b], apart, b, [Motion.still(apart)] * 2), Impacts)
 
 
 def scenes() -> None:
