@@ -195,6 +195,7 @@ MADE = {
     "GroupPlanner": lambda: planner(),
     "Group": lambda: grouped().group("all"),
     "GoncalvesResult": lambda: goncalves2017.distance(A, np.eye(4), B, at(0.5)),
+    "Impacts": lambda: api.time_of_impact(A, [at(0.3), at(0.5)], B, np.eye(4)),
     "Impact": lambda: api.time_of_impact(A, api.Motion(np.eye(4), (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)), B, at(0.5)),
     "LinkFit": lambda: robot_fit().links[0],
     "LinkOptions": lambda: robot_fit().options,

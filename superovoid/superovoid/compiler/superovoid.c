@@ -106,7 +106,6 @@ const char *superovoid_error_message(superovoid_error error) {
         return "triangles: must be those of the convex hull of the vertices, counter-clockwise seen from outside";
     case SUPEROVOID_ERROR_SURFACE:
         return "triangles: must be a closed surface with all vertices, counter-clockwise seen from outside";
-    case SUPEROVOID_ERROR_KINDS: return "both bodies must be superovoids, ellipsoids or spheres";
     case SUPEROVOID_ERROR_MOTION_A: return "motion_a: components must be finite, and within 1e100";
     case SUPEROVOID_ERROR_MOTION_B: return "motion_b: components must be finite, and within 1e100";
     case SUPEROVOID_ERROR_LENGTH:

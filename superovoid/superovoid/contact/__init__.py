@@ -11,7 +11,7 @@ from superovoid.contact.differentiation import (
     derivatives,
     pose_gradients,
 )
-from superovoid.contact.impact import Impact, ImpactStatus, Motion, time_of_impact
+from superovoid.contact.impact import Impact, Impacts, ImpactStatus, Motion, time_of_impact
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.signed_distance import distance, distances
 from superovoid.contact.thresholds import (
@@ -32,6 +32,7 @@ __all__ = [
     "DistanceResults",
     "Impact",
     "ImpactStatus",
+    "Impacts",
     "Motion",
     "PoseGradients",
     "Proof",

@@ -1,19 +1,76 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Arguments of many pairs: one for all pairs, or one a pair."""
+"""Arguments of many pairs as kernels read them, and the loop over pairs that threads share."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from superovoid.shapes import Shape, Superovoid
+from superovoid.compiled.arrays import Floats1, Floats2, Floats3, Ints1
+from superovoid.compiled.kernels import bundle, kernel
+from superovoid.compiled.threads import share, workers
+from superovoid.contact.inputs import as_poses
+from superovoid.contact.one_pair import WORK_LENGTH
+from superovoid.shapes import Shape
+from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID
+from superovoid.shapes.primitives import pack_shapes
+from superovoid.values.checks import floats, short
+from superovoid.values.poses import PosesLike
 
 FloatArray = NDArray[np.float64]
-CHUNK = 1 << 14  # pairs solved at once, which takes 18 MB beside their answers
+PAIRS_PER_THREAD = 64
+"""Pairs of any kinds that a thread is started for."""
+MOST_AT_ONCE = 512  # pairs of one call of a kernel: between calls the process can be interrupted
+_PORTIONS = 4  # of what is left, for each thread
+
+
+@bundle
+class Pairs(NamedTuple):
+    """Pairs of bodies of any kinds, as kernels read them."""
+
+    rows: Floats2
+    """each shape once, shape (m, ROW_LENGTH)"""
+    pool: Floats1
+    """what does not fit in the rows"""
+    a: Ints1
+    """row of the first body of each pair, shape (n,)"""
+    b: Ints1
+    poses_a: Floats3
+    """one a pair, or one for all, shape (n, 4, 4) or (1, 4, 4)"""
+    poses_b: Floats3
+
+    @property
+    def of_superovoids(self) -> NDArray[np.bool_]:
+        """Which pairs are of two superovoids."""
+        is_superovoid = self.rows[:, KIND] == SUPEROVOID
+        return is_superovoid[self.a] & is_superovoid[self.b]
+
+
+@kernel
+def own_or_only(rows, i):
+    """Number of the row of a pair, of an array with a row a pair or one for all."""
+    return i if rows.shape[0] > 1 else 0
+
+
+@kernel
+def place_pair(pairs, i, scratch):
+    """Copy the poses of a pair to the scratch of `one_pair`; return the rows of its bodies."""
+    at_a, at_b = own_or_only(pairs.poses_a, i), own_or_only(pairs.poses_b, i)
+    for j in range(4):
+        for k in range(4):
+            scratch.pose_a[j, k] = pairs.poses_a[at_a, j, k]
+            scratch.pose_b[j, k] = pairs.poses_b[at_b, j, k]
+    return pairs.a[i], pairs.b[i]
+
+
+def poses_of_pairs(poses: FloatArray, which: NDArray[np.int64]) -> FloatArray:
+    """Return the poses of some pairs, one each."""
+    return poses[which] if len(poses) > 1 else np.repeat(poses, len(which), axis=0)
 
 
 def pair_count(lengths: Mapping[str, int]) -> int:
@@ -35,29 +92,109 @@ def pair_count(lengths: Mapping[str, int]) -> int:
     return next(iter(lengths.values()), 1)
 
 
-def rows_of(array: FloatArray, count: int, shape: tuple[int, ...] = (4, 4)) -> FloatArray:
-    """Return rows, one a pair, of an array that is one for all pairs or one a pair."""
-    return np.require(np.broadcast_to(array, (count, *shape)), requirements=["C", "W"])
+def pairs_of(
+    a: Shape | Sequence[Shape],
+    pose_a: PosesLike,
+    b: Shape | Sequence[Shape],
+    pose_b: PosesLike,
+    lengths: Mapping[str, int] | None = None,
+    names: tuple[str, str] = ("pose_a", "pose_b"),
+) -> tuple[Pairs, bool]:
+    """Return pairs as kernels read them, and whether they are one pair, of which no argument has a leading axis.
+
+    Parameters
+    ----------
+    a, b : Shape or sequence of Shape
+    pose_a, pose_b : (4, 4) or (n, 4, 4) array_like, transform, or sequence of transforms
+    lengths : mapping of str to int, optional
+        Lengths of further arguments that are one a pair, by name.
+    names : tuple of str, optional
+        Of the poses, for errors.
+
+    Raises
+    ------
+    ValueError
+        If lengths differ or a pose is not a rigid transform.
+    TypeError
+        If a shape is none.
+    """
+    counts = {}
+    for name, shapes in (("a", a), ("b", b)):
+        if not isinstance(shapes, Shape):
+            if isinstance(shapes, str) or not hasattr(shapes, "__len__"):
+                raise TypeError(f"{name}: must be a shape or a sequence of shapes, found {type(shapes).__name__}")
+            counts[name] = len(shapes)
+    poses = []
+    for name, given in zip(names, (pose_a, pose_b), strict=True):
+        array = as_poses(name, given)
+        if array.ndim == 3:
+            counts[name] = len(array)
+        elif array.ndim != 2:
+            raise ValueError(f"{name}: must have shape (n, 4, 4) or (4, 4), found {array.shape}")
+        poses.append(array.reshape(-1, 4, 4))
+    counts |= lengths or {}
+    n = pair_count(counts)
+    distinct: list[Shape] = []
+    number_of: dict[int, int] = {}  # of a shape by its identity, which `distinct` keeps alive
+    which: list[NDArray[np.int64]] = []
+    for name, shapes in (("a", a), ("b", b)):
+        numbers = []
+        for shape in (shapes,) if isinstance(shapes, Shape) else shapes:
+            number = number_of.get(id(shape))
+            if number is None:
+                if not isinstance(shape, Shape):
+                    found = type(shape).__name__
+                    raise TypeError(f"{name}[{len(numbers)}]: must be a shape of superovoid.shapes, found {found}")
+                number = number_of[id(shape)] = len(distinct)
+                distinct.append(shape)
+            numbers.append(number)
+        which.append(np.array(numbers * n if isinstance(shapes, Shape) else numbers, dtype=np.int64))
+    rows, pool = pack_shapes(distinct)
+    return Pairs(rows, pool, which[0], which[1], *poses), not counts
 
 
-def which_superovoids(shapes_a: Sequence[Shape], shapes_b: Sequence[Shape]) -> NDArray[np.int64]:
-    """Return which pairs are of two superovoids."""
-    pairs = zip(shapes_a, shapes_b, strict=True)
-    return np.flatnonzero(
-        np.fromiter((isinstance(a, Superovoid) and isinstance(b, Superovoid) for a, b in pairs), bool, len(shapes_a))
-    )
+def one_a_pair(name: str, value: ArrayLike, unit: str, counts: dict[str, int]) -> FloatArray:
+    """Return finite numbers, shape (n,), or (1,) for one for all pairs; note how many there are if one a pair."""
+    array = floats(name, value)
+    if array.ndim > 1 or not np.isfinite(array).all():
+        raise ValueError(f"{name} = {short(value)}: must be a finite number ({unit}), or an array of one a pair")
+    if array.ndim == 1:
+        counts[name] = len(array)
+    return np.array(array, ndmin=1)
 
 
-def packed_rows(shapes: Sequence[Shape], which: NDArray[np.int64]) -> FloatArray:
-    """Return packed superovoids, those of a sequence that are named."""
-    return np.array([shapes[i]._packed for i in which])
+def share_pairs(
+    which: NDArray[np.int64], answer: Callable[[NDArray[np.int64], FloatArray], None], threads: int | None
+) -> None:
+    """Call a kernel for the pairs named, in portions that threads share.
 
+    Portions get smaller towards the end, so that all threads end at about the same time though pairs differ by orders
+    of magnitude in cost.
 
-def superovoid_rows(name: str, shapes: Superovoid | Sequence[Superovoid], count: int, complaint: str) -> FloatArray:
-    """Return packed superovoids, one a pair; `TypeError` where a shape is none (the complaint takes its type)."""
-    if isinstance(shapes, Superovoid):
-        return np.broadcast_to(shapes._packed, (count, shapes._packed.size)).copy()
-    for i, shape in enumerate(shapes):
-        if not isinstance(shape, Superovoid):
-            raise TypeError(f"{name}[{i}]: {complaint.format(type(shape).__name__)}")
-    return np.array([shape._packed for shape in shapes]) if len(shapes) else np.empty((0, 1))
+    Parameters
+    ----------
+    which : (m,) ndarray of int
+    answer : callable
+        Takes some of them, and scratch memory of shape (WORK_LENGTH,) of one thread.
+    threads : int or None
+        At most, None: as many as there are processors; fewer where they do not pay.
+    """
+    pay = max(1, len(which) // PAIRS_PER_THREAD)
+    threads = 1 if pay == 1 and threads is None else min(workers(threads), pay)
+    if threads == 1 and len(which) <= MOST_AT_ONCE:
+        answer(which, np.empty(WORK_LENGTH))
+        return
+    portions = []
+    first = 0
+    while first < len(which):
+        left = len(which) - first
+        size = min(MOST_AT_ONCE, left if threads == 1 else max(1, left // (_PORTIONS * threads)))
+        portions.append(which[first : first + size])
+        first += size
+
+    def take(left: Iterator[NDArray[np.int64]]) -> None:
+        work = np.empty(WORK_LENGTH)
+        for some in left:
+            answer(some, work)
+
+    share(portions, take, threads)

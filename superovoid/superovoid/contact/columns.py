@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 DISTANCE, LOWER, UPPER, POINT_A, POINT_B, NORMAL, STATUS, ITERATIONS = 0, 1, 2, 3, 6, 9, 12, 13
 RESULT_LENGTH = 14
 
-# A verdict of `thresholds.compare_pairs`.
+# A verdict of `deciding.decide_within`.
 VERDICT_LENGTH = 5
 
 # A state of two superovoids: the two surface points of the last answer (all zero: none), then what the last search of

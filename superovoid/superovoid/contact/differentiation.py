@@ -31,13 +31,14 @@ from enum import IntFlag
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.arrays import Floats2, Floats3
+from superovoid.compiled.arrays import Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.vector import combine, norm, rotate_back, scale, sub, tangent_frame
-from superovoid.contact.broadcasting import rows_of, superovoid_rows
+from superovoid.contact.broadcasting import Pairs, own_or_only, pairs_of, share_pairs
 from superovoid.contact.inputs import as_poses
 from superovoid.contact.results import DistanceResult, DistanceResults
-from superovoid.shapes import Superovoid
+from superovoid.shapes import Shape
+from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID
 from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import (
     A1,
@@ -75,7 +76,7 @@ FloatArray = NDArray[np.float64]
 SHAPE_A, SHAPE_B, CURVATURE_A, CURVATURE_B, RELATIVE, DIRECTIONS, TRANSLATION, FLAGS = 0, 7, 14, 17, 20, 22, 28, 34
 ROW_LENGTH = 35
 
-NON_UNIQUE, FOCAL, SHARP = 2, 4, 8
+NON_UNIQUE, FOCAL, SHARP, OTHER_KIND = 2, 4, 8, 64
 
 _CHART_SLOPE = 4.0  # d(normal)/d(point) from which on a layer is read from the normal (as in _newton)
 _TURN, _SLIDE = 1e-6, 1e-3  # rad that move the points by this part of the smaller body: they are one choice of many
@@ -212,16 +213,26 @@ def slides(a, b, pose_a, pose_b, x, y, n, t, size):
 
 @kernel
 def derive_pair(a, b, pose_a, pose_b, point_a, point_b, normal, out):
-    """Derivatives by shape and curvatures of one contact (columns above)."""
+    """Derivatives by shape and curvatures of one contact (columns above).
+
+    Those by the shape of a body that is no superovoid are nan, and so are curvatures unless both are superovoids.
+    """
+    out[:] = math.nan
     n = (normal[0], normal[1], normal[2])
     from_a = (point_a[0] - pose_a[0, 3], point_a[1] - pose_a[1, 3], point_a[2] - pose_a[2, 3])
     from_b = (point_b[0] - pose_b[0, 3], point_b[1] - pose_b[1, 3], point_b[2] - pose_b[2, 3])
     x = rotate_back(pose_a, from_a)
     y = rotate_back(pose_b, from_b)
-    fa = surface_point_at(a, x, rotate_back(pose_a, n))
-    fb = surface_point_at(b, y, rotate_back(pose_b, scale(-1.0, n)))
-    _by_shape(a, fa, out[SHAPE_A : SHAPE_A + 7])
-    _by_shape(b, fb, out[SHAPE_B : SHAPE_B + 7])
+    of_kinds = a[KIND] != SUPEROVOID or b[KIND] != SUPEROVOID
+    if a[KIND] == SUPEROVOID:
+        fa = surface_point_at(a, x, rotate_back(pose_a, n))
+        _by_shape(a, fa, out[SHAPE_A : SHAPE_A + 7])
+    if b[KIND] == SUPEROVOID:
+        fb = surface_point_at(b, y, rotate_back(pose_b, scale(-1.0, n)))
+        _by_shape(b, fb, out[SHAPE_B : SHAPE_B + 7])
+    if of_kinds:
+        out[FLAGS] = OTHER_KIND
+        return
 
     t1, t2 = tangent_frame(n)
     per_a, per_b = 1.0 / norm(gradient(a, fa)), 1.0 / norm(gradient(b, fb))
@@ -280,18 +291,14 @@ def derive_pair(a, b, pose_a, pose_b, point_a, point_b, normal, out):
 
 @entry_point(nogil=True)
 def derive_pairs(
-    a: Floats2,
-    b: Floats2,
-    poses_a: Floats3,
-    poses_b: Floats3,
-    points_a: Floats2,
-    points_b: Floats2,
-    normals: Floats2,
-    out: Floats2,
+    pairs: Pairs, which: Ints1, points_a: Floats2, points_b: Floats2, normals: Floats2, out: Floats2
 ) -> None:
-    """`derive_pair` for rows of bodies and contacts."""
-    for i in range(len(a)):
-        derive_pair(a[i], b[i], poses_a[i], poses_b[i], points_a[i], points_b[i], normals[i], out[i])
+    """`derive_pair` for the pairs named."""
+    for k in range(which.shape[0]):
+        i = which[k]
+        a, b = pairs.rows[pairs.a[i]], pairs.rows[pairs.b[i]]
+        pose_a, pose_b = pairs.poses_a[own_or_only(pairs.poses_a, i)], pairs.poses_b[own_or_only(pairs.poses_b, i)]
+        derive_pair(a, b, pose_a, pose_b, points_a[i], points_b[i], normals[i], out[i])
 
 
 class DerivativeStatus(Words, IntFlag):
@@ -316,6 +323,8 @@ class DerivativeStatus(Words, IntFlag):
     ARBITRARY_NORMAL = 32
     """Another direction separates the bodies by as short a way (`Status.ARBITRARY_NORMAL`): the signed distance has a
     kink there, and the derivatives are those on the side of the normal given."""
+    OTHER_KIND = OTHER_KIND
+    """A body is no superovoid: derivatives by its shape are nan, and curvatures and second derivatives of the pair."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -417,22 +426,28 @@ def pose_gradients(result: DistanceResult | DistanceResults, pose_a: PosesLike, 
 
 
 def derivatives(
-    a: Superovoid | Sequence[Superovoid],
+    a: Shape | Sequence[Shape],
     pose_a: PosesLike,
-    b: Superovoid | Sequence[Superovoid],
+    b: Shape | Sequence[Shape],
     pose_b: PosesLike,
     result: DistanceResult | DistanceResults,
+    *,
+    threads: int | None = None,
 ) -> Derivatives:
     """Derivatives of the signed distance by pose and shape, and the curvatures at the contact.
 
     Parameters
     ----------
-    a, b : Superovoid or sequence of Superovoid
-        The bodies; a single one stands in every pair.
+    a, b : Shape or sequence of Shape
+        The bodies of each pair, of any kinds; a single one stands in every pair. Derivatives by a shape are those of
+        superovoids, curvatures those of two superovoids, and nan for other kinds.
     pose_a, pose_b : (4, 4) or (n, 4, 4) array_like
         Poses, body to world, m; a single one stands in every pair.
     result : DistanceResult or DistanceResults
         Answer of `distance` or `distances` for these bodies at these poses.
+    threads : int, optional
+        Threads to share many pairs among; None: as many as there are processors and as pay. The answers are the same
+        for any number.
 
     Returns
     -------
@@ -442,9 +457,9 @@ def derivatives(
     Raises
     ------
     ValueError
-        If a pose is not a rigid transform, or lengths do not match.
+        If a pose is not a rigid transform, lengths do not match, or `threads` is not positive.
     TypeError
-        If a shape has no parameters of a superovoid; `pose_gradients` takes every kind.
+        If a shape is none of ours.
 
     Examples
     --------
@@ -461,18 +476,15 @@ def derivatives(
     """
     by_pose_a, by_pose_b = pose_gradients(result, pose_a, pose_b)
     single = result.normal.ndim == 1
-    normals = np.atleast_2d(result.normal)
-    count = len(normals)
-    out = np.empty((count, ROW_LENGTH))
-    derive_pairs(
-        _rows("a", a, count),
-        _rows("b", b, count),
-        rows_of(as_poses("pose_a", pose_a), count),
-        rows_of(as_poses("pose_b", pose_b), count),
-        np.array(np.atleast_2d(result.point_a), order="C"),
-        np.array(np.atleast_2d(result.point_b), order="C"),
-        np.array(normals, order="C"),
-        out,
+    points_a, points_b, normals = (
+        np.array(np.atleast_2d(each), order="C") for each in (result.point_a, result.point_b, result.normal)
+    )
+    pairs, _ = pairs_of(a, pose_a, b, pose_b, {"result": len(normals)})
+    out = np.empty((len(normals), ROW_LENGTH))
+    share_pairs(
+        np.arange(len(normals)),
+        lambda which, _: derive_pairs(pairs, which, points_a, points_b, normals, out),
+        threads,
     )
     status = out[:, FLAGS].astype(np.uint8)
     of_engine = np.asarray(result.status, dtype=np.uint8)
@@ -510,12 +522,3 @@ def _poses_for(name: str, poses: PosesLike, normals: FloatArray) -> FloatArray:
     if array.shape not in ((4, 4), expected):
         raise ValueError(f"{name}: must have shape (4, 4) or {expected} as the result, found {array.shape}")
     return array
-
-
-def _rows(name: str, shapes: Superovoid | Sequence[Superovoid], count: int) -> FloatArray:
-    if not isinstance(shapes, Superovoid):
-        if not isinstance(shapes, Sequence):
-            raise TypeError(f"{name}: must be a Superovoid or a sequence of them, found {type(shapes).__name__}")
-        if len(shapes) != count:
-            raise ValueError(f"{name}: the result has {count} pairs, found {len(shapes)} shapes")
-    return superovoid_rows(name, shapes, count, "must be a Superovoid, found {}; see pose_gradients()")

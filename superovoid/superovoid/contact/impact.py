@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Time of impact of two bodies that move.
+r"""Time of impact of two bodies that move, of any kinds.
 
 Along a fixed world direction n the separation s(t) = n . c(t) - h_A(t; n) - h_B(t; -n) is a lower
 bound of sd(t), and costs two support points. A point that rotates by omega about a straight path, at a distance rho
@@ -10,23 +10,29 @@ lies below its own chord plus that of a parabola: on [t0, t1], with K the sum of
 
     s(t) >= s0 + (s1 - s0) (t - t0)/(t1 - t0) - K (t - t0) (t1 - t) / 2.
 
-Time advances only over what this proves free of contact, so nothing can be tunnelled through; and since t1 is where
-Newton's method expects the contact, it converges as fast (docs/queries.md).
+That sees convex hulls, and a half-space that does not turn. For every body, convex or not, the signed distance falls no
+faster than two points can approach each other, |v_A - v_B| + |omega_A| rho_A + |omega_B| rho_B, from the last distance
+that was proved.
+
+Time advances only over what one of these proves free of contact, so nothing can be tunnelled through; and since t1 is
+where Newton's method expects the contact, it converges as fast (docs/queries.md).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.compiled.arrays import Floats1, Floats2
+from superovoid.compiled.arrays import Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate_back, scale, sub, tangent_frame
+from superovoid.contact.broadcasting import Pairs, own_or_only, pairs_of, place_pair, share_pairs
 from superovoid.contact.columns import (
     DISTANCE,
     LOWER,
@@ -34,23 +40,25 @@ from superovoid.contact.columns import (
     POINT_A,
     POINT_B,
     RESULT_LENGTH,
-    STATE_LENGTH,
     STATUS,
     UPPER,
 )
-from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_pose, as_poses, check_rtol, packed_row
-from superovoid.contact.pair import Limit
+from superovoid.contact.deciding import CLOSER, decide_from_nothing
+from superovoid.contact.deciding import SOLVES as SOLVES_OF_VERDICT
+from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_pose, as_poses, check_rtol
+from superovoid.contact.kind_table import OPPOSED, solve_within
+from superovoid.contact.one_pair import scratch_in
+from superovoid.contact.pair import Limit, Placed
 from superovoid.contact.results import DistanceResult, DistanceResults
-from superovoid.contact.separation import rounding, separation
-from superovoid.contact.superovoids.pair_solver import solve_pair
-from superovoid.contact.thresholds import UndecidedError, Verdict, are_intersecting
-from superovoid.shapes import Shape, Superovoid
-from superovoid.shapes.kernels.rounding import straighten
-from superovoid.shapes.kernels.support_function import support
+from superovoid.contact.separation import radii, separation
+from superovoid.contact.thresholds import UndecidedError
+from superovoid.shapes import Shape
+from superovoid.shapes.kernels.kinds import HALF_SPACE, SUPPORT_LOSS, Core, half_space_height, kind_of
+from superovoid.shapes.kernels.rounding import EPS, allowance, straighten
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
 from superovoid.values.checks import floats, number, whole
-from superovoid.values.poses import PoseLike, PosesLike
-from superovoid.values.records import Record, Statistics
+from superovoid.values.poses import PoseLike
+from superovoid.values.records import Record, Statistics, Table
 from superovoid.values.status import UNPROVEN, Words
 
 FloatArray = NDArray[np.float64]
@@ -66,6 +74,9 @@ AIM, FLOOR = 0.5, 0.25  # of the gap that counts as touch: where a step should e
 ALONG_ONE_DIRECTION = 12  # steps before the normal is asked for again
 NEARER = 0.25  # of the separation it had when found: from there on a direction is no longer the best
 FORWARD = 14  # doublings of the step that looks for a proof of overlap after the touch
+# Columns of what is found: an `ImpactStatus`, times, solver calls, support points of each body.
+ENDING, TIME, OVERLAP_TIME, SOLVES, SUPPORTS = 0, 1, 2, 3, 4
+FOUND_LENGTH = 5
 IMPACT_TOLERANCE = 1e-6
 MAX_SOLVES = 1000
 
@@ -113,23 +124,28 @@ def pose_at(start: Floats2, motion: Floats1, t: float, pose: Floats2) -> None:
 
 
 @kernel
-def reach_of(body, start, motion):
-    """Bounds of the distances of the body's points from the axis of rotation and from the point on it."""
+def reach_of(core, start, motion):
+    """Bounds of the distances of the body's points from the axis of rotation and from the point on it.
+
+    They are infinite for a half-space, the first one only if it turns.
+    """
     arm, omega = _vector(motion, 0), _vector(motion, 6)
     speed = norm(omega)
-    about = norm(arm) + body[RADIUS]
+    about = norm(arm) + core.row[RADIUS]
     if speed == 0.0:
         return 0.0, about
+    if core.kind == HALF_SPACE:
+        return math.inf, about
     axis = scale(1.0 / speed, omega)
     e1, e2 = tangent_frame(axis)
     square = 0.0
     for e in (e1, e2):
-        _, ahead = support(body, rotate_back(start, e))
-        _, behind = support(body, rotate_back(start, scale(-1.0, e)))
-        half = max(abs(dot(e, arm) + ahead), abs(dot(e, arm) - behind))
+        ahead, _ = half_space_height(core, rotate_back(start, e))
+        behind, _ = half_space_height(core, rotate_back(start, scale(-1.0, e)))
+        half = max(abs(dot(e, arm) + ahead), abs(dot(e, arm) - behind)) + core.row[SUPPORT_LOSS]
         square += half * half
     lifted = norm(sub(arm, scale(dot(axis, arm), axis)))
-    return min(math.sqrt(square), lifted + body[RADIUS]) * (1.0 + 1e-12), about
+    return min(math.sqrt(square) + 16.0 * EPS * about, lifted + core.row[RADIUS]) * (1.0 + 1e-12), about
 
 
 @kernel
@@ -141,7 +157,7 @@ def travel(motion, reach, end):
 class Mover(NamedTuple):
     """A body on its way."""
 
-    body: NDArray[np.float64]
+    core: Core
     start: NDArray[np.float64]  # pose at time 0
     motion: NDArray[np.float64]
     reach: float  # bounds of the distances of its points: from the axis of rotation,
@@ -218,7 +234,20 @@ def _sure_step(a, b, can, n, t, s, floor):
 
 @kernel
 def _separation(a, b, n):
-    return separation(a.body, b.body, a.pose, b.pose, _offset(a.pose, b.pose), n)
+    return separation(a.core, b.core, a.pose, b.pose, _offset(a.pose, b.pose), n)
+
+
+@kernel
+def _direction(a, b, row):
+    """The direction to advance along, and whether there is one: the normal, or that of a half-space that stays."""
+    n = _vector(row, NORMAL)
+    if a.core.kind == HALF_SPACE and b.core.kind == HALF_SPACE:
+        return n, False
+    if a.core.kind == HALF_SPACE:
+        return (a.pose[0, 2], a.pose[1, 2], a.pose[2, 2]), norm(_vector(a.motion, 6)) == 0.0
+    if b.core.kind == HALF_SPACE:
+        return (-b.pose[0, 2], -b.pose[1, 2], -b.pose[2, 2]), norm(_vector(b.motion, 6)) == 0.0
+    return n, True
 
 
 @kernel
@@ -266,89 +295,117 @@ def _advance(a, b, n, t, end, gap):
     return t, spent
 
 
-@entry_point(_nrt=True)
-def find_impact(
-    a: Floats1,
-    b: Floats1,
-    start_a: Floats2,
-    start_b: Floats2,
-    motion_a: Floats1,
-    motion_b: Floats1,
-    end: float,
-    limit: Limit,
-    max_solves: int,
-    out: Floats1,
-) -> tuple[int, float, float, int, int]:
-    """First time at which two moving bodies come within a gap, by steps that are proved free of contact.
+@kernel
+def _stop_spin(core, start, motion, across):
+    """A half-space that turns about its own normal stays what it is, and does not turn.
 
-    Parameters
-    ----------
-    a, b : array, shape (BODY_LENGTH,)
-    start_a, start_b : array, shape (4, 4)
-    motion_a, motion_b : array, shape (9,)
-    end : float
-        Time at which to stop.
-    limit : Limit
-        Gap that counts as touch, relative to the smaller body, and the budget of `solve_pair`.
-    max_solves : int
-        Solver calls after which to give up.
-    out : array, shape (RESULT_LENGTH,)
-        Filled in with the result there.
-
-    Returns
-    -------
-    status, time, time of a proved overlap (inf for none), solver calls, support points of each body
+    `across`: part of the angular velocity that may be across the normal and counts as rounding.
     """
-    tolerance, budget = limit.tolerance, limit.budget
-    rotation, state = np.empty((3, 3)), np.zeros(STATE_LENGTH)
-    pose_a, pose_b = np.eye(4), np.eye(4)
-    reach_a, about_a = reach_of(a, start_a, motion_a)
-    reach_b, about_b = reach_of(b, start_b, motion_b)
-    mover_a = Mover(a, start_a, motion_a, reach_a, about_a, pose_a)
-    mover_b = Mover(b, start_b, motion_b, reach_b, about_b, pose_b)
-    farthest = norm(_offset(start_a, start_b)) + travel(motion_a, reach_a, end) + travel(motion_b, reach_b, end)
-    gap = tolerance * min(a[SIZE], b[SIZE]) + 4.0 * rounding(a, b, farthest)
-    fine = min(TOLERANCE, 0.1 * tolerance)
+    omega = _vector(motion, 6)
+    off = norm(cross((start[0, 2], start[1, 2], start[2, 2]), omega))
+    if core.kind == HALF_SPACE and off <= across * norm(omega):
+        motion[6:9] = 0.0
+
+
+@kernel
+def _straight(mover, t):
+    """Where the point is that moves straight."""
+    start = mover.start
+    return combine(
+        t, _vector(mover.motion, 3), 1.0, sub((start[0, 3], start[1, 3], start[2, 3]), _vector(mover.motion, 0))
+    )
+
+
+@kernel
+def _solve(a, b, limit, state, rotation, out):
+    first, second = Placed(a.core.row, a.core.pool, a.pose), Placed(b.core.row, b.core.pool, b.pose)
+    solve_within(first, second, limit, state, rotation, out)
+
+
+@kernel
+def _touch(a, b, tolerance, way):
+    """The gap that counts as touch after such a way, and what rounding takes of it."""
+    size = math.inf
+    for mover in (a, b):
+        if mover.core.kind != HALF_SPACE:
+            size = min(size, mover.core.row[SIZE])
+    of_a, of_b = radii(a.core, b.core)
+    rounded = 4.0 * allowance(of_a, of_b, way)
+    return (tolerance * size if size < math.inf else 0.0) + rounded, rounded
+
+
+@kernel(_nrt=True)
+def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out):
+    """First time at which two moving bodies (`Placed` at time 0) come within a gap, as `find_impact` returns it."""
+    rotation, state = scratch.rotation, scratch.state
+    state[:] = 0.0
+    core_a = Core(first.row, kind_of(first.row), first.pool)
+    core_b = Core(second.row, kind_of(second.row), second.pool)
+    # Two half-spaces oppose each other as far as rotations can be told (`kind_table`), and turn as far as that.
+    across = OPPOSED if core_a.kind == HALF_SPACE and core_b.kind == HALF_SPACE else 0.0
+    motion_a, motion_b = motion_a.copy(), motion_b.copy()
+    _stop_spin(core_a, first.pose, motion_a, across)
+    _stop_spin(core_b, second.pose, motion_b, across)
+    reach_a, about_a = reach_of(core_a, first.pose, motion_a)
+    reach_b, about_b = reach_of(core_b, second.pose, motion_b)
+    a = Mover(core_a, first.pose, motion_a, reach_a, about_a, np.eye(4))
+    b = Mover(core_b, second.pose, motion_b, reach_b, about_b, np.eye(4))
+    # From a half-space that turns, the other body's points move as they are far from its axis.
+    apart = max(norm(sub(_straight(b, 0.0), _straight(a, 0.0))), norm(sub(_straight(b, end), _straight(a, end))))
+    if reach_a == math.inf:
+        a = Mover(core_a, first.pose, motion_a, apart + about_b, about_a, a.pose)
+    if reach_b == math.inf:
+        b = Mover(core_b, second.pose, motion_b, apart + about_a, about_b, b.pose)
+    between = norm(_offset(a.start, b.start))
+    way = travel(motion_a, a.reach, end) + travel(motion_b, b.reach, end)
+    # Of two half-spaces one that turns comes to the other at once, wherever it is.
+    is_bounded = way < math.inf
+    gap, rounded = _touch(a, b, tolerance, between + way if is_bounded else between)
+    speed = norm(sub(_vector(motion_a, 3), _vector(motion_b, 3)))
+    speed += norm(_vector(motion_a, 6)) * a.reach + norm(_vector(motion_b, 6)) * b.reach
+    limit = Limit(min(TOLERANCE, 0.1 * tolerance), SEARCH_BUDGET, math.inf)
     t = 0.0
     solves = spent = 0
     while True:
-        move(mover_a, mover_b, t)
-        solve_pair(a, b, pose_a, pose_b, fine, budget, state, rotation, out)
+        move(a, b, t)
+        _solve(a, b, limit, state, rotation, out)
         solves += 1
         if out[UPPER] <= gap:
             break
         if t >= end:
             return FREE, end, math.inf, solves, spent
-        if solves >= max_solves:
-            return GIVEN_UP, t, math.inf, solves, spent
-        n = _vector(out, NORMAL)
-        later, used = _advance(mover_a, mover_b, n, t, end, gap)
-        spent += used
+        later = t
+        if is_bounded and solves < most:
+            above = out[LOWER] - FLOOR * gap
+            if above > 0.0:
+                later = min(end, t + above / speed) if speed > 0.0 else end
+            n, is_fixed = _direction(a, b, out)
+            if is_fixed and later < end:
+                ahead, used = _advance(a, b, n, t, end, gap)
+                later = max(later, ahead)
+                spent += used
         if not (later > t):
-            move(mover_a, mover_b, t)
             return GIVEN_UP, t, math.inf, solves, spent
         t = later
-    so_far = norm(_offset(pose_a, pose_b)) + travel(motion_a, reach_a, t) + travel(motion_b, reach_b, t)
-    if out[LOWER] > CLEAR * (tolerance * min(a[SIZE], b[SIZE]) + 4.0 * rounding(a, b, so_far)):
+    so_far = way * (t / end) if is_bounded else 0.0
+    if out[LOWER] > CLEAR * _touch(a, b, tolerance, norm(_offset(a.pose, b.pose)) + so_far)[0]:
         # Apart here: what counts as touch is what rounding takes at the end of a way that is so much longer.
         return GIVEN_UP, t, math.inf, solves, spent
     if t == 0.0:
         return STARTS_IN_CONTACT, 0.0, (0.0 if out[UPPER] < 0.0 else math.inf), solves, spent
     # Close the bracket from above: the first of ever longer steps at whose end an overlap is proved.
     n = _vector(out, NORMAL)
-    x = (out[POINT_A] - pose_a[0, 3], out[POINT_A + 1] - pose_a[1, 3], out[POINT_A + 2] - pose_a[2, 3])
-    y = (out[POINT_B] - pose_b[0, 3], out[POINT_B + 1] - pose_b[1, 3], out[POINT_B + 2] - pose_b[2, 3])
+    x = sub(_vector(out, POINT_A), (a.pose[0, 3], a.pose[1, 3], a.pose[2, 3]))
+    y = sub(_vector(out, POINT_B), (b.pose[0, 3], b.pose[1, 3], b.pose[2, 3]))
     rate = dot(n, velocity_of(motion_b, t, y)) - dot(n, velocity_of(motion_a, t, x))
     overlap = math.inf
     if rate < 0.0:
         row = np.empty(RESULT_LENGTH)
-        ahead_a, ahead_b, ahead_state = pose_a.copy(), pose_b.copy(), state.copy()
-        step = 1.5 * max(out[DISTANCE], 0.0) / -rate + 4.0 * rounding(a, b, farthest) / -rate
+        step = (1.5 * max(out[DISTANCE], 0.0) + rounded) / -rate
         for _ in range(FORWARD):
             later = min(t + step, end)
-            pose_at(start_a, motion_a, later, ahead_a)
-            pose_at(start_b, motion_b, later, ahead_b)
-            solve_pair(a, b, ahead_a, ahead_b, fine, budget, ahead_state, rotation, row)
+            move(a, b, later)
+            _solve(a, b, limit, state, rotation, row)
             solves += 1
             if row[UPPER] < 0.0:
                 overlap = later
@@ -357,6 +414,95 @@ def find_impact(
                 break
             step *= 2.0
     return (IMPACT if overlap < math.inf else GRAZE), t, overlap, solves, spent
+
+
+@kernel(_nrt=True)
+def find_impact(first, second, motion_a, motion_b, end, tolerance, most, scratch, found, out):
+    """First time at which two moving bodies come within a gap, by steps that are proved free of contact.
+
+    Parameters
+    ----------
+    first, second : Placed
+        At time 0.
+    motion_a, motion_b : array, shape (9,)
+    end : float
+        Time at which to stop.
+    tolerance : float
+        Gap that counts as touch, relative to the smaller body.
+    most : int
+        Solver calls after which to give up.
+    scratch : Scratch
+    found : array, shape (FOUND_LENGTH,)
+        Filled in.
+    out : array, shape (RESULT_LENGTH,)
+        Filled in with the result there.
+    """
+    # Seen from where A starts, so that what rounding takes does not depend on where in the world this happens.
+    start_a, start_b = first.pose.copy(), second.pose.copy()
+    for i in range(3):
+        start_b[i, 3] -= start_a[i, 3]
+        start_a[i, 3] = 0.0
+    from_a, from_b = Placed(first.row, first.pool, start_a), Placed(second.row, second.pool, start_b)
+    status, time, overlap, solves, supports = _find(
+        from_a, from_b, motion_a, motion_b, end, tolerance, most, scratch, out
+    )
+    for i in range(3):
+        out[POINT_A + i] += first.pose[i, 3]
+        out[POINT_B + i] += first.pose[i, 3]
+    if overlap == math.inf and (status == GIVEN_UP or status == STARTS_IN_CONTACT) and int(out[STATUS]) & UNPROVEN:
+        # Free up to here; beside a dent only the verdict knows whether the bodies overlap here.
+        pose_at(first.pose, motion_a, time, scratch.pose_a)
+        pose_at(second.pose, motion_b, time, scratch.pose_b)
+        scratch.direction[:] = 0.0
+        answer = decide_from_nothing(first.row, first.pool, second.row, second.pool, 0.0, tolerance, scratch)
+        solves += int(scratch.verdict[SOLVES_OF_VERDICT])
+        if answer == CLOSER:
+            status, overlap = (STARTS_IN_CONTACT if time == 0.0 else IMPACT), time
+    found[ENDING], found[TIME], found[OVERLAP_TIME], found[SOLVES], found[SUPPORTS] = (
+        status,
+        time,
+        overlap,
+        solves,
+        supports,
+    )
+
+
+@entry_point(nogil=True, _nrt=True)
+def find_impacts(
+    pairs: Pairs,
+    which: Ints1,
+    motions_a: Floats2,
+    motions_b: Floats2,
+    end: float,
+    tolerance: float,
+    most: int,
+    work: Floats1,
+    found: Floats2,
+    out: Floats2,
+) -> None:
+    """`find_impact` for the pairs named, at time 0; a motion each, or one for all.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    which : array, shape (m,)
+    motions_a, motions_b : array, shape (n, 9) or (1, 9)
+    end : float
+    tolerance : float
+    most : int
+    work : array, shape (WORK_LENGTH,)
+    found : array, shape (n, FOUND_LENGTH)
+    out : array, shape (n, RESULT_LENGTH)
+    """
+    scratch = scratch_in(work)
+    for k in range(which.shape[0]):
+        i = which[k]
+        a, b = place_pair(pairs, i, scratch)
+        first = Placed(pairs.rows[a], pairs.pool, scratch.pose_a.copy())
+        second = Placed(pairs.rows[b], pairs.pool, scratch.pose_b.copy())
+        motion_a = motions_a[own_or_only(motions_a, i)]
+        motion_b = motions_b[own_or_only(motions_b, i)]
+        find_impact(first, second, motion_a, motion_b, end, tolerance, most, scratch, found[i], out[i])
 
 
 @dataclass(frozen=True, eq=False)
@@ -530,45 +676,114 @@ class Impact(Record):
         )
 
 
-def _overlap_at(a: Shape, motion_a: Motion, b: Shape, motion_b: Motion, time: float, rtol: float) -> Verdict:
-    """Whether two bodies overlap at a time."""
-    return are_intersecting(a, motion_a.pose(time), b, motion_b.pose(time), rtol=rtol)
+@dataclass(frozen=True, eq=False, repr=False)
+class Impacts(Table):
+    """`Impact` as arrays, one row a pair; ``impacts[0]`` is a row."""
+
+    time: FloatArray
+    overlap_time: FloatArray
+    result: DistanceResults
+    status: NDArray[np.uint8]
+    """`ImpactStatus` of each row, as a number."""
+    statistics: Statistics
+    """``solves`` and ``supports`` of each row."""
+
+    PER_ROW: ClassVar[tuple[str, ...]] = ("time", "overlap_time", "result", "status", "statistics")
+
+    def _row(self, row: int) -> Impact:
+        return self._made(Impact, row, status=ImpactStatus(int(self.status[row])))
+
+    def __bool__(self) -> bool:
+        raise TypeError(
+            "impacts of many pairs have no truth value, and some may be undecided: use `.overlap_time` (infinite where "
+            "no overlap is proved), or `(.status == ImpactStatus.FREE).all()`"
+        )
+
+
+MotionLike: TypeAlias = Motion | PoseLike
+MotionsLike: TypeAlias = MotionLike | Sequence[MotionLike]
+
+
+def _motions(name: str, given: MotionsLike) -> tuple[FloatArray, FloatArray]:
+    """Return poses at time 0 and motions as kernels read them, (4, 4) or (n, 4, 4) and (1, 9) or (n, 9)."""
+    if isinstance(given, Motion):
+        return given.start, given._packed[None]
+    if isinstance(given, list | tuple) and any(isinstance(each, Motion) for each in given):
+        motions = [each if isinstance(each, Motion) else Motion.still(as_pose(name, each)) for each in given]
+        return np.array([each.start for each in motions]), np.array([each._packed for each in motions])
+    return as_poses(name, given), np.zeros((1, 9))  # type: ignore[arg-type] # no motions any more
+
+
+@overload
+def time_of_impact(  # type: ignore[overload-overlap]
+    a: Shape,
+    motion_a: MotionLike,
+    b: Shape,
+    motion_b: MotionLike,
+    *,
+    duration: float = ...,
+    rtol: float = ...,
+    max_evaluations: int = ...,
+    threads: int | None = ...,
+) -> Impact: ...
+
+
+@overload
+def time_of_impact(
+    a: Shape | Sequence[Shape],
+    motion_a: MotionsLike,
+    b: Shape | Sequence[Shape],
+    motion_b: MotionsLike,
+    *,
+    duration: float = ...,
+    rtol: float = ...,
+    max_evaluations: int = ...,
+    threads: int | None = ...,
+) -> Impacts: ...
 
 
 def time_of_impact(
-    a: Shape,
-    motion_a: Motion | PosesLike,
-    b: Shape,
-    motion_b: Motion | PosesLike,
+    a: Shape | Sequence[Shape],
+    motion_a: MotionsLike,
+    b: Shape | Sequence[Shape],
+    motion_b: MotionsLike,
     *,
     duration: float = 1.0,
     rtol: float = IMPACT_TOLERANCE,
     max_evaluations: int = MAX_SOLVES,
-) -> Impact:
+    threads: int | None = None,
+) -> Impact | Impacts:
     """First time at which two moving bodies touch, by steps proved free of contact: nothing is tunnelled through.
+
+    Two shapes with one motion each are one pair, which has one `Impact`. If shapes or motions are given for many pairs,
+    the answer is `Impacts`. The answer of a pair is the same, bit by bit, alone and among others.
 
     Parameters
     ----------
-    a, b : Shape
-        The bodies, of any kinds.
-    motion_a, motion_b : Motion, or (4, 4) array_like or transform
-        Their motions from time 0 on; a pose for a body that stays.
+    a, b : Shape or sequence of Shape
+        The bodies of each pair, of any kinds; a single one stands in every pair.
+    motion_a, motion_b : Motion, (4, 4) array_like or transform, or many of these
+        Their motions from time 0 on; a pose for a body that stays. Many: a list of motions and poses, or (n, 4, 4)
+        array_like; a single one stands in every pair.
     duration : float, optional
         Time at which to stop, s.
     rtol : float, optional
         Gap that counts as touch, as a fraction of the smaller body's largest semi-axis. What rounding takes at large
         coordinates is allowed on top.
     max_evaluations : int, optional
-        Evaluations of the distance after which to give up with `ImpactStatus.UNPROVEN`.
+        Evaluations of the distance of a pair after which to give up with `ImpactStatus.UNPROVEN`.
+    threads : int, optional
+        Threads to share many pairs among; None: as many as there are processors and as pay. The answers are the same
+        for any number.
 
     Returns
     -------
-    Impact
+    Impact or Impacts
 
     Raises
     ------
     ValueError
-        If a pose is not a rigid transform, or a number is out of range.
+        If lengths do not match, a pose is not a rigid transform, or a number is out of range.
     TypeError
         If a shape is none of ours.
 
@@ -582,48 +797,24 @@ def time_of_impact(
     >>> round(found.time, 5), found.status.name
     (0.5, 'IMPACT')
     """
-    for name, shape in (("a", a), ("b", b)):
-        packed_row(name, shape)
     if not 0.0 < number("duration", duration, "seconds") <= LONGEST:
         raise ValueError(f"duration = {duration!r}: must be positive, and {LONGEST:g} at most (seconds)")
     max_evaluations = whole("max_evaluations", max_evaluations, 1)
-    motions = [
-        motion if isinstance(motion, Motion) else Motion.still(as_pose(name, motion))
-        for name, motion in (("motion_a", motion_a), ("motion_b", motion_b))
-    ]
-    # Seen from where A starts, so that what rounding takes does not depend on where in the world this happens.
-    origin = motions[0].start[:3, 3].copy()
-    starts = [motion.start.copy() for motion in motions]
-    for start in starts:
-        start[:3, 3] -= origin
-    row = np.empty((1, RESULT_LENGTH))
-    packed = [motion._packed for motion in motions]
-    rtol = check_rtol(rtol)
-    if isinstance(a, Superovoid) and isinstance(b, Superovoid):
-        status, time, overlap, solves, supports = find_impact(
-            a._packed,
-            b._packed,
-            *starts,
-            *packed,
-            float(duration),
-            Limit(rtol, SEARCH_BUDGET, math.inf),
-            max_evaluations,
-            row[0],
-        )
-    else:
-        from superovoid.contact.impact_of_kinds import find_impact_of_kinds  # here: it imports this
-
-        status, time, overlap, solves, supports = find_impact_of_kinds(
-            a, b, (starts[0], starts[1]), (packed[0], packed[1]), float(duration), rtol, max_evaluations, row[0]
-        )
-    is_open = overlap == math.inf and status in (GIVEN_UP, STARTS_IN_CONTACT) and int(row[0, STATUS]) & UNPROVEN
-    if is_open:
-        verdict = _overlap_at(a, motions[0], b, motions[1], time, rtol)
-        solves += verdict.statistics.solves
-        if verdict.closer:
-            # Free up to here, and overlapping here: beside a dent only the verdict knows.
-            status, overlap = (STARTS_IN_CONTACT if time == 0.0 else IMPACT), time
-    row[0, POINT_A : POINT_A + 3] += origin
-    row[0, POINT_B : POINT_B + 3] += origin
-    result = DistanceResults.from_rows(row)[0]
-    return Impact(time, overlap, result, ImpactStatus(status), Statistics(solves=solves, supports=supports))
+    start_a, packed_a = _motions("motion_a", motion_a)
+    start_b, packed_b = _motions("motion_b", motion_b)
+    pairs, is_single = pairs_of(a, start_a, b, start_b, names=("motion_a", "motion_b"))
+    count = len(pairs.a)
+    found, rows = np.empty((count, FOUND_LENGTH)), np.empty((count, RESULT_LENGTH))
+    asked = packed_a, packed_b, float(duration), check_rtol(rtol), max_evaluations
+    share_pairs(np.arange(count), lambda which, work: find_impacts(pairs, which, *asked, work, found, rows), threads)
+    if is_single:
+        status, time, overlap_time, solves, supports = found[0].tolist()
+        counts = Statistics(solves=int(solves), supports=int(supports))
+        return Impact(time, overlap_time, DistanceResult._from_row(rows[0]), ImpactStatus(int(status)), counts)
+    return Impacts(
+        found[:, TIME],
+        found[:, OVERLAP_TIME],
+        DistanceResults.from_rows(rows),
+        found[:, ENDING].astype(np.uint8),
+        Statistics(solves=found[:, SOLVES].astype(np.int64), supports=found[:, SUPPORTS].astype(np.int64)),
+    )

@@ -19,14 +19,12 @@ The bodies of a pair are brought into one order first, so that both orders give 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.arrays import Floats1, Floats2
-from superovoid.compiled.kernels import entry_point, kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.columns import (
     DISTANCE,
@@ -46,7 +44,7 @@ from superovoid.contact.convex import alternating, cores, mesh, polytopes, rimme
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.flats import FLATNESS, are_along_another, flat_on_plane, touching_flats
 from superovoid.contact.minkowski.on_surfaces import off_line, onto_surface
-from superovoid.contact.pair import Limit, Pair, Placed
+from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.pair_solver import poses_in_order, relative_pose, solve_pair
 from superovoid.shapes.kernels.kinds import (
     BOX,
@@ -306,22 +304,11 @@ def _finish(task, answer, status, goal, wanted, state, out):
     out[ITERATIONS] = answer.iterations
 
 
-@entry_point(separate=True)
-def solve_half_spaces(
-    a: Floats1,
-    b: Floats1,
-    pool_a: Floats1,
-    pool_b: Floats1,
-    pose_a: Floats2,
-    pose_b: Floats2,
-    tolerance: float,
-    budget: int,
-    state: Floats1,
-    out: Floats1,
-) -> None:
+@kernel(separate=True)
+def solve_half_spaces(first, second, limit, state, out):
     """A plane and any body, another plane included."""
     out_of_line()
-    task = begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
+    task = begin(first.row, second.row, first.pool, second.pool, first.pose, second.pose, state)
     pair = task.pair
     b, centre = pair.b.row, pair.centre
     if pair.b.kind == HALF_SPACE:
@@ -329,7 +316,7 @@ def solve_half_spaces(
         _finish(task, answer, answer.status, math.inf, math.inf, state, out)
         return
     margin = difference.rounding(b, b, centre)
-    wanted = tolerance * b[SIZE]
+    wanted = limit.tolerance * b[SIZE]
     goal = wanted + 4.0 * margin
     k = _half_space(pair)
     answer = cores.Cores(k.distance, k.lower - margin, k.upper + margin, k.x, k.y, k.n, 0, 0)
@@ -425,29 +412,9 @@ def solve_apart(first, second, limit, state, rotation, out):
     return True
 
 
-@entry_point
-def solve_convex(
-    a: Floats1,
-    b: Floats1,
-    pool_a: Floats1,
-    pool_b: Floats1,
-    pose_a: Floats2,
-    pose_b: Floats2,
-    tolerance: float,
-    budget: int,
-    state: Floats1,
-    out: Floats1,
-) -> None:
-    """Two convex bodies, or a sphere and a torus."""
-    limit = Limit(tolerance, budget, math.inf)
-    first, second = Placed(a, pool_a, pose_a), Placed(b, pool_b, pose_b)
-    if not solve_apart(first, second, limit, state, state[SCRATCH : SCRATCH + 9].reshape(3, 3), out):
-        solve_convex_within(first, second, limit, state, out)
-
-
 @kernel(separate=True)
 def solve_convex_within(first, second, limit, state, out):
-    """The same for two `Placed`; beyond the limit's distance the interval may be a wide one."""
+    """Two convex bodies, or a sphere and a torus; beyond the limit's distance the interval may be a wide one."""
     out_of_line()
     tolerance, budget, beyond = limit
     task = begin(first.row, second.row, first.pool, second.pool, first.pose, second.pose, state)
@@ -493,46 +460,24 @@ def solve_convex_within(first, second, limit, state, out):
     _finish(task, answer, status, goal, wanted, state, out)
 
 
-@entry_point(separate=True)
-def solve_torus(
-    a: Floats1,
-    b: Floats1,
-    pool_a: Floats1,
-    pool_b: Floats1,
-    pose_a: Floats2,
-    pose_b: Floats2,
-    tolerance: float,
-    budget: int,
-    state: Floats1,
-    out: Floats1,
-) -> None:
+@kernel(separate=True)
+def solve_torus(first, second, limit, state, out):
     """A torus and a convex body other than a sphere, or another torus."""
     out_of_line()
-    task = begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
-    goal, wanted = _widths(task.pair, tolerance)
-    answer, status = _answer_torus(task.pair, start_direction(task, state), goal, budget)
+    task = begin(first.row, second.row, first.pool, second.pool, first.pose, second.pose, state)
+    goal, wanted = _widths(task.pair, limit.tolerance)
+    answer, status = _answer_torus(task.pair, start_direction(task, state), goal, limit.budget)
     answer = _on_surfaces(answer, task.pair)
     _finish(task, answer, status, goal, wanted, state, out)
 
 
-@entry_point(separate=True)
-def solve_mesh(
-    a: Floats1,
-    b: Floats1,
-    pool_a: Floats1,
-    pool_b: Floats1,
-    pose_a: Floats2,
-    pose_b: Floats2,
-    tolerance: float,
-    budget: int,
-    state: Floats1,
-    out: Floats1,
-) -> None:
+@kernel(separate=True)
+def solve_mesh(first, second, limit, state, out):
     """A mesh that is not convex and any body but a plane."""
     out_of_line()
-    task = begin(a, b, pool_a, pool_b, pose_a, pose_b, state)
-    goal, wanted = _widths(task.pair, tolerance)
-    answer, status = _answer_mesh(task.pair, start_direction(task, state), goal, budget)
+    task = begin(first.row, second.row, first.pool, second.pool, first.pose, second.pose, state)
+    goal, wanted = _widths(task.pair, limit.tolerance)
+    answer, status = _answer_mesh(task.pair, start_direction(task, state), goal, limit.budget)
     if status & UNPROVEN or answer.upper - answer.lower > goal:
         answer = _on_surfaces(answer, task.pair)
     elif answer.distance < 0.0:
@@ -541,35 +486,21 @@ def solve_mesh(
     _finish(task, answer, status, goal, wanted, state, out)
 
 
-# Which kernel answers a method. `solve_within` has the same for kernels.
-KERNELS = {HALF_SPACES: solve_half_spaces, CONVEX: solve_convex, TORI: solve_torus, MESHES: solve_mesh}
-
-
-def kernel_for(row_a: np.ndarray, row_b: np.ndarray) -> Callable[..., None]:
-    """Kernel for two packed bodies that are not two superovoids."""
-    return KERNELS[int(METHODS[kind_of(row_a), kind_of(row_b)])]
-
-
-# --- of any kinds -------------------------------------------------------------------------------------------------
-
-
 @kernel
 def solve_within(a, b, limit, state, rotation, out):
     """Answer for two `Placed` of any kinds, written to a result row; beyond the limit's distance it may be a wide one.
 
     `state` is what an earlier answer of this pair has left, zeros for none, and renewed; `rotation` is scratch.
     """
-    (row_a, pool_a, pose_a), (row_b, pool_b, pose_b) = a, b
-    tolerance, budget, _ = limit
-    method = METHODS[kind_of(row_a), kind_of(row_b)]
+    method = METHODS[kind_of(a.row), kind_of(b.row)]
     if method == OVOIDS:
-        solve_pair(row_a, row_b, pose_a, pose_b, tolerance, budget, state, rotation, out)
+        solve_pair(a.row, b.row, a.pose, b.pose, limit.tolerance, limit.budget, state, rotation, out)
     elif method == HALF_SPACES:
-        solve_half_spaces(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
+        solve_half_spaces(a, b, limit, state, out)
     elif method == CONVEX:
         if not solve_apart(a, b, limit, state, rotation, out):
             solve_convex_within(a, b, limit, state, out)
     elif method == TORI:
-        solve_torus(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
+        solve_torus(a, b, limit, state, out)
     else:
-        solve_mesh(row_a, row_b, pool_a, pool_b, pose_a, pose_b, tolerance, budget, state, out)
+        solve_mesh(a, b, limit, state, out)

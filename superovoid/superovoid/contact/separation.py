@@ -10,15 +10,36 @@ from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import dot, norm, rotate, rotate_back, scale, sub
+from superovoid.shapes.kernels.kinds import HALF_SPACE, SUPPORT_LOSS, half_space_height
 from superovoid.shapes.kernels.rounding import allowance
-from superovoid.shapes.kernels.support_function import support
-from superovoid.shapes.kernels.surface import INV_A1, INV_A2, INV_A3, INV_P, RADIUS, S_, TX, TY, P, position, power
+from superovoid.shapes.kernels.surface import INV_A1, INV_A2, INV_A3, INV_P, RADIUS, S_, TX, TY, P, power
 
 
 @kernel
 def rounding(a, b, distance):
-    """Bound of the rounding errors in a separation of two bodies so far apart (`rounding`)."""
+    """Bound of the rounding errors in a separation of two packed bodies so far apart (`rounding`)."""
     return allowance(a[RADIUS], b[RADIUS], distance)
+
+
+@kernel
+def radii(a, b):
+    """Radii of two `Core` that rounding is in proportion to: of a half-space that of the other body."""
+    of_a, of_b = a.row[RADIUS], b.row[RADIUS]
+    if a.kind == HALF_SPACE:
+        of_a = 0.0 if b.kind == HALF_SPACE else of_b
+    return of_a, of_a if b.kind == HALF_SPACE else of_b
+
+
+@kernel
+def _extent(core, pose, n):
+    """Bound of the support function of a whole body about its origin along n (world), and a support point from there.
+
+    A half-space is asked along its own normal.
+    """
+    if core.kind == HALF_SPACE:
+        return 0.0, (0.0, 0.0, 0.0)
+    h, x = half_space_height(core, rotate_back(pose, n))
+    return h + core.row[SUPPORT_LOSS], rotate(pose, x)
 
 
 class Separation(NamedTuple):
@@ -31,11 +52,14 @@ class Separation(NamedTuple):
 
 @kernel
 def separation(a, b, pose_a, pose_b, offset, n):
-    """g(n) less what rounding may have added, for a unit n (world) and the offset of the origins."""
-    fa, h_a = support(a, rotate_back(pose_a, n))
-    fb, h_b = support(b, rotate_back(pose_b, scale(-1.0, n)))
-    lower = dot(n, offset) - h_a - h_b - rounding(a, b, norm(offset))
-    return Separation(lower, rotate(pose_a, position(a, fa)), rotate(pose_b, position(b, fb)))
+    """g(n) of two `Core` with their balls, less what rounding may have added.
+
+    For a unit n (world), that of a half-space if one is, and the offset of the origins.
+    """
+    h_a, x = _extent(a, pose_a, n)
+    h_b, y = _extent(b, pose_b, scale(-1.0, n))
+    of_a, of_b = radii(a, b)
+    return Separation(dot(n, offset) - h_a - h_b - allowance(of_a, of_b, norm(offset)), x, y)
 
 
 @kernel

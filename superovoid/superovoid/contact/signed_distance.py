@@ -10,39 +10,43 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from superovoid.compiled.arrays import Floats1, Floats2, Ints1
+from superovoid.compiled.kernels import entry_point
 from superovoid.compiled.threads import workers
 from superovoid.contact import columns
-from superovoid.contact.broadcasting import CHUNK, packed_rows, pair_count, which_superovoids
+from superovoid.contact.broadcasting import Pairs, pairs_of, place_pair, poses_of_pairs, share_pairs
 from superovoid.contact.certificate_writing import certificate_of
 from superovoid.contact.certificates import Certificate
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol, packed_row
-from superovoid.contact.kind_table import kernel_for
 from superovoid.contact.lanes import many_pairs
-from superovoid.contact.one_pair import STATE, WORK_LENGTH, answer_pair
+from superovoid.contact.one_pair import STATE, WORK_LENGTH, answer_pair, scratch_in, solve_from_nothing
 from superovoid.contact.results import DistanceResult, DistanceResults
-from superovoid.contact.superovoids import pair_solver
 from superovoid.shapes import Shape, Superovoid
 from superovoid.values.poses import PosesLike, as_matrices
 
 FloatArray = NDArray[np.float64]
-BATCH = 512  # pairs from which on SIMD lanes are used, and that a thread is started for
+BATCH = 512  # pairs of superovoids from which on SIMD lanes are used, and that a thread is started for
+CHUNK = 1 << 14  # of these, solved at once, which takes 18 MB beside their answers
 
 
-def solve_of_kinds(a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, rtol: float, out: FloatArray) -> None:
-    """Answer for a pair that is not two superovoids."""
-    row_a, row_b = a._row, b._row
-    kernel_for(row_a, row_b)(
-        row_a,
-        row_b,
-        a._pool,
-        b._pool,
-        pose_a,
-        pose_b,
-        rtol,
-        SEARCH_BUDGET,
-        np.zeros(columns.STATE_LENGTH),
-        out,
-    )
+@entry_point(nogil=True)
+def answer_pairs(pairs: Pairs, which: Ints1, tolerance: float, work: Floats1, out: Floats2) -> None:
+    """Answer the pairs named, each from nothing that was known before, as `answer_pair` does.
+
+    Parameters
+    ----------
+    pairs : Pairs
+    which : array, shape (m,)
+    tolerance : float
+    work : array, shape (WORK_LENGTH,)
+    out : array, shape (n, RESULT_LENGTH)
+        A row each pair, of which those named are filled in.
+    """
+    scratch = scratch_in(work)
+    for k in range(which.shape[0]):
+        i = which[k]
+        a, b = place_pair(pairs, i, scratch)
+        solve_from_nothing(pairs.rows[a], pairs.pool, pairs.rows[b], pairs.pool, tolerance, scratch, out[i])
 
 
 def distance(
@@ -132,14 +136,14 @@ def distances(
     Parameters
     ----------
     a, b : Shape or sequence of Shape
-        The bodies of each pair; a single one stands in every pair.
+        The bodies of each pair, of any kinds; a single one stands in every pair.
     pose_a, pose_b : (n, 4, 4) or (4, 4) array_like, transform, or sequence of transforms
         Poses, body to world, m, in any form that `distance` takes; a single one stands in every pair.
     rtol : float, optional
         As for `distance`.
     threads : int, optional
-        Threads to share the pairs of a large batch among; None: as many as there are processors and as pay. The
-        answers are the same for any number.
+        Threads to share the pairs of a large batch among, of whatever kinds; None: as many as there are processors and
+        as pay. The answers are the same for any number.
 
     Returns
     -------
@@ -153,47 +157,29 @@ def distances(
 
     Notes
     -----
-    Batches of 512 pairs and more are solved in SIMD lanes (docs/batch.md). Their answers agree with those of
-    `distance` within both intervals, not bit by bit.
+    Each answer is that of `distance`, bit by bit, whatever else is asked and in whatever order. The exception are
+    superovoids in calls with 512 pairs of them and more, which are solved in SIMD lanes (docs/batch.md): each of their
+    answers is the same in all such calls, and agrees with that of `distance` within both intervals.
     """
-    most = workers(threads)
-    pose_a, pose_b = as_poses("pose_a", pose_a), as_poses("pose_b", pose_b)
-    counts = {}
-    for name, value in (("a", a), ("b", b)):
-        if not isinstance(value, Shape):
-            if not hasattr(value, "__len__"):
-                raise TypeError(f"{name}: must be a shape or a sequence of shapes, found {type(value).__name__}")
-            counts[name] = len(value)
-    for name, pose in (("pose_a", pose_a), ("pose_b", pose_b)):
-        if pose.ndim == 3:
-            counts[name] = len(pose)
-        elif pose.ndim != 2:
-            raise ValueError(f"{name}: must have shape (n, 4, 4) or (4, 4), found {pose.shape}")
-    n = pair_count(counts)
-
-    def each(name: str, shapes: Shape | Sequence[Shape]) -> list[Shape]:
-        if isinstance(shapes, Shape):
-            return [shapes] * n
-        for i, shape in enumerate(shapes):
-            packed_row(f"{name}[{i}]", shape)
-        return list(shapes)
-
-    all_a, all_b = each("a", a), each("b", b)
-    pose_a, pose_b = (np.broadcast_to(pose, (n, 4, 4)) for pose in (pose_a, pose_b))
+    pairs, _ = pairs_of(a, pose_a, b, pose_b)
     rtol = check_rtol(rtol)
+    n = len(pairs.a)
     out = np.empty((n, columns.RESULT_LENGTH))
-    some = which_superovoids(all_a, all_b)
-    in_lanes = len(some) >= BATCH  # of all pairs, not of a chunk: the answers do not depend on chunks
-    for first in range(0, len(some), CHUNK):
-        chunk = some[first : first + CHUNK]
-        rows_a, rows_b = packed_rows(all_a, chunk), packed_rows(all_b, chunk)
-        states, solved = columns.unkept_states(len(chunk)), np.empty((len(chunk), columns.RESULT_LENGTH))
-        arguments = (rows_a, rows_b, pose_a[chunk], pose_b[chunk], rtol, SEARCH_BUDGET, states, solved)
-        if in_lanes:
-            many_pairs.solve_batch(*arguments, threads=max(1, min(most, len(some) // BATCH)))
-        else:
-            pair_solver.solve_pairs(*arguments)
-        out[chunk] = solved
-    for i in np.delete(np.arange(n), some):
-        solve_of_kinds(all_a[i], pose_a[i].copy(), all_b[i], pose_b[i].copy(), rtol, out[i])
+    in_lanes = pairs.of_superovoids
+    if in_lanes.sum() < BATCH:  # of all pairs, not of a chunk: the answers do not depend on chunks
+        in_lanes[:] = False
+    _solve_in_lanes(pairs, np.flatnonzero(in_lanes), rtol, out, threads)
+    share_pairs(np.flatnonzero(~in_lanes), lambda which, work: answer_pairs(pairs, which, rtol, work, out), threads)
     return DistanceResults.from_rows(out)
+
+
+def _solve_in_lanes(pairs: Pairs, which: NDArray[np.int64], rtol: float, out: FloatArray, threads: int | None) -> None:
+    """Answer the pairs named, of superovoids, in SIMD lanes."""
+    for first in range(0, len(which), CHUNK):
+        chunk = which[first : first + CHUNK]
+        rows_a, rows_b = pairs.rows[pairs.a[chunk]], pairs.rows[pairs.b[chunk]]
+        poses_a, poses_b = (poses_of_pairs(poses, chunk) for poses in (pairs.poses_a, pairs.poses_b))
+        states, solved = columns.unkept_states(len(chunk)), np.empty((len(chunk), columns.RESULT_LENGTH))
+        arguments = (rows_a, rows_b, poses_a, poses_b, rtol, SEARCH_BUDGET, states, solved)
+        many_pairs.solve_batch(*arguments, threads=max(1, min(workers(threads), len(which) // BATCH)))
+        out[chunk] = solved

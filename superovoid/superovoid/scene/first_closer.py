@@ -16,25 +16,11 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
-from superovoid.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER
-from superovoid.contact.deciding import decide_within
-from superovoid.contact.kind_table import METHODS, OVOIDS
-from superovoid.contact.pair import Limit, Placed, Posed
-from superovoid.contact.superovoids.pair_solver import solve_pair
-from superovoid.contact.thresholds import (
-    ANSWER,
-    CLOSER,
-    FARTHER,
-    PROVED_LOWER,
-    PROVED_UPPER,
-    UNDECIDED,
-    VERDICT_LENGTH,
-    compare_pair,
-    verdict_of,
-)
+from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
+from superovoid.contact.deciding import CLOSER, FARTHER, UNDECIDED, decide_within
+from superovoid.contact.pair import Limit, Placed
 from superovoid.scene.culling import Local, World, bounding_spheres_within, oriented_boxes_within, place
 from superovoid.scene.solving import lost
-from superovoid.shapes.kernels.kinds import kind_of
 
 
 class Asked(NamedTuple):
@@ -79,23 +65,6 @@ def forget(memory: PairMemory) -> None:
     memory.directions[:] = 0.0
 
 
-@kernel
-def verdict_on_superovoids(a, b, threshold, limit, loss, memory, k):
-    """Two superovoids (`Placed`): the proofs of `compare_pair`, and where these leave it open the whole interval."""
-    first, second = Posed(a.row, a.pose), Posed(b.row, b.pose)
-    scratch = memory.rotation, memory.out
-    compare_pair(first, second, threshold, limit, memory.directions[k], memory.states[k], scratch, memory.row)
-    if loss == 0.0:
-        return int(memory.row[ANSWER])  # a common point proves more than the interval, whose upper end it makes 0
-    found = verdict_of(memory.row[PROVED_LOWER] - loss, memory.row[PROVED_UPPER] + loss, threshold)
-    if found == UNDECIDED:
-        tolerance, budget, _ = limit
-        state, rotation, out = memory.states[k], memory.rotation, memory.out
-        solve_pair(a.row, b.row, a.pose, b.pose, tolerance, budget, state, rotation, out)
-        found = verdict_of(out[LOWER] - loss, out[UPPER] + loss, threshold)
-    return found
-
-
 @kernel(nogil=True, separate=True)
 def verdict_on(local, vertices, world, pairs, pair, asked, memory):
     """The verdict on one pair of a list, from where that pair ended the time before."""
@@ -109,10 +78,8 @@ def verdict_on(local, vertices, world, pairs, pair, asked, memory):
     second = Placed(local.packed[b], vertices, world.poses[b])
     loss = lost(local.packed, world, a, b)
     limit = Limit(asked.tolerance, asked.budget, math.inf)
-    if METHODS[kind_of(first.row), kind_of(second.row)] == OVOIDS:
-        return verdict_on_superovoids(first, second, asked.threshold, limit, loss, memory, k)
-    state, rotation, out = memory.states[k], memory.rotation, memory.out
-    return decide_within(first, second, asked.threshold, limit, loss, state, rotation, out)
+    direction, state, scratch = memory.directions[k], memory.states[k], (memory.rotation, memory.out)
+    return decide_within(first, second, asked.threshold, limit, loss, direction, state, scratch, memory.row)
 
 
 @kernel

@@ -11,7 +11,7 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2, Int8s1, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point
-from superovoid.contact.thresholds import CLOSER, FARTHER
+from superovoid.contact.deciding import CLOSER, FARTHER
 from superovoid.scene.culling import Local, World, place_all
 from superovoid.scene.first_closer import BELOW, Asked, PairMemory, first_closer, is_front_closer, keeps_floors
 from superovoid.states.loop import Links

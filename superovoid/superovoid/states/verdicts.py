@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.compiled.threads import workers
-from superovoid.contact.thresholds import CLOSER, FARTHER
+from superovoid.contact.deciding import CLOSER, FARTHER
 from superovoid.robot import Robot
 from superovoid.scene import Body, Scene, culling, first_closer
 from superovoid.states import loop, verdict_loop

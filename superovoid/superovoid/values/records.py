@@ -42,7 +42,7 @@ class Statistics(SimpleNamespace):
     They inform about speed. No decision needs them, and another version may count other things.
     """
 
-    PER_ROW: ClassVar[frozenset[str]] = frozenset({"iterations", "solves"})
+    PER_ROW: ClassVar[frozenset[str]] = frozenset({"iterations", "solves", "supports"})
     """Counters with an entry for each row of a table; all others are for the whole answer, or for each state."""
 
     def __setattr__(self, name: str, value: Any) -> None:

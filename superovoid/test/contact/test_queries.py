@@ -26,6 +26,7 @@ from superovoid import (
     time_of_impact,
 )
 from superovoid.contact import impact
+from superovoid.shapes.kernels.kinds import Core, kind_of
 
 WORLD = np.eye(4)
 
@@ -160,23 +161,22 @@ def test_bad_arguments_of_comparisons_are_named():
     a = Sphere(1.0)
     with pytest.raises(ValueError, match="threshold = nan: must be a finite"):
         are_closer(a, WORLD, a, WORLD, math.nan)
-    with pytest.raises(ValueError, match="threshold: must be finite"):
-        are_closer([a], WORLD, a, WORLD, [math.nan])
-    with pytest.raises(ValueError, match=r"threshold = .*: must be a"):
-        are_closer(a, WORLD, a, WORLD, [0.0])
-    with pytest.raises(ValueError, match=r"direction: must be numbers of shape \(1, 3\), found shape \(2, 3\)"):
+    for thresholds in ([math.nan], [[0.0]]):
+        with pytest.raises(ValueError, match=r"threshold = \[.*: must be a finite number \(metres\), or an array"):
+            are_closer([a], WORLD, a, WORLD, thresholds)
+    with pytest.raises(ValueError, match=r"direction: .* shape \(3,\) or \(n, 3\), found shape \(3, 2\)"):
+        are_closer([a], WORLD, a, WORLD, [0.0], direction=np.ones((3, 2)))
+    with pytest.raises(ValueError, match=r"a: 1, threshold: 1, direction: 2"):
         are_closer([a], WORLD, a, WORLD, [0.0], direction=np.ones((2, 3)))
-    with pytest.raises(
-        ValueError, match=r"pose_b: must have shape \(4, 4\) for two shapes, .* a or b must be a sequence"
-    ):
-        are_closer(a, WORLD, a, np.tile(WORLD, (2, 1, 1)), 0.0)
+    with pytest.raises(ValueError, match=r"threads = 0: must be None or an integer of at least 1"):
+        are_closer(a, WORLD, a, WORLD, 0.0, threads=0)
     with pytest.raises(ValueError, match="direction: must not be zero"):
         are_closer(a, WORLD, a, WORLD, 0.0, direction=(0.0, 0.0, 0.0))
     with pytest.raises(ValueError, match="direction: must be finite, found nan or inf"):
         are_closer(a, WORLD, a, WORLD, 0.0, direction=(0.0, math.nan, 0.0))
     for length in (1e-320, 1e300):
         assert are_closer(a, WORLD, a, WORLD, 0.0, direction=(length, length, 0.0)).closer
-    with pytest.raises(ValueError, match=r"threshold: 3, a: 2"):
+    with pytest.raises(ValueError, match=r"a: 2, threshold: 3"):
         are_closer([a, a], WORLD, a, WORLD, [0.0, 1.0, 2.0])
     with pytest.raises(TypeError, match=r"b.*: must be a shape"):
         are_intersecting(a, WORLD, "sphere", WORLD)
@@ -230,9 +230,9 @@ def test_separation_never_falls_below_its_parabola_nor_faster_than_its_bound():
         motions = [random_motion(rng, pose, 2.0, 3.0) for pose in random_poses(rng, 2, 2.0)]
         n = rng.normal(size=3)
         n /= np.linalg.norm(n)
-        rows = [b._packed for b in bodies]
+        cores = [Core(b._row, kind_of(b._row), b._pool) for b in bodies]
         packed = [m._packed for m in motions]
-        reach = [impact.reach_of(r, m.start, p)[0] for r, m, p in zip(rows, motions, packed, strict=True)]
+        reach = [impact.reach_of(c, m.start, p)[0] for c, m, p in zip(cores, motions, packed, strict=True)]
         can = impact.bounds_along(*packed, *reach, n)
         width = rng.uniform(0.05, 1.0)
 
@@ -482,8 +482,10 @@ def test_bad_arguments_of_motions_are_named():
         time_of_impact("sphere", WORLD, Sphere(1.0), WORLD)
     with pytest.raises(ValueError, match="rtol"):
         time_of_impact(Sphere(1.0), WORLD, Sphere(1.0), WORLD, rtol=0.0)
+    with pytest.raises(ValueError, match=r"a: 3, motion_b: 2"):
+        time_of_impact([Sphere(1.0)] * 3, WORLD, Sphere(1.0), [WORLD, WORLD])
     with pytest.raises(ValueError, match=r"motion_b: must have shape \(4, 4\), found \(2, 4, 4\)"):
-        time_of_impact(Sphere(1.0), WORLD, Sphere(1.0), [WORLD, WORLD])
+        time_of_impact(Sphere(1.0), WORLD, Sphere(1.0), [Motion.still(WORLD), [WORLD, WORLD]])
 
 
 # -- documentation ---------------------------------------------------------------------------------

@@ -22,6 +22,7 @@ from superovoid import (
     DistanceResult,
     DistanceResults,
     Impact,
+    Impacts,
     Motion,
     PairResult,
     PoseGradients,
@@ -86,6 +87,7 @@ def pairs() -> None:
     assert_type(touching.distance, DistanceResult)
     impact = time_of_impact(a, Motion(np.eye(4), [1.0, 0.0, 0.0], (0.0, 0.0, 0.0)), b, Motion.still(apart))
     assert_type(impact, Impact)
+    assert_type(time_of_impact([a, b], apart, b, [Motion.still(apart)] * 2), Impacts)
 
 
 def scenes() -> None:

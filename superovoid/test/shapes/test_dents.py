@@ -28,11 +28,10 @@ from superovoid import (
     distances,
     time_of_impact,
 )
-from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH
-from superovoid.contact.deciding import decide_within
+from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
+from superovoid.contact.deciding import CLOSER, decide_within
 from superovoid.contact.pair import Limit, Placed
 from superovoid.contact.superovoids import certificate
-from superovoid.contact.thresholds import CLOSER
 from superovoid.shapes.kernels import packing, support_function, surface
 from superovoid.testing.random_pairs import generate
 
@@ -339,19 +338,26 @@ def test_a_hull_in_a_dent_is_not_called_closer_than_it_is():
     hull = ConvexMesh(0.14 * dent * Sphere(1.0).tessellate(8).vertices)
     least = distance(a, np.eye(4), Sphere(0.141 * dent), pose).lower
     first, second = Placed(a._row, a._pool, np.eye(4)), Placed(hull._row, hull._pool, pose)
-    limit, state, row = Limit(1e-6, 10_000, math.inf), np.zeros(STATE_LENGTH), np.empty(RESULT_LENGTH)
+    scratch = np.empty((3, 3)), np.empty(RESULT_LENGTH)
+    memory = np.zeros(3), np.zeros(STATE_LENGTH), scratch, np.empty(VERDICT_LENGTH)
     assert least > 0.1 * dent
-    found = decide_within(first, second, 0.1 * dent, limit, 0.0, state, np.empty((3, 3)), row)
+    found = decide_within(first, second, 0.1 * dent, Limit(1e-6, 10_000, math.inf), 0.0, *memory)
     assert found != CLOSER
 
 
-def test_a_ball_that_falls_into_a_dent_is_proved_free_as_far_as_the_hull_only():
+def test_a_ball_that_falls_into_a_dent_is_proved_free_until_it_meets_the_ground():
     a, pose, n = ball_in_a_dent(2.0)
-    dent = a.convexity().dent
-    found = time_of_impact(a, np.eye(4), Sphere(0.2 * dent), Motion(pose, -1.5 * dent * n, (0.0, 0.0, 0.0)))
-    assert found.status is ImpactStatus.UNPROVEN
-    assert 0.4 < found.time < 0.55  # the hull is met at 0.8 / 1.5, the body not at all
-    assert found.overlap_time == math.inf
+    dent, ball = a.convexity().dent, Sphere(0.2 * a.convexity().dent)
+    short = time_of_impact(a, np.eye(4), ball, Motion(pose, -1.5 * dent * n, (0.0, 0.0, 0.0)))
+    assert short.status is ImpactStatus.FREE  # it stops below the edge of the dent, above its ground
+    fall = Motion(pose, -3.0 * dent * n, (0.0, 0.0, 0.0))
+    found = time_of_impact(a, np.eye(4), ball, fall)
+    assert found.status is ImpactStatus.IMPACT
+    there = fall.pose(found.time)[:3, 3]
+    outwards = np.random.default_rng(2).normal(size=(20_000, 3))
+    outwards /= np.linalg.norm(outwards, axis=1, keepdims=True)
+    heights = np.array([a.implicit(there + r * 0.2 * dent * outwards).min() for r in (0.99, 1.01)])
+    assert heights[0] > 0.0 > heights[1]
 
 
 def test_thresholds_beside_dents_are_decided_as_true_points_of_the_bodies_say():

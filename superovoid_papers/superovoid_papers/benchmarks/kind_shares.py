@@ -16,26 +16,26 @@ import time
 import numpy as np
 
 from superovoid.contact import Status, columns
-from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
-from superovoid.contact.kind_table import kernel_for
+from superovoid.contact.inputs import TOLERANCE
+from superovoid.contact.one_pair import WORK_LENGTH, answer_again
+from superovoid.contact.pair import Asked
 from superovoid.testing.random_bodies import DENTED, KINDS, random_pose, random_shape
 
 
 def measure(kind_a: str, kind_b: str, pairs: int, rng: np.random.Generator) -> str:
     """One row of the table."""
     widths, times, apart, open_ = np.empty(pairs), np.empty(pairs), np.empty(pairs, bool), np.empty(pairs, bool)
-    out = np.empty(columns.RESULT_LENGTH)
+    work, out = np.empty(WORK_LENGTH), np.empty(columns.RESULT_LENGTH)
     for k in range(pairs):
         a, b = random_shape(kind_a, rng), random_shape(kind_b, rng)
         reach = a.bounding_sphere().radius + b.bounding_sphere().radius
         pose_a, pose_b = random_pose(rng, 0.0), random_pose(rng, rng.uniform(0.0, 1.3) * reach)
-        arguments = a._row, b._row, a._pool, b._pool, pose_a, pose_b, TOLERANCE, SEARCH_BUDGET
-        solve = kernel_for(*arguments[:2])
+        arguments = Asked(a._body, pose_a), Asked(b._body, pose_b), TOLERANCE
         if k == 0:
-            solve(*arguments, np.zeros(columns.STATE_LENGTH), out)  # not timed
+            answer_again(*arguments, np.zeros(columns.STATE_LENGTH), work, out)  # not timed
         state = np.zeros(columns.STATE_LENGTH)
         start = time.perf_counter()
-        solve(*arguments, state, out)
+        answer_again(*arguments, state, work, out)
         times[k] = 1e6 * (time.perf_counter() - start)
         size = min(max(a.obb().half_extents), max(b.obb().half_extents))
         widths[k] = (out[columns.UPPER] - out[columns.LOWER]) / size

@@ -35,9 +35,10 @@ from scipy.optimize import minimize_scalar
 from scipy.spatial.transform import Rotation
 
 from superovoid import Status, Superovoid, distance, distances
-from superovoid.contact import DistanceResult, columns, kind_table
-from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
-from superovoid.contact.superovoids import pair_solver
+from superovoid.contact import DistanceResult, columns
+from superovoid.contact.inputs import TOLERANCE
+from superovoid.contact.one_pair import WORK_LENGTH, answer_again
+from superovoid.contact.pair import Asked
 from superovoid.output import output_folder, print_table
 from superovoid.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, HalfSpace, Mesh, Shape, Sphere, Torus
 from superovoid.testing import polytope
@@ -302,17 +303,13 @@ def third_opinion(kinds: tuple[Kind, Kind], case: Case) -> polytope.Bracket | No
 
 def _our_queries(given: Sequence[Case]) -> tuple[list[peers.Query], peers.Query]:
     """One compiled call a pair, always from a cold start, and one of two spheres, which is little beside the call."""
-    rotation = np.empty((3, 3))
+    work = np.empty(WORK_LENGTH)
 
     def prepared(case: Case) -> peers.Query:
-        rows = [body._row for body in case.bodies]
-        poses = [np.ascontiguousarray(pose) for pose in case.poses]
         state, out = np.zeros(columns.STATE_LENGTH), np.empty(columns.RESULT_LENGTH)
-        arguments = (*poses, TOLERANCE, SEARCH_BUDGET, state)
-        if all(isinstance(body, Superovoid) for body in case.bodies):
-            call = partial(pair_solver.solve_pair, *(body._packed for body in case.bodies), *arguments, rotation, out)
-        else:
-            call = partial(kind_table.kernel_for(*rows), *rows, *(body._pool for body in case.bodies), *arguments, out)
+        pairs = zip(case.bodies, case.poses, strict=True)
+        asked = [Asked(body._body, np.ascontiguousarray(pose)) for body, pose in pairs]
+        call = partial(answer_again, *asked, TOLERANCE, state, work, out)
 
         def query() -> float:
             state[:] = 0.0

@@ -20,12 +20,11 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from superovoid.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER
-from superovoid.contact.deciding import decide_within
+from superovoid.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER, VERDICT_LENGTH
+from superovoid.contact.deciding import CLOSER, FARTHER, UNDECIDED, decide_within, verdict_of
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.kind_table import solve_within
 from superovoid.contact.pair import Limit, Placed
-from superovoid.contact.thresholds import CLOSER, FARTHER, UNDECIDED, verdict_of
 from superovoid.robot import Robot
 from superovoid.shapes import Mesh
 
@@ -71,7 +70,8 @@ def measure(urdf: str, threshold: float, seed: int = 0) -> str:
         a, b = _random_pair(rng, meshes)
         row[:] = np.nan
         begin = time.process_time()
-        found = decide_within(a, b, threshold, limit, 0.0, np.zeros(STATE_LENGTH), scratch, row)
+        direction, state, verdict = np.zeros(3), np.zeros(STATE_LENGTH), np.empty(VERDICT_LENGTH)
+        found = decide_within(a, b, threshold, limit, 0.0, direction, state, (scratch, row), verdict)
         asked = time.process_time()
         was_solved = not np.isnan(row[LOWER])
         middle = time.process_time()

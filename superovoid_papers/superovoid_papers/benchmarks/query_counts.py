@@ -83,7 +83,7 @@ def comparisons(count: int, seed: int) -> Table:
         wrong = (verdict.closer & (full.lower > threshold)) | (verdict.farther & (full.upper < threshold))
         if wrong.any():
             raise AssertionError(f"{question}: {wrong.sum()} verdicts contradict the distance")
-        spent = median_time(lambda t=threshold, g=guess: are_closer(a, pose_a, b, pose_b, t, direction=g))
+        spent = median_time(lambda t=threshold, g=guess: are_closer(a, pose_a, b, pose_b, t, direction=g, threads=1))
         shares = [f"{(verdict.proof == proof).mean():.1%}" for proof in Proof]
         open_ = (~verdict.closer & ~verdict.farther).sum()
         table.add_row(question, *shares, f"{verdict.statistics.solves.mean():.2f}", str(open_), f"{spent / whole:.2f}")

@@ -56,7 +56,6 @@ typedef enum superovoid_error {
     SUPEROVOID_ERROR_VERTICES = 14, /**< too few, not finite, beyond 1e30, or all in one place */
     SUPEROVOID_ERROR_FACES = 15, /**< too few, or a number of no vertex */
     SUPEROVOID_ERROR_HULL = 16, /**< not the triangles of the convex hull of the vertices */
-    SUPEROVOID_ERROR_KINDS = 17, /**< a body is no superovoid, ellipsoid or sphere */
     SUPEROVOID_ERROR_SURFACE = 18, /**< not closed, inside out, or without a vertex */
     SUPEROVOID_ERROR_POSE_A_NOT_FINITE = 21,
     SUPEROVOID_ERROR_POSE_A_LAST_ROW = 22, /**< not 0, 0, 0, 1 */
@@ -270,9 +269,9 @@ typedef struct superovoid_impact {
 } superovoid_impact;
 
 /**
- * Find the first time at which two moving superovoids touch, by steps that are proved free of contact.
+ * Find the first time at which two moving bodies touch, by steps that are proved free of contact.
  *
- * @param a, b            superovoids, ellipsoids or spheres
+ * @param a, b            bodies of any kinds
  * @param duration        time at which to stop, s; up to 1e50
  * @param rtol            gap that counts as touch, as a fraction of the smaller body's largest semi-axis; Python has 1e-6
  * @param max_evaluations evaluations of the distance after which to give up, at least 1; Python has 1000

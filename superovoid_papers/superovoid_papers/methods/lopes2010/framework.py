@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact.broadcasting import rows_of
 from superovoid.contact.inputs import as_poses
 from superovoid.values.records import Record, Statistics
 from superovoid_papers.methods.lopes2010 import newton_raphson, proximity, superquadrics
@@ -242,7 +241,7 @@ def follow(
     if len(counts) > 1:
         raise ValueError(f"poses_a, poses_b: must be as many, found {len(poses[0])} and {len(poses[1])}")
     n = counts.pop() if counts else 1
-    steps = [rows_of(array, n) for array in poses]
+    steps = [np.broadcast_to(array, (n, 4, 4)).copy() for array in poses]
     out = np.empty((n, newton_raphson.RESULT_LENGTH))
     newton_raphson.solve_steps(
         *rows, *steps, chosen, np.zeros(newton_raphson.STATE_LENGTH), newton_raphson.scratch_space(), out

@@ -42,6 +42,7 @@ from superovoid.contact import Status
 from superovoid.contact.inputs import as_poses
 from superovoid.contact.separation import separation
 from superovoid.shapes import Superovoid
+from superovoid.shapes.kernels.kinds import Core, kind_of
 from superovoid.shapes.kernels.surface import SIZE
 from superovoid.values.records import Statistics
 from superovoid_papers.methods.goncalves2017.superovoid_surface import householder, unit
@@ -68,7 +69,7 @@ _TOUCHING = 1e-9  # of the sizes: |d| below which d has no direction to speak of
 def _points(a, b, pose_a, pose_b, c):
     """P(c) and Q(-c), world."""
     at_a, at_b = (pose_a[0, 3], pose_a[1, 3], pose_a[2, 3]), (pose_b[0, 3], pose_b[1, 3], pose_b[2, 3])
-    found = separation(a, b, pose_a, pose_b, sub(at_b, at_a), c)
+    found = separation(Core(a, kind_of(a), a), Core(b, kind_of(b), b), pose_a, pose_b, sub(at_b, at_a), c)
     return add(at_a, found.x), add(at_b, found.y)
 
 
