@@ -34,7 +34,7 @@ from superovoid.contact.superovoids.answers import (
 )
 from superovoid.contact.superovoids.cap_lanes import largest_cap
 from superovoid.contact.superovoids.certificate import gap_tolerance, rounding_margin
-from superovoid.contact.superovoids.direction_net import FINEST, Problem, cut_of, guess_of, octahedron
+from superovoid.contact.superovoids.direction_net import FINEST, OCTANTS, cut_of, guess_of, octahedron
 from superovoid.contact.superovoids.directions import (
     minkowski_support,
     minkowski_support_near,
@@ -247,9 +247,8 @@ def _split(task, about, vertices, cells, c, triangle):
     """Split a triangle; return whether there was room, and no direction shallower than what is to be proved."""
     if about[VERTICES] >= MOST_VERTICES or about[CELLS] + 2 > MOST_CELLS:
         return False
-    problem = Problem(task.pair, task.radius, 0.0, 0.0, 0)
     corners = (np.int64(cells[c, 0]), np.int64(cells[c, 1]), np.int64(cells[c, 2]))
-    cut = cut_of(problem, corners, triangle, task.radius + triangle_bound(triangle))
+    cut = cut_of(corners, triangle, task.radius + triangle_bound(triangle), task.radius)
     if min(cut.chords[0], cut.chords[1]) < FINEST:
         return False
     guess = guess_of(vertices, GUESS, cut.corners, cut.chords)
@@ -313,13 +312,9 @@ def _cover(task, about, vertices, cells):
         about[VERTICES] += 1
         _set_vector(vertex, NORMAL_AT, n)
         _set_points(task, vertex, fa, fb)
-    about[CELLS] = 0
-    for i in (0, 3):
-        for j in (1, 4):
-            for k in (2, 5):
-                c = about[CELLS]
-                cells[c, 0], cells[c, 1], cells[c, 2] = i, j, k
-                about[CELLS] += 1
+    about[CELLS] = len(OCTANTS)
+    for c in range(len(OCTANTS)):
+        cells[c, 0], cells[c, 1], cells[c, 2] = OCTANTS[c, 0], OCTANTS[c, 1], OCTANTS[c, 2]
 
 
 @kernel

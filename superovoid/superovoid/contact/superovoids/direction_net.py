@@ -51,7 +51,7 @@ _NEAR_FAN, _GROWTH = 0.6, math.log(3.0)  # angle up to which there are rings, an
 
 # Columns of a vertex: direction, support point of M with balls taken off, height and radius of the surface points of
 # A and B. numpy integers: numba would compile once more for every literal.
-N_COLUMN, M_COLUMN, _GUESS = np.int64(0), np.int64(3), np.int64(6)
+N_COLUMN, M_COLUMN, GUESS = np.int64(0), np.int64(3), np.int64(6)
 VERTEX = 10
 
 # Places of `Net.counts`.
@@ -193,12 +193,15 @@ def octahedron(n):
     return n, t1, t2, scale(-1.0, n), scale(-1.0, t1), scale(-1.0, t2)
 
 
+OCTANTS = np.array([(i, j, k) for i in (0, 3) for j in (1, 4) for k in (2, 5)])
+"""The triangles of `octahedron`."""
+
+
 @step
-def cut_of(problem, corners, triangle, bound):
+def cut_of(corners, triangle, bound, radius):
     """Where to split a triangle."""
     i, j, k = corners
-    dented = problem.pair.a[DENTED] + problem.pair.b[DENTED] != 0.0
-    split = split_of(triangle, bound, problem.radius, dented)
+    split = split_of(triangle, bound, radius, False)
     turned = (i, j, k) if split.turns == 0 else ((j, k, i) if split.turns == 1 else (k, i, j))
     return Cut(turned, split.point, split.chords, split.gap, split.in_three)
 
@@ -247,8 +250,8 @@ def vertex_of_lane(net, lanes, i):
     row = net.vertices[vertex]
     for j in range(6):
         row[j] = lanes[THIRD + j * ROW + i]
-    row[_GUESS], row[_GUESS + 1] = lanes[BODY_A + HEIGHT + i], lanes[BODY_A + RING + i]
-    row[_GUESS + 2], row[_GUESS + 3] = lanes[BODY_B + HEIGHT + i], lanes[BODY_B + RING + i]
+    row[GUESS], row[GUESS + 1] = lanes[BODY_A + HEIGHT + i], lanes[BODY_A + RING + i]
+    row[GUESS + 2], row[GUESS + 3] = lanes[BODY_B + HEIGHT + i], lanes[BODY_B + RING + i]
     return vertex
 
 
@@ -256,8 +259,8 @@ def vertex_of_lane(net, lanes, i):
 def put_support_point(net, vertex, m, fa, fb):
     """Give a vertex another point of M, balls taken off, with its surface points."""
     set_row(net.vertices, vertex, M_COLUMN, m)
-    net.vertices[vertex, _GUESS], net.vertices[vertex, _GUESS + 1] = fa.w, fa.r
-    net.vertices[vertex, _GUESS + 2], net.vertices[vertex, _GUESS + 3] = fb.w, fb.r
+    net.vertices[vertex, GUESS], net.vertices[vertex, GUESS + 1] = fa.w, fa.r
+    net.vertices[vertex, GUESS + 2], net.vertices[vertex, GUESS + 3] = fb.w, fb.r
 
 
 @kernel
@@ -271,7 +274,7 @@ def choose_in_lanes(problem, net, taken, count, lanes):
             _load_corner(net, net.cells[taken[i], corner], lanes, CORNERS + corner * CORNER + i)
     cut_in_lanes(lanes, lanes_for(count), radius, pair.a[DENTED] + pair.b[DENTED] != 0.0)
     for i in range(count):
-        guess = guess_of(net.vertices, _GUESS, turned_corners(net, taken[i], lanes, i), in_lane(lanes, CHORDS + i))
+        guess = guess_of(net.vertices, GUESS, turned_corners(net, taken[i], lanes, i), in_lane(lanes, CHORDS + i))
         lanes[BODY_A + HEIGHT + i], lanes[BODY_A + RING + i] = guess[0], guess[1]
         lanes[BODY_B + HEIGHT + i], lanes[BODY_B + RING + i] = guess[2], guess[3]
 
@@ -410,10 +413,10 @@ def choose_ring(net, n, angle, half_steps, lanes, first):
         turn = half_step * (half_steps + 2 * i)
         across = combine(math.cos(turn), t1, math.sin(turn), t2)
         put_in_lane(lanes, POINT + first + i, combine(math.cos(angle), n, math.sin(angle), across))
-        lanes[BODY_A + HEIGHT + first + i] = net.vertices[0, _GUESS]
-        lanes[BODY_A + RING + first + i] = net.vertices[0, _GUESS + 1]
-        lanes[BODY_B + HEIGHT + first + i] = net.vertices[0, _GUESS + 2]
-        lanes[BODY_B + RING + first + i] = net.vertices[0, _GUESS + 3]
+        lanes[BODY_A + HEIGHT + first + i] = net.vertices[0, GUESS]
+        lanes[BODY_A + RING + first + i] = net.vertices[0, GUESS + 1]
+        lanes[BODY_B + HEIGHT + first + i] = net.vertices[0, GUESS + 2]
+        lanes[BODY_B + RING + first + i] = net.vertices[0, GUESS + 3]
 
 
 @kernel
