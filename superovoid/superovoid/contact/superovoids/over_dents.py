@@ -304,7 +304,7 @@ def points_at_hulls(pair, best, optimum, goal):
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     value = optimum.value if optimum.value > 0.0 else 0.0
-    flat = contact_of_flats(pair, optimum, goal)
+    flat = contact_of_flats(pair, optimum.n, optimum.value, goal)
     x, y = flat.x, flat.y
     least = off_line(x, y, value, optimum.n)
     for i in range(2):

@@ -159,7 +159,7 @@ def _after_search(pair, best, value, optimum, deficit, goal):
         direction = answer.n if answer.lower >= hull_lower else optimum.n  # the one that proves `lower`
     else:
         # Newton cannot resolve the contact: parallel flats, or normals beyond the arithmetic.
-        flat = contact_of_flats(pair, optimum, goal)
+        flat = contact_of_flats(pair, optimum.n, optimum.value, goal)
         distance, direction, status = -flat.value, flat.n, NON_UNIQUE
         lower, upper = distance - margin, hull_upper
         x, y = flat.x, rotate_back(rotation, sub(flat.y, centre))

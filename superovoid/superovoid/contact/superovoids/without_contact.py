@@ -32,7 +32,7 @@ from superovoid.contact.superovoids.between_pieces import SHARE_OF_GOAL
 from superovoid.contact.superovoids.caps import Cap
 from superovoid.contact.superovoids.certificate import rounding_margin
 from superovoid.contact.superovoids.contact_of_flats import contact_of_flats
-from superovoid.contact.superovoids.directions import Optimum, descend, minkowski_support, proved_support
+from superovoid.contact.superovoids.directions import descend, minkowski_support, proved_support
 from superovoid.contact.superovoids.nearest_pieces import Nearest, nearest_of_pieces
 from superovoid.contact.superovoids.newton import observe, refine
 from superovoid.shapes.kernels.support_function import EXACT, support_candidate
@@ -230,10 +230,7 @@ def apart_without_contact(pair, answer, goal):
         # Where the contact is one of the hulls too, its normal is to prove it: points of flats along a direction.
         height = proved_support(pair, found.n)
         if height < h:
-            none = Cap(0.0, 0.0)
-            fa, fb = found.nearest.fa, found.nearest.fb
-            optimum = Optimum(height, -math.inf, found.n, fa, fb, False, 0, 0, none, -math.inf, math.inf)
-            flat = contact_of_flats(pair, optimum, goal)
+            flat = contact_of_flats(pair, found.n, height, goal)
             length = norm(sub(flat.y, flat.x))
             if length + margin - lower <= goal and proved_support(pair, flat.n) <= goal - lower:
                 x, y, direction, distance = flat.x, flat.y, flat.n, length
