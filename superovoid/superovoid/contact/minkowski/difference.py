@@ -45,7 +45,9 @@ _POLISH_STEPS = 12
 _MOST_TURN = 0.5  # rad, of a step of Newton
 LOSS = 0.02  # by which a point of a search may fall short of a support point, of the gap between bound and h_M
 _HELD = 32.0 * EPS  # of the farthest corner: how near to the origin a point of a tetrahedron is taken for it
-WELL_AWAY = 0.05  # chord at which a direction is another one, not the same refined
+# Chord from which on a direction is another one, and not the same refined. If h_M is curved by more than a thousandth
+# of the smaller body about a minimum, directions as good as it to within 1e-6 of that body lie closer to it.
+WELL_AWAY = 0.05
 
 
 class Corner(NamedTuple):

@@ -24,6 +24,7 @@ import numpy as np
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, scale, sub
 from superovoid.contact.columns import PROOF
+from superovoid.contact.minkowski.difference import WELL_AWAY
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.answers import (
     CLOSED,
@@ -79,7 +80,7 @@ _MOST_SPENT = 128  # support points of one answer
 # A proof from the beginning takes more. So several queries work at it, each with so many support points and at so many
 # proofs, which bounds the time of a query; meanwhile, and where that many have not made a proof, the search answers.
 _SPENT_A_TRY, _MOST_TRIES, _AT_ONCE = 96, 8, 1
-_COS_AWAY = math.cos(0.05)  # a direction farther away is another one, as in `search`
+_COS_AWAY = 1.0 - 0.5 * WELL_AWAY * WELL_AWAY  # cosine of the angle from which on a direction is another one
 _PAUSE = 16  # queries of a scene in which no proof is tried again after one that failed
 
 

@@ -18,6 +18,7 @@ import numpy as np
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import without_first
 from superovoid.compiled.vector import add, combine, dot, rotate, rotate_back, scale, sub
+from superovoid.contact.minkowski.difference import well_away
 from superovoid.contact.superovoids.cap_lanes import largest_cap
 from superovoid.contact.superovoids.direction_lanes import (
     BODY_A,
@@ -81,7 +82,6 @@ from superovoid.shapes.kernels.support_function import LOOSE, point_at_height, s
 from superovoid.shapes.kernels.surface import A1, A2, A3, SIZE, position
 
 _SHALLOWER = 1.0 - 1e-4  # of the target: inner bodies that are no deeper along a direction cannot prove it
-AWAY = 1.0 - math.cos(0.05)  # 1 - cos of the angle from which on a direction is another one, as in `search`
 _EXACT = 1e-13  # of a body, by which a point may fall short of the farthest
 _FIRST_GAP = 0.5  # of the target, in place of that of a triangle for the first directions
 
@@ -183,9 +183,9 @@ def _other_direction(net, n, depth, radius):
     least, other = math.inf, n
     for vertex in range(net.counts[VERTICES]):
         direction = row_of(net.vertices, vertex, N_COLUMN)
-        away = 1.0 - dot(n, direction)
-        if away > AWAY:
-            growth = (radius + dot(direction, row_of(net.vertices, vertex, M_COLUMN)) - depth) / away
+        if well_away(direction, n):
+            growth = radius + dot(direction, row_of(net.vertices, vertex, M_COLUMN)) - depth
+            growth /= 1.0 - dot(n, direction)
             if growth < least:
                 least, other = growth, direction
     return other

@@ -15,7 +15,8 @@ import math
 import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.compiled.vector import add, combine, norm, rotate, rotate_back, scale, sub
+from superovoid.contact.minkowski.difference import well_away
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.answers import (
@@ -32,7 +33,7 @@ from superovoid.contact.superovoids.caps import Cap
 from superovoid.contact.superovoids.certificate import clear_of_dent, rounding_margin
 from superovoid.contact.superovoids.contact_of_flats import contact_of_flats
 from superovoid.contact.superovoids.directions import minkowski_support, proved_support
-from superovoid.contact.superovoids.inner_search import AWAY, inner_depth
+from superovoid.contact.superovoids.inner_search import inner_depth
 from superovoid.contact.superovoids.without_contact import apart_without_contact
 from superovoid.shapes.kernels.support_function import LOOSE, other_support, profile_value
 from superovoid.shapes.kernels.surface import DENTED, SIZE, position
@@ -229,12 +230,12 @@ def parted(pair, answer, goal):
 def _status_of_other(pair, answer, direction, goal):
     """`ARBITRARY_NORMAL` if Newton's method finds a contact next to a direction that parts the bodies as soon."""
     out_of_line()
-    if 1.0 - dot(answer.n, direction) <= AWAY:
+    if not well_away(direction, answer.n):
         return CLOSED
     _, fa, fb = minkowski_support(pair, direction, LOOSE)
     own = newton_from(pair, fa, fb, goal, COLD_ITERATIONS, 0)
     wanted = answer.distance - goal
-    if own.lower == -math.inf or own.distance < wanted or 1.0 - dot(answer.n, own.n) <= AWAY:
+    if own.lower == -math.inf or own.distance < wanted or not well_away(own.n, answer.n):
         return CLOSED
     lower = own.lower if own.lower >= wanted else parted(pair, own, goal)
     return np.int64(ARBITRARY_NORMAL) if lower >= wanted else CLOSED
@@ -257,7 +258,7 @@ def proved_overlap(pair, answer, optimum, goal, budget):
         if found.depth > 0.0:
             upper = min(upper, rounding_margin(pair.a, pair.b, pair.centre) - found.depth)
             # The hulls' direction may be another one than the answer's, and what was met away from it the answer's.
-            other = found.other if 1.0 - dot(answer.n, n) <= AWAY else n
+            other = n if well_away(n, answer.n) else found.other
             status = _status_of_other(pair, answer, other, goal)
     if upper - lower > goal:
         lower = max(lower, parted(pair, answer, goal))

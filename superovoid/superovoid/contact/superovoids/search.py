@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import without_first
 from superovoid.compiled.vector import LEAST_LENGTH, combine, dot, norm, scale
+from superovoid.contact.minkowski.difference import WELL_AWAY, well_away
 from superovoid.contact.superovoids.answers import depth_at_contact
 from superovoid.contact.superovoids.cap_lanes import WIDEST, WIDEST_OF_ELLIPSOIDS
 from superovoid.contact.superovoids.caps import Cap
@@ -79,7 +80,6 @@ from superovoid.shapes.kernels.support_function import EXACT, LOOSE
 from superovoid.shapes.kernels.surface import DENTED, SIZE
 
 LEAST_COS_BESIDE = math.cos(0.3)  # as far as a point along the best direction may serve the triangles about it
-_WELL_AWAY = 0.05  # chord at which a direction is another one, not the same refined
 _MOST_ANCHORS = 32
 _MOST_RIVALS = 32
 _RIVAL_REACH = 0.03  # chord of the reach of a point from which a local minimum is looked for
@@ -222,7 +222,7 @@ def _look_for_rival(problem, best, sample, aids):
     Without it, triangles would have to be refined all the way down to it. Returns its h_M; infinite without a cap.
     """
     n, reach = sample.n, sample.reach
-    elsewhere = reach < _RIVAL_REACH and chord(n, best.n) > max(_WELL_AWAY, 4.0 * reach)
+    elsewhere = reach < _RIVAL_REACH and chord(n, best.n) > max(WELL_AWAY, 4.0 * reach)
     tried = aids.counts[_TRIES]
     if not (elsewhere and tried < _MOST_RIVALS and not _is_tried(aids, n, reach)):
         return math.inf
@@ -232,7 +232,7 @@ def _look_for_rival(problem, best, sample, aids):
     aids.counts[_SPENT] += 2 * CAP_COST
     _, fa, fb = minkowski_support(problem.pair, n, LOOSE)
     cap, n, depth = rival_cap(problem.pair, n, reach, fa, fb, problem.tolerance)
-    apart = chord(n, best.n) > _WELL_AWAY
+    apart = well_away(n, best.n)
     if not (apart and cap.angle > 0.0 and cap.floor >= best.value - problem.goal):
         return math.inf
     _keep_cap(aids, n, cap, depth)
@@ -244,7 +244,7 @@ def _keep_other_minimum(problem, best, aids):
     """Keep the cap about another minimum of the depth of two ellipsoids."""
     out_of_line()
     n, depth = other_minimum(problem.pair, best.n)
-    if best.value > 0.0 and depth >= best.value - problem.goal and chord(n, best.n) > _WELL_AWAY:
+    if best.value > 0.0 and depth >= best.value - problem.goal and well_away(n, best.n):
         # Half of what this one is deeper is left for motions of the bodies.
         cap = cap_of_minimum(problem.pair, n, depth, 0.5 * (best.value + depth))
         if cap.angle > 0.0:
@@ -260,7 +260,7 @@ def _value_beside(problem, best, n, aids):
     aids.counts[_SPENT] += CAP_COST
     _, fa, fb = minkowski_support(problem.pair, n, LOOSE)
     _, n, _ = rival_cap(problem.pair, n, 1.0, fa, fb, problem.tolerance)
-    if not chord(n, best.n) > _WELL_AWAY:
+    if not well_away(n, best.n):
         return math.inf
     m, _, _ = minkowski_support(problem.pair, n, EXACT)
     return dot(n, m)
@@ -286,7 +286,7 @@ def _look_for_facet(problem, best, sample, bound, aids):
     if not length > LEAST_LENGTH:
         return math.inf
     other = scale(1.0 / length, other)
-    if not chord(other, best.n) > _WELL_AWAY:
+    if not well_away(other, best.n):
         return math.inf
     y, _, _ = minkowski_support(problem.pair, other, EXACT)
     value = dot(other, y)
@@ -396,11 +396,11 @@ def _rival_of_vertices(problem, best, net, aids, rival):
     out_of_line()
     as_good = _as_good(problem, best)
     for i in range(aids.counts[_CAPS]):
-        if chord(row_of(aids.caps, i, N_COLUMN), best.n) > _WELL_AWAY:
+        if well_away(row_of(aids.caps, i, N_COLUMN), best.n):
             rival = min(rival, aids.caps[i, 5])
     for vertex in range(net.counts[VERTICES]):
         n = row_of(net.vertices, vertex, N_COLUMN)
-        if _value_at(problem, net, vertex) < min(rival, as_good) and chord(n, best.n) > _WELL_AWAY:
+        if _value_at(problem, net, vertex) < min(rival, as_good) and well_away(n, best.n):
             m, _, _ = minkowski_support(problem.pair, n, EXACT)  # that point of M may lack something
             rival = min(rival, dot(n, m))
     return rival
@@ -517,14 +517,14 @@ def search(pair, best, goal, tolerance, budget, lasts):
                 reached = _value_at(problem, net, vertex)
                 if best.value < former.value:
                     # What was put aside inside the former cap lies outside the new one, above the former value.
-                    moved = chord(former.n, best.n) > _WELL_AWAY
+                    moved = well_away(former.n, best.n)
                     proof = Proof(proof.proved, min(proof.level, former.value), former.value if moved else proof.rival)
                     near = Near(nowhere, near.cap_value, near.point, near.point_value)
                     closed = False
                     limit = budget
             if sample.reach < _RIVAL_REACH:
                 proof = _lowered(proof, nothing, nothing, _look_for_rival(problem, best, sample, aids))
-                if min(chord(sample.n, facet), chord(sample.n, other_facet)) > _WELL_AWAY:
+                if min(chord(sample.n, facet), chord(sample.n, other_facet)) > WELL_AWAY:
                     found = aids.counts[_ANCHORS]
                     proof = _lowered(proof, nothing, nothing, _look_for_facet(problem, best, sample, bound, aids))
                     if aids.counts[_ANCHORS] > found:
