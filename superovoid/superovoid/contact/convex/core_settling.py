@@ -96,7 +96,8 @@ def settled_anew(pair, found, goal, w):
     n, value = found.n, found.value
     best = found
     left, spent = math.inf, 0
-    most = _MOST_CORNERS if holds_means(a, ka) and holds_means(b, kb) else _MOST_OVER_DENTS
+    convex = holds_means(a, ka) and holds_means(b, kb)
+    most = _MOST_CORNERS if convex else _MOST_OVER_DENTS
     whole = False
     for attempt in range(_ATTEMPTS):
         end, used = _leave(pair, n, goal, w)
@@ -112,7 +113,7 @@ def settled_anew(pair, found, goal, w):
         if off <= 0.1 * goal or attempt == _ATTEMPTS - 1 or spent >= most:
             break
         other, least = n, found.value + 0.1 * goal
-        for way in range(3):
+        for way in range(3 if convex else 2):
             if way == 0:
                 direction = end.normal
             elif way == 1:

@@ -26,6 +26,7 @@ from superovoid.contact.superovoids.direction_lanes import (
     FAN,
     FAN_AWAY,
     FAN_CELLS,
+    GAP,
     HEIGHT,
     IN_THREE,
     KEY,
@@ -41,12 +42,18 @@ from superovoid.contact.superovoids.direction_lanes import (
     bound_in_lanes,
     bound_parts_in_lanes,
     cut_in_lanes,
-    support_in_lanes,
+    differences_in_lanes,
+    in_lane,
+    points_in_lanes,
+    put_in_lane,
 )
+from superovoid.contact.superovoids.inner_bodies import Inner
+from superovoid.contact.superovoids.inner_points import put_inside
 from superovoid.contact.superovoids.triangles import Triangle, split_of, triangle_bound
 from superovoid.shapes.kernels.surface import DENTED
 
 FINEST = 1e-15  # shortest edge
+_FIRST_GAP = 0.5  # of h_M, in place of the gap of a triangle for the first directions
 _NEAR_FAN, _GROWTH = 0.6, math.log(3.0)  # angle up to which there are rings, and from one to the next, at most
 
 # Columns of a vertex: direction, support point of M with balls taken off, height and radius of the surface points of
@@ -59,13 +66,20 @@ WAITING, CELLS, VERTICES = range(3)
 
 
 class Problem(NamedTuple):
-    """What a search is about."""
+    """What a search is about: the least h_M of two bodies, or whether that of bodies inside them is no less than known.
+
+    That of inner bodies is refuted by a direction along which it is less than a given value.
+    """
 
     pair: Pair
     radius: float  # of the balls that are taken off
     goal: float  # width of the bracket of the depth to reach, m
     tolerance: float  # residual at which Newton has converged
     polishing: int  # support points that may be spent on polishing directions
+    inside: bool  # whether M is the difference of the inner bodies
+    inner_a: Inner
+    inner_b: Inner
+    refuted: float  # h_M of inner bodies below which the search ends, m
 
 
 class Net(NamedTuple):
@@ -210,18 +224,6 @@ def cut_of(corners, triangle, bound, radius):
 
 
 @step
-def in_lane(lanes, at):
-    """Vector of a lane."""
-    return (lanes[at], lanes[at + ROW], lanes[at + 2 * ROW])
-
-
-@step
-def put_in_lane(lanes, at, vector):
-    """Write a vector into a lane."""
-    lanes[at], lanes[at + ROW], lanes[at + 2 * ROW] = vector
-
-
-@step
 def lanes_for(count):
     """As many lanes as fill vectors."""
     return (count + 7) // 8 * 8
@@ -264,7 +266,7 @@ def put_support_point(net, vertex, m, fa, fb):
 
 
 @kernel
-def choose_in_lanes(problem, net, taken, count, lanes):
+def _choose_in_lanes(problem, net, taken, count, lanes):
     """Directions that split some triangles, and heights and radii for them."""
     out_of_line()
     pair, radius = problem.pair, problem.radius
@@ -280,13 +282,24 @@ def choose_in_lanes(problem, net, taken, count, lanes):
 
 
 @kernel
+def _points_of_difference(problem, lanes, count, first):
+    """Points of M along directions in lanes, from heights and radii close by; `first`: or from none."""
+    out_of_line()
+    pair, filled = problem.pair, lanes_for(count)
+    points_in_lanes(lanes, pair, filled, first)
+    if problem.inside:
+        put_inside(pair.a, problem.inner_a, lanes[BODY_A:], lanes[GAP:], count)
+        put_inside(pair.b, problem.inner_b, lanes[BODY_B:], lanes[GAP:], count)
+    differences_in_lanes(lanes, pair, problem.radius, filled)
+
+
+@kernel
 def look_in_lanes(problem, net, taken, count, lanes):
     """Look along the directions that split some triangles, and bound the parts."""
     out_of_line()
-    choose_in_lanes(problem, net, taken, count, lanes)
-    filled = lanes_for(count)
-    support_in_lanes(lanes, problem.pair, problem.radius, filled, False)
-    bound_parts_in_lanes(lanes, filled)
+    _choose_in_lanes(problem, net, taken, count, lanes)
+    _points_of_difference(problem, lanes, count, False)
+    bound_parts_in_lanes(lanes, lanes_for(count))
 
 
 @step
@@ -329,7 +342,7 @@ def divide_lane(net, cell, vertex, lanes, i, radius, enough):
 
 
 @step
-def choose_fan(n, lanes):
+def _choose_fan(n, value, lanes):
     """Directions `direction_lanes.FAN` about n, and heights and radii to begin with."""
     t1, t2 = tangent_frame(n)
     for i in range(WIDTH):
@@ -337,14 +350,15 @@ def choose_fan(n, lanes):
         put_in_lane(lanes, POINT + i, scale(1.0 / norm(direction), direction))
         lanes[BODY_A + HEIGHT + i] = lanes[BODY_B + HEIGHT + i] = 0.0
         lanes[BODY_A + RING + i] = lanes[BODY_B + RING + i] = 1.0
+        lanes[GAP + i] = _FIRST_GAP * value
 
 
 @kernel
-def fan_in_lanes(problem, n, net, lanes):
-    """First vertices of a net: the directions `direction_lanes.FAN` about n, which is the first."""
+def fan_in_lanes(problem, n, value, net, lanes):
+    """First vertices of a net: the directions `direction_lanes.FAN` about n, which is the first, of a value of h_M."""
     out_of_line()
-    choose_fan(n, lanes)
-    support_in_lanes(lanes, problem.pair, problem.radius, WIDTH, True)
+    _choose_fan(n, value, lanes)
+    _points_of_difference(problem, lanes, WIDTH, True)
     for i in range(WIDTH):
         vertex_of_lane(net, lanes, i)
 
@@ -398,14 +412,14 @@ def wait_for_fan(net, lanes, radius, enough):
 
 
 @step
-def rings_beyond(inner):
+def _rings_beyond(inner):
     """How many rings there are from an angle up to the fan, and the factor from the angle of one to the next."""
     rings = max(1, math.ceil(math.log(_NEAR_FAN / inner) / _GROWTH))
     return rings, (_NEAR_FAN / inner) ** (1.0 / rings)
 
 
 @step
-def choose_ring(net, n, angle, half_steps, lanes, first):
+def _choose_ring(net, n, value, angle, half_steps, lanes, first):
     """Directions of a ring at an angle to n, in lanes, with heights and radii to begin with: those of vertex 0."""
     t1, t2 = tangent_frame(n)
     half_step = math.pi / RING_SIZE
@@ -417,23 +431,25 @@ def choose_ring(net, n, angle, half_steps, lanes, first):
         lanes[BODY_A + RING + first + i] = net.vertices[0, GUESS + 1]
         lanes[BODY_B + HEIGHT + first + i] = net.vertices[0, GUESS + 2]
         lanes[BODY_B + RING + first + i] = net.vertices[0, GUESS + 3]
+        # h_M grows with the square of the angle.
+        lanes[GAP + first + i] = _FIRST_GAP * angle * angle * value
 
 
 @kernel
-def rings_in_lanes(problem, n, inner, net, lanes):
+def rings_in_lanes(problem, n, value, inner, net, lanes):
     """Look along rings of directions about n, the first direction of the fan, the innermost at an angle to n.
 
     Returns the first vertex and the number of rings.
     """
     out_of_line()
-    rings, factor = rings_beyond(inner)
+    rings, factor = _rings_beyond(inner)
     first_vertex, filled, angle = net.counts[VERTICES], 0, inner
     for ring in range(rings):
-        choose_ring(net, n, angle, rings - ring, lanes, filled)
+        _choose_ring(net, n, value, angle, rings - ring, lanes, filled)
         filled += RING_SIZE
         angle *= factor
         if filled + RING_SIZE > WIDTH or ring == rings - 1:
-            support_in_lanes(lanes, problem.pair, problem.radius, lanes_for(filled), True)
+            _points_of_difference(problem, lanes, filled, True)
             for i in range(filled):
                 vertex_of_lane(net, lanes, i)
             filled = 0

@@ -202,6 +202,24 @@ def _having_spent(best, spent):
 
 
 @kernel
+def with_value(best, value):
+    """The same optimum with another value."""
+    return Optimum(
+        value,
+        best.proved,
+        best.n,
+        best.fa,
+        best.fb,
+        best.converged,
+        best.spent,
+        best.iterations,
+        best.cap,
+        best.level,
+        best.rival,
+    )
+
+
+@kernel
 def better(pair, best, n, m, fa, fb, goal, tolerance, polishing):
     """Update an optimum by a direction and its support points, polished where Newton finds something no worse.
 
