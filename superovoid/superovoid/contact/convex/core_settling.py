@@ -22,6 +22,7 @@ from superovoid.contact.minkowski.difference import (
     M,
     X,
     Y,
+    difference_candidate,
     difference_support,
     gather,
     mean_point,
@@ -50,7 +51,7 @@ from superovoid.shapes.kernels.surface import DENT_DEFICIT, DENTED
 
 _ATTEMPTS = 5  # directions tried for the points of a contact
 # Support points of M after which no further direction is tried; those of bodies with a dent cost more.
-_MOST_CORNERS, _MOST_OVER_DENTS = 128, 40
+_MOST_CORNERS, _MOST_OVER_DENTS = 128, 80
 _NEAR_AXIS = 1e-4  # chord within which a direction may be meant to be an axis
 
 
@@ -96,8 +97,7 @@ def settled_anew(pair, found, goal, w):
     n, value = found.n, found.value
     best = found
     left, spent = math.inf, 0
-    convex = holds_means(a, ka) and holds_means(b, kb)
-    most = _MOST_CORNERS if convex else _MOST_OVER_DENTS
+    most = _MOST_CORNERS if holds_means(a, ka) and holds_means(b, kb) else _MOST_OVER_DENTS
     whole = False
     for attempt in range(_ATTEMPTS):
         end, used = _leave(pair, n, goal, w)
@@ -113,7 +113,7 @@ def settled_anew(pair, found, goal, w):
         if off <= 0.1 * goal or attempt == _ATTEMPTS - 1 or spent >= most:
             break
         other, least = n, found.value + 0.1 * goal
-        for way in range(3 if convex else 2):
+        for way in range(3):
             if way == 0:
                 direction = end.normal
             elif way == 1:
@@ -136,7 +136,7 @@ def settled_anew(pair, found, goal, w):
 def _leave(pair, n, goal, w):
     """Rows of the workspace whose mean is where the line along n leaves M (`exit`), and support points spent."""
     out_of_line()
-    c = difference_support(pair, n, np.int64(0), np.int64(0))
+    c = difference_candidate(pair, n, np.int64(0), np.int64(0))
     place(w, 0, c, n)
     count, offset = enclose(w, 1)
     tilt, spent = TILT, 1
@@ -147,7 +147,7 @@ def _leave(pair, n, goal, w):
         while not nearer and tilt <= WIDEST:
             direction = tilted(n, mean_point(w, count, M), tilt)
             ia, ib = int(w[0, STRATUM_A]), int(w[0, STRATUM_B])
-            c = difference_support(pair, direction, ia, ib)
+            c = difference_candidate(pair, direction, ia, ib)
             spent += 1
             nearer = nears(w, count, c)
             if not nearer:
@@ -160,7 +160,7 @@ def _leave(pair, n, goal, w):
     for _ in range(RISING):
         normal = plane_normal(w, count, n)
         ia, ib = int(w[0, STRATUM_A]), int(w[0, STRATUM_B])
-        c = difference_support(pair, normal, ia, ib)
+        c = difference_candidate(pair, normal, ia, ib)
         spent += 1
         beyond = height_beyond(w, count, n, normal, c)
         if beyond <= RISEN * goal:

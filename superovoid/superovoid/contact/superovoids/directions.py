@@ -184,26 +184,8 @@ def descend(pair, n, fa, fb, tolerance):
 
 
 @kernel
-def _having_spent(best, spent):
-    """The same optimum with another count of support points."""
-    return Optimum(
-        best.value,
-        best.proved,
-        best.n,
-        best.fa,
-        best.fb,
-        best.converged,
-        spent,
-        best.iterations,
-        best.cap,
-        best.level,
-        best.rival,
-    )
-
-
-@kernel
-def with_value(best, value):
-    """The same optimum with another value."""
+def with_value(best, value, spent):
+    """The same optimum with another value and count of support points."""
     return Optimum(
         value,
         best.proved,
@@ -211,7 +193,7 @@ def with_value(best, value):
         best.fa,
         best.fb,
         best.converged,
-        best.spent,
+        spent,
         best.iterations,
         best.cap,
         best.level,
@@ -232,7 +214,7 @@ def better(pair, best, n, m, fa, fb, goal, tolerance, polishing):
     value = proved_support(pair, n)
     iterations, spent = best.iterations, best.spent + PROOF_COST
     if value >= best.value - goal:
-        return _having_spent(best, spent)
+        return with_value(best, best.value, spent)
     converged = False
     for attempt in range(2):
         if converged or best.iterations >= _POLISHING_ITERATIONS or spent > polishing:

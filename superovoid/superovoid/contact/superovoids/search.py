@@ -329,7 +329,7 @@ def _look_closer(problem, best, net, vertex):
     if problem.inside:
         m, fa, fb = inner_difference(problem.pair, problem.inner_a, problem.inner_b, n)
         put_support_point(net, vertex, combine(1.0, m, -problem.radius, n), fa, fb)
-        return with_value(best, dot(n, m)) if dot(n, m) < problem.refuted else best
+        return with_value(best, dot(n, m), best.spent) if dot(n, m) < problem.refuted else best
     m, fa, fb = minkowski_support(problem.pair, n, LOOSE)
     core = combine(1.0, m, -problem.radius, n)
     if dot(n, core) > dot(n, row_of(net.vertices, vertex, M_COLUMN)):
