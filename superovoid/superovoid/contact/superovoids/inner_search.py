@@ -11,17 +11,15 @@ bounded by the loop of `search`, with points of the inner bodies; but the least 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, dot, rotate, sub
-from superovoid.contact.minkowski.difference import well_away
+from superovoid.compiled.vector import add, combine, rotate, sub
 from superovoid.contact.superovoids.cap_lanes import largest_cap
 from superovoid.contact.superovoids.caps import Cap
 from superovoid.contact.superovoids.direction_lanes import LENGTH, WIDTH
-from superovoid.contact.superovoids.direction_net import M_COLUMN, N_COLUMN, VERTICES, Problem, new_net, row_of
+from superovoid.contact.superovoids.direction_net import Problem, new_net
 from superovoid.contact.superovoids.directions import Optimum, sphere_radius
 from superovoid.contact.superovoids.inner_bodies import COLUMNS, NODES, Inner, fill_shares, most_missing
 from superovoid.contact.superovoids.search import Near, cover, new_aids, refine_all
@@ -30,33 +28,8 @@ from superovoid.shapes.kernels.surface import position
 _REFUTED = 1.0 - 1e-4  # of the target: inner bodies that are no deeper along a direction cannot prove it
 
 
-class InnerDepth(NamedTuple):
-    """What inner bodies prove of a depth."""
-
-    depth: float  # lower bound of it
-    other: tuple  # direction well away from the normal along which the bodies may part as soon; else the normal
-
-
-@kernel
-def _other_direction(net, n, depth, radius):
-    """Of the directions met well away from the normal, the one that is the least deep for how far away it is.
-
-    About the contact h_M grows with the square of the angle. Next to another minimum as low it has grown less.
-    """
-    out_of_line()
-    least, other = math.inf, n
-    for vertex in range(net.counts[VERTICES]):
-        direction = row_of(net.vertices, vertex, N_COLUMN)
-        if well_away(direction, n):
-            growth = radius + dot(direction, row_of(net.vertices, vertex, M_COLUMN)) - depth
-            growth /= 1.0 - dot(n, direction)
-            if growth < least:
-                least, other = growth, direction
-    return other
-
-
 @kernel(_nrt=True, separate=True)
-def inner_depth(pair, fa, fb, n, target, as_good, cap, level, budget):
+def inner_depth(pair, fa, fb, n, target, cap, level, budget):
     """Lower bound of the depth of two bodies, from a contact.
 
     Parameters
@@ -67,8 +40,6 @@ def inner_depth(pair, fa, fb, n, target, as_good, cap, level, budget):
         Its normal.
     target : float
         Depth to prove, a little less than that of the contact.
-    as_good : float
-        Depth up to which another direction is as good as the normal, a little more than that of the contact.
     cap : Cap
         Of the hulls, about the normal; angle 0 for none.
     level : float
@@ -78,8 +49,8 @@ def inner_depth(pair, fa, fb, n, target, as_good, cap, level, budget):
 
     Returns
     -------
-    InnerDepth
-        A depth of at least the target where that is proved; -inf where no inner bodies of the bodies are known.
+    float
+        At least the target where that is proved; -inf where no inner bodies of the bodies are known.
     """
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
@@ -87,13 +58,13 @@ def inner_depth(pair, fa, fb, n, target, as_good, cap, level, budget):
     lo_a, hi_a, known_a = fill_shares(a, fa.w, rows_a)
     lo_b, hi_b, known_b = fill_shares(b, fb.w, rows_b)
     if not (known_a and known_b):
-        return InnerDepth(-math.inf, n)
+        return -math.inf
     inner_a, inner_b = Inner(lo_a, hi_a, rows_a), Inner(lo_b, hi_b, rows_b)
     if cap.angle > 0.0:
         # Outside the dents the inner bodies are the bodies, and so is their local minimum.
         beyond = level - most_missing(a, inner_a) - most_missing(b, inner_b)
         if min(cap.floor, beyond) >= target:
-            return InnerDepth(min(cap.floor, beyond), n)
+            return min(cap.floor, beyond)
     else:
         cap = largest_cap(pair, fa, fb)
     contact = sub(position(a, fa), add(centre, rotate(rotation, position(b, fb))))
@@ -105,7 +76,5 @@ def inner_depth(pair, fa, fb, n, target, as_good, cap, level, budget):
     net, aids = new_net(budget + 5 * WIDTH), new_aids()
     lanes, taken = np.zeros(LENGTH), np.empty(WIDTH, np.int64)
     best, near, proof = cover(problem, best, near, net, aids, lanes)
-    best, near, proof = refine_all(problem, best, near, proof, net, aids, lanes, taken, budget, False)
-    # No direction outside the cap is as good where all bounds say so.
-    other = n if proof.level > as_good else _other_direction(net, n, target, radius)
-    return InnerDepth(proof.proved, other)
+    _, _, proof = refine_all(problem, best, near, proof, net, aids, lanes, taken, budget, False)
+    return proof.proved

@@ -16,7 +16,6 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.minkowski.difference import well_away
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.answers import (
@@ -32,10 +31,10 @@ from superovoid.contact.superovoids.between_pieces import SHARE_OF_GOAL, Closest
 from superovoid.contact.superovoids.caps import Cap
 from superovoid.contact.superovoids.certificate import clear_of_dent, rounding_margin
 from superovoid.contact.superovoids.contact_of_flats import contact_of_flats
-from superovoid.contact.superovoids.directions import minkowski_support, proved_support
+from superovoid.contact.superovoids.directions import proved_support
 from superovoid.contact.superovoids.inner_search import inner_depth
 from superovoid.contact.superovoids.without_contact import apart_without_contact
-from superovoid.shapes.kernels.support_function import LOOSE, other_support, profile_value
+from superovoid.shapes.kernels.support_function import other_support, profile_value
 from superovoid.shapes.kernels.surface import DENTED, SIZE, position
 from superovoid.values.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, UNPROVEN
 
@@ -227,42 +226,23 @@ def parted(pair, answer, goal):
 
 
 @kernel
-def _status_of_other(pair, answer, direction, goal):
-    """`ARBITRARY_NORMAL` if Newton's method finds a contact next to a direction that parts the bodies as soon."""
-    out_of_line()
-    if not well_away(direction, answer.n):
-        return CLOSED
-    _, fa, fb = minkowski_support(pair, direction, LOOSE)
-    own = newton_from(pair, fa, fb, goal, COLD_ITERATIONS, 0)
-    wanted = answer.distance - goal
-    if own.lower == -math.inf or own.distance < wanted or not well_away(own.n, answer.n):
-        return CLOSED
-    lower = own.lower if own.lower >= wanted else parted(pair, own, goal)
-    return np.int64(ARBITRARY_NORMAL) if lower >= wanted else CLOSED
-
-
-@kernel
 def proved_overlap(pair, answer, optimum, goal, budget):
     """Answer for an own contact at which bodies with dents overlap, with what is proved of the bodies themselves.
 
     The budget is of support points of inner bodies.
     """
     out_of_line()
-    lower, upper, status = answer.lower, answer.upper, CLOSED
+    lower, upper = answer.lower, answer.upper
     if upper - answer.distance > _SHARE_OF_INNER * goal:
         fa, fb, n, cap, level = answer.fa, answer.fb, answer.n, Cap(0.0, 0.0), -math.inf
         if optimum.converged and abs(optimum.value + answer.distance) <= 0.1 * goal:
             fa, fb, n, cap, level = optimum.fa, optimum.fb, optimum.n, optimum.cap, optimum.level
-        target, as_good = -answer.distance - _SHARE_OF_INNER * goal, goal - answer.distance
-        found = inner_depth(pair, fa, fb, n, target, as_good, cap, level, budget)
-        if found.depth > 0.0:
-            upper = min(upper, rounding_margin(pair.a, pair.b, pair.centre) - found.depth)
-            # The hulls' direction may be another one than the answer's, and what was met away from it the answer's.
-            other = n if well_away(n, answer.n) else found.other
-            status = _status_of_other(pair, answer, other, goal)
+        depth = inner_depth(pair, fa, fb, n, -answer.distance - _SHARE_OF_INNER * goal, cap, level, budget)
+        if depth > 0.0:
+            upper = min(upper, rounding_margin(pair.a, pair.b, pair.centre) - depth)
     if upper - lower > goal:
         lower = max(lower, parted(pair, answer, goal))
-    return with_interval(answer, lower, upper, status)
+    return with_interval(answer, lower, upper, CLOSED)
 
 
 @kernel(separate=True)
@@ -281,18 +261,18 @@ def proved_contact(pair, answer, goal):
     if not (answer.distance < 0.0 and answer.lower > -math.inf):
         return answer
     fa, fb, n, none = answer.fa, answer.fb, answer.n, Cap(0.0, 0.0)
-    target, as_good = -answer.distance - _SHARE_OF_INNER * goal, goal - answer.distance
-    found = inner_depth(pair, fa, fb, n, target, as_good, none, -math.inf, _INNER_BUDGET)
-    if not (found.depth >= target):
+    target = -answer.distance - _SHARE_OF_INNER * goal
+    depth = inner_depth(pair, fa, fb, n, target, none, -math.inf, _INNER_BUDGET)
+    if not (depth >= target):
         return answer
-    upper = min(answer.upper, rounding_margin(pair.a, pair.b, pair.centre) - found.depth)
+    upper = min(answer.upper, rounding_margin(pair.a, pair.b, pair.centre) - depth)
     lower = answer.lower
     if upper - lower > goal:
         # In a dent the normal proves no more than of the hulls.
         lower = max(lower, parted(pair, answer, goal))
         if upper - lower > goal:
             return answer
-    return searched(with_interval(answer, lower, upper, _status_of_other(pair, answer, found.other, goal)))
+    return searched(with_interval(answer, lower, upper, CLOSED))
 
 
 @kernel
