@@ -105,7 +105,7 @@ def search(pair, found, goal, budget, w):
         _put_vertex(net, n, c)
         found = take(found, n, c)
     for cell in range(len(OCTANTS)):
-        set_row(net.cells, cell, 0, (OCTANTS[cell, 0], OCTANTS[cell, 1], OCTANTS[cell, 2]))
+        set_row(net.cells, cell, 0, corners_of(OCTANTS, cell))
         wait(net, cell, -math.inf, 0.0)
     net.counts[CELLS] = len(OCTANTS)
     proved = math.inf
@@ -117,7 +117,7 @@ def search(pair, found, goal, budget, w):
             proved = min(proved, bound)
             break
         net.counts[WAITING] = without_first(net.heap, net.key, net.counts[WAITING])
-        corners = corners_of(net, cell)
+        corners = corners_of(net.cells, cell)
         triangle = triangle_of(net.vertices, corners)
         cut = cut_of(corners, triangle, bound, 0.0)
         pops += 1

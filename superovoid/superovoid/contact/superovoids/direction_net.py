@@ -162,9 +162,9 @@ def triangle_of(vertices, corners):
 
 
 @step
-def corners_of(net, cell):
-    """The vertices of a triangle of the net."""
-    return (net.cells[cell, 0], net.cells[cell, 1], net.cells[cell, 2])
+def corners_of(cells, cell):
+    """The vertices of a triangle."""
+    return (cells[cell, 0], cells[cell, 1], cells[cell, 2])
 
 
 @step
@@ -180,21 +180,27 @@ def put_on_heap(net, cell, bound):
 @step
 def wait(net, cell, least, radius):
     """Put a triangle on the heap, with its bound or that of the one it is part of."""
-    bound = triangle_bound(triangle_of(net.vertices, corners_of(net, cell)))
+    bound = triangle_bound(triangle_of(net.vertices, corners_of(net.cells, cell)))
     put_on_heap(net, cell, max(least, radius + bound))
 
 
 @step
-def divide(net, cell, vertex, cut, bound, radius):
-    """Replace a triangle by its two or three parts."""
+def put_parts(cells, count, cell, vertex, cut):
+    """Replace one of some triangles by its two or three parts; returns how many there are then."""
     i, j, k = cut.corners
+    set_row(cells, cell, 0, (i, vertex, k))
+    set_row(cells, count, 0, (vertex, j, k))
+    if not cut.in_three:
+        return count + 1
+    set_row(cells, count + 1, 0, (i, j, vertex))
+    return count + 2
+
+
+@step
+def divide(net, cell, vertex, cut, bound, radius):
+    """Replace a triangle by its parts, which wait."""
     second = net.counts[CELLS]
-    set_row(net.cells, cell, 0, (i, vertex, k))
-    set_row(net.cells, second, 0, (vertex, j, k))
-    net.counts[CELLS] += 1
-    if cut.in_three:
-        set_row(net.cells, second + 1, 0, (i, j, vertex))
-        net.counts[CELLS] += 1
+    net.counts[CELLS] = put_parts(net.cells, second, cell, vertex, cut)
     wait(net, cell, bound, radius)
     for part in range(second, net.counts[CELLS]):
         wait(net, part, bound, radius)
@@ -239,7 +245,7 @@ def _load_corner(net, vertex, lanes, at):
 @step
 def turned_corners(net, cell, lanes, i):
     """Vertices of a triangle in a lane, turned so that the edge to split runs from the first to the second."""
-    one, two, three = corners_of(net, cell)
+    one, two, three = corners_of(net.cells, cell)
     turns = lanes[TURNS + i]
     return (one, two, three) if turns == 0.0 else ((two, three, one) if turns == 1.0 else (three, one, two))
 
@@ -319,7 +325,7 @@ def divide_lane(net, cell, vertex, lanes, i, radius, enough):
 
     The part that has the first edge is empty where that edge was split.
     """
-    one, two, three = corners_of(net, cell)
+    one, two, three = corners_of(net.cells, cell)
     split_edge = -1 if lanes[IN_THREE + i] != 0.0 else int(lanes[TURNS + i])
     bound, least = net.key[cell], math.inf
     part = cell

@@ -474,7 +474,7 @@ def refine_all(problem, best, near, proof, net, aids, lanes, taken, budget, last
                 net.counts[WAITING] = 0
                 break
             net.counts[WAITING] = without_first(net.heap, net.key, net.counts[WAITING])
-            triangle = triangle_of(net.vertices, corners_of(net, cell))
+            triangle = triangle_of(net.vertices, corners_of(net.cells, cell))
             done, floor, outside, near = _bound_by_aids(problem, best, triangle, bound, near, aids)
             if done:
                 proof = _lowered(proof, floor, floor if outside else nothing, nothing)
