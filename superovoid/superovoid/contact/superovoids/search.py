@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import without_first
-from superovoid.compiled.vector import LEAST_LENGTH, combine, dot, norm, scale
+from superovoid.compiled.vector import combine, dot, scale
 from superovoid.contact.minkowski.difference import WELL_AWAY, well_away
 from superovoid.contact.superovoids.answers import depth_at_contact
 from superovoid.contact.superovoids.cap_lanes import WIDEST_OF_ELLIPSOIDS
@@ -92,7 +92,6 @@ _IN_CAP, _NARROWEST_RING, _WIDEST_RING = 0.99, 0.01, 0.45  # share of a cap that
 _POLISHING = 4  # share of the budget that polishing may take
 _EXTRA, _EXTRA_AT_ONCE = 8, 8  # support points spent on a level that lasts
 _EXTRA_FOR_RIVALS = 32  # and on other directions as good as the best
-_NEARLY = 1e-3  # share of the depth by which a direction may be deeper and have one as good as the best next to it
 _MARGIN = 0.2  # by which the level need not exceed the depth
 
 # Places of `Aids.counts`.
@@ -265,48 +264,21 @@ def _keep_other_minimum(problem, best, aids):
 
 
 @step
-def _value_beside(problem, best, n, aids):
-    """h_M at the stationary direction next to a direction; infinite where Newton finds none well away from the best.
-
-    A triangle may be done although it holds a direction as good as the best, which no support point comes close to.
-    """
-    aids.counts[_SPENT] += CAP_COST
-    _, fa, fb = minkowski_support(problem.pair, n, LOOSE)
-    _, n, _ = rival_cap(problem.pair, n, 1.0, fa, fb, problem.tolerance)
-    if not well_away(n, best.n):
-        return math.inf
-    m, _, _ = minkowski_support(problem.pair, n, EXACT)
-    return dot(n, m)
-
-
-@step
 def _look_for_facet(problem, best, sample, bound, aids):
     """Keep a point of M on a facet that is in the way of a direction, and the best direction for it.
 
-    The support points of directions about that of a facet lie at its ends, none along the direction. Returns h_M along
-    the point itself where that is well away from the best direction, else infinite.
+    The support points of directions about that of a facet lie at its ends, none along the direction. Returns whether
+    there is one.
     """
     found = aids.counts[_ANCHORS]
     if not (sample.reach < TOGETHER and found < _MOST_ANCHORS and bound < best.value - problem.goal):
-        return math.inf
+        return False
     aids.counts[_SPENT] += POINT_COST
     _, fa, fb = minkowski_support(problem.pair, sample.n, LOOSE)
     anchor = anchor_beside(problem.pair, sample.n, fa, fb, problem.goal, problem.tolerance)
     set_row(aids.anchors, found, N_COLUMN, anchor)
     aids.counts[_ANCHORS] += 1
-    other = combine(1.0, anchor, problem.radius, sample.n)
-    length = norm(other)
-    if not length > LEAST_LENGTH:
-        return math.inf
-    other = scale(1.0 / length, other)
-    if not well_away(other, best.n):
-        return math.inf
-    y, _, _ = minkowski_support(problem.pair, other, EXACT)
-    value = dot(other, y)
-    if best.value + problem.goal < value < (1.0 + _NEARLY) * best.value:
-        # The facet's own direction is another one by rounding and what `settled` leaves, and may be as good.
-        value = min(value, _value_beside(problem, best, sample.n, aids))
-    return value
+    return True
 
 
 # --- the search ----------------------------------------------------------------------------------------------------
@@ -519,9 +491,7 @@ def refine_all(problem, best, near, proof, net, aids, lanes, taken, budget, last
             if sample.reach < _RIVAL_REACH and not problem.inside:
                 proof = _lowered(proof, nothing, nothing, _look_for_rival(problem, best, sample, aids))
                 if well_away(sample.n, facet) and well_away(sample.n, other_facet):
-                    found = aids.counts[_ANCHORS]
-                    proof = _lowered(proof, nothing, nothing, _look_for_facet(problem, best, sample, bound, aids))
-                    if aids.counts[_ANCHORS] > found:
+                    if _look_for_facet(problem, best, sample, bound, aids):
                         facet, other_facet = sample.n, facet  # serves all triangles about it
             if replaced:
                 # At the edge that was cut in the lanes: rounding could choose another one here.
@@ -585,16 +555,6 @@ def search(pair, best, goal, tolerance, budget, lasts):
         # Bodies that are symmetric about one point are as deep in each other the other way round.
         opposite, _, _ = minkowski_support(pair, scale(-1.0, best.n), EXACT)
         rival = min(rival, -dot(best.n, opposite))
-    return Optimum(
-        best.value,
-        min(proof.proved, best.value),
-        best.n,
-        best.fa,
-        best.fb,
-        best.converged,
-        _spent(best, net, aids),
-        best.iterations,
-        near.cap,
-        proof.level,
-        rival,
-    )
+    proved, spent = min(proof.proved, best.value), _spent(best, net, aids)
+    value, _, n, fa, fb, converged, _, iterations, _, _, _ = best
+    return Optimum(value, proved, n, fa, fb, converged, spent, iterations, near.cap, proof.level, rival)
