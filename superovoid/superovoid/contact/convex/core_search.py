@@ -139,13 +139,5 @@ def search(pair, found, goal, budget, w):
         if is_better:
             # Another minimum, or the same one still far: Newton from here.
             found = _polished(pair, net, corners, cut.point, found, w)
-    return Found(
-        found.value,
-        min(proved, found.value),
-        found.n,
-        found.x,
-        found.y,
-        found.polished,
-        found.spent,
-        found.rival,
-    )
+    value, _, n, x, y, is_polished, spent, rival = found
+    return Found(value, min(proved, value), n, x, y, is_polished, spent, rival)

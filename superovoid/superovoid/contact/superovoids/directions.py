@@ -186,19 +186,8 @@ def descend(pair, n, fa, fb, tolerance):
 @kernel
 def with_value(best, value, spent):
     """The same optimum with another value and count of support points."""
-    return Optimum(
-        value,
-        best.proved,
-        best.n,
-        best.fa,
-        best.fb,
-        best.converged,
-        spent,
-        best.iterations,
-        best.cap,
-        best.level,
-        best.rival,
-    )
+    _, proved, n, fa, fb, converged, _, iterations, cap, level, rival = best
+    return Optimum(value, proved, n, fa, fb, converged, spent, iterations, cap, level, rival)
 
 
 @kernel

@@ -163,45 +163,18 @@ def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, itera
             if h <= value or length + h <= 0.5 * goal:
                 n, value = direction, h
                 hull_lower = -value - margin
-        lower = min(hull_lower, -value)
-        upper = max(upper, -value)
-        proved = upper - lower <= goal
-        return Answer(
-            -value,
-            lower,
-            upper,
-            x,
-            rotate_back(rotation, sub(y, centre)),
-            n,
-            optimum.fa,
-            optimum.fb,
-            NON_UNIQUE if proved else UNPROVEN | DENT,
-            iterations,
-            True,
-            Cap(0.0, 0.0),
-            0.0,
-        )
+        lower, upper, y = min(hull_lower, -value), max(upper, -value), rotate_back(rotation, sub(y, centre))
+        status = NON_UNIQUE if upper - lower <= goal else UNPROVEN | DENT
+        none, fb = Cap(0.0, 0.0), optimum.fb
+        return Answer(-value, lower, upper, x, y, n, optimum.fa, fb, status, iterations, True, none, 0.0)
     best = with_interval(best, max(best.lower, hull_lower), min(best.upper, hull_upper), 0)
     if best.distance < 0.0:
         best = proved_overlap(pair, best, optimum, goal, inner_budget)
         if optimum.rival <= -best.distance + goal:
             best = with_interval(best, best.lower, best.upper, ARBITRARY_NORMAL)
     status = best.status if best.upper - best.lower <= goal else UNPROVEN | DENT
-    return Answer(
-        best.distance,
-        best.lower,
-        best.upper,
-        best.x,
-        best.y,
-        best.n,
-        best.fa,
-        best.fb,
-        status,
-        iterations,
-        True,
-        Cap(0.0, 0.0),
-        0.0,
-    )
+    distance, lower, upper, x, y, n, fa, fb, _, _, _, _, _ = best
+    return Answer(distance, lower, upper, x, y, n, fa, fb, status, iterations, True, Cap(0.0, 0.0), 0.0)
 
 
 @kernel

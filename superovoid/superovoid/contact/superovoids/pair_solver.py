@@ -177,21 +177,8 @@ def _after_search(pair, best, value, optimum, deficit, goal):
         status |= UNPROVEN
     if optimum.value > 0.0 and optimum.rival <= optimum.value + goal:
         status |= ARBITRARY_NORMAL
-    return Answer(
-        distance,
-        min(lower, distance),
-        max(upper, distance),
-        x,
-        y,
-        direction,
-        optimum.fa,
-        optimum.fb,
-        status,
-        iterations,
-        True,
-        optimum.cap,
-        optimum.level,
-    )
+    lower, upper, fa, fb = min(lower, distance), max(upper, distance), optimum.fa, optimum.fb
+    return Answer(distance, lower, upper, x, y, direction, fa, fb, status, iterations, True, optimum.cap, optimum.level)
 
 
 @kernel

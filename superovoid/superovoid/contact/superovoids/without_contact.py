@@ -66,43 +66,19 @@ def _overlapping(pair, answer, p, goal):
         if not (distance < 0.0):
             distance = max(lower, min(0.0, dot(n, sub(y, x))))
     upper = max(0.0, lower + off_line(x, y, -distance, n))
-    return Answer(
-        distance,
-        lower,
-        upper,
-        x,
-        rotate_back(rotation, sub(y, centre)),
-        answer.n,
-        answer.fa,
-        answer.fb,
-        NON_UNIQUE if upper - lower <= goal else _open_status(pair),
-        answer.iterations,
-        answer.searched,
-        answer.cap,
-        answer.level,
-    )
+    status, y = NON_UNIQUE if upper - lower <= goal else _open_status(pair), rotate_back(rotation, sub(y, centre))
+    _, _, _, _, _, n, fa, fb, _, iterations, is_searched, cap, level = answer
+    return Answer(distance, lower, upper, x, y, n, fa, fb, status, iterations, is_searched, cap, level)
 
 
 @kernel
 def _with_points(pair, answer, x, y, n, lower, status):
     """The same answer with other points, apart, the direction that proves them, and its lower end."""
     rotation, centre = pair.rotation, pair.centre
-    length = norm(sub(y, x))
-    return Answer(
-        length,
-        lower,
-        length + rounding_margin(pair.a, pair.b, centre),
-        x,
-        rotate_back(rotation, sub(y, centre)),
-        n,
-        answer.fa,
-        answer.fb,
-        status,
-        answer.iterations,
-        answer.searched,
-        answer.cap,
-        answer.level,
-    )
+    length, own_y = norm(sub(y, x)), rotate_back(rotation, sub(y, centre))
+    upper = length + rounding_margin(pair.a, pair.b, centre)
+    _, _, _, _, _, _, fa, fb, _, iterations, is_searched, cap, level = answer
+    return Answer(length, lower, upper, x, own_y, n, fa, fb, status, iterations, is_searched, cap, level)
 
 
 @kernel(separate=True)
@@ -182,21 +158,10 @@ def apart_without_contact(pair, answer, goal):
                 h = -lower
         if convex and h > goal - lower:
             direction = along
-    answer = Answer(
-        distance,
-        min(lower, distance),
-        distance + margin,
-        x,
-        rotate_back(rotation, sub(y, centre)),
-        direction,
-        found.nearest.fa,
-        found.nearest.fb,
-        NON_UNIQUE if closed else _open_status(pair),
-        answer.iterations,
-        True,
-        Cap(0.0, 0.0),
-        0.0,
-    )
+    lower, upper, y = min(lower, distance), distance + margin, rotate_back(rotation, sub(y, centre))
+    status, steps, none = NON_UNIQUE if closed else _open_status(pair), answer.iterations, Cap(0.0, 0.0)
+    _, _, _, fa, fb = found.nearest
+    answer = Answer(distance, lower, upper, x, y, direction, fa, fb, status, steps, True, none, 0.0)
     return facing(pair, answer, goal)
 
 
@@ -212,22 +177,10 @@ def together(pair, one, other, goal):
     if not (low.lower > 0.0 and near.distance > 0.0):
         return other
     y = add(pair.centre, rotate(pair.rotation, near.y))
-    is_open = near.upper - low.lower > goal
-    answer = Answer(
-        norm(sub(y, near.x)),
-        low.lower,
-        near.upper,
-        near.x,
-        near.y,
-        low.n,
-        near.fa,
-        near.fb,
-        NON_UNIQUE | UNPROVEN if is_open else NON_UNIQUE,
-        other.iterations,
-        True,
-        Cap(0.0, 0.0),
-        0.0,
-    )
+    status = NON_UNIQUE | UNPROVEN if near.upper - low.lower > goal else NON_UNIQUE
+    length, none, steps = norm(sub(y, near.x)), Cap(0.0, 0.0), other.iterations
+    _, _, upper, x, y, _, fa, fb, _, _, _, _, _ = near
+    answer = Answer(length, low.lower, upper, x, y, low.n, fa, fb, status, steps, True, none, 0.0)
     return facing(pair, answer, goal)
 
 
