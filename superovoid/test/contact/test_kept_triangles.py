@@ -15,10 +15,9 @@ from superovoid.contact.superovoids import carried_proof, kept_nets
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS, newton_from
 from superovoid.contact.superovoids.carried_proof import Task
 from superovoid.contact.superovoids.certificate import gap_tolerance
+from superovoid.contact.superovoids.direction_net import M_COLUMN, N_COLUMN
 from superovoid.contact.superovoids.kept_nets import (
     CELLS,
-    DIFFERENCE,
-    NORMAL_AT,
     OWNER,
     POINT_OF_A,
     POINT_OF_B,
@@ -153,7 +152,7 @@ def test_a_triangle_is_proved_only_where_each_of_its_directions_is_as_deep_as_wa
 def assert_covered(rng, about, vertices, cells):
     """Each of many directions is in one of the triangles."""
     n = rng.normal(size=(300, 3))
-    corners = vertices[cells[: about[CELLS]], NORMAL_AT : NORMAL_AT + 3]
+    corners = vertices[cells[: about[CELLS]], N_COLUMN : N_COLUMN + 3]
     weights = np.einsum("di,cij->dcj", n, np.linalg.inv(corners))
     assert (weights.min(axis=2) >= -1e-9).any(axis=1).all()
 
@@ -190,7 +189,7 @@ def test_the_triangles_of_a_proof_cover_the_sphere_at_each_pose(bodies):
         for shape, points in ((a, x), (b, y)):
             assert (points == 0.0).all() if shape is BALL else shape.implicit(points).max() < 1e-9
         moved = x - y @ overlap.pair.rotation.T - overlap.place
-        assert np.abs(moved - used[:, DIFFERENCE : DIFFERENCE + 3]).max() < 1e-14
+        assert np.abs(moved - used[:, M_COLUMN : M_COLUMN + 3]).max() < 1e-14
         place = tuple(np.array(place) + 10.0 ** (step - 5) * rng.normal(size=3))
         turn = Rotation.from_rotvec(10.0 ** (step - 5) * rng.normal(size=3)) * turn
 

@@ -11,6 +11,7 @@ import pytest
 from superovoid import Superovoid
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids import direction_lanes, direction_net, search
+from superovoid.contact.superovoids.inner_bodies import Inner
 
 PAIR = Pair(
     Superovoid((0.5, 0.7, 1.0), section_exponent=0.4, profile_exponent=0.8)._packed,
@@ -22,13 +23,14 @@ PAIR = Pair(
 
 def net_about(n, inner=None):
     """A net of the fan about n, or with rings from an angle on; all triangles wait."""
-    problem = direction_net.Problem(PAIR, 0.0, 1e-9, 1e-10, 100)
+    whole = Inner(-1.0, 1.0, np.empty((2, 1, 1)))
+    problem = direction_net.Problem(PAIR, 0.0, 1e-9, 1e-10, 100, False, whole, whole, -math.inf)
     net, lanes = direction_net.new_net(300), np.zeros(direction_lanes.LENGTH)
-    direction_net.fan_in_lanes(problem, n, net, lanes)
+    direction_net.fan_in_lanes(problem, n, 1.0, net, lanes)
     if inner is None:
         least = direction_net.wait_for_fan(net, lanes, 0.0, math.inf)
         return net, least, 0
-    first, rings = direction_net.rings_in_lanes(problem, n, inner, net, lanes)
+    first, rings = direction_net.rings_in_lanes(problem, n, 1.0, inner, net, lanes)
     return net, direction_net.wait_for_rings(net, first, rings, lanes, 0.0, math.inf), rings
 
 

@@ -22,6 +22,7 @@ from superovoid.contact.minkowski.difference import (
     M,
     X,
     Y,
+    difference_candidate,
     difference_support,
     gather,
     mean_point,
@@ -49,6 +50,8 @@ from superovoid.shapes.kernels.kinds import CONE, CYLINDER, SUPEROVOID, TORUS
 from superovoid.shapes.kernels.surface import DENT_DEFICIT, DENTED
 
 _ATTEMPTS = 5  # directions tried for the points of a contact
+# Support points of M after which no further direction is tried; those of bodies with a dent cost more.
+_MOST_CORNERS, _MOST_OVER_DENTS = 128, 80
 _NEAR_AXIS = 1e-4  # chord within which a direction may be meant to be an axis
 
 
@@ -80,7 +83,7 @@ def settled(pair, found, goal, w):
     return settled_anew(pair, found, goal, w)
 
 
-@kernel
+@kernel(separate=True)
 def settled_anew(pair, found, goal, w):
     """As `settled`, whatever the points of `found` are.
 
@@ -93,10 +96,12 @@ def settled_anew(pair, found, goal, w):
     rotation, centre = pair.rotation, pair.centre
     n, value = found.n, found.value
     best = found
-    left = math.inf
+    left, spent = math.inf, 0
+    most = _MOST_CORNERS if holds_means(a, ka) and holds_means(b, kb) else _MOST_OVER_DENTS
     whole = False
     for attempt in range(_ATTEMPTS):
-        end = _leave(pair, n, goal, w)
+        end, used = _leave(pair, n, goal, w)
+        spent += used
         x, y = mean_point(w, end.count, X), mean_point(w, end.count, Y)
         off = norm(combine(1.0, sub(x, y), -value, n))
         if off < left:
@@ -105,7 +110,7 @@ def settled_anew(pair, found, goal, w):
             inward = rotate_back(rotation, scale(-1.0, n))
             whole = _holds(a, ka, x, n, goal) and _holds(b, kb, local, inward, goal)
             best = Found(value, found.proved, n, x, y, True, found.spent, found.rival)
-        if off <= 0.1 * goal or attempt == _ATTEMPTS - 1:
+        if off <= 0.1 * goal or attempt == _ATTEMPTS - 1 or spent >= most:
             break
         other, least = n, found.value + 0.1 * goal
         for way in range(3):
@@ -129,12 +134,12 @@ def settled_anew(pair, found, goal, w):
 
 @kernel
 def _leave(pair, n, goal, w):
-    """Rows of the workspace whose mean is where the line along n leaves M (`exit`)."""
+    """Rows of the workspace whose mean is where the line along n leaves M (`exit`), and support points spent."""
     out_of_line()
-    c = difference_support(pair, n, np.int64(0), np.int64(0))
+    c = difference_candidate(pair, n, np.int64(0), np.int64(0))
     place(w, 0, c, n)
     count, offset = enclose(w, 1)
-    tilt = TILT
+    tilt, spent = TILT, 1
     for _ in range(ENCLOSING):
         if offset <= NEAR * goal:
             break
@@ -142,7 +147,8 @@ def _leave(pair, n, goal, w):
         while not nearer and tilt <= WIDEST:
             direction = tilted(n, mean_point(w, count, M), tilt)
             ia, ib = int(w[0, STRATUM_A]), int(w[0, STRATUM_B])
-            c = difference_support(pair, direction, ia, ib)
+            c = difference_candidate(pair, direction, ia, ib)
+            spent += 1
             nearer = nears(w, count, c)
             if not nearer:
                 tilt *= WIDER
@@ -154,13 +160,14 @@ def _leave(pair, n, goal, w):
     for _ in range(RISING):
         normal = plane_normal(w, count, n)
         ia, ib = int(w[0, STRATUM_A]), int(w[0, STRATUM_B])
-        c = difference_support(pair, normal, ia, ib)
+        c = difference_candidate(pair, normal, ia, ib)
+        spent += 1
         beyond = height_beyond(w, count, n, normal, c)
         if beyond <= RISEN * goal:
             break
         place(w, count, c, n)
         count = rise(w, count, n, NEAR * goal)
-    return Exit(count, norm(mean_point(w, count, M)), normal, beyond)
+    return Exit(count, norm(mean_point(w, count, M)), normal, beyond), spent
 
 
 @kernel

@@ -72,61 +72,23 @@ def certify(pair, fa, fb, k, goal, iterations):
         if depth + d >= -goal and (radius + d) * OTHER_NORMAL < goal:
             status |= ARBITRARY_NORMAL
         upper = (-depth if depth > 0.0 else norm(k.u)) + margin
-    return Answer(
-        distance,
-        min(lower, distance),
-        max(upper, distance),
-        k.x,
-        k.y,
-        n,
-        fa,
-        fb,
-        status,
-        iterations,
-        False,
-        Cap(0.0, 0.0),
-        0.0,
-    )
+    lower, upper = min(lower, distance), max(upper, distance)
+    return Answer(distance, lower, upper, k.x, k.y, n, fa, fb, status, iterations, False, Cap(0.0, 0.0), 0.0)
 
 
 @kernel
 def with_interval(answer, lower, upper, status):
     """The same answer with another interval and further flags."""
-    return Answer(
-        answer.distance,
-        min(lower, answer.distance),
-        max(upper, answer.distance),
-        answer.x,
-        answer.y,
-        answer.n,
-        answer.fa,
-        answer.fb,
-        answer.status | status,
-        answer.iterations,
-        False,
-        Cap(0.0, 0.0),
-        0.0,
-    )
+    distance, _, _, x, y, n, fa, fb, flags, iterations, _, _, _ = answer
+    lower, upper, status = min(lower, distance), max(upper, distance), flags | status
+    return Answer(distance, lower, upper, x, y, n, fa, fb, status, iterations, False, Cap(0.0, 0.0), 0.0)
 
 
 @kernel
 def with_iterations(answer, iterations):
     """The same answer with another count of iterations."""
-    return Answer(
-        answer.distance,
-        answer.lower,
-        answer.upper,
-        answer.x,
-        answer.y,
-        answer.n,
-        answer.fa,
-        answer.fb,
-        answer.status,
-        iterations,
-        answer.searched,
-        answer.cap,
-        answer.level,
-    )
+    distance, lower, upper, x, y, n, fa, fb, status, _, is_searched, cap, level = answer
+    return Answer(distance, lower, upper, x, y, n, fa, fb, status, iterations, is_searched, cap, level)
 
 
 @kernel
@@ -158,21 +120,8 @@ def certify_deep(pair, fa, fb, k, goal, iterations):
 @kernel
 def searched(answer):
     """The same answer as one that is proved by a search, without a cap."""
-    return Answer(
-        answer.distance,
-        answer.lower,
-        answer.upper,
-        answer.x,
-        answer.y,
-        answer.n,
-        answer.fa,
-        answer.fb,
-        answer.status,
-        answer.iterations,
-        True,
-        Cap(0.0, 0.0),
-        0.0,
-    )
+    distance, lower, upper, x, y, n, fa, fb, status, iterations, _, _, _ = answer
+    return Answer(distance, lower, upper, x, y, n, fa, fb, status, iterations, True, Cap(0.0, 0.0), 0.0)
 
 
 @kernel

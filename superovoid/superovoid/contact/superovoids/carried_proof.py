@@ -19,11 +19,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, scale, sub
 from superovoid.contact.columns import PROOF
+from superovoid.contact.minkowski.difference import WELL_AWAY
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.answers import (
     CLOSED,
@@ -34,7 +33,21 @@ from superovoid.contact.superovoids.answers import (
 )
 from superovoid.contact.superovoids.cap_lanes import largest_cap
 from superovoid.contact.superovoids.certificate import gap_tolerance, rounding_margin
-from superovoid.contact.superovoids.direction_net import FINEST, Problem, cut_of, guess_of, octahedron
+from superovoid.contact.superovoids.direction_net import (
+    FINEST,
+    GUESS,
+    M_COLUMN,
+    N_COLUMN,
+    OCTANTS,
+    corners_of,
+    cut_of,
+    guess_of,
+    octahedron,
+    put_parts,
+    row_of,
+    set_row,
+    triangle_of,
+)
 from superovoid.contact.superovoids.directions import (
     minkowski_support,
     minkowski_support_near,
@@ -42,12 +55,9 @@ from superovoid.contact.superovoids.directions import (
 )
 from superovoid.contact.superovoids.kept_nets import (
     CELLS,
-    DIFFERENCE,
-    GUESS,
     MADE,
     MOST_CELLS,
     MOST_VERTICES,
-    NORMAL_AT,
     ORDER,
     OWNER,
     POINT_OF_A,
@@ -79,7 +89,7 @@ _MOST_SPENT = 128  # support points of one answer
 # A proof from the beginning takes more. So several queries work at it, each with so many support points and at so many
 # proofs, which bounds the time of a query; meanwhile, and where that many have not made a proof, the search answers.
 _SPENT_A_TRY, _MOST_TRIES, _AT_ONCE = 96, 8, 1
-_COS_AWAY = math.cos(0.05)  # a direction farther away is another one, as in `search`
+_COS_AWAY = 1.0 - 0.5 * WELL_AWAY * WELL_AWAY  # cosine of the angle from which on a direction is another one
 _PAUSE = 16  # queries of a scene in which no proof is tried again after one that failed
 
 
@@ -98,51 +108,29 @@ class Task(NamedTuple):
 
 
 @kernel
-def _vector(row, k):
-    return (row[k], row[k + 1], row[k + 2])
-
-
-@kernel
-def _set_vector(row, k, vector):
-    row[k], row[k + 1], row[k + 2] = vector
-
-
-@kernel
 def _core(body, f):
     """Point of a body whose balls are taken off."""
     return (0.0, 0.0, 0.0) if sphere_radius(body) > 0.0 else position(body, f)
 
 
 @kernel
-def _put_point(task, vertex):
+def _put_point(task, vertices, i):
     """Difference of a vertex's two points at the pose of now."""
     pair = task.pair
-    y = add(pair.centre, rotate(pair.rotation, _vector(vertex, POINT_OF_B)))
-    _set_vector(vertex, DIFFERENCE, sub(_vector(vertex, POINT_OF_A), y))
+    y = add(pair.centre, rotate(pair.rotation, row_of(vertices, i, POINT_OF_B)))
+    set_row(vertices, i, M_COLUMN, sub(row_of(vertices, i, POINT_OF_A), y))
 
 
 @kernel
-def _set_points(task, vertex, fa, fb):
+def _set_points(task, vertices, i, fa, fb):
     """Take support points over as those of a vertex."""
-    _set_vector(vertex, POINT_OF_A, _core(task.pair.a, fa))
-    _set_vector(vertex, POINT_OF_B, _core(task.pair.b, fb))
+    set_row(vertices, i, POINT_OF_A, _core(task.pair.a, fa))
+    set_row(vertices, i, POINT_OF_B, _core(task.pair.b, fb))
+    vertex = vertices[i]
     vertex[GUESS], vertex[GUESS + 1] = fa.w, fa.r
     vertex[GUESS + 2], vertex[GUESS + 3] = fb.w, fb.r
     vertex[MADE] = task.now
-    _put_point(task, vertex)
-
-
-@kernel
-def _triangle(vertices, cell):
-    one, two, three = vertices[cell[0]], vertices[cell[1]], vertices[cell[2]]
-    return Triangle(
-        _vector(one, NORMAL_AT),
-        _vector(two, NORMAL_AT),
-        _vector(three, NORMAL_AT),
-        _vector(one, DIFFERENCE),
-        _vector(two, DIFFERENCE),
-        _vector(three, DIFFERENCE),
-    )
+    _put_point(task, vertices, i)
 
 
 @kernel
@@ -229,15 +217,15 @@ def _proved(task, triangle):
 
 
 @kernel
-def _renew(task, vertices, cell):
+def _renew(task, vertices, corners):
     """Look for the support points of a triangle's corners that are of another query; return how many there were."""
     renewed = 0
-    for i in range(3):
-        vertex = vertices[cell[i]]
+    for i in corners:
+        vertex = vertices[i]
         if vertex[MADE] != task.now:
             guess = (vertex[GUESS], vertex[GUESS + 1], vertex[GUESS + 2], vertex[GUESS + 3])
-            _, fa, fb = minkowski_support_near(task.pair, _vector(vertex, NORMAL_AT), guess, 0.0, -math.inf)
-            _set_points(task, vertex, fa, fb)
+            _, fa, fb = minkowski_support_near(task.pair, row_of(vertices, i, N_COLUMN), guess, 0.0, -math.inf)
+            _set_points(task, vertices, i, fa, fb)
             renewed += 1
     return renewed
 
@@ -247,9 +235,7 @@ def _split(task, about, vertices, cells, c, triangle):
     """Split a triangle; return whether there was room, and no direction shallower than what is to be proved."""
     if about[VERTICES] >= MOST_VERTICES or about[CELLS] + 2 > MOST_CELLS:
         return False
-    problem = Problem(task.pair, task.radius, 0.0, 0.0, 0)
-    corners = (np.int64(cells[c, 0]), np.int64(cells[c, 1]), np.int64(cells[c, 2]))
-    cut = cut_of(problem, corners, triangle, task.radius + triangle_bound(triangle))
+    cut = cut_of(corners_of(cells, c), triangle, task.radius + triangle_bound(triangle), task.radius)
     if min(cut.chords[0], cut.chords[1]) < FINEST:
         return False
     guess = guess_of(vertices, GUESS, cut.corners, cut.chords)
@@ -257,19 +243,11 @@ def _split(task, about, vertices, cells, c, triangle):
     m, fa, fb = minkowski_support_near(task.pair, cut.point, guess, cut.gap, wanted)
     if dot(cut.point, m) < wanted:
         return False
-    new = about[VERTICES]
+    vertex = about[VERTICES]
     about[VERTICES] += 1
-    vertex = vertices[new]
-    _set_vector(vertex, NORMAL_AT, cut.point)
-    _set_points(task, vertex, fa, fb)
-    i, j, k = cut.corners
-    second = about[CELLS]
-    cells[c, 0], cells[c, 1], cells[c, 2] = i, new, k
-    cells[second, 0], cells[second, 1], cells[second, 2] = new, j, k
-    about[CELLS] += 1
-    if cut.in_three:
-        cells[second + 1, 0], cells[second + 1, 1], cells[second + 1, 2] = i, j, new
-        about[CELLS] += 1
+    set_row(vertices, vertex, N_COLUMN, cut.point)
+    _set_points(task, vertices, vertex, fa, fb)
+    about[CELLS] = put_parts(cells, about[CELLS], c, vertex, cut)
     return True
 
 
@@ -285,7 +263,7 @@ def _prove_all(task, about, vertices, cells, most):
     least = math.inf
     c = 0
     while c < about[CELLS]:
-        triangle = _triangle(vertices, cells[c])
+        triangle = triangle_of(vertices, corners_of(cells, c))
         proved, bound = _proved(task, triangle)
         if proved:
             least = min(least, bound)
@@ -293,7 +271,7 @@ def _prove_all(task, about, vertices, cells, most):
             continue
         if spent >= most:
             return -math.inf, True
-        renewed = _renew(task, vertices, cells[c])
+        renewed = _renew(task, vertices, corners_of(cells, c))
         if renewed > 0:
             spent += renewed
             continue
@@ -309,17 +287,12 @@ def _cover(task, about, vertices, cells):
     about[VERTICES] = 0
     for n in octahedron(task.n):
         _, fa, fb = minkowski_support(task.pair, n, LOOSE)
-        vertex = vertices[about[VERTICES]]
+        set_row(vertices, about[VERTICES], N_COLUMN, n)
+        _set_points(task, vertices, about[VERTICES], fa, fb)
         about[VERTICES] += 1
-        _set_vector(vertex, NORMAL_AT, n)
-        _set_points(task, vertex, fa, fb)
-    about[CELLS] = 0
-    for i in (0, 3):
-        for j in (1, 4):
-            for k in (2, 5):
-                c = about[CELLS]
-                cells[c, 0], cells[c, 1], cells[c, 2] = i, j, k
-                about[CELLS] += 1
+    about[CELLS] = len(OCTANTS)
+    for c in range(len(OCTANTS)):
+        set_row(cells, c, 0, corners_of(OCTANTS, c))
 
 
 @kernel
@@ -353,7 +326,7 @@ def _least_depth(pair, answer, goal, nets, key, order, now):
     depth, goes_on = -math.inf, False
     if is_own and about[VERTICES] > 0:
         for i in range(about[VERTICES]):
-            _put_point(task, vertices[i])
+            _put_point(task, vertices, i)
         most = _MOST_SPENT if is_whole else _SPENT_A_TRY
         depth, goes_on = _prove_all(task, about, vertices, cells, most)
     if depth == -math.inf and not goes_on:

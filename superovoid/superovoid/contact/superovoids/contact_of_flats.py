@@ -9,33 +9,13 @@ import math
 from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.minkowski.difference import Corner, M, X, Y, mean_point, new_workspace
-from superovoid.contact.minkowski.exit import (
-    ENCLOSING,
-    NEAR,
-    RISEN,
-    RISING,
-    TILT,
-    WIDER,
-    WIDEST,
-    Exit,
-    enclose,
-    height_beyond,
-    nears,
-    place,
-    plane_normal,
-    rise,
-    tilted,
-)
+from superovoid.compiled.vector import add, norm, rotate, rotate_back, scale, sub
+from superovoid.contact.convex.core_settling import settled_anew
+from superovoid.contact.minkowski.difference import Found, new_workspace
 from superovoid.contact.minkowski.on_surfaces import along_to_surface, direction_of, off_line
-from superovoid.contact.superovoids.directions import minkowski_support, proved_support
-from superovoid.shapes.kernels.support_function import EXACT
-from superovoid.shapes.kernels.surface import DENTED, position
-
-_FLAT_ATTEMPTS = 4  # directions tried for the points of flats
-# Support points of M after which no further direction is tried; those of bodies with a dent cost more.
-_MOST_CORNERS, _MOST_OVER_DENTS = 128, 80
+from superovoid.contact.pair import Pair
+from superovoid.contact.superovoids.directions import proved_support
+from superovoid.shapes.kernels.kinds import CODE, SUPEROVOID, Core
 
 
 class Flat(NamedTuple):
@@ -48,89 +28,29 @@ class Flat(NamedTuple):
 
 
 @kernel
-def _corner(pair, n):
-    """Support point of M as a row of a workspace takes it."""
-    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
-    m, fa, fb = minkowski_support(pair, n, EXACT)
-    y = add(centre, rotate(rotation, position(b, fb)))
-    return Corner(m, position(a, fa), y, 0, 0, dot(n, m), 0.0, 0.0)
-
-
-@kernel(separate=True)
-def _leave(pair, n, goal, w):
-    """Rows of the workspace whose mean is where the line along n leaves M (`exit`), and support points spent."""
-    out_of_line()
-    place(w, 0, _corner(pair, n), n)
-    spent = 1
-    count, offset = enclose(w, 1)
-    tilt = TILT
-    for _ in range(ENCLOSING):
-        if offset <= NEAR * goal:
-            break
-        nearer = False
-        while not nearer and tilt <= WIDEST:
-            c = _corner(pair, tilted(n, mean_point(w, count, M), tilt))
-            spent += 1
-            nearer = nears(w, count, c)
-            if not nearer:
-                tilt *= WIDER
-        if not nearer:
-            break
-        place(w, count, c, n)
-        count, offset = enclose(w, count + 1)
-    normal, beyond = n, math.inf
-    for _ in range(RISING):
-        normal = plane_normal(w, count, n)
-        c = _corner(pair, normal)
-        spent += 1
-        beyond = height_beyond(w, count, n, normal, c)
-        if beyond <= RISEN * goal:
-            break
-        place(w, count, c, n)
-        count = rise(w, count, n, NEAR * goal)
-    return Exit(count, norm(mean_point(w, count, M)), normal, beyond), spent
-
-
-@kernel
-def _on_surfaces(pair, flat, goal):
-    """The same contact with its points on the surfaces, and apart with their direction where it proves as much."""
-    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
-    x = along_to_surface(a, flat.x, flat.n)
-    inward = rotate_back(rotation, scale(-1.0, flat.n))
-    y = along_to_surface(b, rotate_back(rotation, sub(flat.y, centre)), inward)
+def _on_surfaces(pair, n, value, x, y, goal):
+    """A contact with its points on the surfaces, and apart with their direction where it proves as much."""
+    rotation, centre = pair.rotation, pair.centre
+    x = along_to_surface(pair.a, x, n)
+    y = along_to_surface(pair.b, rotate_back(rotation, sub(y, centre)), rotate_back(rotation, scale(-1.0, n)))
     y = add(centre, rotate(rotation, y))
-    n, value = flat.n, flat.value
-    if value < 0.0 and off_line(x, y, -norm(sub(y, x)), n) > goal:
+    length = norm(sub(y, x))
+    if value < 0.0 and off_line(x, y, -length, n) > goal:
         direction = direction_of(x, y, n)
         h = proved_support(pair, direction)
-        if h <= value or norm(sub(y, x)) + h <= 0.5 * goal:
+        if h <= value or length + h <= 0.5 * goal:
             n, value = direction, h
     return Flat(n, value, x, y)
 
 
 @kernel(_nrt=True)
-def contact_of_flats(pair, optimum, goal):
-    """Points of two bodies along the best direction, or one next to it that is no worse.
+def contact_of_flats(pair, n, value, goal):
+    """Points of two bodies along a direction of which h_M is given, or along one next to it that is no worse.
 
     The points lie on the surfaces: of bodies with a dent, those of the hulls are brought onto the bodies.
     """
     out_of_line()
-    w = new_workspace()
-    n, value = optimum.n, optimum.value
-    best = Flat(n, value, n, n)
-    left, spent = math.inf, 0
-    most = _MOST_OVER_DENTS if pair.a[DENTED] + pair.b[DENTED] > 0.0 else _MOST_CORNERS
-    for _ in range(_FLAT_ATTEMPTS):
-        end, used = _leave(pair, n, goal, w)
-        spent += used
-        x, y = mean_point(w, end.count, X), mean_point(w, end.count, Y)
-        off = off_line(x, y, value, n)
-        if off < left:
-            left, best = off, Flat(n, value, x, y)
-        h = proved_support(pair, end.normal)
-        if off <= 0.1 * goal or not (h <= optimum.value + 0.1 * goal) or norm(sub(end.normal, n)) <= 1e-16:
-            break
-        if spent >= most:
-            break
-        n, value = end.normal, h
-    return _on_surfaces(pair, best, goal)
+    kind = CODE[SUPEROVOID]
+    cores = Pair(Core(pair.a, kind, pair.a), Core(pair.b, kind, pair.b), pair.rotation, pair.centre)
+    found, _ = settled_anew(cores, Found(value, value, n, n, n, False, 0, math.inf), goal, new_workspace())
+    return _on_surfaces(pair, found.n, found.value, found.x, found.y, goal)

@@ -106,6 +106,18 @@ def _store_3(lanes, at, v):
     lanes[at], lanes[at + ROW], lanes[at + 2 * ROW] = v[0], v[1], v[2]
 
 
+@kernel(forceinline=True)
+def in_lane(lanes, at):
+    """Vector of a lane."""
+    return (lanes[at], lanes[at + ROW], lanes[at + 2 * ROW])
+
+
+@kernel(forceinline=True)
+def put_in_lane(lanes, at, vector):
+    """Write a vector into a lane."""
+    lanes[at], lanes[at + ROW], lanes[at + 2 * ROW] = vector
+
+
 @kernel
 def cut_in_lanes(lanes, count, radius, dented):
     """Where to split each triangle: `triangles.split_of`."""
@@ -210,10 +222,3 @@ def differences_in_lanes(lanes, pair, radius, count):
         m = sub(_load_3(lanes, BODY_A + X + i), y)
         _store_3(lanes, CORE + i, combine(1.0, m, -radius, n))
         lanes[MISSING + i] = lanes[BODY_A + LACK + i] + lanes[BODY_B + LACK + i]
-
-
-@kernel
-def support_in_lanes(lanes, pair, radius, count, first):
-    """Points of M along directions, from heights and radii close by; `first`: or from none."""
-    points_in_lanes(lanes, pair, count, first)
-    differences_in_lanes(lanes, pair, radius, count)

@@ -26,6 +26,7 @@ from superovoid.contact.superovoids.direction_lanes import (
     FAN,
     FAN_AWAY,
     FAN_CELLS,
+    GAP,
     HEIGHT,
     IN_THREE,
     KEY,
@@ -41,17 +42,23 @@ from superovoid.contact.superovoids.direction_lanes import (
     bound_in_lanes,
     bound_parts_in_lanes,
     cut_in_lanes,
-    support_in_lanes,
+    differences_in_lanes,
+    in_lane,
+    points_in_lanes,
+    put_in_lane,
 )
+from superovoid.contact.superovoids.inner_bodies import Inner
+from superovoid.contact.superovoids.inner_points import put_inside
 from superovoid.contact.superovoids.triangles import Triangle, split_of, triangle_bound
 from superovoid.shapes.kernels.surface import DENTED
 
 FINEST = 1e-15  # shortest edge
+_FIRST_GAP = 0.5  # of h_M, in place of the gap of a triangle for the first directions
 _NEAR_FAN, _GROWTH = 0.6, math.log(3.0)  # angle up to which there are rings, and from one to the next, at most
 
 # Columns of a vertex: direction, support point of M with balls taken off, height and radius of the surface points of
 # A and B. numpy integers: numba would compile once more for every literal.
-N_COLUMN, M_COLUMN, _GUESS = np.int64(0), np.int64(3), np.int64(6)
+N_COLUMN, M_COLUMN, GUESS = np.int64(0), np.int64(3), np.int64(6)
 VERTEX = 10
 
 # Places of `Net.counts`.
@@ -59,13 +66,20 @@ WAITING, CELLS, VERTICES = range(3)
 
 
 class Problem(NamedTuple):
-    """What a search is about."""
+    """What a search is about: the least h_M of two bodies, or whether that of bodies inside them is no less than known.
+
+    That of inner bodies is refuted by a direction along which it is less than a given value.
+    """
 
     pair: Pair
     radius: float  # of the balls that are taken off
     goal: float  # width of the bracket of the depth to reach, m
     tolerance: float  # residual at which Newton has converged
     polishing: int  # support points that may be spent on polishing directions
+    inside: bool  # whether M is the difference of the inner bodies
+    inner_a: Inner
+    inner_b: Inner
+    refuted: float  # h_M of inner bodies below which the search ends, m
 
 
 class Net(NamedTuple):
@@ -148,9 +162,9 @@ def triangle_of(vertices, corners):
 
 
 @step
-def corners_of(net, cell):
-    """The vertices of a triangle of the net."""
-    return (net.cells[cell, 0], net.cells[cell, 1], net.cells[cell, 2])
+def corners_of(cells, cell):
+    """The vertices of a triangle."""
+    return (cells[cell, 0], cells[cell, 1], cells[cell, 2])
 
 
 @step
@@ -166,21 +180,27 @@ def put_on_heap(net, cell, bound):
 @step
 def wait(net, cell, least, radius):
     """Put a triangle on the heap, with its bound or that of the one it is part of."""
-    bound = triangle_bound(triangle_of(net.vertices, corners_of(net, cell)))
+    bound = triangle_bound(triangle_of(net.vertices, corners_of(net.cells, cell)))
     put_on_heap(net, cell, max(least, radius + bound))
 
 
 @step
-def divide(net, cell, vertex, cut, bound, radius):
-    """Replace a triangle by its two or three parts."""
+def put_parts(cells, count, cell, vertex, cut):
+    """Replace one of some triangles by its two or three parts; returns how many there are then."""
     i, j, k = cut.corners
+    set_row(cells, cell, 0, (i, vertex, k))
+    set_row(cells, count, 0, (vertex, j, k))
+    if not cut.in_three:
+        return count + 1
+    set_row(cells, count + 1, 0, (i, j, vertex))
+    return count + 2
+
+
+@step
+def divide(net, cell, vertex, cut, bound, radius):
+    """Replace a triangle by its parts, which wait."""
     second = net.counts[CELLS]
-    set_row(net.cells, cell, 0, (i, vertex, k))
-    set_row(net.cells, second, 0, (vertex, j, k))
-    net.counts[CELLS] += 1
-    if cut.in_three:
-        set_row(net.cells, second + 1, 0, (i, j, vertex))
-        net.counts[CELLS] += 1
+    net.counts[CELLS] = put_parts(net.cells, second, cell, vertex, cut)
     wait(net, cell, bound, radius)
     for part in range(second, net.counts[CELLS]):
         wait(net, part, bound, radius)
@@ -193,29 +213,20 @@ def octahedron(n):
     return n, t1, t2, scale(-1.0, n), scale(-1.0, t1), scale(-1.0, t2)
 
 
+OCTANTS = np.array([(i, j, k) for i in (0, 3) for j in (1, 4) for k in (2, 5)])
+"""The triangles of `octahedron`."""
+
+
 @step
-def cut_of(problem, corners, triangle, bound):
+def cut_of(corners, triangle, bound, radius):
     """Where to split a triangle."""
     i, j, k = corners
-    dented = problem.pair.a[DENTED] + problem.pair.b[DENTED] != 0.0
-    split = split_of(triangle, bound, problem.radius, dented)
+    split = split_of(triangle, bound, radius, False)
     turned = (i, j, k) if split.turns == 0 else ((j, k, i) if split.turns == 1 else (k, i, j))
     return Cut(turned, split.point, split.chords, split.gap, split.in_three)
 
 
 # --- in lanes -----------------------------------------------------------------------------------------------------
-
-
-@step
-def in_lane(lanes, at):
-    """Vector of a lane."""
-    return (lanes[at], lanes[at + ROW], lanes[at + 2 * ROW])
-
-
-@step
-def put_in_lane(lanes, at, vector):
-    """Write a vector into a lane."""
-    lanes[at], lanes[at + ROW], lanes[at + 2 * ROW] = vector
 
 
 @step
@@ -234,7 +245,7 @@ def _load_corner(net, vertex, lanes, at):
 @step
 def turned_corners(net, cell, lanes, i):
     """Vertices of a triangle in a lane, turned so that the edge to split runs from the first to the second."""
-    one, two, three = corners_of(net, cell)
+    one, two, three = corners_of(net.cells, cell)
     turns = lanes[TURNS + i]
     return (one, two, three) if turns == 0.0 else ((two, three, one) if turns == 1.0 else (three, one, two))
 
@@ -247,8 +258,8 @@ def vertex_of_lane(net, lanes, i):
     row = net.vertices[vertex]
     for j in range(6):
         row[j] = lanes[THIRD + j * ROW + i]
-    row[_GUESS], row[_GUESS + 1] = lanes[BODY_A + HEIGHT + i], lanes[BODY_A + RING + i]
-    row[_GUESS + 2], row[_GUESS + 3] = lanes[BODY_B + HEIGHT + i], lanes[BODY_B + RING + i]
+    row[GUESS], row[GUESS + 1] = lanes[BODY_A + HEIGHT + i], lanes[BODY_A + RING + i]
+    row[GUESS + 2], row[GUESS + 3] = lanes[BODY_B + HEIGHT + i], lanes[BODY_B + RING + i]
     return vertex
 
 
@@ -256,12 +267,12 @@ def vertex_of_lane(net, lanes, i):
 def put_support_point(net, vertex, m, fa, fb):
     """Give a vertex another point of M, balls taken off, with its surface points."""
     set_row(net.vertices, vertex, M_COLUMN, m)
-    net.vertices[vertex, _GUESS], net.vertices[vertex, _GUESS + 1] = fa.w, fa.r
-    net.vertices[vertex, _GUESS + 2], net.vertices[vertex, _GUESS + 3] = fb.w, fb.r
+    net.vertices[vertex, GUESS], net.vertices[vertex, GUESS + 1] = fa.w, fa.r
+    net.vertices[vertex, GUESS + 2], net.vertices[vertex, GUESS + 3] = fb.w, fb.r
 
 
 @kernel
-def choose_in_lanes(problem, net, taken, count, lanes):
+def _choose_in_lanes(problem, net, taken, count, lanes):
     """Directions that split some triangles, and heights and radii for them."""
     out_of_line()
     pair, radius = problem.pair, problem.radius
@@ -271,19 +282,30 @@ def choose_in_lanes(problem, net, taken, count, lanes):
             _load_corner(net, net.cells[taken[i], corner], lanes, CORNERS + corner * CORNER + i)
     cut_in_lanes(lanes, lanes_for(count), radius, pair.a[DENTED] + pair.b[DENTED] != 0.0)
     for i in range(count):
-        guess = guess_of(net.vertices, _GUESS, turned_corners(net, taken[i], lanes, i), in_lane(lanes, CHORDS + i))
+        guess = guess_of(net.vertices, GUESS, turned_corners(net, taken[i], lanes, i), in_lane(lanes, CHORDS + i))
         lanes[BODY_A + HEIGHT + i], lanes[BODY_A + RING + i] = guess[0], guess[1]
         lanes[BODY_B + HEIGHT + i], lanes[BODY_B + RING + i] = guess[2], guess[3]
+
+
+@kernel
+def _points_of_difference(problem, lanes, count, first):
+    """Points of M along directions in lanes, from heights and radii close by; `first`: or from none."""
+    out_of_line()
+    pair, filled = problem.pair, lanes_for(count)
+    points_in_lanes(lanes, pair, filled, first)
+    if problem.inside:
+        put_inside(pair.a, problem.inner_a, lanes[BODY_A:], lanes[GAP:], count)
+        put_inside(pair.b, problem.inner_b, lanes[BODY_B:], lanes[GAP:], count)
+    differences_in_lanes(lanes, pair, problem.radius, filled)
 
 
 @kernel
 def look_in_lanes(problem, net, taken, count, lanes):
     """Look along the directions that split some triangles, and bound the parts."""
     out_of_line()
-    choose_in_lanes(problem, net, taken, count, lanes)
-    filled = lanes_for(count)
-    support_in_lanes(lanes, problem.pair, problem.radius, filled, False)
-    bound_parts_in_lanes(lanes, filled)
+    _choose_in_lanes(problem, net, taken, count, lanes)
+    _points_of_difference(problem, lanes, count, False)
+    bound_parts_in_lanes(lanes, lanes_for(count))
 
 
 @step
@@ -303,7 +325,7 @@ def divide_lane(net, cell, vertex, lanes, i, radius, enough):
 
     The part that has the first edge is empty where that edge was split.
     """
-    one, two, three = corners_of(net, cell)
+    one, two, three = corners_of(net.cells, cell)
     split_edge = -1 if lanes[IN_THREE + i] != 0.0 else int(lanes[TURNS + i])
     bound, least = net.key[cell], math.inf
     part = cell
@@ -326,7 +348,7 @@ def divide_lane(net, cell, vertex, lanes, i, radius, enough):
 
 
 @step
-def choose_fan(n, lanes):
+def _choose_fan(n, value, lanes):
     """Directions `direction_lanes.FAN` about n, and heights and radii to begin with."""
     t1, t2 = tangent_frame(n)
     for i in range(WIDTH):
@@ -334,14 +356,15 @@ def choose_fan(n, lanes):
         put_in_lane(lanes, POINT + i, scale(1.0 / norm(direction), direction))
         lanes[BODY_A + HEIGHT + i] = lanes[BODY_B + HEIGHT + i] = 0.0
         lanes[BODY_A + RING + i] = lanes[BODY_B + RING + i] = 1.0
+        lanes[GAP + i] = _FIRST_GAP * value
 
 
 @kernel
-def fan_in_lanes(problem, n, net, lanes):
-    """First vertices of a net: the directions `direction_lanes.FAN` about n, which is the first."""
+def fan_in_lanes(problem, n, value, net, lanes):
+    """First vertices of a net: the directions `direction_lanes.FAN` about n, which is the first, of a value of h_M."""
     out_of_line()
-    choose_fan(n, lanes)
-    support_in_lanes(lanes, problem.pair, problem.radius, WIDTH, True)
+    _choose_fan(n, value, lanes)
+    _points_of_difference(problem, lanes, WIDTH, True)
     for i in range(WIDTH):
         vertex_of_lane(net, lanes, i)
 
@@ -395,14 +418,14 @@ def wait_for_fan(net, lanes, radius, enough):
 
 
 @step
-def rings_beyond(inner):
+def _rings_beyond(inner):
     """How many rings there are from an angle up to the fan, and the factor from the angle of one to the next."""
     rings = max(1, math.ceil(math.log(_NEAR_FAN / inner) / _GROWTH))
     return rings, (_NEAR_FAN / inner) ** (1.0 / rings)
 
 
 @step
-def choose_ring(net, n, angle, half_steps, lanes, first):
+def _choose_ring(net, n, value, angle, half_steps, lanes, first):
     """Directions of a ring at an angle to n, in lanes, with heights and radii to begin with: those of vertex 0."""
     t1, t2 = tangent_frame(n)
     half_step = math.pi / RING_SIZE
@@ -410,27 +433,29 @@ def choose_ring(net, n, angle, half_steps, lanes, first):
         turn = half_step * (half_steps + 2 * i)
         across = combine(math.cos(turn), t1, math.sin(turn), t2)
         put_in_lane(lanes, POINT + first + i, combine(math.cos(angle), n, math.sin(angle), across))
-        lanes[BODY_A + HEIGHT + first + i] = net.vertices[0, _GUESS]
-        lanes[BODY_A + RING + first + i] = net.vertices[0, _GUESS + 1]
-        lanes[BODY_B + HEIGHT + first + i] = net.vertices[0, _GUESS + 2]
-        lanes[BODY_B + RING + first + i] = net.vertices[0, _GUESS + 3]
+        lanes[BODY_A + HEIGHT + first + i] = net.vertices[0, GUESS]
+        lanes[BODY_A + RING + first + i] = net.vertices[0, GUESS + 1]
+        lanes[BODY_B + HEIGHT + first + i] = net.vertices[0, GUESS + 2]
+        lanes[BODY_B + RING + first + i] = net.vertices[0, GUESS + 3]
+        # h_M grows with the square of the angle.
+        lanes[GAP + first + i] = _FIRST_GAP * angle * angle * value
 
 
 @kernel
-def rings_in_lanes(problem, n, inner, net, lanes):
+def rings_in_lanes(problem, n, value, inner, net, lanes):
     """Look along rings of directions about n, the first direction of the fan, the innermost at an angle to n.
 
     Returns the first vertex and the number of rings.
     """
     out_of_line()
-    rings, factor = rings_beyond(inner)
+    rings, factor = _rings_beyond(inner)
     first_vertex, filled, angle = net.counts[VERTICES], 0, inner
     for ring in range(rings):
-        choose_ring(net, n, angle, rings - ring, lanes, filled)
+        _choose_ring(net, n, value, angle, rings - ring, lanes, filled)
         filled += RING_SIZE
         angle *= factor
         if filled + RING_SIZE > WIDTH or ring == rings - 1:
-            support_in_lanes(lanes, problem.pair, problem.radius, lanes_for(filled), True)
+            _points_of_difference(problem, lanes, filled, True)
             for i in range(filled):
                 vertex_of_lane(net, lanes, i)
             filled = 0

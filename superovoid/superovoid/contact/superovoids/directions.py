@@ -184,21 +184,10 @@ def descend(pair, n, fa, fb, tolerance):
 
 
 @kernel
-def _having_spent(best, spent):
-    """The same optimum with another count of support points."""
-    return Optimum(
-        best.value,
-        best.proved,
-        best.n,
-        best.fa,
-        best.fb,
-        best.converged,
-        spent,
-        best.iterations,
-        best.cap,
-        best.level,
-        best.rival,
-    )
+def with_value(best, value, spent):
+    """The same optimum with another value and count of support points."""
+    _, proved, n, fa, fb, converged, _, iterations, cap, level, rival = best
+    return Optimum(value, proved, n, fa, fb, converged, spent, iterations, cap, level, rival)
 
 
 @kernel
@@ -214,7 +203,7 @@ def better(pair, best, n, m, fa, fb, goal, tolerance, polishing):
     value = proved_support(pair, n)
     iterations, spent = best.iterations, best.spent + PROOF_COST
     if value >= best.value - goal:
-        return _having_spent(best, spent)
+        return with_value(best, best.value, spent)
     converged = False
     for attempt in range(2):
         if converged or best.iterations >= _POLISHING_ITERATIONS or spent > polishing:

@@ -11,14 +11,14 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats3, Int32s3, Ints2
 from superovoid.compiled.kernels import bundle, kernel
+from superovoid.contact.superovoids.direction_net import VERTEX
 
 MOST_VERTICES, MOST_CELLS = 512, 1024
 MOST_NETS = 64  # pairs whose proofs are kept at most
 
-# Columns of a vertex: its direction, points of A and B in their frames (balls taken off), heights and radii of these
-# on their surfaces, the query in which they were support points, and the point of M at the pose of now.
-NORMAL_AT, POINT_OF_A, POINT_OF_B, GUESS, MADE, DIFFERENCE = 0, 3, 6, 9, 13, 14
-_VERTEX = 17
+# Columns of a vertex after those of `direction_net`, whose point of M is that at the pose of now: points of A and B in
+# their frames (balls taken off), and the query in which they were support points.
+POINT_OF_A, POINT_OF_B, MADE = VERTEX, VERTEX + 3, VERTEX + 6
 
 # Columns of `Nets.about`: the pair (-1: none), the order of its bodies (1 or 2, as in the state of the pair), the query
 # that used it last, how many vertices and triangles there are, the query from which on another proof is tried, and how
@@ -41,7 +41,7 @@ def nets_for(count: int) -> Nets:
     """Memory for so many pairs. The system gives it when it is used: a pair takes up to 82 kB."""
     return Nets(
         np.full((count, 7), _EMPTY, dtype=np.int64),
-        np.empty((count, MOST_VERTICES, _VERTEX)),
+        np.empty((count, MOST_VERTICES, VERTEX + 7)),
         np.empty((count, MOST_CELLS, 3), dtype=np.int32),
     )
 

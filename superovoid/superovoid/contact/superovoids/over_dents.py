@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.compiled.vector import add, combine, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.answers import (
@@ -31,10 +31,10 @@ from superovoid.contact.superovoids.between_pieces import SHARE_OF_GOAL, Closest
 from superovoid.contact.superovoids.caps import Cap
 from superovoid.contact.superovoids.certificate import clear_of_dent, rounding_margin
 from superovoid.contact.superovoids.contact_of_flats import contact_of_flats
-from superovoid.contact.superovoids.directions import minkowski_support, proved_support
-from superovoid.contact.superovoids.inner_search import AWAY, inner_depth
+from superovoid.contact.superovoids.directions import proved_support
+from superovoid.contact.superovoids.inner_search import inner_depth
 from superovoid.contact.superovoids.without_contact import apart_without_contact
-from superovoid.shapes.kernels.support_function import LOOSE, other_support, profile_value
+from superovoid.shapes.kernels.support_function import other_support, profile_value
 from superovoid.shapes.kernels.surface import DENTED, SIZE, position
 from superovoid.values.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, UNPROVEN
 
@@ -163,45 +163,18 @@ def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, itera
             if h <= value or length + h <= 0.5 * goal:
                 n, value = direction, h
                 hull_lower = -value - margin
-        lower = min(hull_lower, -value)
-        upper = max(upper, -value)
-        proved = upper - lower <= goal
-        return Answer(
-            -value,
-            lower,
-            upper,
-            x,
-            rotate_back(rotation, sub(y, centre)),
-            n,
-            optimum.fa,
-            optimum.fb,
-            NON_UNIQUE if proved else UNPROVEN | DENT,
-            iterations,
-            True,
-            Cap(0.0, 0.0),
-            0.0,
-        )
+        lower, upper, y = min(hull_lower, -value), max(upper, -value), rotate_back(rotation, sub(y, centre))
+        status = NON_UNIQUE if upper - lower <= goal else UNPROVEN | DENT
+        none, fb = Cap(0.0, 0.0), optimum.fb
+        return Answer(-value, lower, upper, x, y, n, optimum.fa, fb, status, iterations, True, none, 0.0)
     best = with_interval(best, max(best.lower, hull_lower), min(best.upper, hull_upper), 0)
     if best.distance < 0.0:
         best = proved_overlap(pair, best, optimum, goal, inner_budget)
         if optimum.rival <= -best.distance + goal:
             best = with_interval(best, best.lower, best.upper, ARBITRARY_NORMAL)
     status = best.status if best.upper - best.lower <= goal else UNPROVEN | DENT
-    return Answer(
-        best.distance,
-        best.lower,
-        best.upper,
-        best.x,
-        best.y,
-        best.n,
-        best.fa,
-        best.fb,
-        status,
-        iterations,
-        True,
-        Cap(0.0, 0.0),
-        0.0,
-    )
+    distance, lower, upper, x, y, n, fa, fb, _, _, _, _, _ = best
+    return Answer(distance, lower, upper, x, y, n, fa, fb, status, iterations, True, Cap(0.0, 0.0), 0.0)
 
 
 @kernel
@@ -226,42 +199,23 @@ def parted(pair, answer, goal):
 
 
 @kernel
-def _status_of_other(pair, answer, direction, goal):
-    """`ARBITRARY_NORMAL` if Newton's method finds a contact next to a direction that parts the bodies as soon."""
-    out_of_line()
-    if 1.0 - dot(answer.n, direction) <= AWAY:
-        return CLOSED
-    _, fa, fb = minkowski_support(pair, direction, LOOSE)
-    own = newton_from(pair, fa, fb, goal, COLD_ITERATIONS, 0)
-    wanted = answer.distance - goal
-    if own.lower == -math.inf or own.distance < wanted or 1.0 - dot(answer.n, own.n) <= AWAY:
-        return CLOSED
-    lower = own.lower if own.lower >= wanted else parted(pair, own, goal)
-    return np.int64(ARBITRARY_NORMAL) if lower >= wanted else CLOSED
-
-
-@kernel
 def proved_overlap(pair, answer, optimum, goal, budget):
     """Answer for an own contact at which bodies with dents overlap, with what is proved of the bodies themselves.
 
     The budget is of support points of inner bodies.
     """
     out_of_line()
-    lower, upper, status = answer.lower, answer.upper, CLOSED
+    lower, upper = answer.lower, answer.upper
     if upper - answer.distance > _SHARE_OF_INNER * goal:
         fa, fb, n, cap, level = answer.fa, answer.fb, answer.n, Cap(0.0, 0.0), -math.inf
         if optimum.converged and abs(optimum.value + answer.distance) <= 0.1 * goal:
             fa, fb, n, cap, level = optimum.fa, optimum.fb, optimum.n, optimum.cap, optimum.level
-        target, as_good = -answer.distance - _SHARE_OF_INNER * goal, goal - answer.distance
-        found = inner_depth(pair, fa, fb, n, target, as_good, cap, level, budget)
-        if found.depth > 0.0:
-            upper = min(upper, rounding_margin(pair.a, pair.b, pair.centre) - found.depth)
-            # The hulls' direction may be another one than the answer's, and what was met away from it the answer's.
-            other = found.other if 1.0 - dot(answer.n, n) <= AWAY else n
-            status = _status_of_other(pair, answer, other, goal)
+        depth = inner_depth(pair, fa, fb, n, -answer.distance - _SHARE_OF_INNER * goal, cap, level, budget)
+        if depth > 0.0:
+            upper = min(upper, rounding_margin(pair.a, pair.b, pair.centre) - depth)
     if upper - lower > goal:
         lower = max(lower, parted(pair, answer, goal))
-    return with_interval(answer, lower, upper, status)
+    return with_interval(answer, lower, upper, CLOSED)
 
 
 @kernel(separate=True)
@@ -280,18 +234,18 @@ def proved_contact(pair, answer, goal):
     if not (answer.distance < 0.0 and answer.lower > -math.inf):
         return answer
     fa, fb, n, none = answer.fa, answer.fb, answer.n, Cap(0.0, 0.0)
-    target, as_good = -answer.distance - _SHARE_OF_INNER * goal, goal - answer.distance
-    found = inner_depth(pair, fa, fb, n, target, as_good, none, -math.inf, _INNER_BUDGET)
-    if not (found.depth >= target):
+    target = -answer.distance - _SHARE_OF_INNER * goal
+    depth = inner_depth(pair, fa, fb, n, target, none, -math.inf, _INNER_BUDGET)
+    if not (depth >= target):
         return answer
-    upper = min(answer.upper, rounding_margin(pair.a, pair.b, pair.centre) - found.depth)
+    upper = min(answer.upper, rounding_margin(pair.a, pair.b, pair.centre) - depth)
     lower = answer.lower
     if upper - lower > goal:
         # In a dent the normal proves no more than of the hulls.
         lower = max(lower, parted(pair, answer, goal))
         if upper - lower > goal:
             return answer
-    return searched(with_interval(answer, lower, upper, _status_of_other(pair, answer, found.other, goal)))
+    return searched(with_interval(answer, lower, upper, CLOSED))
 
 
 @kernel
@@ -304,7 +258,7 @@ def points_at_hulls(pair, best, optimum, goal):
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     value = optimum.value if optimum.value > 0.0 else 0.0
-    flat = contact_of_flats(pair, optimum, goal)
+    flat = contact_of_flats(pair, optimum.n, optimum.value, goal)
     x, y = flat.x, flat.y
     least = off_line(x, y, value, optimum.n)
     for i in range(2):

@@ -159,7 +159,7 @@ def _after_search(pair, best, value, optimum, deficit, goal):
         direction = answer.n if answer.lower >= hull_lower else optimum.n  # the one that proves `lower`
     else:
         # Newton cannot resolve the contact: parallel flats, or normals beyond the arithmetic.
-        flat = contact_of_flats(pair, optimum, goal)
+        flat = contact_of_flats(pair, optimum.n, optimum.value, goal)
         distance, direction, status = -flat.value, flat.n, NON_UNIQUE
         lower, upper = distance - margin, hull_upper
         x, y = flat.x, rotate_back(rotation, sub(flat.y, centre))
@@ -177,21 +177,8 @@ def _after_search(pair, best, value, optimum, deficit, goal):
         status |= UNPROVEN
     if optimum.value > 0.0 and optimum.rival <= optimum.value + goal:
         status |= ARBITRARY_NORMAL
-    return Answer(
-        distance,
-        min(lower, distance),
-        max(upper, distance),
-        x,
-        y,
-        direction,
-        optimum.fa,
-        optimum.fb,
-        status,
-        iterations,
-        True,
-        optimum.cap,
-        optimum.level,
-    )
+    lower, upper, fa, fb = min(lower, distance), max(upper, distance), optimum.fa, optimum.fb
+    return Answer(distance, lower, upper, x, y, direction, fa, fb, status, iterations, True, optimum.cap, optimum.level)
 
 
 @kernel

@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import without_first
-from superovoid.compiled.vector import LEAST_LENGTH, combine, dot, norm, scale
+from superovoid.compiled.vector import combine, dot, scale
+from superovoid.contact.minkowski.difference import WELL_AWAY, well_away
 from superovoid.contact.superovoids.answers import depth_at_contact
-from superovoid.contact.superovoids.cap_lanes import WIDEST, WIDEST_OF_ELLIPSOIDS
+from superovoid.contact.superovoids.cap_lanes import WIDEST_OF_ELLIPSOIDS
 from superovoid.contact.superovoids.caps import Cap
 from superovoid.contact.superovoids.direction_lanes import CHORDS, GAP, IN_THREE, LENGTH, MISSING, WIDTH
 from superovoid.contact.superovoids.direction_net import (
@@ -70,26 +71,27 @@ from superovoid.contact.superovoids.directions import (
     rival_cap,
     settled_core,
     sphere_radius,
+    with_value,
 )
 from superovoid.contact.superovoids.ellipsoid_depth import cap_of_minimum, other_minimum
 from superovoid.contact.superovoids.ellipsoid_pairs import are_ellipsoids
+from superovoid.contact.superovoids.inner_bodies import Inner
+from superovoid.contact.superovoids.inner_points import inner_difference
 from superovoid.contact.superovoids.newton import observe
 from superovoid.contact.superovoids.triangles import anchored_bound, chord
 from superovoid.shapes.kernels.support_function import EXACT, LOOSE
 from superovoid.shapes.kernels.surface import DENTED, SIZE
 
 LEAST_COS_BESIDE = math.cos(0.3)  # as far as a point along the best direction may serve the triangles about it
-_WELL_AWAY = 0.05  # chord at which a direction is another one, not the same refined
 _MOST_ANCHORS = 32
 _MOST_RIVALS = 32
 _RIVAL_REACH = 0.03  # chord of the reach of a point from which a local minimum is looked for
 _DEEP = 1e-2  # of the smaller body; tips that overlap by less want triangles that follow their edges
 CENTRED = 1e-3  # chord up to which the best direction counts as the first one of the fan
-_IN_CAP, NARROWEST_RING, _WIDEST_RING = 0.99, 0.01, 0.45  # share of a cap that the innermost ring takes; rad
+_IN_CAP, _NARROWEST_RING, _WIDEST_RING = 0.99, 0.01, 0.45  # share of a cap that the innermost ring takes; rad
 _POLISHING = 4  # share of the budget that polishing may take
 _EXTRA, _EXTRA_AT_ONCE = 8, 8  # support points spent on a level that lasts
 _EXTRA_FOR_RIVALS = 32  # and on other directions as good as the best
-_NEARLY = 1e-3  # share of the depth by which a direction may be deeper and have one as good as the best next to it
 _MARGIN = 0.2  # by which the level need not exceed the depth
 
 # Places of `Aids.counts`.
@@ -103,6 +105,17 @@ class Aids(NamedTuple):
     tries: NDArray[np.float64]  # directions about which other minima were looked for, and how closely
     caps: NDArray[np.float64]  # about other minima: directions, cosines of angles, floors, h_M at the minima
     counts: NDArray[np.int64]  # of these, and what they have cost in support points
+
+
+@kernel(_nrt=True, forceinline=True)
+def new_aids():
+    """Memory for aids, without any."""
+    return Aids(
+        np.empty((_MOST_ANCHORS, 3)),
+        np.empty((_MOST_RIVALS, 4)),
+        np.empty((_MOST_RIVALS + 1, 6)),
+        np.zeros(4, np.int64),
+    )
 
 
 class Near(NamedTuple):
@@ -176,14 +189,13 @@ def _bound_by_aids(problem, best, triangle, bound, near, aids):
     least_cos = min(dot(best.n, triangle.n1), dot(best.n, triangle.n2), dot(best.n, triangle.n3))
     if least_cos > COS_WIDEST:
         near = _with_cap(problem.pair, best, near, aids)
-    is_near = least_cos > COS_WIDEST or near.cap.angle > WIDEST
-    if is_near and near.cap.angle > 0.0 and least_cos >= math.cos(near.cap.angle):
+    if near.cap.angle > 0.0 and least_cos >= math.cos(near.cap.angle):
         return True, near.cap.floor, False, near
     floor = _in_rival_cap(aids, triangle)
     if floor >= wanted or bound >= wanted:
         return floor >= wanted, floor, True, near
     lifted = bound
-    if near.cap.angle == 0.0 and least_cos > LEAST_COS_BESIDE:
+    if (near.cap.angle == 0.0 or near.point_value == best.value) and least_cos > LEAST_COS_BESIDE:
         near = _with_point(problem, best, near, aids)
         lifted = problem.radius + anchored_bound(triangle, near.point)
     for i in range(aids.counts[_ANCHORS]):
@@ -222,7 +234,7 @@ def _look_for_rival(problem, best, sample, aids):
     Without it, triangles would have to be refined all the way down to it. Returns its h_M; infinite without a cap.
     """
     n, reach = sample.n, sample.reach
-    elsewhere = reach < _RIVAL_REACH and chord(n, best.n) > max(_WELL_AWAY, 4.0 * reach)
+    elsewhere = reach < _RIVAL_REACH and chord(n, best.n) > max(WELL_AWAY, 4.0 * reach)
     tried = aids.counts[_TRIES]
     if not (elsewhere and tried < _MOST_RIVALS and not _is_tried(aids, n, reach)):
         return math.inf
@@ -232,7 +244,7 @@ def _look_for_rival(problem, best, sample, aids):
     aids.counts[_SPENT] += 2 * CAP_COST
     _, fa, fb = minkowski_support(problem.pair, n, LOOSE)
     cap, n, depth = rival_cap(problem.pair, n, reach, fa, fb, problem.tolerance)
-    apart = chord(n, best.n) > _WELL_AWAY
+    apart = well_away(n, best.n)
     if not (apart and cap.angle > 0.0 and cap.floor >= best.value - problem.goal):
         return math.inf
     _keep_cap(aids, n, cap, depth)
@@ -244,7 +256,7 @@ def _keep_other_minimum(problem, best, aids):
     """Keep the cap about another minimum of the depth of two ellipsoids."""
     out_of_line()
     n, depth = other_minimum(problem.pair, best.n)
-    if best.value > 0.0 and depth >= best.value - problem.goal and chord(n, best.n) > _WELL_AWAY:
+    if best.value > 0.0 and depth >= best.value - problem.goal and well_away(n, best.n):
         # Half of what this one is deeper is left for motions of the bodies.
         cap = cap_of_minimum(problem.pair, n, depth, 0.5 * (best.value + depth))
         if cap.angle > 0.0:
@@ -252,48 +264,21 @@ def _keep_other_minimum(problem, best, aids):
 
 
 @step
-def _value_beside(problem, best, n, aids):
-    """h_M at the stationary direction next to a direction; infinite where Newton finds none well away from the best.
-
-    A triangle may be done although it holds a direction as good as the best, which no support point comes close to.
-    """
-    aids.counts[_SPENT] += CAP_COST
-    _, fa, fb = minkowski_support(problem.pair, n, LOOSE)
-    _, n, _ = rival_cap(problem.pair, n, 1.0, fa, fb, problem.tolerance)
-    if not chord(n, best.n) > _WELL_AWAY:
-        return math.inf
-    m, _, _ = minkowski_support(problem.pair, n, EXACT)
-    return dot(n, m)
-
-
-@step
 def _look_for_facet(problem, best, sample, bound, aids):
     """Keep a point of M on a facet that is in the way of a direction, and the best direction for it.
 
-    The support points of directions about that of a facet lie at its ends, none along the direction. Returns h_M along
-    the point itself where that is well away from the best direction, else infinite.
+    The support points of directions about that of a facet lie at its ends, none along the direction. Returns whether
+    there is one.
     """
     found = aids.counts[_ANCHORS]
     if not (sample.reach < TOGETHER and found < _MOST_ANCHORS and bound < best.value - problem.goal):
-        return math.inf
+        return False
     aids.counts[_SPENT] += POINT_COST
     _, fa, fb = minkowski_support(problem.pair, sample.n, LOOSE)
     anchor = anchor_beside(problem.pair, sample.n, fa, fb, problem.goal, problem.tolerance)
     set_row(aids.anchors, found, N_COLUMN, anchor)
     aids.counts[_ANCHORS] += 1
-    other = combine(1.0, anchor, problem.radius, sample.n)
-    length = norm(other)
-    if not length > LEAST_LENGTH:
-        return math.inf
-    other = scale(1.0 / length, other)
-    if not chord(other, best.n) > _WELL_AWAY:
-        return math.inf
-    y, _, _ = minkowski_support(problem.pair, other, EXACT)
-    value = dot(other, y)
-    if best.value + problem.goal < value < (1.0 + _NEARLY) * best.value:
-        # The facet's own direction is another one by rounding and what `settled` leaves, and may be as good.
-        value = min(value, _value_beside(problem, best, sample.n, aids))
-    return value
+    return True
 
 
 # --- the search ----------------------------------------------------------------------------------------------------
@@ -309,9 +294,14 @@ def _spent(best, net, aids):
 def _look_closer(problem, best, net, vertex):
     """Give a vertex, whose point of M lies below the best value, the support point; and the best direction then known.
 
-    Otherwise that corner would keep every triangle about it open.
+    Otherwise that corner would keep every triangle about it open. Of inner bodies the best value is that to be proved,
+    and becomes another one only if it is refuted.
     """
     n = row_of(net.vertices, vertex, N_COLUMN)
+    if problem.inside:
+        m, fa, fb = inner_difference(problem.pair, problem.inner_a, problem.inner_b, n)
+        put_support_point(net, vertex, combine(1.0, m, -problem.radius, n), fa, fb)
+        return with_value(best, dot(n, m), best.spent) if dot(n, m) < problem.refuted else best
     m, fa, fb = minkowski_support(problem.pair, n, LOOSE)
     core = combine(1.0, m, -problem.radius, n)
     if dot(n, core) > dot(n, row_of(net.vertices, vertex, M_COLUMN)):
@@ -328,7 +318,9 @@ def _as_good(problem, best):
 @step
 def _enough(problem, best):
     """Bound from which on a triangle is of no interest, whatever happens."""
-    return max((1.0 + _MARGIN) * best.value, _as_good(problem, best)) if best.value > 0.0 else best.value
+    if problem.inside or not best.value > 0.0:
+        return best.value
+    return max((1.0 + _MARGIN) * best.value, _as_good(problem, best))
 
 
 @step
@@ -355,7 +347,7 @@ def innermost_ring(cap_angle):
 
 
 @kernel
-def _cover(problem, best, net, aids, lanes):
+def cover(problem, best, near, net, aids, lanes):
     """Cover the sphere by triangles: those of a fan of directions about the best one, and of rings about its cap.
 
     Between the cap and the fan h_M grows as the square of the angle, and so may the triangles: rings save the steps in
@@ -363,22 +355,28 @@ def _cover(problem, best, net, aids, lanes):
     what is known near it, and what is proved: of the cap, and of triangles that need not wait.
     """
     out_of_line()
-    n = best.n
-    fan_in_lanes(problem, n, net, lanes)
+    n, value = best.n, best.value
+    fan_in_lanes(problem, n, value, net, lanes)
+    if problem.inside:
+        set_row(net.vertices, 0, M_COLUMN, near.point)  # along their normal no point of inner bodies is farther
     lowest, _ = _lowest(problem, net, 0)
     for k in range(-1, WIDTH):
         vertex = lowest if k < 0 else k
         if _value_at(problem, net, vertex) < best.value:
             best = _look_closer(problem, best, net, vertex)
-    near, inner = Near(Cap(0.0, 0.0), math.inf, n, math.inf), 0.0
-    is_deep = best.value > _DEEP * min(problem.pair.a[SIZE], problem.pair.b[SIZE])
+    inner = 0.0
+    is_deep = problem.inside or best.value > _DEEP * min(problem.pair.a[SIZE], problem.pair.b[SIZE])
     if is_deep and chord(best.n, n) < CENTRED:
         near = _with_cap(problem.pair, best, near, aids)
         inner = innermost_ring(near.cap.angle)
     if are_ellipsoids(problem.pair):
         _keep_other_minimum(problem, best, aids)
-    if NARROWEST_RING <= inner < _WIDEST_RING:
-        first, rings = rings_in_lanes(problem, n, inner, net, lanes)
+    if _NARROWEST_RING <= inner < _WIDEST_RING:
+        first, rings = rings_in_lanes(problem, n, value, inner, net, lanes)
+        if problem.inside:
+            for vertex in range(first, net.counts[VERTICES]):
+                if _value_at(problem, net, vertex) < best.value:
+                    best = _look_closer(problem, best, net, vertex)
         # Where a ring comes upon something lower, this is not the minimum: the search looks for that by itself.
         if _lowest(problem, net, first)[1] >= best.value:
             least = wait_for_rings(net, first, rings, lanes, problem.radius, _enough(problem, best))
@@ -396,14 +394,117 @@ def _rival_of_vertices(problem, best, net, aids, rival):
     out_of_line()
     as_good = _as_good(problem, best)
     for i in range(aids.counts[_CAPS]):
-        if chord(row_of(aids.caps, i, N_COLUMN), best.n) > _WELL_AWAY:
+        if well_away(row_of(aids.caps, i, N_COLUMN), best.n):
             rival = min(rival, aids.caps[i, 5])
     for vertex in range(net.counts[VERTICES]):
         n = row_of(net.vertices, vertex, N_COLUMN)
-        if _value_at(problem, net, vertex) < min(rival, as_good) and chord(n, best.n) > _WELL_AWAY:
+        if _value_at(problem, net, vertex) < min(rival, as_good) and well_away(n, best.n):
             m, _, _ = minkowski_support(problem.pair, n, EXACT)  # that point of M may lack something
             rival = min(rival, dot(n, m))
     return rival
+
+
+@kernel
+def refine_all(problem, best, near, proof, net, aids, lanes, taken, budget, lasts):
+    """Split triangles, those of least bound first, until what is proved is enough, or refuted, or the budget is spent.
+
+    Takes and returns the best direction known, what is known near it, and what is proved.
+    """
+    out_of_line()
+    pair, radius, nothing, nowhere = problem.pair, problem.radius, math.inf, Cap(0.0, 0.0)
+    convex = pair.a[DENTED] + pair.b[DENTED] == 0.0
+    limit, enough = budget, nothing
+    closed = False
+    while best.value >= problem.refuted:
+        least_taken = nothing
+        count, most = 0, _EXTRA_AT_ONCE if closed else WIDTH
+        while count < most and net.counts[WAITING] > 0:
+            cell = net.heap[0]
+            bound = net.key[cell]
+            is_proved = bound >= (enough if closed else best.value - problem.goal)
+            is_last = _spent(best, net, aids) + count >= limit
+            if count > 0 and (is_proved or is_last):
+                break  # what is taken comes first
+            if not closed and is_proved:
+                # Proved. A few more triangles lift the level outside the cap, which is what lets the proof last, or
+                # come upon a direction as good as the best.
+                closed, most = True, _EXTRA_AT_ONCE
+                proof = _lowered(proof, bound, nothing, nothing)
+                near = _with_cap(pair, best, near, aids) if lasts else near
+                as_good = _as_good(problem, best) if convex and best.value > 0.0 else -nothing
+                extra, enough = (
+                    (_EXTRA, (1.0 + _MARGIN) * best.value) if lasts and near.cap.angle > 0.0 else (0, -nothing)
+                )
+                if bound < as_good and _rival_of_vertices(problem, best, net, aids, proof.rival) > as_good:
+                    extra, enough = _EXTRA_FOR_RIVALS, max(enough, as_good)
+                limit = min(budget, _spent(best, net, aids) + extra) if extra > 0 else 0
+                is_last = _spent(best, net, aids) >= limit
+                is_proved = bound >= enough
+            if is_last or is_proved:
+                # All others that wait have bounds as high.
+                proof = _lowered(proof, bound, bound, nothing)
+                net.counts[WAITING] = 0
+                break
+            net.counts[WAITING] = without_first(net.heap, net.key, net.counts[WAITING])
+            triangle = triangle_of(net.vertices, corners_of(net.cells, cell))
+            done, floor, outside, near = _bound_by_aids(problem, best, triangle, bound, near, aids)
+            if done:
+                proof = _lowered(proof, floor, floor if outside else nothing, nothing)
+                continue
+            taken[count] = cell
+            least_taken = min(least_taken, bound)
+            count += 1
+        if count == 0:
+            break
+        look_in_lanes(problem, net, taken, count, lanes)
+        facet = other_facet = (0.0, 0.0, 0.0)
+        lowest = lowest_lane(lanes, count)
+        for k in range(count):
+            # The lowest comes first: what it improves the others need not.
+            i = lowest if k == 0 else (0 if k == lowest else k)
+            cell = taken[i]
+            bound = net.key[cell]
+            chords = in_lane(lanes, CHORDS + i)
+            if min(chords[0], chords[1]) < FINEST:
+                # The corners have run together: no finer direction exists in this arithmetic.
+                proof = _lowered(proof, bound, bound, nothing)
+                continue
+            vertex = vertex_of_lane(net, lanes, i)
+            sample = Sample(row_of(net.vertices, vertex, N_COLUMN), max(chords[0], chords[1], chords[2]))
+            reached = _value_at(problem, net, vertex)
+            is_near = problem.inside or lanes[MISSING + i] <= LOSS * lanes[GAP + i]
+            replaced = not (is_near and reached >= best.value)
+            if replaced:
+                former = best
+                aids.counts[_SPENT] += 1 if convex else 0  # of dents the cost of a support point is high enough
+                best = _look_closer(problem, best, net, vertex)
+                if best.value < problem.refuted:
+                    proof = _lowered(proof, least_taken, least_taken, nothing)
+                    break
+                if best.value < former.value:
+                    # What was put aside inside the former cap lies outside the new one, above the former value.
+                    moved = well_away(former.n, best.n)
+                    proof = Proof(proof.proved, min(proof.level, former.value), former.value if moved else proof.rival)
+                    near = Near(nowhere, near.cap_value, near.point, near.point_value)
+                    closed = False
+                    limit = budget
+            if sample.reach < _RIVAL_REACH and not problem.inside:
+                proof = _lowered(proof, nothing, nothing, _look_for_rival(problem, best, sample, aids))
+                if well_away(sample.n, facet) and well_away(sample.n, other_facet):
+                    if _look_for_facet(problem, best, sample, bound, aids):
+                        facet, other_facet = sample.n, facet  # serves all triangles about it
+            if replaced:
+                # At the edge that was cut in the lanes: rounding could choose another one here.
+                corners = turned_corners(net, cell, lanes, i)
+                cut = Cut(corners, sample.n, chords, lanes[GAP + i], lanes[IN_THREE + i] != 0.0)
+                divide(net, cell, vertex, cut, bound, radius)
+            else:
+                least = divide_lane(net, cell, vertex, lanes, i, radius, _enough(problem, best))
+                proof = _lowered(proof, least, least, nothing)
+    if net.counts[WAITING] > 0:
+        bound = net.key[net.heap[0]]
+        proof = _lowered(proof, bound, bound, nothing)
+    return best, near, proof
 
 
 @kernel(_nrt=True)
@@ -429,129 +530,31 @@ def search(pair, best, goal, tolerance, budget, lasts):
         With `proved` a bound that holds whether or not the goal was reached.
     """
     out_of_line()
-    problem = Problem(pair, sphere_radius(pair.a) + sphere_radius(pair.b), goal, tolerance, budget // _POLISHING)
-    radius, nothing = problem.radius, math.inf
+    nothing = math.inf
+    all_of_it = Inner(-1.0, 1.0, np.empty((2, 1, 1)))
+    radius = sphere_radius(pair.a) + sphere_radius(pair.b)
+    problem = Problem(pair, radius, goal, tolerance, budget // _POLISHING, False, all_of_it, all_of_it, -nothing)
     net = new_net(budget + 5 * WIDTH)
     lanes, taken = np.zeros(LENGTH), np.empty(WIDTH, np.int64)
-    aids = Aids(
-        np.empty((_MOST_ANCHORS, 3)),
-        np.empty((_MOST_RIVALS, 4)),
-        np.empty((_MOST_RIVALS + 1, 6)),
-        np.zeros(4, np.int64),
-    )
-    given, nowhere = best.value, Cap(0.0, 0.0)
-    best, near, proof = _cover(problem, best, net, aids, lanes)
+    aids = new_aids()
+    given = best.value
+    best, near, proof = cover(problem, best, Near(Cap(0.0, 0.0), nothing, best.n, nothing), net, aids, lanes)
     if best.converged and best.value < given:
         # A contact that Newton's method had not found before: it may be proved without more.
         k = observe(pair, best.fa, best.fb, min(pair.a[SIZE], pair.b[SIZE]))
         depth = depth_at_contact(pair, best.fa, best.fb, k, best.value, 2.0 * goal)
         if depth >= best.value - goal:
             spent = _spent(best, net, aids)
-            fa, fb, steps = best.fa, best.fb, best.iterations
+            fa, fb, steps, none = best.fa, best.fb, best.iterations, Cap(0.0, 0.0)
             return Optimum(
-                best.value, min(depth, best.value), best.n, fa, fb, True, spent, steps, nowhere, -nothing, nothing
+                best.value, min(depth, best.value), best.n, fa, fb, True, spent, steps, none, -nothing, nothing
             )
-    convex = pair.a[DENTED] + pair.b[DENTED] == 0.0
-    limit, enough = budget, nothing
-    closed = False
-    while True:
-        count, most = 0, _EXTRA_AT_ONCE if closed else WIDTH
-        while count < most and net.counts[WAITING] > 0:
-            cell = net.heap[0]
-            bound = net.key[cell]
-            is_proved = bound >= (enough if closed else best.value - goal)
-            is_last = _spent(best, net, aids) + count >= limit
-            if count > 0 and (is_proved or is_last):
-                break  # what is taken comes first
-            if not closed and is_proved:
-                # Proved. A few more triangles lift the level outside the cap, which is what lets the proof last, or
-                # come upon a direction as good as the best.
-                closed, most = True, _EXTRA_AT_ONCE
-                proof = _lowered(proof, bound, nothing, nothing)
-                near = _with_cap(pair, best, near, aids) if lasts else near
-                as_good = _as_good(problem, best) if convex and best.value > 0.0 else -nothing
-                extra, enough = (
-                    (_EXTRA, (1.0 + _MARGIN) * best.value) if lasts and near.cap.angle > 0.0 else (0, -nothing)
-                )
-                if bound < as_good and _rival_of_vertices(problem, best, net, aids, proof.rival) > as_good:
-                    extra, enough = _EXTRA_FOR_RIVALS, max(enough, as_good)
-                limit = min(budget, _spent(best, net, aids) + extra) if extra > 0 else 0
-                is_last = _spent(best, net, aids) >= limit
-                is_proved = bound >= enough
-            if is_last or is_proved:
-                # All others that wait have bounds as high.
-                proof = _lowered(proof, bound, bound, nothing)
-                net.counts[WAITING] = 0
-                break
-            net.counts[WAITING] = without_first(net.heap, net.key, net.counts[WAITING])
-            triangle = triangle_of(net.vertices, corners_of(net, cell))
-            done, floor, outside, near = _bound_by_aids(problem, best, triangle, bound, near, aids)
-            if done:
-                proof = _lowered(proof, floor, floor if outside else nothing, nothing)
-                continue
-            taken[count] = cell
-            count += 1
-        if count == 0:
-            break
-        look_in_lanes(problem, net, taken, count, lanes)
-        facet = other_facet = (0.0, 0.0, 0.0)
-        lowest = lowest_lane(lanes, count)
-        for k in range(count):
-            # The lowest comes first: what it improves the others need not.
-            i = lowest if k == 0 else (0 if k == lowest else k)
-            cell = taken[i]
-            bound = net.key[cell]
-            chords = in_lane(lanes, CHORDS + i)
-            if min(chords[0], chords[1]) < FINEST:
-                # The corners have run together: no finer direction exists in this arithmetic.
-                proof = _lowered(proof, bound, bound, nothing)
-                continue
-            vertex = vertex_of_lane(net, lanes, i)
-            sample = Sample(row_of(net.vertices, vertex, N_COLUMN), max(chords[0], chords[1], chords[2]))
-            reached = _value_at(problem, net, vertex)
-            replaced = not (lanes[MISSING + i] <= LOSS * lanes[GAP + i] and reached >= best.value)
-            if replaced:
-                former = best
-                aids.counts[_SPENT] += 1 if convex else 0  # of dents the cost of a support point is high enough
-                best = _look_closer(problem, best, net, vertex)
-                reached = _value_at(problem, net, vertex)
-                if best.value < former.value:
-                    # What was put aside inside the former cap lies outside the new one, above the former value.
-                    moved = chord(former.n, best.n) > _WELL_AWAY
-                    proof = Proof(proof.proved, min(proof.level, former.value), former.value if moved else proof.rival)
-                    near = Near(nowhere, near.cap_value, near.point, near.point_value)
-                    closed = False
-                    limit = budget
-            if sample.reach < _RIVAL_REACH:
-                proof = _lowered(proof, nothing, nothing, _look_for_rival(problem, best, sample, aids))
-                if min(chord(sample.n, facet), chord(sample.n, other_facet)) > _WELL_AWAY:
-                    found = aids.counts[_ANCHORS]
-                    proof = _lowered(proof, nothing, nothing, _look_for_facet(problem, best, sample, bound, aids))
-                    if aids.counts[_ANCHORS] > found:
-                        facet, other_facet = sample.n, facet  # serves all triangles about it
-            if replaced:
-                # At the edge that was cut in the lanes: rounding could choose another one here.
-                corners = turned_corners(net, cell, lanes, i)
-                cut = Cut(corners, sample.n, chords, lanes[GAP + i], lanes[IN_THREE + i] != 0.0)
-                divide(net, cell, vertex, cut, bound, radius)
-            else:
-                least = divide_lane(net, cell, vertex, lanes, i, radius, _enough(problem, best))
-                proof = _lowered(proof, least, least, nothing)
+    best, near, proof = refine_all(problem, best, near, proof, net, aids, lanes, taken, budget, lasts)
     rival = _rival_of_vertices(problem, best, net, aids, proof.rival)
     if rival > _as_good(problem, best):
         # Bodies that are symmetric about one point are as deep in each other the other way round.
         opposite, _, _ = minkowski_support(pair, scale(-1.0, best.n), EXACT)
         rival = min(rival, -dot(best.n, opposite))
-    return Optimum(
-        best.value,
-        min(proof.proved, best.value),
-        best.n,
-        best.fa,
-        best.fb,
-        best.converged,
-        _spent(best, net, aids),
-        best.iterations,
-        near.cap,
-        proof.level,
-        rival,
-    )
+    proved, spent = min(proof.proved, best.value), _spent(best, net, aids)
+    value, _, n, fa, fb, converged, _, iterations, _, _, _ = best
+    return Optimum(value, proved, n, fa, fb, converged, spent, iterations, near.cap, proof.level, rival)

@@ -64,15 +64,10 @@ def triangle_bound(triangle):
     best = max(best, min(g11 + g21 + g31, g12 + g22 + g32, g13 + g23 + g33) / 3.0)
     best = equally_far(best, (g11, g21, g31), (g12, g22, g32), (g13, g23, g33))
     best = best / least_length(n1, n2, n3) if best < 0.0 else best
-    squares = square(sub(n1, n2)), square(sub(n2, n3)), square(sub(n3, n1))
+    e12, e23, e31 = sub(n1, n2), sub(n2, n3), sub(n3, n1)
+    squares = dot(e12, e12), dot(e23, e23), dot(e31, e31)
     curved = _bound_of_six(first, second, third, squares)
     return max(best, curved) if curved > 0.0 else best
-
-
-@kernel
-def square(a):
-    """``a . a``."""
-    return dot(a, a)
 
 
 @kernel
@@ -149,12 +144,6 @@ def equally_far(best, first, second, third):
             along_second = mu1 * g12 + mu2 * g22 + mu3 * g32
             best = max(best, min(along_first, along_second, mu1 * g13 + mu2 * g23 + mu3 * g33))
     return best
-
-
-@kernel
-def over_lengths(best, n1, n2, n3):
-    """A bound over the flat triangle of three unit vectors as one over the spherical triangle."""
-    return best / least_length(n1, n2, n3) if best < 0.0 else best
 
 
 @kernel

@@ -32,18 +32,16 @@ from superovoid.contact.superovoids.between_pieces import SHARE_OF_GOAL
 from superovoid.contact.superovoids.caps import Cap
 from superovoid.contact.superovoids.certificate import rounding_margin
 from superovoid.contact.superovoids.contact_of_flats import contact_of_flats
-from superovoid.contact.superovoids.directions import Optimum, descend, minkowski_support, proved_support
+from superovoid.contact.superovoids.directions import descend, minkowski_support, proved_support
 from superovoid.contact.superovoids.nearest_pieces import Nearest, nearest_of_pieces
 from superovoid.contact.superovoids.newton import observe, refine
-from superovoid.shapes.kernels.support_function import EXACT, support_candidate
-from superovoid.shapes.kernels.surface import DENTED, SIZE, position
+from superovoid.shapes.kernels.support_function import EXACT
+from superovoid.shapes.kernels.surface import DENTED, SIZE
 from superovoid.values.status import DENT, NON_UNIQUE, UNPROVEN
 
 _NEAREST_VIEWS = np.int64(1000)  # directions that the proof by nearest points may look at
 _ALONG = 5.0  # goals; half of what the points of a proved distance may lie off the normal
 _FAR = 10.0  # of the smaller body, from which on the interval says how far off they may be
-_FACING_STEPS, _TILT, _LESS_TILT = 12, 1e-4, 0.1
-_LEFT_OVER = 0.9  # of what lies across, that a step may leave
 
 
 @kernel
@@ -68,93 +66,19 @@ def _overlapping(pair, answer, p, goal):
         if not (distance < 0.0):
             distance = max(lower, min(0.0, dot(n, sub(y, x))))
     upper = max(0.0, lower + off_line(x, y, -distance, n))
-    return Answer(
-        distance,
-        lower,
-        upper,
-        x,
-        rotate_back(rotation, sub(y, centre)),
-        answer.n,
-        answer.fa,
-        answer.fb,
-        NON_UNIQUE if upper - lower <= goal else _open_status(pair),
-        answer.iterations,
-        answer.searched,
-        answer.cap,
-        answer.level,
-    )
-
-
-@kernel
-def _shares(across, to_x, to_y):
-    """Parts of a step in each body, from 0 to 1, that take the most off the part across of x - y."""
-    square_x, square_y, product = dot(to_x, to_x), dot(to_y, to_y), dot(to_x, to_y)
-    along_x, along_y = -dot(across, to_x), dot(across, to_y)
-    det = square_x * square_y - product * product
-    if det > 0.0:
-        s = (square_y * along_x + product * along_y) / det
-        t = (square_x * along_y + product * along_x) / det
-        if 0.0 <= s <= 1.0 and 0.0 <= t <= 1.0:
-            return s, t
-    s = min(1.0, max(0.0, along_x / square_x)) if square_x > 0.0 else 0.0
-    t = min(1.0, max(0.0, along_y / square_y)) if square_y > 0.0 else 0.0
-    if s * (2.0 * along_x - s * square_x) >= t * (2.0 * along_y - t * square_y):
-        return s, 0.0
-    return 0.0, t
-
-
-@kernel
-def _face_to_face(pair, n, x, y, enough):
-    """Points with x - y along n, from others that nearly are; points of the bodies where these are convex.
-
-    A step goes towards support points of directions tilted from n to either side. They lie to the side, and are hardly
-    lower.
-    """
-    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
-    tilt = _TILT
-    for _ in range(_FACING_STEPS):
-        m = sub(x, y)
-        across = combine(1.0, m, -dot(n, m), n)
-        off = norm(across)
-        if off <= enough:
-            break
-        best_x, best_y, least = x, y, _LEFT_OVER * off
-        for sides in range(4):
-            tilt_a, tilt_b = tilt if sides % 2 == 0 else -tilt, tilt if sides < 2 else -tilt
-            to_x = sub(position(a, support_candidate(a, combine(1.0, n, -tilt_a / off, across), EXACT)), x)
-            inward = rotate_back(rotation, combine(-1.0, n, tilt_b / off, across))
-            to_y = sub(add(centre, rotate(rotation, position(b, support_candidate(b, inward, EXACT)))), y)
-            side_x, side_y = combine(1.0, to_x, -dot(n, to_x), n), combine(1.0, to_y, -dot(n, to_y), n)
-            s, t = _shares(across, side_x, side_y)
-            left = norm(add(across, combine(s, side_x, -t, side_y)))
-            if left < least:
-                best_x, best_y, least = combine(1.0, x, s, to_x), combine(1.0, y, t, to_y), left
-        if least == _LEFT_OVER * off:
-            tilt *= _LESS_TILT
-        x, y = best_x, best_y
-    return x, y
+    status, y = NON_UNIQUE if upper - lower <= goal else _open_status(pair), rotate_back(rotation, sub(y, centre))
+    _, _, _, _, _, n, fa, fb, _, iterations, is_searched, cap, level = answer
+    return Answer(distance, lower, upper, x, y, n, fa, fb, status, iterations, is_searched, cap, level)
 
 
 @kernel
 def _with_points(pair, answer, x, y, n, lower, status):
     """The same answer with other points, apart, the direction that proves them, and its lower end."""
     rotation, centre = pair.rotation, pair.centre
-    length = norm(sub(y, x))
-    return Answer(
-        length,
-        lower,
-        length + rounding_margin(pair.a, pair.b, centre),
-        x,
-        rotate_back(rotation, sub(y, centre)),
-        n,
-        answer.fa,
-        answer.fb,
-        status,
-        answer.iterations,
-        answer.searched,
-        answer.cap,
-        answer.level,
-    )
+    length, own_y = norm(sub(y, x)), rotate_back(rotation, sub(y, centre))
+    upper = length + rounding_margin(pair.a, pair.b, centre)
+    _, _, _, _, _, _, fa, fb, _, iterations, is_searched, cap, level = answer
+    return Answer(length, lower, upper, x, own_y, n, fa, fb, status, iterations, is_searched, cap, level)
 
 
 @kernel(separate=True)
@@ -172,13 +96,10 @@ def facing(pair, answer, goal):
         return answer
     margin = rounding_margin(a, b, centre)
     # Whatever way they were found: they are on the surfaces, and length and direction are looked at.
-    p, q = _face_to_face(pair, n, x, y, goal)
-    p = along_to_surface(a, p, n)
-    q = along_to_surface(b, rotate_back(rotation, sub(q, centre)), rotate_back(rotation, scale(-1.0, n)))
-    q = add(centre, rotate(rotation, q))
-    length, left = norm(sub(q, p)), off_line(p, q, dot(n, sub(p, q)), n)
+    flat = contact_of_flats(pair, n, -answer.lower - margin, goal)
+    length, left = norm(sub(flat.y, flat.x)), off_line(flat.x, flat.y, dot(n, sub(flat.x, flat.y)), n)
     if left <= _ALONG * goal and length + margin - answer.lower <= goal:
-        return _with_points(pair, answer, p, q, n, min(answer.lower, length), answer.status)
+        return _with_points(pair, answer, flat.x, flat.y, n, min(answer.lower, length), answer.status)
     # The direction of the points may prove as much.
     direction = direction_of(x, y, n)
     length = norm(sub(y, x))
@@ -230,31 +151,17 @@ def apart_without_contact(pair, answer, goal):
         # Where the contact is one of the hulls too, its normal is to prove it: points of flats along a direction.
         height = proved_support(pair, found.n)
         if height < h:
-            none = Cap(0.0, 0.0)
-            fa, fb = found.nearest.fa, found.nearest.fb
-            optimum = Optimum(height, -math.inf, found.n, fa, fb, False, 0, 0, none, -math.inf, math.inf)
-            flat = contact_of_flats(pair, optimum, goal)
+            flat = contact_of_flats(pair, found.n, height, goal)
             length = norm(sub(flat.y, flat.x))
             if length + margin - lower <= goal and proved_support(pair, flat.n) <= goal - lower:
                 x, y, direction, distance = flat.x, flat.y, flat.n, length
                 h = -lower
         if convex and h > goal - lower:
             direction = along
-    answer = Answer(
-        distance,
-        min(lower, distance),
-        distance + margin,
-        x,
-        rotate_back(rotation, sub(y, centre)),
-        direction,
-        found.nearest.fa,
-        found.nearest.fb,
-        NON_UNIQUE if closed else _open_status(pair),
-        answer.iterations,
-        True,
-        Cap(0.0, 0.0),
-        0.0,
-    )
+    lower, upper, y = min(lower, distance), distance + margin, rotate_back(rotation, sub(y, centre))
+    status, steps, none = NON_UNIQUE if closed else _open_status(pair), answer.iterations, Cap(0.0, 0.0)
+    _, _, _, fa, fb = found.nearest
+    answer = Answer(distance, lower, upper, x, y, direction, fa, fb, status, steps, True, none, 0.0)
     return facing(pair, answer, goal)
 
 
@@ -270,22 +177,10 @@ def together(pair, one, other, goal):
     if not (low.lower > 0.0 and near.distance > 0.0):
         return other
     y = add(pair.centre, rotate(pair.rotation, near.y))
-    is_open = near.upper - low.lower > goal
-    answer = Answer(
-        norm(sub(y, near.x)),
-        low.lower,
-        near.upper,
-        near.x,
-        near.y,
-        low.n,
-        near.fa,
-        near.fb,
-        NON_UNIQUE | UNPROVEN if is_open else NON_UNIQUE,
-        other.iterations,
-        True,
-        Cap(0.0, 0.0),
-        0.0,
-    )
+    status = NON_UNIQUE | UNPROVEN if near.upper - low.lower > goal else NON_UNIQUE
+    length, none, steps = norm(sub(y, near.x)), Cap(0.0, 0.0), other.iterations
+    _, _, upper, x, y, _, fa, fb, _, _, _, _, _ = near
+    answer = Answer(length, low.lower, upper, x, y, low.n, fa, fb, status, steps, True, none, 0.0)
     return facing(pair, answer, goal)
 
 
