@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from superovoid.compiled.arrays import Floats1
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.contact.columns import LOWER, START, STARTED, STATE_LENGTH, UPPER
-from superovoid.contact.convex import cores, mesh_threshold, polytopes, rimmed
+from superovoid.contact.convex import cores, epa, gjk, mesh_threshold
 from superovoid.contact.convex.closed_surface import height_of_tetrahedron
 from superovoid.contact.convex.core_settling import holds_means
+from superovoid.contact.convex.features import are_sharp
 from superovoid.contact.kind_table import (
     CONVEX,
     MESHES,
@@ -60,27 +61,13 @@ def _is_to_expand(found, upper, threshold):
 
 
 @kernel
-def _of_polytopes(pair, n, goal, margin, loss, threshold):
-    """The verdict on two polytopes, and the best direction; radii of balls are in the threshold."""
+def _of_features(pair, n, goal, margin, loss, threshold):
+    """The verdict on two cores of vertices and rims, and the best direction; radii of balls are in the threshold."""
     taken = margin + loss
-    found = polytopes.descend(
-        pair, n, np.int64(0), np.int64(0), goal - 2.0 * margin, threshold - taken, threshold + taken
-    )
+    found = gjk.descend(pair, n, goal - 2.0 * margin, threshold - taken, threshold + taken)
     upper = _highest_upper(found)
     if _is_to_expand(found, upper + taken, threshold):
-        answer = polytopes.expand(pair, found, goal, margin)
-        return verdict_of(answer.lower - loss, answer.upper + loss, threshold), answer.n
-    return verdict_of(found.lower - taken, upper + taken, threshold), found.n
-
-
-@kernel
-def _of_rims(pair, n, goal, margin, loss, threshold):
-    """The same where one has a rim, and the other vertices or rims."""
-    taken = margin + loss
-    found = rimmed.descend(pair, n, goal - 2.0 * margin, threshold - taken, threshold + taken)
-    upper = _highest_upper(found)
-    if _is_to_expand(found, upper + taken, threshold):
-        answer = rimmed.expand(pair, found, goal, margin)
+        answer = epa.expand(pair, found, goal, margin)
         return verdict_of(answer.lower - loss, answer.upper + loss, threshold), answer.n
     return verdict_of(found.lower - taken, upper + taken, threshold), found.n
 
@@ -115,10 +102,8 @@ def decide_convex(first, second, threshold, tolerance, loss, state):
     margin = difference.rounding(a, b, pair.centre)
     goal = tolerance * min(a[SIZE], b[SIZE]) + 4.0 * margin
     of_cores = threshold + ball_radius(a, ka) + ball_radius(b, kb)
-    if polytopes.is_polytope(ka) and polytopes.is_polytope(kb):
-        found, n = _of_polytopes(pair, start_of_polytopes(task, state), goal, margin, loss, of_cores)
-    elif rimmed.is_pair(ka, kb):
-        found, n = _of_rims(pair, start_of_polytopes(task, state), goal, margin, loss, of_cores)
+    if are_sharp(ka, kb):
+        found, n = _of_features(pair, start_of_polytopes(task, state), goal, margin, loss, of_cores)
     else:
         found, n = _of_cores(pair, start_direction(task, state), goal, margin, loss, of_cores)
     state[STARTED] = 1.0 if task.straight else 2.0

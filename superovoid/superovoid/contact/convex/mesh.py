@@ -23,7 +23,8 @@ import numpy as np
 from superovoid.compiled.aabb_tree import END, FIRST, LOWER, NODE_LENGTH, SECOND, UPPER
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.convex import cores, polytopes, torus
+from superovoid.contact.convex import cores, gjk, torus
+from superovoid.contact.convex.features import corner_for_sure, is_polytope, means_of
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.flats import FLATNESS, REACH, touching_flats
 from superovoid.contact.minkowski.on_surfaces import direction_of
@@ -182,11 +183,11 @@ def _of_vertices(pair, n, goal, beyond, margin):
     ka = pair.a.kind
     a = Core(pair.a.row, CODE[CONVEX_MESH] if ka == TRIANGLE else ka, pair.a.pool)
     hulls = Pair(a, Core(pair.b.row, CODE[CONVEX_MESH], pair.b.pool), pair.rotation, pair.centre)
-    found = polytopes.descend(hulls, n, np.int64(0), np.int64(0), 0.5 * (goal - margin), -math.inf, beyond)
+    found = gjk.descend(hulls, n, 0.5 * (goal - margin), -math.inf, beyond)
     if found.simplex.count == 4:
         return cores.Cores(0.0, -math.inf, math.inf, n, n, n, found.iterations, 0)
     simplex, n, lower, iterations = found.simplex, found.n, found.lower, found.iterations
-    x, y = polytopes.means_of(hulls, simplex.names, simplex.weights)
+    x, y = means_of(hulls, simplex.names, simplex.weights)
     length = norm(sub(y, x))
     normal = cross(sub(simplex.q, simplex.p), sub(simplex.r, simplex.p))
     area = norm(normal)
@@ -194,7 +195,7 @@ def _of_vertices(pair, n, goal, beyond, margin):
         # Near to the origin the nearest point of a face is a worse direction than the normal of that face.
         for sign in (1.0, -1.0):
             direction = scale(sign / area, normal)
-            c = polytopes.corner_for_sure(hulls, direction, found.a, found.b)
+            c = corner_for_sure(hulls, direction, found.a, found.b)
             if -c.h > lower:
                 n, lower = direction, -c.h
         iterations += 2
@@ -223,7 +224,7 @@ def _part_distance(pair, n, goal, beyond, margin, others, w):
         direction = scale(-1.0, rotate(rotation, k.n))
         return cores.Cores(k.distance, k.lower, k.upper, x, y, direction, k.iterations, status), touching
     iterations = 0
-    if ka == TRIANGLE or polytopes.is_polytope(ka):
+    if ka == TRIANGLE or is_polytope(ka):
         k = _of_vertices(pair, n, goal, beyond, margin)
         if k.lower > -math.inf:
             return k, False

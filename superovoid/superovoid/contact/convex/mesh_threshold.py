@@ -29,9 +29,10 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.convex import cores, polytopes
+from superovoid.contact.convex import cores, epa, gjk
 from superovoid.contact.convex.closed_surface import height_of_tetrahedron
 from superovoid.contact.convex.core_settling import holds_means
+from superovoid.contact.convex.features import is_polytope
 from superovoid.contact.convex.mesh import is_outside_box, node_box, node_content, point_along
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.difference import M, row_point
@@ -155,14 +156,14 @@ def _bounds_of_parts(pair, n, goal, margin, threshold, far, w):
     """
     out_of_line()
     a, b = pair.a, pair.b
-    if polytopes.is_polytope(a.kind) and polytopes.is_polytope(b.kind):
-        found = polytopes.descend(pair, n, np.int64(0), np.int64(0), goal, threshold, far)
+    if is_polytope(a.kind) and is_polytope(b.kind):
+        found = gjk.descend(pair, n, goal, threshold, far)
         upper = found.upper
         if found.simplex.count == 4:
             s = found.simplex
             upper = min(upper, -height_of_tetrahedron(s.p, s.q, s.r, s.s))
             if -math.inf < threshold <= 0.0 and not upper < threshold:
-                upper = min(upper, polytopes.expand(pair, found, margin, margin).upper)
+                upper = min(upper, epa.expand(pair, found, margin, margin).upper)
         return found.lower, upper
     start = cores.Descent(0, -math.inf, n, math.inf, False, False, 0)
     rough = cores.descend(pair, start, goal, far, w, _STEPS, False)
@@ -406,12 +407,12 @@ def bounds(pair, n, threshold, goal, margin, loss):
     taken = margin + loss
     of_cores = threshold + ball
     hulls = Pair(Core(a.row, _hull_kind(a), a.pool), Core(b.row, _hull_kind(b), b.pool), pair.rotation, pair.centre)
-    if polytopes.is_polytope(hulls.a.kind):
+    if is_polytope(hulls.a.kind):
         far = of_cores + taken
-        found = polytopes.descend(hulls, n, np.int64(0), np.int64(0), goal, of_cores - taken, far)
+        found = gjk.descend(hulls, n, goal, of_cores - taken, far)
         lower, n = found.lower - margin - ball, found.n
         if threshold < 0.0 and found.simplex.count == 4:
-            answer = polytopes.expand(hulls, found, goal, margin)
+            answer = epa.expand(hulls, found, goal, margin)
             if answer.lower > -math.inf:
                 lower, n = max(lower, answer.lower - ball), answer.n
     else:
