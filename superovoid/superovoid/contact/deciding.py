@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, scale, sub
@@ -36,9 +34,10 @@ from superovoid.contact.columns import (
     UPPER,
     VERDICT_LENGTH,
 )
-from superovoid.contact.convex import cores, mesh_threshold, polytopes, rimmed
+from superovoid.contact.convex import cores, epa, gjk, mesh_threshold
 from superovoid.contact.convex.closed_surface import height_of_tetrahedron
 from superovoid.contact.convex.core_settling import holds_means
+from superovoid.contact.convex.features import are_sharp
 from superovoid.contact.inputs import SEARCH_BUDGET
 from superovoid.contact.kind_table import (
     CONVEX,
@@ -175,27 +174,13 @@ def _is_to_expand(found, upper, threshold):
 
 
 @kernel
-def _of_polytopes(pair, n, goal, margin, loss, threshold):
-    """Bounds of the distance of two polytopes, and the best direction; radii of balls are in the threshold."""
+def _of_features(pair, n, goal, margin, loss, threshold):
+    """Bounds of the distance of cores of vertices and rims, and the best direction; balls are in the threshold."""
     taken = margin + loss
-    found = polytopes.descend(
-        pair, n, np.int64(0), np.int64(0), goal - 2.0 * margin, threshold - taken, threshold + taken
-    )
+    found = gjk.descend(pair, n, goal - 2.0 * margin, threshold - taken, threshold + taken)
     upper = _highest_upper(found)
     if _is_to_expand(found, upper + taken, threshold):
-        answer = polytopes.expand(pair, found, goal, margin)
-        return answer.lower, answer.upper, answer.n
-    return found.lower - margin, upper + margin, found.n
-
-
-@kernel
-def _of_rims(pair, n, goal, margin, loss, threshold):
-    """The same where one has a rim, and the other vertices or rims."""
-    taken = margin + loss
-    found = rimmed.descend(pair, n, goal - 2.0 * margin, threshold - taken, threshold + taken)
-    upper = _highest_upper(found)
-    if _is_to_expand(found, upper + taken, threshold):
-        answer = rimmed.expand(pair, found, goal, margin)
+        answer = epa.expand(pair, found, goal, margin)
         return answer.lower, answer.upper, answer.n
     return found.lower - margin, upper + margin, found.n
 
@@ -231,10 +216,8 @@ def _of_convex(first, second, threshold, tolerance, loss, state):
     goal = tolerance * min(a[SIZE], b[SIZE]) + 4.0 * margin
     radii = ball_radius(a, ka) + ball_radius(b, kb)
     of_cores = threshold + radii
-    if polytopes.is_polytope(ka) and polytopes.is_polytope(kb):
-        lower, upper, n = _of_polytopes(pair, start_of_polytopes(task, state), goal, margin, loss, of_cores)
-    elif rimmed.is_pair(ka, kb):
-        lower, upper, n = _of_rims(pair, start_of_polytopes(task, state), goal, margin, loss, of_cores)
+    if are_sharp(ka, kb):
+        lower, upper, n = _of_features(pair, start_of_polytopes(task, state), goal, margin, loss, of_cores)
     else:
         lower, upper, n = _of_cores(pair, start_direction(task, state), goal, margin, loss, of_cores)
     state[STARTED] = 1.0 if task.straight else 2.0

@@ -8,8 +8,8 @@ three pairs         what happens
 ==================  ============================================================================================
 ovoid, ovoid        `pair_solver.solve_pair`, as if the other kinds did not exist
 sphere, box         the sphere is a point with a ball around it: the distance of a point from a box, less a radius
-cylinder, box       apart: alternating projections (`alternating`), as for spheres; then Newton on vertices and rims
-                    (`rimmed`); where that leaves the interval open, as for all curved cores, both go through their
+cylinder, box       apart: alternating projections (`alternating`), as for spheres; then GJK and Newton on vertices and
+                    rims (`gjk`); where that leaves the interval open, as for all curved cores, both go through their
                     support functions (`cores`)
 ==================  ============================================================================================
 
@@ -40,7 +40,8 @@ from superovoid.contact.columns import (
     STATUS,
     UPPER,
 )
-from superovoid.contact.convex import alternating, cores, mesh, polytopes, rimmed, torus
+from superovoid.contact.convex import alternating, cores, gjk, mesh, torus
+from superovoid.contact.convex.features import are_sharp
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.flats import FLATNESS, are_along_another, flat_on_plane, touching_flats
 from superovoid.contact.minkowski.on_surfaces import off_line, onto_surface
@@ -438,10 +439,8 @@ def solve_convex_within(first, second, limit, state, out):
     else:
         answer = _OPEN
         far = beyond + ball_a + ball_b
-        if polytopes.is_polytope(ka) and polytopes.is_polytope(kb):
-            answer = polytopes.solve(pair, start_of_polytopes(task, state), goal, margin, far + margin)
-        elif rimmed.is_pair(ka, kb):
-            answer = rimmed.solve(pair, start_of_polytopes(task, state), goal, margin, far + margin)
+        if are_sharp(ka, kb):
+            answer = gjk.solve(pair, start_of_polytopes(task, state), goal, margin, far + margin)
         if answer.lower > far:
             _finish(task, _with_balls(answer, ball_a, ball_b), answer.status, goal, wanted, state, out)
             return

@@ -13,7 +13,9 @@ from superovoid import Box, Capsule, Cone, ConvexMesh, Cylinder, Status, distanc
 from superovoid.compiler.jit import kernel
 from superovoid.contact import kind_table
 from superovoid.contact.columns import STATE_LENGTH
-from superovoid.contact.convex import rimmed, rims
+from superovoid.contact.convex import epa, rims
+from superovoid.contact.convex.features import corner_for_sure
+from superovoid.contact.convex.simplex import name_of
 from superovoid.shapes.hull import most_above
 
 
@@ -139,13 +141,13 @@ def test_a_rod_within_a_cylinder_leaves_it_by_the_nearest_way():
 @kernel
 def _cap(a, b, pool_a, pool_b, pose_a, pose_b, n, beside, state):
     pair = kind_table.begin(a, b, pool_a, pool_b, pose_a, pose_b, state).pair
-    c = rims.corner_for_sure(pair, n, np.int64(0), np.int64(0))
-    name = rims.name_of_corner(c)
+    c = corner_for_sure(pair, n, np.int64(0), np.int64(0))
+    name = name_of(c.a, c.b)
     bundle = rims.Bundle(1, (name, name, name), (1.0, 0.0, 0.0))
     for k in range(3):
-        other = rims.corner_for_sure(pair, (beside[k, 0], beside[k, 1], beside[k, 2]), c.a, c.b)
-        bundle = rims.with_stratum(bundle, (0.3, 0.3, 0.3), rims.name_of_corner(other))
-    cap = rimmed.way_out(pair, bundle, c, n, 1e-9).cap
+        other = corner_for_sure(pair, (beside[k, 0], beside[k, 1], beside[k, 2]), c.a, c.b)
+        bundle = rims.with_stratum(bundle, (0.3, 0.3, 0.3), name_of(other.a, other.b))
+    cap = epa.way_out(pair, bundle, c, n, 1e-9).cap
     return cap.n, cap.tangent, cap.least
 
 

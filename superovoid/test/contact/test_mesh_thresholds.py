@@ -31,8 +31,7 @@ from superovoid import (
     distance,
 )
 from superovoid.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER, VERDICT_LENGTH
-from superovoid.contact.convex.mesh import point_along
-from superovoid.contact.convex.mesh_threshold import INSIDE, OUTSIDE, UNSURE, side_of
+from superovoid.contact.convex.mesh_tree import INSIDE, OUTSIDE, UNSURE, point_along, side_of
 from superovoid.contact.deciding import CLOSER, FARTHER, UNDECIDED, bounds_beside_mesh, decide_within, verdict_of
 from superovoid.contact.pair import Limit, Placed
 from superovoid.shapes.kernels.kinds import MESH, Core
@@ -410,7 +409,7 @@ def test_a_proved_side_is_the_side_that_integers_say(shape, draws):
     seen = set()
     for _ in range(draws):
         p = rng.integers(-70 * scale, 120 * scale, 3)
-        found = side_of(core, tuple(p / (scale * PER_LENGTH)))
+        found = side_of(core, tuple(p / (scale * PER_LENGTH)), True)
         seen.add(found)
         assert found == (INSIDE if holds(large, tuple(map(int, p))) else OUTSIDE)
     assert seen == {INSIDE, OUTSIDE}
@@ -423,7 +422,7 @@ def test_on_a_surface_no_side_is_proved():
     for face in mesh.faces[:40]:
         p = mesh.vertices[face]
         for point in (p[0], 0.5 * (p[0] + p[1]), p.mean(axis=0)):
-            assert side_of(core, tuple(point)) == UNSURE
+            assert side_of(core, tuple(point), True) == UNSURE
 
 
 def test_nothing_is_inside_a_shell():
@@ -432,7 +431,7 @@ def test_nothing_is_inside_a_shell():
     core = Core(shell._row, MESH, shell._pool)
     rng = np.random.default_rng(0)
     for p in rng.uniform(-0.9, 0.9, (200, 3)):
-        assert side_of(core, tuple(p)) == OUTSIDE
+        assert side_of(core, tuple(p), True) == OUTSIDE
 
 
 @pytest.mark.parametrize("shape", ["one triangle", "open box", "notched", "star", "two parts"])

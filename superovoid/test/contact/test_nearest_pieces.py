@@ -14,6 +14,7 @@ from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids import nearest_pieces
 from superovoid.contact.superovoids.common_points import common_point
 from superovoid.shapes.kernels import surface
+from superovoid.shapes.kernels.kinds import SUPEROVOID, Core
 from superovoid.shapes.kernels.support_function import support_candidate
 from superovoid.testing import random_pairs
 
@@ -98,8 +99,9 @@ def searched_from(a, b, pose, n, budget):
     x, y = (np.array(surface.position(body._packed, f)) for body, f in ((a, fa), (b, fb)))
     y = turn @ y + centre
     known = nearest_pieces.Nearest(float(np.linalg.norm(y - x)), tuple(x.tolist()), tuple(y.tolist()), fa, fb)
-    pair = Pair(a._packed, b._packed, turn, tuple(centre.tolist()))
-    return nearest_pieces.nearest_of_pieces(pair, tuple(n.tolist()), known, 1e-9, 1e-13, budget)
+    cores = (Core(body._packed, SUPEROVOID, body._packed) for body in (a, b))
+    pair = Pair(*cores, turn, tuple(centre.tolist()))
+    return nearest_pieces.nearest_of_pieces(pair, tuple(n.tolist()), known, 1e-9, np.inf, 1e-13, budget)
 
 
 def test_a_search_of_pieces_that_ends_early_proves_no_more_than_is_true():

@@ -10,7 +10,7 @@ import pytest
 
 from superovoid import Box, Capsule, ConvexMesh, Status, distance
 from superovoid.compiler.jit import kernel
-from superovoid.contact.convex import closed_surface, polytopes
+from superovoid.contact.convex import closed_surface, features
 from superovoid.shapes.kernels import kinds, vertex_scan
 
 
@@ -120,6 +120,6 @@ def test_a_tetrahedron_proves_nothing_where_it_does_not_hold_the_origin():
 
 def test_kinds_that_are_hulls_of_vertices():
     rows = {shape: kinds.kind_of(shape._row) for shape in (Box((2, 2, 2)), Capsule(0.1, 1.0))}
-    assert all(polytopes.is_polytope(kind) for kind in rows.values())
-    assert not polytopes.is_polytope(kinds.CYLINDER)
-    assert not polytopes.is_polytope(kinds.SUPEROVOID)
+    assert all(features.is_polytope(kind) for kind in rows.values())
+    assert not features.is_polytope(kinds.CYLINDER)
+    assert not features.is_polytope(kinds.SUPEROVOID)

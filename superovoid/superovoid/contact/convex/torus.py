@@ -21,6 +21,7 @@ the bodies apart. Where these do not meet, the status says NON_CONVEX.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -60,7 +61,7 @@ _ADVANCES = 9  # places looked at on the way back from a translation that parts 
 
 @kernel
 def _distance_at(pair, n, goal, budget, w):
-    """Distance of a point B, whose axes are those of A, from the core of A: `Cores` with n from A to the point."""
+    """Distance of a point B from the core of A: `Cores` with n from A to the point."""
     out_of_line()
     a, ka, p = pair.a.row, pair.a.kind, pair.centre
     if ka == TORUS:
@@ -147,7 +148,7 @@ def _nearest_to_dent(pair, n, goal, enough, budget, w):
     n = direction_of(found.x, found.y, found.n)
     if found.upper <= 0.0:
         point = Core(pair.b.row, CODE[POINT], pair.b.pool)
-        k = _distance_at(Pair(pair.a, point, np.eye(3), found.y), n, 0.25 * goal, budget, w)
+        k = _distance_at(Pair(pair.a, point, pair.rotation, found.y), n, 0.25 * goal, budget, w)
         return cores.Cores(k.distance, -math.inf, k.upper, k.x, k.y, k.n, found.views + k.iterations, k.status)
     lower = min(found.lower + margin, length)
     return cores.Cores(length, lower, max(length, found.upper - margin), found.x, found.y, n, found.views, 0)
@@ -171,14 +172,41 @@ def circle_goes_on(pair, core, goal, budget, w):
     y = rotate_back(rotation, sub(core.y, centre))
     phi = math.atan2(y[1], y[0]) if abs(y[0]) + abs(y[1]) > 0.0 else 0.0
     turn = REACH * min(a[SIZE], b[SIZE]) / b[A1]
-    point, identity = Core(b, CODE[POINT], pair.b.pool), np.eye(3)
     for side in range(2):
-        er, _ = _circle_frame(rotation, phi + turn if side == 0 else phi - turn)
-        beside = combine(1.0, centre, b[A1], er)
-        at = _distance_at(Pair(pair.a, point, identity, beside), core.n, 0.25 * goal, budget, w)
+        at = _look(pair, phi + turn if side == 0 else phi - turn, core.n, 0.25 * goal, budget, w).at
         if at.distance <= core.distance + goal:
             return True
     return False
+
+
+class _Place(NamedTuple):
+    """A point of the circle: what is nearest to it, where it is, and which way the circle goes on."""
+
+    at: cores.Cores
+    p: tuple
+    radial: tuple
+    tangent: tuple
+
+
+@kernel
+def _look(pair, phi, n, goal, budget, w):
+    """The point of the circle of B at an angle, from a direction that may be that of its nearest point of A."""
+    er, et = _circle_frame(pair.rotation, phi)
+    p = combine(1.0, pair.centre, pair.b.row[A1], er)
+    point = Core(pair.b.row, CODE[POINT], pair.b.pool)
+    at = _distance_at(Pair(pair.a, point, pair.rotation, p), n, goal, budget, w)  # a point has no axes
+    return _Place(at, p, er, et)
+
+
+@kernel
+def _bound_of_arc(pair, place, half):
+    """Lower bound of the distance of A from the arc about a place, half as long."""
+    at, radius = place.at, pair.b.row[A1]
+    if pair.a.kind == TORUS:
+        other = pair.a.row[A1]
+        return _bound_circle(other, place.p, at.distance, pair.centre, radius, place.radial, place.tangent, half)
+    tilt = _tilt(pair.a.row, pair.a.kind, place.p, at.distance)
+    return _bound_convex(at.lower, at.n, tilt, radius, place.radial, place.tangent, half)
 
 
 @kernel(_nrt=True, separate=True)
@@ -193,25 +221,17 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     b, rotation, centre = pair.b.row, pair.rotation, pair.centre
     if not holds_means(a, ka):
         return _nearest_to_dent(pair, n, goal, enough, budget, w)
-    radius = b[A1]
-    point, identity = Core(b, CODE[POINT], pair.b.pool), np.eye(3)
-    middles = np.empty(_MOST_ARCS)
-    halves = np.empty(_MOST_ARCS)
-    bounds = np.empty(_MOST_ARCS)
-    slopes = np.empty(_MOST_ARCS)
+    middles, halves = np.empty(_MOST_ARCS), np.empty(_MOST_ARCS)
+    bounds, slopes = np.empty(_MOST_ARCS), np.empty(_MOST_ARCS)
     best = cores.Cores(math.inf, -math.inf, math.inf, n, n, n, 0, 0)
     aside, elsewhere = REACH * min(a[SIZE], b[SIZE]), math.inf
     spent = 0
-    count = 0
     fine = 0.25 * goal
-    pending = _FIRST_ARCS
     if ka == CAPSULE or ka == CYLINDER or ka == CONE or ka == TORUS:
         slack = cores.axial_slack(b, rotation, centre)
         if slack <= 0.1 * goal:
             # With a common axis all points of the circle are equally far.
-            er, _ = _circle_frame(rotation, 0.0)
-            p = combine(1.0, centre, radius, er)
-            k = _distance_at(Pair(pair.a, point, identity, p), n, fine, budget, w)
+            k = _look(pair, 0.0, n, fine, budget, w).at
             return cores.Cores(k.distance, k.lower - 2.0 * slack, k.upper, k.x, k.y, k.n, 1, k.status | NON_UNIQUE)
     # The first arcs start at the point that faces A.
     toward = rotate_back(rotation, scale(-1.0, centre))
@@ -220,22 +240,15 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
         middles[i] = first + 2.0 * math.pi * i / _FIRST_ARCS
         halves[i] = math.pi / _FIRST_ARCS
     proved = -math.inf
+    worst, known, count = 0, 1, _FIRST_ARCS  # arcs that have changed: `worst`, and those from `known` on
     while True:
-        # Evaluate the arcs that wait.
-        for i in range(count, count + pending):
-            er, et = _circle_frame(rotation, middles[i])
-            p = combine(1.0, centre, radius, er)
-            at = _distance_at(Pair(pair.a, point, identity, p), best.n, fine, budget, w)
-            spent += at.iterations
-            best, elsewhere = _nearest(best, elsewhere, at, aside)
-            slopes[i] = dot(at.n, et)
-            if ka == TORUS:
-                bounds[i] = _bound_circle(a[A1], p, at.distance, centre, radius, er, et, halves[i])
-            else:
-                tilt = _tilt(a, ka, p, at.distance)
-                bounds[i] = _bound_convex(at.lower, at.n, tilt, radius, er, et, halves[i])
-        count += pending
-        pending = 0
+        for k in range(known - 1, count):
+            i = worst if k < known else k
+            place = _look(pair, middles[i], best.n, fine, budget, w)
+            spent += place.at.iterations
+            best, elsewhere = _nearest(best, elsewhere, place.at, aside)
+            slopes[i] = dot(place.at.n, place.tangent)
+            bounds[i] = max(proved, _bound_of_arc(pair, place, halves[i]))
         worst = 0
         for i in range(1, count):
             if bounds[i] < bounds[worst]:
@@ -256,50 +269,30 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
             for _ in range(_SECANT_STEPS):
                 other, s_other = here, s_here
                 here = min(right, max(left, here + step))
-                er, et = _circle_frame(rotation, here)
-                p = combine(1.0, centre, radius, er)
-                at = _distance_at(Pair(pair.a, point, identity, p), best.n, fine, budget, w)
-                spent += at.iterations
-                s_here = dot(at.n, et)
-                best, elsewhere = _nearest(best, elsewhere, at, aside)
+                place = _look(pair, here, best.n, fine, budget, w)
+                spent += place.at.iterations
+                s_here = dot(place.at.n, place.tangent)
+                best, elsewhere = _nearest(best, elsewhere, place.at, aside)
                 if s_here == s_other or abs(s_here) < 1e-14 or here == other:
                     break
                 step = -s_here * (here - other) / (s_here - s_other)
                 if abs(step) < 1e-12:
                     break
             cut = here
+        known = count
         if left + 0.05 * half < cut < right - 0.05 * half and abs(cut - middle) > 1e-3 * half:
             # A narrow arc about the root, and what is left on both sides.
-            narrow = min(0.5 * half, cut - left, right - cut)
-            middles[worst], halves[worst] = cut, narrow
-            pending = 0
-            k = count
-            if cut - narrow - left > 1e-15:
-                middles[k], halves[k] = 0.5 * (left + cut - narrow), 0.5 * (cut - narrow - left)
-                k += 1
-            if right - cut - narrow > 1e-15:
-                middles[k], halves[k] = 0.5 * (right + cut + narrow), 0.5 * (right - cut - narrow)
-                k += 1
-            pending = k - count
+            narrow, least = min(0.5 * half, cut - left, right - cut), 1e-15
         else:
-            # Thirds keep the middle as the middle of its part.
-            middles[worst], halves[worst] = middle, half / 3.0
-            middles[count], halves[count] = middle - 2.0 * half / 3.0, half / 3.0
-            middles[count + 1], halves[count + 1] = middle + 2.0 * half / 3.0, half / 3.0
-            pending = 2
-        er, et = _circle_frame(rotation, middles[worst])
-        p = combine(1.0, centre, radius, er)
-        at = _distance_at(Pair(pair.a, point, identity, p), best.n, fine, budget, w)
-        spent += at.iterations
-        best, elsewhere = _nearest(best, elsewhere, at, aside)
-        slopes[worst] = dot(at.n, et)
-        if ka == TORUS:
-            bound = _bound_circle(a[A1], p, at.distance, centre, radius, er, et, halves[worst])
-            bounds[worst] = max(bounds[worst], bound)
-        else:
-            tilt = _tilt(a, ka, p, at.distance)
-            bound = _bound_convex(at.lower, at.n, tilt, radius, er, et, halves[worst])
-            bounds[worst] = max(bounds[worst], bound)
+            # Thirds keep the middle as the middle of its part. Each cut adds arcs, which their number ends.
+            cut, narrow, least = middle, half / 3.0, -math.inf
+        middles[worst], halves[worst] = cut, narrow
+        for side in range(2):
+            end = left if side == 0 else right
+            rest = cut - narrow - left if side == 0 else right - cut - narrow
+            if rest > least:
+                middles[count], halves[count] = 0.5 * (end + (cut - narrow if side == 0 else cut + narrow)), 0.5 * rest
+                count += 1
     status = best.status | (NON_UNIQUE if elsewhere <= best.distance + goal else 0)
     return cores.Cores(best.distance, min(proved, best.distance), best.upper, best.x, best.y, best.n, spent, status)
 

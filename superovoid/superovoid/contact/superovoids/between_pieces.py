@@ -204,6 +204,12 @@ def _side_of_contact(lo, hi, at):
 
 
 @kernel
+def _hold_contact(cell, closest):
+    """Whether two pieces hold the closest points."""
+    return min(_side_of_contact(cell[0], cell[1], closest.fa.w), _side_of_contact(cell[2], cell[3], closest.fb.w)) >= 0
+
+
+@kernel
 def _cut_height(lo, hi, at, share):
     """Height at which a slab is cut: at the contact, a share of its length from it, or in the middle."""
     side = _side_of_contact(lo, hi, at)
@@ -244,6 +250,66 @@ def _to_cut(cell, view, closest, convex_a, convex_b, goal):
     if max(gap_a, gap_b) > goal:
         return gap_a > gap_b
     return cell[1] - cell[0] > cell[3] - cell[2]
+
+
+class Step(NamedTuple):
+    """What is done about a pair of pieces: it is proved by its best view, or one of the pieces is cut."""
+
+    best: View
+    closest: Closest
+    views: int
+    of_a: bool  # whether the piece of A is to be cut
+    height: float  # of the cut
+    n_one: tuple  # directions in which to look at the lower part, and at the upper one
+    n_other: tuple
+    side: int  # of the contact in the piece that is cut, as of `_side_of_contact`
+    at_contact: bool  # whether the pieces hold the closest points
+    convex: bool  # whether both pieces are, and cannot be cut
+
+
+@kernel
+def step_of_pieces(pair, cell, best, closest, goal, tries, convex_tries):
+    """Turn the direction of a view of two pieces until it proves them, or else say where to cut one of them.
+
+    Looks at no more than `tries` directions, or `convex_tries` for two convex pieces.
+    """
+    out_of_line()
+    convex_a, convex_b = is_convex_piece(pair.a, cell[0], cell[1]), is_convex_piece(pair.b, cell[2], cell[3])
+    both = convex_a and convex_b
+    side_a = _side_of_contact(cell[0], cell[1], closest.fa.w)
+    side_b = _side_of_contact(cell[2], cell[3], closest.fb.w)
+    at_contact = _hold_contact(cell, closest)
+    part, share, views = 1.0, 1.0 / _GRADING, 0
+    if not both and at_contact and best.bound < closest.distance - goal:
+        inside = (side_a == 2 and not convex_a) or (side_b == 2 and not convex_b)
+        part, share = (0.0, share) if inside else _beside_contact(pair, cell, best, closest, goal)
+    if part > 0.0:
+        best, closest, views = turned(pair, cell, best, closest, goal, convex_tries if both else tries, both, part)
+    of_a = _to_cut(cell, best, closest, convex_a, convex_b, goal)
+    side = side_a if of_a else side_b
+    if of_a:
+        height = _cut_height(cell[0], cell[1], closest.fa.w, share)
+    else:
+        height = _cut_height(cell[2], cell[3], closest.fb.w, share)
+    n_one = n_other = best.n
+    if part == 0.0 and (side == 0 or side == 1) and best.inner < closest.distance - goal:
+        away, _ = improved(pair, best, share)
+        n_one, n_other = (away, best.n) if side == 1 else (best.n, away)
+    return Step(best, closest, views, of_a, height, n_one, n_other, side, at_contact, both)
+
+
+@kernel
+def is_thin(cell, of_a):
+    """Whether the piece of A, or of B, is too thin to be cut."""
+    return (cell[1] - cell[0] if of_a else cell[3] - cell[2]) < _THINNEST
+
+
+@kernel
+def halves(cell, of_a, w):
+    """The two cells that a cut at a height leaves: the lower and the upper."""
+    if of_a:
+        return (cell[0], w, cell[2], cell[3]), (w, cell[1], cell[2], cell[3])
+    return (cell[0], cell[1], cell[2], w), (cell[0], cell[1], w, cell[3])
 
 
 @kernel
@@ -377,59 +443,40 @@ def search_pieces(pair, n, closest, goal, budget):
             lower = min(lower, former)
             continue
         pairs += 1
-        convex_a, convex_b = is_convex_piece(a, cell[0], cell[1]), is_convex_piece(b, cell[2], cell[3])
-        both = convex_a and convex_b
         is_first = row[_KEPT_A] == _SAME and row[_KEPT_B] == _SAME
         best = _look_again(pair, row)
         views += 1
         closest = _closer(closest, best)
-        side_a = _side_of_contact(cell[0], cell[1], closest.fa.w)
-        side_b = _side_of_contact(cell[2], cell[3], closest.fb.w)
-        part, share = 1.0, 1.0 / _GRADING
-        if is_first and (side_a < 0 or side_b < 0) and served != n:
+        if is_first and served != n and not _hold_contact(cell, closest):
             # What has proved a pair of pieces often proves the one beside it.
             view = look_beside(pair, served, cell, best)
             views += 1
             closest = _closer(closest, view)
             best = view if view.bound > best.bound else best
-        if not both and side_a >= 0 and side_b >= 0 and best.bound < closest.distance - goal:
-            inside = (side_a == 2 and not convex_a) or (side_b == 2 and not convex_b)
-            part, share = (0.0, share) if inside else _beside_contact(pair, cell, best, closest, goal)
-        if part > 0.0:
-            tries = min(budget - views, _CONVEX_TRIES if both else _TRIES)
-            best, closest, used = turned(pair, cell, best, closest, goal, tries, both, part)
-            views += used
+        left = budget - views
+        step = step_of_pieces(pair, cell, best, closest, goal, min(left, _TRIES), min(left, _CONVEX_TRIES))
+        best, closest = step.best, step.closest
+        views += step.views
         bound = best.bound if best.bound > former else former  # and `former` where a bound is no number
         if bound >= closest.distance - goal:
             lower = min(lower, bound)
             served = best.n
             continue
-        first = _to_cut(cell, best, closest, convex_a, convex_b, goal)
-        thin = (cell[1] - cell[0] if first else cell[3] - cell[2]) < _THINNEST
-        if both or thin or depth + 2 > _MOST_PAIRS or views >= budget:
+        if step.convex or is_thin(cell, step.of_a) or depth + 2 > _MOST_PAIRS or views >= budget:
             lower = min(lower, bound)
             break
-        side = side_a if first else side_b
-        if first:
-            w = _cut_height(cell[0], cell[1], closest.fa.w, share)
-            one, other = (cell[0], w, cell[2], cell[3]), (w, cell[1], cell[2], cell[3])
-        else:
-            w = _cut_height(cell[2], cell[3], closest.fb.w, share)
-            one, other = (cell[0], cell[1], cell[2], w), (cell[0], cell[1], w, cell[3])
-        n_one = n_other = best.n
-        if part == 0.0 and (side == 0 or side == 1) and best.inner < closest.distance - goal:
-            away, _ = improved(pair, best, share)
-            n_one, n_other = (away, best.n) if side == 1 else (best.n, away)
-        if side_a >= 0 and side_b >= 0 and closest.distance == given:
+        one, other = halves(cell, step.of_a, step.height)
+        n_one, n_other = step.n_one, step.n_other
+        if step.at_contact and closest.distance == given:
             # No other direction than their normal proves pieces that hold the closest points.
-            n_one = n_one if side == 1 else n
-            n_other = n_other if side == 0 else n
+            n_one = n_one if step.side == 1 else n
+            n_other = n_other if step.side == 0 else n
         _push(stack, depth, one, n_one, bound)
         _push(stack, depth + 1, other, n_other, bound)
         for k in range(2):
             # The piece that is not cut has the same support point, or one near to it.
             known = _SAME if (n_one if k == 0 else n_other) == best.n else _BESIDE
-            if first:
+            if step.of_a:
                 _keep(stack[depth + k], _KEPT_B, best.q, known)
             else:
                 _keep(stack[depth + k], _KEPT_A, best.p, known)

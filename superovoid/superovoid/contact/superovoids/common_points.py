@@ -11,21 +11,7 @@ from superovoid.contact.separation import is_in_both, level
 from superovoid.contact.superovoids.newton import retract
 from superovoid.shapes.kernels.surface import SIZE, gradient
 
-_INWARDS = (1.0 - 1e-10, 1.0 - 1e-7, 1.0 - 1e-4)  # shares of a radius
 _ROUNDS, _HALVINGS = 12, 40
-
-
-@kernel
-def common_beside(pair, x, y):
-    """A point proved to be in both bodies, beside surface points of either, if there is one."""
-    out_of_line()
-    centre = pair.centre
-    for i in range(len(_INWARDS)):
-        # The bodies are star-shaped about their origins.
-        for p in (scale(_INWARDS[i], x), add(centre, scale(_INWARDS[i], sub(y, centre)))):
-            if is_in_both(pair, p):
-                return True, p
-    return False, x
 
 
 @kernel

@@ -17,24 +17,13 @@ import numpy as np
 from superovoid.compiled.arrays import Floats1, Floats2, Int8s1
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.contact.pair import OvoidPair, Pair
-from superovoid.contact.superovoids.between_pieces import (
-    Closest,
-    _beside_contact,
-    _cut_height,
-    _side_of_contact,
-    _to_cut,
-    improved,
-    look,
-    turned,
-)
-from superovoid.contact.superovoids.pieces import is_convex_piece
+from superovoid.contact.superovoids.between_pieces import Closest, halves, is_thin, look, step_of_pieces
 from superovoid.shapes.kernels.surface import DENT_HI, DENT_LO, DENTED
 
 # Entries of a tree: A or B is cut, or a pair of pieces has its direction.
 CUT_A, CUT_B, DIRECTION = 0, 1, 2
 _TRIES, _CONVEX_TRIES = 12, 40  # directions for a pair with a slab, and for two convex pieces
 _DEEPEST = 200
-_THINNEST = 1e-12
 _CELL, _N = 4, 4
 
 
@@ -103,49 +92,26 @@ def cut(
         n = (row[_N], row[_N + 1], row[_N + 2])
         n_one = n_other = n
         w, v = _edge_inside(a, cell[0], cell[1]), _edge_inside(b, cell[2], cell[3])
-        first = not math.isnan(w)
-        if not first:
+        of_a = not math.isnan(w)
+        if not of_a:
             w = v
         if math.isnan(w):
-            convex_a, convex_b = is_convex_piece(a, cell[0], cell[1]), is_convex_piece(b, cell[2], cell[3])
-            both = convex_a and convex_b
-            best = look(pair, n, cell)
-            side_a = _side_of_contact(cell[0], cell[1], closest.fa.w)
-            side_b = _side_of_contact(cell[2], cell[3], closest.fb.w)
-            part, share = 1.0, 0.125
-            if not both and side_a >= 0 and side_b >= 0 and best.bound < closest.distance - goal:
-                inside = (side_a == 2 and not convex_a) or (side_b == 2 and not convex_b)
-                part, share = (0.0, share) if inside else _beside_contact(pair, cell, best, closest, goal)
-            if part > 0.0:
-                tries = _CONVEX_TRIES if both else _TRIES
-                best, _, _ = turned(pair, cell, best, closest, goal, tries, both, part)
-            if best.bound >= closest.distance - goal:
+            step = step_of_pieces(pair, cell, look(pair, n, cell), closest, goal, _TRIES, _CONVEX_TRIES)
+            if step.best.bound >= closest.distance - goal:
                 for i in range(3):
-                    directions[found, i] = best.n[i]
+                    directions[found, i] = step.best.n[i]
                 found += 1
                 tree[entries] = DIRECTION
                 entries += 1
                 continue
-            first = _to_cut(cell, best, closest, convex_a, convex_b, goal)
-            if both or (cell[1] - cell[0] if first else cell[3] - cell[2]) < _THINNEST:
+            of_a, w, n_one, n_other = step.of_a, step.height, step.n_one, step.n_other
+            if step.convex or is_thin(cell, of_a):
                 return 0, 0, 0
-            side = side_a if first else side_b
-            if first:
-                w = _cut_height(cell[0], cell[1], closest.fa.w, share)
-            else:
-                w = _cut_height(cell[2], cell[3], closest.fb.w, share)
-            n_one = n_other = best.n
-            if part == 0.0 and (side == 0 or side == 1) and best.inner < closest.distance - goal:
-                away, _ = improved(pair, best, share)
-                n_one, n_other = (away, best.n) if side == 1 else (best.n, away)
-        tree[entries] = CUT_A if first else CUT_B
+        tree[entries] = CUT_A if of_a else CUT_B
         entries += 1
         heights[cuts] = w
         cuts += 1
-        if first:
-            one, other = (cell[0], w, cell[2], cell[3]), (w, cell[1], cell[2], cell[3])
-        else:
-            one, other = (cell[0], cell[1], cell[2], w), (cell[0], cell[1], w, cell[3])
+        one, other = halves(cell, of_a, w)
         _set(stack[waiting], other, n_other)
         _set(stack[waiting + 1], one, n_one)
         waiting += 2

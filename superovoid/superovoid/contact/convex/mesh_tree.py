@@ -1,0 +1,368 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+r"""The tree of boxes over the triangles of a mesh, and what is proved of the convex parts of two bodies.
+
+The parts of a mesh are its triangles, hulls of three vertices. Of other bodies the core is the one part. A box of the
+tree is a convex core too: what keeps it away keeps all triangles in it away.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from superovoid.compiled.aabb_tree import END, FIRST, LOWER, NODE_LENGTH, SECOND, UPPER
+from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.vector import add, cross, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.contact.convex import cores, epa, gjk
+from superovoid.contact.convex.closed_surface import height_of_tetrahedron
+from superovoid.contact.convex.core_settling import holds_means
+from superovoid.contact.convex.features import are_sharp
+from superovoid.contact.minkowski.difference import M, row_point
+from superovoid.contact.pair import Pair
+from superovoid.shapes.kernels.kinds import (
+    BLOCKS,
+    BOX,
+    CODE,
+    LINKS,
+    MESH,
+    NODES,
+    SHELL_COUNT,
+    SHELLS,
+    TRIANGLE_COUNT,
+    TRIANGLES,
+    VERTEX_COUNT,
+    VERTICES,
+    Core,
+    core_support,
+)
+from superovoid.shapes.kernels.rounding import EPS
+from superovoid.shapes.kernels.surface import A1, A2, A3, RADIUS
+
+_STACK = 4096
+_STEPS = 64  # of GJK
+_ANGLE = 64.0 * EPS  # of the product of three lengths: what the sine and cosine of a solid angle may round (`side_of`)
+_PARALLEL = 1e-3  # sine of two edges of boxes whose cross product is no axis worth trying
+
+INSIDE, UNSURE, OUTSIDE = -1, 0, 1
+
+
+# --- triangles and boxes ------------------------------------------------------------------------------------------
+
+
+@kernel
+def corners(core, i):
+    """Corners of triangle i of a mesh."""
+    pool = core.pool
+    k = int(core.row[TRIANGLES]) + 9 * i
+    return (
+        (pool[k], pool[k + 1], pool[k + 2]),
+        (pool[k + 3], pool[k + 4], pool[k + 5]),
+        (pool[k + 6], pool[k + 7], pool[k + 8]),
+    )
+
+
+@kernel(_nrt=True)
+def part_row(core):
+    """A row for parts of a body (`set_part`), which is its own row for other bodies than meshes."""
+    row = core.row.copy()
+    if core.kind == MESH:
+        row[VERTEX_COUNT], row[LINKS], row[BLOCKS] = 3.0, -1.0, -1.0
+    return row
+
+
+@kernel
+def set_part(row, core, i):
+    """Make a row of parts that of triangle i of a mesh: a hull of three vertices."""
+    if core.kind == MESH:
+        row[VERTICES] = core.row[TRIANGLES] + 9 * i
+
+
+@kernel
+def node_box(b, pool, node):
+    """Centre and half extents of the box of a node of a mesh."""
+    k = int(b[NODES]) + NODE_LENGTH * node
+    low = (pool[k + LOWER], pool[k + LOWER + 1], pool[k + LOWER + 2])
+    high = (pool[k + UPPER], pool[k + UPPER + 1], pool[k + UPPER + 2])
+    return scale(0.5, add(low, high)), scale(0.5, sub(high, low))
+
+
+@kernel
+def is_outside_box(core, p):
+    """Whether a point in the frame of a mesh is outside the box of the mesh, rounding counted."""
+    middle, half = node_box(core.row, core.pool, 0)
+    for i in range(3):
+        if abs(p[i] - middle[i]) > (1.0 + 1e-12) * half[i] + 1e-12 * core.row[RADIUS]:
+            return True
+    return False
+
+
+@kernel
+def node_content(b, pool, node):
+    """First triangle of a leaf and their number, or the second child of an inner node and 0."""
+    k = int(b[NODES]) + NODE_LENGTH * node
+    second = int(pool[k + SECOND])
+    if second > 0:
+        return node + second, 0
+    first = int(pool[k + FIRST])
+    return first, int(pool[k + END]) - first
+
+
+@kernel
+def parts_of_node(core, node):
+    """As `node_content`, for the one part of a body that is no mesh, too."""
+    return node_content(core.row, core.pool, node) if core.kind == MESH else (0, 1)
+
+
+@kernel(_nrt=True)
+def farthest_corner(core, n):
+    """The corner of the triangles of a mesh that is farthest along n.
+
+    The hull of a mesh has vertices beside these where the mesh is flat, a needle or next to it (`shapes.hull`).
+    """
+    out_of_line()
+    b, pool = core.row, core.pool
+    stack = np.empty(_STACK, np.int64)
+    stack[0] = 0
+    depth = 1
+    best, farthest = -math.inf, n
+    while depth > 0:
+        depth -= 1
+        node = stack[depth]
+        middle, half = node_box(b, pool, node)
+        if dot(n, middle) + abs(n[0]) * half[0] + abs(n[1]) * half[1] + abs(n[2]) * half[2] <= best:
+            continue
+        first, count = node_content(b, pool, node)
+        if count > 0:
+            for i in range(3 * first, 3 * (first + count)):
+                k = int(b[TRIANGLES]) + 3 * i
+                p = (pool[k], pool[k + 1], pool[k + 2])
+                if dot(n, p) > best:
+                    best, farthest = dot(n, p), p
+        elif depth + 2 <= _STACK:
+            stack[depth], stack[depth + 1] = node + 1, first
+            depth += 2
+    return farthest
+
+
+@kernel(_nrt=True)
+def point_along(core, n):
+    """A point of a body's core that is farthest along n."""
+    if core.kind == MESH:
+        return farthest_corner(core, n)
+    x, _, _ = core_support(core, n, np.int64(0))
+    return x
+
+
+# --- inside or outside --------------------------------------------------------------------------------------------
+
+
+@kernel
+def _half_angle(core, p):
+    """Half of the solid angle of the triangles of a mesh about a point in its frame, and a bound of its error.
+
+    Van Oosterom and Strackee, "The solid angle of a plane triangle", 1983; `side_of` derives the error.
+    """
+    out_of_line()
+    pool = core.pool
+    at = int(core.row[TRIANGLES])
+    total, error = 0.0, 0.0
+    for i in range(int(core.row[TRIANGLE_COUNT])):
+        k = at + 9 * i
+        u = (pool[k] - p[0], pool[k + 1] - p[1], pool[k + 2] - p[2])
+        v = (pool[k + 3] - p[0], pool[k + 4] - p[1], pool[k + 5] - p[2])
+        w = (pool[k + 6] - p[0], pool[k + 7] - p[1], pool[k + 8] - p[2])
+        lu, lv, lw = norm(u), norm(v), norm(w)
+        volume = lu * lv * lw
+        det = dot(u, cross(v, w))
+        below = volume + dot(u, v) * lw + dot(v, w) * lu + dot(w, u) * lv
+        slack = _ANGLE * volume
+        length = math.sqrt(det * det + below * below)
+        if not (length > 4.0 * slack) or (below <= slack and abs(det) <= slack):
+            error = math.inf
+        else:
+            error += 2.0 * slack / length + 8.0 * EPS
+        total += math.atan2(det, below)
+    return total, error
+
+
+@kernel
+def side_of(core, p, proved):
+    r"""Whether a point in the frame of a mesh is inside it, or outside; if `proved`, rounding counted.
+
+    The solid angle of a triangle is twice the angle of (below, det) in the plane (`_half_angle`). With unit vectors of
+    cosines a, b, c, below^2 + det^2 = 2 (1 + a)(1 + b)(1 + c) times the square of the product of the three lengths.
+    Both are rounded by less than 33 EPS of this product, the subtraction of p included; `_ANGLE` is twice that. This
+    turns the angle by no more than its ratio to the root of the sum. Beside the negative axis, where the angle leaps
+    from -pi to pi, and at the origin, nothing is known. The sum of all angles is a multiple of 2 pi.
+    """
+    if is_outside_box(core, p):
+        return OUTSIDE
+    total, error = _half_angle(core, p)
+    if not proved:
+        error = 0.0
+    if total - error > math.pi:
+        return INSIDE
+    return OUTSIDE if total + error <= math.pi else UNSURE
+
+
+@kernel
+def _side_of_shells(pair, proved):
+    """Whether a connected part of the surface of a mesh A is inside a mesh B, or all are outside."""
+    out_of_line()
+    a, pool = pair.a.row, pair.a.pool
+    side = OUTSIDE
+    for i in range(int(a[SHELL_COUNT])):
+        k = int(a[SHELLS]) + 3 * i
+        p = (pool[k], pool[k + 1], pool[k + 2])
+        side = min(side, side_of(pair.b, rotate_back(pair.rotation, sub(p, pair.centre)), proved))
+    return side
+
+
+@kernel(_nrt=True)
+def reversed_pose(pair):
+    """Rotation and centre of a pair with the bodies exchanged."""
+    return np.ascontiguousarray(pair.rotation.T), rotate_back(pair.rotation, scale(-1.0, pair.centre))
+
+
+@kernel(_nrt=True)
+def side_of_bodies(pair, proved):
+    """INSIDE: of two bodies whose surfaces are apart, one has a part inside the other. OUTSIDE: they are disjoint.
+
+    Each connected part of one surface is inside the other body or outside it, as a whole. A part of B inside a body
+    that is no mesh touches it, since its core is no surface.
+    """
+    out_of_line()
+    if pair.a.kind != MESH:
+        x, _, _ = core_support(pair.a, (0.0, 0.0, 1.0), np.int64(0))
+        return side_of(pair.b, rotate_back(pair.rotation, sub(x, pair.centre)), proved)
+    rotation, centre = reversed_pose(pair)
+    return min(_side_of_shells(pair, proved), _side_of_shells(Pair(pair.b, pair.a, rotation, centre), proved))
+
+
+# --- bounds of parts ----------------------------------------------------------------------------------------------
+
+
+@kernel
+def _unit(d):
+    length = norm(d)
+    return scale(1.0 / length, d) if length > 0.0 else (0.0, 0.0, 1.0)
+
+
+@kernel(_nrt=True)
+def bounds_of_parts(pair, n, goal, margin, threshold, far, w):
+    """Bounds of the signed distance of two convex cores, good enough to tell whether it is below a threshold.
+
+    What rounding takes from them is not counted. With the threshold -inf only the lower one is looked for, and no more
+    than that it exceeds `far`.
+
+    Returns the bounds and the direction of the lower one.
+    """
+    out_of_line()
+    a, b = pair.a, pair.b
+    if are_sharp(a.kind, b.kind):
+        found = gjk.descend(pair, n, goal, threshold, far)
+        upper = found.upper
+        if found.simplex.count == 4:
+            s = found.simplex
+            upper = min(upper, -height_of_tetrahedron(s.p, s.q, s.r, s.s))
+            if -math.inf < threshold <= 0.0 and not upper < threshold:
+                upper = min(upper, epa.expand(pair, found, goal, margin).upper)
+        return found.lower, upper, found.n
+    start = cores.Descent(0, -math.inf, n, math.inf, False, False, 0)
+    rough = cores.descend(pair, start, goal, far, w, _STEPS, False)
+    upper = rough.upper
+    if rough.count == 4:
+        p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
+        upper = -height_of_tetrahedron(p, q, r, s)
+    if not (holds_means(a.row, a.kind) and holds_means(b.row, b.kind)):
+        upper = math.inf  # the simplex is of hulls, which reach across a dent
+    return rough.lower, upper, rough.n
+
+
+@kernel
+def gap_of_boxes(rotation, d, a, b, enough):
+    """Largest gap of two boxes along their 15 axes, or one that is enough; d from the centre of A to that of B."""
+    out_of_line()
+    columns = (
+        (rotation[0, 0], rotation[1, 0], rotation[2, 0]),
+        (rotation[0, 1], rotation[1, 1], rotation[2, 1]),
+        (rotation[0, 2], rotation[1, 2], rotation[2, 2]),
+    )
+    best = -math.inf
+    for i in range(3):
+        reach = a[i] + b[0] * abs(rotation[i, 0]) + b[1] * abs(rotation[i, 1]) + b[2] * abs(rotation[i, 2])
+        best = max(best, abs(d[i]) - reach)
+    if best >= enough:
+        return best
+    for j in range(3):
+        u = columns[j]
+        best = max(best, abs(dot(d, u)) - b[j] - a[0] * abs(u[0]) - a[1] * abs(u[1]) - a[2] * abs(u[2]))
+    if best >= enough:
+        return best
+    for i in range(3):
+        for j in range(3):
+            u = columns[j]
+            if i == 0:
+                u = (0.0, -u[2], u[1])
+            elif i == 1:
+                u = (u[2], 0.0, -u[0])
+            else:
+                u = (-u[1], u[0], 0.0)
+            length = norm(u)
+            if length < _PARALLEL:
+                continue
+            reach = a[0] * abs(u[0]) + a[1] * abs(u[1]) + a[2] * abs(u[2])
+            for k in range(3):
+                reach += b[k] * abs(dot(u, columns[k]))
+            best = max(best, (abs(dot(d, u)) - reach) / length)
+            if best >= enough:
+                return best
+    return best
+
+
+@kernel(_nrt=True)
+def gap_of_nodes(pair, i, j, enough, margin, box, w):
+    """Lower bound of the distance of a node of a mesh A, or the core of another body, from a node of a mesh B.
+
+    One of at least `enough` need not be the best. What rounding takes is not counted. `box` is a row of B for boxes.
+    """
+    a, b = pair.a, pair.b
+    middle, half = node_box(b.row, b.pool, j)
+    at = add(pair.centre, rotate(pair.rotation, middle))
+    if a.kind == MESH:
+        middle, half_a = node_box(a.row, a.pool, i)
+        return gap_of_boxes(pair.rotation, sub(at, middle), half_a, half, enough)
+    box[A1], box[A2], box[A3] = half
+    parts = Pair(a, Core(box, CODE[BOX], b.pool), pair.rotation, at)
+    return bounds_of_parts(parts, _unit(at), 0.1 * norm(at), margin, -math.inf, enough, w)[0]
+
+
+class Opened(NamedTuple):
+    """Two pairs of nodes in place of one, with lower bounds of their distances; rounding is not counted."""
+
+    near: tuple
+    gap: float
+    far: tuple
+    far_gap: float
+
+
+@kernel(_nrt=True)
+def opened(pair, i, j, enough, margin, box, w):
+    """Open the larger of two nodes of which one has children; parameters as of `gap_of_nodes`."""
+    out_of_line()
+    a, b = pair.a, pair.b
+    second_a, count_a = parts_of_node(a, i)
+    second_b, count_b = parts_of_node(b, j)
+    open_b = count_b <= 0
+    if open_b and count_a <= 0:
+        _, half_a = node_box(a.row, a.pool, i)
+        _, half_b = node_box(b.row, b.pool, j)
+        open_b = max(half_b[0], half_b[1], half_b[2]) >= max(half_a[0], half_a[1], half_a[2])
+    one, other = ((i, j + 1), (i, second_b)) if open_b else ((i + 1, j), (second_a, j))
+    gap = gap_of_nodes(pair, one[0], one[1], enough, margin, box, w)
+    other_gap = gap_of_nodes(pair, other[0], other[1], enough, margin, box, w)
+    return Opened(one, gap, other, other_gap) if gap <= other_gap else Opened(other, other_gap, one, gap)
