@@ -168,6 +168,33 @@ def descend(pair, n, goal, near, far):
 
 
 @kernel
+def nearest_points(pair, found, goal, margin, far):
+    """Answer for cores apart from where GJK has ended; an open interval where it is neither closed nor beyond `far`."""
+    out_of_line()
+    simplex, n, lower, iterations = found.simplex, found.n, found.lower, found.iterations
+    x, y = found.x, found.y
+    if not found.closed:
+        if is_rimmed(pair.a.kind) or is_rimmed(pair.b.kind):
+            lower = lower - margin if lower > far else -math.inf
+            return Cores(found.upper, lower, math.inf, n, n, n, iterations, 0)
+        x, y = means_of(pair, simplex.names, simplex.weights)
+    length = norm(sub(y, x))
+    if simplex.count == 3 and not (length - lower + 2.0 * margin <= goal or lower > far):
+        # Near to the origin the nearest point of a face is a worse direction than the normal of that face.
+        normal = cross(sub(simplex.q, simplex.p), sub(simplex.r, simplex.p))
+        area = norm(normal)
+        for sign in (1.0, -1.0):
+            direction = scale(sign / area, normal) if area > 0.0 else n
+            c = corner_for_sure(pair, direction, found.a, found.b)
+            if -c.h > lower:
+                n, lower = direction, -c.h
+        iterations += 2
+    is_open = not (length - lower + 2.0 * margin <= goal or lower > far)
+    lower = -math.inf if is_open else min(lower - margin, length)
+    return Cores(length, lower, length + margin, x, y, n, iterations, 0)
+
+
+@kernel
 def solve(pair, n, goal, margin, far):
     """Signed distance of two cores of vertices and rims; an open interval where rounding or the budget leaves it open.
 
@@ -186,18 +213,11 @@ def solve(pair, n, goal, margin, far):
     found = descend(pair, n, goal - 2.0 * margin, -math.inf, far)
     if found.simplex.count == 4:
         return expand(pair, found, goal, margin)
-    n = found.n
-    if found.closed:
-        x, y = found.x, found.y
-    elif is_rimmed(pair.a.kind) or is_rimmed(pair.b.kind):
-        lower = found.lower - margin if found.lower > far else -math.inf
-        return Cores(found.upper, lower, math.inf, n, n, n, found.iterations, 0)
-    else:
-        x, y = means_of(pair, found.simplex.names, found.simplex.weights)
-    u = sub(y, x)
-    length = norm(u)
-    across = norm(combine(1.0, u, -dot(u, n), n))
-    is_closed = found.closed or length - found.lower <= goal - 2.0 * margin
-    proved = (is_closed and across <= margin) or (not found.closed and found.lower > far)
-    lower = min(found.lower - margin, length) if proved else -math.inf
-    return Cores(length, lower, length + margin, x, y, n, found.iterations, 0)
+    answer = nearest_points(pair, found, goal, margin, far)
+    if answer.lower > far:
+        return answer
+    # An answer is to have its points along its normal.
+    u = sub(answer.y, answer.x)
+    across = norm(combine(1.0, u, -dot(u, answer.n), answer.n))
+    lower = answer.lower if across <= margin else -math.inf
+    return Cores(answer.distance, lower, answer.upper, answer.x, answer.y, answer.n, answer.iterations, answer.status)

@@ -23,7 +23,7 @@ import numpy as np
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import cores, gjk, torus
-from superovoid.contact.convex.features import corner_for_sure, is_polytope, means_of
+from superovoid.contact.convex.features import are_sharp
 from superovoid.contact.convex.mesh_tree import (
     INSIDE,
     bounds_of_parts,
@@ -83,32 +83,16 @@ class Gap(NamedTuple):
 
 
 @kernel
-def _of_vertices(pair, n, goal, beyond, margin):
-    """Distance of a hull of vertices from a triangle, where GJK over vertices closes it; else an open interval."""
+def _of_features(pair, n, goal, beyond, margin):
+    """Distance of a core of vertices and rims from a triangle, if GJK closes it; else an open interval."""
     out_of_line()
-    ka = pair.a.kind
-    a = Core(pair.a.row, CODE[CONVEX_MESH] if ka == TRIANGLE else ka, pair.a.pool)
-    hulls = Pair(a, Core(pair.b.row, CODE[CONVEX_MESH], pair.b.pool), pair.rotation, pair.centre)
+    ka, hull = pair.a.kind, CODE[CONVEX_MESH]
+    a = Core(pair.a.row, hull if ka == TRIANGLE else ka, pair.a.pool)
+    hulls = Pair(a, Core(pair.b.row, hull, pair.b.pool), pair.rotation, pair.centre)
     found = gjk.descend(hulls, n, 0.5 * (goal - margin), -math.inf, beyond)
     if found.simplex.count == 4:
         return cores.Cores(0.0, -math.inf, math.inf, n, n, n, found.iterations, 0)
-    simplex, n, lower, iterations = found.simplex, found.n, found.lower, found.iterations
-    x, y = means_of(hulls, simplex.names, simplex.weights)
-    length = norm(sub(y, x))
-    normal = cross(sub(simplex.q, simplex.p), sub(simplex.r, simplex.p))
-    area = norm(normal)
-    if simplex.count == 3 and area > 0.0 and not (length - lower + margin <= goal or lower > beyond):
-        # Near to the origin the nearest point of a face is a worse direction than the normal of that face.
-        for sign in (1.0, -1.0):
-            direction = scale(sign / area, normal)
-            c = corner_for_sure(hulls, direction, found.a, found.b)
-            if -c.h > lower:
-                n, lower = direction, -c.h
-        iterations += 2
-    lower = min(lower - margin, length)
-    if not (length - lower <= goal or lower > beyond):
-        lower = -math.inf
-    return cores.Cores(length, lower, length + margin, x, y, n, iterations, 0)
+    return gjk.nearest_points(hulls, found, goal, margin, beyond)
 
 
 @kernel(_nrt=True)
@@ -129,8 +113,8 @@ def _part_distance(pair, n, goal, beyond, margin, others, w):
         direction = scale(-1.0, rotate(rotation, k.n))
         return cores.Cores(k.distance, k.lower, k.upper, x, y, direction, k.iterations, status), touching
     iterations = 0
-    if ka == TRIANGLE or is_polytope(ka):
-        k = _of_vertices(pair, n, goal, beyond, margin)
+    if ka == TRIANGLE or are_sharp(ka, ka):
+        k = _of_features(pair, n, goal, beyond, margin)
         if k.lower > -math.inf:
             return k, False
         iterations = k.iterations
