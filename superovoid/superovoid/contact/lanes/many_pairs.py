@@ -46,9 +46,6 @@ from superovoid.contact.superovoids import certificate, pair_solver
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS, WARM_ITERATIONS
 from superovoid.contact.superovoids.certificate import flatness, rises_from
 from superovoid.shapes.kernels.surface import (
-    A1,
-    A2,
-    A3,
     BODY_LENGTH,
     DENT_HI,
     DENT_LO,
@@ -58,8 +55,6 @@ from superovoid.shapes.kernels.surface import (
     DENT_R_LO,
     DENTED,
     SIZE,
-    TX,
-    TY,
     SurfacePoint,
 )
 from superovoid.values import status
@@ -76,7 +71,7 @@ _POSE_LENGTH = 12  # translation, then rotation row by row: the order in which `
 _layout = Layout(ROW)
 # Of each body.
 BODY, POSE = _layout.rows(BODY_LENGTH), _layout.rows(_POSE_LENGTH)
-POINT, START = _layout.rows(POINT_LENGTH), _layout.rows(3)
+POINT, START = _layout.rows(POINT_LENGTH), _layout.rows(3)  # START: the normal at which Newton begins cold
 # Of each pair.
 SWAPPED, WARM = _layout.rows(), _layout.rows()
 ROTATION, CENTRE = _layout.rows(9), _layout.rows(3)
@@ -274,12 +269,6 @@ def _store_column(block, at, v):
     block[at], block[at + 3 * ROW], block[at + 6 * ROW] = v[0], v[1], v[2]
 
 
-@inlined
-def _start(body, n):
-    """Point on the ray of the unit shape along n."""
-    return (body[A1] * (1.0 + body[TX] * n[2]) * n[0], body[A2] * (1.0 + body[TY] * n[2]) * n[1], body[A3] * n[2])
-
-
 line_of_centres = in_lanes(pair_solver.line_of_centres, SUBSTITUTES)
 gap_tolerance = in_lanes(certificate.gap_tolerance, SUBSTITUTES)
 newton_tolerance = in_lanes(pair_solver.newton_tolerance, SUBSTITUTES)
@@ -305,9 +294,8 @@ def prepare(block: Floats1, count: int, tolerance: float) -> None:
         block[TOLERANCE + i] = newton_tolerance(a, b, centre, goal)
         block[UNIT + i] = min(a[SIZE], b[SIZE])
         n = line_of_centres(centre)
-        store_3(block, START + i, _start(a, n))
-        m = rotate_back(load_9(block, ROTATION + i), scale(-1.0, n))
-        store_3(block, START + CHUNK + i, _start(b, m))
+        store_3(block, START + i, n)
+        store_3(block, START + CHUNK + i, rotate_back(load_9(block, ROTATION + i), scale(-1.0, n)))
     for i in range(count):
         a, b = load_body(block, BODY + i), load_body(block, BODY + CHUNK + i)
         fa, fb = load_point(block, POINT + i), load_point(block, POINT + CHUNK + i)
@@ -327,10 +315,12 @@ def _enter(lanes, lane, block, i):
         for j in range(POINT_LENGTH):
             lanes[newton_lanes.POINT + j * newton_lanes.ROW + to] = block[POINT + j * ROW + at]
         for j in range(3):
-            lanes[newton_lanes.FROM_X + j * newton_lanes.ROW + to] = block[START + j * ROW + at]
+            lanes[newton_lanes.FROM_N + j * newton_lanes.ROW + to] = block[START + j * ROW + at]
+            lanes[newton_lanes.FROM_X + j * newton_lanes.ROW + to] = 0.0
+            lanes[newton_lanes.STEP_N + j * newton_lanes.ROW + to] = 0.0
             lanes[newton_lanes.STEP_X + j * newton_lanes.ROW + to] = 0.0
-        lanes[newton_lanes.PART + to] = 1.0
-        lanes[newton_lanes.CHART_1 + to] = lanes[newton_lanes.CHART_2 + to] = 1.0
+        lanes[newton_lanes.PART + to] = lanes[newton_lanes.FROM_R + to] = 1.0
+        lanes[newton_lanes.CHART_1 + to] = lanes[newton_lanes.CHART_2 + to] = 0.0
         lanes[newton_lanes.HOLD + to] = warm
     for j in range(9):
         lanes[newton_lanes.ROTATION + j * newton_lanes.ROW + lane] = block[ROTATION + j * ROW + i]
