@@ -31,7 +31,7 @@ from superovoid.contact.superovoids.pair_solver import (
 from superovoid.scene.culling import Local, World
 from superovoid.scene.pair_table import WarmStarts, pair_key, slot_of
 from superovoid.scene.solving import Scratch, Wanted, keep, lost, size_of_smaller, widen
-from superovoid.shapes.kernels.kinds import BOX, KIND, SUPEROVOID, is_sphere
+from superovoid.shapes.kernels.kinds import BOX, CYLINDER, KIND, SUPEROVOID, is_sphere
 
 LEAST = 48
 """Candidates of a query from which on lanes are worth while."""
@@ -172,11 +172,21 @@ def tasks_for(rows: int) -> Tasks:
 
 
 @kernel
+def exponent_in_lanes(row):
+    """The first exponent by which lanes take a body for a box or a cylinder; 0 for others."""
+    if row[KIND] == BOX:
+        return newton_lanes.CAPPED
+    return 2.0 if row[KIND] == CYLINDER else 0.0
+
+
+@kernel
 def is_task(packed, a, b):
-    """Whether lanes may answer a pair in a state: also a superovoid beside a box."""
-    kind_a, kind_b = packed[a, KIND], packed[b, KIND]
-    beside_box = (kind_a == BOX and kind_b == SUPEROVOID) or (kind_a == SUPEROVOID and kind_b == BOX)
-    return beside_box or is_for_lanes(packed, a, b)
+    """Whether lanes may answer a pair in a state: also a superovoid beside a box or a cylinder."""
+    if exponent_in_lanes(packed[a]) > 0.0:
+        return packed[b, KIND] == SUPEROVOID
+    if exponent_in_lanes(packed[b]) > 0.0:
+        return packed[a, KIND] == SUPEROVOID
+    return is_for_lanes(packed, a, b)
 
 
 @kernel
@@ -189,7 +199,7 @@ def pose_task(tasks, row, state, a, b, limit):
 
 
 @kernel(forceinline=True)
-def _store_task(block, i, tasks, row, with_box, tolerance):
+def _store_task(block, i, tasks, row, are_superovoids, tolerance):
     if many_pairs.store_row(block, i, tolerance, tasks.out[row]):
         tasks.ends[row] = CLOSED
         return
@@ -197,7 +207,7 @@ def _store_task(block, i, tasks, row, with_box, tolerance):
     phase = block[many_pairs.PHASE + i]
     if phase == newton_lanes.BEYOND:
         tasks.ends[row] = BEYOND
-    elif phase == newton_lanes.CONVERGED and not with_box:
+    elif phase == newton_lanes.CONVERGED and are_superovoids:
         tasks.ends[row] = CONTACT
         many_pairs.store_points(block, i, tasks.points[row])
         tasks.points[row, 2 * newton_lanes.POINT_LENGTH] = block[many_pairs.ITERATIONS + i]
@@ -220,7 +230,7 @@ def answer_tasks(local, poses, tasks, begin, end, tolerance, lanes):
         for i in range(count):
             state, a, b = tasks.states[first + i], tasks.pairs[first + i, 0], tasks.pairs[first + i, 1]
             many_pairs.load_bodies(block, i, packed[a], packed[b], poses[state, a], poses[state, b])
-            many_pairs.load_boxes(block, i, packed[a, KIND] == BOX, packed[b, KIND] == BOX)
+            many_pairs.load_capped(block, i, exponent_in_lanes(packed[a]), exponent_in_lanes(packed[b]))
             block[many_pairs.LIMIT + i] = tasks.limits[first + i]
         for i in range(count):
             state, a, b = tasks.states[first + i], tasks.pairs[first + i, 0], tasks.pairs[first + i, 1]
@@ -232,8 +242,8 @@ def answer_tasks(local, poses, tasks, begin, end, tolerance, lanes):
         many_pairs.prove(block, count)
         for i in range(count):
             a, b = tasks.pairs[first + i, 0], tasks.pairs[first + i, 1]
-            with_box = packed[a, KIND] == BOX or packed[b, KIND] == BOX
-            _store_task(block, i, tasks, first + i, with_box, tolerance)
+            are_superovoids = packed[a, KIND] == SUPEROVOID and packed[b, KIND] == SUPEROVOID
+            _store_task(block, i, tasks, first + i, are_superovoids, tolerance)
 
 
 @kernel

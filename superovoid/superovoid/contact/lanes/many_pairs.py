@@ -48,6 +48,7 @@ from superovoid.contact.superovoids.answers import COLD_ITERATIONS, WARM_ITERATI
 from superovoid.contact.superovoids.certificate import flatness, rises_from
 from superovoid.shapes.kernels.surface import (
     A1,
+    A2,
     BODY_LENGTH,
     DENT_HI,
     DENT_LO,
@@ -164,25 +165,27 @@ def places_of(block, i):
 
 
 @inlined
-def _load_box(block, at):
-    """Give a body of the block, of which half extents, radius and size are loaded, the other columns of a box."""
+def _load_capped(block, at, exponent):
+    """Give a body of the block, of which half extents, radius and size are loaded, the columns of a box or cylinder."""
     for j in range(TX, RADIUS):
         block[at + j * ROW] = 0.0
     for j in range(DENTED, BODY_LENGTH):
         block[at + j * ROW] = 0.0
+    if exponent != newton_lanes.CAPPED:
+        block[at + A2 * ROW] = block[at + A1 * ROW]
     for j in range(3):
         block[at + (INV_A1 + j) * ROW] = 1.0 / block[at + (A1 + j) * ROW]
-    block[at + P * ROW] = block[at + S_ * ROW] = newton_lanes.BOX_EXPONENT
+    block[at + P * ROW], block[at + S_ * ROW] = exponent, newton_lanes.CAPPED
 
 
 @inlined
-def load_boxes(block, i, box_a, box_b):
-    """After `load_bodies`: the columns of those that are boxes."""
+def load_capped(block, i, exponent_a, exponent_b):
+    """After `load_bodies`: the columns of boxes and cylinders, whose first exponents are given; 0 for superovoids."""
     at_a, at_b = places_of(block, i)
-    if box_a:
-        _load_box(block, BODY + at_a)
-    if box_b:
-        _load_box(block, BODY + at_b)
+    if exponent_a > 0.0:
+        _load_capped(block, BODY + at_a, exponent_a)
+    if exponent_b > 0.0:
+        _load_capped(block, BODY + at_b, exponent_b)
 
 
 @inlined
@@ -445,8 +448,8 @@ def _prove_pair(block, i):
     answer = certify(pair, fa, fb, k, block[GOAL + i], 0)
     block[DISTANCE + i], block[LOWER + i], block[UPPER + i] = answer.distance, answer.lower, answer.upper
     # What is proved of an overlap is proved of superovoids.
-    meets_box = (newton_lanes.is_box(a) | newton_lanes.is_box(b)) & (answer.distance <= block[GOAL + i])
-    block[STATUS + i] = status.UNPROVEN if meets_box else answer.status
+    meets_capped = (newton_lanes.is_capped(a) | newton_lanes.is_capped(b)) & (answer.distance <= block[GOAL + i])
+    block[STATUS + i] = status.UNPROVEN if meets_capped else answer.status
     pose_a, pose_b = load_12(block, POSE + i), load_12(block, POSE + CHUNK + i)
     x = add(pose_a[:3], rotate(pose_a[3:], answer.x))
     y = add(pose_b[:3], rotate(pose_b[3:], answer.y))

@@ -92,7 +92,7 @@ HOLD = _layout.rows()  # 1: the point is given, for the first evaluation of a wa
 _U, _V, _N1, _N2, _W, _N3, _TAPER_X, _TAPER_Y = (_layout.rows() for _ in range(8))
 _FIRST, _SECOND, _EXPONENT, _INVERSE = (_layout.rows() for _ in range(4))
 _CURVE, _RATIO, _SHARE, _MAJOR = _layout.rows(4), _layout.rows(), _layout.rows(), _layout.rows()
-_BOX = _layout.rows(8)  # surface point of a box
+_CAPPED_POINT = _layout.rows(8)  # surface point of a box or a cylinder
 # Of each pair.
 ROTATION, CENTRE, SIZE, TOLERANCE = _layout.rows(9), _layout.rows(3), _layout.rows(), _layout.rows()
 PHASE, ITERATIONS, LIMIT = _layout.rows(), _layout.rows(), _layout.rows()
@@ -224,54 +224,64 @@ def _off_zero(u, v):
     return u if abs(u) + abs(v) >= 1e-100 else 1e-100
 
 
-# --- boxes ------------------------------------------------------------------------------------------------------
+# --- boxes and cylinders ----------------------------------------------------------------------------------------
 #
 # A box has the form of a surface point: C, S, w are its coordinates in units of the half extents, r = rd = 1, and the
 # unit normal m gives the duals Cd = m1 a1, Sd = m2 a2, wd = m3 a3, so that position and gradient are those of the
 # kernels for superovoids without a taper. Of equal exponents p the entries of the Hessian are (p - 1) |m_k| / a_k: 0
-# along the faces and edges that m stands on, and for a large p as good as infinite across them.
+# along the faces and edges that m stands on, and for a large p as good as infinite across them. Of a cylinder (C, S)
+# is the direction from the axis, with the exponent 2, r and w are the radius and the height in units of its own, and
+# the large exponent is that of the second layer: the curvature along a rim comes out as |m_r| / a1.
 
-BOX_EXPONENT = 1e8
-_LEAST_GAP = 1e-2  # of the smaller body, that a step of a box is taken for
-
-
-@inlined
-def is_box(body):
-    """Whether the columns of a body are those of a box."""
-    return body[P] == BOX_EXPONENT
+CAPPED = 1e8
+"""The large exponent."""
+_LEAST_GAP = 1e-2  # of the smaller body, that a step of such a body is taken for
 
 
 @inlined
-def _side_of_box(z, half, beyond):
-    """Coordinate of the nearest point of a box, and that of the line from there; inside, of the nearest face."""
+def is_capped(body):
+    """Whether the columns of a body are those of a box or a cylinder."""
+    return body[S_] == CAPPED
+
+
+@inlined
+def _side(z, half, beyond):
+    """Coordinate of the nearest point of a body, and that of the line from there; inside, of the nearest side."""
     clamped = min(half, max(-half, z))
-    outside = z - clamped
-    on_face = abs(z) - half >= beyond
-    return (math.copysign(half, z) if on_face else clamped), (math.copysign(1.0, z) if on_face else outside)
+    on_side = abs(z) - half >= beyond
+    return (math.copysign(half, z) if on_side else clamped), (math.copysign(1.0, z) if on_side else z - clamped)
 
 
 @inlined
-def _box_point(body, x, n, gap):
-    """Surface point of a box from a moved point and a moved normal: the nearest one to the point a gap away along it.
+def _capped_point(body, x, n, gap):
+    """Surface point of a box or a cylinder from a moved point and a moved normal, the nearest one to a point outside.
 
-    That is about where the other body's point is moved to. The normal lies in the normal cone of the point, exactly.
+    That is the point a gap away along the normal, about where the other body's point is moved to. So the normal lies in
+    the normal cone of the surface point.
     """
     z = combine(1.0, x, gap, n)
-    most = max(abs(z[0]) - body[A1], abs(z[1]) - body[A2], abs(z[2]) - body[A3])
+    is_box = body[P] == CAPPED
+    from_axis = norm((z[0], z[1], 0.0))
+    first, second = z[0] if is_box else from_axis, z[1] if is_box else 0.0
+    most = max(abs(first) - body[A1], abs(second) - body[A2], abs(z[2]) - body[A3])
     beyond = most if most <= 0.0 else math.inf
-    y1, m1 = _side_of_box(z[0], body[A1], beyond)
-    y2, m2 = _side_of_box(z[1], body[A2], beyond)
-    y3, m3 = _side_of_box(z[2], body[A3], beyond)
+    y1, m1 = _side(first, body[A1], beyond)
+    y2, m2 = _side(second, body[A2], beyond)
+    y3, m3 = _side(z[2], body[A3], beyond)
+    m2 = m2 if is_box else 0.0
     per = 1.0 / norm((m1, m2, m3))
+    m1, m2, m3 = per * m1 * body[A1], per * m2 * body[A2], per * m3 * body[A3]
+    per_axis = 1.0 / max(from_axis, 1e-100)
+    c, s = z[0] * per_axis if from_axis > 0.0 else 1.0, z[1] * per_axis
     return SurfacePoint(
-        y1 * body[INV_A1],
-        y2 * body[INV_A2],
-        per * m1 * body[A1],
-        per * m2 * body[A2],
-        1.0,
+        y1 * body[INV_A1] if is_box else c,
+        y2 * body[INV_A2] if is_box else s,
+        m1 if is_box else c,
+        m2 if is_box else s,
+        1.0 if is_box else y1 * body[INV_A1],
         y3 * body[INV_A3],
-        1.0,
-        per * m3 * body[A3],
+        1.0 if is_box else m1,
+        m3,
     )
 
 
@@ -303,16 +313,16 @@ def retract(lanes):
         lanes[_U + i], lanes[_V + i], lanes[_N1 + i], lanes[_N2 + i] = u, v, n1, n2
         lanes[_W + i], lanes[_N3 + i] = w, body[A3] * n[2]
         lanes[_TAPER_X + i], lanes[_TAPER_Y + i] = body[TX] / kx, body[TY] / ky
-        f = _box_point(body, x, n, lanes[FROM_GAP + i])
-        store_4(lanes, _BOX + i, (f.C, f.S, f.Cd, f.Sd))
-        store_4(lanes, _BOX + 4 * ROW + i, (f.r, f.w, f.rd, f.wd))
+        f = _capped_point(body, x, n, lanes[FROM_GAP + i])
+        store_4(lanes, _CAPPED_POINT + i, (f.C, f.S, f.Cd, f.Sd))
+        store_4(lanes, _CAPPED_POINT + 4 * ROW + i, (f.r, f.w, f.rd, f.wd))
         from_point = lanes[CHART_1 + i] != 0.0
         _pose_curve(lanes, i, from_point, (u, v), (n1, n2), (body[P], body[INV_P]), (body[Q], body[INV_Q]))
     _unit_curves(lanes)
     for i in range(2 * WIDTH):
         body = load_shape(lanes, SHAPE + i)
         c, s, cd, sd = _solved_curve(lanes, i, lanes[CHART_1 + i] != 0.0)
-        curve = _select_4(is_box(body), load_4(lanes, _BOX + i), (c, s, cd, sd))
+        curve = _select_4(is_capped(body), load_4(lanes, _CAPPED_POINT + i), (c, s, cd, sd))
         _store_layer(lanes, POINT + i, curve, lanes[HOLD + i] != 0.0)
         m = max(lanes[_U + i] * cd + lanes[_V + i] * sd, 1e-100)
         g = max(lanes[_N1 + i] * c + lanes[_N2 + i] * s, 1e-100)
@@ -322,7 +332,7 @@ def retract(lanes):
     _unit_curves(lanes)
     for i in range(2 * WIDTH):
         curve = _solved_curve(lanes, i, lanes[CHART_2 + i] != 0.0)
-        curve = _select_4(lanes[SHAPE + P * ROW + i] == BOX_EXPONENT, load_4(lanes, _BOX + 4 * ROW + i), curve)
+        curve = _select_4(lanes[SHAPE + S_ * ROW + i] == CAPPED, load_4(lanes, _CAPPED_POINT + 4 * ROW + i), curve)
         _store_layer(lanes, POINT + 4 * ROW + i, curve, lanes[HOLD + i] != 0.0)
 
 
