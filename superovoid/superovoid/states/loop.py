@@ -316,7 +316,6 @@ def _finish_group(local, vertices, pairs, groups, memory, i, g, wanted):
         if k < 0:
             break
         task, a, b = span.task[i * n + k], pairs[k, 0], pairs[k, 1]
-        tasks.ends[task] = FAILED
         width = certified_width(packed, world, a, b, memory.worlds.roundings[i], wanted.tolerance)
         limit = scratch.keys.values[0] if found > 0 else wanted.max_distance
         if tasks.out[task, LOWER] - width > limit:
@@ -328,6 +327,8 @@ def _finish_group(local, vertices, pairs, groups, memory, i, g, wanted):
             tasks.ends[task] = CLOSED
             if _keep(packed, world, a, b, wanted, scratch, found, counts) > found:
                 found = _closer(scratch, found, found)
+        else:
+            tasks.ends[task] = FAILED
     for k in range(groups[g], groups[g + 1]):
         task = span.task[i * n + k]
         if task == LEFT or (task >= 0 and tasks.ends[task] == FAILED):
