@@ -17,7 +17,7 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
-from superovoid.contact.columns import LOWER, RESULT_LENGTH, UPPER
+from superovoid.contact.columns import LOWER, PROOF, RESULT_LENGTH, UNKEPT, UPPER
 from superovoid.contact.lanes import many_pairs, newton_lanes
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.pair_solver import (
@@ -271,7 +271,8 @@ def answer_open_task(tasks, row, packed, world, wanted, state, rotation, out):
         return False
     points = tasks.points[row]
     ka, kb, _ = place_of_points(in_order(*bodies))
-    return answer_contact(
+    state[PROOF] = UNKEPT  # states that do not follow each other closely would pay for a proof that lasts
+    is_answered = answer_contact(
         *bodies,
         wanted.tolerance,
         wanted.budget,
@@ -283,3 +284,6 @@ def answer_open_task(tasks, row, packed, world, wanted, state, rotation, out):
         rotation,
         out,
     )
+    if state[PROOF] == UNKEPT:
+        state[PROOF] = 0.0
+    return is_answered
