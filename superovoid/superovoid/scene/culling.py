@@ -19,7 +19,7 @@ import numpy as np
 
 from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats3, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
-from superovoid.compiled.vector import norm
+from superovoid.compiled.vector import norm, scale
 from superovoid.shapes.kernels.rounding import at_place, straighten
 
 # Entries of the counts that a query fills.
@@ -158,12 +158,18 @@ def bounding_spheres_within(world, a, b, limit):
 
 
 @kernel
-def _box_over(plane, centre, pose, half):
-    """Height of the lowest corner of an oriented box over the half-space at a pose."""
+def _half_along(pose, half, n):
+    """Half of the extent of an oriented box along a direction."""
     reach = 0.0
     for i in range(3):
-        reach += half[i] * abs(plane[0, 2] * pose[0, i] + plane[1, 2] * pose[1, i] + plane[2, 2] * pose[2, i])
-    return height_above(plane, centre) - reach
+        reach += half[i] * abs(n[0] * pose[0, i] + n[1] * pose[1, i] + n[2] * pose[2, i])
+    return reach
+
+
+@kernel
+def _box_over(plane, centre, pose, half):
+    """Height of the lowest corner of an oriented box over the half-space at a pose."""
+    return height_above(plane, centre) - _half_along(pose, half, (plane[0, 2], plane[1, 2], plane[2, 2]))
 
 
 @kernel
@@ -228,6 +234,36 @@ def box_gap(centre_a, pose_a, half_a, centre_b, pose_b, half_b, enough, rounding
 
 
 @kernel
+def gap_of_boxes(local, world, a, b, enough, rounding):
+    """`box_gap` of two bodies of the scene, neither a half-space."""
+    return box_gap(
+        world.boxes[a],
+        world.poses[a],
+        local.box_halves[a],
+        world.boxes[b],
+        world.poses[b],
+        local.box_halves[b],
+        enough,
+        rounding,
+    )
+
+
+@kernel
+def line_gap(local, world, a, b):
+    """Gap of the oriented boxes of two bodies along the line of their centres; -inf where it has no direction."""
+    if world.spheres[a, 3] + world.spheres[b, 3] == math.inf:
+        return -math.inf
+    centre_a, centre_b = world.boxes[a], world.boxes[b]
+    line = (centre_b[0] - centre_a[0], centre_b[1] - centre_a[1], centre_b[2] - centre_a[2])
+    length = norm(line)
+    if not length > 0.0:
+        return -math.inf
+    n = scale(1.0 / length, line)
+    along = _half_along(world.poses[a], local.box_halves[a], n) + _half_along(world.poses[b], local.box_halves[b], n)
+    return length - along
+
+
+@kernel
 def boxes_within(centre_a, pose_a, half_a, centre_b, pose_b, half_b, limit, rounding):
     """Whether no separating axis shows two oriented boxes farther apart than the limit."""
     return box_gap(centre_a, pose_a, half_a, centre_b, pose_b, half_b, limit, rounding) <= limit
@@ -255,6 +291,18 @@ def oriented_boxes_within(local, world, a, b, limit, rounding):
     )
 
 
+@kernel(forceinline=True)
+def is_within(local, world, a, b, limit, rounding, counts):
+    """Whether neither the spheres nor the boxes of two bodies show them farther apart than the limit; it is counted."""
+    if not bounding_spheres_within(world, a, b, limit + rounding):
+        return False
+    counts[PAST_SPHERE] += 1
+    if limit < math.inf and not oriented_boxes_within(local, world, a, b, limit, rounding):
+        return False
+    counts[PAST_OBB] += 1
+    return True
+
+
 @entry_point(nogil=True, separate=True)
 def cull_list(
     local: Local,
@@ -271,17 +319,11 @@ def cull_list(
     Returns how many there are. A query begins with this: all counts are set.
     """
     found = 0
-    past_sphere = 0
+    counts[:] = 0
     for k in range(count):
         a, b = pairs[k, 0], pairs[k, 1]
-        if not bounding_spheres_within(world, a, b, limit + rounding):
-            continue
-        past_sphere += 1
-        if limit == math.inf or oriented_boxes_within(local, world, a, b, limit, rounding):
+        if is_within(local, world, a, b, limit, rounding, counts):
             candidates[found, 0] = a
             candidates[found, 1] = b
             found += 1
-    counts[:] = 0
-    counts[PAST_SPHERE] = past_sphere
-    counts[PAST_OBB] = found
     return found

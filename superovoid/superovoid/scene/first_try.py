@@ -4,22 +4,34 @@
 """Candidates of a query that close at the first try, in SIMD lanes; the others are left to `solving.solve`.
 
 Where a query has many candidates, and answers all of them, most are apart: Newton's method and a certificate in closed
-form are all that is needed. `contact.lanes` does both for many pairs at once.
+form are all that is needed. `contact.lanes` does both for many pairs at once. A query of a scene begins at the points
+of its last answers (`answer_first`), loops over states begin from nothing (`answer_tasks`).
 """
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.arrays import Floats1, Ints1, Ints2
+from superovoid.compiled.arrays import Floats1, Floats2, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
+from superovoid.contact.columns import LOWER, PROOF, RESULT_LENGTH, UNKEPT, UPPER
 from superovoid.contact.lanes import many_pairs, newton_lanes
+from superovoid.contact.pair import Pair
+from superovoid.contact.superovoids.pair_solver import (
+    answer_contact,
+    in_order,
+    load_point,
+    place_of_points,
+    relative_pose,
+    still_face,
+)
 from superovoid.scene.culling import Local, World
 from superovoid.scene.pair_table import WarmStarts, pair_key, slot_of
 from superovoid.scene.solving import Scratch, Wanted, keep, lost, size_of_smaller, widen
-from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID, is_sphere
+from superovoid.shapes.kernels.kinds import BOX, CYLINDER, KIND, SUPEROVOID, is_sphere
 
 LEAST = 48
 """Candidates of a query from which on lanes are worth while."""
@@ -39,7 +51,11 @@ class Lanes(NamedTuple):
 
 def lanes_for(pairs: int) -> Lanes:
     """Return memory for queries of so many pairs."""
-    used = pairs >= LEAST
+    return new_lanes(pairs >= LEAST)
+
+
+def new_lanes(used: bool = True) -> Lanes:
+    """Return memory of lanes, without rows if they are not used."""
     return Lanes(
         np.zeros(used * many_pairs.LENGTH),
         np.zeros(used * newton_lanes.LENGTH),
@@ -49,8 +65,15 @@ def lanes_for(pairs: int) -> Lanes:
     )
 
 
+@kernel
+def is_for_lanes(packed, a, b):
+    """Whether lanes may answer a pair: superovoids, but for two spheres, whose answer is in closed form."""
+    both = packed[a, KIND] == SUPEROVOID and packed[b, KIND] == SUPEROVOID
+    return both and not (is_sphere(packed[a]) and is_sphere(packed[b]))
+
+
 @kernel(forceinline=True)
-def _leave(scratch, left, a, b):
+def leave(scratch, left, a, b):
     """Leave a pair to the solver; return how many are."""
     scratch.candidates[left, 0] = a
     scratch.candidates[left, 1] = b
@@ -80,17 +103,16 @@ def answer_first(
         while following < count and filled < many_pairs.CHUNK:
             a, b = scratch.candidates[following, 0], scratch.candidates[following, 1]
             following += 1
-            is_for_lanes = packed[a, KIND] == SUPEROVOID and packed[b, KIND] == SUPEROVOID
-            if is_for_lanes and not (is_sphere(packed[a]) and is_sphere(packed[b])):
+            if is_for_lanes(packed, a, b):
                 lanes.pairs[filled, 0] = a
                 lanes.pairs[filled, 1] = b
                 lanes.slots[filled] = slot_of(pool, pair_key(a, b))
                 filled += 1
             else:
-                left = _leave(scratch, left, a, b)
+                left = leave(scratch, left, a, b)
         if filled < _LEAST_IN_BLOCK:
             for i in range(filled):
-                left = _leave(scratch, left, lanes.pairs[i, 0], lanes.pairs[i, 1])
+                left = leave(scratch, left, lanes.pairs[i, 0], lanes.pairs[i, 1])
             continue
         for i in range(filled):
             a, b = lanes.pairs[i, 0], lanes.pairs[i, 1]
@@ -99,6 +121,7 @@ def answer_first(
             many_pairs.load_poses(block, i, poses[lanes.pairs[i, 0]], poses[lanes.pairs[i, 1]])
         for i in range(filled):
             many_pairs.load_points(block, i, pool.states[lanes.slots[i]])
+            block[many_pairs.LIMIT + i] = math.inf
         many_pairs.prepare(block, filled, tolerance)
         many_pairs.converge(lanes.newton, lanes.running, block, filled)
         many_pairs.prove(block, filled)
@@ -114,13 +137,153 @@ def answer_first(
                     scratch, found, a, b, False, wanted.most, wanted.max_distance, wanted.overlapping_only, counts
                 )
             else:
-                left = _leave(scratch, left, a, b)
+                left = leave(scratch, left, a, b)
     return found, left
 
 
+# --- pairs of many states -------------------------------------------------------------------------------------------
+
+CLOSED, CONTACT, FAILED, BEYOND = 0, 1, 2, 3
+"""How lanes leave a task: answered; at a contact whose interval is open; without one; proved to be beyond its limit."""
+
+
+@bundle
+class Tasks(NamedTuple):
+    """Pairs of bodies in several states, one row a pair, and what lanes found."""
+
+    states: Ints1
+    pairs: Ints2
+    limits: Floats1  # of the distance: beyond it only that is wanted
+    ends: Ints1
+    out: Floats2  # the answer; of a contact that is open its proved interval
+    points: Floats2  # of a contact that is open, and the iterations that it took
+
+
+def tasks_for(rows: int) -> Tasks:
+    """Memory for so many tasks."""
+    return Tasks(
+        np.empty(rows, np.int64),
+        np.empty((rows, 2), np.int64),
+        np.empty(rows),
+        np.empty(rows, np.int64),
+        np.empty((rows, RESULT_LENGTH)),
+        np.empty((rows, 2 * newton_lanes.POINT_LENGTH + 1)),
+    )
+
+
 @kernel
-def answer_at_first_try(local, world, count, wanted, pool, scratch, counts, lanes):
-    """Rows kept and candidates left: of `answer_first`, where there is memory for lanes and they are worth while."""
-    if count < LEAST or wanted.most < count or lanes.block.shape[0] == 0:
-        return 0, count
-    return answer_first(local, world, count, wanted, pool, scratch, counts, lanes)
+def exponent_in_lanes(row):
+    """The first exponent by which lanes take a body for a box or a cylinder; 0 for others."""
+    if row[KIND] == BOX:
+        return newton_lanes.CAPPED
+    return 2.0 if row[KIND] == CYLINDER else 0.0
+
+
+@kernel
+def is_task(packed, a, b):
+    """Whether lanes may answer a pair in a state: also a superovoid beside a box or a cylinder."""
+    if exponent_in_lanes(packed[a]) > 0.0:
+        return packed[b, KIND] == SUPEROVOID
+    if exponent_in_lanes(packed[b]) > 0.0:
+        return packed[a, KIND] == SUPEROVOID
+    return is_for_lanes(packed, a, b)
+
+
+@kernel
+def pose_task(tasks, row, state, a, b, limit):
+    """Ask for a pair in a state; return how many tasks there are."""
+    tasks.states[row] = state
+    tasks.pairs[row, 0], tasks.pairs[row, 1] = a, b
+    tasks.limits[row] = limit
+    return row + 1
+
+
+@kernel(forceinline=True)
+def _store_task(block, i, tasks, row, are_superovoids, tolerance):
+    if many_pairs.store_row(block, i, tolerance, tasks.out[row]):
+        tasks.ends[row] = CLOSED
+        return
+    tasks.out[row, LOWER], tasks.out[row, UPPER] = -math.inf, math.inf
+    phase = block[many_pairs.PHASE + i]
+    if phase == newton_lanes.BEYOND:
+        tasks.ends[row] = BEYOND
+    elif phase == newton_lanes.CONVERGED and are_superovoids:
+        tasks.ends[row] = CONTACT
+        many_pairs.store_points(block, i, tasks.points[row])
+        tasks.points[row, 2 * newton_lanes.POINT_LENGTH] = block[many_pairs.ITERATIONS + i]
+        lower, upper = block[many_pairs.LOWER + i], block[many_pairs.UPPER + i]
+        if lower <= upper:  # false for NaN
+            tasks.out[row, LOWER], tasks.out[row, UPPER] = lower, upper
+    else:
+        tasks.ends[row] = FAILED
+
+
+@kernel(nogil=True, separate=True)
+def answer_tasks(local, poses, tasks, begin, end, tolerance, lanes):
+    """Have lanes answer some rows of tasks from nothing, so that an answer depends on its pair and poses alone.
+
+    `poses` are those of the bodies in each state.
+    """
+    block, packed = lanes.block, local.packed
+    for first in range(begin, end, many_pairs.CHUNK):
+        count = min(many_pairs.CHUNK, end - first)
+        for i in range(count):
+            state, a, b = tasks.states[first + i], tasks.pairs[first + i, 0], tasks.pairs[first + i, 1]
+            many_pairs.load_bodies(block, i, packed[a], packed[b], poses[state, a], poses[state, b])
+            many_pairs.load_capped(block, i, exponent_in_lanes(packed[a]), exponent_in_lanes(packed[b]))
+            block[many_pairs.LIMIT + i] = tasks.limits[first + i]
+        for i in range(count):
+            state, a, b = tasks.states[first + i], tasks.pairs[first + i, 0], tasks.pairs[first + i, 1]
+            many_pairs.load_poses(block, i, poses[state, a], poses[state, b])
+        for i in range(count):
+            many_pairs.load_no_points(block, i)
+        many_pairs.prepare(block, count, tolerance)
+        many_pairs.converge(lanes.newton, lanes.running, block, count)
+        many_pairs.prove(block, count)
+        for i in range(count):
+            a, b = tasks.pairs[first + i, 0], tasks.pairs[first + i, 1]
+            are_superovoids = packed[a, KIND] == SUPEROVOID and packed[b, KIND] == SUPEROVOID
+            _store_task(block, i, tasks, first + i, are_superovoids, tolerance)
+
+
+@kernel
+def has_points(a, b, pose_a, pose_b, state, rotation):
+    """Whether a state has points of a pair whose normals still face each other."""
+    if state[4] == 0.0 and state[5] == 0.0:  # r and w
+        return False
+    straight = in_order(a, b, pose_a, pose_b)
+    if not straight:
+        a, b, pose_a, pose_b = b, a, pose_b, pose_a
+    ka, kb, _ = place_of_points(straight)
+    centre = relative_pose(pose_a, pose_b, rotation)
+    return still_face(Pair(a, b, rotation, centre), load_point(state, ka), load_point(state, kb))
+
+
+@kernel(forceinline=True)
+def answer_open_task(tasks, row, packed, world, wanted, state, rotation, out):
+    """Answer a task that lanes left with a contact by a search from there; return whether it is answered.
+
+    Where the points of an earlier answer are near, the solver makes more of them and their proof.
+    """
+    a, b = tasks.pairs[row, 0], tasks.pairs[row, 1]
+    bodies = packed[a], packed[b], world.poses[a], world.poses[b]
+    if tasks.ends[row] != CONTACT or has_points(*bodies, state, rotation):
+        return False
+    points = tasks.points[row]
+    ka, kb, _ = place_of_points(in_order(*bodies))
+    state[PROOF] = UNKEPT  # states that do not follow each other closely would pay for a proof that lasts
+    is_answered = answer_contact(
+        *bodies,
+        wanted.tolerance,
+        wanted.budget,
+        load_point(points, ka),
+        load_point(points, kb),
+        np.int64(points[2 * newton_lanes.POINT_LENGTH]),
+        True,
+        state,
+        rotation,
+        out,
+    )
+    if state[PROOF] == UNKEPT:
+        state[PROOF] = 0.0
+    return is_answered

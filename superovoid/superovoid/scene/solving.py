@@ -21,7 +21,7 @@ from superovoid.contact.superovoids.carried_proof import answered_by_carried_pro
 from superovoid.contact.superovoids.certificate import gap_tolerance
 from superovoid.contact.superovoids.kept_nets import Nets
 from superovoid.scene import closest
-from superovoid.scene.culling import BOUNDED, INTERSECTING, SOLVED, Local, World, box_gap, height_above
+from superovoid.scene.culling import BOUNDED, INTERSECTING, SOLVED, Local, World, gap_of_boxes, height_above
 from superovoid.scene.pair_table import NOW, WarmStarts, pair_key, slot_of
 from superovoid.scene.sorting import Keys, keys_for, sort
 from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID, Core, half_space_height, kind_of
@@ -120,7 +120,7 @@ def widen(out, loss, wanted):
 
 
 @kernel
-def _sphere_gap(world, a, b):
+def sphere_gap(world, a, b):
     """Distance of the bounding spheres of two bodies; -inf for two half-spaces."""
     sphere_a, sphere_b = world.spheres[a], world.spheres[b]
     if sphere_a[3] + sphere_b[3] < math.inf:
@@ -137,7 +137,7 @@ def line_up(local, world, scratch, count, limit, rounding, tolerance):
     left = 0
     for k in range(count):
         a, b = scratch.candidates[k, 0], scratch.candidates[k, 1]
-        bound = _sphere_gap(world, a, b) - certified_width(local.packed, world, a, b, rounding, tolerance)
+        bound = sphere_gap(world, a, b) - certified_width(local.packed, world, a, b, rounding, tolerance)
         if bound <= limit:
             scratch.bounds[k] = bound
             # The answer for a half-space takes no longer than a better bound.
@@ -166,16 +166,7 @@ def next_step(local, world, scratch, k, left, limit, rounding, tolerance):
     stage = scratch.stages[k]
     if stage == closest.SPHERES:
         a, b = scratch.candidates[k, 0], scratch.candidates[k, 1]
-        gap = box_gap(
-            world.boxes[a],
-            world.poses[a],
-            local.box_halves[a],
-            world.boxes[b],
-            world.poses[b],
-            local.box_halves[b],
-            limit,
-            rounding,
-        )
+        gap = gap_of_boxes(local, world, a, b, limit, rounding)
         raise_bound(local, world, scratch, k, left, gap, rounding, tolerance, closest.BOXES)
         return closest.RAISED
     return closest.SUPPORT if stage == closest.BOXES and scratch.bounds[k] < 0.0 else closest.SOLVE
@@ -254,15 +245,19 @@ def solve(
 ) -> int:
     """Solve candidates and keep those no farther than `max_distance`, by distance; this ends the query.
 
-    All are solved if `most` is no less than their number; else those that may be among so many closest ones.
-    `vertices` has the vertices and trees that the rows of meshes refer to. `found` rows are kept already (`first_try`).
+    All are solved if `most` is no less than the number of them and of those `found`, which are kept already
+    (`first_try`); else those that may be among so many closest ones.
+    `vertices` has the vertices and trees that the rows of meshes refer to.
     `nets` has the proofs of overlaps that are carried along. Returns the number of rows kept; of
     `scratch.keys.order[:number]` each names a row of `scratch.out` and `scratch.keys`.
     """
     most, max_distance, overlapping_only, rounding, tolerance, budget = wanted
     packed = local.packed
     limit = max_distance
-    best_first = most < count
+    best_first = most < found + count
+    if best_first:
+        for row in range(found):
+            limit = closest.lower_limit(scratch.nearest, scratch.farness, row, most, limit, scratch.keys.values[row])
     left = line_up(local, world, scratch, count, limit, rounding, tolerance) if best_first else count
     while left > 0:
         k = scratch.waiting[0] if best_first else count - left

@@ -8,13 +8,14 @@ a plain loop            `state_distances`
 ======================  ==========================================================================================
 joints by name          an array, one row a state
 poses by name           one compiled loop over states and links
-a query a state         one compiled loop over states: place, cull, solve
+a query a state         one compiled loop over states: place, cull, lanes for pairs of several states, solve
 a result a state        flat arrays, the rows of a state behind those of the state before it
 ======================  ==========================================================================================
 
-States are answered in blocks, which threads share. Within a block a pair starts from its points in the state before, as
-in a scene's next query; every block starts cold. So the same request gets the same bits, whatever was asked before,
-however many threads answered, however often memory had to grow and wherever a deadline cut it off.
+States are answered in blocks, which threads share. What SIMD lanes answer depends on a pair and its poses alone. Any
+other pair starts from its points in the state before, as in a scene's next query; every block starts cold. So the same
+request gets the same bits, whatever was asked before, however many threads answered, however often memory had to grow
+and wherever a deadline cut it off.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ IntArray = NDArray[np.int64]
 # States of a block, and the most pairs that they have together: it bounds memory, and the time between two looks at the
 # clock where there is no deadline.
 _BLOCK, _BLOCK_PAIRS = 64, 1 << 20
+_SPAN_PAIRS = 1 << 12  # pairs, and bodies, of the states of a block that share lanes
 _MOST_WARM_STARTS = 1 << 14
 _MOST_WHOLE = 1 << 30  # bytes of answers that are had at once
 # With a deadline the clock is read about that often, s.
@@ -258,6 +260,7 @@ class StateQuery:
             self._pairs, self._groups = _by_links(self._pairs, self._link)
         self._set_limits(max_distance, max_results, overlapping_only)
         self._block = max(1, min(_BLOCK, _BLOCK_PAIRS // max(len(self._pairs), 1)))
+        self._span = max(1, min(self._block, _SPAN_PAIRS // max(len(self._pairs), len(self._link), 1)))
         # Memory of calls that are over; to append and to pop is one step of the interpreter.
         self._idle: list[_Mine] = []
         self._reused = ReusedMemory()
@@ -370,12 +373,13 @@ class StateQuery:
             pass
         count = len(self._pairs)
         memory = loop.Memory(
-            culling.world_of(len(self._link)),
+            loop.worlds_for(self._span, len(self._link)),
+            loop.span_for(self._span, count),
+            first_try.tasks_for(self._span * count),
             pair_table.warm_starts(min(count, _MOST_WARM_STARTS)),
             nets_for(min(count, MOST_NETS)),
             solving.scratch_for(count, columns.RESULT_LENGTH),
-            np.zeros(culling.COUNTS, dtype=np.int64),
-            first_try.lanes_for(0 if self._groups is not None else count),
+            first_try.new_lanes(),
         )
         return memory, loop.answers_for(self._block, max(self._most, self._block * min(self._most, 16)))
 

@@ -95,6 +95,16 @@ def assert_equal(found, expected):
         np.testing.assert_array_equal(getattr(found, name), value, err_msg=name)
 
 
+def assert_agrees(found, expected):
+    """The same pairs with the same flags and counts; distances to within both intervals, which are as wide."""
+    for name in ("body_a", "body_b", "status"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(expected, name), err_msg=name)
+    assert (found.lower <= expected.upper).all() and (expected.lower <= found.upper).all()
+    np.testing.assert_allclose(found.upper - found.lower, expected.upper - expected.lower, rtol=0, atol=1e-9)
+    for name in ("pairs", "past_sphere", "past_obb", "solved", "intersecting"):
+        assert getattr(found.statistics, name) == getattr(expected.statistics, name), name
+
+
 # --- against a plain loop ---
 
 
@@ -108,7 +118,7 @@ def test_answers_of_the_hands_equal_a_loop_of_queries(query):
     found = state_distances(HANDS, HANDS.scene(), positions, base_poses=bases, **query)
     assert (found.done, found.states) == (70, 70)
     for s, (expected, *_) in enumerate(loop(HANDS, HANDS.scene(), positions, bases, **query)):
-        assert_equal(found.of_state(s), expected)
+        assert_agrees(found.of_state(s), expected)
 
 
 def test_gradients_of_the_hands_equal_those_of_a_loop():
@@ -120,8 +130,8 @@ def test_gradients_of_the_hands_equal_those_of_a_loop():
     for s, (result, at, base) in enumerate(loop(HANDS, HANDS.scene(), positions, bases, max_distance=0.02)):
         rows = slice(found.first[s], found.first[s + 1])
         expected = HANDS.distance_gradients(result, at, base)
-        np.testing.assert_allclose(found.gradients[rows], expected.by_joint, rtol=0, atol=1e-14)
-        np.testing.assert_allclose(found.base_gradients[rows], expected.by_base, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(found.gradients[rows], expected.by_joint, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(found.base_gradients[rows], expected.by_base, rtol=0, atol=1e-6)
 
 
 def test_mimic_chains_slides_and_joints_on_floating_bases_equal_a_loop():
@@ -129,11 +139,11 @@ def test_mimic_chains_slides_and_joints_on_floating_bases_equal_a_loop():
     scene = TREE.scene()
     found = state_distances(TREE, scene, positions, base_poses=bases, gradients=True, base_gradients=True)
     for s, (result, at, base) in enumerate(loop(TREE, scene, positions, bases)):
-        assert_equal(found.of_state(s), result)
+        assert_agrees(found.of_state(s), result)
         rows = slice(found.first[s], found.first[s + 1])
         expected = TREE.distance_gradients(result, at, base)
-        np.testing.assert_allclose(found.gradients[rows], expected.by_joint, rtol=0, atol=1e-14)
-        np.testing.assert_allclose(found.base_gradients[rows], expected.by_base, rtol=0, atol=1e-14)
+        np.testing.assert_allclose(found.gradients[rows], expected.by_joint, rtol=0, atol=1e-6)
+        np.testing.assert_allclose(found.base_gradients[rows], expected.by_base, rtol=0, atol=1e-6)
 
 
 def test_bodies_of_all_kinds_on_links_and_beside_the_robot_equal_a_loop():
@@ -156,7 +166,7 @@ def test_bodies_of_all_kinds_on_links_and_beside_the_robot_equal_a_loop():
     assert len(found) > 30 and (found.status & Status.UNPROVEN == 0).any()
     assert [link for link in scene.links if link in TREE.links] == ["base", "left", "flag", "foot"]
     for s, (expected, *_) in enumerate(loop(TREE, scene, positions, bases, max_distance=0.5)):
-        assert_equal(found.of_state(s), expected)
+        assert_agrees(found.of_state(s), expected)
     fixed = (found.body_a < 3) & (found.body_b < 3)
     assert fixed.any() and not found.gradients[fixed].any()
 

@@ -7,7 +7,8 @@ r"""Many pairs: what `pair_solver.solve_pair` answers at the first try, in SIMD 
                                                                                      \--> open pairs --> solve_pair
 
 A block holds CHUNK pairs in the layout of `newton_lanes`: one flat buffer, a row a quantity, bodies A before bodies B.
-Newton runs in fewer lanes than a block has pairs; a lane that has converged, or failed, takes in the next pair. Then
+Newton runs in fewer lanes than a block has pairs; a lane that has converged, or failed, takes in the next pair. So does
+one whose points prove that the pair is farther than a limit, where the caller sets one. Then
 the certificate, that of `pair_solver.certify`, is evaluated for the whole block. Pairs whose interval it does not close
 - deep overlaps, contacts near a dent - and those that may need a flag are for the scalar solver, which searches.
 """
@@ -24,7 +25,7 @@ from numpy.typing import NDArray
 from superovoid.compiled.arrays import Floats1, Floats2, Floats3, Ints1
 from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.threads import share
-from superovoid.compiled.vector import add, scale, sub
+from superovoid.compiled.vector import add, norm, scale, sub
 from superovoid.contact import columns
 from superovoid.contact.lanes import newton_lanes
 from superovoid.contact.lanes.newton_lanes import (
@@ -48,7 +49,6 @@ from superovoid.contact.superovoids.certificate import flatness, rises_from
 from superovoid.shapes.kernels.surface import (
     A1,
     A2,
-    A3,
     BODY_LENGTH,
     DENT_HI,
     DENT_LO,
@@ -57,9 +57,12 @@ from superovoid.shapes.kernels.surface import (
     DENT_R_HI,
     DENT_R_LO,
     DENTED,
+    INV_A1,
+    RADIUS,
+    S_,
     SIZE,
     TX,
-    TY,
+    P,
     SurfacePoint,
 )
 from superovoid.values import status
@@ -76,11 +79,12 @@ _POSE_LENGTH = 12  # translation, then rotation row by row: the order in which `
 _layout = Layout(ROW)
 # Of each body.
 BODY, POSE = _layout.rows(BODY_LENGTH), _layout.rows(_POSE_LENGTH)
-POINT, START = _layout.rows(POINT_LENGTH), _layout.rows(3)
+POINT, START = _layout.rows(POINT_LENGTH), _layout.rows(3)  # START: the normal at which Newton begins cold
 # Of each pair.
 SWAPPED, WARM = _layout.rows(), _layout.rows()
 ROTATION, CENTRE = _layout.rows(9), _layout.rows(3)
 GOAL, TOLERANCE, UNIT = _layout.rows(), _layout.rows(), _layout.rows()
+LIMIT, CUT = _layout.rows(), _layout.rows()  # of the distance: what is wanted, and what lanes may end at
 PHASE, ITERATIONS = _layout.rows(), _layout.rows()
 DISTANCE, LOWER, UPPER = _layout.rows(), _layout.rows(), _layout.rows()
 RESULT = DISTANCE  # in the order of a result row
@@ -161,6 +165,30 @@ def places_of(block, i):
 
 
 @inlined
+def _load_capped(block, at, exponent):
+    """Give a body of the block, of which half extents, radius and size are loaded, the columns of a box or cylinder."""
+    for j in range(TX, RADIUS):
+        block[at + j * ROW] = 0.0
+    for j in range(DENTED, BODY_LENGTH):
+        block[at + j * ROW] = 0.0
+    if exponent != newton_lanes.CAPPED:
+        block[at + A2 * ROW] = block[at + A1 * ROW]
+    for j in range(3):
+        block[at + (INV_A1 + j) * ROW] = 1.0 / block[at + (A1 + j) * ROW]
+    block[at + P * ROW], block[at + S_ * ROW] = exponent, newton_lanes.CAPPED
+
+
+@inlined
+def load_capped(block, i, exponent_a, exponent_b):
+    """After `load_bodies`: the columns of boxes and cylinders, whose first exponents are given; 0 for superovoids."""
+    at_a, at_b = places_of(block, i)
+    if exponent_a > 0.0:
+        _load_capped(block, BODY + at_a, exponent_a)
+    if exponent_b > 0.0:
+        _load_capped(block, BODY + at_b, exponent_b)
+
+
+@inlined
 def load_poses(block, i, pose_a, pose_b):
     """Their poses."""
     at_a, at_b = places_of(block, i)
@@ -176,6 +204,13 @@ def load_points(block, i, state):
     _load_point(block, POINT + at_b, state, POINT_LENGTH)
 
 
+@inlined
+def load_no_points(block, i):
+    """No points of an earlier answer."""
+    for j in range(POINT_LENGTH):
+        block[POINT + j * ROW + i] = block[POINT + j * ROW + CHUNK + i] = 0.0
+
+
 @entry_point(nogil=True)
 def load(
     block: Floats1, a: Floats2, b: Floats2, pose_a: Floats3, pose_b: Floats3, states: Floats2, first: int, count: int
@@ -187,10 +222,20 @@ def load(
         load_poses(block, i, pose_a[first + i], pose_b[first + i])
     for i in range(count):
         load_points(block, i, states[first + i])
+        block[LIMIT + i] = math.inf
+
+
+@inlined
+def store_points(block, i, state):
+    """Write the points of a pair as a state has them."""
+    at_a, at_b = places_of(block, i)
+    for j in range(POINT_LENGTH):
+        state[j] = block[POINT + j * ROW + at_a]
+        state[POINT_LENGTH + j] = block[POINT + j * ROW + at_b]
 
 
 @kernel(forceinline=True)
-def store_pair(block, i, tolerance, state, row):
+def store_row(block, i, tolerance, row):
     """Write the answer of a pair of the block; return whether its interval is closed. Else nothing is written."""
     goal, distance, lower, upper = block[GOAL + i], block[DISTANCE + i], block[LOWER + i], block[UPPER + i]
     closed = lower <= distance and distance <= upper and upper - lower <= goal  # false for NaN
@@ -200,10 +245,15 @@ def store_pair(block, i, tolerance, state, row):
         row[j] = block[RESULT + j * ROW + i]
     row[columns.STATUS] = status.PRECISION if goal > 2.0 * tolerance * block[UNIT + i] else 0.0
     row[columns.ITERATIONS] = block[ITERATIONS + i]
-    at_a, at_b = places_of(block, i)
-    for j in range(POINT_LENGTH):
-        state[j] = block[POINT + j * ROW + at_a]
-        state[POINT_LENGTH + j] = block[POINT + j * ROW + at_b]
+    return True
+
+
+@kernel(forceinline=True)
+def store_pair(block, i, tolerance, state, row):
+    """As `store_row`, with the points of the answer."""
+    if not store_row(block, i, tolerance, row):
+        return False
+    store_points(block, i, state)
     return True
 
 
@@ -274,12 +324,6 @@ def _store_column(block, at, v):
     block[at], block[at + 3 * ROW], block[at + 6 * ROW] = v[0], v[1], v[2]
 
 
-@inlined
-def _start(body, n):
-    """Point on the ray of the unit shape along n."""
-    return (body[A1] * (1.0 + body[TX] * n[2]) * n[0], body[A2] * (1.0 + body[TY] * n[2]) * n[1], body[A3] * n[2])
-
-
 line_of_centres = in_lanes(pair_solver.line_of_centres, SUBSTITUTES)
 gap_tolerance = in_lanes(certificate.gap_tolerance, SUBSTITUTES)
 newton_tolerance = in_lanes(pair_solver.newton_tolerance, SUBSTITUTES)
@@ -304,10 +348,12 @@ def prepare(block: Floats1, count: int, tolerance: float) -> None:
         block[GOAL + i] = goal
         block[TOLERANCE + i] = newton_tolerance(a, b, centre, goal)
         block[UNIT + i] = min(a[SIZE], b[SIZE])
+        # The goal is four times what rounding takes, and an answer may lie below the distance by another.
+        convex = (a[DENTED] == 0.0) & (b[DENTED] == 0.0)
+        block[CUT + i] = block[LIMIT + i] + 2.0 * goal if convex else math.inf
         n = line_of_centres(centre)
-        store_3(block, START + i, _start(a, n))
-        m = rotate_back(load_9(block, ROTATION + i), scale(-1.0, n))
-        store_3(block, START + CHUNK + i, _start(b, m))
+        store_3(block, START + i, n)
+        store_3(block, START + CHUNK + i, rotate_back(load_9(block, ROTATION + i), scale(-1.0, n)))
     for i in range(count):
         a, b = load_body(block, BODY + i), load_body(block, BODY + CHUNK + i)
         fa, fb = load_point(block, POINT + i), load_point(block, POINT + CHUNK + i)
@@ -327,10 +373,13 @@ def _enter(lanes, lane, block, i):
         for j in range(POINT_LENGTH):
             lanes[newton_lanes.POINT + j * newton_lanes.ROW + to] = block[POINT + j * ROW + at]
         for j in range(3):
-            lanes[newton_lanes.FROM_X + j * newton_lanes.ROW + to] = block[START + j * ROW + at]
+            lanes[newton_lanes.FROM_N + j * newton_lanes.ROW + to] = block[START + j * ROW + at]
+            lanes[newton_lanes.FROM_X + j * newton_lanes.ROW + to] = 0.0
+            lanes[newton_lanes.STEP_N + j * newton_lanes.ROW + to] = 0.0
             lanes[newton_lanes.STEP_X + j * newton_lanes.ROW + to] = 0.0
-        lanes[newton_lanes.PART + to] = 1.0
-        lanes[newton_lanes.CHART_1 + to] = lanes[newton_lanes.CHART_2 + to] = 1.0
+        lanes[newton_lanes.PART + to] = lanes[newton_lanes.FROM_R + to] = 1.0
+        lanes[newton_lanes.FROM_GAP + to] = norm(load_3(block, CENTRE + i))
+        lanes[newton_lanes.CHART_1 + to] = lanes[newton_lanes.CHART_2 + to] = 0.0
         lanes[newton_lanes.HOLD + to] = warm
     for j in range(9):
         lanes[newton_lanes.ROTATION + j * newton_lanes.ROW + lane] = block[ROTATION + j * ROW + i]
@@ -339,6 +388,7 @@ def _enter(lanes, lane, block, i):
     lanes[newton_lanes.SIZE + lane] = block[UNIT + i]
     lanes[newton_lanes.TOLERANCE + lane] = block[TOLERANCE + i]
     lanes[newton_lanes.LIMIT + lane] = WARM_ITERATIONS if warm != 0.0 else COLD_ITERATIONS
+    lanes[newton_lanes.CUT + lane] = block[CUT + i]
     lanes[newton_lanes.LAST + lane] = 1e300
     lanes[newton_lanes.BACKTRACKS + lane] = lanes[newton_lanes.ITERATIONS + lane] = 0.0
 
@@ -397,7 +447,9 @@ def _prove_pair(block, i):
     k = observe(pair, fa, fb, block[UNIT + i])
     answer = certify(pair, fa, fb, k, block[GOAL + i], 0)
     block[DISTANCE + i], block[LOWER + i], block[UPPER + i] = answer.distance, answer.lower, answer.upper
-    block[STATUS + i] = answer.status
+    # What is proved of an overlap is proved of superovoids.
+    meets_capped = (newton_lanes.is_capped(a) | newton_lanes.is_capped(b)) & (answer.distance <= block[GOAL + i])
+    block[STATUS + i] = status.UNPROVEN if meets_capped else answer.status
     pose_a, pose_b = load_12(block, POSE + i), load_12(block, POSE + CHUNK + i)
     x = add(pose_a[:3], rotate(pose_a[3:], answer.x))
     y = add(pose_b[:3], rotate(pose_b[3:], answer.y))

@@ -18,12 +18,18 @@ A sweep (`sweep`) takes each lane one evaluation further: the points move by wha
 (`retract`), then the new residual decides whether the lane has converged, shortens its step or makes a new one
 (`plan`). A lane computes nothing from another lane, and every lane runs the same instructions: an answer does not
 depend on where in a batch its pair stands. The geometry is that of the scalar kernels, recompiled (`simd.in_lanes`).
+
+A lane also ends when its points prove a convex pair to be farther than its CUT: with the normals n_A and n_B (inwards)
+at x_A and x_B, u = x_B - x_A and |n_A - n_B| = m, each of n_A . u - 2 m radius_B and n_B . u - 2 m radius_A is a lower
+bound of the signed distance (`certificate.lower_bound`). What rounding takes from it is for the CUT.
 """
 
 from __future__ import annotations
 
+import math
+
 from superovoid.compiled.kernels import kernel
-from superovoid.compiled.vector import combine, scale
+from superovoid.compiled.vector import combine, dot, norm, scale, sub
 from superovoid.compiled.vector import rotate as rotate_by_array
 from superovoid.compiled.vector import rotate_back as rotate_back_by_array
 from superovoid.contact.lanes.simd import exp, in_lanes, inlined, inlined_copy, loader, log, log_1p, power
@@ -42,6 +48,7 @@ from superovoid.shapes.kernels.surface import (
     INV_Q,
     INV_S,
     INV_T,
+    RADIUS,
     S_,
     T_,
     TX,
@@ -53,9 +60,9 @@ from superovoid.shapes.kernels.surface import (
 
 WIDTH = 32  # loops over 16 are unrolled instead of vectorised; 64 is no faster
 ROW = 2 * WIDTH + 8  # no power of two, which would crowd a column into a few sets of the cache
-SHAPE_LENGTH = INV_A3 + 1  # columns of a packed body that Newton reads
+SHAPE_LENGTH = RADIUS + 1  # columns of a packed body that Newton reads
 POINT_LENGTH = len(SurfacePoint._fields)
-RUNNING, CONVERGED, FAILED = 0.0, 1.0, 2.0
+RUNNING, CONVERGED, FAILED, BEYOND = 0.0, 1.0, 2.0, 3.0
 
 
 class Layout:
@@ -76,7 +83,8 @@ _layout = Layout(ROW)
 # Of each body.
 SHAPE = _layout.rows(SHAPE_LENGTH)
 POINT = _layout.rows(POINT_LENGTH)  # C, S, Cd, Sd, r, w, rd, wd
-FROM_X, FROM_N, FROM_R = _layout.rows(3), _layout.rows(3), _layout.rows()  # where the step starts: point, normal, r
+# Where the step starts: point, normal, r, and how far the bodies are apart there.
+FROM_X, FROM_N, FROM_R, FROM_GAP = _layout.rows(3), _layout.rows(3), _layout.rows(), _layout.rows()
 STEP_X, STEP_N = _layout.rows(3), _layout.rows(3)
 PART = _layout.rows()  # of the step that is taken
 CHART_1, CHART_2 = _layout.rows(), _layout.rows()  # 1: the layer is brought back from its point, 0: from its normal
@@ -84,13 +92,14 @@ HOLD = _layout.rows()  # 1: the point is given, for the first evaluation of a wa
 _U, _V, _N1, _N2, _W, _N3, _TAPER_X, _TAPER_Y = (_layout.rows() for _ in range(8))
 _FIRST, _SECOND, _EXPONENT, _INVERSE = (_layout.rows() for _ in range(4))
 _CURVE, _RATIO, _SHARE, _MAJOR = _layout.rows(4), _layout.rows(), _layout.rows(), _layout.rows()
+_CAPPED_POINT = _layout.rows(8)  # surface point of a box or a cylinder
 # Of each pair.
 ROTATION, CENTRE, SIZE, TOLERANCE = _layout.rows(9), _layout.rows(3), _layout.rows(), _layout.rows()
 PHASE, ITERATIONS, LIMIT = _layout.rows(), _layout.rows(), _layout.rows()
-LAST, BACKTRACKS = _layout.rows(), _layout.rows()
+LAST, BACKTRACKS, CUT = _layout.rows(), _layout.rows(), _layout.rows()
 LENGTH = _layout.length
 
-load_3, load_8, load_9, load_shape = loader(3, ROW), loader(8, ROW), loader(9, ROW), loader(SHAPE_LENGTH, ROW)
+load_3, load_4, load_8, load_9, load_shape = (loader(count, ROW) for count in (3, 4, 8, 9, SHAPE_LENGTH))
 
 
 @inlined
@@ -215,6 +224,77 @@ def _off_zero(u, v):
     return u if abs(u) + abs(v) >= 1e-100 else 1e-100
 
 
+# --- boxes and cylinders ----------------------------------------------------------------------------------------
+#
+# A box has the form of a surface point: C, S, w are its coordinates in units of the half extents, r = rd = 1, and the
+# unit normal m gives the duals Cd = m1 a1, Sd = m2 a2, wd = m3 a3, so that position and gradient are those of the
+# kernels for superovoids without a taper. Of equal exponents p the entries of the Hessian are (p - 1) |m_k| / a_k: 0
+# along the faces and edges that m stands on, and for a large p as good as infinite across them. Of a cylinder (C, S)
+# is the direction from the axis, with the exponent 2, r and w are the radius and the height in units of its own, and
+# the large exponent is that of the second layer: the curvature along a rim comes out as |m_r| / a1.
+
+CAPPED = 1e8
+"""The large exponent."""
+_LEAST_GAP = 1e-2  # of the smaller body, that a step of such a body is taken for
+
+
+@inlined
+def is_capped(body):
+    """Whether the columns of a body are those of a box or a cylinder."""
+    return body[S_] == CAPPED
+
+
+@inlined
+def _side(z, half, beyond):
+    """Coordinate of the nearest point of a body, and that of the line from there; inside, of the nearest side."""
+    clamped = min(half, max(-half, z))
+    on_side = abs(z) - half >= beyond
+    return (math.copysign(half, z) if on_side else clamped), (math.copysign(1.0, z) if on_side else z - clamped)
+
+
+@inlined
+def _capped_point(body, x, n, gap):
+    """Surface point of a box or a cylinder from a moved point and a moved normal, the nearest one to a point outside.
+
+    That is the point a gap away along the normal, about where the other body's point is moved to. So the normal lies in
+    the normal cone of the surface point.
+    """
+    z = combine(1.0, x, gap, n)
+    is_box = body[P] == CAPPED
+    from_axis = norm((z[0], z[1], 0.0))
+    first, second = z[0] if is_box else from_axis, z[1] if is_box else 0.0
+    most = max(abs(first) - body[A1], abs(second) - body[A2], abs(z[2]) - body[A3])
+    beyond = most if most <= 0.0 else math.inf
+    y1, m1 = _side(first, body[A1], beyond)
+    y2, m2 = _side(second, body[A2], beyond)
+    y3, m3 = _side(z[2], body[A3], beyond)
+    m2 = m2 if is_box else 0.0
+    per = 1.0 / norm((m1, m2, m3))
+    m1, m2, m3 = per * m1 * body[A1], per * m2 * body[A2], per * m3 * body[A3]
+    per_axis = 1.0 / max(from_axis, 1e-100)
+    c, s = z[0] * per_axis if from_axis > 0.0 else 1.0, z[1] * per_axis
+    return SurfacePoint(
+        y1 * body[INV_A1] if is_box else c,
+        y2 * body[INV_A2] if is_box else s,
+        m1 if is_box else c,
+        m2 if is_box else s,
+        1.0 if is_box else y1 * body[INV_A1],
+        y3 * body[INV_A3],
+        1.0 if is_box else m1,
+        m3,
+    )
+
+
+@inlined
+def _select_4(first, u, v):
+    return (
+        u[0] if first else v[0],
+        u[1] if first else v[1],
+        u[2] if first else v[2],
+        u[3] if first else v[3],
+    )
+
+
 @kernel
 def retract(lanes):
     """Move the points of all lanes by the planned part of the step: `newton.retract`."""
@@ -233,13 +313,17 @@ def retract(lanes):
         lanes[_U + i], lanes[_V + i], lanes[_N1 + i], lanes[_N2 + i] = u, v, n1, n2
         lanes[_W + i], lanes[_N3 + i] = w, body[A3] * n[2]
         lanes[_TAPER_X + i], lanes[_TAPER_Y + i] = body[TX] / kx, body[TY] / ky
+        f = _capped_point(body, x, n, lanes[FROM_GAP + i])
+        store_4(lanes, _CAPPED_POINT + i, (f.C, f.S, f.Cd, f.Sd))
+        store_4(lanes, _CAPPED_POINT + 4 * ROW + i, (f.r, f.w, f.rd, f.wd))
         from_point = lanes[CHART_1 + i] != 0.0
         _pose_curve(lanes, i, from_point, (u, v), (n1, n2), (body[P], body[INV_P]), (body[Q], body[INV_Q]))
     _unit_curves(lanes)
     for i in range(2 * WIDTH):
         body = load_shape(lanes, SHAPE + i)
         c, s, cd, sd = _solved_curve(lanes, i, lanes[CHART_1 + i] != 0.0)
-        _store_layer(lanes, POINT + i, (c, s, cd, sd), lanes[HOLD + i] != 0.0)
+        curve = _select_4(is_capped(body), load_4(lanes, _CAPPED_POINT + i), (c, s, cd, sd))
+        _store_layer(lanes, POINT + i, curve, lanes[HOLD + i] != 0.0)
         m = max(lanes[_U + i] * cd + lanes[_V + i] * sd, 1e-100)
         g = max(lanes[_N1 + i] * c + lanes[_N2 + i] * s, 1e-100)
         n3 = lanes[_N3 + i] + g * lanes[FROM_R + i] * (c * cd * lanes[_TAPER_X + i] + s * sd * lanes[_TAPER_Y + i])
@@ -248,6 +332,7 @@ def retract(lanes):
     _unit_curves(lanes)
     for i in range(2 * WIDTH):
         curve = _solved_curve(lanes, i, lanes[CHART_2 + i] != 0.0)
+        curve = _select_4(lanes[SHAPE + S_ * ROW + i] == CAPPED, load_4(lanes, _CAPPED_POINT + 4 * ROW + i), curve)
         _store_layer(lanes, POINT + 4 * ROW + i, curve, lanes[HOLD + i] != 0.0)
 
 
@@ -259,12 +344,20 @@ def _charts(body, f):
 
 
 @inlined
-def _plan_body(lanes, i, r, charts, x, normal, dx, dnormal):
+def _plan_body(lanes, i, r, gap, charts, x, normal, dx, dnormal):
     store_3(lanes, FROM_X + i, x)
     store_3(lanes, FROM_N + i, normal)
     store_3(lanes, STEP_X + i, dx)
     store_3(lanes, STEP_N + i, dnormal)
-    lanes[FROM_R + i], lanes[CHART_1 + i], lanes[CHART_2 + i] = r, charts[0], charts[1]
+    lanes[FROM_R + i], lanes[FROM_GAP + i], lanes[CHART_1 + i], lanes[CHART_2 + i] = r, gap, charts[0], charts[1]
+
+
+@inlined
+def _proved_gap(a, b, k):
+    """Lower bound of the signed distance of two convex bodies at a pair of points, without what rounding takes."""
+    mismatch = norm(sub(k.normal_a, k.inward_b))
+    from_a = dot(k.normal_a, k.u) - 2.0 * mismatch * b[RADIUS]
+    return max(from_a, dot(k.inward_b, k.u) - 2.0 * mismatch * a[RADIUS])
 
 
 @inlined
@@ -279,7 +372,8 @@ def _plan_lane(lanes, lane):
     shorten = not (k.residual < lanes[LAST + lane]) and backtracks < MAX_BACKTRACKS
     converged = k.residual < lanes[TOLERANCE + lane]
     failed = lanes[ITERATIONS + lane] >= lanes[LIMIT + lane] or (not shorten and not step.finite)
-    lanes[PHASE + lane] = CONVERGED if converged else (FAILED if failed else RUNNING)
+    ended = CONVERGED if converged else (FAILED if failed else RUNNING)
+    lanes[PHASE + lane] = BEYOND if _proved_gap(a, b, k) > lanes[CUT + lane] else ended
     lanes[ITERATIONS + lane] += 0.0 if converged or failed else 1.0
     lanes[BACKTRACKS + lane] = backtracks + 1.0 if shorten else 0.0
     part = BACKTRACK * lanes[PART + lane] if shorten else 1.0
@@ -290,8 +384,9 @@ def _plan_lane(lanes, lane):
     if not shorten:
         last = k.residual if backtracks < MAX_BACKTRACKS else GROWTH * k.residual
         lanes[LAST + lane] = GROWTH * last if step.downhill else last
-        _plan_body(lanes, lane, fa.r, charts_a, k.x, k.normal_a, step.dx, step.dnormal_a)
-        _plan_body(lanes, other, fb.r, charts_b, k.y, outward_b, step.dy, step.dnormal_b)
+        gap = max(dot(k.u, k.n), _LEAST_GAP * lanes[SIZE + lane])
+        _plan_body(lanes, lane, fa.r, gap, charts_a, k.x, k.normal_a, step.dx, step.dnormal_a)
+        _plan_body(lanes, other, fb.r, gap, charts_b, k.y, outward_b, step.dy, step.dnormal_b)
 
 
 @kernel
