@@ -559,9 +559,9 @@ def test_half_spaces_without_a_common_normal_have_no_contacts():
     assert found.distance.status & Status.UNBOUNDED
 
 
-@pytest.mark.parametrize("value", [-1e-9, math.nan, None, "1", True])
+@pytest.mark.parametrize("value", [-1e-9, math.nan, None, "1", True, 10**400])
 def test_largest_distance_must_be_a_number_of_at_least_zero(value):
-    with pytest.raises(ValueError, match=r"max_distance = .*: must be a number of at least 0"):
+    with pytest.raises(ValueError, match=r"max_distance = .*: must be a number"):
         contacts(Sphere(1.0), GROUND, TABLE, GROUND, value)
 
 
