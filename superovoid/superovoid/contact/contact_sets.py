@@ -428,8 +428,7 @@ def _is_beside(place: Point, polygon: list[Point], one: float) -> bool:
     if len(polygon) > 2:
         return bool(clipped([place], edge_lines(polygon), slack))
     (px, py), (qx, qy) = polygon[0], polygon[-1]
-    length = math.dist(polygon[0], polygon[-1])
-    if length == 0.0:
-        return math.dist(place, polygon[0]) <= slack
-    along = min(length, max(0.0, ((place[0] - px) * (qx - px) + (place[1] - py) * (qy - py)) / length)) / length
-    return math.dist(place, (px + along * (qx - px), py + along * (qy - py))) <= slack
+    dx, dy = qx - px, qy - py
+    square = dx * dx + dy * dy
+    along = min(1.0, max(0.0, ((place[0] - px) * dx + (place[1] - py) * dy) / square)) if square > 0.0 else 0.0
+    return math.dist(place, (px + along * dx, py + along * dy)) <= slack

@@ -124,16 +124,6 @@ def _(shape: Sphere, m: FloatArray, angle: Angle) -> FloatArray:
 
 
 @_corners.register
-def _(shape: Capsule, m: FloatArray, angle: Angle) -> FloatArray:
-    if abs(m[2]) > angle.sine:
-        return shape._extreme(m[None])
-    across = shape.radius / math.hypot(m[0], m[1]) * m
-    ends = np.array([across, across])
-    ends[:, 2] = -0.5 * shape.length, 0.5 * shape.length
-    return ends
-
-
-@_corners.register
 def _(shape: Box, m: FloatArray, angle: Angle) -> FloatArray:
     signs = [(-1.0, 1.0) if abs(c) <= angle.sine else ((-1.0,) if c < 0.0 else (1.0,)) for c in m.tolist()]
     corners = [(x, y, z) for x in signs[0] for y in signs[1] for z in signs[2]]
@@ -145,10 +135,11 @@ def _rim(radius: float, z: float) -> FloatArray:
     return np.column_stack([radius * np.cos(turn), radius * np.sin(turn), np.full(RIM, z)])
 
 
-@_corners.register
-def _(shape: Cylinder, m: FloatArray, angle: Angle) -> FloatArray:
+@_corners.register(Capsule)
+@_corners.register(Cylinder)
+def _(shape: Capsule | Cylinder, m: FloatArray, angle: Angle) -> FloatArray:
     across = math.hypot(m[0], m[1])
-    if across <= angle.sine:
+    if across <= angle.sine and isinstance(shape, Cylinder):
         return _rim(shape.radius, math.copysign(0.5 * shape.length, m[2]))
     if abs(m[2]) > angle.sine:
         return shape._extreme(m[None])
