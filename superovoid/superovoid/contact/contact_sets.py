@@ -45,7 +45,7 @@ from superovoid.contact.results import DistanceResult
 from superovoid.contact.signed_distance import distance
 from superovoid.shapes import HalfSpace, Shape
 from superovoid.shapes.kernels.surface import SIZE
-from superovoid.values.checks import number, short, whole
+from superovoid.values.checks import greatest_distance, number, short, whole
 from superovoid.values.poses import PoseLike
 from superovoid.values.records import Record
 
@@ -68,8 +68,8 @@ class ContactSet(Record):
     point_a: FloatArray
     """Points on the surface of body A, shape (n, 3), world, m."""
     point_b: FloatArray
-    """Points on the surface of body B, shape (n, 3), world, m: ``point_a + gap[:, None] * normal``, witness points to
-    the tolerance, others to rounding."""
+    """Points on the surface of body B, shape (n, 3), world, m: ``point_a + gap[:, None] * normal`` to rounding,
+    witness points as exactly as docs/contacts.md says."""
     gap: FloatArray
     """Signed distances of the surfaces along the normal, shape (n,), m; negative where they overlap."""
     normal: FloatArray
@@ -272,7 +272,8 @@ def contacts(
     whose gap is no larger, within the tolerance. docs/contacts.md says which corners flats, edges, round bodies and
     meshes have, and which of them stay if there are more than `max_contacts`.
 
-    Swapping the bodies swaps the points and turns the normal, bit by bit, unless the bodies and their poses are equal.
+    Swapping the bodies swaps the points and turns the normal, bit by bit, unless the poses are equal and the bodies are
+    equal or cannot be told apart by their boxes, volumes and numbers of vertices and triangles.
 
     Examples
     --------
@@ -304,10 +305,10 @@ def contacts(
 
 def _greatest(value: Any) -> float:
     """Return `max_distance`; `ValueError` if it is no number of at least 0."""
-    real = isinstance(value, int | float | np.floating | np.integer) and not isinstance(value, bool)
-    if not (real and value >= 0.0):
+    reach = greatest_distance(value)
+    if reach < 0.0:
         raise ValueError(f"max_distance = {short(value)}: must be a number of at least 0 (metres)")
-    return float(value)
+    return reach
 
 
 def _angle(value: Any) -> Angle:
@@ -427,8 +428,7 @@ def _is_beside(place: Point, polygon: list[Point], one: float) -> bool:
     if len(polygon) > 2:
         return bool(clipped([place], edge_lines(polygon), slack))
     (px, py), (qx, qy) = polygon[0], polygon[-1]
-    length = math.dist(polygon[0], polygon[-1])
-    if length == 0.0:
-        return math.dist(place, polygon[0]) <= slack
-    along = min(length, max(0.0, ((place[0] - px) * (qx - px) + (place[1] - py) * (qy - py)) / length)) / length
-    return math.dist(place, (px + along * (qx - px), py + along * (qy - py))) <= slack
+    dx, dy = qx - px, qy - py
+    square = dx * dx + dy * dy
+    along = min(1.0, max(0.0, ((place[0] - px) * dx + (place[1] - py) * dy) / square)) if square > 0.0 else 0.0
+    return math.dist(place, (px + along * dx, py + along * dy)) <= slack

@@ -54,12 +54,20 @@ Outside: TypeAlias = Callable[[float, float, float], tuple[float, Vector]]
 RIM = 16  # corners of the polygon inscribed in a circle
 _CURVED = 10.0  # per angle: a superovoid is flat where its normal turns by no more over this share of its half width
 _MOST_CURVED = 0.5
+_NARROW = 1e-6  # of the body: extents of a flat below which it has no corners across
 _LEAST_SPANNED = 0.9  # of the area of a superovoid's flat: what four corners have to span, or there are eight
-# Directions in which the normal is turned to find a superovoid's flat, first those between its planes of symmetry: in
-# these planes the support point of a body with sharp edges depends on the last digit of the direction.
-_AROUND = np.array(
-    [(math.cos(turn), math.sin(turn)) for turn in (0.25 * math.pi * k for k in (1, 3, 5, 7, 0, 2, 4, 6))]
-)
+_TURNS = 124  # how many directions around m show where a superovoid's flat ends, besides the four along the tangents
+
+
+def _around(turns: FloatArray) -> FloatArray:
+    angles = 2.0 * math.pi * turns
+    return np.column_stack([np.cos(angles), np.sin(angles)])
+
+
+# Diagonals are among the turns. Tangents are often in planes of symmetry, where the support point of a body with sharp
+# edges depends on the last digit of the direction; they are the last.
+_AROUND = _around(np.concatenate([(np.arange(_TURNS) + 0.5) / _TURNS, np.arange(4) / 4.0]))
+_EIGHT = _around(np.arange(8) / 8.0)
 _STEPS = 60
 _SETTLED = 32.0 * float(np.finfo(np.float64).eps)  # of the body: heights above the surface that count as on it
 _GRAZING = 1e-10  # of the body: the same for a surface that the line nearly runs along
@@ -116,16 +124,6 @@ def _(shape: Sphere, m: FloatArray, angle: Angle) -> FloatArray:
 
 
 @_corners.register
-def _(shape: Capsule, m: FloatArray, angle: Angle) -> FloatArray:
-    if abs(m[2]) > angle.sine:
-        return shape._extreme(m[None])
-    across = shape.radius / math.hypot(m[0], m[1]) * m
-    ends = np.array([across, across])
-    ends[:, 2] = -0.5 * shape.length, 0.5 * shape.length
-    return ends
-
-
-@_corners.register
 def _(shape: Box, m: FloatArray, angle: Angle) -> FloatArray:
     signs = [(-1.0, 1.0) if abs(c) <= angle.sine else ((-1.0,) if c < 0.0 else (1.0,)) for c in m.tolist()]
     corners = [(x, y, z) for x in signs[0] for y in signs[1] for z in signs[2]]
@@ -137,10 +135,11 @@ def _rim(radius: float, z: float) -> FloatArray:
     return np.column_stack([radius * np.cos(turn), radius * np.sin(turn), np.full(RIM, z)])
 
 
-@_corners.register
-def _(shape: Cylinder, m: FloatArray, angle: Angle) -> FloatArray:
+@_corners.register(Capsule)
+@_corners.register(Cylinder)
+def _(shape: Capsule | Cylinder, m: FloatArray, angle: Angle) -> FloatArray:
     across = math.hypot(m[0], m[1])
-    if across <= angle.sine:
+    if across <= angle.sine and isinstance(shape, Cylinder):
         return _rim(shape.radius, math.copysign(0.5 * shape.length, m[2]))
     if abs(m[2]) > angle.sine:
         return shape._extreme(m[None])
@@ -177,7 +176,11 @@ def _crest(shape: Torus, m: FloatArray, angle: Angle) -> Pieces:
 
 @_corners.register
 def _(shape: Superovoid, m: FloatArray, angle: Angle) -> FloatArray:
-    """The support points of eight directions at the angle around m, if they are wide enough for a flat or an edge."""
+    """Of the support points of directions at the angle around m the outermost ones, in eight directions.
+
+    These are as wide as an edge or a flat or there are none. Lengths along both tangents are in units of the extents
+    of all support points, so that corners of a long flat are the outermost ones along its diagonals.
+    """
     n = tuple(m.tolist())
     axis = [0.0, 0.0, 0.0]
     axis[(max(range(3), key=lambda i: abs(n[i])) + 1) % 3] = 1.0
@@ -186,23 +189,21 @@ def _(shape: Superovoid, m: FloatArray, angle: Angle) -> FloatArray:
     tangents = np.array([cross(t2, n), t2])
     points = shape._extreme(angle.cosine * m + angle.sine * (_AROUND @ tangents))
     flat = points @ tangents.T
-    about = flat[:4] - flat[:4].sum(axis=0) / 4.0
+    extents = np.maximum(np.ptp(flat, axis=0), _NARROW * shape._row[SIZE])
+    outermost = (_EIGHT @ (flat / extents).T).argmax(axis=1)
+    corners = flat[outermost]
+    about = corners[1::2] - corners[1::2].mean(axis=0)
     (xx, xy), (_, yy) = (about.T @ about).tolist()
     half = 0.5 * math.atan2(2.0 * xy, xx - yy)
     cosine, sine = math.cos(half), math.sin(half)
     principal = np.array([(cosine, sine), (-sine, cosine)])
     axes = principal @ tangents
     reach = shape._support(np.concatenate([axes, -axes]))[1]
-    places = about @ principal.T
-    extent = places.max(axis=0) - places.min(axis=0)
-    wide = extent >= min(_CURVED * angle.sine, _MOST_CURVED) * (reach[:2] + reach[2:])
+    wide = np.ptp(flat @ principal.T, axis=0) >= min(_CURVED * angle.sine, _MOST_CURVED) * (reach[:2] + reach[2:])
     if wide.all():
-        rows = [(x, y) for x, y in flat.tolist()]
-        corners = hull(rows, 0.0)
-        enough = _LEAST_SPANNED * area([rows[k] for k in corners])
-        return points[
-            next((four for four in ([0, 1, 2, 3], [4, 5, 6, 7]) if area([rows[k] for k in four]) >= enough), corners)
-        ]
+        enough = _LEAST_SPANNED * area(corners.tolist())
+        fours = (corners[1::2].tolist(), outermost[1::2]), (corners[::2].tolist(), outermost[::2])
+        return points[next((four for places, four in fours if area(places) >= enough), outermost)]
     if not wide.any():
         return shape._extreme(m[None])
     aside = angle.sine * axes[int(wide.argmax())]
