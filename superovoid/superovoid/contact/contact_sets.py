@@ -272,8 +272,8 @@ def contacts(
     whose gap is no larger, within the tolerance. docs/contacts.md says which corners flats, edges, round bodies and
     meshes have, and which of them stay if there are more than `max_contacts`.
 
-    Swapping the bodies swaps the points and turns the normal, bit by bit, unless the poses are equal and the bodies are
-    equal or cannot be told apart by their boxes, volumes and numbers of vertices and triangles.
+    Swapping the bodies swaps the points and turns the normal, bit by bit, unless the bodies and their poses are
+    equal.
 
     Examples
     --------
@@ -324,7 +324,9 @@ def _is_in_order(bodies: list[tuple[Shape, FloatArray]]) -> bool:
     row_a, row_b = a._row.tolist(), b._row.tolist()
     if row_a != row_b:
         return bool(row_a < row_b)
-    return bool(pose_a.ravel().tolist() <= pose_b.ravel().tolist())
+    if (pose_a != pose_b).any():
+        return bool(pose_a.ravel().tolist() < pose_b.ravel().tolist())
+    return a._pool.tolist() <= b._pool.tolist()
 
 
 def _frame(n: FloatArray) -> FloatArray:

@@ -62,6 +62,7 @@ from superovoid.shapes.kernels.kinds import (
     TORUS,
     TRIANGLE_COUNT,
     VERTEX_COUNT,
+    VERTICES,
     Core,
     ball_radius,
     flat_of_simple,
@@ -103,7 +104,7 @@ METHODS = np.array([[method_of(i, j) for j in range(KIND_COUNT + 1)] for i in ra
 
 
 @kernel
-def _in_order(a, b, ka, kb, pose_a, pose_b):
+def _in_order(a, b, ka, kb, pool_a, pool_b, pose_a, pose_b):
     if _RANK[ka] != _RANK[kb]:
         return _RANK[ka] < _RANK[kb]
     for i in range(TY + 4):
@@ -113,7 +114,13 @@ def _in_order(a, b, ka, kb, pose_a, pose_b):
         return a[VERTEX_COUNT] < b[VERTEX_COUNT]
     if a[TRIANGLE_COUNT] != b[TRIANGLE_COUNT]:
         return a[TRIANGLE_COUNT] < b[TRIANGLE_COUNT]
-    return poses_in_order(pose_a, pose_b)
+    if not (poses_in_order(pose_a, pose_b) and poses_in_order(pose_b, pose_a)):
+        return poses_in_order(pose_a, pose_b)
+    at_a, at_b = int(a[VERTICES]), int(b[VERTICES])
+    for i in range(3 * int(a[VERTEX_COUNT])):  # meshes that are alike but for their vertices
+        if pool_a[at_a + i] != pool_b[at_b + i]:
+            return pool_a[at_a + i] < pool_b[at_b + i]
+    return True
 
 
 @kernel
@@ -161,7 +168,7 @@ class Task(NamedTuple):
 def begin(a, b, pool_a, pool_b, pose_a, pose_b, state):
     """Return the `Task` of two bodies; scratch of the state holds its rotation."""
     ka, kb = kind_of(a), kind_of(b)
-    straight = _in_order(a, b, ka, kb, pose_a, pose_b)
+    straight = _in_order(a, b, ka, kb, pool_a, pool_b, pose_a, pose_b)
     if not straight:
         a, b = b, a
         ka, kb = kb, ka
@@ -384,7 +391,7 @@ def solve_apart(first, second, limit, state, rotation, out):
     ka, kb = kind_of(a), kind_of(b)
     if not (alternating.has_projection(ka) and alternating.has_projection(kb)):
         return False
-    straight = _in_order(a, b, ka, kb, pose_a, pose_b)
+    straight = _in_order(a, b, ka, kb, first.pool, second.pool, pose_a, pose_b)
     if not straight:
         a, b, ka, kb, pose_a, pose_b = b, a, kb, ka, pose_b, pose_a
     centre = relative_pose(pose_a, pose_b, rotation)

@@ -444,6 +444,16 @@ def pairs_of_all_kinds(seed, count):
         yield number, flat_contacts.draw(seed, number)
 
 
+def test_meshes_alike_but_for_their_vertices_swap_bit_by_bit():
+    rng = np.random.default_rng(8)
+    for _ in range(10):
+        points = rng.normal(size=(8, 3))
+        a, b = ConvexMesh(points), ConvexMesh(points * (-1.0, 1.0, 1.0))
+        one, other = contacts(a, GROUND, b, GROUND, 0.1), contacts(b, GROUND, a, GROUND, 0.1)
+        assert (one.distance.normal == -other.distance.normal).all()
+        assert (one.point_a == other.point_b).all() and (one.point_b == other.point_a).all()
+
+
 def test_swapping_bodies_swaps_the_points_bit_by_bit():
     for number, (a, pose_a, b, pose_b) in pairs_of_all_kinds(11, 300):
         one, other = contacts(a, pose_a, b, pose_b, math.inf), contacts(b, pose_b, a, pose_a, math.inf)
