@@ -5,6 +5,7 @@
 
 import ast
 import itertools
+import re
 from functools import cache
 from pathlib import Path
 
@@ -264,6 +265,13 @@ def private_names(tree, of=None):
             elif isinstance(node, ast.Attribute) and node.attr.startswith("_") and ast.unparse(node.value) == "self":
                 names.add(node.attr)
     return {name for name in names if name.startswith("_") and not name.startswith("__")}
+
+
+def test_each_module_of_the_solver_is_named_once_where_its_page_lists_them():
+    folder = PACKAGES["superovoid"] / "contact"
+    modules = [path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("[!_]*.py")]
+    listed = (ROOT / "docs" / "solver.md").read_text().partition("## Modules")[2].partition("## 1.")[0]
+    assert sorted(name for name in re.findall(r"`([a-z_/]+)`", listed) if not name.endswith("/")) == sorted(modules)
 
 
 def test_private_members_of_a_scene_are_read_by_its_own_module_alone():

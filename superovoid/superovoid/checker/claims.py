@@ -56,7 +56,7 @@ class Check(NamedTuple):
     """What the checker proved of one answer."""
 
     verdict: str
-    """``accepted``: the interval holds the truth, points and normal keep what docs/numerics.md, section 4 promises.
+    """``accepted``: the interval holds the truth, points and normal keep what docs/numerics.md, section 2 promises.
     ``refuted``: one of these is proved to be wrong. ``undecided``: neither was proved."""
     interval: Finding
     """Of `lower` and `upper` alone: accepted where both are proved, refuted where the truth is proved to be outside."""

@@ -8,7 +8,7 @@ count as apart if d > 0, else as overlapping, at touch too:
 
 apart         lower <= |u| <= upper: the points realise the distance, or the interval says by how much they do not; u is
               along n to ten times the tolerance, where the answer is proved (far apart, or with PRECISION:
-              docs/numerics.md, 4)
+              docs/numerics.md, 2)
 overlapping   u = d n to ten times the tolerance, where the answer is proved
 both          the points lie on the surfaces, to within the tolerance or the width of the interval; for convex bodies
               g(n) = n . c - h_A(n) - h_B(-n) is at least `lower`, to the tolerance, so that a translation by -lower

@@ -46,7 +46,7 @@ class Status(Words, IntFlag):
     ARBITRARY_NORMAL = ARBITRARY_NORMAL
     """The depth holds; another direction separates the bodies by as short a way, within the interval (concentric
     bodies, symmetric overlaps). Of convex bodies the direction against the normal is always looked at. Others are said
-    where the search meets them: without the flag there may be one (docs/numerics.md, section 4)."""
+    where the search meets them: without the flag there may be one (docs/numerics.md, section 2)."""
     PRECISION = PRECISION
     """At the limit of precision: rounding at these coordinates takes more than the tolerance, and the interval is
     wider by that much."""
