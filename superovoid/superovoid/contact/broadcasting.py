@@ -134,23 +134,24 @@ def pairs_of(
         poses.append(array.reshape(-1, 4, 4))
     counts |= lengths or {}
     n = pair_count(counts)
-    distinct: list[Shape] = []
-    number_of: dict[int, int] = {}  # of a shape by its identity, which `distinct` keeps alive
-    which: list[NDArray[np.int64]] = []
-    for name, shapes in (("a", a), ("b", b)):
-        numbers = []
-        for shape in (shapes,) if isinstance(shapes, Shape) else shapes:
-            number = number_of.get(id(shape))
-            if number is None:
-                if not isinstance(shape, Shape):
-                    found = type(shape).__name__
-                    raise TypeError(f"{name}[{len(numbers)}]: must be a shape of superovoid.shapes, found {found}")
-                number = number_of[id(shape)] = len(distinct)
-                distinct.append(shape)
-            numbers.append(number)
-        which.append(np.array(numbers * n if isinstance(shapes, Shape) else numbers, dtype=np.int64))
-    rows, pool = pack_shapes(distinct)
-    return Pairs(rows, pool, which[0], which[1], *poses), not counts
+    each_a, each_b = ([shapes] if isinstance(shapes, Shape) else list(shapes) for shapes in (a, b))
+    distinct = dict(zip(map(id, [*each_a, *each_b]), [*each_a, *each_b], strict=True))
+    if not all(issubclass(kind, Shape) for kind in set(map(type, distinct.values()))):
+        name, i, shape = next(
+            (name, i, shape)
+            for name, shapes in (("a", each_a), ("b", each_b))
+            for i, shape in enumerate(shapes)
+            if not isinstance(shape, Shape)
+        )
+        raise TypeError(f"{name}[{i}]: must be a shape of superovoid.shapes, found {type(shape).__name__}")
+    number_of = {key: number for number, key in enumerate(distinct)}
+    rows, pool = pack_shapes(distinct.values())
+
+    def numbers(shapes: list[Shape]) -> NDArray[np.int64]:
+        found = np.fromiter(map(number_of.__getitem__, map(id, shapes)), np.int64, len(shapes))
+        return np.repeat(found, n) if len(shapes) == 1 else found
+
+    return Pairs(rows, pool, numbers(each_a), numbers(each_b), *poses), not counts
 
 
 def one_a_pair(name: str, value: ArrayLike, unit: str, counts: dict[str, int]) -> FloatArray:

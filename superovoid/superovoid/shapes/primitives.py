@@ -73,21 +73,18 @@ def pack_shapes_behind(
     offsets : dict
         Of the shapes in both.
     """
-    rows, pools, known = [], [EMPTY_POOL[:0]], offsets.copy()
-    for shape in shapes:
-        row = shape._row.copy()
-        pool = shape._pool
-        if pool.size > EMPTY_POOL.size:
-            if id(shape) not in known:
-                known[id(shape)] = shape, length
-                pools.append(pool)
-                length += pool.size
-            for column in kinds.POOL_COLUMNS:
-                if row[column] >= 0.0:
-                    row[column] += known[id(shape)][1]
-        rows.append(row)
-    packed = np.array(rows) if rows else np.empty((0, kinds.ROW_LENGTH))
-    return packed, np.concatenate(pools), known
+    pools, known = [EMPTY_POOL[:0]], offsets.copy()
+    shapes = list(shapes)
+    rows = np.array([shape._row for shape in shapes]).reshape(-1, kinds.ROW_LENGTH)
+    columns = list(kinds.POOL_COLUMNS)
+    for i in np.flatnonzero(np.isin(rows[:, kinds.KIND], (kinds.CONVEX_MESH, kinds.MESH))):
+        shape = shapes[i]
+        if id(shape) not in known:
+            known[id(shape)] = shape, length
+            pools.append(shape._pool)
+            length += shape._pool.size
+        rows[i, columns] += np.where(rows[i, columns] >= 0.0, known[id(shape)][1], 0.0)
+    return rows, np.concatenate(pools), known
 
 
 def _length(owner: Shape, name: str) -> float:

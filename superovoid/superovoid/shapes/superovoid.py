@@ -362,10 +362,8 @@ class Superovoid(Shape):
 
     @cached_property
     def _packed(self) -> FloatArray:
-        """The row of numbers the kernels read."""
-        row = np.zeros(surface.BODY_LENGTH)
-        packing.pack(row, *self.semi_axes, self.section_exponent, self.profile_exponent, *self.taper)
-        return row
+        """The numbers of the row that kernels of superovoids read."""
+        return self._row[: surface.BODY_LENGTH]
 
     def _support(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Support points and values for rows of unit directions; the global maximum for bodies with a dent too."""
@@ -380,7 +378,7 @@ class Superovoid(Shape):
         return self.implicit(points) <= 0.0
 
     def _fill(self, row: FloatArray) -> None:
-        row[: surface.BODY_LENGTH] = self._packed
+        packing.pack(row, *self.semi_axes, self.section_exponent, self.profile_exponent, *self.taper)
 
     @property
     def _reach(self) -> float:
