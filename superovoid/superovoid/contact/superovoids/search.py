@@ -91,7 +91,6 @@ CENTRED = 1e-3  # chord up to which the best direction counts as the first one o
 _IN_CAP, _NARROWEST_RING, _WIDEST_RING = 0.99, 0.01, 0.45  # share of a cap that the innermost ring takes; rad
 _POLISHING = 4  # share of the budget that polishing may take
 _EXTRA, _EXTRA_AT_ONCE = 8, 8  # support points spent on a level that lasts
-_EXTRA_FOR_RIVALS = 32  # and on other directions as good as the best
 _MARGIN = 0.2  # by which the level need not exceed the depth
 
 # Places of `Aids.counts`.
@@ -426,17 +425,13 @@ def refine_all(problem, best, near, proof, net, aids, lanes, taken, budget, last
             if count > 0 and (is_proved or is_last):
                 break  # what is taken comes first
             if not closed and is_proved:
-                # Proved. A few more triangles lift the level outside the cap, which is what lets the proof last, or
-                # come upon a direction as good as the best.
+                # Proved. A few more triangles raise the bound outside the cap, so that the proof lasts.
                 closed, most = True, _EXTRA_AT_ONCE
                 proof = _lowered(proof, bound, nothing, nothing)
                 near = _with_cap(pair, best, near, aids) if lasts else near
-                as_good = _as_good(problem, best) if convex and best.value > 0.0 else -nothing
                 extra, enough = (
                     (_EXTRA, (1.0 + _MARGIN) * best.value) if lasts and near.cap.angle > 0.0 else (0, -nothing)
                 )
-                if bound < as_good and _rival_of_vertices(problem, best, net, aids, proof.rival) > as_good:
-                    extra, enough = _EXTRA_FOR_RIVALS, max(enough, as_good)
                 limit = min(budget, _spent(best, net, aids) + extra) if extra > 0 else 0
                 is_last = _spent(best, net, aids) >= limit
                 is_proved = bound >= enough
