@@ -159,7 +159,7 @@ def test_in_a_cap_the_difference_ends_nowhere_before_its_least(name):
     for _ in range(100):
         b_in_a = pose(0.3 * rng.normal(size=3), Rotation.random(rng=rng))
         kinds = kind_table.kind_of(a._row), kind_table.kind_of(b._row)
-        is_in_order = kind_table._in_order(a._row, b._row, *kinds, pose(), b_in_a)
+        is_in_order = kind_table._in_order(a._row, b._row, *kinds, a._pool, b._pool, pose(), b_in_a)
         first, second, place = (a, b, b_in_a) if is_in_order else (b, a, np.linalg.inv(b_in_a))
         n = np.array(distance(first, pose(), second, place).normal) + 0.05 * rng.normal(size=3)
         rows = first._row, second._row, first._pool, second._pool

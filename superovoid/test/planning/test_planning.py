@@ -239,11 +239,14 @@ def test_answers_of_many_states_are_those_of_a_loop_of_queries(dented):
             state_of, pair_of, distance, lower, gradient = next(rows)
             row = expected.pop(pair_of)
             assert state_of == number
-            # Another start of the search, so not the same bits; the gradients are of unit vectors and levers.
-            assert distance == pytest.approx(result.distance[row], abs=1e-9)
-            assert lower == pytest.approx(result.lower[row], abs=1e-9)
-            np.testing.assert_allclose(gradient, rates[row][problem.columns], atol=1e-5)
             reported += 1
+            # Another start of the search, so not the same bits; the gradients are of unit vectors and levers.
+            if result.certified[row]:
+                assert distance == pytest.approx(result.distance[row], abs=1e-9)
+                assert lower == pytest.approx(result.lower[row], abs=1e-9)
+                np.testing.assert_allclose(gradient, rates[row][problem.columns], atol=1e-5)
+            else:  # an overlap over a concavity: two intervals that hold the same depth
+                assert lower <= result.upper[row] and result.lower[row] <= distance
     assert next(rows, None) is None
     assert reported > 100
 
