@@ -149,7 +149,7 @@ def pairs_of(
 
     def numbers(shapes: list[Shape]) -> NDArray[np.int64]:
         found = np.fromiter(map(number_of.__getitem__, map(id, shapes)), np.int64, len(shapes))
-        return np.repeat(found, n) if len(shapes) == 1 else found
+        return found if len(shapes) == n else np.repeat(found, n)
 
     return Pairs(rows, pool, numbers(each_a), numbers(each_b), *poses), not counts
 

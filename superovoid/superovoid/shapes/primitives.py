@@ -77,7 +77,8 @@ def pack_shapes_behind(
     shapes = list(shapes)
     rows = np.array([shape._row for shape in shapes]).reshape(-1, kinds.ROW_LENGTH)
     columns = list(kinds.POOL_COLUMNS)
-    for i in np.flatnonzero(np.isin(rows[:, kinds.KIND], (kinds.CONVEX_MESH, kinds.MESH))):
+    numbers = rows[:, kinds.KIND]
+    for i in ((numbers == kinds.CONVEX_MESH) | (numbers == kinds.MESH)).nonzero()[0].tolist():
         shape = shapes[i]
         if id(shape) not in known:
             known[id(shape)] = shape, length
