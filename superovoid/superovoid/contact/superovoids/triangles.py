@@ -256,12 +256,15 @@ def split_of(triangle, bound, radius, dented):
     inside, facet = facet_direction(triangle)
     e12, e23, e31 = edge_gap(n1, n2, m1, m2), edge_gap(n2, n3, m2, m3), edge_gap(n3, n1, m3, m1)
     gap = max(e12, e23, e31, 0.0)
-    # Support points over a dent are candidates only, and may not lie beyond the facet: halving always gets on.
-    in_three = inside and not dented
     # The edge along which the bound is worst is split, or the longest where the triangle is large or its plane's
     # distance spoils the bound. An edge much shorter than the others is left alone: slivers have nothing to give.
     l12, l23, l31 = chord(n1, n2), chord(n2, n3), chord(n3, n1)
     longest = max(l12, l23, l31)
+    # Support points over a dent are candidates only, and may not lie beyond the facet: halving always gets on. Of edges
+    # below 1e-8 the volume of the corners is rounding, and with it the side on which a facet seems to be. From a point
+    # that is no farther from a corner than the longest edge, the three parts cover the triangle, be it inside or not.
+    aside = max(chord(facet, n1), chord(facet, n2), chord(facet, n3))
+    in_three = inside and not dented and aside <= longest
     e12 = e12 if l12 > _SHORT * longest else 0.0
     e23 = e23 if l23 > _SHORT * longest else 0.0
     e31 = e31 if l31 > _SHORT * longest else 0.0
