@@ -3,7 +3,7 @@
 
 """Types of calls, found once: numba's inference asks for each at least twice wherever it stands.
 
-Part of `forms`, and as that for versions of numba that it was tried with.
+Part of `front_end`, and like that for versions of numba that were tried.
 """
 
 from __future__ import annotations

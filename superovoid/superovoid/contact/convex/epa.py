@@ -31,7 +31,7 @@ from superovoid.contact.convex.closed_surface import (
     take_in,
 )
 from superovoid.contact.convex.cores import Cores
-from superovoid.contact.convex.features import corner_along, corner_for_sure, is_rimmed, means_of
+from superovoid.contact.convex.features import corner_along, corner_for_sure, has_rims, means_of
 from superovoid.contact.convex.simplex import name_of
 from superovoid.contact.minkowski.difference import triangle_weights, well_away
 from superovoid.contact.minkowski.exit import NEAR, TILT, tilted
@@ -160,7 +160,7 @@ def expand(pair, descent, goal, margin):
         return failed
     a, b, spent = descent.a, descent.b, descent.iterations
     visible = VISIBLE * (pair.a.row[RADIUS] + pair.b.row[RADIUS])
-    with_rims = is_rimmed(pair.a.kind) or is_rimmed(pair.b.kind)
+    with_rims = has_rims(pair)
     count, used = 4, 4
     out = _Exit(n, n, n, math.inf, False, rims.no_cap(n))
     depth = 0.0

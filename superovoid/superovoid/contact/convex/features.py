@@ -58,6 +58,12 @@ def is_rimmed(kind):
 
 
 @kernel
+def has_rims(pair):
+    """Whether a core of a pair has rims."""
+    return is_rimmed(pair.a.kind) or is_rimmed(pair.b.kind)
+
+
+@kernel
 def are_sharp(kind_a, kind_b):
     """Whether the features of two cores are vertices and rims alone."""
     return (is_polytope(kind_a) or is_rimmed(kind_a)) and (is_polytope(kind_b) or is_rimmed(kind_b))

@@ -29,7 +29,7 @@ from superovoid.contact.convex.features import (
     corner_along,
     corner_for_sure,
     has_rim,
-    is_rimmed,
+    has_rims,
     means_of,
 )
 from superovoid.contact.convex.simplex import Simplex, has, name_of, no_simplex, with_vertex
@@ -97,7 +97,7 @@ def _nearest_points(pair, simplex, n, goal, a, b):
 @kernel(separate=True)
 def _descend(pair, n, goal, near, far):
     out_of_line()
-    with_rims = is_rimmed(pair.a.kind) or is_rimmed(pair.b.kind)
+    with_rims = has_rims(pair)
     simplex = no_simplex()
     lower, best, upper = -math.inf, n, math.inf
     a = b = np.int64(0)
@@ -160,7 +160,7 @@ def descend(pair, n, goal, near, far):
     holds the origin, or nothing moves any more.
     """
     found = _descend(pair, n, goal, near, far)
-    with_rims = is_rimmed(pair.a.kind) or is_rimmed(pair.b.kind)
+    with_rims = has_rims(pair)
     if with_rims and found.simplex.count == 3 and found.upper <= 0.25 * goal:
         # The origin is in a plane of symmetry, and so are all points found: once more from beside it.
         return _descend(pair, _beside(found.simplex, found.n), goal, near, far)
@@ -174,7 +174,7 @@ def nearest_points(pair, found, goal, margin, far):
     simplex, n, lower, iterations = found.simplex, found.n, found.lower, found.iterations
     x, y = found.x, found.y
     if not found.closed:
-        if is_rimmed(pair.a.kind) or is_rimmed(pair.b.kind):
+        if has_rims(pair):
             lower = lower - margin if lower > far else -math.inf
             return Cores(found.upper, lower, math.inf, n, n, n, iterations, 0)
         x, y = means_of(pair, simplex.names, simplex.weights)

@@ -515,10 +515,3 @@ def take(found, n, c):
         return Found(c.h, found.proved, n, c.x, c.y, False, found.spent + 1, rival)
     rival = min(found.rival, c.h) if away else found.rival
     return Found(found.value, found.proved, found.n, found.x, found.y, found.polished, found.spent + 1, rival)
-
-
-@kernel
-def with_rival(found, h):
-    """What was found, with another minimum well away from it."""
-    rival = min(found.rival, h)
-    return Found(found.value, found.proved, found.n, found.x, found.y, found.polished, found.spent, rival)
