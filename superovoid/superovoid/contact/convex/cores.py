@@ -4,11 +4,12 @@
 r"""Signed distance of two convex cores from their support functions alone.
 
 With M = A - B (in the frame of A) and h_M(n) = h_A(n) + h_B(-n) - n . c, the signed distance of convex cores is
-- min over |n| = 1 of h_M(n), apart and overlapping. Four parts work on that one function:
+- min over |n| = 1 of h_M(n), apart and overlapping. Five parts work on that one function:
 
-`core_descent`        GJK: the point of M nearest to the origin.
+`gjk`                 The point of M nearest to the origin.
 `difference.polish`   Newton on the strata of a simplex.
-`core_search`         Branch and bound on the sphere of directions, for overlaps.
+`epa`                 Overlaps of cores of vertices and rims: triangles of points of M around the origin.
+`core_search`         All other overlaps: branch and bound on the sphere of directions.
 `core_settling`       Points of both cores one depth apart along the direction of the least h_M.
 
 Overlap, closed at once: A ball of radius r that lies in A and touches its boundary at the contact has
@@ -25,7 +26,6 @@ import numpy as np
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import beside_dent, revolution
-from superovoid.contact.convex.core_descent import Descent, descend
 from superovoid.contact.convex.core_search import search
 from superovoid.contact.convex.core_settling import (
     along_axes,
@@ -35,6 +35,8 @@ from superovoid.contact.convex.core_settling import (
     settled,
     settled_anew,
 )
+from superovoid.contact.convex.epa import are_sharp, expand, height_of_tetrahedron
+from superovoid.contact.convex.gjk import descend, nothing_known
 from superovoid.contact.convex.out_of_dent import contact_of, shortest_way, way_from
 from superovoid.contact.minkowski.difference import (
     STRATUM_A,
@@ -186,7 +188,7 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
     margin = rounding(a, b, pair.centre)
-    found = Descent(0, -math.inf, n, math.inf, False, False, 0)
+    found = nothing_known(n)
     curved = _is_curved(ka) or _is_curved(kb)
     rounds = 0
     while True:
@@ -195,6 +197,7 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
             pair,
             found,
             goal,
+            -math.inf,
             beyond,
             w,
             _LEG * rounds if curved else _LONGEST,
@@ -245,6 +248,29 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
                 return answer
             return straightened(pair, answer, goal, margin, w)
     return overlapping(pair, found, goal, margin, budget, w)
+
+
+@kernel(_nrt=True)
+def bounds_about(pair, n, goal, margin, threshold, far, w):
+    """Bounds of the signed distance of two convex cores, good enough to tell whether it is below a threshold.
+
+    What rounding takes from them is not counted. With the threshold -inf only the lower one is looked for, and no more
+    than that it exceeds `far`. Only where the depth decides about a negative threshold it is computed.
+
+    Returns the bounds and the direction of the lower one.
+    """
+    out_of_line()
+    found = descend(pair, nothing_known(n), goal, threshold, far, w, _LONGEST, False)
+    lower, upper, n = found.lower, found.upper, found.n
+    if not (holds_means(pair.a.row, pair.a.kind) and holds_means(pair.b.row, pair.b.kind)):
+        return lower, math.inf, n  # the simplex is of hulls, which reach across a dent
+    if found.count == 4:
+        upper = min(upper, -height_of_tetrahedron(w))
+        if -math.inf < threshold <= 0.0 and not upper < threshold and are_sharp(pair):
+            depth, is_closed = expand(pair, n, w, goal, margin)
+            if is_closed:
+                lower, upper, n = max(lower, -depth.value), min(upper, -depth.proved), depth.n
+    return lower, upper, n
 
 
 @kernel
@@ -389,9 +415,7 @@ def _parted(pair, start, goal, w):
     out_of_line()
     way = scale(start.value + goal, start.n)
     moved = Pair(pair.a, pair.b, pair.rotation, add(pair.centre, way))
-    found = descend(
-        moved, Descent(0, -math.inf, start.n, math.inf, False, False, 0), goal, math.inf, w, _LONGEST, False
-    )
+    found = descend(moved, nothing_known(start.n), goal, -math.inf, math.inf, w, _LONGEST, False)
     if found.count == 0:
         return start
     x, y = mean_point(w, found.count, X), sub(mean_point(w, found.count, Y), way)
@@ -406,6 +430,13 @@ def overlapping(pair, descent, goal, margin, budget, w):
     out_of_line()
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
+    if descent.count == 4 and are_sharp(pair):
+        start, is_closed = expand(pair, descent.n, w, goal, margin)
+        if is_closed:
+            status = ARBITRARY_NORMAL if start.rival <= start.value + goal else 0
+            iterations = descent.iterations + start.spent
+            lower, upper = -start.value - margin, max(-start.value, margin - start.proved)
+            return Cores(-start.value, lower, upper, start.x, start.y, start.n, iterations, status)
     start = Found(math.inf, -math.inf, descent.n, descent.n, descent.n, False, 0, math.inf)
     # What the simplex of GJK knows of strata serves the first polish.
     c = difference_support(pair, descent.n, np.int64(0), np.int64(0))

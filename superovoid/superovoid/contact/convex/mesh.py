@@ -22,11 +22,9 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.convex import cores, gjk, torus
-from superovoid.contact.convex.features import are_sharp
+from superovoid.contact.convex import cores, torus
 from superovoid.contact.convex.mesh_tree import (
     INSIDE,
-    bounds_of_parts,
     corners,
     farthest_corner,
     gap_of_nodes,
@@ -82,19 +80,6 @@ class Gap(NamedTuple):
     shared: bool  # whether points far from its own are as near; False where not asked for
 
 
-@kernel
-def _of_features(pair, n, goal, beyond, margin):
-    """Distance of a core of vertices and rims from a triangle, if GJK closes it; else an open interval."""
-    out_of_line()
-    ka, hull = pair.a.kind, CODE[CONVEX_MESH]
-    a = Core(pair.a.row, hull if ka == TRIANGLE else ka, pair.a.pool)
-    hulls = Pair(a, Core(pair.b.row, hull, pair.b.pool), pair.rotation, pair.centre)
-    found = gjk.descend(hulls, n, 0.5 * (goal - margin), -math.inf, beyond)
-    if found.simplex.count == 4:
-        return cores.Cores(0.0, -math.inf, math.inf, n, n, n, found.iterations, 0)
-    return gjk.nearest_points(hulls, found, goal, margin, beyond)
-
-
 @kernel(_nrt=True)
 def _part_distance(pair, n, goal, beyond, margin, others, w):
     """Distance of the core of A (a torus: of its circle) from a convex part of a mesh; `others` as in `separation`."""
@@ -112,15 +97,8 @@ def _part_distance(pair, n, goal, beyond, margin, others, w):
         touching = not (k.distance > 0.25 * goal)
         direction = scale(-1.0, rotate(rotation, k.n))
         return cores.Cores(k.distance, k.lower, k.upper, x, y, direction, k.iterations, status), touching
-    iterations = 0
-    if ka == TRIANGLE or are_sharp(ka, ka):
-        k = _of_features(pair, n, goal, beyond, margin)
-        if k.lower > -math.inf:
-            return k, False
-        iterations = k.iterations
     k = cores.solve_cores(pair, n, goal, beyond, np.int64(0), w)
-    iterations += k.iterations
-    return cores.Cores(k.distance, k.lower, k.upper, k.x, k.y, k.n, iterations, k.status), k.lower == -math.inf
+    return k, k.lower == -math.inf
 
 
 @kernel
@@ -345,7 +323,7 @@ def _touched_triangles(pair, goal, w, found):
         for t in range(first, first + triangles):
             set_part(part, b, t)
             parts = Pair(hull.a, Core(part, CODE[CONVEX_MESH], b.pool), pair.rotation, pair.centre)
-            lower, _, _ = bounds_of_parts(parts, n, goal, margin, -math.inf, far, w)
+            lower, _, _ = cores.bounds_about(parts, n, goal, margin, -math.inf, far, w)
             if lower <= far and count < _MOST_TOUCHED:
                 found[count] = t
                 count += 1

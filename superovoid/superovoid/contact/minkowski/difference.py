@@ -515,3 +515,21 @@ def take(found, n, c):
         return Found(c.h, found.proved, n, c.x, c.y, False, found.spent + 1, rival)
     rival = min(found.rival, c.h) if away else found.rival
     return Found(found.value, found.proved, found.n, found.x, found.y, found.polished, found.spent + 1, rival)
+
+
+@kernel
+def polished(pair, n, found, w):
+    """The least h_M found, or that of Newton's method on the strata of three rows of a workspace if it is no more."""
+    out_of_line()
+    for k in range(3):
+        w[k, WEIGHT] = 1.0 / 3.0
+    count = gather(w, 3)
+    local = polish(pair, n, 0.0, w, count)
+    c = difference_support(pair, local.n, int(w[WORK_ROWS, STRATUM_A]), int(w[WORK_ROWS, STRATUM_B]))
+    spent, away = found.spent + 4, well_away(local.n, found.n)
+    if c.h <= found.value + local.gap * EPS:
+        x, y = (local.x, local.y) if local.h >= c.h - 1e-9 * abs(c.h) else (c.x, c.y)
+        rival = min(found.rival, found.value) if away else found.rival
+        return Found(min(c.h, found.value), found.proved, local.n, x, y, True, spent, rival)
+    rival = min(found.rival, c.h) if away else found.rival
+    return Found(found.value, found.proved, found.n, found.x, found.y, found.polished, spent, rival)
