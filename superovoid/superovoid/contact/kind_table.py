@@ -186,10 +186,11 @@ def start_direction(task, state):
 
 @kernel
 def _widths(pair, tolerance):
-    """Width of the interval that counts as certified, and what it would be without rounding."""
+    """Width of the interval that counts as certified, what it would be without rounding, and what rounding takes."""
     a, b = pair.a.row, pair.b.row
+    margin = difference.rounding(a, b, pair.centre)
     wanted = tolerance * min(a[SIZE], b[SIZE])
-    return wanted + 4.0 * difference.rounding(a, b, pair.centre), wanted
+    return wanted + 4.0 * margin, wanted, margin
 
 
 @kernel
@@ -365,17 +366,14 @@ def solve_apart(first, second, limit, state, rotation, out):
         a, b, ka, kb, pose_a, pose_b = b, a, kb, ka, pose_b, pose_a
     centre = relative_pose(pose_a, pose_b, rotation)
     pair = Pair(Core(a, ka, first.pool), Core(b, kb, first.pool), rotation, centre)  # neither refers to a pool
-    margin = difference.rounding(a, b, centre)
-    unit = min(a[SIZE], b[SIZE])
-    wanted = limit.tolerance * unit
-    goal = wanted + 4.0 * margin
+    goal, wanted, margin = _widths(pair, limit.tolerance)
     ball_a, ball_b = ball_radius(a, ka), ball_radius(b, kb)
     far = limit.beyond + ball_a + ball_b
     x, y, n, length, lower, steps = alternating.nearest_points(pair, goal - 2.0 * margin, margin, far + margin)
     lower = min(lower - margin, length)
     if not (length + margin - lower <= goal or lower > far):
         return False
-    slack = FLATNESS * unit
+    slack = FLATNESS * min(a[SIZE], b[SIZE])
     flat_a, edge_a = flat_of_simple(a, ka, n, slack)
     flat_b, edge_b = flat_of_simple(b, kb, rotate_back(rotation, scale(-1.0, n)), slack)
     is_flat = flat_a > 0 and flat_b > 0 and are_along_another(flat_a, edge_a, flat_b, rotate(rotation, edge_b))
@@ -398,9 +396,7 @@ def solve_convex_within(first, second, limit, state, out):
     a, ka = pair.a.row, pair.a.kind
     b, kb, centre = pair.b.row, pair.b.kind, pair.centre
     ball_a, ball_b = ball_radius(a, ka), ball_radius(b, kb)
-    margin = difference.rounding(a, b, centre)
-    wanted = tolerance * min(a[SIZE], b[SIZE])
-    goal = wanted + 4.0 * margin
+    goal, wanted, margin = _widths(pair, tolerance)
     closed = ka == POINT
     if ka == POINT and kb == CONVEX_MESH:
         height, _, _, _ = point_in_hull(pair.b, rotate_back(pair.rotation, scale(-1.0, centre)))
@@ -435,7 +431,7 @@ def solve_torus(first, second, limit, state, out):
     """A torus and a convex body other than a sphere, or another torus."""
     out_of_line()
     task = begin(first.row, second.row, first.pool, second.pool, first.pose, second.pose, state)
-    goal, wanted = _widths(task.pair, limit.tolerance)
+    goal, wanted, _ = _widths(task.pair, limit.tolerance)
     answer, status = _answer_torus(task.pair, start_direction(task, state), goal, limit.budget)
     answer = _on_surfaces(answer, task.pair)
     _finish(task, answer, status, goal, wanted, state, out)
@@ -446,7 +442,7 @@ def solve_mesh(first, second, limit, state, out):
     """A mesh that is not convex and any body but a plane."""
     out_of_line()
     task = begin(first.row, second.row, first.pool, second.pool, first.pose, second.pose, state)
-    goal, wanted = _widths(task.pair, limit.tolerance)
+    goal, wanted, _ = _widths(task.pair, limit.tolerance)
     answer, status = _answer_mesh(task.pair, start_direction(task, state), goal, limit.budget)
     if status & UNPROVEN or answer.upper - answer.lower > goal:
         answer = _on_surfaces(answer, task.pair)

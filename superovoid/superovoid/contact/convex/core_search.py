@@ -72,7 +72,7 @@ def _polished(pair, net, corners, n, found, w):
         for i in range(3):
             w[j, M + i] = net.vertices[vertex, M_COLUMN + i]
         w[j, STRATUM_A], w[j, STRATUM_B] = net.vertices[vertex, _STRATA], net.vertices[vertex, _STRATA + 1]
-    return polished(pair, n, found, w)
+    return polished(pair, n, 3, found, w)
 
 
 @kernel(_nrt=True)

@@ -264,7 +264,7 @@ def expand(pair, n, w, goal, margin):
     for corner in range(3):
         for i in range(SIMPLEX_LENGTH):
             w[corner, i] = surface.points[surface.faces[k, corner], i]
-    found = polished(pair, found.n, found, w)
+    found = polished(pair, found.n, 3, found, w)
     found = Found(found.value, min(height, found.value), found.n, found.x, found.y, True, found.spent, found.rival)
     if off_line(found.x, found.y, found.value, found.n) > NEAR * goal:
         found = _exit_through(surface, count, found, goal)

@@ -515,12 +515,12 @@ def take(found, n, c):
 
 
 @kernel
-def polished(pair, n, found, w):
-    """The least h_M found, or that of Newton's method on the strata of three rows of a workspace if it is no more."""
+def polished(pair, n, rows, found, w):
+    """The least h_M found, or that of Newton's method on the strata of some rows of a workspace if it is no more."""
     out_of_line()
-    for k in range(3):
-        w[k, WEIGHT] = 1.0 / 3.0
-    count = gather(w, 3)
+    for k in range(rows):
+        w[k, WEIGHT] = 1.0 / rows
+    count = gather(w, rows)
     local = polish(pair, n, 0.0, w, count)
     c = difference_support(pair, local.n, int(w[WORK_ROWS, STRATUM_A]), int(w[WORK_ROWS, STRATUM_B]))
     spent, away = found.spent + 4, well_away(local.n, found.n)
