@@ -23,9 +23,8 @@ PROOF_LOWER, PROOF_UPPER, PROOF_STATUS = 34, 35, 36
 STATE_LENGTH = 37
 UNKEPT = -1.0
 
-# A state of other pairs: for which order there is a start (0: none), its direction, scratch for a rotation, and, of
-# polytopes, the line of their middles at that time.
-STARTED, START, SCRATCH, LINE = 0, 1, 4, 13
+# A state of other pairs: for which order there is a start (0: none), its direction, scratch for a rotation.
+STARTED, START, SCRATCH = 0, 1, 4
 
 
 def unkept_states(count: int) -> NDArray[np.float64]:

@@ -34,10 +34,7 @@ from superovoid.contact.columns import (
     UPPER,
     VERDICT_LENGTH,
 )
-from superovoid.contact.convex import cores, epa, gjk, mesh_threshold
-from superovoid.contact.convex.closed_surface import height_of_tetrahedron
-from superovoid.contact.convex.core_settling import holds_means
-from superovoid.contact.convex.features import are_sharp
+from superovoid.contact.convex import cores, mesh_threshold
 from superovoid.contact.inputs import SEARCH_BUDGET
 from superovoid.contact.kind_table import (
     CONVEX,
@@ -47,10 +44,8 @@ from superovoid.contact.kind_table import (
     begin,
     solve_within,
     start_direction,
-    start_of_polytopes,
 )
 from superovoid.contact.minkowski import difference
-from superovoid.contact.minkowski.difference import M, row_point
 from superovoid.contact.one_pair import scratch_in, solve_from_nothing
 from superovoid.contact.pair import Limit, Placed
 from superovoid.contact.separation import is_common, rounding, separation
@@ -158,47 +153,12 @@ def _of_superovoids(first, second, threshold, limit, direction, state, scratch, 
     out[SOLVES] = solves
 
 
-@kernel
-def _highest_upper(found):
-    """The upper bound of a descent, of the depth in the tetrahedron where it ended in one."""
-    if found.simplex.count < 4:
-        return found.upper
-    s = found.simplex
-    return -height_of_tetrahedron(s.p, s.q, s.r, s.s)
-
-
-@kernel
-def _is_to_expand(found, upper, threshold):
-    """Whether only the depth of the overlap decides."""
-    return found.simplex.count == 4 and threshold <= 0.0 and not upper < threshold
-
-
-@kernel
-def _of_features(pair, n, goal, margin, loss, threshold):
-    """Bounds of the distance of cores of vertices and rims, and the best direction; balls are in the threshold."""
-    taken = margin + loss
-    found = gjk.descend(pair, n, goal - 2.0 * margin, threshold - taken, threshold + taken)
-    upper = _highest_upper(found)
-    if _is_to_expand(found, upper + taken, threshold):
-        answer = epa.expand(pair, found, goal, margin)
-        return answer.lower, answer.upper, answer.n
-    return found.lower - margin, upper + margin, found.n
-
-
 @kernel(_nrt=True)
 def _of_cores(pair, n, goal, margin, loss, threshold):
-    """The same for any two convex cores."""
-    w = difference.new_workspace()
-    taken = margin + loss
-    start = cores.Descent(0, -math.inf, n, math.inf, False, False, 0)
-    found = cores.descend(pair, start, goal, threshold + taken, w, _STEPS, False)
-    upper = found.upper
-    if found.overlap and found.count == 4:
-        p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
-        upper = -height_of_tetrahedron(p, q, r, s)
-    if not (holds_means(pair.a.row, pair.a.kind) and holds_means(pair.b.row, pair.b.kind)):
-        upper = math.inf  # the simplex is of hulls, which reach across a dent
-    return found.lower - margin, upper + margin, found.n
+    """Bounds of the distance of two convex cores, and the best direction; balls are in the threshold."""
+    w, taken = difference.new_workspace(), margin + loss
+    lower, upper, n = cores.bounds_about(pair, n, goal, margin, threshold - taken, threshold + taken, w)
+    return lower - margin, upper + margin, n
 
 
 @kernel(separate=True)
@@ -216,10 +176,7 @@ def _of_convex(first, second, threshold, tolerance, loss, state):
     goal = tolerance * min(a[SIZE], b[SIZE]) + 4.0 * margin
     radii = ball_radius(a, ka) + ball_radius(b, kb)
     of_cores = threshold + radii
-    if are_sharp(ka, kb):
-        lower, upper, n = _of_features(pair, start_of_polytopes(task, state), goal, margin, loss, of_cores)
-    else:
-        lower, upper, n = _of_cores(pair, start_direction(task, state), goal, margin, loss, of_cores)
+    lower, upper, n = _of_cores(pair, start_direction(task, state), goal, margin, loss, of_cores)
     state[STARTED] = 1.0 if task.straight else 2.0
     for i in range(3):
         state[START + i] = n[i]
