@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.shapes.kernels import packing, support_function, surface
+from superovoid.shapes.kernels import bodies, surface
 from superovoid.shapes.kernels.bodies import MAX_EPSILON, MAX_TAPER, MIN_EPSILON
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.shape import (
@@ -22,7 +22,6 @@ from superovoid.shapes.shape import (
     check_length,
     numbers,
     points_of,
-    unit_directions,
 )
 from superovoid.values.checks import floats, whole
 
@@ -365,43 +364,15 @@ class Superovoid(Shape):
         """The numbers of the row that kernels of superovoids read."""
         return self._row[: surface.BODY_LENGTH]
 
-    def _support(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Support points and values for rows of unit directions; the global maximum for bodies with a dent too."""
-        points, values = np.empty_like(directions), np.empty(len(directions))
-        support_function.support_points(self._packed, directions, points, values)
-        return points, values
-
-    def _extreme(self, directions: FloatArray) -> FloatArray:
-        return self._support(directions)[0]
-
     def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
         return self.implicit(points) <= 0.0
 
     def _fill(self, row: FloatArray) -> None:
-        packing.pack(row, *self.semi_axes, self.section_exponent, self.profile_exponent, *self.taper)
+        bodies.pack(row, *self.semi_axes, self.section_exponent, self.profile_exponent, *self.taper)
 
     @property
     def _reach(self) -> float:
         return float(self._packed[surface.RADIUS])
-
-    def support_value(self, direction: ArrayLike) -> FloatArray:
-        """Support function h(n) = max n . x over the body (and so over its convex hull).
-
-        The maximum over the height w of a3 nz w + r(w) g(w), g the dual norm of the section at w: a concave problem
-        in one variable for a convex body (docs/numerics.md).
-
-        Parameters
-        ----------
-        direction : (..., 3) array_like
-            Direction n in the frame of the body, of any length but zero.
-
-        Returns
-        -------
-        (...) ndarray
-            h(n), m times the length of n. Never below the true value by more than rounding.
-        """
-        n, length, shape = unit_directions(direction)
-        return (length * self._support(n)[1]).reshape(shape[:-1])
 
     # -- bounding volumes ---------------------------------------------------------------------------------------
 

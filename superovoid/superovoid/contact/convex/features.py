@@ -11,10 +11,6 @@ box, convex mesh    vertices
 cylinder            rims at +z (0) and -z (1)
 cone                apex (0), rim (1)
 ==================  =======================================
-
-Hulls of many vertices are climbed from the vertex of the step before. A climb need not end at the highest vertex where
-it goes on: only a bound that decides has to be a proved support value, and there the climb is sure of itself or all
-vertices are looked at.
 """
 
 from __future__ import annotations
@@ -32,10 +28,8 @@ from superovoid.shapes.kernels.kinds import (
     CONE,
     CONVEX_MESH,
     CYLINDER,
-    LINKS,
     POINT,
     box_vertex,
-    climbed_vertex,
     highest_vertex,
     rim_point,
     vertex,
@@ -130,12 +124,7 @@ def _point_along(core, n, start, for_sure):
         return rim_point(row, kind, feature, n, across), feature, True
     i, sure = np.int64(0), True
     if kind == CONVEX_MESH:
-        if row[LINKS] >= 0.0:
-            i, sure = climbed_vertex(row, pool, n, start)
-        else:
-            i = highest_vertex(row, pool, n)
-        if for_sure and not sure:
-            i, sure = highest_vertex(row, pool, n), True
+        i = highest_vertex(row, pool, n)
     elif kind == BOX:
         i = np.int64((1 if n[0] < 0.0 else 0) + (2 if n[1] < 0.0 else 0) + (4 if n[2] < 0.0 else 0))
     elif kind == CAPSULE:

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.arrays import Floats1, Floats2
-from superovoid.compiled.kernels import entry_point, kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.shapes.kernels.surface import (
     A1,
     A2,
@@ -480,12 +479,3 @@ def support(b, n):
         f = support_convex(b, n, EXACT)
         return f, profile_value(b, n, f)
     return support_dented(b, n)
-
-
-@entry_point
-def support_points(b: Floats1, directions: Floats2, points: Floats2, values: Floats1) -> None:
-    """Support point and a proved upper bound of the support value for each row of directions."""
-    for i in range(directions.shape[0]):
-        f, upper = support(b, (directions[i, 0], directions[i, 1], directions[i, 2]))
-        points[i, 0], points[i, 1], points[i, 2] = position(b, f)
-        values[i] = upper
