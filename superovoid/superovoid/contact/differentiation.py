@@ -33,14 +33,13 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel
-from superovoid.compiled.vector import add, combine, norm, rotate_back, scale, sub, tangent_frame
+from superovoid.compiled.vector import add, combine, norm, rotate_back, scale, tangent_frame
 from superovoid.contact.broadcasting import Pairs, own_or_only, pairs_of, share_pairs
 from superovoid.contact.inputs import as_poses
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.superovoids.newton import point_chart, retract
 from superovoid.shapes import Shape
 from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID
-from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import (
     INV_A1,
     INV_A2,
@@ -53,7 +52,6 @@ from superovoid.shapes.kernels.surface import (
     SurfacePoint,
     dual_ratio,
     gradient,
-    position,
     shape_operator,
 )
 from superovoid.values.poses import PosesLike
@@ -65,9 +63,8 @@ FloatArray = NDArray[np.float64]
 # Columns of a row of `derive_pairs`.
 SHAPE_A, SHAPE_B, CURVATURE_A, CURVATURE_B, DIRECTIONS, FLAGS, UNIT, ROW_LENGTH = 0, 7, 14, 17, 20, 26, 27, 28
 
-NON_UNIQUE, FOCAL, SHARP, OTHER_KIND = 2, 4, 8, 64
+FOCAL, SHARP, OTHER_KIND = 4, 8, 64
 
-_TURN, _SLIDE = 1e-6, 1e-3  # rad that move the points by this part of the smaller body: they are one choice of many
 _STRAIGHT = 1e-12  # curvature times size that stands for none, so that no inverse is 0 / 0
 _FOCUS = 1e-7  # part of the curvature at touch below which a depth is no proper minimum
 _SHARP = 1e8  # ratio of dual to point at which `hessian` clips the curvature
@@ -155,25 +152,6 @@ def _is_sharp(body, f):
 
 
 @kernel
-def _slide(body, pose, x, n):
-    """How far the support point along a direction (world) is from a point (local)."""
-    f, _ = support(body, rotate_back(pose, n))
-    return norm(sub(position(body, f), x))
-
-
-@kernel
-def slides(a, b, pose_a, pose_b, x, y, n, t, size):
-    """Whether a slight turn about n x t moves the points (local) along the flats of both bodies."""
-    for sign in (1.0, -1.0):
-        tilted = combine(1.0, n, sign * _TURN, t)
-        on_a = _slide(a, pose_a, x, tilted)
-        on_b = _slide(b, pose_b, y, scale(-1.0, tilted))
-        if min(on_a, on_b) > _SLIDE * size:
-            return True
-    return False
-
-
-@kernel
 def derive_pair(a, b, pose_a, pose_b, point_a, point_b, normal, out):
     """Derivatives by shape and curvatures of one contact (columns above).
 
@@ -208,15 +186,8 @@ def derive_pair(a, b, pose_a, pose_b, point_a, point_b, normal, out):
     for i in range(3):
         out[CURVATURE_A + i], out[CURVATURE_B + i] = of_a[i], of_b[i]
         out[DIRECTIONS + i], out[DIRECTIONS + 3 + i] = t1[i], t2[i]
-    size = min(a[SIZE], b[SIZE])
-    flags = 0
-    flat = abs(of_a[0] + of_b[0]) * size < 100.0 * _TURN / _SLIDE
-    if flat and slides(a, b, pose_a, pose_b, x, y, n, t1, size):
-        flags |= NON_UNIQUE
-    if _is_sharp(a, fa) or _is_sharp(b, fb):
-        flags |= SHARP
-    out[FLAGS] = flags
-    out[UNIT] = size
+    out[FLAGS] = SHARP if _is_sharp(a, fa) or _is_sharp(b, fb) else 0
+    out[UNIT] = min(a[SIZE], b[SIZE])
 
 
 @entry_point(nogil=True)
@@ -239,7 +210,7 @@ class DerivativeStatus(Words, IntFlag):
     TOUCHING = 1
     """The interval holds zero. The signed distance passes through touch smoothly, so everything holds; the direction
     comes from the normal, not from the points."""
-    NON_UNIQUE = NON_UNIQUE
+    NON_UNIQUE = 2
     """The points are one choice of many (parallel flats). The derivatives by translation hold; those by rotation and by
     shape are one element of the generalised gradient, the one of the points that were given."""
     FOCAL = FOCAL

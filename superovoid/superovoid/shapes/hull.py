@@ -31,6 +31,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from superovoid.compiled.aabb_tree import NODE_LENGTH, arrange, node_count
 from superovoid.compiled.arrays import Floats1, Floats2, Floats3
 from superovoid.compiled.kernels import entry_point
 from superovoid.shapes.kernels.rounding import EPS
@@ -48,36 +49,28 @@ def normals(vertices: FloatArray, faces: NDArray[np.int64]) -> FloatArray:
     return np.cross(b - a, c - a)
 
 
-def _solid_angle(corners: FloatArray) -> float:
-    """Sum of the signed solid angles of triangles (m, 3, 3) about the origin (Van Oosterom and Strackee 1983)."""
+def winding(corners: FloatArray) -> float:
+    """Winding number of triangles (m, 3, 3) about the origin: the sum of their signed solid angles, in units of 4 pi.
+
+    Solid angles are those of Van Oosterom and Strackee, "The solid angle of a plane triangle", 1983.
+    """
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
     la, lb, lc = (np.linalg.norm(v, axis=1) for v in (a, b, c))
     volume = np.einsum("ij,ij->i", a, np.cross(b, c))
     below = la * lb * lc
     below += np.einsum("ij,ij->i", a, b) * lc + np.einsum("ij,ij->i", b, c) * la + np.einsum("ij,ij->i", c, a) * lb
-    return 2.0 * float(np.arctan2(volume, below).sum())
-
-
-def winding(corners: FloatArray) -> float:
-    """Winding number of triangles (m, 3, 3) about the origin."""
-    return _solid_angle(corners) / (4.0 * math.pi)
+    return float(np.arctan2(volume, below).sum()) / (2.0 * math.pi)
 
 
 def _in_groups(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Points put in groups that lie together: shape (groups, _GROUP, 3), with centre and radius of a ball around each.
 
-    Sorted into slabs by x, these by y, these by z; the last point of all fills its group.
+    The groups follow the order of a tree of boxes; the last point of all fills its group.
     """
     count = len(points)
-    slabs = max(1, math.ceil((count / _GROUP) ** (1.0 / 3.0)))
-    key = np.zeros(count, dtype=np.int64)
-    for axis in range(3):
-        order = np.lexsort((points[:, axis], key))
-        points, key = points[order], key[order]
-        # The place of a point in its slab, in `slabs` parts.
-        _, first, sizes = np.unique(key, return_index=True, return_counts=True)
-        place = np.arange(count) - np.repeat(first, sizes)
-        key = key * slabs + place * slabs // np.repeat(sizes, sizes)
+    order = np.arange(count, dtype=np.int32)
+    arrange(np.ascontiguousarray(points), order, np.empty((node_count(count), NODE_LENGTH)))
+    points = points[order]
     filled = np.append(np.arange(count), np.full(-count % _GROUP, count - 1))
     grouped = points[filled].reshape(-1, _GROUP, 3)
     centres = 0.5 * (grouped.min(axis=1) + grouped.max(axis=1))
@@ -203,7 +196,7 @@ class Hull:
         count = len(self.corners)
         ahead, back = edges[:, 0] * count + edges[:, 1], edges[:, 1] * count + edges[:, 0]
         is_closed = len(np.unique(ahead)) == len(ahead) and np.array_equal(np.sort(ahead), np.sort(back))
-        return is_closed and abs(_solid_angle(self.corners[self.facets] - point) - 4.0 * math.pi) <= 1.0
+        return is_closed and abs(winding(self.corners[self.facets] - point) - 1.0) < 0.1
 
     def flatten(self, vertices: FloatArray, half: float) -> None:
         """Take as the corners points of one plane, where this is the hull of a slab that reaches `half` to either side.

@@ -25,6 +25,7 @@ from superovoid.shapes.shape import (
     BoundingBox,
     Shape,
     check_length,
+    faces_around_z,
     numbers,
     unit_directions,
 )
@@ -119,14 +120,7 @@ def _turned(profile: Sequence[tuple[float, float]], resolution: int) -> tuple[Fl
     rows = np.array(profile[1:-1])
     grid = (rows[:, :1, None] * ring[None] + rows[:, 1, None, None] * np.array([0.0, 0.0, 1.0])).reshape(-1, 3)
     vertices = np.vstack([grid, [(0.0, 0.0, profile[0][1]), (0.0, 0.0, profile[-1][1])]])
-    south, north, last = len(grid), len(grid) + 1, (len(rows) - 1) * sections
-    faces = []
-    for j in range(sections):
-        k = (j + 1) % sections
-        faces += [(south, k, j), (north, last + j, last + k)]
-        for i in range(0, last, sections):
-            faces += [(i + j, i + k, i + k + sections), (i + j, i + k + sections, i + j + sections)]
-    return vertices, np.array(faces, dtype=np.int64)
+    return vertices, faces_around_z(len(rows), sections)
 
 
 @dataclass(frozen=True)

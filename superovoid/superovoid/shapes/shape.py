@@ -105,6 +105,21 @@ def unit_directions(direction: ArrayLike) -> tuple[FloatArray, FloatArray, tuple
     return np.ascontiguousarray(rows / length[:, None]), largest * length, n.shape
 
 
+def faces_around_z(parallels: int, sections: int) -> IntArray:
+    """Triangles of a surface around z, outward oriented, shape (2 parallels sections, 3).
+
+    Corners are numbered by parallels, upwards, with so many corners each, and end with the south and the north pole.
+    """
+    j = np.arange(sections)
+    k = np.roll(j, -1)
+    first = sections * np.arange(parallels)[:, None]
+    south, north = np.full(sections, parallels * sections), np.full(sections, parallels * sections + 1)
+    a, b = (first[:-1] + j).ravel(), (first[:-1] + k).ravel()
+    c, d = b + sections, a + sections
+    parts = ((a, b, c), (a, c, d), (south, k, j), (north, first[-1] + j, first[-1] + k))
+    return np.concatenate([np.stack(part, axis=1) for part in parts])
+
+
 class Shape(ABC):
     """A body in its own frame: what every kind can say of itself."""
 

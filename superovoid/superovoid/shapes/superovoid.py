@@ -20,6 +20,7 @@ from superovoid.shapes.shape import (
     BoundingSphere,
     Shape,
     check_length,
+    faces_around_z,
     numbers,
     points_of,
 )
@@ -478,17 +479,7 @@ class Superovoid(Shape):
         grid = self.surface_point(eta[:, None], omega[None, :]).reshape(-1, 3)
         poles = self.surface_point([-0.5 * math.pi, 0.5 * math.pi], [0.0, 0.0])
         vertices = np.vstack([grid, poles])
-        rows = len(eta)
-        south, north = len(grid), len(grid) + 1
-        faces = []
-        for j in range(meridians):
-            k = (j + 1) % meridians
-            faces.append((south, k, j))
-            for i in range(rows - 1):
-                a, b = i * meridians + j, i * meridians + k
-                faces += [(a, b, b + meridians), (a, b + meridians, a + meridians)]
-            faces.append((north, (rows - 1) * meridians + j, (rows - 1) * meridians + k))
-        return vertices, np.array(faces, dtype=np.int64)
+        return vertices, faces_around_z(len(eta), meridians)
 
 
 def _exponent(name: str, value: object) -> float:
