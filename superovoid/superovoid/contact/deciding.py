@@ -50,8 +50,8 @@ from superovoid.contact.one_pair import scratch_in, solve_from_nothing
 from superovoid.contact.pair import Limit, Placed
 from superovoid.contact.separation import is_common, rounding, separation
 from superovoid.contact.superovoids.pair_solver import solve_pair
+from superovoid.shapes.kernels.bodies import pack
 from superovoid.shapes.kernels.kinds import CONVEX_MESH, KIND, POINT, ROW_LENGTH, SUPEROVOID, Core, ball_radius, kind_of
-from superovoid.shapes.kernels.packing import pack
 from superovoid.shapes.kernels.surface import A1, A2, A3, DENTED, INV_P, INV_S, RADIUS, SIZE, TX, TY
 
 # What decided, cheapest first.

@@ -63,8 +63,8 @@ from superovoid.shapes.kernels.kinds import (
     VERTICES,
     Core,
     ball_radius,
+    body_support,
     flat_of_simple,
-    half_space_height,
     kind_of,
     point_in_hull,
     point_to_core,
@@ -145,7 +145,7 @@ def _two_half_spaces(rotation, centre):
 def _half_space(pair):
     """A plane and any body: the body's support function along the plane's inward normal, convex or not."""
     rotation, centre = pair.rotation, pair.centre
-    upper, y = half_space_height(pair.b, rotate_back(rotation, (0.0, 0.0, -1.0)))
+    upper, y = body_support(pair.b, rotate_back(rotation, (0.0, 0.0, -1.0)))
     y = add(centre, rotate(rotation, y))
     lower = centre[2] - upper
     return cores.Cores(y[2], min(lower, y[2]), y[2], (y[0], y[1], 0.0), y, (0.0, 0.0, 1.0), 0, 0)

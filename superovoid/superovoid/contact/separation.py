@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import dot, norm, rotate, rotate_back, scale, sub
-from superovoid.shapes.kernels.kinds import HALF_SPACE, SUPPORT_LOSS, half_space_height
+from superovoid.shapes.kernels.kinds import HALF_SPACE, SUPPORT_LOSS, body_support
 from superovoid.shapes.kernels.rounding import allowance
 from superovoid.shapes.kernels.surface import INV_A1, INV_A2, INV_A3, INV_P, RADIUS, S_, TX, TY, P, power
 
@@ -38,7 +38,7 @@ def _extent(core, pose, n):
     """
     if core.kind == HALF_SPACE:
         return 0.0, (0.0, 0.0, 0.0)
-    h, x = half_space_height(core, rotate_back(pose, n))
+    h, x = body_support(core, rotate_back(pose, n))
     return h + core.row[SUPPORT_LOSS], rotate(pose, x)
 
 

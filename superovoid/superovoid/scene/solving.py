@@ -24,7 +24,7 @@ from superovoid.scene import closest
 from superovoid.scene.culling import BOUNDED, INTERSECTING, SOLVED, Local, World, gap_of_boxes, height_above
 from superovoid.scene.pair_table import NOW, WarmStarts, pair_key, slot_of
 from superovoid.scene.sorting import Keys, keys_for, sort
-from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID, Core, half_space_height, kind_of
+from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID, Core, body_support, kind_of
 from superovoid.shapes.kernels.rounding import turn_of_plane
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
 from superovoid.values.status import PRECISION
@@ -198,7 +198,7 @@ def keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts
 @kernel
 def _reach(row, vertices, n):
     """How far a body, no half-space, reaches along a direction of its frame."""
-    height, _ = half_space_height(Core(row, kind_of(row), vertices), n)
+    height, _ = body_support(Core(row, kind_of(row), vertices), n)
     return height
 
 

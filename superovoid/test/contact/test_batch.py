@@ -17,7 +17,7 @@ from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.lanes import many_pairs, newton_lanes, simd
 from superovoid.contact.signed_distance import BATCH
 from superovoid.contact.superovoids import pair_solver
-from superovoid.shapes.kernels import packing, surface
+from superovoid.shapes.kernels import bodies, surface
 
 BUDGET = 500  # of the search: what it leaves open is as valid as what it closes, and quicker
 
@@ -28,7 +28,8 @@ class Pairs:
     def __init__(self, parameters, poses):
         self.bodies = np.zeros((2, parameters.shape[1], surface.BODY_LENGTH))
         for packed, rows in zip(self.bodies, parameters, strict=True):
-            packing.pack_many(packed, np.ascontiguousarray(rows))
+            for row, numbers in zip(packed, rows, strict=True):
+                bodies.pack(row, *numbers)
         self.poses = np.ascontiguousarray(poses)
         self.reset()
 

@@ -132,5 +132,5 @@ def test_the_most_that_points_lie_above_planes_is_found(count):
     points, unit = rng.normal(size=(count, 3)), grid(100)
     for quantile in (0.0, 0.5, 0.99, 1.0):
         offsets = np.quantile(points @ unit.T, quantile, axis=0)
-        expected = max(0.0, float((points @ unit.T - offsets).max()))
+        expected = float((points @ unit.T - offsets).max())
         assert most_above(unit, offsets, points) == pytest.approx(expected, abs=1e-14)

@@ -59,7 +59,7 @@ def test_the_scan_finds_the_first_of_the_highest_vertices(count):
 
 def test_a_hull_of_any_size_has_the_support_of_its_vertices():
     rng = np.random.default_rng(0)
-    for count in (5, 40, 41, 300, 700):  # looked at; with neighbours; climbed
+    for count in (5, 40, 41, 300, 700):
         body = hull_of_sphere(rng, count)
         n = rng.normal(size=(200, 3))
         n /= np.linalg.norm(n, axis=1, keepdims=True)

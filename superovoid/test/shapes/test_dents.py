@@ -32,7 +32,7 @@ from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENG
 from superovoid.contact.deciding import CLOSER, decide_within
 from superovoid.contact.pair import Limit, Placed
 from superovoid.contact.superovoids import certificate
-from superovoid.shapes.kernels import packing, support_function, surface
+from superovoid.shapes.kernels import bodies, support_function, surface
 from superovoid.testing.random_pairs import generate
 
 from draws import few_or_many
@@ -393,7 +393,7 @@ def test_support_points_of_pieces_take_few_steps_where_newtons_method_meets_them
     rng = np.random.default_rng(4)
     for _ in range(100):
         body = np.zeros(surface.BODY_LENGTH)
-        packing.pack(body, 1.0, 1.0, 1.0, *rng.uniform(0.3, 1.1, 2), *rng.uniform(-0.4, 0.4, 2))
+        bodies.pack(body, 1.0, 1.0, 1.0, *rng.uniform(0.3, 1.1, 2), *rng.uniform(-0.4, 0.4, 2))
         n = rng.normal(size=3)
         taken.append(0)
         support(body, tuple(n / np.linalg.norm(n)), -math.inf, math.inf, support_function.OF_PIECES)

@@ -291,7 +291,7 @@ def _ways_out(pair, goal, sign, w, ways, count):
             known = known or dot(inward, (ways[j, 1], ways[j, 2], ways[j, 3])) * sign > 1.0 - 1e-9
         if known or count >= ways.shape[0]:
             continue
-        x, _, upper = core_support(pair.a, inward, np.int64(0))
+        x, _, upper = core_support(pair.a, inward)
         height = upper + ball - dot(inward, add(centre, rotate(rotation, p)))
         if not (height > 0.0):
             continue
@@ -333,7 +333,7 @@ def solve(pair, n, goal, budget, w):
     else:
         # A lies inside B, or the other way round: A leaves through the nearest triangle.
         inward = scale(-1.0, gap.n)
-        _, _, upper = core_support(pair.a, inward, np.int64(0))
+        _, _, upper = core_support(pair.a, inward)
         ways[count, 0] = upper + ball - dot(inward, gap.y)
         ways[count, 1], ways[count, 2], ways[count, 3] = inward
         count += 1
@@ -377,9 +377,9 @@ def solve(pair, n, goal, budget, w):
     # Where the bodies touch after the translation is what they have in common; where they do not, a shorter one parts
     # them, by as much as they are apart. Surfaces that meet as far as the search can tell have no nearest points: a
     # little farther they have. The points of the hulls would not do, which lie across holes and hollows.
-    x, _, _ = core_support(pair.a, direction, np.int64(0))
+    x, _, _ = core_support(pair.a, direction)
     x = combine(1.0, x, ball, direction)
-    y, _, _ = core_support(Core(b, CODE[MESH], pool_b), rotate_back(rotation, scale(-1.0, direction)), np.int64(0))
+    y, _, _ = core_support(Core(b, CODE[MESH], pool_b), rotate_back(rotation, scale(-1.0, direction)))
     y = add(centre, rotate(rotation, y))
     paired = False
     length = best

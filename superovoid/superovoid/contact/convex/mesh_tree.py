@@ -23,7 +23,6 @@ from superovoid.shapes.kernels.kinds import (
     BLOCKS,
     BOX,
     CODE,
-    LINKS,
     MESH,
     NODES,
     SHELL_COUNT,
@@ -65,7 +64,7 @@ def part_row(core):
     """A row for parts of a body (`set_part`), which is its own row for other bodies than meshes."""
     row = core.row.copy()
     if core.kind == MESH:
-        row[VERTEX_COUNT], row[LINKS], row[BLOCKS] = 3.0, -1.0, -1.0
+        row[VERTEX_COUNT], row[BLOCKS] = 3.0, -1.0
     return row
 
 
@@ -148,7 +147,7 @@ def point_along(core, n):
     """A point of a body's core that is farthest along n."""
     if core.kind == MESH:
         return farthest_corner(core, n)
-    x, _, _ = core_support(core, n, np.int64(0))
+    x, _, _ = core_support(core, n)
     return x
 
 
@@ -232,7 +231,7 @@ def side_of_bodies(pair, proved):
     """
     out_of_line()
     if pair.a.kind != MESH:
-        x, _, _ = core_support(pair.a, (0.0, 0.0, 1.0), np.int64(0))
+        x, _, _ = core_support(pair.a, (0.0, 0.0, 1.0))
         return side_of(pair.b, rotate_back(pair.rotation, sub(x, pair.centre)), proved)
     rotation, centre = reversed_pose(pair)
     return min(_side_of_shells(pair, proved), _side_of_shells(Pair(pair.b, pair.a, rotation, centre), proved))

@@ -84,7 +84,7 @@ def _support_of(core, n, start, proved):
             return position(core.row, f), 0, math.inf, f.w, f.r
         f, upper = support(core.row, n)
         return position(core.row, f), 0, upper, f.w, f.r
-    x, stratum, upper = core_support(core, n, start)
+    x, stratum, upper = core_support(core, n)
     return x, stratum, upper, 0.0, 0.0
 
 
@@ -117,7 +117,7 @@ def _nearly_support(core, n, start, w, r, loss):
     if core.kind == SUPEROVOID:
         f = support_near(core.row, n, w, r, loss)
         return position(core.row, f), 0, f.w, f.r
-    x, stratum, _ = core_support(core, n, start)
+    x, stratum, _ = core_support(core, n)
     return x, stratum, w, r
 
 
