@@ -17,8 +17,8 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
-from superovoid.contact.lanes.newton_lanes import SUBSTITUTES, Layout
-from superovoid.contact.lanes.simd import exp, in_lanes, inlined, loader, log
+from superovoid.contact.lanes.newton_lanes import SUBSTITUTES
+from superovoid.contact.lanes.simd import Layout, exp, in_lanes, inlined, loader, log
 from superovoid.contact.superovoids import caps
 from superovoid.contact.superovoids.caps import BELOW_ROUNDING, Cap, Height, Radii, Spans, axes_at, first_height
 from superovoid.contact.superovoids.ellipsoid_pairs import (
@@ -41,13 +41,13 @@ _BATCHES = 3  # down to 1.3e-6 rad
 
 ROW = 24  # farther apart than what is computed at once, so that it is seen that rows do not overlap
 _layout = Layout(ROW)
-_ALL = _layout.rows(_BATCHES)  # angles, widest first
-_SURPLUS = _layout.rows(_BATCHES)  # least radius over their caps beyond the depth
-COSINE, LEAST = _layout.rows(), _layout.rows()  # of the angles at hand, and the least radius of M over their caps
+_ALL = _layout.place(_BATCHES)  # angles, widest first
+_SURPLUS = _layout.place(_BATCHES)  # least radius over their caps beyond the depth
+COSINE, LEAST = _layout.place(), _layout.place()  # of the angles at hand, and the least radius of M over their caps
 # Of body A, then of B: the angles at hand, ranges of directions, heights and radii.
 _BODY_ROWS = 1 + 6 + 7 + 7 + 5
-BODY_A = _layout.rows(_BODY_ROWS)
-BODY_B = _layout.rows(_BODY_ROWS)
+BODY_A = _layout.place(_BODY_ROWS)
+BODY_B = _layout.place(_BODY_ROWS)
 LENGTH = _layout.length
 ANGLE, _SPANS = 0, ROW
 # Of a height: whether found, then its curve point, slope, and how much too far steps go. The lower one is mirrored.

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, scale, sub
-from superovoid.contact.lanes.newton_lanes import SUBSTITUTES, Layout, rotate, rotate_back
-from superovoid.contact.lanes.simd import in_lanes, inlined, loader
+from superovoid.contact.lanes.newton_lanes import SUBSTITUTES, rotate, rotate_back
+from superovoid.contact.lanes.simd import Layout, in_lanes, inlined, loader
 from superovoid.contact.superovoids import triangles
 from superovoid.contact.superovoids.ellipsoid_pairs import is_ellipsoid
 from superovoid.contact.superovoids.triangles import Triangle
@@ -35,17 +35,17 @@ _NEXT_STEPS, _FIRST_STEPS = np.int64(2), np.int64(3)  # to a support point from 
 _layout = Layout(ROW)
 # Three corners and the first once more, each a direction and its support point of M; then, thrice, the direction that
 # splits the triangle and the point of M along it. So each edge is as far from one of these as the others.
-CORNERS, THIRD = _layout.rows(24), _layout.rows(18)
-BOUNDS = _layout.rows(18)  # of h_M over an edge's triangle with that direction, in every sixth row
+CORNERS, THIRD = _layout.place(24), _layout.place(18)
+BOUNDS = _layout.place(18)  # of h_M over an edge's triangle with that direction, in every sixth row
 CORNER = 6 * ROW
 POINT, CORE = THIRD, THIRD + 3 * ROW
-KEY, CHORDS, GAP = _layout.rows(), _layout.rows(3), _layout.rows()  # bound of the triangle; of `triangles.Split`
-TURNS, IN_THREE = _layout.rows(), _layout.rows()
-MISSING = _layout.rows()  # what the point of M may lack of h_M
+KEY, CHORDS, GAP = _layout.place(), _layout.place(3), _layout.place()  # bound of the triangle; of `triangles.Split`
+TURNS, IN_THREE = _layout.place(), _layout.place()
+MISSING = _layout.place()  # what the point of M may lack of h_M
 # Of body A, then of B: direction in its frame, height and radius of the surface point, that point, what it may lack.
 _BODY_ROWS = 9
-BODY_A = _layout.rows(_BODY_ROWS)
-BODY_B = _layout.rows(_BODY_ROWS)
+BODY_A = _layout.place(_BODY_ROWS)
+BODY_B = _layout.place(_BODY_ROWS)
 HEIGHT, RING, X, LACK = 3 * ROW, 4 * ROW, 5 * ROW, 8 * ROW
 LENGTH = _layout.length
 
