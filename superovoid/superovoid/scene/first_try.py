@@ -20,6 +20,7 @@ from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.columns import LOWER, PROOF, RESULT_LENGTH, UNKEPT, UPPER
 from superovoid.contact.lanes import many_pairs, newton_lanes
 from superovoid.contact.pair import Pair
+from superovoid.contact.superovoids import newton
 from superovoid.contact.superovoids.pair_solver import (
     answer_contact,
     in_order,
@@ -205,9 +206,9 @@ def _store_task(block, i, tasks, row, are_superovoids, tolerance):
         return
     tasks.out[row, LOWER], tasks.out[row, UPPER] = -math.inf, math.inf
     phase = block[many_pairs.PHASE + i]
-    if phase == newton_lanes.BEYOND:
+    if phase == newton.BEYOND:
         tasks.ends[row] = BEYOND
-    elif phase == newton_lanes.CONVERGED and are_superovoids:
+    elif phase == newton.CONVERGED and are_superovoids:
         tasks.ends[row] = CONTACT
         many_pairs.store_points(block, i, tasks.points[row])
         tasks.points[row, 2 * newton_lanes.POINT_LENGTH] = block[many_pairs.ITERATIONS + i]

@@ -237,7 +237,7 @@ def test_the_effort_of_searches_is_passed_on(taper):
     not {"avx2", "fma"} <= {name for name, has in llvmlite.binding.get_host_cpu_features().items() if has},
     reason="looks for AVX2 instructions",
 )
-@pytest.mark.parametrize("function", (newton_lanes.retract, newton_lanes.plan, many_pairs.prove))
+@pytest.mark.parametrize("function", (newton_lanes.retract, newton_lanes.advance, many_pairs.prepare, many_pairs.prove))
 def test_loops_over_lanes_are_packed_throughout(function):
     fresh = kernel(function)
     counts = {many_pairs.prepare: (many_pairs.CHUNK, 1e-9), many_pairs.prove: (many_pairs.CHUNK,)}
