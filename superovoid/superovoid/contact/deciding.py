@@ -4,10 +4,10 @@
 r"""Is the signed distance of two packed bodies below a threshold? Proofs in the order of their cost, until one decides.
 
 bounding spheres               |c| - R_A - R_B <= sd
-two superovoids: a direction   g(n) = n . c - h_A(n) - h_B(-n) <= sd, for the line of centres and the line between
+two superovoids: a point       the middle of the points where the line of centres leaves them, inside both: sd < 0
+  a direction                  g(n) = n . c - h_A(n) - h_B(-n) <= sd, for the line of centres and the line between
                                the two support points; these are points of the bodies, so sd <= |x_B - x_A|
-  a common point               the middle of two such points inside both bodies: sd < 0
-  the contact                  the engine's interval without its global search
+  the contact                  Newton's method, whose points may decide before it converges; no global search
 two convex bodies              GJK ends as soon as a direction proves them no closer, or a pair of points closer; where
                                its tetrahedron holds the origin, its least height proves an overlap
 a mesh that is not convex      hulls, triangles, and what lies inside (`convex.mesh_threshold`)
@@ -17,15 +17,17 @@ what these leave open          the interval of the full answer
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
-from superovoid.compiled.vector import add, combine, dot, norm, scale, sub
+from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.broadcasting import Pairs, own_or_only, place_pair
 from superovoid.contact.columns import (
     DISTANCE,
     LOWER,
-    NORMAL,
     POINT_A,
     POINT_B,
     PROOF,
@@ -47,12 +49,37 @@ from superovoid.contact.kind_table import (
 )
 from superovoid.contact.minkowski import difference
 from superovoid.contact.one_pair import scratch_in, solve_from_nothing
-from superovoid.contact.pair import Limit, Placed
-from superovoid.contact.separation import is_common, rounding, separation
-from superovoid.contact.superovoids.pair_solver import solve_pair
+from superovoid.contact.pair import Limit, Pair, Placed
+from superovoid.contact.separation import is_in_both, rounding, separation
+from superovoid.contact.superovoids import newton
+from superovoid.contact.superovoids.answers import certify_deep, newton_tolerance
+from superovoid.contact.superovoids.certificate import gap_tolerance, lower_bound
+from superovoid.contact.superovoids.pair_solver import (
+    in_order,
+    line_of_centres,
+    load_point,
+    place_of_points,
+    relative_pose,
+    save_points,
+    solve_pair,
+    still_face,
+)
 from superovoid.shapes.kernels.bodies import pack
 from superovoid.shapes.kernels.kinds import CONVEX_MESH, KIND, POINT, ROW_LENGTH, SUPEROVOID, Core, ball_radius, kind_of
-from superovoid.shapes.kernels.surface import A1, A2, A3, DENTED, INV_P, INV_S, RADIUS, SIZE, TX, TY
+from superovoid.shapes.kernels.surface import (
+    A1,
+    A2,
+    A3,
+    DENTED,
+    INV_P,
+    INV_S,
+    RADIUS,
+    SIZE,
+    TX,
+    TY,
+    position,
+    surface_point_towards,
+)
 
 # What decided, cheapest first.
 BY_SPHERES, BY_DIRECTION, BY_POINT, BY_CONTACT, BY_SEARCH, BY_SURFACES = 0, 1, 2, 3, 4, 5
@@ -62,8 +89,12 @@ ANSWER, PROVED_LOWER, PROVED_UPPER, PROVED_BY, SOLVES = 0, 1, 2, 3, 4
 
 CLOSER, UNDECIDED, FARTHER = 1, 0, -1
 
+ALL, PROBE, REST = 0, 1, 2
+"""What to ask of two superovoids: all there is; spheres and a common point alone; what these leave."""
+
 _DIRECTIONS = 2  # tried before the solver
 _STEPS = 64  # of GJK
+_ROUNDS, _STEPS_OF_ROUND = 5, np.int64(6)  # of Newton's method, between two looks at its points
 _WITHIN = 1.0 - 1e-15  # by which a body inside is smaller than it need be, for what rounding takes
 
 
@@ -84,68 +115,120 @@ def _decide(lower, upper, common, threshold):
     return UNDECIDED
 
 
+class _Bounds(NamedTuple):
+    """What is proved of two superovoids: an interval of their distance, and whether they have a common point."""
+
+    lower: float
+    upper: float
+    common: bool
+
+
 @kernel
-def _of_superovoids(first, second, threshold, limit, direction, state, scratch, out):
+def _points_on_line(pair):
+    """Surface points of two superovoids about where the line of their centres leaves them."""
+    n = line_of_centres(pair.centre)
+    m = rotate_back(pair.rotation, scale(-1.0, n))
+    return surface_point_towards(pair.a, n), surface_point_towards(pair.b, m)
+
+
+@kernel
+def _middle_on_line(pair):
+    """Middle of these points, in the frame of A: it often lies in both bodies if they overlap."""
+    fa, fb = _points_on_line(pair)
+    y = add(pair.centre, rotate(pair.rotation, position(pair.b, fb)))
+    return combine(0.5, position(pair.a, fa), 0.5, y)
+
+
+@kernel(separate=True)
+def _of_contact(pair, threshold, tolerance, loss, bounds, ka, kb, state):
+    """Bounds from Newton's method without a search, and a normal; every few steps the points may decide.
+
+    `ka` and `kb` are the places of the points in the state, which are renewed. Without these it starts on the line of
+    centres.
+    """
+    a, b, centre = pair.a, pair.b, pair.centre
+    lower, upper, common = bounds
+    goal, margin = gap_tolerance(a, b, centre, tolerance), rounding(a, b, norm(centre))
+    residual, n = newton_tolerance(a, b, centre, goal), centre
+    fa, fb = load_point(state, ka), load_point(state, kb)
+    if (fa.r == 0.0 and fa.w == 0.0) or not still_face(pair, fa, fb):
+        fa, fb = _points_on_line(pair)
+    for _ in range(_ROUNDS):
+        is_contact, _, fa, fb, k = newton.solve(pair, fa, fb, residual, _STEPS_OF_ROUND)
+        n, gap = k.n, dot(k.u, k.n)
+        if gap < 0.0 and threshold >= 0.0 and is_in_both(pair, combine(0.5, k.u, 1.0, k.x), loss):
+            return _Bounds(lower, min(upper, 0.0), True), n
+        below, _ = lower_bound(pair, fa, fb, k)
+        lower, upper = max(lower, below), min(upper, norm(k.u) + margin)
+        if is_contact:
+            answer = certify_deep(pair, fa, fb, k, goal, 0)
+            save_points(state, ka, kb, answer)
+            return _Bounds(max(lower, answer.lower), min(upper, answer.upper), common), n
+        if _decide(lower - loss, upper + loss, common, threshold) != UNDECIDED:
+            break
+    return _Bounds(lower, upper, common), n
+
+
+@kernel
+def _of_superovoids(first, second, threshold, limit, loss, effort, direction, state, scratch, out):
     """Fill in the verdict on two superovoids."""
     (a, pool_a, pose_a), (b, pool_b, pose_b) = first, second
-    core_a, core_b = Core(a, kind_of(a), pool_a), Core(b, kind_of(b), pool_b)
     rotation, row = scratch
+    straight = in_order(a, b, pose_a, pose_b)
+    ka, kb, _ = place_of_points(straight)
+    if not straight:
+        a, b, pool_a, pool_b, pose_a, pose_b = b, a, pool_b, pool_a, pose_b, pose_a
+    core_a, core_b = Core(a, kind_of(a), pool_a), Core(b, kind_of(b), pool_b)
     offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
-    length = norm(offset)
+    length, sign = norm(offset), 1.0 if straight else -1.0
     margin = rounding(a, b, length)
-    lower = length - a[RADIUS] - b[RADIUS] - margin
-    upper = length + margin  # the origins are points of the bodies
-    common = False
+    # The origins are points of the bodies.
+    lower, upper, common = length - a[RADIUS] - b[RADIUS] - margin, length + margin, False
     by = BY_SPHERES
     solves = 0
-    answer = _decide(lower, upper, common, threshold)
-    if answer == 0:
-        n = (direction[0], direction[1], direction[2])
+    answer = _decide(lower - loss, upper + loss, common, threshold)
+    pair = Pair(a, b, rotation, relative_pose(pose_a, pose_b, rotation))
+    if answer == UNDECIDED and effort != REST and threshold >= 0.0:
+        common = is_in_both(pair, _middle_on_line(pair), loss)
+        if common:
+            upper, by, answer = min(upper, 0.0), BY_POINT, CLOSER
+    if answer == UNDECIDED and effort != PROBE:
+        n = (sign * direction[0], sign * direction[1], sign * direction[2])
         if dot(n, n) == 0.0:
-            n = scale(1.0 / length, offset) if length > 0.0 else (0.0, 0.0, 1.0)
+            n = line_of_centres(offset)
+        by = BY_DIRECTION
         for _ in range(_DIRECTIONS):
             s = separation(core_a, core_b, pose_a, pose_b, offset, n)
             u = sub(add(offset, s.y), s.x)
             span = norm(u)
             if s.lower > lower:
                 lower = s.lower
-                direction[0], direction[1], direction[2] = n
+                direction[0], direction[1], direction[2] = scale(sign, n)
             upper = min(upper, span + margin)
-            by = BY_DIRECTION
-            answer = _decide(lower, upper, common, threshold)
-            if answer != 0:
-                break
-            if (
-                s.lower < 0.0
-                and threshold >= 0.0
-                and is_common(a, b, pose_a, pose_b, offset, combine(0.5, u, 1.0, s.x))
-            ):
-                common = True
-                upper = min(upper, 0.0)
-                by = BY_POINT
-                answer = 1
-                break
-            if not (span > 0.0):
+            answer = _decide(lower - loss, upper + loss, common, threshold)
+            if answer != UNDECIDED or not (span > 0.0):
                 break
             n = scale(1.0 / span, u)
-    # First without the global search, which only the depth of an overlap needs.
-    while answer == 0 and solves < 2:
-        state[PROOF] = 0.0  # a search cut short is no proof to build on
-        budget = 0 if solves == 0 else limit.budget
-        solve_pair(a, b, pose_a, pose_b, limit.tolerance, budget, state, rotation, row)
-        solves += 1
-        lower = max(lower, row[LOWER])
-        upper = min(upper, row[UPPER])
-        for i in range(3):
-            direction[i] = row[NORMAL + i]
-        by = BY_CONTACT if solves == 1 else BY_SEARCH
-        answer = _decide(lower, upper, common, threshold)
-        if answer == 0 and threshold >= 0.0 and row[DISTANCE] < 0.0:
-            x = (row[POINT_A] - pose_a[0, 3], row[POINT_A + 1] - pose_a[1, 3], row[POINT_A + 2] - pose_a[2, 3])
-            y = (row[POINT_B] - pose_a[0, 3], row[POINT_B + 1] - pose_a[1, 3], row[POINT_B + 2] - pose_a[2, 3])
-            if is_common(a, b, pose_a, pose_b, offset, combine(0.5, x, 0.5, y)):
-                upper = min(upper, 0.0)
-                answer = 1
+    if answer == UNDECIDED and effort != PROBE:
+        bounds = _Bounds(lower, upper, common)
+        (lower, upper, common), n = _of_contact(pair, threshold, limit.tolerance, loss, bounds, ka, kb, state)
+        direction[0], direction[1], direction[2] = scale(sign, rotate(pose_a, n))
+        by, solves = BY_CONTACT, 1
+        answer = _decide(lower - loss, upper + loss, common, threshold)
+    if answer == UNDECIDED and effort != PROBE:
+        state[PROOF] = 0.0  # nothing of another pose serves a verdict
+        solve_pair(a, b, pose_a, pose_b, limit.tolerance, limit.budget, state, rotation, row)
+        lower, upper = max(lower, row[LOWER]), min(upper, row[UPPER])
+        by, solves = BY_SEARCH, 2
+        answer = _decide(lower - loss, upper + loss, common, threshold)
+        if answer == UNDECIDED and threshold >= 0.0 and row[DISTANCE] < 0.0:
+            middle = (
+                0.5 * (row[POINT_A] + row[POINT_B]) - pose_a[0, 3],
+                0.5 * (row[POINT_A + 1] + row[POINT_B + 1]) - pose_a[1, 3],
+                0.5 * (row[POINT_A + 2] + row[POINT_B + 2]) - pose_a[2, 3],
+            )
+            if is_in_both(pair, rotate_back(pose_a, middle), loss):
+                upper, answer = min(upper, 0.0), CLOSER
     out[ANSWER] = answer
     out[PROVED_LOWER] = lower
     out[PROVED_UPPER] = upper
@@ -234,7 +317,7 @@ def _of_kinds(first, second, threshold, limit, loss, state, scratch, out):
 
 
 @kernel
-def decide_within(first, second, threshold, limit, loss, direction, state, scratch, out):
+def decide_within(first, second, threshold, limit, loss, effort, direction, state, scratch, out):
     """Decide whether the signed distance of two bodies is below a threshold, by the cheapest proof.
 
     Parameters
@@ -246,6 +329,8 @@ def decide_within(first, second, threshold, limit, loss, direction, state, scrat
     limit : Limit
     loss : float
         What is to be added to the bounds beside their own rounding, m; it is not counted in `out`.
+    effort : int
+        ALL, PROBE or REST. Two bodies that are not superovoids are asked all.
     direction : array, shape (3,)
         A guess of the normal (world, unit), zeros for none; of superovoids renewed by the best direction found.
     state : array, shape (STATE_LENGTH,)
@@ -260,15 +345,8 @@ def decide_within(first, second, threshold, limit, loss, direction, state, scrat
     if METHODS[kind_of(first.row), kind_of(second.row)] != OVOIDS:
         _of_kinds(first, second, threshold, limit, loss, state, scratch, out)
         return int(out[ANSWER])
-    _of_superovoids(first, second, threshold, limit, direction, state, scratch, out)
-    if loss == 0.0:
-        return int(out[ANSWER])  # a common point proves more than the interval, whose upper end it makes 0
-    found = verdict_of(out[PROVED_LOWER] - loss, out[PROVED_UPPER] + loss, threshold)
-    if found == UNDECIDED:
-        rotation, row = scratch
-        solve_pair(first.row, second.row, first.pose, second.pose, limit.tolerance, limit.budget, state, rotation, row)
-        found = verdict_of(row[LOWER] - loss, row[UPPER] + loss, threshold)
-    return found
+    _of_superovoids(first, second, threshold, limit, loss, effort, direction, state, scratch, out)
+    return int(out[ANSWER])
 
 
 @entry_point
@@ -296,7 +374,7 @@ def decide_from_nothing(row_a, pool_a, row_b, pool_b, threshold, tolerance, scra
     scratch.state[:] = 0.0
     first, second = Placed(row_a, pool_a, scratch.pose_a), Placed(row_b, pool_b, scratch.pose_b)
     limit, memory = Limit(tolerance, SEARCH_BUDGET, math.inf), (scratch.rotation, scratch.result)
-    found = decide_within(first, second, threshold, limit, 0.0, scratch.direction, scratch.state, memory, out)
+    found = decide_within(first, second, threshold, limit, 0.0, ALL, scratch.direction, scratch.state, memory, out)
     if found == UNDECIDED and (row_a[DENTED] != 0.0 or row_b[DENTED] != 0.0):
         fill_inside(row_a, scratch.inner_a)
         fill_inside(row_b, scratch.inner_b)

@@ -94,20 +94,14 @@ def slack_of_level(body, error):
 
 
 @kernel
-def is_common(a, b, pose_a, pose_b, offset, from_a):
-    """Whether a point, given from the origin of A in world axes, is proved to be inside both bodies."""
-    error = rounding(a, b, norm(offset))
-    if not is_inside(a, rotate_back(pose_a, from_a), slack_of_level(a, error)):
-        return False
-    return is_inside(b, rotate_back(pose_b, sub(from_a, offset)), slack_of_level(b, error))
+def is_in_both(pair, p, loss=0.0):
+    """Whether a point in the frame of A is proved to be inside both bodies.
 
-
-@kernel
-def is_in_both(pair, p):
-    """As `is_common` for a point in the frame of A."""
+    `loss` is how far the bodies may be from where their poses put them, m.
+    """
     out_of_line()
     a, b = pair.a, pair.b
-    error = rounding(a, b, norm(pair.centre))
+    error = rounding(a, b, norm(pair.centre)) + loss
     if not is_inside(a, p, slack_of_level(a, error)):
         return False
     return is_inside(b, rotate_back(pair.rotation, sub(p, pair.centre)), slack_of_level(b, error))

@@ -155,7 +155,7 @@ class Tasks(NamedTuple):
     states: Ints1
     pairs: Ints2
     limits: Floats1  # of the distance: beyond it only that is wanted
-    ends: Ints1
+    ends: Ints1  # -1 for a row that had none yet
     out: Floats2  # the answer; of a contact that is open its proved interval
     points: Floats2  # of a contact that is open, and the iterations that it took
 
@@ -166,7 +166,7 @@ def tasks_for(rows: int) -> Tasks:
         np.empty(rows, np.int64),
         np.empty((rows, 2), np.int64),
         np.empty(rows),
-        np.empty(rows, np.int64),
+        np.full(rows, -1),
         np.empty((rows, RESULT_LENGTH)),
         np.empty((rows, 2 * newton_lanes.POINT_LENGTH + 1)),
     )
@@ -261,12 +261,13 @@ def has_points(a, b, pose_a, pose_b, state, rotation):
 
 
 @kernel(forceinline=True)
-def answer_open_task(tasks, row, packed, world, wanted, state, rotation, out):
+def answer_open_task(tasks, row, packed, world, wanted, pool, rotation, out):
     """Answer a task that lanes left with a contact by a search from there; return whether it is answered.
 
-    Where the points of an earlier answer are near, the solver makes more of them and their proof.
+    If the points of an earlier answer are near, the solver makes more of them and their proof.
     """
     a, b = tasks.pairs[row, 0], tasks.pairs[row, 1]
+    state = pool.states[slot_of(pool, pair_key(a, b))]
     bodies = packed[a], packed[b], world.poses[a], world.poses[b]
     if tasks.ends[row] != CONTACT or has_points(*bodies, state, rotation):
         return False
@@ -287,4 +288,6 @@ def answer_open_task(tasks, row, packed, world, wanted, state, rotation, out):
     )
     if state[PROOF] == UNKEPT:
         state[PROOF] = 0.0
+    if is_answered:
+        widen(out, lost(packed, world, a, b), wanted.tolerance * size_of_smaller(packed, world, a, b))
     return is_answered

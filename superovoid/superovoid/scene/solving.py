@@ -230,6 +230,18 @@ class Wanted(NamedTuple):
     budget: int
 
 
+@kernel(nogil=True, separate=True)
+def answer_pair(local, vertices, world, a, b, limit, wanted, pool, nets, rotation, out):
+    """Answer for two bodies of the scene from what is kept of the pair; beyond the limit only that is known."""
+    packed, key = local.packed, pair_key(a, b)
+    state = pool.states[slot_of(pool, key)]
+    first, second = Placed(packed[a], vertices, world.poses[a]), Placed(packed[b], vertices, world.poses[b])
+    ends = Limit(wanted.tolerance, wanted.budget, max(limit, 0.0))  # the sign is always known
+    if not _answered_again(first, second, ends, nets, key, pool.head[NOW], state, rotation, out):
+        solve_within(first, second, ends, state, rotation, out)
+    widen(out, lost(packed, world, a, b), wanted.tolerance * size_of_smaller(packed, world, a, b))
+
+
 @entry_point(nogil=True, separate=True)
 def solve(
     local: Local,
@@ -246,18 +258,15 @@ def solve(
     """Solve candidates and keep those no farther than `max_distance`, by distance; this ends the query.
 
     All are solved if `most` is no less than the number of them and of those `found`, which are kept already
-    (`first_try`); else those that may be among so many closest ones.
+    (`first_try`); else, with none kept, those that may be among so many closest ones.
     `vertices` has the vertices and trees that the rows of meshes refer to.
     `nets` has the proofs of overlaps that are carried along. Returns the number of rows kept; of
     `scratch.keys.order[:number]` each names a row of `scratch.out` and `scratch.keys`.
     """
-    most, max_distance, overlapping_only, rounding, tolerance, budget = wanted
+    most, max_distance, overlapping_only, rounding, tolerance, _ = wanted
     packed = local.packed
     limit = max_distance
     best_first = most < found + count
-    if best_first:
-        for row in range(found):
-            limit = closest.lower_limit(scratch.nearest, scratch.farness, row, most, limit, scratch.keys.values[row])
     left = line_up(local, world, scratch, count, limit, rounding, tolerance) if best_first else count
     while left > 0:
         k = scratch.waiting[0] if best_first else count - left
@@ -277,16 +286,8 @@ def solve(
             left = without_first(scratch.waiting, scratch.bounds, left)
         else:
             left -= 1
-        key = pair_key(a, b)
-        state = pool.states[slot_of(pool, key)]
         out = scratch.out[found]
-        first = Placed(packed[a], vertices, world.poses[a])
-        second = Placed(packed[b], vertices, world.poses[b])
-        # Beyond the limit only that is known; the sign always is.
-        ends = Limit(tolerance, budget, max(limit, 0.0))
-        if not _answered_again(first, second, ends, nets, key, pool.head[NOW], state, scratch.rotation, out):
-            solve_within(first, second, ends, state, scratch.rotation, out)
-        widen(out, lost(packed, world, a, b), tolerance * size_of_smaller(packed, world, a, b))
+        answer_pair(local, vertices, world, a, b, limit, wanted, pool, nets, scratch.rotation, out)
         found, limit = keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts)
     sort(scratch.keys, found)
     pool.head[NOW] += 1
