@@ -28,7 +28,6 @@ from superovoid.contact.columns import (
     NORMAL,
     POINT_A,
     POINT_B,
-    PROOF,
     START,
     STARTED,
     UPPER,
@@ -135,7 +134,6 @@ def _of_superovoids(first, second, threshold, limit, direction, state, scratch, 
             n = scale(1.0 / span, u)
     # First without the global search, which only the depth of an overlap needs.
     while answer == 0 and solves < 2:
-        state[PROOF] = 0.0  # a search cut short is no proof to build on
         budget = 0 if solves == 0 else limit.budget
         solve_pair(a, b, pose_a, pose_b, limit.tolerance, budget, state, rotation, row)
         solves += 1

@@ -17,7 +17,6 @@ import numpy as np
 from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats3, Floats4, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.columns import DISTANCE, LOWER, RESULT_LENGTH, UPPER
-from superovoid.contact.superovoids.kept_nets import Nets
 from superovoid.scene.culling import (
     BOUNDED,
     COUNTS,
@@ -109,7 +108,6 @@ class Memory(NamedTuple):
     span: Span
     tasks: Tasks
     pool: WarmStarts
-    nets: Nets
     scratch: Scratch
     lanes: Lanes
 
@@ -252,7 +250,7 @@ def _keep(packed, world, a, b, wanted, scratch, found, counts):
 @kernel(nogil=True, separate=True)
 def _finish_all(local, vertices, pairs, memory, i, wanted):
     """Answer what lanes have left of a state; returns the number of rows kept."""
-    _, span, tasks, pool, nets, scratch, _ = memory
+    _, span, tasks, pool, scratch, _ = memory
     packed, world, counts = local.packed, _world(memory.worlds, i), span.counts[i]
     found = left = 0
     for k in range(pairs.shape[0]):
@@ -269,7 +267,7 @@ def _finish_all(local, vertices, pairs, memory, i, wanted):
                 found = _keep(packed, world, a, b, wanted, scratch, found, counts)
             else:
                 left = leave(scratch, left, a, b)
-    return solve(local, vertices, world, found, left, wanted, pool, nets, scratch, counts)
+    return solve(local, vertices, world, found, left, wanted, pool, scratch, counts)
 
 
 @kernel
@@ -301,7 +299,7 @@ def _closer(scratch, found, row):
 @kernel(nogil=True, separate=True)
 def _finish_group(local, vertices, pairs, groups, memory, i, g, wanted):
     """Find the closest pair of a group in a state; returns the number of rows kept, 0 or 1."""
-    _, span, tasks, pool, nets, scratch, _ = memory
+    _, span, tasks, pool, scratch, _ = memory
     n, packed, world, counts = pairs.shape[0], local.packed, _world(memory.worlds, i), span.counts[i]
     found = left = 0
     for k in range(groups[g], groups[g + 1]):
@@ -336,7 +334,7 @@ def _finish_group(local, vertices, pairs, groups, memory, i, g, wanted):
     if left == 0:
         scratch.keys.order[0] = 0
         return found
-    return solve(local, vertices, world, found, left, wanted, pool, nets, scratch, counts)
+    return solve(local, vertices, world, found, left, wanted, pool, scratch, counts)
 
 
 @kernel
