@@ -185,7 +185,8 @@ def prove(pair, n, best, goal, budget):
             answer = _by_points(pair, _after_search(pair, best, value, first, deficit, goal), first, goal)
             if is_closed(answer, goal):
                 return answer
-        start = Minimum(first.value, first.n, first.fa, first.fb, first.converged, UNKNOWN_CAP)
+        if first.converged:
+            start = Minimum(first.value, first.n, first.fa, first.fb, True, UNKNOWN_CAP)
     optimum = search(pair, start, search_goal, tolerance, budget)
     answer = _after_search(pair, best, value, optimum, deficit, goal)
     if is_dented:
