@@ -30,7 +30,6 @@ from superovoid.contact.columns import (
     LOWER,
     POINT_A,
     POINT_B,
-    PROOF,
     START,
     STARTED,
     UPPER,
@@ -175,7 +174,7 @@ def _of_superovoids(first, second, threshold, limit, loss, effort, direction, st
     (a, pool_a, pose_a), (b, pool_b, pose_b) = first, second
     rotation, row = scratch
     straight = in_order(a, b, pose_a, pose_b)
-    ka, kb, _ = place_of_points(straight)
+    ka, kb = place_of_points(straight)
     if not straight:
         a, b, pool_a, pool_b, pose_a, pose_b = b, a, pool_b, pool_a, pose_b, pose_a
     core_a, core_b = Core(a, kind_of(a), pool_a), Core(b, kind_of(b), pool_b)
@@ -216,7 +215,6 @@ def _of_superovoids(first, second, threshold, limit, loss, effort, direction, st
         by, solves = BY_CONTACT, 1
         answer = _decide(lower - loss, upper + loss, common, threshold)
     if answer == UNDECIDED and effort != PROBE:
-        state[PROOF] = 0.0  # nothing of another pose serves a verdict
         solve_pair(a, b, pose_a, pose_b, limit.tolerance, limit.budget, state, rotation, row)
         lower, upper = max(lower, row[LOWER]), min(upper, row[UPPER])
         by, solves = BY_SEARCH, 2

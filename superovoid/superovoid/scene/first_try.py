@@ -17,7 +17,7 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
-from superovoid.contact.columns import LOWER, PROOF, RESULT_LENGTH, UNKEPT, UPPER
+from superovoid.contact.columns import LOWER, RESULT_LENGTH, UPPER
 from superovoid.contact.lanes import many_pairs, newton_lanes
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids import newton
@@ -255,7 +255,7 @@ def has_points(a, b, pose_a, pose_b, state, rotation):
     straight = in_order(a, b, pose_a, pose_b)
     if not straight:
         a, b, pose_a, pose_b = b, a, pose_b, pose_a
-    ka, kb, _ = place_of_points(straight)
+    ka, kb = place_of_points(straight)
     centre = relative_pose(pose_a, pose_b, rotation)
     return still_face(Pair(a, b, rotation, centre), load_point(state, ka), load_point(state, kb))
 
@@ -272,8 +272,7 @@ def answer_open_task(tasks, row, packed, world, wanted, pool, rotation, out):
     if tasks.ends[row] != CONTACT or has_points(*bodies, state, rotation):
         return False
     points = tasks.points[row]
-    ka, kb, _ = place_of_points(in_order(*bodies))
-    state[PROOF] = UNKEPT  # states that do not follow each other closely would pay for a proof that lasts
+    ka, kb = place_of_points(in_order(*bodies))
     is_answered = answer_contact(
         *bodies,
         wanted.tolerance,
@@ -286,8 +285,6 @@ def answer_open_task(tasks, row, packed, world, wanted, pool, rotation, out):
         rotation,
         out,
     )
-    if state[PROOF] == UNKEPT:
-        state[PROOF] = 0.0
     if is_answered:
         widen(out, lost(packed, world, a, b), wanted.tolerance * size_of_smaller(packed, world, a, b))
     return is_answered

@@ -18,7 +18,6 @@ from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats3, Floats
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.vector import dot, norm, scale
 from superovoid.contact.columns import DISTANCE, LOWER, NORMAL, RESULT_LENGTH, UPPER
-from superovoid.contact.superovoids.kept_nets import Nets
 from superovoid.scene.culling import (
     BOUNDED,
     COUNTS,
@@ -111,7 +110,6 @@ class Memory(NamedTuple):
     span: Span
     tasks: Tasks
     pool: WarmStarts
-    nets: Nets
     scratch: Scratch
     lanes: Lanes
 
@@ -281,7 +279,7 @@ def _finish_group(local, vertices, pairs, begin, end, memory, i, wanted, base):
 
     Pairs that lanes have left at a contact are answered first, then the others, each time that with the least bound.
     """
-    _, span, tasks, pool, nets, scratch, _ = memory
+    _, span, tasks, pool, scratch, _ = memory
     packed, world, counts = local.packed, _world(memory.worlds, i), span.counts[i]
     first, found, left = i * pairs.shape[0], base, 0
     for k in range(begin, end):
@@ -318,7 +316,7 @@ def _finish_group(local, vertices, pairs, begin, end, memory, i, wanted, base):
                 continue
         out = scratch.out[found]
         if task < 0 or not answer_open_task(tasks, task, packed, world, wanted, pool, scratch.rotation, out):
-            answer_pair(local, vertices, world, a, b, limit, wanted, pool, nets, scratch.rotation, out)
+            answer_pair(local, vertices, world, a, b, limit, wanted, pool, scratch.rotation, out)
         found = _keep_closer(local, world, a, b, wanted, scratch, base, found, counts)
     return found
 
@@ -333,7 +331,7 @@ def _finish_state(local, vertices, pairs, groups, memory, i, wanted):
             if span.task[i * pairs.shape[0] + k] == LEFT:
                 left = leave(scratch, left, pairs[k, 0], pairs[k, 1])
         world, counts = _world(memory.worlds, i), span.counts[i]
-        return solve(local, vertices, world, 0, left, wanted, pool, memory.nets, scratch, counts)
+        return solve(local, vertices, world, 0, left, wanted, pool, scratch, counts)
     for g in range(groups.shape[0] - 1):
         found = _finish_group(local, vertices, pairs, groups[g], groups[g + 1], memory, i, wanted, found)
     sort(scratch.keys, found)

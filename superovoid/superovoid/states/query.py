@@ -33,7 +33,6 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid.compiled.threads import workers
 from superovoid.contact import columns
 from superovoid.contact.results import DistanceResults
-from superovoid.contact.superovoids.kept_nets import MOST_NETS, forget_nets, nets_for
 from superovoid.robot import Robot
 from superovoid.scene import Scene, culling, first_try, pair_table, solving
 from superovoid.states import loop
@@ -377,7 +376,6 @@ class StateQuery:
             loop.span_for(self._span, count),
             first_try.tasks_for(self._span * count),
             pair_table.warm_starts(min(count, _MOST_WARM_STARTS)),
-            nets_for(min(count, MOST_NETS)),
             solving.scratch_for(count, columns.RESULT_LENGTH),
             first_try.new_lanes(),
         )
@@ -397,7 +395,6 @@ class StateQuery:
         """Answer the states of a block; return also the memory that this took."""
         poses = self._posing.of_states(joints, bases, root)
         pair_table.forget(memory.pool)
-        forget_nets(memory.nets)
         done, answers = self._run_block(self._posing.of_scene(poses), is_first, stop, memory, answers)
         first = answers.first[: done + 1].copy()
         rows, bodies = answers.rows[: first[done]], answers.bodies[: first[done]]

@@ -57,7 +57,7 @@ class Pairs:
 
     def forget(self) -> None:
         """Have the next answers found from nothing, and nothing kept of them: as `distance` and `distances` do."""
-        self.states[:] = columns.unkept_states(self.count)
+        self.states[:] = 0.0
 
     def solve(self, first: int, last: int) -> None:
         """Solve a range of the pairs from the states there are."""

@@ -9,7 +9,7 @@ r"""Many pairs: what `pair_solver.solve_pair` answers at the first try, in SIMD 
 A block holds CHUNK pairs in the layout of `newton_lanes`: one flat buffer, a row a quantity, bodies A before bodies B.
 Newton runs in fewer lanes than a block has pairs; a lane that has converged, or failed, takes in the next pair. So does
 one whose points prove that the pair is farther than a limit, where the caller sets one. Then
-the certificate, that of `pair_solver.certify`, is evaluated for the whole block. Pairs whose interval it does not close
+the certificate, that of `answers.certify`, is evaluated for the whole block. Pairs whose interval it does not close
 - deep overlaps, contacts near a dent - and those that may need a flag are for the scalar solver, which searches.
 """
 
@@ -40,7 +40,7 @@ from superovoid.contact.lanes.newton_lanes import (
 )
 from superovoid.contact.lanes.simd import Layout, in_lanes, inlined, loader, storer
 from superovoid.contact.pair import Pair
-from superovoid.contact.superovoids import certificate, pair_solver
+from superovoid.contact.superovoids import answers, certificate, pair_solver
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS, WARM_ITERATIONS
 from superovoid.contact.superovoids.certificate import flatness, rises_from
 from superovoid.contact.superovoids.newton import BEGUN, CONVERGED, RUNNING, Task, first_move
@@ -312,7 +312,7 @@ def _store_column(block, at, v):
 
 line_of_centres = in_lanes(pair_solver.line_of_centres, SUBSTITUTES)
 gap_tolerance = in_lanes(certificate.gap_tolerance, SUBSTITUTES)
-newton_tolerance = in_lanes(pair_solver.newton_tolerance, SUBSTITUTES)
+newton_tolerance = in_lanes(answers.newton_tolerance, SUBSTITUTES)
 still_face = in_lanes(pair_solver.still_face, SUBSTITUTES)
 
 
@@ -397,7 +397,7 @@ def converge(lanes: Floats1, pair: Ints1, block: Floats1, count: int) -> None:
 
 SUBSTITUTES[certificate.hull_excess] = in_lanes(hull_excess, SUBSTITUTES)
 SUBSTITUTES[certificate.is_flat] = in_lanes(is_flat, SUBSTITUTES)
-certify = in_lanes(pair_solver.certify, SUBSTITUTES)
+certify = in_lanes(answers.certify, SUBSTITUTES)
 
 
 @inlined

@@ -314,7 +314,7 @@ BEGUN = Progress(RUNNING, 0.0, math.inf, 0.0)
 
 
 @kernel
-def _point_chart(point, other, dual, other_dual, exponent_1, factor):
+def point_chart(point, other, dual, other_dual, exponent_1, factor):
     """Whether a layer is better brought back from its point than from its normal."""
     first = abs(other) < abs(point)
     near, near_dual = (other, other_dual) if first else (point, dual)
@@ -324,8 +324,8 @@ def _point_chart(point, other, dual, other_dual, exponent_1, factor):
 
 @kernel
 def _move_of(body, f, x, n, gap, dx, dn):
-    by_point_1 = _point_chart(f.C, f.S, f.Cd, f.Sd, body[P] - 1.0, dual_ratio(f.rd, f.r, body[S_]))
-    by_point_2 = _point_chart(f.r, f.w, f.rd, f.wd, body[S_] - 1.0, 1.0)
+    by_point_1 = point_chart(f.C, f.S, f.Cd, f.Sd, body[P] - 1.0, dual_ratio(f.rd, f.r, body[S_]))
+    by_point_2 = point_chart(f.r, f.w, f.rd, f.wd, body[S_] - 1.0, 1.0)
     return Move(x, n, f.r, gap, dx, dn, 1.0, by_point_1, by_point_2)
 
 
