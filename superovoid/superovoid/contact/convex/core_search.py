@@ -16,7 +16,9 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import without_first
+from superovoid.compiled.vector import dot
 from superovoid.contact.minkowski.difference import (
+    ALMOST,
     LOSS,
     STRATUM_A,
     STRATUM_B,
@@ -26,6 +28,7 @@ from superovoid.contact.minkowski.difference import (
     difference_support,
     polished,
     take,
+    well_away,
 )
 from superovoid.contact.superovoids.direction_net import (
     CELLS,
@@ -42,6 +45,7 @@ from superovoid.contact.superovoids.direction_net import (
     guess_of,
     new_net,
     octahedron,
+    row_of,
     set_row,
     triangle_of,
     wait,
@@ -73,6 +77,23 @@ def _polished(pair, net, corners, n, found, w):
             w[j, M + i] = net.vertices[vertex, M_COLUMN + i]
         w[j, STRATUM_A], w[j, STRATUM_B] = net.vertices[vertex, _STRATA], net.vertices[vertex, _STRATA + 1]
     return polished(pair, n, 3, found, w)
+
+
+@kernel
+def _with_rival(pair, net, found, w):
+    """Polish from the lowest vertices well away from the direction found, if they are almost as low."""
+    first = second = third = -1
+    least = (1.0 + ALMOST) * found.value
+    for vertex in range(net.counts[VERTICES]):
+        n = row_of(net.vertices, vertex, N_COLUMN)
+        h = dot(n, row_of(net.vertices, vertex, M_COLUMN))
+        if h < least and well_away(n, found.n):
+            first, second, third, least = vertex, first, second, h
+    if first < 0:
+        return found
+    second = first if second < 0 else second
+    corners = first, second, second if third < 0 else third
+    return _polished(pair, net, corners, row_of(net.vertices, first, N_COLUMN), found, w)
 
 
 @kernel(_nrt=True)
@@ -123,5 +144,5 @@ def search(pair, found, goal, budget, w):
         if is_better:
             # Another minimum, or the same one still far: Newton from here.
             found = _polished(pair, net, corners, cut.point, found, w)
-    value, _, n, x, y, is_polished, spent, rival = found
+    value, _, n, x, y, is_polished, spent, rival = _with_rival(pair, net, found, w)
     return Found(value, min(proved, value), n, x, y, is_polished, spent, rival)

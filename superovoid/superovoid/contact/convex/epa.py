@@ -202,6 +202,14 @@ def _nearest_to_origin(surface, count):
 
 
 @kernel
+def _gather_corners(surface, k, w):
+    """Copy the corners of a triangle to the first rows of a workspace."""
+    for corner in range(3):
+        for i in range(SIMPLEX_LENGTH):
+            w[corner, i] = surface.points[surface.faces[k, corner], i]
+
+
+@kernel
 def _exit_through(surface, count, found, goal):
     """Give the least h_M found points of A and B with x - y along its direction.
 
@@ -257,13 +265,14 @@ def expand(pair, n, w, goal, margin):
     height = surface.planes[k, 3]
     if not found.value - height <= 0.5 * goal:
         return found, False
+    other, least = -1, found.value + goal
     for f in range(count):
-        u = normal_of(surface, f)
-        if well_away(u, found.n) and surface.planes[f, 3] <= found.value + goal:
-            found = take(found, u, difference_support(pair, u, a, b))
-    for corner in range(3):
-        for i in range(SIMPLEX_LENGTH):
-            w[corner, i] = surface.points[surface.faces[k, corner], i]
+        if surface.planes[f, 3] <= least and well_away(normal_of(surface, f), found.n):
+            other, least = f, surface.planes[f, 3]
+    if other >= 0:
+        _gather_corners(surface, other, w)
+        found = polished(pair, normal_of(surface, other), 3, found, w)
+    _gather_corners(surface, k, w)
     found = polished(pair, found.n, 3, found, w)
     found = Found(found.value, min(height, found.value), found.n, found.x, found.y, True, found.spent, found.rival)
     if off_line(found.x, found.y, found.value, found.n) > NEAR * goal:

@@ -48,6 +48,7 @@ _HELD = 32.0 * EPS  # of the farthest corner: how near to the origin a point of 
 # Chord from which on a direction is another one, and not the same refined. If h_M is curved by more than a thousandth
 # of the smaller body about a minimum, directions as good as it to within 1e-6 of that body lie closer to it.
 WELL_AWAY = 0.05
+ALMOST = 0.05  # of a depth: at a direction met by a search that is higher by more no minimum is as low
 
 
 class Corner(NamedTuple):

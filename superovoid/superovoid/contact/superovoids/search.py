@@ -24,7 +24,7 @@ import numpy as np
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import without_first
 from superovoid.compiled.vector import add, combine, dot, rotate, scale, sub
-from superovoid.contact.minkowski.difference import well_away
+from superovoid.contact.minkowski.difference import ALMOST, well_away
 from superovoid.contact.superovoids.cap_lanes import WIDEST, largest_cap
 from superovoid.contact.superovoids.caps import Cap
 from superovoid.contact.superovoids.certificate import lower_bound
@@ -309,20 +309,25 @@ def refine_all(problem, best, proved, net, lanes, budget):
 
 @kernel
 def _rival(problem, best, net):
-    """Smallest h_M well away from the best direction, as far as the search has come upon one as good.
+    """Smallest h_M known well away from the best direction.
 
-    Bodies that are symmetric about one point are as deep in each other the other way round.
+    Bodies that are symmetric about one point are as deep in each other the other way round. Elsewhere the lowest vertex
+    that the search has met is polished if it is almost as low as the best direction.
     """
     out_of_line()
-    opposite, _, _ = minkowski_support(problem.pair, scale(-1.0, best.n), EXACT)
-    rival = -dot(best.n, opposite)
-    as_good = best.value + 2.0 * problem.goal  # the goal is half of the tolerance
+    pair = problem.pair
+    opposite, _, _ = minkowski_support(pair, scale(-1.0, best.n), EXACT)
+    rival, lowest, least = -dot(best.n, opposite), -1, (1.0 + ALMOST) * best.value
     for vertex in range(net.counts[VERTICES]):
-        n = row_of(net.vertices, vertex, N_COLUMN)
-        if _value_at(problem, net, vertex) < min(rival, as_good) and well_away(n, best.n):
-            m, _, _ = minkowski_support(problem.pair, n, EXACT)  # that point of M may lack something
-            rival = min(rival, dot(n, m))
-    return rival
+        value = _value_at(problem, net, vertex)
+        if value < least and well_away(row_of(net.vertices, vertex, N_COLUMN), best.n):
+            lowest, least = vertex, value
+    if lowest < 0 or rival <= best.value + problem.goal:
+        return rival
+    n = row_of(net.vertices, lowest, N_COLUMN)
+    m, fa, fb = minkowski_support(pair, n, EXACT)
+    found = _better(problem, Minimum(math.inf, n, fa, fb, False, UNKNOWN_CAP), n, m, fa, fb, net.counts)
+    return min(rival, found.value) if well_away(found.n, best.n) else rival
 
 
 @kernel(_nrt=True)
