@@ -27,22 +27,21 @@ from superovoid.contact.superovoids.answers import (
     searched,
     with_interval,
 )
-from superovoid.contact.superovoids.between_pieces import SHARE_OF_GOAL, Closest, search_pieces
 from superovoid.contact.superovoids.caps import Cap
 from superovoid.contact.superovoids.certificate import clear_of_dent, rounding_margin
 from superovoid.contact.superovoids.contact_of_flats import contact_of_flats
 from superovoid.contact.superovoids.directions import proved_support
 from superovoid.contact.superovoids.inner_search import inner_depth
+from superovoid.contact.superovoids.nearest_pieces import SHARE_OF_GOAL, Nearest, nearest_of_ovoids
 from superovoid.contact.superovoids.without_contact import apart_without_contact
 from superovoid.shapes.kernels.support_function import other_support, profile_value
 from superovoid.shapes.kernels.surface import DENTED, SIZE, position
 from superovoid.values.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, UNPROVEN
 
 _SHALLOW_DENT = 4e-3  # of the smaller body, up to which the interval that a dent leaves open is accepted
-_CLOSER_CONTACTS = 4  # of bodies with dents, that may be found one after the other
 _APART, _SHARE_OF_INNER = 0.5, 0.25  # of the goal, by which the proofs of an overlap may leave it open to either side
 PIECE_VIEWS = np.int64(1000)  # directions that the proofs by pieces may look at, for all contacts of a pair together
-_PARTED_VIEWS = np.int64(250)
+_PARTED_VIEWS = np.int64(500)
 _INNER_BUDGET, _BUDGET_AGAIN = np.int64(450), np.int64(225)  # at a contact, and with what a search of the hulls tells
 
 
@@ -54,25 +53,17 @@ def apart_over_dents(pair, answer, goal, views):
     would take more directions than `views`. Returns how many of these are left, too.
     """
     margin = rounding_margin(pair.a, pair.b, pair.centre)
-    best = answer
-    for _ in range(_CLOSER_CONTACTS):
-        n = best.n
-        closest = Closest(best.distance, best.fa, best.fb)
-        found = search_pieces(pair, n, closest, SHARE_OF_GOAL * goal, views)
-        views -= found.views
-        lower = found.lower - margin
-        if not (lower > 0.0 and found.lower >= found.closest.distance - goal):
-            return answer, views
-        if found.closest.distance >= best.distance - margin:
-            return with_interval(best, max(lower, best.lower), best.upper, CLOSED), views
-        own = newton_from(pair, found.closest.fa, found.closest.fb, goal, COLD_ITERATIONS, best.iterations)
-        if own.lower > -math.inf and 0.0 <= own.distance <= found.closest.distance + margin:
-            if own.upper - lower <= goal:
-                return with_interval(own, lower, own.upper, CLOSED), views
-            best = own
-        else:
-            return answer, views
-    return answer, views
+    y = add(pair.centre, rotate(pair.rotation, answer.y))
+    known = Nearest(answer.distance, answer.x, y, answer.fa, answer.fb)
+    found = nearest_of_ovoids(pair, answer.n, known, SHARE_OF_GOAL * goal, margin, views)
+    views -= found.views
+    if not (found.lower > 0.0):
+        return answer, views
+    own = answer
+    if found.nearest.distance < answer.distance - margin:
+        own = newton_from(pair, found.nearest.fa, found.nearest.fb, goal, COLD_ITERATIONS, answer.iterations)
+    own = with_interval(own, max(own.lower, found.lower), own.upper, CLOSED)
+    return (own if is_closed(own, goal) else answer), views
 
 
 @kernel
@@ -191,9 +182,9 @@ def parted(pair, answer, goal):
     centre = combine(1.0, pair.centre, gap - answer.distance, n)
     margin = rounding_margin(pair.a, pair.b, centre)
     moved = Pair(pair.a, pair.b, rotation, centre)
-    closest = Closest(gap, answer.fa, answer.fb)
-    found = search_pieces(moved, n, closest, SHARE_OF_GOAL * goal, _PARTED_VIEWS)
-    if not (found.lower > margin):
+    y = add(centre, rotate(rotation, answer.y))
+    known = Nearest(norm(sub(y, answer.x)), answer.x, y, answer.fa, answer.fb)
+    if not (nearest_of_ovoids(moved, n, known, SHARE_OF_GOAL * goal, margin, _PARTED_VIEWS).lower > 0.0):
         return -math.inf
     return answer.distance - gap - margin
 
