@@ -70,14 +70,15 @@ from superovoid.shapes.kernels.kinds import (
 from superovoid.shapes.kernels.surface import A1, A3, SIZE, SurfacePoint
 
 SHARE_OF_GOAL = 0.4  # of the goal of an answer, that its proof by pieces may leave open
-_MOST_CELLS, _MOST_OF_CIRCLES = 256, 1024
+_MOST_CELLS = 1024
 _ARCS = 4  # of a circle, to begin with
-_TRIES = 8  # directions for a pair with a piece that is not convex, and is known to be too close, or else is wide
+_TRIES = 16  # directions for a pair with a piece that is not convex, and is known to be too close, or else is wide
 _WIDE = 1e-3  # slab of a superovoid, above which a cut helps more than another direction
 _OVOID_TRIES, _CONVEX_TRIES = 48, 96  # for two convex pieces, of superovoids (where Newton's steps follow) and others
 _CLOSE_ENOUGH = 0.1  # of the goal: between the length of the nearest point of a simplex and the bound
 _NEWTON_COST = 8  # of a run of Newton's method, in directions
 _THINNEST = 1e-12  # slab, and arc
+_FAILURES = 4  # steps in a row that went too far, for a pair with a slab
 _LONGEST_STEP = 0.5  # rad
 _AT_END = 1e-6  # of a slab: a contact that near to its end is there
 _GRADING = 0.125  # of a slab next to the contact, that is cut off if nothing else tells how much
@@ -411,25 +412,26 @@ def _turned(pair, cell, best, nearest, goal, tries, convex):
     """Turn the direction of a view of two pieces until it proves them, or `tries` directions have been tried.
 
     A Newton step that does not raise the bound is shortened to where the slopes u . step at both its ends vanish in
-    between. If not both pieces are convex and twice the gain that a step promises is too little, only a cut helps: it
-    takes away what the bound of a slab adds to its support point.
+    between. If not both pieces are convex and twice the gain that a step promises is too little, or a few steps fail,
+    only a cut helps: it takes away what the bound of a slab adds to its support point.
 
     Returns the view with the largest bound, the nearest points then known, and how many directions were tried.
     """
     out_of_line()
-    used = 0
+    used = failed = 0
     step = _newton_step(pair, best)
     while used < tries and best.bound < nearest.distance - goal:
         promised = best.bound + dot(step, sub(best.y, best.x))
-        if not convex and promised < nearest.distance - goal:
+        if not convex and (promised < nearest.distance - goal or failed == _FAILURES):
             break
         n = add(best.n, step)
         view = _look(pair, scale(1.0 / norm(n), n), cell)
         used += 1
         nearest = _nearer(nearest, view.x, view.y, view.p.f, view.q.f)
         if view.bound > best.bound:
-            best, step = view, _newton_step(pair, view)
+            best, step, failed = view, _newton_step(pair, view), 0
             continue
+        failed += 1
         step = sub(view.n, best.n)
         up, down = dot(step, sub(best.y, best.x)), dot(step, sub(view.y, view.x))
         part = up / (up - down) if up > 0.0 and down < 0.0 else 0.5
@@ -495,9 +497,7 @@ def nearest_of_pieces(pair, n, nearest, goal, beyond, margin, budget):
     budget : int
         Directions that may be looked at.
     """
-    circles = pair.a.kind == TORUS or pair.b.kind == TORUS
-    cells = new_cells(_MOST_OF_CIRCLES if circles else _MOST_CELLS)
-    return refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells)
+    return refine_pieces(pair, n, nearest, goal, beyond, margin, budget, new_cells(_MOST_CELLS))
 
 
 @kernel
@@ -532,7 +532,8 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
             j += 1
         i += 1
     least = _Least(math.inf, n, math.inf)
-    views, at_newton, normal = 0, nearest.distance, n  # normal of the contact
+    views, at_newton = 0, nearest.distance
+    contact, normal = nearest.distance, n  # of the nearest points, as long as they are Newton's
     while cells.counts[0] > 0:
         first = cells.heap[0]
         bound = cells.key[first]
@@ -549,7 +550,8 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
         width_a = 0.0 if convex_a else cell[1] - cell[0]
         width_b = 0.0 if convex_b else cell[3] - cell[2]
         looks = _TRIES if ovoids and max(width_a, width_b) > _WIDE else most
-        if ovoids and not both and _holds(cell[0], cell[1], nearest.fa.w) and _holds(cell[2], cell[3], nearest.fb.w):
+        beside = ovoids and not both and nearest.distance >= contact - goal
+        if beside and _holds(cell[0], cell[1], nearest.fa.w) and _holds(cell[2], cell[3], nearest.fb.w):
             found = _beside_contact(pair, cell, normal, nearest, goal)
         else:
             after = (row[7], row[8], row[9])
@@ -562,7 +564,7 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
             views += _NEWTON_COST
             if own.lower > -math.inf and own.distance > 0.0:
                 nearest = _nearer(nearest, own.x, add(centre, rotate(rotation, own.y)), own.fa, own.fb)
-                normal = own.n
+                contact, normal = own.distance, own.n
             at_newton = nearest.distance
         if found.overlap:
             if is_in_ovoids(pair, found.common, margin):
