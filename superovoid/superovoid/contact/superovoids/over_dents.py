@@ -33,12 +33,10 @@ from superovoid.contact.superovoids.contact_of_flats import contact_of_flats
 from superovoid.contact.superovoids.directions import proved_support
 from superovoid.contact.superovoids.inner_search import inner_depth
 from superovoid.contact.superovoids.nearest_pieces import SHARE_OF_GOAL, Nearest, nearest_of_ovoids
-from superovoid.contact.superovoids.without_contact import apart_without_contact
-from superovoid.shapes.kernels.support_function import other_support, profile_value
-from superovoid.shapes.kernels.surface import DENTED, SIZE, position
+from superovoid.shapes.kernels.support_function import other_support
+from superovoid.shapes.kernels.surface import position
 from superovoid.values.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, UNPROVEN
 
-_SHALLOW_DENT = 4e-3  # of the smaller body, up to which the interval that a dent leaves open is accepted
 _APART, _SHARE_OF_INNER = 0.5, 0.25  # of the goal, by which the proofs of an overlap may leave it open to either side
 PIECE_VIEWS = np.int64(1000)  # directions that the proofs by pieces may look at, for all contacts of a pair together
 _PARTED_VIEWS = np.int64(500)
@@ -64,48 +62,6 @@ def apart_over_dents(pair, answer, goal, views):
         own = newton_from(pair, found.nearest.fa, found.nearest.fb, goal, COLD_ITERATIONS, answer.iterations)
     own = with_interval(own, max(own.lower, found.lower), own.upper, CLOSED)
     return (own if is_closed(own, goal) else answer), views
-
-
-@kernel
-def beside_dent(a, b, answer, goal):
-    """Whether nothing but what the hulls add over a dent, and not much of it, keeps an interval open."""
-    if a[DENTED] + b[DENTED] == 0.0 or answer.lower == -math.inf:
-        return False
-    open_below = answer.distance - answer.lower
-    return answer.upper - answer.distance <= goal and open_below <= _SHALLOW_DENT * min(a[SIZE], b[SIZE])
-
-
-@kernel
-def dented(pair, answer, goal):
-    """Answer beside a shallow dent: own points, hull's bound.
-
-    No contact is better than the hulls' bound; the better one may lie on the other side of a dent.
-    """
-    out_of_line()
-    a, b, rotation = pair.a, pair.b, pair.rotation
-    best = answer
-    n = answer.n
-    m = rotate_back(rotation, scale(-1.0, n))
-    for i in range(2):
-        fa, fb = answer.fa, answer.fb
-        if clear_of_dent(a, fa, n) if i == 0 else clear_of_dent(b, fb, m):
-            continue
-        if i == 0:
-            fa = other_support(a, n, fa)
-            gain = profile_value(a, n, fa) - profile_value(a, n, answer.fa)
-        else:
-            fb = other_support(b, m, fb)
-            gain = profile_value(b, m, fb) - profile_value(b, m, answer.fb)
-        if gain > 0.0:
-            own = newton_from(pair, fa, fb, goal, COLD_ITERATIONS, best.iterations)
-            # The bodies are no farther apart, and overlap no less, than at any contact of which that is proved.
-            if own.upper - own.distance <= goal and own.distance < best.distance:
-                best = own
-    lower = max(best.lower, answer.lower)
-    if best.distance < 0.0 and best.upper - lower > goal:
-        lower = max(lower, parted(pair, best, goal))
-    status = 0 if best.upper - lower <= goal else UNPROVEN | DENT
-    return apart_without_contact(pair, with_interval(best, lower, best.upper, status), goal)
 
 
 @kernel

@@ -69,8 +69,6 @@ from superovoid.contact.superovoids.newton import observe, refine
 from superovoid.contact.superovoids.over_dents import (
     PIECE_VIEWS,
     apart_over_dents,
-    beside_dent,
-    dented,
     dented_after_search,
     proved_contact,
 )
@@ -301,8 +299,6 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
         if answer.distance < 0.0 and answer.upper - answer.distance <= goal:
             # No way out is shorter than this contact's. What is open is whether this one is.
             return prove(pair, n, answer, goal, budget, False, lasts)
-        if beside_dent(a, b, answer, goal):
-            return dented(pair, answer, goal)
         looks = start == 1 and a[DENTED] + b[DENTED] > 0.0 and answer.distance < 0.0
         if looks:
             answer = _proved_at(pair, answer, goal)
@@ -324,8 +320,6 @@ def _what_next(pair, answer, state, order, goal):
     answer, use = with_former_proof(pair, answer, state, order, goal)
     if use != OPEN:
         return answer, use
-    if beside_dent(pair.a, pair.b, answer, goal):
-        return dented(pair, answer, goal), ANSWERED
     return answer, START_AGAIN if answer.distance >= 0.0 else PROVE
 
 
