@@ -4,10 +4,10 @@
 r"""Is the signed distance of two packed bodies below a threshold? Proofs in the order of their cost, until one decides.
 
 bounding spheres               |c| - R_A - R_B <= sd
-two superovoids: a direction   g(n) = n . c - h_A(n) - h_B(-n) <= sd, for the line of centres and the line between
+two superovoids: a point       the middle of the points where the line of centres leaves them, inside both: sd < 0
+  a direction                  g(n) = n . c - h_A(n) - h_B(-n) <= sd, for the line of centres and the line between
                                the two support points; these are points of the bodies, so sd <= |x_B - x_A|
-  a common point               the middle of two such points inside both bodies: sd < 0
-  the contact                  the engine's interval without its global search
+  the contact                  Newton's method, whose points may decide before it converges; no global search
 two convex bodies              GJK ends as soon as a direction proves them no closer, or a pair of points closer; where
                                its tetrahedron holds the origin, its least height proves an overlap
 a mesh that is not convex      hulls, triangles, and what lies inside (`convex.mesh_threshold`)
@@ -17,27 +17,25 @@ what these leave open          the interval of the full answer
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
-from superovoid.compiled.vector import add, combine, dot, norm, scale, sub
+from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.broadcasting import Pairs, own_or_only, place_pair
 from superovoid.contact.columns import (
     DISTANCE,
     LOWER,
-    NORMAL,
     POINT_A,
     POINT_B,
-    PROOF,
     START,
     STARTED,
     UPPER,
     VERDICT_LENGTH,
 )
-from superovoid.contact.convex import cores, epa, gjk, mesh_threshold
-from superovoid.contact.convex.closed_surface import height_of_tetrahedron
-from superovoid.contact.convex.core_settling import holds_means
-from superovoid.contact.convex.features import are_sharp
+from superovoid.contact.convex import cores, mesh_threshold
 from superovoid.contact.inputs import SEARCH_BUDGET
 from superovoid.contact.kind_table import (
     CONVEX,
@@ -47,17 +45,40 @@ from superovoid.contact.kind_table import (
     begin,
     solve_within,
     start_direction,
-    start_of_polytopes,
 )
 from superovoid.contact.minkowski import difference
-from superovoid.contact.minkowski.difference import M, row_point
 from superovoid.contact.one_pair import scratch_in, solve_from_nothing
-from superovoid.contact.pair import Limit, Placed
-from superovoid.contact.separation import is_common, rounding, separation
-from superovoid.contact.superovoids.pair_solver import solve_pair
+from superovoid.contact.pair import Limit, Pair, Placed
+from superovoid.contact.separation import is_in_both, rounding, separation
+from superovoid.contact.superovoids import newton
+from superovoid.contact.superovoids.answers import certify_deep, newton_tolerance
+from superovoid.contact.superovoids.certificate import gap_tolerance, lower_bound
+from superovoid.contact.superovoids.pair_solver import (
+    in_order,
+    line_of_centres,
+    load_point,
+    place_of_points,
+    relative_pose,
+    save_points,
+    solve_pair,
+    still_face,
+)
+from superovoid.shapes.kernels.bodies import pack
 from superovoid.shapes.kernels.kinds import CONVEX_MESH, KIND, POINT, ROW_LENGTH, SUPEROVOID, Core, ball_radius, kind_of
-from superovoid.shapes.kernels.packing import pack
-from superovoid.shapes.kernels.surface import A1, A2, A3, DENTED, INV_P, INV_S, RADIUS, SIZE, TX, TY
+from superovoid.shapes.kernels.surface import (
+    A1,
+    A2,
+    A3,
+    DENTED,
+    INV_P,
+    INV_S,
+    RADIUS,
+    SIZE,
+    TX,
+    TY,
+    position,
+    surface_point_towards,
+)
 
 # What decided, cheapest first.
 BY_SPHERES, BY_DIRECTION, BY_POINT, BY_CONTACT, BY_SEARCH, BY_SURFACES = 0, 1, 2, 3, 4, 5
@@ -67,8 +88,12 @@ ANSWER, PROVED_LOWER, PROVED_UPPER, PROVED_BY, SOLVES = 0, 1, 2, 3, 4
 
 CLOSER, UNDECIDED, FARTHER = 1, 0, -1
 
+ALL, PROBE, REST = 0, 1, 2
+"""What to ask of two superovoids: all there is; spheres and a common point alone; what these leave."""
+
 _DIRECTIONS = 2  # tried before the solver
 _STEPS = 64  # of GJK
+_ROUNDS, _STEPS_OF_ROUND = 5, np.int64(6)  # of Newton's method, between two looks at its points
 _WITHIN = 1.0 - 1e-15  # by which a body inside is smaller than it need be, for what rounding takes
 
 
@@ -89,68 +114,119 @@ def _decide(lower, upper, common, threshold):
     return UNDECIDED
 
 
+class _Bounds(NamedTuple):
+    """What is proved of two superovoids: an interval of their distance, and whether they have a common point."""
+
+    lower: float
+    upper: float
+    common: bool
+
+
 @kernel
-def _of_superovoids(first, second, threshold, limit, direction, state, scratch, out):
+def _points_on_line(pair):
+    """Surface points of two superovoids about where the line of their centres leaves them."""
+    n = line_of_centres(pair.centre)
+    m = rotate_back(pair.rotation, scale(-1.0, n))
+    return surface_point_towards(pair.a, n), surface_point_towards(pair.b, m)
+
+
+@kernel
+def _middle_on_line(pair):
+    """Middle of these points, in the frame of A: it often lies in both bodies if they overlap."""
+    fa, fb = _points_on_line(pair)
+    y = add(pair.centre, rotate(pair.rotation, position(pair.b, fb)))
+    return combine(0.5, position(pair.a, fa), 0.5, y)
+
+
+@kernel(separate=True)
+def _of_contact(pair, threshold, tolerance, loss, bounds, ka, kb, state):
+    """Bounds from Newton's method without a search, and a normal; every few steps the points may decide.
+
+    `ka` and `kb` are the places of the points in the state, which are renewed. Without these it starts on the line of
+    centres.
+    """
+    a, b, centre = pair.a, pair.b, pair.centre
+    lower, upper, common = bounds
+    goal, margin = gap_tolerance(a, b, centre, tolerance), rounding(a, b, norm(centre))
+    residual, n = newton_tolerance(a, b, centre, goal), centre
+    fa, fb = load_point(state, ka), load_point(state, kb)
+    if (fa.r == 0.0 and fa.w == 0.0) or not still_face(pair, fa, fb):
+        fa, fb = _points_on_line(pair)
+    for _ in range(_ROUNDS):
+        is_contact, _, fa, fb, k = newton.solve(pair, fa, fb, residual, _STEPS_OF_ROUND)
+        n, gap = k.n, dot(k.u, k.n)
+        if gap < 0.0 and threshold >= 0.0 and is_in_both(pair, combine(0.5, k.u, 1.0, k.x), loss):
+            return _Bounds(lower, min(upper, 0.0), True), n
+        below, _ = lower_bound(pair, fa, fb, k)
+        lower, upper = max(lower, below), min(upper, norm(k.u) + margin)
+        if is_contact:
+            answer = certify_deep(pair, fa, fb, k, goal, 0)
+            save_points(state, ka, kb, answer)
+            return _Bounds(max(lower, answer.lower), min(upper, answer.upper), common), n
+        if _decide(lower - loss, upper + loss, common, threshold) != UNDECIDED:
+            break
+    return _Bounds(lower, upper, common), n
+
+
+@kernel
+def _of_superovoids(first, second, threshold, limit, loss, effort, direction, state, scratch, out):
     """Fill in the verdict on two superovoids."""
     (a, pool_a, pose_a), (b, pool_b, pose_b) = first, second
-    core_a, core_b = Core(a, kind_of(a), pool_a), Core(b, kind_of(b), pool_b)
     rotation, row = scratch
+    straight = in_order(a, b, pose_a, pose_b)
+    ka, kb = place_of_points(straight)
+    if not straight:
+        a, b, pool_a, pool_b, pose_a, pose_b = b, a, pool_b, pool_a, pose_b, pose_a
+    core_a, core_b = Core(a, kind_of(a), pool_a), Core(b, kind_of(b), pool_b)
     offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
-    length = norm(offset)
+    length, sign = norm(offset), 1.0 if straight else -1.0
     margin = rounding(a, b, length)
-    lower = length - a[RADIUS] - b[RADIUS] - margin
-    upper = length + margin  # the origins are points of the bodies
-    common = False
+    # The origins are points of the bodies.
+    lower, upper, common = length - a[RADIUS] - b[RADIUS] - margin, length + margin, False
     by = BY_SPHERES
     solves = 0
-    answer = _decide(lower, upper, common, threshold)
-    if answer == 0:
-        n = (direction[0], direction[1], direction[2])
+    answer = _decide(lower - loss, upper + loss, common, threshold)
+    pair = Pair(a, b, rotation, relative_pose(pose_a, pose_b, rotation))
+    if answer == UNDECIDED and effort != REST and threshold >= 0.0:
+        common = is_in_both(pair, _middle_on_line(pair), loss)
+        if common:
+            upper, by, answer = min(upper, 0.0), BY_POINT, CLOSER
+    if answer == UNDECIDED and effort != PROBE:
+        n = (sign * direction[0], sign * direction[1], sign * direction[2])
         if dot(n, n) == 0.0:
-            n = scale(1.0 / length, offset) if length > 0.0 else (0.0, 0.0, 1.0)
+            n = line_of_centres(offset)
+        by = BY_DIRECTION
         for _ in range(_DIRECTIONS):
             s = separation(core_a, core_b, pose_a, pose_b, offset, n)
             u = sub(add(offset, s.y), s.x)
             span = norm(u)
             if s.lower > lower:
                 lower = s.lower
-                direction[0], direction[1], direction[2] = n
+                direction[0], direction[1], direction[2] = scale(sign, n)
             upper = min(upper, span + margin)
-            by = BY_DIRECTION
-            answer = _decide(lower, upper, common, threshold)
-            if answer != 0:
-                break
-            if (
-                s.lower < 0.0
-                and threshold >= 0.0
-                and is_common(a, b, pose_a, pose_b, offset, combine(0.5, u, 1.0, s.x))
-            ):
-                common = True
-                upper = min(upper, 0.0)
-                by = BY_POINT
-                answer = 1
-                break
-            if not (span > 0.0):
+            answer = _decide(lower - loss, upper + loss, common, threshold)
+            if answer != UNDECIDED or not (span > 0.0):
                 break
             n = scale(1.0 / span, u)
-    # First without the global search, which only the depth of an overlap needs.
-    while answer == 0 and solves < 2:
-        state[PROOF] = 0.0  # a search cut short is no proof to build on
-        budget = 0 if solves == 0 else limit.budget
-        solve_pair(a, b, pose_a, pose_b, limit.tolerance, budget, state, rotation, row)
-        solves += 1
-        lower = max(lower, row[LOWER])
-        upper = min(upper, row[UPPER])
-        for i in range(3):
-            direction[i] = row[NORMAL + i]
-        by = BY_CONTACT if solves == 1 else BY_SEARCH
-        answer = _decide(lower, upper, common, threshold)
-        if answer == 0 and threshold >= 0.0 and row[DISTANCE] < 0.0:
-            x = (row[POINT_A] - pose_a[0, 3], row[POINT_A + 1] - pose_a[1, 3], row[POINT_A + 2] - pose_a[2, 3])
-            y = (row[POINT_B] - pose_a[0, 3], row[POINT_B + 1] - pose_a[1, 3], row[POINT_B + 2] - pose_a[2, 3])
-            if is_common(a, b, pose_a, pose_b, offset, combine(0.5, x, 0.5, y)):
-                upper = min(upper, 0.0)
-                answer = 1
+    if answer == UNDECIDED and effort != PROBE:
+        bounds = _Bounds(lower, upper, common)
+        (lower, upper, common), n = _of_contact(pair, threshold, limit.tolerance, loss, bounds, ka, kb, state)
+        direction[0], direction[1], direction[2] = scale(sign, rotate(pose_a, n))
+        by, solves = BY_CONTACT, 1
+        answer = _decide(lower - loss, upper + loss, common, threshold)
+    if answer == UNDECIDED and effort != PROBE:
+        solve_pair(a, b, pose_a, pose_b, limit.tolerance, limit.budget, state, rotation, row)
+        lower, upper = max(lower, row[LOWER]), min(upper, row[UPPER])
+        by, solves = BY_SEARCH, 2
+        answer = _decide(lower - loss, upper + loss, common, threshold)
+        if answer == UNDECIDED and threshold >= 0.0 and row[DISTANCE] < 0.0:
+            middle = (
+                0.5 * (row[POINT_A] + row[POINT_B]) - pose_a[0, 3],
+                0.5 * (row[POINT_A + 1] + row[POINT_B + 1]) - pose_a[1, 3],
+                0.5 * (row[POINT_A + 2] + row[POINT_B + 2]) - pose_a[2, 3],
+            )
+            if is_in_both(pair, rotate_back(pose_a, middle), loss):
+                upper, answer = min(upper, 0.0), CLOSER
     out[ANSWER] = answer
     out[PROVED_LOWER] = lower
     out[PROVED_UPPER] = upper
@@ -158,47 +234,12 @@ def _of_superovoids(first, second, threshold, limit, direction, state, scratch, 
     out[SOLVES] = solves
 
 
-@kernel
-def _highest_upper(found):
-    """The upper bound of a descent, of the depth in the tetrahedron where it ended in one."""
-    if found.simplex.count < 4:
-        return found.upper
-    s = found.simplex
-    return -height_of_tetrahedron(s.p, s.q, s.r, s.s)
-
-
-@kernel
-def _is_to_expand(found, upper, threshold):
-    """Whether only the depth of the overlap decides."""
-    return found.simplex.count == 4 and threshold <= 0.0 and not upper < threshold
-
-
-@kernel
-def _of_features(pair, n, goal, margin, loss, threshold):
-    """Bounds of the distance of cores of vertices and rims, and the best direction; balls are in the threshold."""
-    taken = margin + loss
-    found = gjk.descend(pair, n, goal - 2.0 * margin, threshold - taken, threshold + taken)
-    upper = _highest_upper(found)
-    if _is_to_expand(found, upper + taken, threshold):
-        answer = epa.expand(pair, found, goal, margin)
-        return answer.lower, answer.upper, answer.n
-    return found.lower - margin, upper + margin, found.n
-
-
 @kernel(_nrt=True)
 def _of_cores(pair, n, goal, margin, loss, threshold):
-    """The same for any two convex cores."""
-    w = difference.new_workspace()
-    taken = margin + loss
-    start = cores.Descent(0, -math.inf, n, math.inf, False, False, 0)
-    found = cores.descend(pair, start, goal, threshold + taken, w, _STEPS, False)
-    upper = found.upper
-    if found.overlap and found.count == 4:
-        p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
-        upper = -height_of_tetrahedron(p, q, r, s)
-    if not (holds_means(pair.a.row, pair.a.kind) and holds_means(pair.b.row, pair.b.kind)):
-        upper = math.inf  # the simplex is of hulls, which reach across a dent
-    return found.lower - margin, upper + margin, found.n
+    """Bounds of the distance of two convex cores, and the best direction; balls are in the threshold."""
+    w, taken = difference.new_workspace(), margin + loss
+    lower, upper, n = cores.bounds_about(pair, n, goal, margin, threshold - taken, threshold + taken, w)
+    return lower - margin, upper + margin, n
 
 
 @kernel(separate=True)
@@ -216,10 +257,7 @@ def _of_convex(first, second, threshold, tolerance, loss, state):
     goal = tolerance * min(a[SIZE], b[SIZE]) + 4.0 * margin
     radii = ball_radius(a, ka) + ball_radius(b, kb)
     of_cores = threshold + radii
-    if are_sharp(ka, kb):
-        lower, upper, n = _of_features(pair, start_of_polytopes(task, state), goal, margin, loss, of_cores)
-    else:
-        lower, upper, n = _of_cores(pair, start_direction(task, state), goal, margin, loss, of_cores)
+    lower, upper, n = _of_cores(pair, start_direction(task, state), goal, margin, loss, of_cores)
     state[STARTED] = 1.0 if task.straight else 2.0
     for i in range(3):
         state[START + i] = n[i]
@@ -277,7 +315,7 @@ def _of_kinds(first, second, threshold, limit, loss, state, scratch, out):
 
 
 @kernel
-def decide_within(first, second, threshold, limit, loss, direction, state, scratch, out):
+def decide_within(first, second, threshold, limit, loss, effort, direction, state, scratch, out):
     """Decide whether the signed distance of two bodies is below a threshold, by the cheapest proof.
 
     Parameters
@@ -289,6 +327,8 @@ def decide_within(first, second, threshold, limit, loss, direction, state, scrat
     limit : Limit
     loss : float
         What is to be added to the bounds beside their own rounding, m; it is not counted in `out`.
+    effort : int
+        ALL, PROBE or REST. Two bodies that are not superovoids are asked all.
     direction : array, shape (3,)
         A guess of the normal (world, unit), zeros for none; of superovoids renewed by the best direction found.
     state : array, shape (STATE_LENGTH,)
@@ -303,15 +343,8 @@ def decide_within(first, second, threshold, limit, loss, direction, state, scrat
     if METHODS[kind_of(first.row), kind_of(second.row)] != OVOIDS:
         _of_kinds(first, second, threshold, limit, loss, state, scratch, out)
         return int(out[ANSWER])
-    _of_superovoids(first, second, threshold, limit, direction, state, scratch, out)
-    if loss == 0.0:
-        return int(out[ANSWER])  # a common point proves more than the interval, whose upper end it makes 0
-    found = verdict_of(out[PROVED_LOWER] - loss, out[PROVED_UPPER] + loss, threshold)
-    if found == UNDECIDED:
-        rotation, row = scratch
-        solve_pair(first.row, second.row, first.pose, second.pose, limit.tolerance, limit.budget, state, rotation, row)
-        found = verdict_of(row[LOWER] - loss, row[UPPER] + loss, threshold)
-    return found
+    _of_superovoids(first, second, threshold, limit, loss, effort, direction, state, scratch, out)
+    return int(out[ANSWER])
 
 
 @entry_point
@@ -339,7 +372,7 @@ def decide_from_nothing(row_a, pool_a, row_b, pool_b, threshold, tolerance, scra
     scratch.state[:] = 0.0
     first, second = Placed(row_a, pool_a, scratch.pose_a), Placed(row_b, pool_b, scratch.pose_b)
     limit, memory = Limit(tolerance, SEARCH_BUDGET, math.inf), (scratch.rotation, scratch.result)
-    found = decide_within(first, second, threshold, limit, 0.0, scratch.direction, scratch.state, memory, out)
+    found = decide_within(first, second, threshold, limit, 0.0, ALL, scratch.direction, scratch.state, memory, out)
     if found == UNDECIDED and (row_a[DENTED] != 0.0 or row_b[DENTED] != 0.0):
         fill_inside(row_a, scratch.inner_a)
         fill_inside(row_b, scratch.inner_b)

@@ -17,10 +17,12 @@ import numpy as np
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
-from superovoid.contact.deciding import CLOSER, FARTHER, UNDECIDED, decide_within
+from superovoid.contact.deciding import ALL, CLOSER, FARTHER, PROBE, REST, UNDECIDED, decide_within
 from superovoid.contact.pair import Limit, Placed
 from superovoid.scene.culling import Local, World, bounding_spheres_within, oriented_boxes_within, place
 from superovoid.scene.solving import lost
+
+_TOGETHER = 64  # pairs in the order that are asked by cheap proofs before one of them is asked by others
 
 
 class Asked(NamedTuple):
@@ -36,6 +38,7 @@ class PairMemory(NamedTuple):
     """What is kept of the pairs of a list from state to state, one row a pair, or one for all where they are many."""
 
     order: Ints1  # of the pairs
+    left: Ints1  # places in this order of what is open
     states: Floats2
     directions: Floats2
     rotation: Floats2
@@ -48,6 +51,7 @@ def pair_memory(pairs: int, kept: int) -> PairMemory:
     rows = max(pairs, 1) if pairs <= kept else 1
     return PairMemory(
         np.arange(pairs),
+        np.empty(pairs, np.int64),
         np.zeros((rows, STATE_LENGTH)),
         np.zeros((rows, 3)),
         np.empty((3, 3)),
@@ -66,7 +70,7 @@ def forget(memory: PairMemory) -> None:
 
 
 @kernel(nogil=True, separate=True)
-def verdict_on(local, vertices, world, pairs, pair, asked, memory):
+def verdict_on(local, vertices, world, pairs, pair, asked, effort, memory):
     """The verdict on one pair of a list, from where that pair ended the time before."""
     kept = memory.states.shape[0] >= pairs.shape[0]
     k = pair if kept else 0
@@ -79,7 +83,7 @@ def verdict_on(local, vertices, world, pairs, pair, asked, memory):
     loss = lost(local.packed, world, a, b)
     limit = Limit(asked.tolerance, asked.budget, math.inf)
     direction, state, scratch = memory.directions[k], memory.states[k], (memory.rotation, memory.out)
-    return decide_within(first, second, asked.threshold, limit, loss, direction, state, scratch, memory.row)
+    return decide_within(first, second, asked.threshold, limit, loss, effort, direction, state, scratch, memory.row)
 
 
 @kernel
@@ -105,14 +109,14 @@ def is_front_closer(local, vertices, link, link_poses, posed, world, pairs, aske
     )
     if not bounding_spheres_within(world, a, b, asked.threshold + rounding):
         return False
-    return verdict_on(local, vertices, world, pairs, pair, asked, memory) == CLOSER
+    return verdict_on(local, vertices, world, pairs, pair, asked, PROBE, memory) == CLOSER
 
 
 @entry_point(nogil=True, separate=True)
 def first_closer(
     local: Local, vertices: Floats1, world: World, pairs: Ints2, asked: Asked, rounding: float, memory: PairMemory
 ) -> tuple[int, int, int]:
-    """Look for a pair that is proved closer.
+    """Look for a pair that is proved closer; of some pairs at a time by a cheap proof first, which may save the others.
 
     Returns
     -------
@@ -121,20 +125,31 @@ def first_closer(
     """
     limit = asked.threshold
     open_pair, looked = -1, 0
-    for position in range(pairs.shape[0]):
-        pair = memory.order[position]
-        a, b = pairs[pair, 0], pairs[pair, 1]
-        if not bounding_spheres_within(world, a, b, limit + rounding):
-            continue
-        if not oriented_boxes_within(local, world, a, b, limit, rounding):
-            continue
-        looked += 1
-        found = verdict_on(local, vertices, world, pairs, pair, asked, memory)
-        if found == CLOSER:
-            _to_the_front(memory.order, position)
-            return CLOSER, pair, looked
-        if found == UNDECIDED and open_pair < 0:
-            open_pair = pair
+    for start in range(0, pairs.shape[0], _TOGETHER):
+        left = 0
+        for position in range(start, min(start + _TOGETHER, pairs.shape[0])):
+            pair = memory.order[position]
+            a, b = pairs[pair, 0], pairs[pair, 1]
+            if not bounding_spheres_within(world, a, b, limit + rounding):
+                continue
+            if not oriented_boxes_within(local, world, a, b, limit, rounding):
+                continue
+            looked += 1
+            found = verdict_on(local, vertices, world, pairs, pair, asked, PROBE, memory)
+            if found == CLOSER:
+                _to_the_front(memory.order, position)
+                return CLOSER, pair, looked
+            if found == UNDECIDED:
+                memory.left[left] = position
+                left += 1
+        for i in range(left):
+            pair = memory.order[memory.left[i]]
+            found = verdict_on(local, vertices, world, pairs, pair, asked, REST, memory)
+            if found == CLOSER:
+                _to_the_front(memory.order, memory.left[i])
+                return CLOSER, pair, looked
+            if found == UNDECIDED and open_pair < 0:
+                open_pair = pair
     return (FARTHER if open_pair < 0 else UNDECIDED), open_pair, looked
 
 
@@ -164,12 +179,12 @@ def keeps_floors(local, vertices, world, pairs, asked, floors, needed, rounding,
         if not oriented_boxes_within(local, world, a, b, limit, rounding):
             continue
         here = Asked(limit, asked.tolerance, asked.budget)
-        if verdict_on(local, vertices, world, pairs, pair, here, memory) == FARTHER:
+        if verdict_on(local, vertices, world, pairs, pair, here, ALL, memory) == FARTHER:
             continue
         if short < 0 and floors[pair] < limit:
             short = pair
             here = Asked(floors[pair], asked.tolerance, asked.budget)
-            if verdict_on(local, vertices, world, pairs, pair, here, memory) == FARTHER:
+            if verdict_on(local, vertices, world, pairs, pair, here, ALL, memory) == FARTHER:
                 continue
         _to_the_front(memory.order, position)
         return BELOW, pair

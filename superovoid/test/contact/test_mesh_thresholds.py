@@ -32,7 +32,7 @@ from superovoid import (
 )
 from superovoid.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER, VERDICT_LENGTH
 from superovoid.contact.convex.mesh_tree import INSIDE, OUTSIDE, UNSURE, point_along, side_of
-from superovoid.contact.deciding import CLOSER, FARTHER, UNDECIDED, bounds_beside_mesh, decide_within, verdict_of
+from superovoid.contact.deciding import ALL, CLOSER, FARTHER, UNDECIDED, bounds_beside_mesh, decide_within, verdict_of
 from superovoid.contact.pair import Limit, Placed
 from superovoid.shapes.kernels.kinds import MESH, Core
 
@@ -318,9 +318,9 @@ def test_a_scene_asks_no_depth_where_surfaces_decide():
     limit = Limit(1e-9, 4000, math.inf)
     row = np.full(RESULT_LENGTH, np.nan)
     memory = np.zeros(3), np.zeros(STATE_LENGTH), (np.empty((3, 3)), row), np.empty(VERDICT_LENGTH)
-    found = decide_within(first, second, 0.0, limit, 0.0, *memory)
+    found = decide_within(first, second, 0.0, limit, 0.0, ALL, *memory)
     assert found == CLOSER and np.isnan(row).all()
-    found = decide_within(first, second, -0.9, limit, 0.0, *memory)
+    found = decide_within(first, second, -0.9, limit, 0.0, ALL, *memory)
     assert found == verdict_of(row[LOWER], row[UPPER], -0.9) or (found == FARTHER and np.isnan(row).all())
 
 

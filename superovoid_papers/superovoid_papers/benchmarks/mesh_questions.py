@@ -21,7 +21,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from superovoid.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER, VERDICT_LENGTH
-from superovoid.contact.deciding import CLOSER, FARTHER, UNDECIDED, decide_within, verdict_of
+from superovoid.contact.deciding import ALL, CLOSER, FARTHER, UNDECIDED, decide_within, verdict_of
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.kind_table import solve_within
 from superovoid.contact.pair import Limit, Placed
@@ -71,7 +71,7 @@ def measure(urdf: str, threshold: float, seed: int = 0) -> str:
         row[:] = np.nan
         begin = time.process_time()
         direction, state, verdict = np.zeros(3), np.zeros(STATE_LENGTH), np.empty(VERDICT_LENGTH)
-        found = decide_within(a, b, threshold, limit, 0.0, direction, state, (scratch, row), verdict)
+        found = decide_within(a, b, threshold, limit, 0.0, ALL, direction, state, (scratch, row), verdict)
         asked = time.process_time()
         was_solved = not np.isnan(row[LOWER])
         middle = time.process_time()

@@ -200,7 +200,7 @@ def _support(core, n, lo, hi):
     if core.kind == TORUS:
         x = _arc_support(core.row[A1], n, lo, hi)
         return PieceSupport(x, NO_POINT, dot(n, x), False)
-    x, _, upper = core_support(core, n, np.int64(0))
+    x, _, upper = core_support(core, n)
     return PieceSupport(x, NO_POINT, upper, False)
 
 
@@ -538,7 +538,9 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
         first = cells.heap[0]
         bound = cells.key[first]
         row = cells.rows[first]
-        ends = bound >= nearest.distance - goal or bound > beyond + margin
+        # A pair that is left open and cannot be cut keeps the bound of all where it is.
+        stays = margin <= least.bound <= bound
+        ends = bound >= nearest.distance - goal or bound > beyond + margin or stays
         if ends or views >= budget or cells.counts[1] + 2 > len(cells.key):
             for _ in range(min(2, cells.counts[0])):  # the others' bounds are no less
                 least = _with_bound(least, bound, (row[4], row[5], row[6]))
@@ -551,12 +553,16 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
         width_b = 0.0 if convex_b else cell[3] - cell[2]
         looks = _TRIES if ovoids and max(width_a, width_b) > _WIDE else most
         beside = ovoids and not both and nearest.distance >= contact - goal
-        if beside and _holds(cell[0], cell[1], nearest.fa.w) and _holds(cell[2], cell[3], nearest.fb.w):
+        beside = beside and _holds(cell[0], cell[1], nearest.fa.w) and _holds(cell[2], cell[3], nearest.fb.w)
+        if beside:
             found = _beside_contact(pair, cell, normal, nearest, goal)
-        else:
+            views += found.views
+            # Beside an edge a cut may raise no bound along the normal of the contact.
+            beside = found.best.bound > bound
+        if not beside:
             after = (row[7], row[8], row[9])
             found = _approach(pair, cell, after, nearest, goal, looks if both else _TRIES, looks, w)
-        views += found.views
+            views += found.views
         best, nearest = found.best, found.nearest
         if ovoids and nearest.distance < at_newton - goal:
             # The bodies' own contact beside the points, which those only come closer to.
