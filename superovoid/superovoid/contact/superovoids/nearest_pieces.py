@@ -283,7 +283,8 @@ def _cut(lo, hi, at):
 def _approach(pair, cell, n, nearest, goal, tries, most, w):
     """Nearest points of two pieces, as far as they matter beside the nearest points of the bodies that are known.
 
-    Looks at no more than `most` directions, or `tries` if the hulls of the pieces are known to be too close.
+    Looks at no more than `most` directions, or `tries` if the hulls of the pieces are known to be too close. Ends
+    as soon as a direction serves for the support points, though not for the bound of a slab: its halves need it.
     """
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
@@ -295,7 +296,9 @@ def _approach(pair, cell, n, nearest, goal, tries, most, w):
         if view.bound > best.bound or not (best.bound > -math.inf):
             best = view
         known = used >= tries and former < nearest.distance - goal
-        if best.bound >= nearest.distance - goal or used >= most or known:
+        # What the bound of a slab adds to its support point only a cut takes away.
+        serves = dot(view.n, sub(view.y, view.x)) >= nearest.distance - goal
+        if best.bound >= nearest.distance - goal or used >= most or known or serves:
             break
         put(w, count, Corner(sub(view.x, view.y), view.x, view.y, 0, 0, 0.0, 0.0, 0.0))
         count = nearest_of_simplex(w, count + 1)
@@ -316,6 +319,8 @@ def _approach(pair, cell, n, nearest, goal, tries, most, w):
     overlap = count == 4 or norm(sub(y, x)) <= _TOUCHING * max(a.row[SIZE], b.row[SIZE])
     local = in_frame_of_b(pair, y)
     cuts = (_cut(cell[0], cell[1], _place(a, x)), _cut(cell[2], cell[3], _place(b, local)))
+    if serves:
+        cuts = (0.5 * (cell[0] + cell[1]), 0.5 * (cell[2] + cell[3]))
     common = combine(0.5, x, 0.5, y)
     if not (best.bound >= nearest.distance - goal):
         x = _onto(a, x, best.n)
@@ -324,7 +329,7 @@ def _approach(pair, cell, n, nearest, goal, tries, most, w):
             nearest = _nearer(nearest, x, y, view.p.f, view.q.f)
         if a.kind != SUPEROVOID or b.kind != SUPEROVOID:
             common = x if b.kind == SUPEROVOID else y
-    return _Approach(best, nearest, cuts, best.n, used, overlap, common)
+    return _Approach(best, nearest, cuts, view.n if serves else best.n, used, overlap, common)
 
 
 @kernel
