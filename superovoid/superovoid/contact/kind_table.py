@@ -71,9 +71,10 @@ from superovoid.shapes.kernels.kinds import (
     point_to_torus,
 )
 from superovoid.shapes.kernels.rounding import EPS, allowance
-from superovoid.shapes.kernels.surface import SIZE, TY
+from superovoid.shapes.kernels.surface import SIZE, TX, TY, P
 from superovoid.values.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, PRECISION, UNBOUNDED, UNPROVEN
 
+_SAME_WAY = 0.5  # cosine: a direction farther from the line of two middles is that of another pose
 # Methods.
 OVOIDS, HALF_SPACES, CONVEX, TORI, MESHES = range(5)
 OPPOSED = 64.0 * EPS  # |n_A + n_B| of half-spaces that face each other: what `rounding` allows two rotations
@@ -175,13 +176,22 @@ def begin(a, b, pool_a, pool_b, pose_a, pose_b, state):
 
 
 @kernel
+def _middle_of(core):
+    """Centre of the box of a hull in its own frame, in which the origin may be far from it; the origin of others."""
+    row = core.row
+    return (row[TX], row[TY], row[P]) if core.kind == CONVEX_MESH else (0.0, 0.0, 0.0)
+
+
+@kernel
 def start_direction(task, state):
-    """The direction of an earlier answer, else the line of the origins."""
-    centre = task.pair.centre
-    if state[STARTED] == (1.0 if task.straight else 2.0):
-        return (state[START], state[START + 1], state[START + 2])
-    length = norm(centre)
-    return scale(1.0 / length, centre) if length > 0.0 else (0.0, 0.0, 1.0)
+    """The direction of an earlier answer, if it is not far from the line of the middles; else that line."""
+    pair = task.pair
+    line = sub(add(pair.centre, rotate(pair.rotation, _middle_of(pair.b))), _middle_of(pair.a))
+    length = norm(line)
+    n = (state[START], state[START + 1], state[START + 2])
+    if state[STARTED] == (1.0 if task.straight else 2.0) and dot(n, line) >= _SAME_WAY * length:
+        return n
+    return scale(1.0 / length, line) if length > 0.0 else (0.0, 0.0, 1.0)
 
 
 @kernel
