@@ -32,8 +32,8 @@ from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetDistances
 
 from superovoid_ros.nodes.common.caller import Caller
+from superovoid_ros.nodes.common.endpoints import SERVICE
 from superovoid_ros.nodes.common.mistakes import INTERNAL
-from superovoid_ros.nodes.common.qos import SERVICE
 from superovoid_ros.nodes.common.questions import (
     Distances,
     Question,

@@ -64,11 +64,22 @@ class Subscription:
         self.spin()
 
 
+class Publisher:
+    """Keeps what is published; somebody listens."""
+
+    def __init__(self, messages: list) -> None:
+        self.publish = messages.append
+
+    def get_subscription_count(self) -> int:
+        return 1
+
+
 class FakeNode:
     """A node that opens nothing; services and subscriptions are kept by name."""
 
     def __init__(self, executor: object = None) -> None:
         self.executor, self.logger, self.now = executor, Lines(), 0
+        self.context = SimpleNamespace(ok=lambda: True)
         self.services: dict[str, object] = {}
         self.subscriptions: dict[str, object] = {}
         self.sent: dict[str, list] = {}
@@ -88,14 +99,20 @@ class FakeNode:
 
     def create_service(self, _kind, name, callback, **_):
         self.services[name] = callback
+        return object()
 
     def create_subscription(self, _kind, name, callback, qos, **_):
         self.subscriptions[name] = Subscription(callback, qos)
         return self.subscriptions[name]
 
+    def destroy_publisher(self, _entity):
+        pass
+
+    destroy_subscription = destroy_service = destroy_timer = destroy_publisher
+
     def create_publisher(self, _kind, name, *_, **__):
         messages = self.sent.setdefault(name, [])
-        return SimpleNamespace(publish=messages.append, get_subscription_count=lambda: 1)
+        return Publisher(messages)
 
 
 def common(node: object = None, is_active: bool = True, **values: object) -> Common:

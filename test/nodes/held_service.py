@@ -10,8 +10,7 @@ from dataclasses import replace
 
 from std_srvs.srv import SetBool
 
-from superovoid_ros.nodes.common.process import run
-from superovoid_ros.nodes.common.qos import serve
+from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.distance_service.distance_service import DistanceService
 from superovoid_ros.nodes.distance_service.part import Part
 from superovoid_ros.nodes.distance_service.world.reader import Reader, Task
@@ -32,7 +31,7 @@ class Hold(Part):
     """A service that holds the reader's work before it starts, and lets it go on."""
 
     def configure(self) -> None:
-        serve(self.node, SetBool, "~/hold", self._hold)
+        self.endpoints.serve(SetBool, "~/hold", self._hold)
 
     def _hold(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         def change() -> str:

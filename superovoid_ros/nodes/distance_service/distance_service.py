@@ -18,10 +18,9 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
-from superovoid_ros.nodes.common.distributions import refuse_impossible_transitions
+from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 from superovoid_ros.nodes.common.parameters import Parameters, switch
-from superovoid_ros.nodes.common.process import run
 from superovoid_ros.nodes.common.throttle import Log
 from superovoid_ros.nodes.distance_service.answers.batches import Batches
 from superovoid_ros.nodes.distance_service.answers.queries import Queries
@@ -71,14 +70,13 @@ class DistanceService(LifecycleNode):
     current : CurrentModel
         The robot with the objects around it, or why there is none.
     statistics : Statistics
-        What was asked and answered, for the diagnostics; the executor counts there what it passes over.
+        What was asked and answered, for the diagnostics.
     parts : tuple of Part
         All that the node does, in the order of their configuration.
     """
 
     def __init__(self) -> None:
         super().__init__("distance_service")
-        refuse_impossible_transitions(self)
         self.statistics = Statistics()
         self._activity = Activity(self.get_fully_qualified_name())
         self.common = common = Common(
@@ -111,7 +109,6 @@ class DistanceService(LifecycleNode):
             Diagnostics(common, current, measurements, topics, self._facts, lambda: namesakes.problem),
         )
         self._is_configured = False
-        self._made: list[tuple[Callable[[object], object], object]] = []
         self._problem = ""
 
         self._parameters_declared = Parameters(
@@ -216,11 +213,7 @@ class DistanceService(LifecycleNode):
 
     def _configure(self) -> None:
         for part in self.parts:
-            before = {id(entity) for _, entity in self._entities()}
-            try:
-                part.configure()
-            finally:
-                self._made += [(destroy, entity) for destroy, entity in self._entities() if id(entity) not in before]
+            part.configure()
         self._is_configured = True
         self._source.load(at_once=True)
 
@@ -251,9 +244,8 @@ class DistanceService(LifecycleNode):
             problems += self._tell("deactivate")
         self._activity.is_active = self._is_configured = False
         problems += self._tell("clean_up")
-        while self._made:
-            destroy, entity = self._made.pop()
-            destroy(entity)
+        for part in self.parts:
+            part.endpoints.close()
         if problems:
             raise problems[0]
 
@@ -261,20 +253,6 @@ class DistanceService(LifecycleNode):
         """Close everything, and end what parts do in threads of their own."""
         self._tell("clean_up")
         super().destroy_node()
-
-    def _entities(self) -> list[tuple[Callable[[object], object], object]]:
-        """Return all that is open on the node, each with what closes it."""
-        return [
-            (destroy, entity)
-            for destroy, entities in (
-                (self.destroy_publisher, self.publishers),
-                (self.destroy_subscription, self.subscriptions),
-                (self.destroy_service, self.services),
-                (self.destroy_client, self.clients),
-                (self.destroy_timer, self.timers),
-            )
-            for entity in entities
-        ]
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -19,14 +19,13 @@ A new part is a class here and one line in `DistanceService`, with the other par
             self._current = current
 
         def configure(self):
-            serve(self.node, Trigger, "~/greet", self._greet)  # qos.py has listen and advertise, too
+            self.endpoints.serve(Trigger, "~/greet", self._greet)
 
         def _greet(self, request, response):
             return self.answer(response, lambda: f"{self.value('greeting')}, {self._current.model().robot.name}")
 
-When every part is configured, `model_changed` tells of the robot, if there is one by then. What `configure` creates on
-the node (services, subscriptions, publishers, timers, clients) is destroyed by the node when it is cleaned up;
-what is created later (a timer in `activate`) belongs to the part.
+When every part is configured, `model_changed` tells of the robot, if there is one by then. What a part opens by its
+`endpoints` (services, subscriptions, publishers, timers) is closed after `clean_up`.
 """
 
 from __future__ import annotations
@@ -37,7 +36,8 @@ from dataclasses import dataclass
 
 from rclpy.node import Node
 
-from superovoid_ros.nodes.common.mistakes import InputError, reason_of
+from superovoid_ros.nodes.common.endpoints import Endpoints, words_of
+from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError, reason_of
 from superovoid_ros.nodes.common.parameters import Declared
 from superovoid_ros.nodes.common.throttle import Log
 from superovoid_ros.nodes.distance_service.health.counting import Statistics
@@ -95,6 +95,12 @@ class Part:
     def __init__(self, common: Common) -> None:
         self.node, self.value, self.log, self.statistics = common.node, common.value, common.log, common.statistics
         self.activity = common.activity
+        self.endpoints = Endpoints(common.node, self._failed)
+
+    def _failed(self, what: str, error: Exception) -> None:
+        """Log and count an error that the callback of a topic, service or timer raised."""
+        self.log.error(what, words_of(what, error))
+        self.statistics.fault(is_read=not isinstance(error, UnreadableError))
 
     def configure(self) -> None:
         """Create services, subscriptions and publishers; `InputError` where the parameters do not allow it."""

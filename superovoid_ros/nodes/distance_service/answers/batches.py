@@ -18,7 +18,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from rclpy.callback_groups import ReentrantCallbackGroup
 from superovoid_interfaces.srv import GetDistances
 
 from superovoid.compiled.threads import processors
@@ -28,7 +27,6 @@ from superovoid.states import StateDistances, StateQuery
 from superovoid_ros.nodes.common.conversions import flat
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.common.parameters import count
-from superovoid_ros.nodes.common.qos import serve
 from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE, Workers
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.given import joints_given
@@ -97,8 +95,7 @@ class Batches(Part):
 
     def configure(self) -> None:
         """Open the service."""
-        # A group of its own, in which a call that waits for its thread keeps no other from being begun.
-        serve(self.node, GetDistances, "~/get_distances", self._get_distances, ReentrantCallbackGroup())
+        self.endpoints.serve(GetDistances, "~/get_distances", self._get_distances)
 
     async def _get_distances(
         self, request: GetDistances.Request, response: GetDistances.Response

@@ -12,7 +12,6 @@ import numpy as np
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import MoveItErrorCodes, PositionIKRequest, RobotState
 from moveit_msgs.srv import GetPositionFK, GetPositionIK
-from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import Header
 
 from superovoid.planning import GroupPlanner, MotionValidator, PoseGoal, SceneValidity, Search
@@ -21,7 +20,6 @@ from superovoid.robot.groups import Group
 from superovoid.robot.kinematics import OUTSIDE
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose, to_transform
 from superovoid_ros.nodes.common.mistakes import refusals
-from superovoid_ros.nodes.common.qos import serve
 from superovoid_ros.nodes.distance_service.answers.afterwards import REACH, Afterwards, motion_between
 from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
@@ -54,9 +52,8 @@ class KinematicsServices(Part):
 
     def configure(self) -> None:
         """Open the services."""
-        serve(self.node, GetPositionFK, "compute_fk", self._forward)
-        # Of its own, in which a long call keeps no other from being begun.
-        serve(self.node, GetPositionIK, "compute_ik", self._inverse, ReentrantCallbackGroup())
+        self.endpoints.serve(GetPositionFK, "compute_fk", self._forward)
+        self.endpoints.serve(GetPositionIK, "compute_ik", self._inverse)
 
     def _forward(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> GetPositionFK.Response:
         try:

@@ -22,7 +22,6 @@ import yaml
 from builtin_interfaces.msg import Duration
 from moveit_msgs.msg import Constraints, MotionPlanRequest, MotionPlanResponse, MoveItErrorCodes
 from moveit_msgs.srv import GetMotionPlan
-from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectoryPoint
 
@@ -32,7 +31,6 @@ from superovoid.planning.timing import Trajectory, along, check_trajectory
 from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.parameters import text
-from superovoid_ros.nodes.common.qos import serve
 from superovoid_ros.nodes.distance_service.answers.afterwards import Afterwards
 from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
@@ -129,7 +127,7 @@ class MotionPlans(Part):
     def configure(self) -> None:
         """Open the service."""
         # Of its own, in which a long call keeps no other from being begun.
-        serve(self.node, GetMotionPlan, "plan_kinematic_path", self._plan, ReentrantCallbackGroup())
+        self.endpoints.serve(GetMotionPlan, "plan_kinematic_path", self._plan)
 
     async def _plan(self, request: GetMotionPlan.Request, response: GetMotionPlan.Response) -> GetMotionPlan.Response:
         answer, began = response.motion_plan_response, time.monotonic()

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from rclpy.callback_groups import ReentrantCallbackGroup
 from superovoid_interfaces.msg import DistanceArray, PairDistance
 from superovoid_interfaces.srv import GetMinDistance, GetPenetration
 
@@ -19,7 +18,6 @@ from superovoid.robot.planning_scene import query_parts
 from superovoid.scene import Scene, SceneResult
 from superovoid.states import StateQuery
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
-from superovoid_ros.nodes.common.qos import serve
 from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE, Workers
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Joints, Measurements, State
@@ -123,10 +121,8 @@ class Queries(Part):
 
     def configure(self) -> None:
         """Open the services."""
-        node = self.node
-        # Of their own, in which a long call keeps no other from being begun.
-        serve(node, GetMinDistance, "~/get_min_distance", self._get_min_distance, ReentrantCallbackGroup())
-        serve(node, GetPenetration, "~/get_penetration", self._get_penetration, ReentrantCallbackGroup())
+        self.endpoints.serve(GetMinDistance, "~/get_min_distance", self._get_min_distance)
+        self.endpoints.serve(GetPenetration, "~/get_penetration", self._get_penetration)
 
     async def _get_min_distance(
         self, request: GetMinDistance.Request, response: GetMinDistance.Response

@@ -26,7 +26,6 @@ from moveit_msgs.msg import (
     VisibilityConstraint,
 )
 from moveit_msgs.srv import GetStateValidity
-from rclpy.callback_groups import ReentrantCallbackGroup
 from scipy.spatial.transform import Rotation
 
 from superovoid.planning.scene_problem import pairs_of_group
@@ -36,7 +35,6 @@ from superovoid.shapes import ConvexMesh, Shape
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_vector
 from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of, refusals
 from superovoid_ros.nodes.common.parameters import text
-from superovoid_ros.nodes.common.qos import serve
 from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE, Workers
 from superovoid_ros.nodes.distance_service.part import Common, Part
@@ -93,7 +91,7 @@ class Validity(Part):
     def configure(self) -> None:
         """Open the service."""
         # Of its own, in which a long call keeps no other from being begun.
-        serve(self.node, GetStateValidity, "check_state_validity", self._check, ReentrantCallbackGroup())
+        self.endpoints.serve(GetStateValidity, "check_state_validity", self._check)
 
     async def _check(
         self, request: GetStateValidity.Request, response: GetStateValidity.Response

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
 import numpy as np
-from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import PublisherEventCallbacks
 from superovoid_interfaces.msg import DistanceArray, PairDistance
 from tf2_msgs.msg import TFMessage
@@ -20,7 +19,6 @@ from superovoid.robot.planning_scene import OCTOMAP
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, to_time
 from superovoid_ros.nodes.common.mistakes import LOG_PERIOD, InputError, reason_of
 from superovoid_ros.nodes.common.parameters import count, number, switch, texts
-from superovoid_ros.nodes.common.qos import advertise
 from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers, missing_marker
 from superovoid_ros.nodes.distance_service.answers.queries import ask
 from superovoid_ros.nodes.distance_service.part import Common, Part
@@ -88,11 +86,11 @@ class Topics(Part):
 
     def configure(self) -> None:
         """Advertise the topics."""
-        node = self.node
-        self._distances_publisher = advertise(node, DistanceArray, "~/distances", 10)
+        advertise = self.endpoints.advertise
+        self._distances_publisher = advertise(DistanceArray, "~/distances", 10)
         joined = PublisherEventCallbacks(matched=lambda _status: self._resend_markers(), use_default_callbacks=False)
-        self._markers_publisher = advertise(node, MarkerArray, "~/markers", 10, joined)
-        self._frames_publisher = advertise(node, TFMessage, "/tf", 100)
+        self._markers_publisher = advertise(MarkerArray, "~/markers", 10, joined)
+        self._frames_publisher = advertise(TFMessage, "/tf", 100)
         self._framed, self._marked = 0, ("", 0)
 
     def activate(self) -> None:
@@ -102,8 +100,8 @@ class Topics(Part):
 
     def deactivate(self) -> None:
         """Stop the timer."""
-        for timer in filter(None, (self._timer, self._late)):
-            self.node.destroy_timer(timer)
+        for timer in (self._timer, self._late):
+            self.endpoints.stop(timer)
         self._timer = self._late = None
 
     def clean_up(self) -> None:
@@ -149,7 +147,7 @@ class Topics(Part):
         self.deactivate()
         rate = float(self.value("rate"))
         if rate > 0.0:
-            self._timer = self.node.create_timer(1.0 / rate, self._publish)
+            self._timer = self.endpoints.every(1.0 / rate, self._publish, steady=False)
 
     def _publish(self) -> None:
         """Publish distances and markers of the measured state, to whoever listens."""
@@ -183,12 +181,11 @@ class Topics(Part):
         """Publish once this thread has had its time for others: a turn that was late does not cost the next one."""
         if self._late is None:
             left = max(self._idle_until - time.monotonic(), 0.0)
-            # By the wall clock, as that time is.
-            self._late = self.node.create_timer(left, self._publish_now, clock=Clock(clock_type=ClockType.STEADY_TIME))
+            self._late = self.endpoints.every(left, self._publish_now)
 
     def _publish_now(self) -> None:
         late, self._late = self._late, None
-        self.node.destroy_timer(late)
+        self.endpoints.stop(late)
         self._publish()
 
     def _draw_unanswered(self) -> None:
@@ -227,7 +224,7 @@ class Topics(Part):
             self._distances_publisher.publish(message)
         if drawn:
             if self._markers is None:
-                frames = own_frames(self.node)
+                frames = own_frames(self.node.get_fully_qualified_name())
                 cubes, watched = model.planning.bodies_of(OCTOMAP), np.unique(selection.pairs)
                 owners = model.planning.owners
                 self._markers = SceneMarkers(model.live.bodies, self._marker_options(), frames, cubes, watched, owners)

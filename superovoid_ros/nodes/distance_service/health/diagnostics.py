@@ -14,12 +14,10 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy.clock import Clock, ClockType
 
 from superovoid_ros.nodes.common.conversions import NANOSECONDS
 from superovoid_ros.nodes.common.mistakes import reason_of
 from superovoid_ros.nodes.common.parameters import number
-from superovoid_ros.nodes.common.qos import advertise
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -115,7 +113,7 @@ class Diagnostics(Part):
 
     def configure(self) -> None:
         """Begin to publish."""
-        self._publisher = advertise(self.node, DiagnosticArray, "/diagnostics", 1)
+        self._publisher = self.endpoints.advertise(DiagnosticArray, "/diagnostics", 1)
         self._apply_values()
 
     def clean_up(self) -> None:
@@ -133,15 +131,12 @@ class Diagnostics(Part):
         self._stop()
         period = self._value("period")
         if period > 0.0:
-            # A clock of its own: a simulation that stands still is to be seen.
-            steady = Clock(clock_type=ClockType.STEADY_TIME)
-            self._timer = self.node.create_timer(period, self._publish, clock=steady)
+            self._timer = self.endpoints.every(period, self._publish)
         self.statistics.slow_threshold = self._value("slow_query") or float("inf")
 
     def _stop(self) -> None:
-        if self._timer is not None:
-            self.node.destroy_timer(self._timer)
-            self._timer = None
+        self.endpoints.stop(self._timer)
+        self._timer = None
 
     def _value(self, name: str) -> float:
         return float(self.value(f"diagnostics.{name}"))
@@ -167,11 +162,7 @@ class Diagnostics(Part):
                     values=[KeyValue(key=key, value=_written(value)) for key, value in finding.values.items()],
                 )
             )
-        try:
-            self._publisher.publish(message)
-        except Exception:
-            if self.node.context.ok():  # else told to end while publishing
-                raise
+        self._publisher.publish(message)
 
     def _on_robot(self) -> Finding:
         found = Finding()

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rclpy.clock import Clock, ClockType
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 from rclpy.subscription import Subscription
@@ -34,8 +33,8 @@ class Mismatches(Part):
         self._nameless: dict[tuple[str, bytes], int] = {}  # looks at which an end's node had no name yet
 
     def configure(self) -> None:
-        """Begin to look, by a clock of its own: a simulation may stand still."""
-        self.node.create_timer(_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        """Begin to look."""
+        self.endpoints.every(_PERIOD, self._look)
 
     def clean_up(self) -> None:
         """Forget what was told."""

@@ -8,8 +8,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from rclpy.clock import Clock, ClockType
-
 from superovoid_ros.nodes.distance_service.part import Common, Part
 
 _PERIOD = 2.0  # s
@@ -37,8 +35,8 @@ class Namesakes(Part):
         self._since = 0.0
 
     def configure(self) -> None:
-        """Begin to look, by a clock of its own: a simulation may stand still."""
-        self.node.create_timer(_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        """Begin to look."""
+        self.endpoints.every(_PERIOD, self._look)
 
     def clean_up(self) -> None:
         """Forget what was seen."""

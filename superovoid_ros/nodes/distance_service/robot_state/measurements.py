@@ -24,7 +24,6 @@ from superovoid.robot.scene_objects import object_frame
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, from_transform, stamp_of, to_time
 from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of
 from superovoid_ros.nodes.common.parameters import number, text
-from superovoid_ros.nodes.common.qos import listen
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.given import default_positions, joints_given, poses_of_links
 from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
@@ -176,8 +175,8 @@ class Measurements(Part):
         """Begin to listen."""
         node = self.node
         self._joints = JointPositions(node.resolve_topic_name("joint_states"))
-        self._transforms = transform_source(node, self._refuse)
-        listen(node, JointState, "joint_states", self._take_joint_states, qos_profile_sensor_data)
+        self._transforms = transform_source(self.endpoints, node.get_fully_qualified_name(), self._refuse)
+        self.endpoints.listen(JointState, "joint_states", self._take_joint_states, qos_profile_sensor_data)
         back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = node.get_clock().create_jump_callback(back, post_callback=lambda _jump: self._forget_future())
 

@@ -33,7 +33,6 @@ from superovoid.robot.planning_scene import OCTOMAP, Misfit, SceneObject
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.conversions import to_pose, to_transform
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
-from superovoid_ros.nodes.common.qos import serve
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.changes import FROM_MOVEIT
@@ -55,7 +54,7 @@ class CurrentScene(Part):
 
     def configure(self) -> None:
         """Open the service."""
-        serve(self.node, GetPlanningScene, "get_planning_scene", self._get_planning_scene)
+        self.endpoints.serve(GetPlanningScene, "get_planning_scene", self._get_planning_scene)
 
     def _get_planning_scene(
         self, request: GetPlanningScene.Request, response: GetPlanningScene.Response

@@ -18,10 +18,10 @@ from superovoid.robot.limits import MOST_PAIRS, Limits
 from superovoid.robot.mesh_files import MESHES
 from superovoid.robot.planning_scene import Padding
 from superovoid.robot.urdf import REPRESENTATIONS
+from superovoid_ros.nodes.common.endpoints import LATCHED
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 from superovoid_ros.nodes.common.packages import Packages
 from superovoid_ros.nodes.common.parameters import Check, count, number, switch, text, texts
-from superovoid_ros.nodes.common.qos import LATCHED, listen
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.building import Built, Description, build, repadded
@@ -147,7 +147,7 @@ class RobotSource(Part):
     def configure(self) -> None:
         """Listen to both topics."""
         for topic in TOPICS:
-            listen(self.node, String, topic, self._taker(topic), LATCHED)
+            self.endpoints.listen(String, topic, self._taker(topic), LATCHED)
 
     def clean_up(self) -> None:
         """Forget robot, objects and topics."""

@@ -16,16 +16,15 @@ from typing import NamedTuple, Protocol
 from moveit_msgs.msg import PlanningScene, PlanningSceneComponents
 from moveit_msgs.srv import GetPlanningScene
 from rclpy.client import Client
-from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import InvalidServiceNameException
 from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
 from rclpy.task import Future
 from rclpy.validate_full_topic_name import validate_full_topic_name
 
+from superovoid_ros.nodes.common.endpoints import SERVICE
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of, shortened
 from superovoid_ros.nodes.common.parameters import text
-from superovoid_ros.nodes.common.qos import SERVICE
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 
@@ -114,8 +113,8 @@ class MoveGroupScene(Part):
         self._taken = 0
 
     def configure(self) -> None:
-        """Begin to look for the service, by a clock of its own: a simulation may stand still."""
-        self.node.create_timer(_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
+        """Begin to look for the service."""
+        self.endpoints.every(_PERIOD, self._look)
 
     def clean_up(self) -> None:
         """Ask no more."""

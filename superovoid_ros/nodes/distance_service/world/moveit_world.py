@@ -14,12 +14,11 @@ from typing import Any
 
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
 from moveit_msgs.srv import ApplyPlanningScene
-from rclpy.callback_groups import ReentrantCallbackGroup
 
 from superovoid.robot.planning_scene import PlanningScene as Planning
+from superovoid_ros.nodes.common.endpoints import Taken
 from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError, reason_of
 from superovoid_ros.nodes.common.parameters import count, text
-from superovoid_ros.nodes.common.qos import Taken, listen_to_every, serve
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world import to_changes
@@ -63,12 +62,12 @@ class MoveItWorld(World):
     def configure(self) -> None:
         """Listen to MoveIt's topics and open the services."""
         super().configure()
-        node = self.node
-        listen_to_every(node, CollisionObject, "collision_object", self._take_objects)
-        listen_to_every(node, AttachedCollisionObject, "attached_collision_object", self._take_attached)
-        listen_to_every(node, PlanningScene, "planning_scene", self._take_scenes)
-        listen_to_every(node, PlanningSceneWorld, "planning_scene_world", self._take_worlds)
-        serve(node, ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene, ReentrantCallbackGroup())
+        endpoints = self.endpoints
+        endpoints.listen_to_every(CollisionObject, "collision_object", self._take_objects)
+        endpoints.listen_to_every(AttachedCollisionObject, "attached_collision_object", self._take_attached)
+        endpoints.listen_to_every(PlanningScene, "planning_scene", self._take_scenes)
+        endpoints.listen_to_every(PlanningSceneWorld, "planning_scene_world", self._take_worlds)
+        endpoints.serve(ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
 
     @property
     def heard(self) -> int:

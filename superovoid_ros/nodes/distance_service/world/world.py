@@ -19,7 +19,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
 
@@ -28,7 +27,6 @@ from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid.robot.rules import DEFAULT
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shortened
 from superovoid_ros.nodes.common.parameters import switch, text
-from superovoid_ros.nodes.common.qos import serve
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world import own_messages
@@ -153,14 +151,11 @@ class World(Part):
 
     def configure(self) -> None:
         """Listen to MoveIt's topics and open the services."""
-        node = self.node
         standing = self._current.standing
         self._current.exchange(replace(standing, awaits_scene=bool(self.value("require_scene"))))
-        # A group of their own, in which a call that waits for its turn keeps no other from being begun.
-        group = ReentrantCallbackGroup()
-        serve(node, ApplyObjects, "~/apply_objects", self._apply_objects, group)
-        serve(node, GetPairRules, "~/get_pair_rules", self._get_pair_rules)
-        serve(node, SetPairRules, "~/set_pair_rules", self._set_pair_rules, group)
+        self.endpoints.serve(ApplyObjects, "~/apply_objects", self._apply_objects)
+        self.endpoints.serve(GetPairRules, "~/get_pair_rules", self._get_pair_rules)
+        self.endpoints.serve(SetPairRules, "~/set_pair_rules", self._set_pair_rules)
 
     def facts(self) -> Mapping[str, object]:
         """Return the number of objects, for diagnostics."""
