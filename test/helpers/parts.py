@@ -74,6 +74,43 @@ class Publisher:
         return 1
 
 
+class StepJobs:
+    """Jobs of one thread, which does one step when it is told: a work, or the use of what it found."""
+
+    def __init__(self) -> None:
+        self.waiting, self.found = deque(), None
+
+    def count(self, _kind) -> int:
+        return len(self.waiting)
+
+    def last_waiting(self, _kind):
+        return self.waiting[-1] if len(self.waiting) > 1 else None  # the first is being done
+
+    def submit(self, job) -> None:
+        self.waiting.append(job)
+
+    def step(self) -> None:
+        if not self.waiting:
+            return
+        job = self.waiting[0]
+        if self.found is None:
+            try:
+                self.found = job.work(), None
+            except Exception as error:
+                self.found = None, error
+            return
+        found, self.found = self.found, None
+        if job.done(*found) is not False:
+            self.waiting.popleft()
+
+    def finish(self) -> None:
+        for _ in range(10_000):
+            if not self.waiting:
+                return
+            self.step()
+        raise AssertionError("it works for ever")
+
+
 class FakeNode:
     """A node that opens nothing; services and subscriptions are kept by name."""
 
@@ -121,7 +158,7 @@ def common(node: object = None, is_active: bool = True, **values: object) -> Com
     activity = Activity("/fake")
     activity.is_active = is_active
     values = {name.replace("__", "."): value for name, value in values.items()}
-    return Common(node, values.__getitem__, Lines(), Statistics(), activity)
+    return Common(node, values.__getitem__, Lines(), Statistics(), activity, StepJobs())
 
 
 def run(coroutine) -> object:

@@ -14,9 +14,8 @@ from std_srvs.srv import Trigger
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.distance_service.answers import state_validity
-from superovoid_ros.nodes.distance_service.answers.workers import Workers
 from superovoid_ros.nodes.distance_service.distance_service import DistanceService
-from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.part import Part
 
 
 def broadcast() -> None:
@@ -25,10 +24,6 @@ def broadcast() -> None:
 
 class Faulty(Part):
     """Fails in a service, in a topic and in a timer; `contacts` and `objects` break those of the package."""
-
-    def __init__(self, common: Common, workers: Workers) -> None:
-        super().__init__(common)
-        self._workers = workers
 
     def configure(self) -> None:
         serve = self.endpoints.serve
@@ -53,13 +48,13 @@ class Faulty(Part):
             print("sleeping", flush=True)
             time.sleep(600.0)
 
-        return await self._workers.answer_long(response, lambda: (10**9, work), lambda _found: "slept")
+        return await self.answer_long(response, lambda: (10**9, work), lambda _found: "slept")
 
 
 def create() -> DistanceService:
     """Return a node with the part."""
     node = DistanceService()
-    node.parts += (Faulty(node.common, node.workers),)
+    node.parts += (Faulty(node.common),)
     node.trigger_configure()
     node.trigger_activate()
     return node

@@ -104,8 +104,10 @@ def test_cleaned_up_node_closes_everything_and_forgets_what_was_measured(managed
     assert client.wait(lambda: not services_of(client) and not topics_of(client))
     for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
         assert lifecycle.change(client, NAME, transition)
-    response = client.call(GetMinDistance, SERVICE)
-    assert not response.success and "no message received yet" in response.message
+    response = client.call_until(
+        lambda response: "no message received yet" in response.message, GetMinDistance, SERVICE
+    )
+    assert not response.success
     assert arm.set_state(client, NAME).success
 
 

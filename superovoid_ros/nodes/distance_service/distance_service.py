@@ -25,16 +25,15 @@ from superovoid_ros.nodes.common.throttle import Log
 from superovoid_ros.nodes.distance_service.answers.batches import Batches
 from superovoid_ros.nodes.distance_service.answers.queries import Queries
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
-from superovoid_ros.nodes.distance_service.answers.workers import Workers
 from superovoid_ros.nodes.distance_service.health.counting import Statistics
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
 from superovoid_ros.nodes.distance_service.health.mismatches import Mismatches
 from superovoid_ros.nodes.distance_service.health.namesakes import Namesakes
+from superovoid_ros.nodes.distance_service.jobs import QUERIES, Jobs, Kind
 from superovoid_ros.nodes.distance_service.part import Activity, Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.description import RobotSource
-from superovoid_ros.nodes.distance_service.world.reader import Reader
 from superovoid_ros.nodes.distance_service.world.world import INCOMPLETE, World
 
 try:
@@ -79,30 +78,28 @@ class DistanceService(LifecycleNode):
         super().__init__("distance_service")
         self.statistics = Statistics()
         self._activity = Activity(self.get_fully_qualified_name())
+        self._jobs = Jobs(self, self._failed)
         self.common = common = Common(
-            self, lambda name: self.get_parameter(name).value, Log(self), self.statistics, self._activity
+            self, lambda name: self.get_parameter(name).value, Log(self), self.statistics, self._activity, self._jobs
         )
-        reader, self.workers = Reader(common), Workers(common)
         self.current = current = CurrentModel(
             lambda: self._let_all(lambda part: part.model_changed()),
             lambda: common.value(INCOMPLETE) == "refuse",
         )
         measurements = Measurements(common)
-        self._source = RobotSource(common, current, reader, measurements)
+        self._source = RobotSource(common, current, measurements)
         topics, namesakes = Topics(common, current, measurements), Namesakes(common)
         if moveit is None:
             self.get_logger().warning(NO_MOVEIT)
-            world: tuple[Part, ...] = (World(common, current, reader, measurements),)
+            world: tuple[Part, ...] = (World(common, current, measurements),)
         else:
-            world = moveit.parts(common, current, reader, measurements, self.workers)
+            world = moveit.parts(common, current, measurements)
         self.parts: tuple[Part, ...] = (
-            reader,
-            self.workers,
             self._source,
             measurements,
             *world,
-            Queries(common, current, measurements, self.workers),
-            Batches(common, current, measurements, self.workers),
+            Queries(common, current, measurements),
+            Batches(common, current, measurements),
             topics,
             Mismatches(common),
             namesakes,
@@ -120,6 +117,11 @@ class DistanceService(LifecycleNode):
             for trigger in (self.trigger_configure, self.trigger_activate):
                 if trigger() != TransitionCallbackReturn.SUCCESS:
                     raise InputError(self._problem)
+
+    def _failed(self, what: str, error: Exception) -> None:
+        """Log and count an error of the node."""
+        self.common.log.error(what, f"{what}: {reason_of(error)}")
+        self.statistics.fault()
 
     def _facts(self) -> dict[str, object]:
         """Return what the parts have to tell in the diagnostics."""
@@ -158,9 +160,7 @@ class DistanceService(LifecycleNode):
             try:
                 act(part)
             except Exception as error:
-                name = type(part).__name__
-                self.common.log.error(name, f"{name}: {reason_of(error)}")
-                self.statistics.fault()
+                self._failed(type(part).__name__, error)
 
     # --- Life ---
 
@@ -215,7 +215,7 @@ class DistanceService(LifecycleNode):
         for part in self.parts:
             part.configure()
         self._is_configured = True
-        self._source.load(at_once=True)
+        self._source.load()
 
     def _activate(self) -> None:
         self._activity.is_active = True
@@ -224,6 +224,7 @@ class DistanceService(LifecycleNode):
 
     def _deactivate(self) -> None:
         self._activity.is_active = False
+        self._jobs.cancel(QUERIES, "the node was deactivated before this was answered")
         problems = self._tell("deactivate")
         if problems:
             raise problems[0]
@@ -243,6 +244,7 @@ class DistanceService(LifecycleNode):
         if self._activity.is_active:
             problems += self._tell("deactivate")
         self._activity.is_active = self._is_configured = False
+        self._jobs.cancel(Kind, "the node was cleaned up before this was done")
         problems += self._tell("clean_up")
         for part in self.parts:
             part.endpoints.close()
@@ -250,7 +252,8 @@ class DistanceService(LifecycleNode):
             raise problems[0]
 
     def destroy_node(self) -> None:
-        """Close everything, and end what parts do in threads of their own."""
+        """Close everything."""
+        self._jobs.close()
         self._tell("clean_up")
         super().destroy_node()
 

@@ -33,6 +33,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import TypeVar
 
 from rclpy.node import Node
 
@@ -41,6 +42,9 @@ from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError, re
 from superovoid_ros.nodes.common.parameters import Declared
 from superovoid_ros.nodes.common.throttle import Log
 from superovoid_ros.nodes.distance_service.health.counting import Statistics
+from superovoid_ros.nodes.distance_service.jobs import AT_ONCE, Jobs, Kind
+
+Result = TypeVar("Result")
 
 
 class Activity:
@@ -78,6 +82,8 @@ class Common:
     statistics: Statistics
     """what was asked and answered, for the diagnostics"""
     activity: Activity
+    jobs: Jobs
+    """does what takes long"""
 
 
 class Part:
@@ -94,7 +100,7 @@ class Part:
 
     def __init__(self, common: Common) -> None:
         self.node, self.value, self.log, self.statistics = common.node, common.value, common.log, common.statistics
-        self.activity = common.activity
+        self.activity, self.jobs = common.activity, common.jobs
         self.endpoints = Endpoints(common.node, self._failed)
 
     def _failed(self, what: str, error: Exception) -> None:
@@ -153,3 +159,36 @@ class Part:
         else:
             self.statistics.call(service)
         return response
+
+    async def answer_long(
+        self, response: object, prepare: Callable[[], tuple[int, Callable[[], Result]]], fill: Callable[[Result], str]
+    ) -> object:
+        """Fill a response by work that may take long; for coroutines that answer a service.
+
+        Parameters
+        ----------
+        response
+            As for `answer`.
+        prepare
+            Returns what the work costs, in pairs of bodies, and the work. A thread may do it, so it touches nothing of
+            the node.
+        fill
+            As for `answer`, of what the work returned.
+        """
+        found = problem = None
+        try:
+            self.activity.require()
+            found = await self.query(*prepare())
+        except Exception as error:
+            problem = error
+
+        def finish() -> str:
+            if problem is not None:
+                raise problem
+            return fill(found)
+
+        return self.answer(response, finish)
+
+    async def query(self, cost: int, work: Callable[[], Result]) -> Result:
+        """Return the result of a query that costs so many pairs of bodies, by a thread if these are many."""
+        return work() if cost <= AT_ONCE else await self.jobs.result(Kind.QUERY, work)

@@ -5,7 +5,7 @@
 
 What a call needs from the node (robot, measurements, transforms) is taken when the call comes in, so that nothing that
 happens later changes its answer. A short call is answered at once; a long one is computed by other threads
-(`workers.py`), without the interpreter's lock, while the node goes on with measurements and other calls:
+(`jobs.py`), without the interpreter's lock, while the node goes on with measurements and other calls:
 
     request -> Job -> [threads: state_distances] -> response
 """
@@ -27,7 +27,7 @@ from superovoid.states import StateDistances, StateQuery
 from superovoid_ros.nodes.common.conversions import flat
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.common.parameters import count
-from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE, Workers
+from superovoid_ros.nodes.distance_service.jobs import AT_ONCE
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.given import joints_given
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements, Rest
@@ -87,9 +87,9 @@ class Batches(Part):
         ),
     )
 
-    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements, workers: Workers) -> None:
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
-        self._current, self._measurements, self._workers = current, measurements, workers
+        self._current, self._measurements = current, measurements
         self._running = 0  # long calls that threads are at
         self._lock = threading.Lock()
 
@@ -106,7 +106,7 @@ class Batches(Part):
             threads = 1 if cost <= AT_ONCE else int(self.value("threads")) or processors()
             return cost, lambda: (job, self._run(job, threads))
 
-        return await self._workers.answer_long(response, prepare, lambda done: self._fill(response, *done))
+        return await self.answer_long(response, prepare, lambda done: self._fill(response, *done))
 
     def _run(self, job: Job, threads: int) -> StateDistances:
         """Compute an answer in a fair part of the threads."""
@@ -169,7 +169,7 @@ class Batches(Part):
             base_poses,
             question,
             started + request.deadline if request.deadline else None,
-            self._workers.stop,
+            self.jobs.stop,
         )
 
     def _base_links(self, request: GetDistances.Request, known: Sequence[str]) -> list[str]:

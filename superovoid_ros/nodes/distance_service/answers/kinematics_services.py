@@ -31,7 +31,7 @@ from superovoid_ros.nodes.distance_service.answers.goals import (
     link_of,
     unreadable_goals,
 )
-from superovoid_ros.nodes.distance_service.answers.workers import INVERSE, Workers
+from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -44,11 +44,11 @@ MOST_POSES = 50  # of a request; with more, one start alone takes longer than mo
 class KinematicsServices(Part):
     """Answers where links are, and which joint positions put them somewhere."""
 
-    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements, workers: Workers) -> None:
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
-        self._current, self._measurements, self._workers = current, measurements, workers
+        self._current, self._measurements = current, measurements
         self._states = StatesAsked(measurements, self.value)
-        self._afterwards = Afterwards(common, current, self._states, workers)
+        self._afterwards = Afterwards(common, current, self._states)
 
     def configure(self) -> None:
         """Open the services."""
@@ -97,7 +97,7 @@ class KinematicsServices(Part):
             tolerance = float(self.value("frame_tolerance"))
             seconds = wanted.timeout.sec + 1e-9 * wanted.timeout.nanosec
             seconds = min(seconds if seconds > 0.0 else DEFAULT_TIMEOUT, LONGEST_TIMEOUT)
-            stop = self._workers.stop
+            stop = self.jobs.stop
 
             def work() -> Solution:
                 accept = condition(wanted.constraints, asked, group.joints, stop, "constraints")
@@ -131,7 +131,7 @@ class KinematicsServices(Part):
             def reached() -> dict[str, float]:
                 return dict(zip(group.joints, found.state.tolist(), strict=True))
 
-            found = await self._workers.do_aside(INVERSE, work)
+            found = await self.jobs.result(Kind.INVERSE, work)
             note = ""
             if is_judged:
                 note = await self._afterwards.confirm(asked, wanted.robot_state, named, group.joints, why_not)

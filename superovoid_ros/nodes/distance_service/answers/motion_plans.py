@@ -46,7 +46,7 @@ from superovoid_ros.nodes.distance_service.answers.goals import (
 )
 from superovoid_ros.nodes.distance_service.answers.kinematics_services import state_message
 from superovoid_ros.nodes.distance_service.answers.state_validity import evaluate
-from superovoid_ros.nodes.distance_service.answers.workers import PLAN, Workers
+from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -118,11 +118,11 @@ class MotionPlans(Part):
         ),
     )
 
-    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements, workers: Workers) -> None:
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
-        self._current, self._measurements, self._workers = current, measurements, workers
+        self._current, self._measurements = current, measurements
         self._states = StatesAsked(measurements, self.value)
-        self._afterwards = Afterwards(common, current, self._states, workers)
+        self._afterwards = Afterwards(common, current, self._states)
 
     def configure(self) -> None:
         """Open the service."""
@@ -145,7 +145,7 @@ class MotionPlans(Part):
                 with refusals("motion_plan_request"):
                     return _why_not(wish, found, now)
 
-            found = await self._workers.do_aside(PLAN, work)
+            found = await self.jobs.result(Kind.PLAN, work)
             note = await self._afterwards.confirm(
                 wish.asked, wish.request.start_state, wish.frame_ids, wish.group.joints, why_not
             )
@@ -197,7 +197,7 @@ class MotionPlans(Part):
         _check_workspace(request, asked)
         limits = read_joint_limits(str(self.value("joint_limits")))
         seconds = min(allowed if allowed > 0.0 else DEFAULT_TIME, LONGEST_TIME)
-        return _Wish(request, asked, frame_ids, group, limits, seconds, self._workers.stop)
+        return _Wish(request, asked, frame_ids, group, limits, seconds, self.jobs.stop)
 
 
 def _check_workspace(request: MotionPlanRequest, asked: Asked) -> None:

@@ -18,7 +18,7 @@ from superovoid.robot.planning_scene import query_parts
 from superovoid.scene import Scene, SceneResult
 from superovoid.states import StateQuery
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
-from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE, Workers
+from superovoid_ros.nodes.distance_service.jobs import AT_ONCE
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Joints, Measurements, State
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -113,9 +113,9 @@ def _message(
 class Queries(Part):
     """Answers about one state."""
 
-    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements, workers: Workers) -> None:
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
-        self._current, self._measurements, self._workers = current, measurements, workers
+        self._current, self._measurements = current, measurements
         # An answer that is made at once is sent before the next one is made.
         self._spare: list[PairDistance] = []
 
@@ -178,7 +178,7 @@ class Queries(Part):
             words = _summary(distances, self._measurements.fill_freshness(distances, state))
             return f"{words}; {self._current.missing}" if self._current.missing else words
 
-        return await self._workers.answer_long(response, prepare, fill)
+        return await self.answer_long(response, prepare, fill)
 
 
 def _summary(distances: DistanceArray, stale: str) -> str:

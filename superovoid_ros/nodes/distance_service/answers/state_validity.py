@@ -36,7 +36,7 @@ from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_vect
 from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of, refusals
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
-from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE, Workers
+from superovoid_ros.nodes.distance_service.jobs import AT_ONCE
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -77,20 +77,13 @@ class Validity(Part):
         ),
     )
 
-    def __init__(
-        self,
-        common: Common,
-        current: CurrentModel,
-        measurements: Measurements,
-        workers: Workers,
-    ) -> None:
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
-        self._current, self._measurements, self._workers = current, measurements, workers
+        self._current, self._measurements = current, measurements
         self._states = StatesAsked(measurements, self.value)
 
     def configure(self) -> None:
         """Open the service."""
-        # Of its own, in which a long call keeps no other from being begun.
         self.endpoints.serve(GetStateValidity, "check_state_validity", self._check)
 
     async def _check(
@@ -114,12 +107,12 @@ class Validity(Part):
             if asked.stale and self.value(STALE) == "refuse":
                 raise InputError(f"{asked.stale} (stale_timeout, {STALE})")
             cost = _cost_of(planning, pairs, request.constraints)
-            stop = self._workers.stop
+            stop = self.jobs.stop
 
             def work() -> tuple[list[ContactInformation], list[CostSource], list[ConstraintEvalResult], list[str]]:
                 return *_found(model, asked, pairs, paddings), *evaluate(request.constraints, asked, stop)
 
-            contacts, costs, constraints, words = await self._workers.do(cost, work)
+            contacts, costs, constraints, words = await self.query(cost, work)
             self.activity.require()
             stamp = self.node.get_clock().now().to_msg()
         except Exception as error:

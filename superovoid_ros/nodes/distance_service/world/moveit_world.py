@@ -26,7 +26,6 @@ from superovoid_ros.nodes.distance_service.world.building import PartlyRefusedEr
 from superovoid_ros.nodes.distance_service.world.changes import Change
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.objects import OPEN_MESHES
-from superovoid_ros.nodes.distance_service.world.reader import Reader
 from superovoid_ros.nodes.distance_service.world.world import Entry, Request, World
 
 
@@ -55,8 +54,8 @@ class MoveItWorld(World):
         *World.parameters,
     )
 
-    def __init__(self, common: Common, current: CurrentModel, reader: Reader, measurements: Measurements) -> None:
-        super().__init__(common, current, reader, measurements)
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
+        super().__init__(common, current, measurements)
         self._heard = 0
 
     def configure(self) -> None:

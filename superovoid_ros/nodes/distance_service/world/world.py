@@ -27,6 +27,7 @@ from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid.robot.rules import DEFAULT
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shortened
 from superovoid_ros.nodes.common.parameters import switch, text
+from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world import own_messages
@@ -42,7 +43,6 @@ from superovoid_ros.nodes.distance_service.world.current import CurrentModel, St
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
-from superovoid_ros.nodes.distance_service.world.reader import Reader, Task
 from superovoid_ros.nodes.distance_service.world.refused import Unread
 
 _MOST_LISTED = 10  # reasons in the diagnostics
@@ -144,9 +144,10 @@ class World(Part):
         ),
     )
 
-    def __init__(self, common: Common, current: CurrentModel, reader: Reader, measurements: Measurements) -> None:
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
-        self._current, self._reader, self._measurements = current, reader, measurements
+        self._current, self._measurements = current, measurements
+        self._together: tuple[Job, list[Entry]] | None = None  # the last job, to which more may be added
         self._named: Counter[str] = Counter()  # frames of what is to be read, as often as they are named
 
     def configure(self) -> None:
@@ -184,24 +185,25 @@ class World(Part):
         self._current.exchange(self._current.standing.with_lost(count))
 
     def _change(self, request: Request) -> None:
-        """Apply a change by the thread that reads, and tell."""
+        """Apply a change, and tell."""
         unheard = self._current.standing.unheard if request.unheard is None else request.unheard
         self._do([Entry(request, unheard)])
 
     def _do(self, entries: list[Entry]) -> None:
-        """Have requests read; `InputError` if too many wait."""
+        """Have requests read, with those that wait if these were the last; `InputError` if too many wait."""
         for entry in entries:
             self._named.update(entry.request.frame_ids)
         try:
-            self._reader.do(
-                Task(
-                    lambda: self._surround(entries),
-                    lambda: self._work(entries),
-                    lambda found, problem: self._use(entries, found, problem),
-                    lambda others: _join(entries, others),
-                    entries,
-                )
-            )
+            self._surround(entries)
+            if self._together is not None and self._together[0] is self.jobs.last_waiting(Kind.READ):
+                others = self._together[1]
+                if len(others) + len(entries) > _MOST_TOGETHER:
+                    raise InputError(f"{len(others)} messages and requests wait to be read: send fewer, or later")
+                others += entries
+                return
+            job = Job(Kind.READ, lambda: self._work(entries), lambda *found: self._use(entries, *found))
+            self.jobs.submit(job)
+            self._together = job, entries
         except Exception:
             self._unname(entries)
             raise
@@ -244,6 +246,7 @@ class World(Part):
             not self._current.standing.has_world_of(found.standing)
             or (found.model is None and found.standing.model is not None)
         ):
+            self._surround(entries)
             return False
         self._unname(entries)
         try:
@@ -304,7 +307,7 @@ class World(Part):
 
     def _changing(self, service: str, frame_ids: Sequence[str], read: Callable[[], Change]) -> Future:
         """Apply a change; the future has the planning scene, or why there is none."""
-        future = Future(executor=self.node.executor)
+        future = Future()
 
         def done(planning: Planning | None, problem: Exception | None) -> None:
             if problem is None:
@@ -369,16 +372,6 @@ class World(Part):
             lambda: own_messages.rules_change(request),
             lambda planning: f"{len(planning.rules.runtime)} runtime rules",
         )
-
-
-def _join(entries: Sequence[Entry], others: object) -> bool:
-    """Have requests read together with others that wait, if these are requests; return whether they will be."""
-    if not isinstance(others, list):
-        return False
-    if len(others) + len(entries) > _MOST_TOGETHER:
-        raise InputError(f"{len(others)} messages and requests wait to be read: send fewer, or later")
-    others += entries
-    return True
 
 
 def _asked_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequence[str]) -> list[tuple[str, str]]:
