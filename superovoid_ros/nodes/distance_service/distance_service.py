@@ -5,7 +5,7 @@
 
 A managed node (rclpy.lifecycle) made of parts, see `part.py`. Data flow: robot description, and messages about objects
 and rules -> `Model` (`description.py`, `world.py`, `building.py`), exchanged whole (`current.py`); joint states, TF and
-requests -> `State` (`measurements.py`); scene query -> messages (`queries.py`, `topics.py`). docs/ros.md describes
+requests -> `States` (`measurements.py`); scene query -> messages (`distances.py`, `topics.py`). docs/ros.md describes
 topics, services, parameters, states and errors for users.
 """
 
@@ -22,8 +22,7 @@ from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 from superovoid_ros.nodes.common.parameters import Parameters, switch
 from superovoid_ros.nodes.common.throttle import Log
-from superovoid_ros.nodes.distance_service.answers.batches import Batches
-from superovoid_ros.nodes.distance_service.answers.queries import Queries
+from superovoid_ros.nodes.distance_service.answers.distances import Distances
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
 from superovoid_ros.nodes.distance_service.health.counting import Statistics
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
@@ -98,8 +97,7 @@ class DistanceService(LifecycleNode):
             self._source,
             measurements,
             *world,
-            Queries(common, current, measurements),
-            Batches(common, current, measurements),
+            Distances(common, current, measurements),
             topics,
             Mismatches(common),
             namesakes,

@@ -16,7 +16,7 @@ from pathlib import Path
 import yaml
 
 from superovoid_ros.nodes.common.parameters import Declared
-from superovoid_ros.nodes.distance_service.answers.batches import Batches
+from superovoid_ros.nodes.distance_service.answers.distances import Distances
 from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
 from superovoid_ros.nodes.distance_service.answers.state_validity import Validity
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
@@ -37,7 +37,7 @@ SECTIONS: Mapping[str, Sequence[Declared]] = {
         *MoveGroupScene.parameters,
         *Validity.parameters,
     ),
-    "Many states in one call": Batches.parameters,
+    "Many states in one call": Distances.parameters,
     "Motion plans": MotionPlans.parameters,
     "Topics": Topics.parameters,
     "Diagnostics": Diagnostics.parameters,

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 
 import numpy as np
 from moveit_msgs.msg import (
@@ -110,7 +109,7 @@ class Validity(Part):
             stop = self.jobs.stop
 
             def work() -> tuple[list[ContactInformation], list[CostSource], list[ConstraintEvalResult], list[str]]:
-                return *_found(model, asked, pairs, paddings), *evaluate(request.constraints, asked, stop)
+                return *_found(asked, pairs, paddings), *evaluate(request.constraints, asked, stop)
 
             contacts, costs, constraints, words = await self.query(cost, work)
             self.activity.require()
@@ -146,7 +145,7 @@ class Validity(Part):
 
 
 def _found(
-    model: Model, asked: Asked, pairs: np.ndarray | None, paddings: Paddings | None
+    asked: Asked, pairs: np.ndarray | None, paddings: Paddings | None
 ) -> tuple[list[ContactInformation], list[CostSource]]:
     """Return contacts and their costs, none where all pairs are proved clear.
 
@@ -154,12 +153,12 @@ def _found(
     for first. One of them that is proved says as much as the answer to the other question: the order changes nothing.
     """
     if paddings is None:
-        return _contacts(model, asked, pairs)[:2]
+        return _contacts(asked, pairs)[:2]
     in_a_row = paddings.contacts_in_a_row
     if in_a_row < _CONTACTS_IN_A_ROW and _are_kept(paddings, asked):
         paddings.contacts_in_a_row = 0
         return [], []
-    contacts, costs, is_proved = _contacts(model, asked, pairs)
+    contacts, costs, is_proved = _contacts(asked, pairs)
     if contacts and not is_proved and in_a_row >= _CONTACTS_IN_A_ROW and _are_kept(paddings, asked):
         contacts, costs = [], []
     paddings.contacts_in_a_row = in_a_row + 1 if contacts else 0
@@ -185,19 +184,17 @@ def _cost_of(planning: Planning, pairs: np.ndarray | None, constraints: Constrai
     return checked + count + len(constraints.visibility_constraints) * per_cone
 
 
-def _contacts(
-    model: Model, asked: Asked, pairs: np.ndarray | None
-) -> tuple[list[ContactInformation], list[CostSource], bool]:
+def _contacts(asked: Asked, pairs: np.ndarray | None) -> tuple[list[ContactInformation], list[CostSource], bool]:
     """Return one contact for each pair of links and objects without clearance, deepest first, with costs.
 
     Also whether one of them is proved: others may have a clearance, which the intervals of their distances leave open.
     """
     planning = asked.planning
-    with model.cold_scene() if planning is model.planning else nullcontext(planning.scene.fork()) as scene:
-        with refusals("robot_state"):
-            scene.set_link_poses(asked.poses)
-        result = scene.query(max_distance=planning.largest_padding() + _SLACK, pairs=pairs)
-        world_from_body = scene.poses
+    scene = planning.scene.fork()
+    with refusals("robot_state"):
+        scene.set_link_poses(asked.poses)
+    result = scene.query(max_distance=planning.largest_padding() + _SLACK, pairs=pairs)
+    world_from_body = scene.poses
     clear = planning.clearances(result)
     rows = np.flatnonzero(~(clear.lower > 0.0))  # of NaN no comparison holds
     rows = rows[np.argsort(clear.distance[rows], kind="stable")]

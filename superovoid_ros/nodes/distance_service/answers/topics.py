@@ -19,8 +19,8 @@ from superovoid.robot.planning_scene import OCTOMAP
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, to_time
 from superovoid_ros.nodes.common.mistakes import LOG_PERIOD, InputError, reason_of
 from superovoid_ros.nodes.common.parameters import count, number, switch, texts
+from superovoid_ros.nodes.distance_service.answers.distances import closest_question, message_of
 from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers, missing_marker
-from superovoid_ros.nodes.distance_service.answers.queries import ask
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.robot_state.transforms import own_frames
@@ -206,11 +206,13 @@ class Topics(Part):
         self._markers_publisher.publish(MarkerArray(markers=[missing_marker(words, frame)]))
 
     def _publish_state(self, model: Model, wanted: bool, drawn: bool) -> None:
-        state = self._measurements.state(model.robot)
+        state = self._measurements.states(model.robot)
         self._measurements.require_world(model.planning, None, state)  # all that there is is drawn
         selection = self._watched or model.select((), ())
         max_distance = float(self.value("max_distance")) or np.inf
-        message, result = ask(model.live, state, selection, self._spare, max_distance=max_distance)
+        question = closest_question(model, selection, state, max_distance=max_distance)
+        result = question.run_once()
+        message = message_of(question, result, self._spare)
         self.statistics.query("topics", message.solve_time, message.unproven)
         stale = self._measurements.fill_freshness(message, state)
         if stale:
@@ -223,19 +225,20 @@ class Topics(Part):
         if wanted:
             self._distances_publisher.publish(message)
         if drawn:
+            link_poses = state.link_poses(model.robot)
             if self._markers is None:
                 frames = own_frames(self.node.get_fully_qualified_name())
                 cubes, watched = model.planning.bodies_of(OCTOMAP), np.unique(selection.pairs)
                 owners = model.planning.owners
-                self._markers = SceneMarkers(model.live.bodies, self._marker_options(), frames, cubes, watched, owners)
+                self._markers = SceneMarkers(model.scene.bodies, self._marker_options(), frames, cubes, watched, owners)
             near_distance = float(self.value("near_distance"))
             now = self.node.get_clock().now().nanoseconds
             if now > self._framed or now < self._framed - NANOSECONDS:  # tf2 complains of a stamp that it has
                 self._framed = now
-                transforms = self._markers.transforms(state.frame, state.link_poses, to_time(now))
+                transforms = self._markers.transforms(state.frame, link_poses, to_time(now))
                 if transforms:
                     self._frames_publisher.publish(TFMessage(transforms=transforms))
-            update = self._markers.update(state.frame, state.link_poses, result, near_distance, max_distance)
+            update = self._markers.update(state.frame, link_poses, result, near_distance, max_distance)
             if update.markers:
                 self._markers_publisher.publish(update)
 

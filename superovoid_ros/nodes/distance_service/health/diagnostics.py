@@ -178,7 +178,7 @@ class Diagnostics(Part):
                 "links": len(model.robot.links),
                 "joints": len(model.robot.joint_names),
                 "bodies": len(model.robot.bodies),
-                "pairs": model.live.pair_count,
+                "pairs": model.scene.pair_count,
             }
             if self._current.problem:
                 found.level, found.message = ERROR, self._current.problem
@@ -200,7 +200,7 @@ class Diagnostics(Part):
             found.message = found.message or "no robot to be measured"
             return found
         try:
-            state = self._measurements.state(model.robot)
+            state = self._measurements.states(model.robot)
             self._measurements.require_world(model.planning, None, state)
         except Exception as error:
             found.level, found.message = ERROR, reason_of(error)

@@ -170,7 +170,7 @@ class RobotSource(Part):
             self._check_robot(self._description(new))
         model = self._current.candidate
         if model is not None:
-            for name, found in (("max_bodies", len(model.planning.owners)), ("max_pairs", len(model.live.pairs))):
+            for name, found in (("max_bodies", len(model.planning.owners)), ("max_pairs", len(model.scene.pairs))):
                 if int(new.get(name, found)) < found:
                     raise InputError(f"{name} = {new[name]}: there are {found} already")
 
