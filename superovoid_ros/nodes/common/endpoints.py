@@ -26,9 +26,10 @@ from rclpy.serialization import deserialize_message
 from rclpy.service import Service
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
+from superovoid_interfaces.msg import ErrorCode
 
 from superovoid_ros.nodes.common.lost_messages import LostMessages
-from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError, reason_of
+from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError, code_of, reason_of
 from superovoid_ros.nodes.common.throttle import Log
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
@@ -233,6 +234,8 @@ def answering(what: str, callback: Callable[[Any, Any], Any], failed: Failed) ->
         failed(what, error)
         if hasattr(response, "message"):
             response.message = reason_of(error)
+        if isinstance(getattr(response, "error_code", None), ErrorCode):
+            response.error_code.value = int(code_of(error))
         return response
 
     if inspect.iscoroutinefunction(callback):

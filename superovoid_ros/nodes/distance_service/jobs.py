@@ -27,7 +27,7 @@ from rclpy.task import Future
 
 from superovoid.compiled.threads import processors
 from superovoid_ros.nodes.common.endpoints import Failed
-from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.common.mistakes import Code, InputError
 
 Result = TypeVar("Result")
 
@@ -98,7 +98,7 @@ class Jobs:
         """Have a job done; `InputError` if too many of its kind wait."""
         waiting = self._waiting[job.kind]
         if len(waiting) >= _MOST_WAITING:
-            raise InputError(f"busy: {len(waiting)} {job.kind.value} are waiting, ask again later")
+            raise InputError(f"busy: {len(waiting)} {job.kind.value} are waiting, ask again later", Code.BUSY)
         waiting.append(job)
         self._begin(job.kind)
 
@@ -126,7 +126,7 @@ class Jobs:
             self._waiting[kind].clear()
             self._running[kind].clear()  # whatever these threads return is not used
         for job in cancelled:
-            self._use(job, None, InputError(reason))
+            self._use(job, None, InputError(reason, Code.CANCELLED))
 
     def close(self) -> None:
         """Begin no further job."""

@@ -38,7 +38,7 @@ from typing import TypeVar
 from rclpy.node import Node
 
 from superovoid_ros.nodes.common.endpoints import Endpoints, words_of
-from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError, reason_of
+from superovoid_ros.nodes.common.mistakes import Code, InputError, UnreadableError, code_of, reason_of
 from superovoid_ros.nodes.common.parameters import Declared
 from superovoid_ros.nodes.common.throttle import Log
 from superovoid_ros.nodes.distance_service.health.counting import Statistics
@@ -65,7 +65,8 @@ class Activity:
         if not self.is_active:
             raise InputError(
                 f"{self._name} is inactive and answers nothing; to activate it: "
-                f"ros2 lifecycle set {self._name} activate"
+                f"ros2 lifecycle set {self._name} activate",
+                Code.INACTIVE,
             )
 
 
@@ -138,7 +139,7 @@ class Part:
         return {}
 
     def answer(self, response: object, fill: Callable[[], str]) -> object:
-        """Fill a response that has `success` and `message`; for service callbacks.
+        """Fill a response that has `success`, `message` and perhaps `error_code`; for service callbacks.
 
         Parameters
         ----------
@@ -155,6 +156,8 @@ class Part:
             response.success = True
         except Exception as error:
             response.success, response.message = False, reason_of(error)
+            if hasattr(response, "error_code"):
+                response.error_code.value = int(code_of(error))
             self.statistics.call(service, error)
         else:
             self.statistics.call(service)

@@ -17,7 +17,7 @@ from superovoid.robot.kinematics import OUTSIDE
 from superovoid.robot.planning_scene import Edit
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.conversions import from_transform, to_transform
-from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
+from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.robot_state.given import joints_given
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
@@ -101,7 +101,7 @@ class StatesAsked:
         state = self._measurements.states(robot, once, model.planning)
         if placed:
             if state.unplaced:
-                raise InputError(state.unplaced)
+                raise InputError(state.unplaced, Code.INCOMPLETE_WORLD)
             self._measurements.require_world(model.planning, None, state)
         base = robot.root_link if state.unplaced else robot.root
         in_frame = state.link_poses(robot)

@@ -141,7 +141,7 @@ class KinematicsServices(Part):
             solution = state_message(asked, positions, header)
         except Exception as error:
             error = refused(error)
-            if isinstance(error, CodedError) and error.code == MoveItErrorCodes.GOAL_IN_COLLISION:
+            if isinstance(error, CodedError) and error.moveit_code == MoveItErrorCodes.GOAL_IN_COLLISION:
                 error = CodedError(MoveItErrorCodes.NO_IK_SOLUTION, str(error))
             self.statistics.call("GetPositionIK", error)
             response.error_code = code_of(error)

@@ -32,7 +32,7 @@ from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid.scene import Body, Scene, SceneResult
 from superovoid.shapes import ConvexMesh, Shape
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_vector
-from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of, refusals
+from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, reason_of, refusals
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
 from superovoid_ros.nodes.distance_service.jobs import AT_ONCE
@@ -108,23 +108,26 @@ class Validity(Part):
             cost = _cost_of(planning, pairs, request.constraints)
             stop = self.jobs.stop
 
-            def work() -> tuple[list[ContactInformation], list[CostSource], list[ConstraintEvalResult], list[str]]:
+            def work() -> tuple[
+                list[ContactInformation], list[CostSource], list[ConstraintEvalResult], list[InputError]
+            ]:
                 return *_found(asked, pairs, paddings), *evaluate(request.constraints, asked, stop)
 
-            contacts, costs, constraints, words = await self.query(cost, work)
+            contacts, costs, constraints, problems = await self.query(cost, work)
             self.activity.require()
             stamp = self.node.get_clock().now().to_msg()
         except Exception as error:
             say("check_state_validity", f"check_state_validity: answered 'not valid': {reason_of(error)}")
             statistics.call("GetStateValidity", error)
             return GetStateValidity.Response(valid=False)
-        statistics.call("GetStateValidity", InputError("; ".join(words[:3])) if words else None)
+        words = "; ".join(map(str, problems[:3]))
+        statistics.call("GetStateValidity", InputError(words) if words else None)
         if self._current.missing:
             self.log.warning("incomplete", f"check_state_validity: answered nevertheless: {self._current.missing}")
         if asked.stale:
             self.log.warning("stale", f"check_state_validity: answered nevertheless: {asked.stale} (stale_timeout)")
         if words:
-            say("check_state_validity", f"check_state_validity: answered 'not valid': {'; '.join(words[:3])}")
+            say("check_state_validity", f"check_state_validity: answered 'not valid': {words}")
         response.contacts, response.cost_sources, response.constraint_result = contacts, costs, constraints
         response.valid = not contacts and not words and all(result.result for result in constraints)
         for contact in contacts:
@@ -255,7 +258,7 @@ def _cost(scene: Scene, world_from_body: np.ndarray, a: int, b: int) -> CostSour
 
 def evaluate(
     constraints: Constraints, asked: Asked, stop: threading.Event
-) -> tuple[list[ConstraintEvalResult], list[str]]:
+) -> tuple[list[ConstraintEvalResult], list[InputError]]:
     """Evaluate constraints as move_group does: joints, positions, orientations, visibilities, in this order.
 
     Once `stop` is set, what is left is not evaluated any more, and so not satisfied.
@@ -278,7 +281,7 @@ def evaluate(
                 satisfied, distance = measure()
         except InputError as error:
             satisfied, distance = False, math.inf
-            problems.append(f"{what}: {error}")
+            problems.append(InputError(f"{what}: {error}", error.code))
         results.append(ConstraintEvalResult(result=bool(satisfied), distance=float(distance)))
 
     for i, joint in enumerate(constraints.joint_constraints):
@@ -392,7 +395,7 @@ def _visibility_constraint(constraint: VisibilityConstraint, asked: Asked) -> tu
     """
     frames = asked.frames
     if asked.unplaced:
-        raise InputError(asked.unplaced)
+        raise InputError(asked.unplaced, Code.INCOMPLETE_WORLD)
     if constraint.sensor_view_direction not in (
         VisibilityConstraint.SENSOR_Z,
         VisibilityConstraint.SENSOR_Y,

@@ -22,7 +22,7 @@ from superovoid.robot import Robot
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid.robot.scene_objects import object_frame
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, from_transform, stamp_of, to_time
-from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of
+from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, reason_of
 from superovoid_ros.nodes.common.parameters import number, text
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.given import default_positions, joints_given, poses_of_links
@@ -229,7 +229,7 @@ class Measurements(Part):
         if (target, source) == (robot.root, robot.root_link):
             root = self._root(robot)
             if root.unplaced:
-                raise InputError(root.unplaced)
+                raise InputError(root.unplaced, Code.INCOMPLETE_WORLD)
             return np.eye(4) if root.pose is None else root.pose
         return self._transforms.lookup(self.frame_of(robot, target), self.frame_of(robot, source)).target_from_source
 
@@ -257,7 +257,7 @@ class Measurements(Part):
         if not planning.concerns_world(pairs):
             return
         if state.unplaced:
-            raise InputError(state.unplaced)
+            raise InputError(state.unplaced, Code.INCOMPLETE_WORLD)
         check_still(planning, self._transforms, self.frame_of(planning.robot, planning.robot.root), self._tolerance)
 
     @property
@@ -392,7 +392,7 @@ class Measurements(Part):
             if root is not None and frame == self.prefix + robot.root_link:
                 return root.carries(pose)
             if root is not None and root.unplaced:
-                raise InputError(root.unplaced)
+                raise InputError(root.unplaced, Code.INCOMPLETE_WORLD)
             own = self.frame_of(robot, robot.root)
             if frame in ("", own):
                 return pose
@@ -427,7 +427,7 @@ class Measurements(Part):
             return StampedTransform(pose, None)
         state = self.states(robot)
         if state.unplaced:
-            raise InputError(state.unplaced)
+            raise InputError(state.unplaced, Code.INCOMPLETE_WORLD)
         stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
         poses = state.link_poses(robot)
         root_from_link = np.linalg.inv(poses[robot.root]) @ poses[thing.link]

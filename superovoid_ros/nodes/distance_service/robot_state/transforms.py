@@ -18,7 +18,7 @@ from rclpy.time import Time
 
 from superovoid_ros.nodes.common.conversions import from_transform, stamp_of, to_nanoseconds
 from superovoid_ros.nodes.common.endpoints import Endpoints
-from superovoid_ros.nodes.common.mistakes import InputError, check_name, listing
+from superovoid_ros.nodes.common.mistakes import Code, InputError, check_name, listing
 from superovoid_ros.nodes.common.newest import Newest
 
 Refused = Callable[[str, Exception], None]
@@ -111,7 +111,9 @@ class TransformTree:
                 stamps = [*stamps_source, *stamps_target]
                 return StampedTransform(matrix, min(stamps, default=None), max(stamps, default=None))
         known = _names({child: parent for child, (parent, _, _) in dict(self._parents).items()})
-        raise InputError(f"no transform from '{source}' to '{target}' on /tf or /tf_static; frames known: {known}")
+        raise InputError(
+            f"no transform from '{source}' to '{target}' on /tf or /tf_static; frames known: {known}", Code.NOT_MEASURED
+        )
 
     def lies_below(self, frame: str, above: str) -> bool:
         """Whether a frame is carried by another, from parent to child."""
@@ -202,7 +204,9 @@ class BufferTransforms:
                 return self._newest_of_each(target, source)
         except self._tf2_ros.TransformException as error:
             reason, known = str(error).strip(), _names(self._parents())
-            raise InputError(f"no transform from '{source}' to '{target}': {reason}; frames known: {known}") from error
+            raise InputError(
+                f"no transform from '{source}' to '{target}': {reason}; frames known: {known}", Code.NOT_MEASURED
+            ) from error
 
     def _newest(self, target: str, source: str) -> StampedTransform:
         """Return `target_from_source` at the newest time that all links between them have in common."""

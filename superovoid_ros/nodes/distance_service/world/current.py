@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from superovoid.robot.planning_scene import PlanningScene
-from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.common.mistakes import Code, InputError
 from superovoid_ros.nodes.distance_service.world.changes import Change
 from superovoid_ros.nodes.distance_service.world.model import Model
 from superovoid_ros.nodes.distance_service.world.refused import Unread
@@ -38,6 +38,8 @@ class Standing:
     model: Model | None = None
     problem: str = ""
     """Why there is no model."""
+    code: Code = Code.NO_ROBOT
+    """The same for programs."""
     planning: PlanningScene | None = None
     """Objects and rules, of this model or of the last there was; None where there was none yet."""
     waiting: tuple[Waiting, ...] = ()
@@ -59,9 +61,9 @@ class Standing:
         """Return whether a model made from another standing can be made from this one: losses may differ."""
         return self.model is other.model and self.planning is other.planning and self.waiting is other.waiting
 
-    def without_model(self, problem: str) -> Standing:
+    def without_model(self, problem: str, code: Code = Code.NO_ROBOT) -> Standing:
         """Return this without a model, with its objects and rules for the next."""
-        return replace(self, model=None, problem=problem)
+        return replace(self, model=None, problem=problem, code=code)
 
     def with_whole_scene(self, unheard: int) -> Standing:
         """Return this after a whole planning scene was applied, before which so many messages were unheard."""
@@ -140,7 +142,7 @@ class CurrentModel:
         """Return the model; `InputError` if there is none, or if something is missing and requests are refused then."""
         standing = self._standing
         if standing.missing and self._refuses():
-            raise InputError(standing.missing)
+            raise InputError(standing.missing, Code.INCOMPLETE_WORLD)
         return self._known(standing)
 
     def known(self) -> Model:
@@ -155,7 +157,7 @@ class CurrentModel:
 
     def _known(self, standing: Standing) -> Model:
         if standing.model is None:
-            raise InputError(standing.problem)
+            raise InputError(standing.problem, standing.code)
         return standing.model
 
     @property

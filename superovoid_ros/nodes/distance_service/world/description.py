@@ -19,7 +19,7 @@ from superovoid.robot.mesh_files import MESHES
 from superovoid.robot.planning_scene import Padding
 from superovoid.robot.urdf import REPRESENTATIONS
 from superovoid_ros.nodes.common.endpoints import LATCHED
-from superovoid_ros.nodes.common.mistakes import InputError, reason_of
+from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of
 from superovoid_ros.nodes.common.packages import Packages
 from superovoid_ros.nodes.common.parameters import Check, count, number, switch, text, texts
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind
@@ -331,7 +331,7 @@ class RobotSource(Part):
 
         def prepare() -> None:
             if self._current.current is None and describe().urdf:
-                self._say("no robot yet: its description is being read")
+                self._say("no robot yet: its description is being read", Code.READING)
             standing = self._current.standing
             reading.waiting = standing.waiting
             reading.surroundings = self._around(reading.robot, standing)
@@ -412,11 +412,11 @@ class RobotSource(Part):
         self.statistics.message("robot_description", problem)
         self._current.exchange(self._current.standing.without_model(words))
 
-    def _say(self, problem: str) -> None:
+    def _say(self, problem: str, code: Code) -> None:
         """Say why there is no model yet."""
         standing = self._current.standing
         if standing.problem != problem:
-            self._current.exchange(standing.without_model(problem))
+            self._current.exchange(standing.without_model(problem, code))
 
     def _nothing_received(self) -> str:
         return (

@@ -19,7 +19,7 @@ from superovoid.robot.planning_scene import Misfit, PlanningScene
 from superovoid.scene import SceneResult
 from superovoid.states import StateDistances, StateQuery
 from superovoid.states.floor_query import CLEAR, FloorQuery
-from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shortened
+from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals, shortened
 
 Found = TypeVar("Found", SceneResult, StateDistances)
 # Selections kept ready; clients ask the same few again and again.
@@ -259,9 +259,10 @@ class Model:
         for name in names:
             if name in self.robot.links and name not in self.links_with_bodies:
                 raise InputError(
-                    f"link '{name}' has no contact geometry; links that have: {listing(self.links_with_bodies)}"
+                    f"link '{name}' has no contact geometry; links that have: {listing(self.links_with_bodies)}",
+                    Code.UNKNOWN_LINK,
                 )
-        with refusals():
+        with refusals(code=Code.UNKNOWN_LINK):
             links = self.planning.owners_of(names)
         if not links:
             raise InputError(f"no link of {listing(names)} has contact geometry")

@@ -25,7 +25,7 @@ from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
 from superovoid.robot.planning_scene import OCTOMAP
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid.robot.rules import DEFAULT
-from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shortened
+from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals, shortened
 from superovoid_ros.nodes.common.parameters import switch, text
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
@@ -198,7 +198,9 @@ class World(Part):
             if self._together is not None and self._together[0] is self.jobs.last_waiting(Kind.READ):
                 others = self._together[1]
                 if len(others) + len(entries) > _MOST_TOGETHER:
-                    raise InputError(f"{len(others)} messages and requests wait to be read: send fewer, or later")
+                    raise InputError(
+                        f"{len(others)} messages and requests wait to be read: send fewer, or later", Code.BUSY
+                    )
                 others += entries
                 return
             job = Job(Kind.READ, lambda: self._work(entries), lambda *found: self._use(entries, *found))
@@ -352,7 +354,7 @@ class World(Part):
     def _get_pair_rules(self, request: GetPairRules.Request, response: GetPairRules.Response) -> GetPairRules.Response:
         def fill() -> str:
             planning = self._current.model().planning
-            with refusals("request"):
+            with refusals("request", code=Code.UNKNOWN_LINK):
                 pairs = _asked_pairs(planning, request.links_a, request.links_b)
             verdicts = [planning.rules.why(*pair) for pair in pairs]
             response.link_a, response.link_b = [a for a, _ in pairs], [b for _, b in pairs]
