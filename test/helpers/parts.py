@@ -142,6 +142,9 @@ class FakeNode:
         self.subscriptions[name] = Subscription(callback, qos)
         return self.subscriptions[name]
 
+    def create_timer(self, *_, **__):
+        return object()
+
     def destroy_publisher(self, _entity):
         pass
 

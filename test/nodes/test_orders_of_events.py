@@ -60,6 +60,7 @@ PARAMETERS = {
     "max_pairs": 10_000,
     "octomap_cubes": 100,
     "open_meshes": "hull",
+    "planning_scene_service": "",
 }
 
 

@@ -90,25 +90,21 @@ class Parameters:
     ----------
     node
         Where they are declared, with the values given at its start.
-    declared
-        All of them.
-
-    Raises
-    ------
-    InputError
-        If a value given at the start makes no sense.
     """
 
-    def __init__(self, node: Node, declared: Iterable[Declared]) -> None:
+    def __init__(self, node: Node) -> None:
         self._node = node
         self._checks: dict[str, Check] = {}
         self._defaults: dict[str, object] = {}
+
+    def declare(self, declared: Iterable[Declared]) -> None:
+        """Declare parameters; `InputError` if a value given at the start makes no sense."""
         for one in declared:
             self._defaults[one.name] = one.default
-            node.declare_parameter(one.name, one.default, one.descriptor)
+            self._node.declare_parameter(one.name, one.default, one.descriptor)
             if one.check is not None:
                 self._checks[one.name] = one.check
-        self.check(node.get_parameters_by_prefix("").values())
+        self.check(self._node.get_parameters_by_prefix("").values())
 
     def value(self, name: str) -> object:
         """Return the present value of a parameter."""

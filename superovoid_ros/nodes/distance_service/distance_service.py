@@ -26,8 +26,6 @@ from superovoid_ros.nodes.distance_service.answers.distances import Distances
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
 from superovoid_ros.nodes.distance_service.health.counting import Statistics
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
-from superovoid_ros.nodes.distance_service.health.mismatches import Mismatches
-from superovoid_ros.nodes.distance_service.health.namesakes import Namesakes
 from superovoid_ros.nodes.distance_service.jobs import QUERIES, Jobs, Kind
 from superovoid_ros.nodes.distance_service.part import Activity, Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -47,6 +45,11 @@ Found = TypeVar("Found")
 AUTOSTART = switch(
     "autostart",
     "Configure and activate the node at its start; false: left to a lifecycle manager",
+    read_only=True,
+)
+PLANNING = switch(
+    "planning",
+    "Serve compute_fk, compute_ik and plan_kinematic_path; false: the node takes less memory and time to start",
     read_only=True,
 )
 NO_MOVEIT = (
@@ -78,6 +81,8 @@ class DistanceService(LifecycleNode):
         self.statistics = Statistics()
         self._activity = Activity(self.get_fully_qualified_name())
         self._jobs = Jobs(self, self._failed)
+        self._parameters_declared = Parameters(self)
+        self._parameters_declared.declare((AUTOSTART, PLANNING))
         self.common = common = Common(
             self, lambda name: self.get_parameter(name).value, Log(self), self.statistics, self._activity, self._jobs
         )
@@ -87,28 +92,24 @@ class DistanceService(LifecycleNode):
         )
         measurements = Measurements(common)
         self._source = RobotSource(common, current, measurements)
-        topics, namesakes = Topics(common, current, measurements), Namesakes(common)
+        topics = Topics(common, current, measurements)
         if moveit is None:
             self.get_logger().warning(NO_MOVEIT)
             world: tuple[Part, ...] = (World(common, current, measurements),)
         else:
-            world = moveit.parts(common, current, measurements)
+            world = moveit.parts(common, current, measurements, planning=bool(common.value("planning")))
         self.parts: tuple[Part, ...] = (
             self._source,
             measurements,
             *world,
             Distances(common, current, measurements),
             topics,
-            Mismatches(common),
-            namesakes,
-            Diagnostics(common, current, measurements, topics, self._facts, lambda: namesakes.problem),
+            Diagnostics(common, current, measurements, topics, self._facts),
         )
         self._is_configured = False
         self._problem = ""
 
-        self._parameters_declared = Parameters(
-            self, (AUTOSTART, *(declared for part in self.parts for declared in part.parameters))
-        )
+        self._parameters_declared.declare(declared for part in self.parts for declared in part.parameters)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
         if common.value("autostart"):

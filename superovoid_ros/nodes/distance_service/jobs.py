@@ -129,8 +129,10 @@ class Jobs:
             self._use(job, None, InputError(reason, Code.CANCELLED))
 
     def close(self) -> None:
-        """Begin no further job."""
-        self.cancel(Kind, "the node ends")
+        """Begin no further job, and use no result any more."""
+        self.stop.set()
+        for jobs in (*self._waiting.values(), *self._running.values()):
+            jobs.clear()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _begin(self, kind: Kind) -> None:

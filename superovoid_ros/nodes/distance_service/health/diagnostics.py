@@ -19,6 +19,8 @@ from superovoid_ros.nodes.common.conversions import NANOSECONDS
 from superovoid_ros.nodes.common.mistakes import reason_of
 from superovoid_ros.nodes.common.parameters import number
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
+from superovoid_ros.nodes.distance_service.health.mismatches import Mismatches
+from superovoid_ros.nodes.distance_service.health.namesakes import Namesakes
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -27,6 +29,7 @@ OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticS
 # A rate is measured over so many of its periods, and as many seconds at least.
 RATE_PERIODS = 5.0
 RATE_SECONDS = 2.0
+_LOOK = 2.0  # s, between two looks at other nodes
 
 
 @dataclass
@@ -100,10 +103,9 @@ class Diagnostics(Part):
         measurements: Measurements,
         topics: Topics,
         facts: Callable[[], Mapping[str, object]] = dict,
-        warning: Callable[[], str] = str,
     ) -> None:
         super().__init__(common)
-        self._warning = warning
+        self._mismatches, self._namesakes = Mismatches(self.node, self.log), Namesakes(self.node, self.log)
         self._current, self._measurements, self._topics, self._facts = current, measurements, topics, facts
         self._timer = None
         self._publisher = None
@@ -112,7 +114,9 @@ class Diagnostics(Part):
         self._time_before = -1
 
     def configure(self) -> None:
-        """Begin to publish."""
+        """Begin to publish, and to look at other nodes."""
+        self.endpoints.every(_LOOK, self._mismatches.look)
+        self.endpoints.every(_LOOK, self._namesakes.look)
         self._publisher = self.endpoints.advertise(DiagnosticArray, "/diagnostics", 1)
         self._apply_values()
 
@@ -121,6 +125,8 @@ class Diagnostics(Part):
         self._stop()
         self._publisher = None
         self._meter.clear()
+        self._mismatches.forget()
+        self._namesakes.forget()
 
     def apply(self, names: AbstractSet[str]) -> None:
         """Take over period and thresholds."""
@@ -187,9 +193,9 @@ class Diagnostics(Part):
             elif not model.robot.bodies:
                 found.level = WARN
                 found.message = f"no link of robot '{model.robot.name}' has contact geometry: nothing to measure"
-        if words := self._warning():
+        if words := self._namesakes.problem:
             found.level, found.message = max(found.level, WARN), f"{words}; {found.message}"
-        found.values |= self._facts()
+        found.values |= {**self._facts(), **self._mismatches.facts(), **self._namesakes.facts()}
         return found
 
     def _on_measurements(self) -> Finding:

@@ -8,12 +8,12 @@ docs/moveit.md compares this with move_group.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
-from moveit_msgs.srv import ApplyPlanningScene
+from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
 
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.endpoints import Taken
@@ -25,6 +25,8 @@ from superovoid_ros.nodes.distance_service.world import to_changes
 from superovoid_ros.nodes.distance_service.world.building import PartlyRefusedError
 from superovoid_ros.nodes.distance_service.world.changes import Change
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.nodes.distance_service.world.current_scene import CurrentScene
+from superovoid_ros.nodes.distance_service.world.move_group import PERIOD, MoveGroupScene
 from superovoid_ros.nodes.distance_service.world.objects import OPEN_MESHES
 from superovoid_ros.nodes.distance_service.world.world import Entry, Request, World
 
@@ -52,11 +54,23 @@ class MoveItWorld(World):
             check=_check_open_meshes,
         ),
         *World.parameters,
+        *MoveGroupScene.parameters,
     )
 
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common, current, measurements)
         self._heard = 0
+        self._current_scene = CurrentScene(common, current, measurements)
+        self._move_group = MoveGroupScene(common, current, self)
+
+    def clean_up(self) -> None:
+        """Ask no other node any more."""
+        super().clean_up()
+        self._move_group.stop()
+
+    def facts(self) -> Mapping[str, object]:
+        """Return the number of objects, and what became of the scene of another node, for diagnostics."""
+        return {**super().facts(), **self._move_group.facts()}
 
     def configure(self) -> None:
         """Listen to MoveIt's topics and open the services."""
@@ -66,6 +80,8 @@ class MoveItWorld(World):
         endpoints.listen_to_every(AttachedCollisionObject, "attached_collision_object", self._take_attached)
         endpoints.listen_to_every(PlanningScene, "planning_scene", self._take_scenes)
         endpoints.listen_to_every(PlanningSceneWorld, "planning_scene_world", self._take_worlds)
+        endpoints.serve(GetPlanningScene, "get_planning_scene", self._current_scene.answer)
+        endpoints.every(PERIOD, self._move_group.look)
         endpoints.serve(ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
 
     @property
