@@ -292,7 +292,7 @@ def test_what_a_mistake_of_the_node_keeps_from_being_read_is_missing(described, 
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        patch.setattr(to_changes, "unread_of", fail)
+        patch.setattr(to_changes, "missing_without", fail)
         queued(described, (cup(name="a"), 1))
     queued(described, (cup(name="b"), 2))
     refused(described, "lost 1 message about objects")

@@ -10,25 +10,27 @@ from dataclasses import dataclass, replace
 
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid_ros.nodes.common.mistakes import Code, InputError
-from superovoid_ros.nodes.distance_service.world.changes import Change
+from superovoid_ros.nodes.distance_service.world.changes import Change, Problem
+from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
-from superovoid_ros.nodes.distance_service.world.refused import Unread
 
 MOST_WAITING, MOST_BYTES = 5_000, 64_000_000
 """Changes that wait for a robot, and what they may hold together."""
 
 
 @dataclass(frozen=True)
-class Waiting:
-    """A change that waits for a robot."""
+class Diff:
+    """What a message or a call says of objects and rules."""
 
     topic: str
-    """That it came by."""
-    frame_ids: tuple[str, ...]
-    """That it names."""
+    """Or service, that it came by."""
     change: Change
-    unread: Sequence[Unread] = ()
-    """What is missing where it cannot be made."""
+    frame_ids: tuple[str, ...] = ()
+    """That it names."""
+    missing: Sequence[Problem] = ()
+    """What is missing if it cannot be applied: of a message, whose sender hears of nothing."""
+    surroundings: Surroundings | None = None
+    """When it came; None: as they are when there is a robot for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +44,7 @@ class Standing:
     """The same for programs."""
     planning: PlanningScene | None = None
     """Objects and rules, of this model or of the last there was; None where there was none yet."""
-    waiting: tuple[Waiting, ...] = ()
+    waiting: tuple[Diff, ...] = ()
     """Changes that came while there was no model; none while there is one."""
     waiting_bytes: int = 0
     """What they hold together, more or less."""
@@ -91,8 +93,8 @@ class Standing:
             )
         return ""
 
-    def with_waiting(self, waiting: Waiting) -> Standing:
-        """Return this with one more change that waits; `InputError` where too much does already."""
+    def with_waiting(self, waiting: Diff) -> Standing:
+        """Return this with one more diff that waits; `InputError` where too much does already."""
         count, size = len(self.waiting) + 1, self.waiting_bytes + waiting.change.size
         if count > MOST_WAITING or size > MOST_BYTES:
             raise InputError(

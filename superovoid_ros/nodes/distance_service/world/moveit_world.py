@@ -135,9 +135,9 @@ class MoveItWorld(World):
             Hears why it could not be applied; None: it was.
         """
         frame_ids, read = tuple(to_changes.frame_ids_of(scene)), self._reading(scene)
-        unread = tuple(to_changes.unread_of(scene))
+        missing = tuple(to_changes.missing_without(scene))
         request = Request(
-            "planning_scene", frame_ids, read, lambda _planning, problem: done(problem), unread, unheard=unheard
+            "planning_scene", frame_ids, read, lambda _planning, problem: done(problem), missing, unheard=unheard
         )
         self._change(request)
 
@@ -174,7 +174,9 @@ class MoveItWorld(World):
             try:
                 self._heard += topic != "planning_scene" or to_changes.is_about_objects(message)
                 frame_ids, named, read = read_of(message)
-                request = Request(topic, tuple(frame_ids), read, done, tuple(to_changes.unread_of(named)), waits=True)
+                request = Request(
+                    topic, tuple(frame_ids), read, done, tuple(to_changes.missing_without(named)), waits=True
+                )
             except Exception as error:  # a mistake of the node
                 self._lose(1)
                 done(None, error)

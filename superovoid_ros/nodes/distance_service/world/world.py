@@ -34,16 +34,14 @@ from superovoid_ros.nodes.distance_service.world import own_messages
 from superovoid_ros.nodes.distance_service.world.building import (
     Outcome,
     PartlyRefusedError,
-    Wanted,
-    changed_by_each,
+    apply_each,
     refusal_of,
 )
-from superovoid_ros.nodes.distance_service.world.changes import Change, SceneChange
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Standing, Waiting
+from superovoid_ros.nodes.distance_service.world.changes import Change, Problem, SceneChange
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Diff, Standing
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
-from superovoid_ros.nodes.distance_service.world.refused import Unread
 
 _MOST_LISTED = 10  # reasons in the diagnostics
 _MOST_TOGETHER = 5_000  # requests that are read together
@@ -72,8 +70,8 @@ class Request:
     read: Callable[[], Change]
     """Returns what it says; may take long."""
     done: Done
-    unread: tuple[Unread, ...] = ()
-    """What is missing where it is refused: of a message, whose sender hears of nothing."""
+    missing: tuple[Problem, ...] = ()
+    """What is missing if it is refused: of a message, whose sender hears of nothing."""
     waits: bool = False
     """Where there is no robot it waits for one; else it is refused then."""
     unheard: int | None = None
@@ -103,8 +101,16 @@ class Entry:
                 self.change = self.request.read()
         except Exception as error:
             self.problem = error
-            if self.request.unread:
-                self.change = refusal_of(self.request.topic, self.request.unread, error)
+            if self.request.missing:
+                self.change = refusal_of(self.request.topic, self.request.missing, error)
+
+    @property
+    def diff(self) -> Diff | None:
+        """What it says, once it is read; None: nothing."""
+        if self.change is None:
+            return None
+        request = self.request
+        return Diff(request.topic, self.change, request.frame_ids, request.missing, self.surroundings)
 
 
 @dataclass(frozen=True)
@@ -234,13 +240,9 @@ class World(Part):
         robot = standing.model and standing.model.robot
         if robot is None or any(entry.surroundings.robot is not robot for entry in entries):
             return _Found(standing, None)
-        wanted = {
-            index: Wanted(entry.change, entry.surroundings, entry.request.topic, entry.request.unread)
-            for index, entry in enumerate(entries)
-            if entry.change is not None
-        }
-        model, outcomes = changed_by_each(standing.model, list(wanted.values()))
-        return _Found(standing, model, dict(zip(wanted, outcomes, strict=True)))
+        diffs = {index: entry.diff for index, entry in enumerate(entries) if entry.diff is not None}
+        model, outcomes = apply_each(standing.model, list(diffs.values()))
+        return _Found(standing, model, dict(zip(diffs, outcomes, strict=True)))
 
     def _use(self, entries: Sequence[Entry], found: _Found | None, problem: Exception | None) -> bool:
         """Exchange a model for that of now and tell who waits; false: it is not the successor of that of now."""
@@ -296,9 +298,7 @@ class World(Part):
                 if not request.waits:
                     self._current.model()  # raises
                 if entry.change is not None:
-                    standing = standing.with_waiting(
-                        Waiting(request.topic, request.frame_ids, entry.change, request.unread)
-                    )
+                    standing = standing.with_waiting(replace(entry.diff, surroundings=None))
                     standing = self._with_scene(standing, entry)
             except InputError as error:
                 problem = error
