@@ -56,10 +56,10 @@ Failed = Callable[[str, Exception], None]
 """Takes the name of a topic, service or timer and what its callback raised."""
 
 
-def log_failures(node: Node) -> Failed:
-    """Return what writes the errors of callbacks to the log of a node."""
+def failures_of(node: Node) -> Failed:
+    """Return what is told the errors of callbacks: the node's method `failed` if it has one, else its log."""
     log = Log(node)
-    return lambda what, error: log.error(what, words_of(what, error))
+    return getattr(node, "failed", None) or (lambda what, error: log.error(what, words_of(what, error)))
 
 
 def words_of(what: str, error: Exception) -> str:
@@ -77,11 +77,11 @@ class Endpoints:
     node
         On which they are opened.
     failed
-        Is told what a callback raises. Default: the node's log.
+        Is told what a callback raises. Default: `failures_of` the node.
     """
 
     def __init__(self, node: Node, failed: Failed | None = None) -> None:
-        self._node, self._failed = node, failed or log_failures(node)
+        self._node, self._failed = node, failed or failures_of(node)
         self._opened: dict[object, Callable[[Any], object]] = {}  # with what closes it
 
     def close(self) -> None:

@@ -19,9 +19,9 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
 
-from superovoid_ros.nodes.common.endpoints import log_failures
+from superovoid_ros.nodes.common.endpoints import failures_of
 from superovoid_ros.nodes.common.log_folder import ensure_log_folder
-from superovoid_ros.nodes.common.mistakes import reason_of, shortened
+from superovoid_ros.nodes.common.mistakes import UnreadableError, reason_of, shortened
 from superovoid_ros.nodes.common.rclpy_services import guard_services
 from superovoid_ros.nodes.common.shared_memory import make_room
 
@@ -90,14 +90,14 @@ def _spin(create_node: Callable[[], Node], told: threading.Event) -> int:
         gc.freeze()  # a search for garbage that includes all modules would stop the node for 0.04 s
         executor = SingleThreadedExecutor()
         executor.add_node(node)
-        doing, failed = "go on", log_failures(node)
+        doing, failed = "go on", failures_of(node)
         while rclpy.ok() and not told.is_set():
             try:
                 executor.spin_once()
             except InvalidHandle:
                 pass  # a service was closed while a call of it was being answered
             except ValueError as error:  # rclpy reads /clock, and raises for a time before 0
-                failed("rclpy", error)
+                failed("/clock", UnreadableError(str(error)))
     except Exception as error:
         # rclpy has shut down if it was told to, which whatever is under way then fails for.
         if not (told.is_set() or isinstance(error, ExternalShutdownException) or not rclpy.ok()):

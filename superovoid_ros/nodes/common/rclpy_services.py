@@ -14,7 +14,7 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from superovoid_ros.nodes.common.endpoints import answering, log_failures
+from superovoid_ros.nodes.common.endpoints import answering, failures_of
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of, shortened
 
 Callback = Callable[[object, object], object]
@@ -33,7 +33,7 @@ def guard_services(node: Node) -> None:
         A node. If it has a method `set_aside(parameters, set_them)`, setting parameters may take time: such requests
         are then answered in their order, and all other services answer meanwhile.
     """
-    group, failed = MutuallyExclusiveCallbackGroup(), log_failures(node)
+    group, failed = MutuallyExclusiveCallbackGroup(), failures_of(node)
     for service in node.services:
         callback = service.callback
         if service.srv_type in (SetParameters, SetParametersAtomically):

@@ -80,7 +80,7 @@ class DistanceService(LifecycleNode):
         super().__init__("distance_service")
         self.statistics = Statistics()
         self._activity = Activity(self.get_fully_qualified_name())
-        self._jobs = Jobs(self, self._failed)
+        self._jobs = Jobs(self, self.failed)
         self._parameters_declared = Parameters(self)
         self._parameters_declared.declare((AUTOSTART, PLANNING))
         self.common = common = Common(
@@ -117,10 +117,9 @@ class DistanceService(LifecycleNode):
                 if trigger() != TransitionCallbackReturn.SUCCESS:
                     raise InputError(self._problem)
 
-    def _failed(self, what: str, error: Exception) -> None:
-        """Log and count an error of the node."""
-        self.common.log.error(what, f"{what}: {reason_of(error)}")
-        self.statistics.fault()
+    def failed(self, what: str, error: Exception) -> None:
+        """Log and count what a callback raised."""
+        self.common.failed(what, error)
 
     def _facts(self) -> dict[str, object]:
         """Return what the parts have to tell in the diagnostics."""
@@ -159,7 +158,7 @@ class DistanceService(LifecycleNode):
             try:
                 act(part)
             except Exception as error:
-                self._failed(type(part).__name__, error)
+                self.failed(type(part).__name__, error)
 
     # --- Life ---
 

@@ -86,6 +86,11 @@ class Common:
     jobs: Jobs
     """does what takes long"""
 
+    def failed(self, what: str, error: Exception) -> None:
+        """Log and count what the callback of a topic, service, timer or job raised."""
+        self.log.error(what, words_of(what, error))
+        self.statistics.fault(is_read=not isinstance(error, UnreadableError))
+
 
 class Part:
     """What every part can be told; each does nothing unless a part says otherwise.
@@ -102,12 +107,7 @@ class Part:
     def __init__(self, common: Common) -> None:
         self.node, self.value, self.log, self.statistics = common.node, common.value, common.log, common.statistics
         self.activity, self.jobs = common.activity, common.jobs
-        self.endpoints = Endpoints(common.node, self._failed)
-
-    def _failed(self, what: str, error: Exception) -> None:
-        """Log and count an error that the callback of a topic, service or timer raised."""
-        self.log.error(what, words_of(what, error))
-        self.statistics.fault(is_read=not isinstance(error, UnreadableError))
+        self.endpoints = Endpoints(common.node, common.failed)
 
     def configure(self) -> None:
         """Create services, subscriptions and publishers; `InputError` where the parameters do not allow it."""
