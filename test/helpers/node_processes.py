@@ -125,8 +125,10 @@ def start_node(nodes: list[TestedNode]) -> Callable[..., TestedNode]:
         # A module of the package, or a script of the tests.
         program = module if module.endswith(".py") else f"superovoid_ros.nodes.{module}"
         rules = [f"__node:={name}", *([f"__ns:={namespace}"] if namespace else []), *remap]
-        nodes.append(TestedNode(program, parameters, rules, name))
-        return nodes[-1]
+        nodes.append(node := TestedNode(program, parameters, rules, name))
+        if module == "distance_service" and parameters.get("robot_description") and parameters.get("autostart", True):
+            node.wait_for_output("allowed pairs")  # its robot is read
+        return node
 
     return start
 
