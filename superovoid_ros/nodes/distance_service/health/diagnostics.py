@@ -115,10 +115,13 @@ class Diagnostics(Part):
 
     def configure(self) -> None:
         """Begin to publish, and to look at other nodes."""
-        self.endpoints.every(_LOOK, self._mismatches.look)
-        self.endpoints.every(_LOOK, self._namesakes.look)
+        self.endpoints.every(_LOOK, self._look_at_others)
         self._publisher = self.endpoints.advertise(DiagnosticArray, "/diagnostics", 1)
         self._apply_values()
+
+    def _look_at_others(self) -> None:
+        self._mismatches.look()
+        self._namesakes.look()
 
     def clean_up(self) -> None:
         """Publish nothing any more."""
