@@ -87,9 +87,9 @@ setup(
     },
     entry_points={
         "console_scripts": [
-            "distance_service = superovoid_ros.nodes.common.start:distance_service",
-            "path_trail = superovoid_ros.nodes.common.start:path_trail",
-            "sweep_player = superovoid_ros.nodes.common.start:sweep_player",
+            "distance_service = superovoid_ros.nodes.distance_service.distance_service:main",
+            "path_trail = superovoid_ros.nodes.path_trail.path_trail:main",
+            "sweep_player = superovoid_ros.nodes.sweep_player.sweep_player:main",
         ],
         "superovoid.commands": [
             "demo = superovoid_ros.commands.demo",

@@ -32,8 +32,8 @@ from superovoid_interfaces.msg import SuperovoidObject
 from superovoid_interfaces.srv import ApplyObjects, GetDistances
 
 from superovoid_ros.nodes.common.caller import Caller
-from superovoid_ros.nodes.common.mistakes import INTERNAL
-from superovoid_ros.nodes.common.qos import SERVICE
+from superovoid_ros.nodes.common.endpoints import SERVICE
+from superovoid_ros.nodes.common.mistakes import LATER, Code
 from superovoid_ros.nodes.common.questions import (
     Distances,
     Question,
@@ -51,7 +51,6 @@ __all__ = [
 ]
 
 _TRIES = 3  # of a first call, within the timeout
-_LATER = ("not ready", "no robot")  # with which the node refuses what it may answer later
 _PAUSE = 0.2  # s, between two questions whether it is ready
 _TOPICS = ("/parameter_events", "/diagnostics")  # of each node, and of each that is configured
 _NAMED = 1.0  # s; a node's topics are known a moment before its name is
@@ -59,11 +58,31 @@ _LOOK = 0.05  # s, between two looks whether a service is there: the network say
 
 
 class ServiceUnavailableError(RuntimeError):
-    """A service that was waited for is not there, or did not answer in time."""
+    """A service that was waited for is not there, did not answer in time, or cannot answer yet.
+
+    Attributes
+    ----------
+    code : Code
+        Why the service cannot answer yet; `Code.SUCCESS` if it did not say so.
+    """
+
+    def __init__(self, words: str, code: Code = Code.SUCCESS) -> None:
+        super().__init__(words)
+        self.code = code
 
 
 class RequestRefusedError(ValueError):
-    """The node could not answer; the words are the node's."""
+    """The node could not answer; the words are the node's.
+
+    Attributes
+    ----------
+    code : Code
+        Why: `superovoid_interfaces/msg/ErrorCode`.
+    """
+
+    def __init__(self, words: str, code: Code = Code.INVALID_REQUEST) -> None:
+        super().__init__(words)
+        self.code = code
 
 
 class ServiceFailedError(RuntimeError):
@@ -159,23 +178,22 @@ class DistanceClient:
         self._wait_for(self._client, limit)
         if not ready:
             return
-        while words := self._why_not_ready():
+        while refusal := self._why_not_ready():
             if time.monotonic() >= until:
-                raise ServiceUnavailableError(f"'{self._client.srv_name}' cannot answer after {limit:.1f} s: {words}")
+                words = f"'{self._client.srv_name}' cannot answer after {limit:.1f} s: {refusal}"
+                raise ServiceUnavailableError(words, refusal.code)
             time.sleep(_PAUSE)
             self._require_open()
 
-    def _why_not_ready(self) -> str:
-        """Ask for one pair; return the node's words where it will answer later, and nothing where it answers now."""
+    def _why_not_ready(self) -> RequestRefusedError | None:
+        """Ask for one pair; return the node's refusal if it may answer later."""
         try:
             self.result(self._asked(Question(max_results=1), lambda: None))
         except RequestRefusedError as error:
-            words = str(error)
-            name = self._client.srv_name.rpartition("/")[0]
-            return words if words.startswith((*_LATER, f"{name} is inactive")) else ""
+            return error if error.code in LATER else None
         except ServiceFailedError:
-            return ""  # waiting mends no mistake: who asks is told
-        return ""
+            pass  # waiting mends no mistake
+        return None
 
     def _wait_for(self, client: Client, limit: float) -> None:
         until = time.monotonic() + limit
@@ -409,9 +427,10 @@ class DistanceClient:
 def _require_success(response: GetDistances.Response | ApplyObjects.Response) -> None:
     if response.success:
         return
-    if response.message.startswith(INTERNAL):
+    code = Code(response.error_code.value)
+    if code is Code.INTERNAL:
         raise ServiceFailedError(response.message)
-    raise RequestRefusedError(response.message)
+    raise RequestRefusedError(response.message, code)
 
 
 def _full_name(end: TopicEndpointInfo) -> str:

@@ -207,7 +207,6 @@ PLAIN = (
     "world.frames",
     "world.changes",
     "world.model",
-    "world.refused",
     "world.current",
     "world.building",
     "robot_state.given",

@@ -13,6 +13,7 @@ import gc
 import math
 import multiprocessing
 import os
+import signal
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -28,8 +29,7 @@ from superovoid.output import CsvRow, cell, column
 from superovoid_ros.client import DistanceClient
 from superovoid_ros.motions.grasp_sweep import shipped
 from superovoid_ros.nodes.clients.timed_calls import MAX_DISTANCE, SERVICES, Report, States, TimedCaller
-from superovoid_ros.nodes.common.parent import be_helper, start_helper
-from superovoid_ros.tools.process.child import HelperProcess, NodeProcess, hands_service
+from superovoid_ros.tools.process.child import HelperProcess, NodeProcess, end_with_parent, hands_service
 from superovoid_ros.tools.process.network import own_network
 from superovoid_ros.tools.service_planner import wait_until_there
 
@@ -151,7 +151,8 @@ def table(rows: Sequence[Row]) -> Table:
 
 def _client_process(connection: Connection, *arguments: object) -> None:
     """Follow orders and send a report for each, until the connection is closed."""
-    be_helper()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C at the terminal is for the process that started this one
+    end_with_parent()
     with TimedCaller(f"load_client_{os.getpid()}", *arguments) as caller:
         # A garbage collection through all modules stops the client for 100 ms, which would count as the service's.
         gc.collect()
@@ -171,7 +172,7 @@ class _Client(HelperProcess):
         spawn = multiprocessing.get_context("spawn")  # a fork would copy the locks of the middleware's threads
         self.connection, theirs = spawn.Pipe()
         process = spawn.Process(target=_client_process, args=(theirs, *arguments), daemon=True)
-        start_helper(process)
+        process.start()
         theirs.close()
         super().__init__("a client", process)
 

@@ -21,6 +21,7 @@ import numpy as np
 from superovoid.planning.problem import FloatArray, PlanningError, PlanningProblem
 from superovoid.planning.validity import Clearances, doubtful_pairs
 from superovoid_ros.client import DistanceClient, ServiceUnavailableError
+from superovoid_ros.nodes.common.mistakes import Code
 from superovoid_ros.nodes.distance_service.world.own_messages import superovoid_object
 from superovoid_ros.tools.process.child import NodeError, NodeProcess, inside
 from superovoid_ros.tools.process.network import own_network
@@ -126,13 +127,13 @@ def planning_service(problem: PlanningProblem, urdf: str, srdf: str = "") -> Ite
 
 
 def wait_until_there(node: NodeProcess, client: DistanceClient) -> None:
-    """Wait for the services of a node that starts, as long as it works; `NodeError` where it ends or does not."""
+    """Wait until a node that starts can answer, or says why it cannot; `NodeError` if it ends or does nothing."""
 
     def is_there() -> bool:
         try:
-            client.wait(_LOOK)
-        except ServiceUnavailableError:
-            return False
+            client.wait(_LOOK, ready=True)
+        except ServiceUnavailableError as error:
+            return error.code not in (Code.SUCCESS, Code.READING, Code.INACTIVE)  # else a call says what is wrong
         return True
 
     wait_for(node, is_there, f"services of {node.name} did not appear", pause=0.0)

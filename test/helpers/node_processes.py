@@ -8,10 +8,9 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import tempfile
+import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -32,7 +31,6 @@ from superovoid_ros.tools.process.network import take_domain
 from superovoid_ros.tools.process.waiting import wait_for
 
 from asking import ANSWER_TIMEOUT, Asker
-from warm_starts import Server, WarmProcess
 
 ROOT = Path(__file__).resolve().parents[2]
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
@@ -59,20 +57,17 @@ def loopback_domain() -> Iterator[int]:
             os.environ[name] = value
 
 
-@cache
-def warm_server() -> Server:
-    """Return what forks nodes."""
-    return Server()
-
-
 def run_to_the_end(arguments: Sequence[str]) -> tuple[int, str]:
-    """Run what `python arguments` would; return its exit code and what it printed."""
-    with tempfile.TemporaryFile() as log:
-        process = warm_server().start(list(arguments), dict(os.environ), log.fileno())
-        code = process.wait(ANSWER_TIMEOUT)
-        process.stdin.close()
-        log.seek(0)
-        return code, log.read().decode()
+    """Run `python arguments`; return its exit code and what it printed."""
+    ended = subprocess.run(
+        [sys.executable, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=ANSWER_TIMEOUT,
+        check=False,
+    )
+    return ended.returncode, ended.stdout
 
 
 class TestedNode(NodeProcess):
@@ -81,11 +76,6 @@ class TestedNode(NodeProcess):
     __test__ = False  # for pytest
     is_tested = True
     """its end is a failure, unless the test asked for it"""
-
-    def _start(self, arguments: list[str], environment: Mapping[str, str], log: int) -> subprocess.Popen | WarmProcess:
-        if not warm_server().fits(environment):
-            return super()._start(arguments, environment, log)
-        return warm_server().start(arguments, dict(environment), log)
 
     def wait_for_output(self, text: str) -> None:
         """Wait until the node printed `text`, as long as it works; at most `ANSWER_TIMEOUT` if it has other work."""
@@ -107,15 +97,6 @@ class TestedNode(NodeProcess):
         if code:
             print(self.output())  # shown with the failure it leads to
         return code
-
-
-@pytest.fixture(scope="module")
-def warm_tools(loopback_domain: int) -> Iterator[None]:
-    """Let the tools of the package start their nodes as tests do."""
-    with pytest.MonkeyPatch.context() as patch:
-        for module in ("process.child", "service_planner"):
-            patch.setattr(f"superovoid_ros.tools.{module}.NodeProcess", TestedNode)
-        yield
 
 
 @pytest.fixture(scope="module")
@@ -144,8 +125,10 @@ def start_node(nodes: list[TestedNode]) -> Callable[..., TestedNode]:
         # A module of the package, or a script of the tests.
         program = module if module.endswith(".py") else f"superovoid_ros.nodes.{module}"
         rules = [f"__node:={name}", *([f"__ns:={namespace}"] if namespace else []), *remap]
-        nodes.append(TestedNode(program, parameters, rules, name))
-        return nodes[-1]
+        nodes.append(node := TestedNode(program, parameters, rules, name))
+        if module == "distance_service" and parameters.get("robot_description") and parameters.get("autostart", True):
+            node.wait_for_output("allowed pairs")  # its robot is read
+        return node
 
     return start
 

@@ -64,11 +64,59 @@ class Subscription:
         self.spin()
 
 
+class Publisher:
+    """Keeps what is published; somebody listens."""
+
+    def __init__(self, messages: list) -> None:
+        self.publish = messages.append
+
+    def get_subscription_count(self) -> int:
+        return 1
+
+
+class StepJobs:
+    """Jobs of one thread, which does one step when it is told: a work, or the use of what it found."""
+
+    def __init__(self) -> None:
+        self.waiting, self.found = deque(), None
+
+    def count(self, _kind) -> int:
+        return len(self.waiting)
+
+    def last_waiting(self, _kind):
+        return self.waiting[-1] if len(self.waiting) > 1 else None  # the first is being done
+
+    def submit(self, job) -> None:
+        self.waiting.append(job)
+
+    def step(self) -> None:
+        if not self.waiting:
+            return
+        job = self.waiting[0]
+        if self.found is None:
+            try:
+                self.found = job.work(), None
+            except Exception as error:
+                self.found = None, error
+            return
+        found, self.found = self.found, None
+        if job.done(*found) is not False:
+            self.waiting.popleft()
+
+    def finish(self) -> None:
+        for _ in range(10_000):
+            if not self.waiting:
+                return
+            self.step()
+        raise AssertionError("it works for ever")
+
+
 class FakeNode:
     """A node that opens nothing; services and subscriptions are kept by name."""
 
     def __init__(self, executor: object = None) -> None:
         self.executor, self.logger, self.now = executor, Lines(), 0
+        self.context = SimpleNamespace(ok=lambda: True)
         self.services: dict[str, object] = {}
         self.subscriptions: dict[str, object] = {}
         self.sent: dict[str, list] = {}
@@ -88,14 +136,23 @@ class FakeNode:
 
     def create_service(self, _kind, name, callback, **_):
         self.services[name] = callback
+        return object()
 
     def create_subscription(self, _kind, name, callback, qos, **_):
         self.subscriptions[name] = Subscription(callback, qos)
         return self.subscriptions[name]
 
+    def create_timer(self, *_, **__):
+        return object()
+
+    def destroy_publisher(self, _entity):
+        pass
+
+    destroy_subscription = destroy_service = destroy_timer = destroy_publisher
+
     def create_publisher(self, _kind, name, *_, **__):
         messages = self.sent.setdefault(name, [])
-        return SimpleNamespace(publish=messages.append, get_subscription_count=lambda: 1)
+        return Publisher(messages)
 
 
 def common(node: object = None, is_active: bool = True, **values: object) -> Common:
@@ -104,7 +161,7 @@ def common(node: object = None, is_active: bool = True, **values: object) -> Com
     activity = Activity("/fake")
     activity.is_active = is_active
     values = {name.replace("__", "."): value for name, value in values.items()}
-    return Common(node, values.__getitem__, Lines(), Statistics(), activity)
+    return Common(node, values.__getitem__, Lines(), Statistics(), activity, StepJobs())
 
 
 def run(coroutine) -> object:

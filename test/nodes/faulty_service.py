@@ -5,21 +5,17 @@
 
 from __future__ import annotations
 
-import threading
 import time
 
 import numpy as np
-from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from superovoid.robot.planning_scene import PlanningScene
-from superovoid_ros.nodes.common.process import run
-from superovoid_ros.nodes.common.qos import serve
+from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.distance_service.answers import state_validity
-from superovoid_ros.nodes.distance_service.answers.workers import Workers
 from superovoid_ros.nodes.distance_service.distance_service import DistanceService
-from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.part import Part
 
 
 def broadcast() -> None:
@@ -29,20 +25,14 @@ def broadcast() -> None:
 class Faulty(Part):
     """Fails in a service, in a topic and in a timer; `contacts` and `objects` break those of the package."""
 
-    def __init__(self, common: Common, workers: Workers) -> None:
-        super().__init__(common)
-        self._workers = workers
-
     def configure(self) -> None:
-        node = self.node
-        serve(node, Trigger, "~/fail", lambda _request, response: self.answer(response, broadcast))
-        serve(node, Trigger, "~/fail_unguarded", lambda _request, _response: broadcast())
-        serve(node, Trigger, "~/break_contacts", self._break_contacts)
-        serve(node, Trigger, "~/break_objects", self._break_objects)
-        serve(node, Trigger, "~/sleep", self._sleep)
-        serve(node, Trigger, "~/sleep_aside", self._sleep_aside, ReentrantCallbackGroup())
-        serve(node, Trigger, "~/fail_task", self._fail_task)
-        node.create_subscription(String, "~/fail_topic", lambda _message: broadcast(), 10)
+        serve = self.endpoints.serve
+        serve(Trigger, "~/fail", lambda _request, response: self.answer(response, broadcast))
+        serve(Trigger, "~/fail_unguarded", lambda _request, _response: broadcast())
+        serve(Trigger, "~/break_contacts", self._break_contacts)
+        serve(Trigger, "~/break_objects", self._break_objects)
+        serve(Trigger, "~/sleep_aside", self._sleep_aside)
+        self.endpoints.listen(String, "~/fail_topic", lambda _message: broadcast(), 10)
 
     def _break_contacts(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         # Both ways to an answer: whether all is clear, and what is not.
@@ -53,27 +43,18 @@ class Faulty(Part):
         PlanningScene.edit = lambda _self: np.linalg.inv(np.zeros((2, 2)))
         return self.answer(response, lambda: "broken")
 
-    def _fail_task(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        self.node.executor.create_task(broadcast)
-        return self.answer(response, lambda: "to fail")
-
-    def _sleep(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
-        print("sleeping", flush=True)
-        threading.Event().wait(600.0)
-        return self.answer(response, lambda: "slept")
-
     async def _sleep_aside(self, _request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         def work() -> None:
             print("sleeping", flush=True)
             time.sleep(600.0)
 
-        return await self._workers.answer_long(response, lambda: (10**9, work), lambda _found: "slept")
+        return await self.answer_long(response, lambda: (10**9, work), lambda _found: "slept")
 
 
 def create() -> DistanceService:
     """Return a node with the part."""
     node = DistanceService()
-    node.parts += (Faulty(node.common, node.workers),)
+    node.parts += (Faulty(node.common),)
     node.trigger_configure()
     node.trigger_activate()
     return node

@@ -1,38 +1,40 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The distance service with one more part, by which a test decides how long the reader's work takes."""
+"""The distance service with one more part, by which a test decides how long reading takes."""
 
 from __future__ import annotations
 
 import threading
-from dataclasses import replace
 
 from std_srvs.srv import SetBool
 
-from superovoid_ros.nodes.common.process import run
-from superovoid_ros.nodes.common.qos import serve
+from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.distance_service.distance_service import DistanceService
+from superovoid_ros.nodes.distance_service.jobs import Job, Jobs, Kind
 from superovoid_ros.nodes.distance_service.part import Part
-from superovoid_ros.nodes.distance_service.world.reader import Reader, Task
 
 _may_work = threading.Event()
-_do = Reader.do
+_submit = Jobs.submit
 
 
-def _do_when_it_may(self: Reader, task: Task) -> None:
-    def work() -> object:
+def _submit_held(self: Jobs, job: Job) -> None:
+    work = job.work
+
+    def wait_and_work() -> object:
         _may_work.wait()
-        return task.work()
+        return work()
 
-    _do(self, replace(task, work=work))
+    if job.kind is Kind.READ:
+        job.work = wait_and_work
+    _submit(self, job)
 
 
 class Hold(Part):
-    """A service that holds the reader's work before it starts, and lets it go on."""
+    """A service that holds what is to be read, and lets it go on."""
 
     def configure(self) -> None:
-        serve(self.node, SetBool, "~/hold", self._hold)
+        self.endpoints.serve(SetBool, "~/hold", self._hold)
 
     def _hold(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         def change() -> str:
@@ -53,5 +55,5 @@ def create() -> DistanceService:
 
 if __name__ == "__main__":
     _may_work.set()
-    Reader.do = _do_when_it_may
+    Jobs.submit = _submit_held
     raise SystemExit(run(create))

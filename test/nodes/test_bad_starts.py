@@ -5,15 +5,10 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-
 import pytest
 import rclpy
 
-from superovoid_ros.nodes.common.process import start_ros
+from superovoid_ros.nodes.common.main import start_ros
 
 from node_processes import run_to_the_end
 
@@ -93,36 +88,3 @@ def test_a_wrong_start_ends_with_its_exit_code_and_reason(tmp_path, node, argume
     assert "cannot start: " in printed and "Traceback" not in printed
     for word in words:
         assert word in printed
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("moment", ["common.process", "distance_service.world.model"])
-def test_signal_during_the_start_ends_it_with_a_word(tmp_path, number, moment):
-    # At an import of the start, in the main thread, the process sends the signal to itself: no wait, any machine.
-    (tmp_path / "sitecustomize.py").write_text(
-        f"""
-import importlib.abc, os, sys
-
-class Finder(importlib.abc.MetaPathFinder):
-    def find_spec(self, name, path, target=None):
-        if name == "superovoid_ros.nodes.{moment}" and not Finder.done:
-            Finder.done = True
-            os.kill(os.getpid(), {int(number)})
-
-Finder.done = False
-if "-m" in sys.orig_argv:
-    sys.meta_path.insert(0, Finder())
-""",
-        encoding="utf-8",
-    )
-    path = os.pathsep.join(filter(None, [str(tmp_path), os.environ.get("PYTHONPATH")]))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "superovoid_ros.nodes.distance_service"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        env=os.environ | {"PYTHONPATH": path},
-    )
-    output, _ = process.communicate()
-    assert process.returncode == 0, output
-    assert "ended by a signal" in output and "Traceback" not in output

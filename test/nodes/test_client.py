@@ -24,6 +24,7 @@ from superovoid.shapes import Superovoid
 from superovoid.states import state_distances
 from superovoid_ros.client import DistanceClient, RequestRefusedError, ServiceFailedError, ServiceUnavailableError
 from superovoid_ros.nodes.common.caller import Caller
+from superovoid_ros.nodes.common.mistakes import Code
 from superovoid_ros.nodes.distance_service.world.own_messages import superovoid_object
 
 import arm
@@ -341,7 +342,8 @@ class Silent:
             time.sleep(self.delay)
             if answer is None or self.requests <= self.lost:
                 raise Unanswered
-            response.success, response.message, response.first = answer
+            response.success, response.message, response.first = answer[:3]
+            response.error_code.value = int(*answer[3:])
             return response
 
         self._caller.node.create_service(GetDistances, "~/get_distances", take)
@@ -406,7 +408,7 @@ def test_a_first_call_whose_answer_was_lost_is_made_again_and_no_later_one(loopb
 
 def test_a_mistake_of_the_node_is_no_refusal(loopback_domain):
     failing = Silent("failing")
-    failing.serve((False, "INTERNAL: KeyError('x')", []))
+    failing.serve((False, "KeyError('x')", [], Code.INTERNAL))
     with (
         DistanceClient(service="/failing", timeout=60.0) as client,
         pytest.raises(ServiceFailedError, match="KeyError"),

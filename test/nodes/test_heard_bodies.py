@@ -12,8 +12,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from superovoid.viewing.meanings import COLOURS, Meaning
 from superovoid_ros.nodes.clients.heard_bodies import HeardBodies
+from superovoid_ros.nodes.common.endpoints import read
 from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.common.qos import read
 
 CORNERS = (Point(), Point(x=1.0), Point(y=1.0))
 

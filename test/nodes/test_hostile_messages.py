@@ -24,8 +24,8 @@ from superovoid_interfaces.srv import GetMinDistance
 from tf2_msgs.msg import TFMessage
 
 from superovoid_ros.nodes.common.conversions import to_transform
+from superovoid_ros.nodes.common.endpoints import read
 from superovoid_ros.nodes.common.mistakes import LOG_PERIOD, UnreadableError
-from superovoid_ros.nodes.common.qos import read
 from superovoid_ros.nodes.common.throttle import MOST
 
 import arm

@@ -104,8 +104,10 @@ def test_cleaned_up_node_closes_everything_and_forgets_what_was_measured(managed
     assert client.wait(lambda: not services_of(client) and not topics_of(client))
     for transition in (Transition.TRANSITION_CONFIGURE, Transition.TRANSITION_ACTIVATE):
         assert lifecycle.change(client, NAME, transition)
-    response = client.call(GetMinDistance, SERVICE)
-    assert not response.success and "no message received yet" in response.message
+    response = client.call_until(
+        lambda response: "no message received yet" in response.message, GetMinDistance, SERVICE
+    )
+    assert not response.success
     assert arm.set_state(client, NAME).success
 
 
@@ -209,3 +211,16 @@ def test_wrong_input_refuses_a_transition_and_leaves_the_state(fragile):
     assert not node.common.activity.is_active
     part.error = None
     assert node.trigger_activate() == TransitionCallbackReturn.SUCCESS
+
+
+def test_without_planning_there_are_neither_kinematics_nor_plans(start_node, client):
+    node = start_node("distance_service", "plain", planning=False, rate=0.0, robot_description=arm.URDF)
+    node.wait_for_output("robot 'arm'")
+
+    def services():
+        if ("plain", "/") not in client.node.get_node_names_and_namespaces():
+            return set()
+        return {name for name, _ in client.node.get_service_names_and_types_by_node("plain", "/")}
+
+    assert client.wait(lambda: "/check_state_validity" in services())
+    assert not {"/compute_fk", "/compute_ik", "/plan_kinematic_path"} & services()

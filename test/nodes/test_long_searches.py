@@ -282,7 +282,7 @@ def test_a_node_that_is_told_to_be_silent_answers_no_plan(scene, is_cleaned_up):
             break
         lifecycle.bring(scene, NAME, "active")  # the search was over by then
     assert response.error_code.val != Code.SUCCESS and not response.trajectory.joint_trajectory.points
-    assert "inactive" in response.error_code.message, response.error_code
+    assert "deactivated" in response.error_code.message, response.error_code
 
 
 def test_a_solution_that_a_new_object_is_in_the_way_of_is_not_answered(scene):

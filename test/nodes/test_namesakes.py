@@ -16,7 +16,7 @@ import parts
 
 @pytest.fixture
 def lonely():
-    """The part that looks for namesakes, the nodes that it sees, and a function that lets seconds pass."""
+    """What looks for namesakes, its log, the nodes that it sees, and a function that lets seconds pass."""
     there, now = [("fake", "/"), ("else", "/"), ("fake", "/left")], [0.0]
     node = parts.FakeNode()
     node.get_node_names_and_namespaces = lambda: there
@@ -24,33 +24,34 @@ def lonely():
     def look(seconds):
         for _ in range(round(seconds)):
             now[0] += 1.0
-            part._look()
+            namesakes.look()
 
-    part = Namesakes(parts.common(node), lambda: now[0])
-    return part, there, look
+    log = parts.Lines()
+    namesakes = Namesakes(node, log, lambda: now[0])
+    return namesakes, log.lines, there, look
 
 
 def test_a_second_node_of_the_name_is_logged_once(lonely):
-    part, there, look = lonely
+    namesakes, lines, there, look = lonely
     look(100)
-    assert not part.problem and not part.log.lines
+    assert not namesakes.problem and not lines
     there.append(("fake", "/"))
     look(100)
-    [line] = part.log.lines
-    assert "another node has the name /fake" in line and line == part.problem
+    [line] = lines
+    assert "another node has the name /fake" in line and line == namesakes.problem
     there.remove(("fake", "/"))
     look(1)
-    assert not part.problem and part.facts() == {"other nodes of this name": 0}
+    assert not namesakes.problem and namesakes.facts() == {"other nodes of this name": 0}
 
 
 def test_a_node_that_crashed_before_is_no_namesake(lonely):
-    part, there, look = lonely
+    namesakes, lines, there, look = lonely
     for _ in range(2):  # its name stays known for a while
         there.append(("fake", "/"))
         look(20)
         there.remove(("fake", "/"))
         look(20)
-    assert not part.problem and not part.log.lines
+    assert not namesakes.problem and not lines
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ The parts that build the model run here step by step: what the reader's thread d
 from __future__ import annotations
 
 import random
-from collections import deque
 from types import SimpleNamespace
 
 import numpy as np
@@ -61,6 +60,7 @@ PARAMETERS = {
     "max_pairs": 10_000,
     "octomap_cubes": 100,
     "open_meshes": "hull",
+    "planning_scene_service": "",
 }
 
 
@@ -70,42 +70,6 @@ TOPICS = {
     PlanningScene: "planning_scene",
     PlanningSceneWorld: "planning_scene_world",
 }
-
-
-class StepReader:
-    """A reader whose thread does one step when it is told: a work, or the use of what it found."""
-
-    def __init__(self):
-        self.tasks, self.found = deque(), None
-
-    def do(self, task):
-        task.prepare()
-        if len(self.tasks) > 1 and task.join(self.tasks[-1].batch):
-            return
-        self.tasks.append(task)
-
-    def step(self):
-        if not self.tasks:
-            return
-        task = self.tasks[0]
-        if self.found is None:
-            try:
-                self.found = task.work(), None
-            except Exception as error:
-                self.found = None, error
-            return
-        found, self.found = self.found, None
-        if task.use(*found):
-            self.tasks.popleft()
-        else:
-            task.prepare()
-
-    def finish(self):
-        for _ in range(10_000):
-            if not self.tasks:
-                return
-            self.step()
-        raise AssertionError("it reads for ever")
 
 
 class Transforms:
@@ -127,11 +91,11 @@ class Service:
         self.values = PARAMETERS | values
         self.common = parts.common()
         object.__setattr__(self.common, "value", self.values.__getitem__)
-        self.reader, self.current = StepReader(), CurrentModel()
+        self.jobs, self.current = self.common.jobs, CurrentModel()
         measurements = Measurements(self.common)
         measurements._transforms = self.transforms = Transforms()
-        self.source = RobotSource(self.common, self.current, self.reader, measurements)
-        self.world = MoveItWorld(self.common, self.current, self.reader, measurements)
+        self.source = RobotSource(self.common, self.current, measurements)
+        self.world = MoveItWorld(self.common, self.current, measurements)
         self.source.configure()
         self.world.configure()
 
@@ -161,19 +125,19 @@ def service():
 def described(service):
     """The service with a robot, of whose state nothing is known."""
     service.describe(arm.URDF)
-    service.reader.finish()
+    service.jobs.finish()
     return service
 
 
 def test_reading_that_a_parameter_has_overtaken_changes_nothing(service):
     service.describe(arm.URDF)
-    service.reader.finish()
+    service.jobs.finish()
     service.describe("")  # is to be read, but not yet
     service.set(robot_description=OTHER)
     service.describe(arm.URDF)
     service.set(robot_description="")
     assert service.current.model().robot.name == "arm"
-    service.reader.finish()
+    service.jobs.finish()
     assert service.current.model().robot.name == "arm"
 
 
@@ -183,8 +147,8 @@ def test_objects_that_come_while_the_robot_is_read_are_there_in_their_order(serv
     service.send(cup(x=2.0))
     service.send(thing(operation=CollisionObject.MOVE, pose=arm.at(3.0, 0.0, 0.0)))
     seen = []
-    while service.reader.tasks:
-        service.reader.step()
+    while service.jobs.waiting:
+        service.jobs.step()
         if service.current.current is not None and (not seen or service.objects["cup"] != seen[-1]):
             seen.append(service.objects["cup"])
     assert seen == [1.0, 3.0]  # what came together is one model
@@ -194,16 +158,16 @@ def test_clean_up_in_the_midst_of_a_reading_leaves_nothing(service):
     service.send(cup())
     service.describe(arm.URDF)
     for _ in range(3):
-        service.reader.step()
+        service.jobs.step()
     service.source.clean_up()
-    for task in service.reader.tasks:
-        task.use(None, InputError("the node was cleaned up before this was read"))
+    for task in service.jobs.waiting:
+        task.done(None, InputError("the node was cleaned up before this was read"))
     with pytest.raises(InputError, match="no robot"):
         service.current.model()
-    service.reader.tasks.clear()
-    service.reader.found = None
+    service.jobs.waiting.clear()
+    service.jobs.found = None
     service.describe(arm.URDF)
-    service.reader.finish()
+    service.jobs.finish()
     assert service.objects == {}
 
 
@@ -211,35 +175,35 @@ def test_nothing_is_answered_without_messages_that_were_too_many_to_wait(service
     monkeypatch.setattr(current, "MOST_WAITING", 2)
     for name in "abcd":
         service.send(cup(name=name))
-    service.reader.finish()
+    service.jobs.finish()
     assert sum("at most 2" in line for line in service.common.log.lines) == 2
     service.describe(arm.URDF)
-    service.reader.finish()
+    service.jobs.finish()
     with pytest.raises(InputError, match="lost 2 messages about objects"):
         service.current.model()
     service.send(cup(name="e"))  # says nothing about those
     service.describe(OTHER)
-    service.reader.finish()
+    service.jobs.finish()
     with pytest.raises(InputError, match="send a whole planning scene"):
         service.current.model()
     whole = PlanningScene()
     whole.world.collision_objects = [cup(x=4.0, name=name) for name in "cd"]
     service.send(whole, "planning_scene")
-    service.reader.finish()
+    service.jobs.finish()
     assert service.objects == {"c": 4.0, "d": 4.0}
 
 
 def test_messages_that_come_together_become_one_model(described):
     described.send(cup(name="first"))
-    described.reader.step()  # it is being read
+    described.jobs.step()  # it is being read
     for name in "abcd":
         described.send(thing(name) if name == "b" else cup(name=name))
     described.send(cup(name="a", x=3.0))
     described.send(thing("d", CollisionObject.REMOVE))
-    assert len(described.reader.tasks) == 2
+    assert len(described.jobs.waiting) == 2
     refused(described, "object 'b': has no shape")
     described.send(thing("b", CollisionObject.REMOVE))
-    described.reader.finish()
+    described.jobs.finish()
     assert described.objects == {"first": 0.0, "a": 3.0, "c": 0.0}
 
 
@@ -249,7 +213,7 @@ def test_description_that_comes_between_objects_is_read_between_them(described):
     described.send(on_claw[0])
     described.describe(arm.URDF.replace('"hand"', '"claw"'))
     described.send(on_claw[1])
-    assert len(described.reader.tasks) == 4
+    assert len(described.jobs.waiting) == 4
     refused(described, "'b'", "'claw'")
     assert set(described.current.current.planning.objects) == {"a", "c"}
 
@@ -263,7 +227,7 @@ def queued(service, *messages, topic="collision_object"):
     for message, *source in messages:
         queue.put(message if isinstance(message, bytes) else serialize_message(message), *source)
     queue.spin()
-    service.reader.finish()
+    service.jobs.finish()
 
 
 def test_a_gap_in_the_numbers_of_a_publisher_is_told_until_a_whole_scene_comes(described):
@@ -308,7 +272,7 @@ def test_a_whole_scene_that_waits_for_a_robot_stands_for_what_was_lost_before_it
     queued(service, (cup(name="a"), 1), (cup(name="b"), 3))
     queued(service, (PlanningScene(), 1), topic="planning_scene")
     service.describe(arm.URDF)
-    service.reader.finish()
+    service.jobs.finish()
     assert service.objects == {}
 
 
@@ -319,7 +283,7 @@ def test_a_scene_that_was_asked_for_before_a_loss_does_not_stand_for_it(describe
     described.world.take_whole(PlanningScene(), asked, told.append)
     refused(described, "lost 1 message about objects")
     described.world.take_whole(PlanningScene(), described.current.standing.unheard, told.append)
-    described.reader.finish()
+    described.jobs.finish()
     assert described.objects == {} and told == [None, None]
 
 
@@ -328,7 +292,7 @@ def test_what_a_mistake_of_the_node_keeps_from_being_read_is_missing(described, 
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        patch.setattr(to_changes, "unread_of", fail)
+        patch.setattr(to_changes, "missing_without", fail)
         queued(described, (cup(name="a"), 1))
     queued(described, (cup(name="b"), 2))
     refused(described, "lost 1 message about objects")
@@ -365,10 +329,10 @@ def test_where_a_scene_is_required_nothing_is_answered_before_one_has_come():
     service.send(scene_diff(cup()))
     refused(service, "require_scene")
     service.send(PlanningScene())
-    service.reader.finish()
+    service.jobs.finish()
     assert service.objects == {}
     service.describe(OTHER)
-    service.reader.finish()
+    service.jobs.finish()
     assert service.objects == {}
 
 
@@ -380,16 +344,17 @@ def test_a_whole_scene_does_not_stand_for_messages_that_were_too_many_after_it_h
     for _ in range(2):
         described.send(PlanningScene())
     with monkeypatch.context() as patch:
-        patch.setattr(described.reader, "do", full)
+        patch.setattr(described.jobs, "submit", full)
+        patch.setattr(described.jobs, "last_waiting", lambda _kind: None)
         described.send(cup(name="late"))
     refused(described, "lost 1 message about objects")
     described.send(PlanningScene())
-    described.reader.finish()
+    described.jobs.finish()
     assert described.objects == {}
 
 
 def refused(service, *words):
-    service.reader.finish()
+    service.jobs.finish()
     with pytest.raises(InputError) as problem:
         service.current.model()
     assert all(word in str(problem.value) for word in words), problem.value
@@ -400,7 +365,7 @@ def test_what_was_to_be_put_down_is_missing_until_it_is(described):
     described.send(attached(CollisionObject.REMOVE, name="cup", link="slider"))
     refused(described, "'cup'", "is attached to link 'ground'")
     described.send(attached(CollisionObject.REMOVE, name="cup", link="ground"))
-    described.reader.finish()
+    described.jobs.finish()
     assert described.current.model().planning.objects["cup"].link is None
     # Where its link is nobody knows.
     held = attached(name="cup", link="hand", frame="hand", primitives=[sphere()])
@@ -416,7 +381,7 @@ def test_what_was_to_be_put_down_is_missing_until_it_is(described):
     scene = scene_diff()
     scene.robot_state.attached_collision_objects = [held]
     described.send(scene)
-    described.reader.finish()
+    described.jobs.finish()
     assert described.objects == {"cup": 0.0}
     scene.robot_state.attached_collision_objects = [attached(CollisionObject.REMOVE, name="cup")]
     described.send(scene)
@@ -430,7 +395,7 @@ def test_shapes_that_were_to_be_moved_are_missing_until_they_are_moved_too(descr
     described.send(thing("two", CollisionObject.MOVE, pose=arm.at(3.0, 0.0, 0.0)))
     refused(described, "'two'", "joint slide")
     described.send(thing("two", CollisionObject.MOVE, pose=arm.at(3.0, 0.0, 0.0), primitive_poses=poses[::2]))
-    described.reader.finish()
+    described.jobs.finish()
     assert described.objects == {"two": 3.0}
     assert described.current.model().planning.objects["two"].object_from_shape[:, 0, 3].tolist() == [0.0, 2.0]
 
@@ -445,7 +410,7 @@ def test_of_a_whole_scene_that_is_refused_the_matrix_is_missing_though_it_has_no
     refused(described, "<planning_scene>", "quaternion")
     assert not described.current.current.planning.rules.checked("ball", "hand")
     described.send(PlanningScene())
-    described.reader.finish()
+    described.jobs.finish()
     assert described.current.model().planning.rules.checked("ball", "hand")
 
 
@@ -456,23 +421,23 @@ def test_what_stands_on_an_object_whose_place_is_not_known_is_missing_too(descri
     described.send(cup(x=3.0, operation=CollisionObject.MOVE))
     refused(described, "'plate'", "frame_id 'cup'")
     described.send(thing("plate", primitives=[sphere()], frame="cup"))
-    described.reader.finish()
+    described.jobs.finish()
     assert described.objects == {"cup": 3.0, "plate": 3.0}
 
 
 def test_an_object_that_tf_has_moved_is_not_attached_where_it_was(described):
     described.send(cup(x=1.0, frame="map"))
     described.send(attached(name="cup", link="ground"))  # named by no header, and not there yet when this comes
-    described.reader.finish()
+    described.jobs.finish()
     assert described.objects == {"cup": 1.0}
     described.send(attached(CollisionObject.REMOVE, name="cup", link="ground"))
     described.send(cup(x=1.0, frame="map"))
-    described.reader.finish()
+    described.jobs.finish()
     described.transforms.where = arm.at(0.5, 0.0, 0.0)
     described.send(attached(name="cup", link="ground"))
     refused(described, "'cup' stands in frame 'map'", "by 0.5 m")
     described.send(attached(name="cup", link="ground", frame="map", primitives=[sphere()]))
-    described.reader.finish()
+    described.jobs.finish()
     assert described.objects == {"cup": 0.5}
 
 
@@ -486,7 +451,7 @@ def test_an_object_whose_attaching_was_refused_is_missing_though_the_world_is_wi
         refused(described, "'cup'", "joint slide")
         assert not described.current.current.planning.objects
         described.send(PlanningScene())
-        described.reader.finish()
+        described.jobs.finish()
         assert described.objects == {}
     broken = attached(name="cup", primitives=[sphere(-1.0)])
     for is_diff, removed in ((True, [thing("cup", CollisionObject.REMOVE)]), (False, [])):
@@ -499,25 +464,25 @@ def test_an_object_whose_attaching_was_refused_is_missing_though_the_world_is_wi
         refused(described, "'cup'", "radius")
         assert not described.current.current.planning.objects
         described.send(thing("cup", CollisionObject.REMOVE))
-        described.reader.finish()
+        described.jobs.finish()
         assert described.objects == {}
 
 
 def test_a_message_that_is_read_again_is_about_where_things_were_when_it_came(described):
     described.send(cup(x=1.0, frame="map"))
-    described.reader.step()
+    described.jobs.step()
     described.set(padding=0.5)  # another model, so that it is read again
     described.transforms.where = arm.at(5.0, 0.0, 0.0)
-    described.reader.step()
+    described.jobs.step()
     described.send(attached(name="cup", link="ground"))
     described.transforms.where = np.eye(4)
-    described.reader.finish()
+    described.jobs.finish()
     refused(described, "'cup' stands in frame 'map'", "by 5 m")
     assert described.current.current.planning.objects["cup"].pose[0, 3] == 1.0
     described.send(cup(x=1.0, frame="map"))
-    described.reader.step()
+    described.jobs.step()
     described.describe(OTHER)  # where its links are is looked for anew
-    described.reader.finish()
+    described.jobs.finish()
     assert described.objects == {"cup": 1.0}
 
 
@@ -567,12 +532,12 @@ def check_random_order(rng):
         states.append(None if unread else dict(present))
         for _ in range(rng.randrange(4)):
             look()
-            service.reader.step()
+            service.jobs.step()
         look()
     service.describe(f"{arm.URDF}<!-- the last -->")
     service.values["robot_description"] = ""
     service.source.load()
-    service.reader.finish()
+    service.jobs.finish()
     look()
     planning = service.current.current.planning
     assert {*planning.objects, *planning.misfits} == {*present, *unread}

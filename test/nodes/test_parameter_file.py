@@ -31,7 +31,9 @@ def given(loopback_domain):
     def make(path):
         rclpy.init(args=["--ros-args", "--params-file", str(path)], context=context)
         node = Node("distance_service", namespace="left", context=context, start_parameter_services=False)
-        return Parameters(node, DECLARED.values())
+        parameters = Parameters(node)
+        parameters.declare(DECLARED.values())
+        return parameters
 
     yield make
     rclpy.try_shutdown(context=context)

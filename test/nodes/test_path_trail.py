@@ -11,7 +11,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from superovoid.planning.trail import trail
 from superovoid_ros.icub import grasp_problem
-from superovoid_ros.nodes.common.qos import LATCHED
+from superovoid_ros.nodes.common.endpoints import LATCHED
 
 
 @pytest.fixture(scope="module")

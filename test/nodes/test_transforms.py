@@ -14,6 +14,7 @@ from builtin_interfaces.msg import Time
 from scipy.spatial.transform import Rotation
 
 from superovoid_ros.nodes.common.conversions import to_transform
+from superovoid_ros.nodes.common.endpoints import Endpoints
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.robot_state import transforms as module
 from superovoid_ros.nodes.distance_service.robot_state.transforms import (
@@ -132,7 +133,7 @@ def tf2_double(monkeypatch):
 @pytest.fixture
 def with_tf2(client, tf2_double):
     """The source of transforms where tf2_ros can be imported."""
-    return transform_source(client.node, refused)
+    return transform_source(Endpoints(client.node), "/test_client", refused)
 
 
 @pytest.mark.parametrize("source", [BufferTransforms, TopicTransforms])
@@ -141,7 +142,9 @@ def test_every_source_refuses_a_transform_that_is_not_finite(client, tf2_double,
     matrix = np.eye(4)
     matrix[0, 3] = number
     with pytest.raises(InputError, match=r"transform from 'left' to 'world': translation .*: must be finite"):
-        source(client.node, refused)._store(to_transform("world", "left", matrix, Time()), static=False)
+        source(Endpoints(client.node), "/test_client", refused)._store(
+            to_transform("world", "left", matrix, Time()), static=False
+        )
 
 
 def test_what_tf2_says_of_a_missing_frame_is_passed_on_with_the_frames_it_knows(with_tf2):
@@ -169,7 +172,9 @@ class Both:
     def __init__(self, client):
         pytest.importorskip("tf2_ros", reason="tf2_ros is not installed: the double has to do")
         self._client = client
-        self.sources = (transform_source(client.node, refused), TopicTransforms(client.node, refused))
+        self.sources = tuple(
+            source(Endpoints(client.node), "/test_client", refused) for source in (transform_source, TopicTransforms)
+        )
         assert isinstance(self.sources[0], BufferTransforms)
 
     def send(self, *links, static=False):

@@ -22,7 +22,7 @@ from superovoid_ros.tools.service_load import ServiceLoad, differs, errors_of, s
 
 
 @pytest.fixture(scope="module")
-def running(warm_tools):
+def running(loopback_domain):
     """The service and two clients."""
     with ServiceLoad(2) as load:
         yield load

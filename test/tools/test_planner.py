@@ -114,7 +114,7 @@ def hands():
 
 
 @pytest.fixture(scope="module")
-def served(hands, warm_tools):
+def served(hands, loopback_domain):
     with planning_service(hands.problem, hands.urdf, hands.srdf) as validity:
         yield validity
 
@@ -151,7 +151,7 @@ def test_the_whole_example_ends_without_unwanted_contact_through_the_service(loo
     assert (tmp_path / "plan_grasp.csv").is_file()
 
 
-def test_a_service_that_cannot_be_started_for_a_problem_says_why(problem, warm_tools):
+def test_a_service_that_cannot_be_started_for_a_problem_says_why(problem, loopback_domain):
     crate = Body("crate", "crate", Box((0.2, 0.2, 0.2)))
     beside = PlanningProblem(problem.robot, ("x", "y"), {}, obstacles=(crate,))
     with (

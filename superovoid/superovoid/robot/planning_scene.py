@@ -531,7 +531,19 @@ def query_parts(
     def query(pairs: IntArray, most: int | None) -> SceneResult:
         return scene.query(pairs=pairs, max_results=most, max_distance=max_distance, overlapping_only=overlapping_only)
 
-    results = [query(parts[0], max_results), *(query(crowd, 1) for crowd in parts[1:])]
+    return joined_parts([query(parts[0], max_results), *(query(crowd, 1) for crowd in parts[1:])], max_results)
+
+
+def joined_parts(results: Sequence[SceneResult], max_results: int | None = None) -> SceneResult:
+    """Return answers about different pairs of one scene as one, the closest pairs first.
+
+    Parameters
+    ----------
+    results : sequence of SceneResult
+        At least one.
+    max_results : int, optional
+        At most so many pairs, the closest ones.
+    """
     if len(results) == 1:
         return results[0]
     order = np.argsort(np.concatenate([result.distance for result in results]), kind="stable")[:max_results]

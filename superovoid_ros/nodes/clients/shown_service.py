@@ -50,8 +50,8 @@ from superovoid.viewing.picture import (
 from superovoid_ros.nodes.clients.heard_bodies import HeardBodies, HeardBody
 from superovoid_ros.nodes.common.caller import Caller
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose
+from superovoid_ros.nodes.common.endpoints import SERVICE, read
 from superovoid_ros.nodes.common.mistakes import InputError, shortened
-from superovoid_ros.nodes.common.qos import SERVICE, read
 
 FloatArray = NDArray[np.float64]
 

@@ -12,13 +12,12 @@ from collections.abc import Callable
 
 from rclpy.client import Client
 from rclpy.context import Context
-from rclpy.executors import ExternalShutdownException
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.task import Future
 
+from superovoid_ros.nodes.common.endpoints import SERVICE
 from superovoid_ros.nodes.common.log_folder import ensure_log_folder
-from superovoid_ros.nodes.common.qos import SERVICE
-from superovoid_ros.nodes.common.quick_executor import QuickExecutor
 
 _FIRST_PATIENCE = 10.0  # s without a first answer of a service, after which is asked again
 _LATER_PATIENCE = 30.0  # s without a later answer: long searches are not to be made twice for nothing
@@ -41,7 +40,7 @@ class Caller:
     ----------
     node : rclpy.node.Node
     context : rclpy.context.Context
-    executor : QuickExecutor
+    executor : SingleThreadedExecutor
     """
 
     def __init__(
@@ -66,7 +65,7 @@ class Caller:
         except BaseException:
             self.context.try_shutdown()
             raise
-        self.executor = QuickExecutor(context=self.context)
+        self.executor = SingleThreadedExecutor(context=self.context)
         self.executor.add_node(self.node)
 
     def __enter__(self) -> Caller:

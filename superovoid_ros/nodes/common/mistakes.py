@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
+from enum import IntEnum
 
 from superovoid.values.checks import is_refusal
 
@@ -27,8 +28,46 @@ _TRACEBACKS = 100  # different ones that are printed in the life of a process
 _traced: set[tuple[type, str, int]] = set()
 
 
+class Code(IntEnum):
+    """Why a request is refused: `superovoid_interfaces/msg/ErrorCode`."""
+
+    SUCCESS = 0
+    INVALID_REQUEST = 1
+    UNKNOWN_FRAME = 2
+    UNKNOWN_LINK = 3
+    INACTIVE = 4
+    NO_ROBOT = 5
+    READING = 6
+    INCOMPLETE_WORLD = 7
+    NOT_MEASURED = 8
+    BUSY = 9
+    CANCELLED = 10
+    INTERNAL = 11
+
+
+LATER = frozenset((Code.INACTIVE, Code.NO_ROBOT, Code.READING, Code.INCOMPLETE_WORLD, Code.BUSY))
+"""Codes of requests that the node may answer later, without another measurement."""
+
+
 class InputError(ValueError):
-    """A request, message or parameter cannot be used; says which, what was found and what is expected."""
+    """A request, message or parameter cannot be used; says which, what was found and what is expected.
+
+    Parameters
+    ----------
+    words
+        For people.
+    code
+        For programs.
+    """
+
+    def __init__(self, words: str, code: Code = Code.INVALID_REQUEST) -> None:
+        super().__init__(words)
+        self.code = code
+
+
+def code_of(error: BaseException) -> Code:
+    """Return the code of an error: what is not the caller's mistake is one of the node."""
+    return error.code if isinstance(error, InputError) else Code.INTERNAL
 
 
 class UnreadableError(InputError):
@@ -42,7 +81,7 @@ def check_name(name: str, what: str) -> None:
 
 
 @contextmanager
-def refusals(what: str = "", remedy: str = "") -> Iterator[None]:
+def refusals(what: str = "", remedy: str = "", code: Code = Code.INVALID_REQUEST) -> Iterator[None]:
     """Turn what the library refuses in a caller's data into `InputError`; for the places where such data enter it.
 
     The library refuses by raising `ValueError`. numpy and the interpreter raise it too, for mistakes of ours (arrays
@@ -52,6 +91,8 @@ def refusals(what: str = "", remedy: str = "") -> Iterator[None]:
     ----------
     what, remedy
         Put before and behind the library's words, with colons.
+    code
+        Of the error.
     """
     try:
         yield
@@ -60,7 +101,7 @@ def refusals(what: str = "", remedy: str = "") -> Iterator[None]:
     except ValueError as error:
         if not is_refusal(error):
             raise
-        raise InputError(": ".join(filter(None, (what, str(error), remedy)))) from error
+        raise InputError(": ".join(filter(None, (what, str(error), remedy))), code) from error
 
 
 def shortened(words: object, most: int = _MOST_WORDS) -> str:

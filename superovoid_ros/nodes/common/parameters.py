@@ -9,16 +9,12 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType, SetParametersResult
-from rcl_interfaces.msg import Parameter as ParameterMessage
-from rcl_interfaces.srv import SetParameters, SetParametersAtomically
-from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
 
-from superovoid_ros.nodes.common.mistakes import InputError, reason_of, shortened
+from superovoid_ros.nodes.common.mistakes import InputError
 
-Callback = Callable[[object, object], object]
 Check = Callable[[object], None]
 """Raises `InputError` for a value that makes no sense."""
 
@@ -94,25 +90,21 @@ class Parameters:
     ----------
     node
         Where they are declared, with the values given at its start.
-    declared
-        All of them.
-
-    Raises
-    ------
-    InputError
-        If a value given at the start makes no sense.
     """
 
-    def __init__(self, node: Node, declared: Iterable[Declared]) -> None:
+    def __init__(self, node: Node) -> None:
         self._node = node
         self._checks: dict[str, Check] = {}
         self._defaults: dict[str, object] = {}
+
+    def declare(self, declared: Iterable[Declared]) -> None:
+        """Declare parameters; `InputError` if a value given at the start makes no sense."""
         for one in declared:
             self._defaults[one.name] = one.default
-            node.declare_parameter(one.name, one.default, one.descriptor)
+            self._node.declare_parameter(one.name, one.default, one.descriptor)
             if one.check is not None:
                 self._checks[one.name] = one.check
-        self.check(node.get_parameters_by_prefix("").values())
+        self.check(self._node.get_parameters_by_prefix("").values())
 
     def value(self, name: str) -> object:
         """Return the present value of a parameter."""
@@ -139,64 +131,3 @@ def require_values(node: Node) -> None:
     for name, parameter in node.get_parameters_by_prefix("").items():
         if parameter.value is None:
             raise InputError(f"{name}: has no value (a list without entries has none either)")
-
-
-def guard_parameter_services(node: Node) -> None:
-    """Let a node answer to every request to set parameters, and to other calls while it makes up its mind.
-
-    rclpy raises for a value of a type that does not exist, out of the executor and without an answer; here it is
-    refused. As everywhere, parameters that are set one by one are refused one by one, and together if set atomically.
-
-    A node that has a method `set_aside(parameters, set_them)` may take its time for parameters set together: requests
-    to set parameters are answered in a callback group of their own, in their order, and all others go on meanwhile.
-    """
-    known = {int(kind) for kind in Parameter.Type}
-
-    def reason_against(parameters: Iterable[ParameterMessage]) -> str:
-        for parameter in parameters:
-            kind = parameter.value.type
-            if kind not in known:
-                return f"{shortened(parameter.name, 200)}: type {kind}: must be in 0 to {max(known)}"
-        return ""
-
-    async def result_of(
-        parameters: list[ParameterMessage], set_them: Callable[[], SetParametersResult]
-    ) -> SetParametersResult:
-        reason = reason_against(parameters)
-        if reason:
-            return SetParametersResult(successful=False, reason=reason)
-        aside = getattr(node, "set_aside", None)
-        if aside is None:
-            return set_them()
-        try:
-            return await aside([Parameter.from_parameter_msg(one) for one in parameters], set_them)
-        except InputError as error:
-            return SetParametersResult(successful=False, reason=reason_of(error))
-
-    def one_by_one(set_them: Callback) -> Callback:
-        async def answer(request: SetParameters.Request, response: SetParameters.Response) -> SetParameters.Response:
-            for parameter in request.parameters:
-                one = SetParameters.Request(parameters=[parameter])
-                set_it = lambda one=one: set_them(one, SetParameters.Response()).results[0]  # noqa: E731
-                response.results.append(await result_of([parameter], set_it))
-            return response
-
-        return answer
-
-    def together(set_them: Callback) -> Callback:
-        async def answer(
-            request: SetParametersAtomically.Request, response: SetParametersAtomically.Response
-        ) -> SetParametersAtomically.Response:
-            set_all = lambda: set_them(request, SetParametersAtomically.Response()).result  # noqa: E731
-            response.result = await result_of(request.parameters, set_all)
-            return response
-
-        return answer
-
-    group = MutuallyExclusiveCallbackGroup()
-    for service in node.services:
-        if service.srv_type in (SetParameters, SetParametersAtomically):
-            guard = one_by_one if service.srv_type is SetParameters else together
-            service.callback = guard(service.callback)
-            service.callback_group = group
-            group.add_entity(service)

@@ -3,6 +3,6 @@
 
 """`python -m superovoid_ros.nodes.distance_service`."""
 
-from superovoid_ros.nodes.common.start import distance_service
+from superovoid_ros.nodes.distance_service.distance_service import main
 
-distance_service()
+raise SystemExit(main())

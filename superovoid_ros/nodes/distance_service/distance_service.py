@@ -5,7 +5,7 @@
 
 A managed node (rclpy.lifecycle) made of parts, see `part.py`. Data flow: robot description, and messages about objects
 and rules -> `Model` (`description.py`, `world.py`, `building.py`), exchanged whole (`current.py`); joint states, TF and
-requests -> `State` (`measurements.py`); scene query -> messages (`queries.py`, `topics.py`). docs/ros.md describes
+requests -> `States` (`measurements.py`); scene query -> messages (`distances.py`, `topics.py`). docs/ros.md describes
 topics, services, parameters, states and errors for users.
 """
 
@@ -18,24 +18,19 @@ from rcl_interfaces.msg import SetParametersResult
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.parameter import Parameter
 
-from superovoid_ros.nodes.common.distributions import refuse_impossible_transitions
+from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
 from superovoid_ros.nodes.common.parameters import Parameters, switch
-from superovoid_ros.nodes.common.process import run
 from superovoid_ros.nodes.common.throttle import Log
-from superovoid_ros.nodes.distance_service.answers.batches import Batches
-from superovoid_ros.nodes.distance_service.answers.queries import Queries
+from superovoid_ros.nodes.distance_service.answers.distances import Distances
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
-from superovoid_ros.nodes.distance_service.answers.workers import Workers
 from superovoid_ros.nodes.distance_service.health.counting import Statistics
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
-from superovoid_ros.nodes.distance_service.health.mismatches import Mismatches
-from superovoid_ros.nodes.distance_service.health.namesakes import Namesakes
+from superovoid_ros.nodes.distance_service.jobs import QUERIES, Jobs, Kind
 from superovoid_ros.nodes.distance_service.part import Activity, Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.description import RobotSource
-from superovoid_ros.nodes.distance_service.world.reader import Reader
 from superovoid_ros.nodes.distance_service.world.world import INCOMPLETE, World
 
 try:
@@ -50,6 +45,11 @@ Found = TypeVar("Found")
 AUTOSTART = switch(
     "autostart",
     "Configure and activate the node at its start; false: left to a lifecycle manager",
+    read_only=True,
+)
+PLANNING = switch(
+    "planning",
+    "Serve compute_fk, compute_ik and plan_kinematic_path; false: the node takes less memory and time to start",
     read_only=True,
 )
 NO_MOVEIT = (
@@ -71,58 +71,55 @@ class DistanceService(LifecycleNode):
     current : CurrentModel
         The robot with the objects around it, or why there is none.
     statistics : Statistics
-        What was asked and answered, for the diagnostics; the executor counts there what it passes over.
+        What was asked and answered, for the diagnostics.
     parts : tuple of Part
         All that the node does, in the order of their configuration.
     """
 
     def __init__(self) -> None:
         super().__init__("distance_service")
-        refuse_impossible_transitions(self)
         self.statistics = Statistics()
         self._activity = Activity(self.get_fully_qualified_name())
+        self._jobs = Jobs(self, self.failed)
+        self._parameters_declared = Parameters(self)
+        self._parameters_declared.declare((AUTOSTART, PLANNING))
         self.common = common = Common(
-            self, lambda name: self.get_parameter(name).value, Log(self), self.statistics, self._activity
+            self, lambda name: self.get_parameter(name).value, Log(self), self.statistics, self._activity, self._jobs
         )
-        reader, self.workers = Reader(common), Workers(common)
         self.current = current = CurrentModel(
             lambda: self._let_all(lambda part: part.model_changed()),
             lambda: common.value(INCOMPLETE) == "refuse",
         )
         measurements = Measurements(common)
-        self._source = RobotSource(common, current, reader, measurements)
-        topics, namesakes = Topics(common, current, measurements), Namesakes(common)
+        self._source = RobotSource(common, current, measurements)
+        topics = Topics(common, current, measurements)
         if moveit is None:
             self.get_logger().warning(NO_MOVEIT)
-            world: tuple[Part, ...] = (World(common, current, reader, measurements),)
+            world: tuple[Part, ...] = (World(common, current, measurements),)
         else:
-            world = moveit.parts(common, current, reader, measurements, self.workers)
+            world = moveit.parts(common, current, measurements, planning=bool(common.value("planning")))
         self.parts: tuple[Part, ...] = (
-            reader,
-            self.workers,
             self._source,
             measurements,
             *world,
-            Queries(common, current, measurements, self.workers),
-            Batches(common, current, measurements, self.workers),
+            Distances(common, current, measurements),
             topics,
-            Mismatches(common),
-            namesakes,
-            Diagnostics(common, current, measurements, topics, self._facts, lambda: namesakes.problem),
+            Diagnostics(common, current, measurements, topics, self._facts),
         )
         self._is_configured = False
-        self._made: list[tuple[Callable[[object], object], object]] = []
         self._problem = ""
 
-        self._parameters_declared = Parameters(
-            self, (AUTOSTART, *(declared for part in self.parts for declared in part.parameters))
-        )
+        self._parameters_declared.declare(declared for part in self.parts for declared in part.parameters)
         self.add_on_set_parameters_callback(self._check_parameters)
         self.add_post_set_parameters_callback(self._apply_parameters)
         if common.value("autostart"):
             for trigger in (self.trigger_configure, self.trigger_activate):
                 if trigger() != TransitionCallbackReturn.SUCCESS:
                     raise InputError(self._problem)
+
+    def failed(self, what: str, error: Exception) -> None:
+        """Log and count what a callback raised."""
+        self.common.failed(what, error)
 
     def _facts(self) -> dict[str, object]:
         """Return what the parts have to tell in the diagnostics."""
@@ -161,9 +158,7 @@ class DistanceService(LifecycleNode):
             try:
                 act(part)
             except Exception as error:
-                name = type(part).__name__
-                self.common.log.error(name, f"{name}: {reason_of(error)}")
-                self.statistics.fault()
+                self.failed(type(part).__name__, error)
 
     # --- Life ---
 
@@ -216,13 +211,9 @@ class DistanceService(LifecycleNode):
 
     def _configure(self) -> None:
         for part in self.parts:
-            before = {id(entity) for _, entity in self._entities()}
-            try:
-                part.configure()
-            finally:
-                self._made += [(destroy, entity) for destroy, entity in self._entities() if id(entity) not in before]
+            part.configure()
         self._is_configured = True
-        self._source.load(at_once=True)
+        self._source.load()
 
     def _activate(self) -> None:
         self._activity.is_active = True
@@ -231,6 +222,7 @@ class DistanceService(LifecycleNode):
 
     def _deactivate(self) -> None:
         self._activity.is_active = False
+        self._jobs.cancel(QUERIES, "the node was deactivated before this was answered")
         problems = self._tell("deactivate")
         if problems:
             raise problems[0]
@@ -250,31 +242,18 @@ class DistanceService(LifecycleNode):
         if self._activity.is_active:
             problems += self._tell("deactivate")
         self._activity.is_active = self._is_configured = False
+        self._jobs.cancel(Kind, "the node was cleaned up before this was done")
         problems += self._tell("clean_up")
-        while self._made:
-            destroy, entity = self._made.pop()
-            destroy(entity)
+        for part in self.parts:
+            part.endpoints.close()
         if problems:
             raise problems[0]
 
     def destroy_node(self) -> None:
-        """Close everything, and end what parts do in threads of their own."""
+        """Close everything."""
+        self._jobs.close()
         self._tell("clean_up")
         super().destroy_node()
-
-    def _entities(self) -> list[tuple[Callable[[object], object], object]]:
-        """Return all that is open on the node, each with what closes it."""
-        return [
-            (destroy, entity)
-            for destroy, entities in (
-                (self.destroy_publisher, self.publishers),
-                (self.destroy_subscription, self.subscriptions),
-                (self.destroy_service, self.services),
-                (self.destroy_client, self.clients),
-                (self.destroy_timer, self.timers),
-            )
-            for entity in entities
-        ]
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -5,33 +5,29 @@
 
 from __future__ import annotations
 
-from superovoid_ros.nodes.distance_service.answers.kinematics_services import KinematicsServices
-from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
 from superovoid_ros.nodes.distance_service.answers.state_validity import Validity
-from superovoid_ros.nodes.distance_service.answers.workers import Workers
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
-from superovoid_ros.nodes.distance_service.world.current_scene import CurrentScene
-from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScene
 from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
-from superovoid_ros.nodes.distance_service.world.reader import Reader
 
 
 def parts(
     common: Common,
     current: CurrentModel,
-    reader: Reader,
     measurements: Measurements,
-    workers: Workers,
+    *,
+    planning: bool,
 ) -> tuple[Part, ...]:
-    """Make the parts, in the order of their configuration."""
-    world = MoveItWorld(common, current, reader, measurements)
+    """Make the parts, in the order of their configuration; those of kinematics and plans only for `planning`."""
+    parts = MoveItWorld(common, current, measurements), Validity(common, current, measurements)
+    if not planning:
+        return parts
+    from superovoid_ros.nodes.distance_service.answers.kinematics_services import KinematicsServices
+    from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
+
     return (
-        world,
-        MoveGroupScene(common, current, world),
-        CurrentScene(common, current, measurements),
-        Validity(common, current, measurements, workers),
-        KinematicsServices(common, current, measurements, workers),
-        MotionPlans(common, current, measurements, workers),
+        *parts,
+        KinematicsServices(common, current, measurements),
+        MotionPlans(common, current, measurements),
     )

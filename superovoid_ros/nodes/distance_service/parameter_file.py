@@ -16,28 +16,22 @@ from pathlib import Path
 import yaml
 
 from superovoid_ros.nodes.common.parameters import Declared
-from superovoid_ros.nodes.distance_service.answers.batches import Batches
+from superovoid_ros.nodes.distance_service.answers.distances import Distances
 from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
 from superovoid_ros.nodes.distance_service.answers.state_validity import Validity
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
-from superovoid_ros.nodes.distance_service.distance_service import AUTOSTART
+from superovoid_ros.nodes.distance_service.distance_service import AUTOSTART, PLANNING
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.description import OF_ROBOT, OF_SCENE
-from superovoid_ros.nodes.distance_service.world.move_group import MoveGroupScene
 from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
 
 SECTIONS: Mapping[str, Sequence[Declared]] = {
-    "Life": (AUTOSTART,),
+    "Life": (AUTOSTART, PLANNING),
     "Robot": OF_ROBOT,
     "State of the robot": Measurements.parameters,
-    "Objects, limits, state validity": (
-        *OF_SCENE,
-        *MoveItWorld.parameters,
-        *MoveGroupScene.parameters,
-        *Validity.parameters,
-    ),
-    "Many states in one call": Batches.parameters,
+    "Objects, limits, state validity": (*OF_SCENE, *MoveItWorld.parameters, *Validity.parameters),
+    "Many states in one call": Distances.parameters,
     "Motion plans": MotionPlans.parameters,
     "Topics": Topics.parameters,
     "Diagnostics": Diagnostics.parameters,

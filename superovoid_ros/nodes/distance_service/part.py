@@ -19,14 +19,13 @@ A new part is a class here and one line in `DistanceService`, with the other par
             self._current = current
 
         def configure(self):
-            serve(self.node, Trigger, "~/greet", self._greet)  # qos.py has listen and advertise, too
+            self.endpoints.serve(Trigger, "~/greet", self._greet)
 
         def _greet(self, request, response):
             return self.answer(response, lambda: f"{self.value('greeting')}, {self._current.model().robot.name}")
 
-When every part is configured, `model_changed` tells of the robot, if there is one by then. What `configure` creates on
-the node (services, subscriptions, publishers, timers, clients) is destroyed by the node when it is cleaned up;
-what is created later (a timer in `activate`) belongs to the part.
+When every part is configured, `model_changed` tells of the robot, if there is one by then. What a part opens by its
+`endpoints` (services, subscriptions, publishers, timers) is closed after `clean_up`.
 """
 
 from __future__ import annotations
@@ -34,13 +33,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from typing import TypeVar
 
 from rclpy.node import Node
 
-from superovoid_ros.nodes.common.mistakes import InputError, reason_of
+from superovoid_ros.nodes.common.endpoints import Endpoints, words_of
+from superovoid_ros.nodes.common.mistakes import Code, InputError, UnreadableError, code_of, reason_of
 from superovoid_ros.nodes.common.parameters import Declared
 from superovoid_ros.nodes.common.throttle import Log
 from superovoid_ros.nodes.distance_service.health.counting import Statistics
+from superovoid_ros.nodes.distance_service.jobs import AT_ONCE, Jobs, Kind
+
+Result = TypeVar("Result")
 
 
 class Activity:
@@ -61,7 +65,8 @@ class Activity:
         if not self.is_active:
             raise InputError(
                 f"{self._name} is inactive and answers nothing; to activate it: "
-                f"ros2 lifecycle set {self._name} activate"
+                f"ros2 lifecycle set {self._name} activate",
+                Code.INACTIVE,
             )
 
 
@@ -78,6 +83,13 @@ class Common:
     statistics: Statistics
     """what was asked and answered, for the diagnostics"""
     activity: Activity
+    jobs: Jobs
+    """does what takes long"""
+
+    def failed(self, what: str, error: Exception) -> None:
+        """Log and count what the callback of a topic, service, timer or job raised."""
+        self.log.error(what, words_of(what, error))
+        self.statistics.fault(is_read=not isinstance(error, UnreadableError))
 
 
 class Part:
@@ -94,7 +106,8 @@ class Part:
 
     def __init__(self, common: Common) -> None:
         self.node, self.value, self.log, self.statistics = common.node, common.value, common.log, common.statistics
-        self.activity = common.activity
+        self.activity, self.jobs = common.activity, common.jobs
+        self.endpoints = Endpoints(common.node, common.failed)
 
     def configure(self) -> None:
         """Create services, subscriptions and publishers; `InputError` where the parameters do not allow it."""
@@ -126,7 +139,7 @@ class Part:
         return {}
 
     def answer(self, response: object, fill: Callable[[], str]) -> object:
-        """Fill a response that has `success` and `message`; for service callbacks.
+        """Fill a response that has `success`, `message` and perhaps `error_code`; for service callbacks.
 
         Parameters
         ----------
@@ -143,7 +156,42 @@ class Part:
             response.success = True
         except Exception as error:
             response.success, response.message = False, reason_of(error)
+            if hasattr(response, "error_code"):
+                response.error_code.value = int(code_of(error))
             self.statistics.call(service, error)
         else:
             self.statistics.call(service)
         return response
+
+    async def answer_long(
+        self, response: object, prepare: Callable[[], tuple[int, Callable[[], Result]]], fill: Callable[[Result], str]
+    ) -> object:
+        """Fill a response by work that may take long; for coroutines that answer a service.
+
+        Parameters
+        ----------
+        response
+            As for `answer`.
+        prepare
+            Returns what the work costs, in pairs of bodies, and the work. A thread may do it, so it touches nothing of
+            the node.
+        fill
+            As for `answer`, of what the work returned.
+        """
+        found = problem = None
+        try:
+            self.activity.require()
+            found = await self.query(*prepare())
+        except Exception as error:
+            problem = error
+
+        def finish() -> str:
+            if problem is not None:
+                raise problem
+            return fill(found)
+
+        return self.answer(response, finish)
+
+    async def query(self, cost: int, work: Callable[[], Result]) -> Result:
+        """Return the result of a query that costs so many pairs of bodies, by a thread if these are many."""
+        return work() if cost <= AT_ONCE else await self.jobs.result(Kind.QUERY, work)

@@ -3,6 +3,6 @@
 
 """`python -m superovoid_ros.nodes.path_trail`."""
 
-from superovoid_ros.nodes.common.start import path_trail
+from superovoid_ros.nodes.path_trail.path_trail import main
 
-path_trail()
+raise SystemExit(main())

@@ -22,10 +22,10 @@ from superovoid.planning import PlanningProblem
 from superovoid.planning.trail import trail
 from superovoid_ros.icub import grasp_problem
 from superovoid_ros.nodes.common.conversions import to_point
+from superovoid_ros.nodes.common.endpoints import LATCHED
+from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.common.parameters import require_values
-from superovoid_ros.nodes.common.process import run
-from superovoid_ros.nodes.common.qos import LATCHED
 
 WIDTH = 0.001
 """m, of a line"""

@@ -3,6 +3,6 @@
 
 """`python -m superovoid_ros.nodes.sweep_player`."""
 
-from superovoid_ros.nodes.common.start import sweep_player
+from superovoid_ros.nodes.sweep_player.sweep_player import main
 
-sweep_player()
+raise SystemExit(main())

@@ -35,9 +35,9 @@ from superovoid_ros.motions.arm_sweep import ArmSweep
 from superovoid_ros.motions.recorded import Motion
 from superovoid_ros.motions.replays import REPLAYS, Replay
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, to_time, to_transform
+from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.common.parameters import require_values
-from superovoid_ros.nodes.common.process import run
 from superovoid_ros.resources import share_directory
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)

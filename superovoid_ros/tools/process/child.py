@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import subprocess
@@ -16,14 +17,19 @@ from pathlib import Path
 
 import yaml
 
-from superovoid_ros.nodes.common import parent
 from superovoid_ros.resources import share_directory
 
 _STOP_TIMEOUT = 10.0  # s from Ctrl-C on; what does not end by then is ended by force
 _TICKS = os.sysconf("SC_CLK_TCK")
+_PR_SET_PDEATHSIG = 1
 _STOPPED = ("T", "t")
 # Topics that have the same name in every namespace, unless they are renamed.
 _ABSOLUTE = ("/tf", "/tf_static", "/clock", "/diagnostics")
+
+
+def end_with_parent() -> None:
+    """Let the kernel end this process by SIGTERM when the one that started it is gone; Linux."""
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 class NodeError(RuntimeError):
@@ -138,15 +144,15 @@ class NodeProcess(Child):
         for rule in rules:
             options += ["-r", rule]
         program = [module] if module.endswith(".py") else ["-m", module]
-        environment = os.environ | {parent.VARIABLE: "1"}
-        self.process = self._start([*program, "--ros-args", *options], environment, self._log.fileno())
+        self.process = self._start([*program, "--ros-args", *options], os.environ, self._log.fileno())
         super().__init__(name or module.rsplit(".", 1)[-1], self.process.pid)
 
     def _start(self, arguments: list[str], environment: Mapping[str, str], log: int) -> subprocess.Popen:
-        """Start `python arguments` with its output in a file, its standard input a pipe that ends with this process."""
+        """Start `python arguments` with its output in a file; it ends with this process."""
         return subprocess.Popen(
             [sys.executable, *arguments],
-            stdin=subprocess.PIPE,  # nothing is written to it
+            stdin=subprocess.DEVNULL,
+            preexec_fn=end_with_parent,
             stdout=log,
             stderr=subprocess.STDOUT,
             # A Ctrl-C at the terminal is for the client, which then ends its nodes in order.
@@ -183,7 +189,6 @@ class NodeProcess(Child):
                 self.process.wait(_STOP_TIMEOUT)
             except subprocess.TimeoutExpired:
                 self.kill()
-        self.process.stdin.close()
         self._log.close()
         self._parameters.close()
 

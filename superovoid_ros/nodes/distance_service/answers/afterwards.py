@@ -17,7 +17,7 @@ from moveit_msgs.msg import MoveItErrorCodes, RobotState
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
-from superovoid_ros.nodes.distance_service.answers.workers import LONG, Workers
+from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 
@@ -32,17 +32,15 @@ class Afterwards:
     Parameters
     ----------
     common
-        Whether the node still answers, and by how much the robot may move unnoticed.
+        Whether the node still answers, by how much the robot may move unnoticed, and threads.
     current
         The world of now.
     states
-        Reads the request's state anew.
-    workers
-        Judge aside.
+        Reads the request's state again.
     """
 
-    def __init__(self, common: Common, current: CurrentModel, states: StatesAsked, workers: Workers) -> None:
-        self._current, self._states, self._workers, self._activity = current, states, workers, common.activity
+    def __init__(self, common: Common, current: CurrentModel, states: StatesAsked) -> None:
+        self._current, self._states, self._jobs, self._activity = current, states, common.jobs, common.activity
         self._tolerance = lambda: float(common.value("frame_tolerance"))
 
     async def confirm(
@@ -89,7 +87,7 @@ class Afterwards:
                 changed or _has_moved(before, there, tolerance) or _have_moved(frame_ids, before, there, tolerance)
             ):
                 return ""
-            words = await self._workers.do_aside(LONG, lambda now=now: why_not(now))
+            words = await self._jobs.result(Kind.QUERY, lambda now=now: why_not(now))
             if words:
                 raise _outdated(words)
             before = now

@@ -17,7 +17,7 @@ from superovoid.robot.kinematics import OUTSIDE
 from superovoid.robot.planning_scene import Edit
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.conversions import from_transform, to_transform
-from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
+from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.robot_state.given import joints_given
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
@@ -97,15 +97,17 @@ class StatesAsked:
         robot = model.robot
         given = _joints_of(model, message)
         base_poses = _base_poses_of(model, message, self._measurements.prefix)
-        state = self._measurements.state(robot, tuple(given), tuple(given.values()), base_poses, model.planning)
+        once = self._measurements.given_once(robot, tuple(given), tuple(given.values()), base_poses)
+        state = self._measurements.states(robot, once, model.planning)
         if placed:
             if state.unplaced:
-                raise InputError(state.unplaced)
+                raise InputError(state.unplaced, Code.INCOMPLETE_WORLD)
             self._measurements.require_world(model.planning, None, state)
         base = robot.root_link if state.unplaced else robot.root
-        from_base = np.linalg.inv(state.link_poses[base])
-        poses = {link: from_base @ pose for link, pose in state.link_poses.items()}
-        measured, _ = self._measurements.positions(robot, (name for name in robot.joint_names if name not in given))
+        in_frame = state.link_poses(robot)
+        from_base = np.linalg.inv(in_frame[base])
+        poses = {link: from_base @ pose for link, pose in in_frame.items()}
+        positions = dict(zip(robot.joint_names, state.positions[0].tolist(), strict=True))
         planning, edit = model.planning, model.planning.edit()
         known = {link: pose for link, pose in poses.items() if not (state.unplaced and link == robot.root)}
         named = [*frame_ids, *(one.object.header.frame_id for one in message.attached_collision_objects)]
@@ -124,7 +126,7 @@ class StatesAsked:
             raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")
         frame = self._measurements.frame_of(robot, base)
         doubts = state.unplaced, self._measurements.why_stale(state)
-        return Asked(model, {**measured, **given}, poses, planning, frames, surroundings, edit, frame, *doubts)
+        return Asked(model, positions, poses, planning, frames, surroundings, edit, frame, *doubts)
 
 
 def _joints_of(model: Model, message: RobotState) -> dict[str, float]:

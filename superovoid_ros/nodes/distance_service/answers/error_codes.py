@@ -11,7 +11,7 @@ from superovoid.planning import PlanningError
 from superovoid.planning.first_path import NoPathError
 from superovoid.planning.group_planner import GoalError, StartError
 from superovoid.planning.inverse import NoSolutionError
-from superovoid_ros.nodes.common.mistakes import InputError, reason_of
+from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of
 
 SOURCE = "distance_service"
 
@@ -19,9 +19,9 @@ SOURCE = "distance_service"
 class CodedError(InputError):
     """A request that cannot be answered, and which code says so."""
 
-    def __init__(self, code: int, words: str) -> None:
+    def __init__(self, moveit_code: int, words: str) -> None:
         super().__init__(words)
-        self.code = code
+        self.moveit_code = moveit_code
 
 
 def success(*notes: str) -> MoveItErrorCodes:
@@ -48,11 +48,22 @@ def refused(error: Exception) -> InputError | Exception:
     return CodedError(code, str(error))
 
 
+_MOVEIT_CODES = {
+    Code.UNKNOWN_FRAME: MoveItErrorCodes.FRAME_TRANSFORM_FAILURE,
+    Code.UNKNOWN_LINK: MoveItErrorCodes.INVALID_LINK_NAME,
+}
+
+
+def moveit_code(error: InputError, other: int) -> int:
+    """Return move_group's code of an error; `other` if it has none."""
+    return error.moveit_code if isinstance(error, CodedError) else _MOVEIT_CODES.get(error.code, other)
+
+
 def code_of(error: Exception) -> MoveItErrorCodes:
     """Return the code of an error; one without a code of its own says that nothing could be judged."""
     value = MoveItErrorCodes.FAILURE
     if isinstance(error, CodedError):
-        value = error.code
+        value = error.moveit_code
     elif isinstance(error, InputError):
         value = MoveItErrorCodes.INVALID_ROBOT_STATE
     return MoveItErrorCodes(val=value, message=reason_of(error), source=SOURCE)

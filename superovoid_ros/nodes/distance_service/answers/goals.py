@@ -21,7 +21,7 @@ from superovoid.robot.groups import Group
 from superovoid.shapes import Shape
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.answers.asked import Asked
-from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
+from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, moveit_code
 from superovoid_ros.nodes.distance_service.answers.state_validity import evaluate, placed_shapes, wanted_rotation
 
 MOST_CONSTRAINTS = 1000  # of a request
@@ -57,13 +57,10 @@ def condition(
     """
     if not count_of(constraints):
         return None
-    _, words = evaluate(constraints, asked, stop)
-    if words:
-        unknown_frame = any("transform" in one or "frame" in one for one in words)
-        code = MoveItErrorCodes.FRAME_TRANSFORM_FAILURE if unknown_frame else MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS
-        if any("link '" in one and "does not exist" in one for one in words):
-            code = MoveItErrorCodes.INVALID_LINK_NAME
-        raise CodedError(code, f"{what}: {words[0]}")
+    _, problems = evaluate(constraints, asked, stop)
+    if problems:
+        code = moveit_code(problems[0], MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS)
+        raise CodedError(code, f"{what}: {problems[0]}")
 
     def accept(state: np.ndarray) -> bool:
         at = asked.at(dict(zip(joints, state.tolist(), strict=True)))

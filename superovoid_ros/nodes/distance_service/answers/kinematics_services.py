@@ -12,7 +12,6 @@ import numpy as np
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import MoveItErrorCodes, PositionIKRequest, RobotState
 from moveit_msgs.srv import GetPositionFK, GetPositionIK
-from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import Header
 
 from superovoid.planning import GroupPlanner, MotionValidator, PoseGoal, SceneValidity, Search
@@ -21,7 +20,6 @@ from superovoid.robot.groups import Group
 from superovoid.robot.kinematics import OUTSIDE
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose, to_transform
 from superovoid_ros.nodes.common.mistakes import refusals
-from superovoid_ros.nodes.common.qos import serve
 from superovoid_ros.nodes.distance_service.answers.afterwards import REACH, Afterwards, motion_between
 from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
@@ -33,7 +31,7 @@ from superovoid_ros.nodes.distance_service.answers.goals import (
     link_of,
     unreadable_goals,
 )
-from superovoid_ros.nodes.distance_service.answers.workers import INVERSE, Workers
+from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -46,17 +44,16 @@ MOST_POSES = 50  # of a request; with more, one start alone takes longer than mo
 class KinematicsServices(Part):
     """Answers where links are, and which joint positions put them somewhere."""
 
-    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements, workers: Workers) -> None:
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
-        self._current, self._measurements, self._workers = current, measurements, workers
+        self._current, self._measurements = current, measurements
         self._states = StatesAsked(measurements, self.value)
-        self._afterwards = Afterwards(common, current, self._states, workers)
+        self._afterwards = Afterwards(common, current, self._states)
 
     def configure(self) -> None:
         """Open the services."""
-        serve(self.node, GetPositionFK, "compute_fk", self._forward)
-        # Of its own, in which a long call keeps no other from being begun.
-        serve(self.node, GetPositionIK, "compute_ik", self._inverse, ReentrantCallbackGroup())
+        self.endpoints.serve(GetPositionFK, "compute_fk", self._forward)
+        self.endpoints.serve(GetPositionIK, "compute_ik", self._inverse)
 
     def _forward(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> GetPositionFK.Response:
         try:
@@ -100,7 +97,7 @@ class KinematicsServices(Part):
             tolerance = float(self.value("frame_tolerance"))
             seconds = wanted.timeout.sec + 1e-9 * wanted.timeout.nanosec
             seconds = min(seconds if seconds > 0.0 else DEFAULT_TIMEOUT, LONGEST_TIMEOUT)
-            stop = self._workers.stop
+            stop = self.jobs.stop
 
             def work() -> Solution:
                 accept = condition(wanted.constraints, asked, group.joints, stop, "constraints")
@@ -134,7 +131,7 @@ class KinematicsServices(Part):
             def reached() -> dict[str, float]:
                 return dict(zip(group.joints, found.state.tolist(), strict=True))
 
-            found = await self._workers.do_aside(INVERSE, work)
+            found = await self.jobs.result(Kind.INVERSE, work)
             note = ""
             if is_judged:
                 note = await self._afterwards.confirm(asked, wanted.robot_state, named, group.joints, why_not)
@@ -144,7 +141,7 @@ class KinematicsServices(Part):
             solution = state_message(asked, positions, header)
         except Exception as error:
             error = refused(error)
-            if isinstance(error, CodedError) and error.code == MoveItErrorCodes.GOAL_IN_COLLISION:
+            if isinstance(error, CodedError) and error.moveit_code == MoveItErrorCodes.GOAL_IN_COLLISION:
                 error = CodedError(MoveItErrorCodes.NO_IK_SOLUTION, str(error))
             self.statistics.call("GetPositionIK", error)
             response.error_code = code_of(error)

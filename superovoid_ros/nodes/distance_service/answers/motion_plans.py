@@ -22,7 +22,6 @@ import yaml
 from builtin_interfaces.msg import Duration
 from moveit_msgs.msg import Constraints, MotionPlanRequest, MotionPlanResponse, MoveItErrorCodes
 from moveit_msgs.srv import GetMotionPlan
-from rclpy.callback_groups import ReentrantCallbackGroup
 from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectoryPoint
 
@@ -32,7 +31,6 @@ from superovoid.planning.timing import Trajectory, along, check_trajectory
 from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.parameters import text
-from superovoid_ros.nodes.common.qos import serve
 from superovoid_ros.nodes.distance_service.answers.afterwards import Afterwards
 from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
@@ -48,7 +46,7 @@ from superovoid_ros.nodes.distance_service.answers.goals import (
 )
 from superovoid_ros.nodes.distance_service.answers.kinematics_services import state_message
 from superovoid_ros.nodes.distance_service.answers.state_validity import evaluate
-from superovoid_ros.nodes.distance_service.answers.workers import PLAN, Workers
+from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -120,16 +118,16 @@ class MotionPlans(Part):
         ),
     )
 
-    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements, workers: Workers) -> None:
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
-        self._current, self._measurements, self._workers = current, measurements, workers
+        self._current, self._measurements = current, measurements
         self._states = StatesAsked(measurements, self.value)
-        self._afterwards = Afterwards(common, current, self._states, workers)
+        self._afterwards = Afterwards(common, current, self._states)
 
     def configure(self) -> None:
         """Open the service."""
         # Of its own, in which a long call keeps no other from being begun.
-        serve(self.node, GetMotionPlan, "plan_kinematic_path", self._plan, ReentrantCallbackGroup())
+        self.endpoints.serve(GetMotionPlan, "plan_kinematic_path", self._plan)
 
     async def _plan(self, request: GetMotionPlan.Request, response: GetMotionPlan.Response) -> GetMotionPlan.Response:
         answer, began = response.motion_plan_response, time.monotonic()
@@ -147,7 +145,7 @@ class MotionPlans(Part):
                 with refusals("motion_plan_request"):
                     return _why_not(wish, found, now)
 
-            found = await self._workers.do_aside(PLAN, work)
+            found = await self.jobs.result(Kind.PLAN, work)
             note = await self._afterwards.confirm(
                 wish.asked, wish.request.start_state, wish.frame_ids, wish.group.joints, why_not
             )
@@ -199,7 +197,7 @@ class MotionPlans(Part):
         _check_workspace(request, asked)
         limits = read_joint_limits(str(self.value("joint_limits")))
         seconds = min(allowed if allowed > 0.0 else DEFAULT_TIME, LONGEST_TIME)
-        return _Wish(request, asked, frame_ids, group, limits, seconds, self._workers.stop)
+        return _Wish(request, asked, frame_ids, group, limits, seconds, self.jobs.stop)
 
 
 def _check_workspace(request: MotionPlanRequest, asked: Asked) -> None:

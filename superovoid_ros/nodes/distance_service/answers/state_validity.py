@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 
 import numpy as np
 from moveit_msgs.msg import (
@@ -26,7 +25,6 @@ from moveit_msgs.msg import (
     VisibilityConstraint,
 )
 from moveit_msgs.srv import GetStateValidity
-from rclpy.callback_groups import ReentrantCallbackGroup
 from scipy.spatial.transform import Rotation
 
 from superovoid.planning.scene_problem import pairs_of_group
@@ -34,11 +32,10 @@ from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid.scene import Body, Scene, SceneResult
 from superovoid.shapes import ConvexMesh, Shape
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_vector
-from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of, refusals
+from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, reason_of, refusals
 from superovoid_ros.nodes.common.parameters import text
-from superovoid_ros.nodes.common.qos import serve
 from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
-from superovoid_ros.nodes.distance_service.answers.workers import AT_ONCE, Workers
+from superovoid_ros.nodes.distance_service.jobs import AT_ONCE
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -79,21 +76,14 @@ class Validity(Part):
         ),
     )
 
-    def __init__(
-        self,
-        common: Common,
-        current: CurrentModel,
-        measurements: Measurements,
-        workers: Workers,
-    ) -> None:
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
-        self._current, self._measurements, self._workers = current, measurements, workers
+        self._current, self._measurements = current, measurements
         self._states = StatesAsked(measurements, self.value)
 
     def configure(self) -> None:
         """Open the service."""
-        # Of its own, in which a long call keeps no other from being begun.
-        serve(self.node, GetStateValidity, "check_state_validity", self._check, ReentrantCallbackGroup())
+        self.endpoints.serve(GetStateValidity, "check_state_validity", self._check)
 
     async def _check(
         self, request: GetStateValidity.Request, response: GetStateValidity.Response
@@ -116,25 +106,28 @@ class Validity(Part):
             if asked.stale and self.value(STALE) == "refuse":
                 raise InputError(f"{asked.stale} (stale_timeout, {STALE})")
             cost = _cost_of(planning, pairs, request.constraints)
-            stop = self._workers.stop
+            stop = self.jobs.stop
 
-            def work() -> tuple[list[ContactInformation], list[CostSource], list[ConstraintEvalResult], list[str]]:
-                return *_found(model, asked, pairs, paddings), *evaluate(request.constraints, asked, stop)
+            def work() -> tuple[
+                list[ContactInformation], list[CostSource], list[ConstraintEvalResult], list[InputError]
+            ]:
+                return *_found(asked, pairs, paddings), *evaluate(request.constraints, asked, stop)
 
-            contacts, costs, constraints, words = await self._workers.do(cost, work)
+            contacts, costs, constraints, problems = await self.query(cost, work)
             self.activity.require()
             stamp = self.node.get_clock().now().to_msg()
         except Exception as error:
             say("check_state_validity", f"check_state_validity: answered 'not valid': {reason_of(error)}")
             statistics.call("GetStateValidity", error)
             return GetStateValidity.Response(valid=False)
-        statistics.call("GetStateValidity", InputError("; ".join(words[:3])) if words else None)
+        words = "; ".join(map(str, problems[:3]))
+        statistics.call("GetStateValidity", InputError(words) if words else None)
         if self._current.missing:
             self.log.warning("incomplete", f"check_state_validity: answered nevertheless: {self._current.missing}")
         if asked.stale:
             self.log.warning("stale", f"check_state_validity: answered nevertheless: {asked.stale} (stale_timeout)")
         if words:
-            say("check_state_validity", f"check_state_validity: answered 'not valid': {'; '.join(words[:3])}")
+            say("check_state_validity", f"check_state_validity: answered 'not valid': {words}")
         response.contacts, response.cost_sources, response.constraint_result = contacts, costs, constraints
         response.valid = not contacts and not words and all(result.result for result in constraints)
         for contact in contacts:
@@ -155,7 +148,7 @@ class Validity(Part):
 
 
 def _found(
-    model: Model, asked: Asked, pairs: np.ndarray | None, paddings: Paddings | None
+    asked: Asked, pairs: np.ndarray | None, paddings: Paddings | None
 ) -> tuple[list[ContactInformation], list[CostSource]]:
     """Return contacts and their costs, none where all pairs are proved clear.
 
@@ -163,12 +156,12 @@ def _found(
     for first. One of them that is proved says as much as the answer to the other question: the order changes nothing.
     """
     if paddings is None:
-        return _contacts(model, asked, pairs)[:2]
+        return _contacts(asked, pairs)[:2]
     in_a_row = paddings.contacts_in_a_row
     if in_a_row < _CONTACTS_IN_A_ROW and _are_kept(paddings, asked):
         paddings.contacts_in_a_row = 0
         return [], []
-    contacts, costs, is_proved = _contacts(model, asked, pairs)
+    contacts, costs, is_proved = _contacts(asked, pairs)
     if contacts and not is_proved and in_a_row >= _CONTACTS_IN_A_ROW and _are_kept(paddings, asked):
         contacts, costs = [], []
     paddings.contacts_in_a_row = in_a_row + 1 if contacts else 0
@@ -194,19 +187,17 @@ def _cost_of(planning: Planning, pairs: np.ndarray | None, constraints: Constrai
     return checked + count + len(constraints.visibility_constraints) * per_cone
 
 
-def _contacts(
-    model: Model, asked: Asked, pairs: np.ndarray | None
-) -> tuple[list[ContactInformation], list[CostSource], bool]:
+def _contacts(asked: Asked, pairs: np.ndarray | None) -> tuple[list[ContactInformation], list[CostSource], bool]:
     """Return one contact for each pair of links and objects without clearance, deepest first, with costs.
 
     Also whether one of them is proved: others may have a clearance, which the intervals of their distances leave open.
     """
     planning = asked.planning
-    with model.cold_scene() if planning is model.planning else nullcontext(planning.scene.fork()) as scene:
-        with refusals("robot_state"):
-            scene.set_link_poses(asked.poses)
-        result = scene.query(max_distance=planning.largest_padding() + _SLACK, pairs=pairs)
-        world_from_body = scene.poses
+    scene = planning.scene.fork()
+    with refusals("robot_state"):
+        scene.set_link_poses(asked.poses)
+    result = scene.query(max_distance=planning.largest_padding() + _SLACK, pairs=pairs)
+    world_from_body = scene.poses
     clear = planning.clearances(result)
     rows = np.flatnonzero(~(clear.lower > 0.0))  # of NaN no comparison holds
     rows = rows[np.argsort(clear.distance[rows], kind="stable")]
@@ -267,7 +258,7 @@ def _cost(scene: Scene, world_from_body: np.ndarray, a: int, b: int) -> CostSour
 
 def evaluate(
     constraints: Constraints, asked: Asked, stop: threading.Event
-) -> tuple[list[ConstraintEvalResult], list[str]]:
+) -> tuple[list[ConstraintEvalResult], list[InputError]]:
     """Evaluate constraints as move_group does: joints, positions, orientations, visibilities, in this order.
 
     Once `stop` is set, what is left is not evaluated any more, and so not satisfied.
@@ -290,7 +281,7 @@ def evaluate(
                 satisfied, distance = measure()
         except InputError as error:
             satisfied, distance = False, math.inf
-            problems.append(f"{what}: {error}")
+            problems.append(InputError(f"{what}: {error}", error.code))
         results.append(ConstraintEvalResult(result=bool(satisfied), distance=float(distance)))
 
     for i, joint in enumerate(constraints.joint_constraints):
@@ -404,7 +395,7 @@ def _visibility_constraint(constraint: VisibilityConstraint, asked: Asked) -> tu
     """
     frames = asked.frames
     if asked.unplaced:
-        raise InputError(asked.unplaced)
+        raise InputError(asked.unplaced, Code.INCOMPLETE_WORLD)
     if constraint.sensor_view_direction not in (
         VisibilityConstraint.SENSOR_Z,
         VisibilityConstraint.SENSOR_Y,

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 
 import numpy as np
-from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import PublisherEventCallbacks
 from superovoid_interfaces.msg import DistanceArray, PairDistance
 from tf2_msgs.msg import TFMessage
@@ -20,9 +19,8 @@ from superovoid.robot.planning_scene import OCTOMAP
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, to_time
 from superovoid_ros.nodes.common.mistakes import LOG_PERIOD, InputError, reason_of
 from superovoid_ros.nodes.common.parameters import count, number, switch, texts
-from superovoid_ros.nodes.common.qos import advertise
+from superovoid_ros.nodes.distance_service.answers.distances import closest_question, message_of
 from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers, missing_marker
-from superovoid_ros.nodes.distance_service.answers.queries import ask
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.robot_state.transforms import own_frames
@@ -88,11 +86,11 @@ class Topics(Part):
 
     def configure(self) -> None:
         """Advertise the topics."""
-        node = self.node
-        self._distances_publisher = advertise(node, DistanceArray, "~/distances", 10)
+        advertise = self.endpoints.advertise
+        self._distances_publisher = advertise(DistanceArray, "~/distances", 10)
         joined = PublisherEventCallbacks(matched=lambda _status: self._resend_markers(), use_default_callbacks=False)
-        self._markers_publisher = advertise(node, MarkerArray, "~/markers", 10, joined)
-        self._frames_publisher = advertise(node, TFMessage, "/tf", 100)
+        self._markers_publisher = advertise(MarkerArray, "~/markers", 10, joined)
+        self._frames_publisher = advertise(TFMessage, "/tf", 100)
         self._framed, self._marked = 0, ("", 0)
 
     def activate(self) -> None:
@@ -102,8 +100,8 @@ class Topics(Part):
 
     def deactivate(self) -> None:
         """Stop the timer."""
-        for timer in filter(None, (self._timer, self._late)):
-            self.node.destroy_timer(timer)
+        for timer in (self._timer, self._late):
+            self.endpoints.stop(timer)
         self._timer = self._late = None
 
     def clean_up(self) -> None:
@@ -149,7 +147,7 @@ class Topics(Part):
         self.deactivate()
         rate = float(self.value("rate"))
         if rate > 0.0:
-            self._timer = self.node.create_timer(1.0 / rate, self._publish)
+            self._timer = self.endpoints.every(1.0 / rate, self._publish, steady=False)
 
     def _publish(self) -> None:
         """Publish distances and markers of the measured state, to whoever listens."""
@@ -183,12 +181,11 @@ class Topics(Part):
         """Publish once this thread has had its time for others: a turn that was late does not cost the next one."""
         if self._late is None:
             left = max(self._idle_until - time.monotonic(), 0.0)
-            # By the wall clock, as that time is.
-            self._late = self.node.create_timer(left, self._publish_now, clock=Clock(clock_type=ClockType.STEADY_TIME))
+            self._late = self.endpoints.every(left, self._publish_now)
 
     def _publish_now(self) -> None:
         late, self._late = self._late, None
-        self.node.destroy_timer(late)
+        self.endpoints.stop(late)
         self._publish()
 
     def _draw_unanswered(self) -> None:
@@ -209,11 +206,13 @@ class Topics(Part):
         self._markers_publisher.publish(MarkerArray(markers=[missing_marker(words, frame)]))
 
     def _publish_state(self, model: Model, wanted: bool, drawn: bool) -> None:
-        state = self._measurements.state(model.robot)
+        state = self._measurements.states(model.robot)
         self._measurements.require_world(model.planning, None, state)  # all that there is is drawn
         selection = self._watched or model.select((), ())
         max_distance = float(self.value("max_distance")) or np.inf
-        message, result = ask(model.live, state, selection, self._spare, max_distance=max_distance)
+        question = closest_question(model, selection, state, max_distance=max_distance)
+        result = question.run_once()
+        message = message_of(question, result, self._spare)
         self.statistics.query("topics", message.solve_time, message.unproven)
         stale = self._measurements.fill_freshness(message, state)
         if stale:
@@ -226,19 +225,20 @@ class Topics(Part):
         if wanted:
             self._distances_publisher.publish(message)
         if drawn:
+            link_poses = state.link_poses(model.robot)
             if self._markers is None:
-                frames = own_frames(self.node)
+                frames = own_frames(self.node.get_fully_qualified_name())
                 cubes, watched = model.planning.bodies_of(OCTOMAP), np.unique(selection.pairs)
                 owners = model.planning.owners
-                self._markers = SceneMarkers(model.live.bodies, self._marker_options(), frames, cubes, watched, owners)
+                self._markers = SceneMarkers(model.scene.bodies, self._marker_options(), frames, cubes, watched, owners)
             near_distance = float(self.value("near_distance"))
             now = self.node.get_clock().now().nanoseconds
             if now > self._framed or now < self._framed - NANOSECONDS:  # tf2 complains of a stamp that it has
                 self._framed = now
-                transforms = self._markers.transforms(state.frame, state.link_poses, to_time(now))
+                transforms = self._markers.transforms(state.frame, link_poses, to_time(now))
                 if transforms:
                     self._frames_publisher.publish(TFMessage(transforms=transforms))
-            update = self._markers.update(state.frame, state.link_poses, result, near_distance, max_distance)
+            update = self._markers.update(state.frame, link_poses, result, near_distance, max_distance)
             if update.markers:
                 self._markers_publisher.publish(update)
 

@@ -14,13 +14,13 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
-from rclpy.clock import Clock, ClockType
 
 from superovoid_ros.nodes.common.conversions import NANOSECONDS
 from superovoid_ros.nodes.common.mistakes import reason_of
 from superovoid_ros.nodes.common.parameters import number
-from superovoid_ros.nodes.common.qos import advertise
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
+from superovoid_ros.nodes.distance_service.health.mismatches import Mismatches
+from superovoid_ros.nodes.distance_service.health.namesakes import Namesakes
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -29,6 +29,7 @@ OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticS
 # A rate is measured over so many of its periods, and as many seconds at least.
 RATE_PERIODS = 5.0
 RATE_SECONDS = 2.0
+_LOOK = 2.0  # s, between two looks at other nodes
 
 
 @dataclass
@@ -102,10 +103,9 @@ class Diagnostics(Part):
         measurements: Measurements,
         topics: Topics,
         facts: Callable[[], Mapping[str, object]] = dict,
-        warning: Callable[[], str] = str,
     ) -> None:
         super().__init__(common)
-        self._warning = warning
+        self._mismatches, self._namesakes = Mismatches(self.node, self.log), Namesakes(self.node, self.log)
         self._current, self._measurements, self._topics, self._facts = current, measurements, topics, facts
         self._timer = None
         self._publisher = None
@@ -114,15 +114,22 @@ class Diagnostics(Part):
         self._time_before = -1
 
     def configure(self) -> None:
-        """Begin to publish."""
-        self._publisher = advertise(self.node, DiagnosticArray, "/diagnostics", 1)
+        """Begin to publish, and to look at other nodes."""
+        self.endpoints.every(_LOOK, self._look_at_others)
+        self._publisher = self.endpoints.advertise(DiagnosticArray, "/diagnostics", 1)
         self._apply_values()
+
+    def _look_at_others(self) -> None:
+        self._mismatches.look()
+        self._namesakes.look()
 
     def clean_up(self) -> None:
         """Publish nothing any more."""
         self._stop()
         self._publisher = None
         self._meter.clear()
+        self._mismatches.forget()
+        self._namesakes.forget()
 
     def apply(self, names: AbstractSet[str]) -> None:
         """Take over period and thresholds."""
@@ -133,15 +140,12 @@ class Diagnostics(Part):
         self._stop()
         period = self._value("period")
         if period > 0.0:
-            # A clock of its own: a simulation that stands still is to be seen.
-            steady = Clock(clock_type=ClockType.STEADY_TIME)
-            self._timer = self.node.create_timer(period, self._publish, clock=steady)
+            self._timer = self.endpoints.every(period, self._publish)
         self.statistics.slow_threshold = self._value("slow_query") or float("inf")
 
     def _stop(self) -> None:
-        if self._timer is not None:
-            self.node.destroy_timer(self._timer)
-            self._timer = None
+        self.endpoints.stop(self._timer)
+        self._timer = None
 
     def _value(self, name: str) -> float:
         return float(self.value(f"diagnostics.{name}"))
@@ -167,11 +171,7 @@ class Diagnostics(Part):
                     values=[KeyValue(key=key, value=_written(value)) for key, value in finding.values.items()],
                 )
             )
-        try:
-            self._publisher.publish(message)
-        except Exception:
-            if self.node.context.ok():  # else told to end while publishing
-                raise
+        self._publisher.publish(message)
 
     def _on_robot(self) -> Finding:
         found = Finding()
@@ -187,7 +187,7 @@ class Diagnostics(Part):
                 "links": len(model.robot.links),
                 "joints": len(model.robot.joint_names),
                 "bodies": len(model.robot.bodies),
-                "pairs": model.live.pair_count,
+                "pairs": model.scene.pair_count,
             }
             if self._current.problem:
                 found.level, found.message = ERROR, self._current.problem
@@ -196,9 +196,9 @@ class Diagnostics(Part):
             elif not model.robot.bodies:
                 found.level = WARN
                 found.message = f"no link of robot '{model.robot.name}' has contact geometry: nothing to measure"
-        if words := self._warning():
+        if words := self._namesakes.problem:
             found.level, found.message = max(found.level, WARN), f"{words}; {found.message}"
-        found.values |= self._facts()
+        found.values |= {**self._facts(), **self._mismatches.facts(), **self._namesakes.facts()}
         return found
 
     def _on_measurements(self) -> Finding:
@@ -209,7 +209,7 @@ class Diagnostics(Part):
             found.message = found.message or "no robot to be measured"
             return found
         try:
-            state = self._measurements.state(model.robot)
+            state = self._measurements.states(model.robot)
             self._measurements.require_world(model.planning, None, state)
         except Exception as error:
             found.level, found.message = ERROR, reason_of(error)

@@ -12,32 +12,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
 from rclpy.publisher import Publisher
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 from rclpy.subscription import Subscription
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 
-from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.common.throttle import Log
 
-_PERIOD = 2.0  # s
 _UNNAMED = "_NODE_NAME_UNKNOWN_"  # as rmw says it
 _LOOKS_FOR_A_NAME = 5
 
 
-class Mismatches(Part):
-    """Compares the ends of the node's topics with those of other nodes, and logs each that does not fit once."""
+class Mismatches:
+    """Compares the ends of a node's topics with those of other nodes, and logs each that does not fit once."""
 
-    def __init__(self, common: Common) -> None:
-        super().__init__(common)
+    def __init__(self, node: Node, log: Log) -> None:
+        self._node, self._log = node, log
         self._told: dict[tuple[str, bytes], str] = {}
         self._nameless: dict[tuple[str, bytes], int] = {}  # looks at which an end's node had no name yet
 
-    def configure(self) -> None:
-        """Begin to look, by a clock of its own: a simulation may stand still."""
-        self.node.create_timer(_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
-
-    def clean_up(self) -> None:
+    def forget(self) -> None:
         """Forget what was told."""
         self._told.clear()
         self._nameless.clear()
@@ -46,7 +41,8 @@ class Mismatches(Part):
         """Return how many other nodes' ends do not fit, for diagnostics."""
         return {"mismatched topic ends": len(self._told)}
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Look at all topics."""
         found = dict(self._mismatches())
         # Discovery tells of a topic's end before it tells of its node: what has a name is told, the rest in a while.
         self._nameless = {
@@ -57,12 +53,12 @@ class Mismatches(Part):
         for end in self._nameless:
             del found[end]
         for end in found.keys() - self._told.keys():
-            self.log.warning("mismatches", found[end])
+            self._log.warning("mismatches", found[end])
         self._told = found
 
     def _mismatches(self) -> Iterator[tuple[tuple[str, bytes], str]]:
         """Yield the ends of others that do not fit, and what to say about each."""
-        node = self.node
+        node = self._node
         for ours in node.subscriptions:
             topic = ours.topic_name
             found = self._apart(node.get_subscriptions_info_by_topic(topic), node.get_publishers_info_by_topic(topic))
@@ -88,7 +84,7 @@ class Mismatches(Part):
 
         Not the profile that was asked for: a deadline left open is 0 there, and infinite in what is reported.
         """
-        name = self.node.get_fully_qualified_name()
+        name = self._node.get_fully_qualified_name()
         for own in (end for end in same if _name(end) == name):
             for theirs in other:
                 yield own, theirs

@@ -8,15 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from rclpy.clock import Clock, ClockType
+from rclpy.node import Node
 
-from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.common.throttle import Log
 
-_PERIOD = 2.0  # s
 _CRASHED = 30.0  # s; the middleware knows a node for 20 s after it has ended without a word
 
 
-class Namesakes(Part):
+class Namesakes:
     """Looks for other nodes of this node's name, and logs once that there are some.
 
     A node that crashed, and was started again, is a namesake of itself until the middleware has forgotten it. So only
@@ -24,23 +23,18 @@ class Namesakes(Part):
 
     Parameters
     ----------
-    common
-        The node, and what all parts are made with.
+    node, log
+        The node, and its log.
     steady
         Returns the time in seconds; never set.
     """
 
-    def __init__(self, common: Common, steady: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(common)
-        self._steady = steady
+    def __init__(self, node: Node, log: Log, steady: Callable[[], float] = time.monotonic) -> None:
+        self._node, self._log, self._steady = node, log, steady
         self._seen = self._told = 0
         self._since = 0.0
 
-    def configure(self) -> None:
-        """Begin to look, by a clock of its own: a simulation may stand still."""
-        self.node.create_timer(_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
-
-    def clean_up(self) -> None:
+    def forget(self) -> None:
         """Forget what was seen."""
         self._seen = self._told = 0
 
@@ -51,7 +45,7 @@ class Namesakes(Part):
             return ""
         others = "another node has" if self._told == 1 else f"{self._told} other nodes have"
         return (
-            f"{others} the name {self.node.get_fully_qualified_name()} of this one: each answers every question, "
+            f"{others} the name {self._node.get_fully_qualified_name()} of this one: each answers every question, "
             "and the first answer counts, though robots, objects and parameters may differ. Give each a name or "
             "a namespace of its own (-r __node:=NAME, -r __ns:=/NAME)"
         )
@@ -60,9 +54,10 @@ class Namesakes(Part):
         """Return how many there are, for diagnostics."""
         return {"other nodes of this name": self._told}
 
-    def _look(self) -> None:
-        own = self.node.get_fully_qualified_name()
-        there = self.node.get_node_names_and_namespaces()
+    def look(self) -> None:
+        """Look at the names of all nodes."""
+        own = self._node.get_fully_qualified_name()
+        there = self._node.get_node_names_and_namespaces()
         others = max(0, sum(f"{namespace.rstrip('/')}/{name}" == own for name, namespace in there) - 1)
         now = self._steady()
         if others > self._seen:
@@ -72,4 +67,4 @@ class Namesakes(Part):
             self._told = others
         elif now - self._since >= _CRASHED:
             self._told = others
-            self.log.error("namesakes", self.problem)
+            self._log.error("namesakes", self.problem)

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
-from superovoid_ros.nodes.common.mistakes import InputError, check_name, listing
+from superovoid_ros.nodes.common.mistakes import Code, InputError, check_name, listing
 from superovoid_ros.nodes.common.newest import Newest
 
 # Names of other robots are kept too, since this one may be replaced; those longest unheard of give way.
@@ -111,11 +111,13 @@ class JointPositions:
         missing = [joint for joint in joints if joint not in self._latest]
         if missing:
             heard = f"{self._messages} messages received" if self._messages else "no message received yet"
-            raise InputError(f"no position of joint {listing(missing)} on {self._topic} ({heard})")
+            raise InputError(f"no position of joint {listing(missing)} on {self._topic} ({heard})", Code.NOT_MEASURED)
         broken = [joint for joint in joints if not math.isfinite(self._latest[joint][0])]
         if broken:
             value = self._latest[broken[0]][0]
-            raise InputError(f"position of joint {listing(broken)} on {self._topic} is {value}: must be finite")
+            raise InputError(
+                f"position of joint {listing(broken)} on {self._topic} is {value}: must be finite", Code.NOT_MEASURED
+            )
         stamps = [self._latest[joint][1] for joint in joints]
         return assumed | {joint: self._latest[joint][0] for joint in joints}, min(stamps, default=None)
 

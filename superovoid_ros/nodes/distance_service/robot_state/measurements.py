@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -22,9 +22,8 @@ from superovoid.robot import Robot
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid.robot.scene_objects import object_frame
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, from_transform, stamp_of, to_time
-from superovoid_ros.nodes.common.mistakes import InputError, listing, reason_of
+from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, reason_of
 from superovoid_ros.nodes.common.parameters import number, text
-from superovoid_ros.nodes.common.qos import listen
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.given import default_positions, joints_given, poses_of_links
 from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
@@ -75,45 +74,38 @@ class Fresh:
 
 
 @dataclass(frozen=True, kw_only=True)
-class State(Fresh):
-    """Poses of all links at one moment."""
+class States(Fresh):
+    """States of a robot, one row each, as measured and as a request gives them."""
 
-    link_poses: Mapping[str, np.ndarray]
-    """link -> frame_from_link, shape (4, 4)"""
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Taken(Fresh):
-    """What poses of links follow from, as far as it was measured."""
-
-    positions: Mapping[str, float]
-    """of independent joints, rad or m"""
+    positions: np.ndarray
+    """Of `Robot.joint_names`, rad or m, shape (states, joints)."""
     base_poses: Mapping[str, np.ndarray]
-    """root_from_link of links on floating joints, shape (4, 4)"""
+    """root_from_link of links on floating joints, shape (4, 4) or (states, 4, 4)."""
     frame_from_root: np.ndarray | None
-    """shape (4, 4); None: the frame is that of the root"""
+    """Shape (4, 4); None: the frame is that of the root."""
+
+    def link_poses(self, robot: Robot) -> Mapping[str, np.ndarray]:
+        """Return link -> frame_from_link of the first state; `InputError` if there are none."""
+        positions = dict(zip(robot.joint_names, self.positions[0].tolist(), strict=True))
+        bases = {link: pose if pose.ndim == 2 else pose[0] for link, pose in self.base_poses.items()}
+        return poses_of_links(robot, positions, bases, self.frame_from_root)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Joints(_Taken):
-    """What the poses of all links follow from: all independent joints, and all links on floating joints."""
+@dataclass(frozen=True)
+class Given:
+    """What a request gives of states, in place of what is measured. Whoever makes it has checked names and numbers."""
 
-    def state(self, robot: Robot) -> State:
-        """Return the poses of all links; `InputError` where there are none."""
-        return State(
-            **{field.name: getattr(self, field.name) for field in fields(Fresh)},
-            link_poses=poses_of_links(robot, self.positions, self.base_poses, self.frame_from_root),
-        )
+    joint_names: Sequence[str] = ()
+    positions: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    """rad or m, shape (states, joint_names)."""
+    base_poses: Mapping[str, tuple[str, np.ndarray]] = field(default_factory=dict)
+    """Link -> the frame it is given in, and frame_from_link, shape (4, 4) or (states, 4, 4)."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Rest(_Taken):
-    """What was measured of many states that are given in part: the joints and links that these leave out."""
-
-    root_from_given: np.ndarray | None
-    """pose of the frame in which poses are given, shape (4, 4); None: the root's own"""
-    carried: Mapping[str, np.ndarray]
-    """root_link_from_link of the links left out, where the root link's own poses are given: `base_poses` has none."""
+    @property
+    def states(self) -> int:
+        """How many states there are."""
+        rows = [len(pose) for _, pose in self.base_poses.values() if pose.ndim == 3]
+        return len(self.positions) or max(rows, default=1)
 
 
 @dataclass(frozen=True)
@@ -123,7 +115,7 @@ class _Root:
     link: str
     """In whose frame all poses are: the robot's root, or its root link where nobody knows where that is."""
     pose: np.ndarray | None
-    """link_from_root_link; None: one and the same."""
+    """link_from_root_link, shape (4, 4) or (states, 4, 4); None: one and the same."""
     used: tuple[StampedTransform, ...] = ()
     unplaced: str = ""
     """as in `State`"""
@@ -131,6 +123,9 @@ class _Root:
     def carries(self, root_link_from_link: np.ndarray) -> np.ndarray:
         """Return the pose of a link whose pose over the root link is given."""
         return root_link_from_link if self.pose is None else self.pose @ root_link_from_link
+
+
+_NOTHING = Given()
 
 
 class Measurements(Part):
@@ -176,8 +171,8 @@ class Measurements(Part):
         """Begin to listen."""
         node = self.node
         self._joints = JointPositions(node.resolve_topic_name("joint_states"))
-        self._transforms = transform_source(node, self._refuse)
-        listen(node, JointState, "joint_states", self._take_joint_states, qos_profile_sensor_data)
+        self._transforms = transform_source(self.endpoints, node.get_fully_qualified_name(), self._refuse)
+        self.endpoints.listen(JointState, "joint_states", self._take_joint_states, qos_profile_sensor_data)
         back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = node.get_clock().create_jump_callback(back, post_callback=lambda _jump: self._forget_future())
 
@@ -234,7 +229,7 @@ class Measurements(Part):
         if (target, source) == (robot.root, robot.root_link):
             root = self._root(robot)
             if root.unplaced:
-                raise InputError(root.unplaced)
+                raise InputError(root.unplaced, Code.INCOMPLETE_WORLD)
             return np.eye(4) if root.pose is None else root.pose
         return self._transforms.lookup(self.frame_of(robot, target), self.frame_of(robot, source)).target_from_source
 
@@ -262,7 +257,7 @@ class Measurements(Part):
         if not planning.concerns_world(pairs):
             return
         if state.unplaced:
-            raise InputError(state.unplaced)
+            raise InputError(state.unplaced, Code.INCOMPLETE_WORLD)
         check_still(planning, self._transforms, self.frame_of(planning.robot, planning.robot.root), self._tolerance)
 
     @property
@@ -288,7 +283,7 @@ class Measurements(Part):
             return Surroundings(None, {}, {}, prefix)
         poses: Mapping[str, np.ndarray] | InputError
         try:
-            poses = self._known_poses(robot, self.state(robot)) if link_poses is None else link_poses
+            poses = self._known_poses(robot, self.states(robot)) if link_poses is None else link_poses
         except InputError as error:
             poses = error
         root, own = self.frame_of(robot, robot.root), prefix + robot.root_link
@@ -304,68 +299,60 @@ class Measurements(Part):
                     transforms[frame] = error
         return Surroundings(robot, poses, transforms, prefix, frozenset(outside), self._tolerance)
 
-    def _known_poses(self, robot: Robot, state: State) -> Mapping[str, np.ndarray]:
-        """Return the poses of links; without that of the root where nobody knows how they are to it."""
-        if not state.unplaced:
-            return state.link_poses
-        return {link: pose for link, pose in state.link_poses.items() if link != robot.root}
+    def _known_poses(self, robot: Robot, state: States) -> Mapping[str, np.ndarray]:
+        """Return the poses of links; without that of the root if it is not known how they are to it."""
+        poses = state.link_poses(robot)
+        return {link: pose for link, pose in poses.items() if not (state.unplaced and link == robot.root)}
 
-    def state(
+    def given_once(
         self,
         robot: Robot,
         joint_names: Sequence[str] = (),
         joint_positions: Sequence[float] = (),
         base_poses: Sequence[TransformStamped] = (),
-        planning: PlanningScene | None = None,
-    ) -> State:
-        """Return the measured state, with whatever a request gives in its place; as `asked`."""
-        return self.asked(robot, joint_names, joint_positions, base_poses, planning).state(robot)
+    ) -> Given:
+        """Return what a request gives of one state; `InputError` if it makes no sense."""
+        given = joints_given(robot, joint_names, joint_positions)
+        poses: dict[str, tuple[str, np.ndarray]] = {}
+        for stamped in base_poses:
+            link = self.base_link(robot, stamped.child_frame_id, poses)
+            pose = from_transform(stamped.transform, f"request: base pose of link '{link}'")
+            poses[link] = stamped.header.frame_id.removeprefix("/"), pose
+        return Given(tuple(given), np.array([list(given.values())]), poses)
 
-    def asked(
-        self,
-        robot: Robot,
-        joint_names: Sequence[str] = (),
-        joint_positions: Sequence[float] = (),
-        base_poses: Sequence[TransformStamped] = (),
-        planning: PlanningScene | None = None,
-    ) -> Joints:
-        """Return what the measured state follows from, with whatever a request gives in its place.
+    def base_link(self, robot: Robot, name: str, before: Container[str]) -> str:
+        """Return the link on a floating joint that a request names; `InputError` if none is, or one of those before."""
+        link = name if name in robot.base_links else name.removeprefix(self.prefix)
+        if link not in robot.base_links:
+            raise InputError(
+                f"request: base_poses names link '{link}', which hangs on no floating joint; "
+                f"links that do: {listing(robot.base_links)}"
+            )
+        if link in before:
+            raise InputError(f"request: base pose of link '{link}' is given twice")
+        return link
+
+    def states(self, robot: Robot, given: Given = _NOTHING, planning: PlanningScene | None = None) -> States:
+        """Return the measured state, with what a request gives in its place.
 
         Parameters
         ----------
         robot
             The robot.
-        joint_names, joint_positions
-            Joint positions [rad] or [m] that replace measured ones.
-        base_poses
-            Poses of links on floating joints that replace those of TF.
+        given
+            What the request gives. Default: nothing.
         planning
-            Its objects and their subframes are frames, too, that these may be given in, where they are measured.
+            Its objects and their subframes are frames, too, that poses may be given in, where they are measured.
 
         Raises
         ------
         InputError
-            If the request makes no sense, or something it leaves out was not measured.
+            If something that the request leaves out was not measured, or a frame is unknown.
         """
-        given = joints_given(robot, joint_names, joint_positions)
-        left_out = [joint for joint in robot.joint_names if joint not in given]
+        column = {name: number for number, name in enumerate(given.joint_names)}
+        left_out = [joint for joint in robot.joint_names if joint not in column]
         measured, joint_stamp = self.positions(robot, left_out)
-        prefix = self.prefix
-        given_poses: dict[str, tuple[str, np.ndarray]] = {}
-        for stamped in base_poses:
-            link = stamped.child_frame_id
-            if link not in robot.base_links:
-                link = link.removeprefix(prefix)
-            if link not in robot.base_links:
-                raise InputError(
-                    f"request: base_poses names link '{link}', which hangs on no floating joint; "
-                    f"links that do: {listing(robot.base_links)}"
-                )
-            if link in given_poses:
-                raise InputError(f"request: base pose of link '{link}' is given twice")
-            pose = from_transform(stamped.transform, f"request: base pose of link '{link}'")
-            given_poses[link] = stamped.header.frame_id.removeprefix("/"), pose
-        root, poses, used = self._places(robot, given_poses, planning)
+        root, poses, used = self._places(robot, given.base_poses, planning)
         own = self.frame_of(robot, root.link)
         frame, frame_from_root = str(self.value("frame")) or own, None
         if frame != own:
@@ -373,13 +360,19 @@ class Measurements(Part):
             frame_from_root = transform.target_from_source
             used.append(transform)
         transform_stamp, newest_stamp = self._stamps(left_out, used)
-        return Joints(
+        if column and tuple(given.joint_names) == robot.joint_names:
+            positions = given.positions
+        else:
+            positions = np.empty((given.states, len(robot.joint_names)))
+            for number, name in enumerate(robot.joint_names):
+                positions[:, number] = given.positions[:, column[name]] if name in column else measured[name]
+        return States(
             frame=frame,
             joint_stamp=joint_stamp,
             transform_stamp=transform_stamp,
             newest_stamp=newest_stamp,
             unplaced=root.unplaced,
-            positions={**measured, **given},
+            positions=positions,
             base_poses=poses,
             frame_from_root=frame_from_root,
         )
@@ -399,7 +392,7 @@ class Measurements(Part):
             if root is not None and frame == self.prefix + robot.root_link:
                 return root.carries(pose)
             if root is not None and root.unplaced:
-                raise InputError(root.unplaced)
+                raise InputError(root.unplaced, Code.INCOMPLETE_WORLD)
             own = self.frame_of(robot, robot.root)
             if frame in ("", own):
                 return pose
@@ -432,11 +425,12 @@ class Measurements(Part):
         if thing.link is None:
             check_still(planning, self._transforms, self.frame_of(robot, robot.root), self._tolerance)
             return StampedTransform(pose, None)
-        state = self.state(robot)
+        state = self.states(robot)
         if state.unplaced:
-            raise InputError(state.unplaced)
+            raise InputError(state.unplaced, Code.INCOMPLETE_WORLD)
         stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
-        root_from_link = np.linalg.inv(state.link_poses[robot.root]) @ state.link_poses[thing.link]
+        poses = state.link_poses(robot)
+        root_from_link = np.linalg.inv(poses[robot.root]) @ poses[thing.link]
         return StampedTransform(root_from_link @ pose, min(stamps, default=None), state.newest_stamp)
 
     def _stamps(self, joints: Sequence[str], used: Sequence[StampedTransform]) -> tuple[int | None, int | None]:
@@ -444,73 +438,6 @@ class Measurements(Part):
         oldest = min((one.stamp for one in used if one.stamp is not None), default=None)
         newest = [one.newest for one in used] + [self._joints.newest(joints)]
         return oldest, max((stamp for stamp in newest if stamp is not None), default=None)
-
-    def rest(self, planning: PlanningScene, joints: Container[str], links: Collection[str], frame: str) -> Rest:
-        """Return what a request about many states leaves out.
-
-        Parameters
-        ----------
-        planning
-            The robot, and its objects, whose frames are known like those of TF.
-        joints, links
-            The joints, and links on floating joints, whose positions and poses are given.
-        frame
-            The frame in which poses are given; empty: the root link's.
-
-        Raises
-        ------
-        InputError
-            If something was not measured, or the frame is unknown.
-        """
-        robot = planning.robot
-        left_out = [joint for joint in robot.joint_names if joint not in joints]
-        positions, joint_stamp = self.positions(robot, left_out)
-        used: list[StampedTransform] = []
-
-        def where(target: str, source: str) -> np.ndarray | None:
-            """Return target_from_source, None for one and the same."""
-            if source == target:
-                return None
-            found = self._transforms.lookup(target, source)
-            used.append(found)
-            return found.target_from_source
-
-        moves, frame = robot.root != robot.root_link, frame.removeprefix("/")
-        is_given = moves and robot.root_link in links
-        root = self._root(robot, np.eye(4) if is_given else None)
-        used += root.used
-        own, body = self.frame_of(robot, robot.root), self.prefix + robot.root_link
-        others = [link for link in robot.base_links if link not in links and not (moves and link == robot.root_link)]
-        carried = {link: where(body, self.prefix + link) for link in others}
-        poses = {} if is_given else {link: root.carries(pose) for link, pose in carried.items()}
-        if moves and not is_given:
-            poses[robot.root_link] = np.eye(4) if root.pose is None else root.pose
-        if links and root.unplaced and frame != body:
-            raise InputError(root.unplaced)
-        of_object = self._of_object(robot, frame, planning)
-        if of_object is not None:
-            used.append(of_object)
-            root_from_given = of_object.target_from_source
-        elif moves and frame == body and not is_given:
-            root_from_given = root.pose
-        else:
-            root_from_given = where(own, frame or own)
-        base = self.frame_of(robot, root.link)
-        wanted = str(self.value("frame")) or base
-        wanted_from_root = where(wanted, base)
-        transform_stamp, newest_stamp = self._stamps(left_out, used)
-        return Rest(
-            frame=wanted,
-            joint_stamp=joint_stamp,
-            transform_stamp=transform_stamp,
-            newest_stamp=newest_stamp,
-            unplaced=root.unplaced,
-            positions=positions,
-            base_poses=poses,
-            frame_from_root=wanted_from_root,
-            root_from_given=root_from_given,
-            carried=carried if is_given else {},
-        )
 
     def fill_freshness(self, message: DistanceArray | GetDistances.Response, state: Fresh) -> str:
         """Write a state's frame, stamp and age into an answer about it; return why it is stale, if it is."""

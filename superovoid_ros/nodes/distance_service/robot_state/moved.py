@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from superovoid.robot.planning_scene import PlanningScene
-from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.common.mistakes import Code, InputError
 from superovoid_ros.nodes.distance_service.robot_state.transforms import TransformSource
 from superovoid_ros.nodes.distance_service.world.given_in_frames import places
 
@@ -35,7 +35,8 @@ def check_still(planning: PlanningScene, transforms: TransformSource, root: str,
                 now[frame] = transforms.lookup(root, frame).target_from_source
             except InputError as error:
                 raise InputError(
-                    f"not ready: object '{placed.names[0]}' stands in frame '{frame}', and {error}"
+                    f"not ready: object '{placed.names[0]}' stands in frame '{frame}', and {error}",
+                    Code.INCOMPLETE_WORLD,
                 ) from error
         if np.array_equal(now[frame], placed.before):
             continue
@@ -46,5 +47,6 @@ def check_still(planning: PlanningScene, transforms: TransformSource, root: str,
             raise InputError(
                 f"not ready: object '{placed.names[placed.owners[row]]}' stands in frame '{frame}', which TF has moved "
                 f"against '{root}' since it came, the object by {moved[row]:.3g} m (frame_tolerance: {tolerance:g} m): "
-                f"send it anew, or set planning_frame to a frame of the world, like '{frame}'"
+                f"send it anew, or set planning_frame to a frame of the world, like '{frame}'",
+                Code.INCOMPLETE_WORLD,
             )

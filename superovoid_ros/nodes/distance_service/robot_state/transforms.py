@@ -13,14 +13,13 @@ from typing import Protocol
 
 import numpy as np
 from geometry_msgs.msg import TransformStamped
-from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from rclpy.time import Time
 
 from superovoid_ros.nodes.common.conversions import from_transform, stamp_of, to_nanoseconds
-from superovoid_ros.nodes.common.mistakes import InputError, check_name, listing
+from superovoid_ros.nodes.common.endpoints import Endpoints
+from superovoid_ros.nodes.common.mistakes import Code, InputError, check_name, listing
 from superovoid_ros.nodes.common.newest import Newest
-from superovoid_ros.nodes.common.qos import listen
 
 Refused = Callable[[str, Exception], None]
 """Is told the topic of a transform that is not taken over, and why."""
@@ -112,7 +111,9 @@ class TransformTree:
                 stamps = [*stamps_source, *stamps_target]
                 return StampedTransform(matrix, min(stamps, default=None), max(stamps, default=None))
         known = _names({child: parent for child, (parent, _, _) in dict(self._parents).items()})
-        raise InputError(f"no transform from '{source}' to '{target}' on /tf or /tf_static; frames known: {known}")
+        raise InputError(
+            f"no transform from '{source}' to '{target}' on /tf or /tf_static; frames known: {known}", Code.NOT_MEASURED
+        )
 
     def lies_below(self, frame: str, above: str) -> bool:
         """Whether a frame is carried by another, from parent to child."""
@@ -141,9 +142,9 @@ class TransformTree:
 class TopicTransforms:
     """Transforms of /tf and /tf_static, for installations without tf2_ros."""
 
-    def __init__(self, node: Node, refused: Refused) -> None:
+    def __init__(self, endpoints: Endpoints, name: str, refused: Refused) -> None:
         self._tree = TransformTree()
-        _listen(node, self._store, refused)
+        _listen(endpoints, name, self._store, refused)
 
     def _store(self, stamped: TransformStamped, *, static: bool) -> None:
         parent, child = stamped.header.frame_id.lstrip("/"), stamped.child_frame_id.lstrip("/")
@@ -168,15 +169,15 @@ class TopicTransforms:
 class BufferTransforms:
     """Transforms of tf2_ros."""
 
-    def __init__(self, node: Node, refused: Refused) -> None:
+    def __init__(self, endpoints: Endpoints, name: str, refused: Refused) -> None:
         import tf2_ros
 
         self._tf2_ros = tf2_ros
         self._buffer = tf2_ros.Buffer()
-        self._sender = node.get_fully_qualified_name()
+        self._sender = name
         self._frames: set[str] = set()
         # Not by tf2_ros.TransformListener: quality of service could not be overridden there.
-        _listen(node, self._store, refused)
+        _listen(endpoints, name, self._store, refused)
 
     def _store(self, stamped: TransformStamped, *, static: bool) -> None:
         parent, child = stamped.header.frame_id, stamped.child_frame_id
@@ -203,7 +204,9 @@ class BufferTransforms:
                 return self._newest_of_each(target, source)
         except self._tf2_ros.TransformException as error:
             reason, known = str(error).strip(), _names(self._parents())
-            raise InputError(f"no transform from '{source}' to '{target}': {reason}; frames known: {known}") from error
+            raise InputError(
+                f"no transform from '{source}' to '{target}': {reason}; frames known: {known}", Code.NOT_MEASURED
+            ) from error
 
     def _newest(self, target: str, source: str) -> StampedTransform:
         """Return `target_from_source` at the newest time that all links between them have in common."""
@@ -243,19 +246,19 @@ class BufferTransforms:
         return before - len(self._parents())
 
 
-def own_frames(node: Node) -> str:
-    """Return what the names of the frames begin with that a node publishes for its markers."""
-    return node.get_fully_qualified_name().lstrip("/") + "/"
+def own_frames(name: str) -> str:
+    """Return the prefix of the frames that a node of a full name publishes for its markers."""
+    return name.lstrip("/") + "/"
 
 
-def _listen(node: Node, store: Callable[..., None], refused: Refused) -> None:
-    """Hand every transform of /tf and /tf_static to `store(stamped, static=...)`, until the node closes its topics.
+def _listen(endpoints: Endpoints, name: str, store: Callable[..., None], refused: Refused) -> None:
+    """Hand every transform of /tf and /tf_static to `store(stamped, static=...)`.
 
-    Those of the node itself are left out: they are made of what it was told.
+    Those that the node of a full name publishes itself are left out.
     """
     from tf2_msgs.msg import TFMessage
 
-    own = own_frames(node)
+    own = own_frames(name)
 
     def take(message: TFMessage, topic: str, *, static: bool) -> None:
         if message.transforms and message.transforms[0].child_frame_id.startswith(own):
@@ -267,9 +270,9 @@ def _listen(node: Node, store: Callable[..., None], refused: Refused) -> None:
                 refused(topic, error)
 
     # The settings of tf2_ros.TransformListener, so that every broadcaster is heard.
-    listen(node, TFMessage, "/tf", lambda message: take(message, "/tf", static=False), 100)
+    endpoints.listen(TFMessage, "/tf", lambda message: take(message, "/tf", static=False), 100)
     latched = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
-    listen(node, TFMessage, "/tf_static", lambda message: take(message, "/tf_static", static=True), latched)
+    endpoints.listen(TFMessage, "/tf_static", lambda message: take(message, "/tf_static", static=True), latched)
 
 
 def _check_frames(parent: str, child: str) -> None:
@@ -279,13 +282,23 @@ def _check_frames(parent: str, child: str) -> None:
         raise InputError(f"transform from '{child}' to '{parent}': must name two different frames")
 
 
-def transform_source(node: Node, refused: Refused) -> TransformSource:
-    """Return the source of transforms for this installation, listening on `node`."""
+def transform_source(endpoints: Endpoints, name: str, refused: Refused) -> TransformSource:
+    """Return the source of transforms for this installation.
+
+    Parameters
+    ----------
+    endpoints
+        Opens the topics.
+    name
+        Full name of the node.
+    refused
+        Is told of transforms that make no sense.
+    """
     try:
         import tf2_ros  # noqa: F401
     except ImportError:
-        return TopicTransforms(node, refused)
-    return BufferTransforms(node, refused)
+        return TopicTransforms(endpoints, name, refused)
+    return BufferTransforms(endpoints, name, refused)
 
 
 def _names(parents: Mapping[str, str]) -> str:

@@ -16,11 +16,10 @@ from superovoid.robot import Robot
 from superovoid.robot.limits import Limits
 from superovoid.robot.planning_scene import Padding, PlanningScene
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of, refusals
-from superovoid_ros.nodes.distance_service.world.changes import Change, Refused
-from superovoid_ros.nodes.distance_service.world.current import Standing
+from superovoid_ros.nodes.distance_service.world.changes import Problem, Refusal
+from superovoid_ros.nodes.distance_service.world.current import Diff, Standing
 from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
-from superovoid_ros.nodes.distance_service.world.refused import Refusal, Unread
 
 
 @dataclass(frozen=True)
@@ -95,28 +94,15 @@ def build(robot: Robot, description: Description, standing: Standing, surroundin
             padding = replace(description.padding, by_name=kept.padding.by_name)
             planning = kept.for_robot(robot, rtol=rtol, limits=description.limits, padding=padding)
         model = Model(robot, rtol, planning)
-    wanted = [Wanted(one.change, surroundings, one.topic, one.unread) for one in standing.waiting]
-    model, outcomes = changed_by_each(model, wanted)
+    waited = [replace(diff, surroundings=surroundings) for diff in standing.waiting]
+    model, outcomes = apply_each(model, waited)
     notes = [note for one in outcomes for note in one.notes]
     problems = [
         (one.topic, outcome.problem)
-        for one, outcome in zip(wanted, outcomes, strict=True)
+        for one, outcome in zip(waited, outcomes, strict=True)
         if outcome.problem is not None
     ]
     return Built(model, notes, problems)
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """A change that is to be made."""
-
-    change: Change
-    surroundings: Surroundings
-    """When it came."""
-    topic: str
-    """Or service, by which it came."""
-    unread: Sequence[Unread] = ()
-    """What is missing if it cannot be made: of a message, whose sender hears of nothing."""
 
 
 @dataclass(frozen=True)
@@ -129,68 +115,51 @@ class Outcome:
     """Why it, or a part of it, could not be made."""
 
 
-def refusal_of(topic: str, unread: Sequence[Unread], problem: Exception) -> Refusal:
+def refusal_of(topic: str, missing: Sequence[Problem], error: Exception) -> Refusal:
     """Return the change that keeps what is missing without a message of a topic."""
-    return Refusal(unread, f"{topic}: {reason_of(problem)}")
-
-
-def changed_by_each(model: Model, wanted: Sequence[Wanted]) -> tuple[Model, list[Outcome]]:
-    """Return a model with all changes made that can be, in their order, and what came of each.
-
-    Each is made as a whole or not at all. All together become one planning scene: of 1000 objects the last one takes
-    15 ms alone, and all together 170 ms. If one of them cannot be made, each half is tried by itself.
-    """
-    try:
-        if not wanted:
-            return model, []
-        model, notes = _changed(model, [(one.change, one.surroundings) for one in wanted])
-        return model, [
-            Outcome([note for note in some if not isinstance(note, Refused)], partly_refused(some)) for some in notes
-        ]
-    except Exception as error:
-        if len(wanted) > 1:
-            middle = len(wanted) // 2
-            model, first = changed_by_each(model, wanted[:middle])
-            model, second = changed_by_each(model, wanted[middle:])
-            return model, first + second
-        one = wanted[0]
-        if one.unread:
-            model, _ = changed(model, [refusal_of(one.topic, one.unread, error)], one.surroundings)
-        return model, [Outcome(problem=error)]
+    reason = f"{topic}: {reason_of(error)}"
+    return Refusal([replace(problem, reason=reason) for problem in missing])
 
 
 class PartlyRefusedError(InputError):
     """Parts of a message could not be used; the rest was."""
 
 
-def partly_refused(notes: Sequence[str]) -> PartlyRefusedError | None:
-    """Return what `changed` notes of parts that could not be used as one error; None: all could be."""
-    refused = [note for note in notes if isinstance(note, Refused)]
-    return PartlyRefusedError("; ".join(refused)) if refused else None
+def apply_each(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Outcome]]:
+    """Return a model with all diffs applied that can be, in their order, and what came of each.
 
-
-def changed(model: Model, changes: Sequence[Change], surroundings: Surroundings) -> tuple[Model, list[str]]:
-    """Return a model with changes made, all or none, and what is worth a warning.
-
-    Raises
-    ------
-    InputError
-        If a change makes no sense.
+    Each is applied as a whole or not at all. All together become one planning scene: of 1000 objects the last one takes
+    15 ms alone, and all together 170 ms. If one of them cannot be applied, each half is tried by itself.
     """
-    model, notes = _changed(model, [(change, surroundings) for change in changes])
-    return model, [note for some in notes for note in some]
+    try:
+        return _applied(model, diffs) if diffs else (model, [])
+    except Exception as error:
+        if len(diffs) > 1:
+            middle = len(diffs) // 2
+            model, first = apply_each(model, diffs[:middle])
+            model, second = apply_each(model, diffs[middle:])
+            return model, first + second
+        (diff,) = diffs
+        if diff.missing:
+            model, _ = _applied(model, [replace(diff, change=refusal_of(diff.topic, diff.missing, error))])
+        return model, [Outcome(problem=error)]
 
 
-def _changed(model: Model, changes: Sequence[tuple[Change, Surroundings]]) -> tuple[Model, list[list[str]]]:
-    """Return a model with changes made, all or none, and what is worth a warning about each."""
-    notes = []
+def _applied(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Outcome]]:
+    """Return a model with diffs applied, all or none, and what came of each."""
+    outcomes = []
     with refusals():
-        if changes:
-            edit = model.planning.edit()
-            for change, surroundings in changes:
-                notes.append(change.apply(edit, Frames(surroundings, edit)))
-            model = settled(model, edit.commit())
-    return model, notes
+        edit = model.planning.edit()
+        for diff in diffs:
+            notes = diff.change.apply(edit, Frames(diff.surroundings, edit))
+            problems = [str(note) for note in notes if isinstance(note, Problem)]
+            outcomes.append(
+                Outcome(
+                    [note for note in notes if not isinstance(note, Problem)],
+                    PartlyRefusedError("; ".join(problems)) if problems else None,
+                )
+            )
+        return settled(model, edit.commit()), outcomes
 
 
 def repadded(model: Model, description: Description) -> Model:

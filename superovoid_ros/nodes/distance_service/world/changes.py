@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
@@ -39,12 +39,71 @@ class Change(Protocol):
     size: int
     """Bytes, more or less, that it holds."""
 
-    def apply(self, edit: Edit, frames: Frames) -> list[str]:
+    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
         """Edit a planning scene, and return what is worth a warning; raise where it makes no sense."""
 
 
-class Refused(str):
-    """A note about something that could not be used, while the rest was applied."""
+@dataclass(frozen=True)
+class Problem:
+    """Something that a message is about and that cannot be used: the world is not known in full without it.
+
+    As a change it is kept by the planning scene, and nothing else is done about it.
+    """
+
+    name: str
+    """Of an object, or of what else is missing."""
+    kind: Doubt = Doubt.ALL
+    """What of it is missing."""
+    reason: str = ""
+    link: str | None = None
+    """That was to carry it, or to put it down."""
+    missed: bool = True
+    """Whether anything is missing without it: not what was to be removed from the world."""
+
+    def __str__(self) -> str:
+        return self.reason if f"'{self.name}'" in self.reason else f"object '{self.name}': {self.reason}"
+
+    @property
+    def size(self) -> int:
+        """Bytes, more or less."""
+        return _SMALL + len(self.reason)
+
+    @property
+    def attaches(self) -> bool:
+        """Whether a link was to carry it."""
+        return self.link is not None and self.kind is not Doubt.PUT_DOWN
+
+    def unusable(self, reason: str) -> Problem:
+        """Return itself, which cannot be used already."""
+        return self
+
+    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
+        """Edit a planning scene."""
+        if self.missed:
+            edit.refuse(self.name, str(self), link=self.link, source=FROM_MOVEIT, doubt=self.kind)
+        return [self]
+
+
+Note: TypeAlias = str | Problem
+"""What is worth a warning, or could not be used while the rest was applied."""
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The change that is left of a message which cannot be used at all: its objects are not where they are to be."""
+
+    problems: Sequence[Problem]
+
+    @property
+    def size(self) -> int:
+        """Bytes, more or less."""
+        return sum(problem.size for problem in self.problems)
+
+    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
+        """Edit a planning scene."""
+        for problem in self.problems:
+            problem.apply(edit, frames)
+        return []
 
 
 class Operation(Enum):
@@ -112,7 +171,7 @@ class ObjectChange:
         """Bytes, more or less."""
         return self.brought.size
 
-    def apply(self, edit: Edit, frames: Frames) -> list[str]:
+    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
         """Edit a planning scene."""
         name, operation, brought, what = self.name, self.operation, self.brought, f"object '{self.name}'"
         if operation is Operation.REMOVE:
@@ -140,14 +199,14 @@ class ObjectChange:
             edit.describe(name, brought.subframes, brought.kind if any(brought.kind) else kind)
         return [*self.notes, *brought.notes]
 
-    def unusable(self, reason: str) -> UnusableChange:
+    def unusable(self, reason: str) -> Problem:
         """Return what keeps that this cannot be used."""
         doubt = Doubt.ALL
         if self.operation is Operation.MOVE:
             doubt = Doubt.PLACES if self.brought.moved else Doubt.POSE
-        return UnusableChange(self.name, reason, None, doubt, missed=self.operation is not Operation.REMOVE)
+        return Problem(self.name, doubt, reason, missed=self.operation is not Operation.REMOVE)
 
-    def _remove(self, edit: Edit, what: str) -> list[str]:
+    def _remove(self, edit: Edit, what: str) -> list[Note]:
         if not self.name:
             edit.remove_all(but={SCENE})
             return []
@@ -177,7 +236,7 @@ class AttachedChange:
         """Bytes, more or less."""
         return self.brought.size + _SMALL * len(self.touch_links)
 
-    def apply(self, edit: Edit, frames: Frames) -> list[str]:
+    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
         """Edit a planning scene."""
         name, link, brought, what = self.name, self.link, self.brought, f"attached object '{self.name}'"
         if self.operation is Operation.REMOVE:
@@ -215,52 +274,17 @@ class AttachedChange:
         """Whether a link is to carry it."""
         return self.operation is not Operation.REMOVE
 
-    def unusable(self, reason: str) -> UnusableChange:
+    def unusable(self, reason: str) -> Problem:
         """Return what keeps that this cannot be used."""
         doubt = Doubt.PUT_DOWN if self.operation is Operation.REMOVE else Doubt.ALL
-        return UnusableChange(self.name, reason, self.link, doubt)
+        return Problem(self.name, doubt, reason, self.link)
 
     def _needs_there(self, edit: Edit) -> bool:
         """Whether the object must be one that has its place: one that has none may be added anew."""
         return self.name in edit.names or self.operation is not Operation.ADD or not self.brought.shapes
 
 
-@dataclass(frozen=True, eq=False)
-class UnusableChange:
-    """What a message says of one object cannot be used: that is kept, and nobody takes what there is for all."""
-
-    name: str
-    reason: str
-    link: str | None = None
-    """That was to carry it, or to put it down."""
-    doubt: Doubt = Doubt.ALL
-    """What of it is missing."""
-    missed: bool = True
-    """Whether anything is missing without it: not what was to be removed from the world."""
-
-    @property
-    def size(self) -> int:
-        """Bytes, more or less."""
-        return _SMALL + len(self.reason)
-
-    @property
-    def attaches(self) -> bool:
-        """Whether a link was to carry it."""
-        return self.link is not None and self.doubt is not Doubt.PUT_DOWN
-
-    def unusable(self, reason: str) -> UnusableChange:
-        """Return itself, which cannot be used already."""
-        return self
-
-    def apply(self, edit: Edit, frames: Frames) -> list[str]:
-        """Edit a planning scene."""
-        reason = self.reason if f"'{self.name}'" in self.reason else f"object '{self.name}': {self.reason}"
-        if self.missed:
-            edit.refuse(self.name, reason, link=self.link, source=FROM_MOVEIT, doubt=self.doubt)
-        return [Refused(reason)]
-
-
-def _tried(change: ObjectChange | AttachedChange | OctomapChange, edit: Edit, frames: Frames) -> list[str]:
+def _tried(change: ObjectChange | AttachedChange | OctomapChange, edit: Edit, frames: Frames) -> list[Note]:
     """Apply what is about one object; where it makes no sense that object is refused, and the others go on."""
     try:
         with refusals():
@@ -275,19 +299,19 @@ class AttachedChanges:
 
     whole: bool
     """Only these stay, of those that MoveIt brought."""
-    changes: tuple[AttachedChange | UnusableChange, ...] = ()
+    changes: tuple[AttachedChange | Problem, ...] = ()
 
     @property
     def size(self) -> int:
         """Bytes, more or less."""
         return sum(change.size for change in self.changes)
 
-    def apply(self, edit: Edit, frames: Frames) -> list[str]:
+    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
         """Edit a planning scene, or raise."""
         self._remove_others(edit)
         return [note for change in self.changes for note in change.apply(edit, frames)]
 
-    def apply_each(self, edit: Edit, frames: Frames) -> list[str]:
+    def apply_each(self, edit: Edit, frames: Frames) -> list[Note]:
         """Edit a planning scene; an object that makes no sense is refused, and the others are applied."""
         self._remove_others(edit)
         return [note for change in self.changes for note in _tried(change, edit, frames)]
@@ -297,7 +321,7 @@ class AttachedChanges:
         if self.whole:
             edit.remove_all(attached=True, source=FROM_MOVEIT, but={change.name for change in self.changes})
 
-    def apply_for_question(self, edit: Edit, frames: Frames) -> list[str]:
+    def apply_for_question(self, edit: Edit, frames: Frames) -> list[Note]:
         """Edit a planning scene for one question: what is removed is gone, not put down in the world.
 
         What is returned is a reason not to answer; that the hull of an open mesh is taken, which is larger, is none.
@@ -329,7 +353,7 @@ class OctomapChange:
         """Bytes, more or less."""
         return _SMALL + (0 if self.octree is None else len(self.octree.data))
 
-    def apply(self, edit: Edit, frames: Frames) -> list[str]:
+    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
         """Edit a planning scene."""
         if self.octree is None:
             edit.remove_octomap()
@@ -338,9 +362,9 @@ class OctomapChange:
             edit.set_octomap(self.octree, pose, self.most_cubes, frames.given_in(self.frame))
         return []
 
-    def unusable(self, reason: str) -> UnusableChange:
+    def unusable(self, reason: str) -> Problem:
         """Return what keeps that this cannot be used."""
-        return UnusableChange(OCTOMAP, reason)
+        return Problem(OCTOMAP, reason=reason)
 
 
 @dataclass(frozen=True, eq=False)
@@ -364,8 +388,8 @@ class SceneChange:
     """None: it stays as it is"""
     paddings: Mapping[str, float] = field(default_factory=dict)
     scales: Mapping[str, float] = field(default_factory=dict)
-    objects: tuple[ObjectChange | UnusableChange, ...] = ()
-    octomap: OctomapChange | UnusableChange | None = None
+    objects: tuple[ObjectChange | Problem, ...] = ()
+    octomap: OctomapChange | Problem | None = None
     positions: Mapping[str, float] = field(default_factory=dict)
     """Of joints [rad] or [m]: for those that nothing measures."""
     whole_world: bool = False
@@ -384,7 +408,7 @@ class SceneChange:
         names = len(self.colours) + len(self.fixed_frames) + len(self.paddings) + len(self.scales)
         return _SMALL * (1 + names) + 500 * entries + sum(part.size for part in parts)
 
-    def apply(self, edit: Edit, frames: Frames) -> list[str]:
+    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
         """Edit a planning scene."""
         notes = self._take_names(edit, frames)
         notes += self.attached.apply_each(edit, frames)
@@ -413,7 +437,7 @@ class SceneChange:
             notes += _tried(self.octomap, edit, frames)
         return notes
 
-    def _take_names(self, edit: Edit, frames: Frames) -> list[str]:
+    def _take_names(self, edit: Edit, frames: Frames) -> list[Note]:
         """Take over names, colours and the frames that a scene brings."""
         if self.name or self.whole:
             edit.name = self.name
@@ -456,7 +480,7 @@ class SuperovoidChange:
     def _touched(self) -> tuple[str, ...]:
         return (*self.touch_links, self.link) if self.link else ()
 
-    def apply(self, edit: Edit, frames: Frames) -> list[str]:
+    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
         """Edit a planning scene."""
         name, link, pose, what = self.name, self.link, self.pose, f"object '{self.name}'"
         if self.operation is Operation.REMOVE:
@@ -495,7 +519,7 @@ class SuperovoidChanges:
         """Bytes, more or less."""
         return sum(change.size for change in self.changes)
 
-    def apply(self, edit: Edit, frames: Frames) -> list[str]:
+    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
         """Edit a planning scene."""
         return [note for change in self.changes for note in change.apply(edit, frames)]
 
@@ -515,7 +539,7 @@ class RulesChange:
         """Bytes, more or less."""
         return _SMALL * (1 + len(self.pairs))
 
-    def apply(self, edit: Edit, frames: Frames) -> list[str]:
+    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
         """Edit a planning scene."""
         if self.clear:
             edit.clear_runtime()
@@ -553,9 +577,9 @@ def _check_no_plane(edit: Edit, name: str) -> None:
         )
 
 
-def _detach(edit: Edit, frames: Frames, name: str, link: str) -> list[str]:
+def _detach(edit: Edit, frames: Frames, name: str, link: str) -> list[Note]:
     """Give one attached object, or all, back to the world where they are."""
-    notes: list[str] = []
+    notes: list[Note] = []
     if not name:
         chosen = [other for other in edit.names if edit.object(other).link is not None]
         chosen = [other for other in chosen if link in ("", edit.object(other).link)]

@@ -9,26 +9,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from superovoid.robot.planning_scene import PlanningScene
-from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.distance_service.world.changes import Change
+from superovoid_ros.nodes.common.mistakes import Code, InputError
+from superovoid_ros.nodes.distance_service.world.changes import Change, Problem
+from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
-from superovoid_ros.nodes.distance_service.world.refused import Unread
 
 MOST_WAITING, MOST_BYTES = 5_000, 64_000_000
 """Changes that wait for a robot, and what they may hold together."""
 
 
 @dataclass(frozen=True)
-class Waiting:
-    """A change that waits for a robot."""
+class Diff:
+    """What a message or a call says of objects and rules."""
 
     topic: str
-    """That it came by."""
-    frame_ids: tuple[str, ...]
-    """That it names."""
+    """Or service, that it came by."""
     change: Change
-    unread: Sequence[Unread] = ()
-    """What is missing where it cannot be made."""
+    frame_ids: tuple[str, ...] = ()
+    """That it names."""
+    missing: Sequence[Problem] = ()
+    """What is missing if it cannot be applied: of a message, whose sender hears of nothing."""
+    surroundings: Surroundings | None = None
+    """When it came; None: as they are when there is a robot for it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,9 +40,11 @@ class Standing:
     model: Model | None = None
     problem: str = ""
     """Why there is no model."""
+    code: Code = Code.NO_ROBOT
+    """The same for programs."""
     planning: PlanningScene | None = None
     """Objects and rules, of this model or of the last there was; None where there was none yet."""
-    waiting: tuple[Waiting, ...] = ()
+    waiting: tuple[Diff, ...] = ()
     """Changes that came while there was no model; none while there is one."""
     waiting_bytes: int = 0
     """What they hold together, more or less."""
@@ -59,9 +63,9 @@ class Standing:
         """Return whether a model made from another standing can be made from this one: losses may differ."""
         return self.model is other.model and self.planning is other.planning and self.waiting is other.waiting
 
-    def without_model(self, problem: str) -> Standing:
+    def without_model(self, problem: str, code: Code = Code.NO_ROBOT) -> Standing:
         """Return this without a model, with its objects and rules for the next."""
-        return replace(self, model=None, problem=problem)
+        return replace(self, model=None, problem=problem, code=code)
 
     def with_whole_scene(self, unheard: int) -> Standing:
         """Return this after a whole planning scene was applied, before which so many messages were unheard."""
@@ -89,8 +93,8 @@ class Standing:
             )
         return ""
 
-    def with_waiting(self, waiting: Waiting) -> Standing:
-        """Return this with one more change that waits; `InputError` where too much does already."""
+    def with_waiting(self, waiting: Diff) -> Standing:
+        """Return this with one more diff that waits; `InputError` where too much does already."""
         count, size = len(self.waiting) + 1, self.waiting_bytes + waiting.change.size
         if count > MOST_WAITING or size > MOST_BYTES:
             raise InputError(
@@ -140,7 +144,7 @@ class CurrentModel:
         """Return the model; `InputError` if there is none, or if something is missing and requests are refused then."""
         standing = self._standing
         if standing.missing and self._refuses():
-            raise InputError(standing.missing)
+            raise InputError(standing.missing, Code.INCOMPLETE_WORLD)
         return self._known(standing)
 
     def known(self) -> Model:
@@ -155,7 +159,7 @@ class CurrentModel:
 
     def _known(self, standing: Standing) -> Model:
         if standing.model is None:
-            raise InputError(standing.problem)
+            raise InputError(standing.problem, standing.code)
         return standing.model
 
     @property

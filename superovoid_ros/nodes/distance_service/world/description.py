@@ -18,17 +18,17 @@ from superovoid.robot.limits import MOST_PAIRS, Limits
 from superovoid.robot.mesh_files import MESHES
 from superovoid.robot.planning_scene import Padding
 from superovoid.robot.urdf import REPRESENTATIONS
-from superovoid_ros.nodes.common.mistakes import InputError, reason_of
+from superovoid_ros.nodes.common.endpoints import LATCHED
+from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of
 from superovoid_ros.nodes.common.packages import Packages
 from superovoid_ros.nodes.common.parameters import Check, count, number, switch, text, texts
-from superovoid_ros.nodes.common.qos import LATCHED, listen
+from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.building import Built, Description, build, repadded
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Standing
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
-from superovoid_ros.nodes.distance_service.world.reader import Reader, Task
 
 Found = TypeVar("Found")
 
@@ -130,15 +130,15 @@ class RobotSource(Part):
 
     Parameters
     ----------
-    common, current, reader, measurements
-        The node; where the model goes; who reads; where frames are.
+    common, current, measurements
+        The node; where the model goes; where frames are.
     """
 
     parameters = (*OF_ROBOT, *OF_SCENE)
 
-    def __init__(self, common: Common, current: CurrentModel, reader: Reader, measurements: Measurements) -> None:
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
-        self._current, self._reader, self._measurements = current, reader, measurements
+        self._current, self._measurements = current, measurements
         self._ready: _Ready | None = None  # aside, for the change of parameters that is being made
         self._proposed: Built | None = None  # by the parameters that were checked
         self._made_from: Description | None = None  # the model of now
@@ -147,7 +147,7 @@ class RobotSource(Part):
     def configure(self) -> None:
         """Listen to both topics."""
         for topic in TOPICS:
-            listen(self.node, String, topic, self._taker(topic), LATCHED)
+            self.endpoints.listen(String, topic, self._taker(topic), LATCHED)
 
     def clean_up(self) -> None:
         """Forget robot, objects and topics."""
@@ -155,6 +155,10 @@ class RobotSource(Part):
         self._current.propose(None)
         self._current.exchange(Standing())
         self._topic_text = dict.fromkeys(TOPICS, "")
+
+    def facts(self) -> Mapping[str, object]:
+        """Return how much waits to be read, for diagnostics."""
+        return {"waiting to be read": self.jobs.count(Kind.READ)}
 
     # --- parameters ---
 
@@ -166,7 +170,7 @@ class RobotSource(Part):
             self._check_robot(self._description(new))
         model = self._current.candidate
         if model is not None:
-            for name, found in (("max_bodies", len(model.planning.owners)), ("max_pairs", len(model.live.pairs))):
+            for name, found in (("max_bodies", len(model.planning.owners)), ("max_pairs", len(model.scene.pairs))):
                 if int(new.get(name, found)) < found:
                     raise InputError(f"{name} = {new[name]}: there are {found} already")
 
@@ -217,7 +221,7 @@ class RobotSource(Part):
         return self._setting(new, set_them) if urdf else None
 
     def _setting(self, new: Mapping[str, object], set_them: Callable[[], Found]) -> Future:
-        future = Future(executor=self.node.executor)
+        future = Future()
 
         def use(ready: _Ready) -> bool:
             if ready.description != self._description(new):
@@ -231,7 +235,7 @@ class RobotSource(Part):
                 self._ready = None
             return True
 
-        self._reader.do(self._reading(lambda: self._description(new), use, future.set_exception))
+        self._read(lambda: self._description(new), use, future.set_exception)
         return future
 
     def apply(self, names: AbstractSet[str]) -> None:
@@ -287,16 +291,12 @@ class RobotSource(Part):
 
         return take
 
-    def load(self, *, at_once: bool = False) -> None:
-        """Read the robot from what is known when its turn comes, or at once; if that fails, answers have the reason."""
-        task = self._reading(self._description, self._use_if_current, self._fail)
-        if at_once:
-            self._reader.do_at_once(task)
-        else:
-            try:
-                self._reader.do(task)
-            except InputError as error:  # too much waits
-                self._fail(error)
+    def load(self) -> None:
+        """Read the robot from what is known when its turn comes; if that fails, answers have the reason."""
+        try:
+            self._read(self._description, self._use_if_current, self._fail)
+        except InputError as error:  # too much waits
+            self._fail(error)
 
     def _use_if_current(self, ready: _Ready) -> bool:
         """Use a model; False where what it was built from has changed, texts of topics apart: they are read next."""
@@ -311,10 +311,10 @@ class RobotSource(Part):
 
     # --- reading ---
 
-    def _reading(
+    def _read(
         self, describe: Callable[[], Description], use: Callable[[_Ready], bool], drop: Callable[[Exception], None]
-    ) -> Task[_Ready | None]:
-        """The reading of a description, with all that is known when it has been read.
+    ) -> None:
+        """Have a description read and built with all that is known then; `InputError` if too much waits.
 
         Where changes wait for the robot it is read first, and built when it is known where their frames are on it.
 
@@ -331,7 +331,7 @@ class RobotSource(Part):
 
         def prepare() -> None:
             if self._current.current is None and describe().urdf:
-                self._say("no robot yet: its description is being read")
+                self._say("no robot yet: its description is being read", Code.READING)
             standing = self._current.standing
             reading.waiting = standing.waiting
             reading.surroundings = self._around(reading.robot, standing)
@@ -363,11 +363,14 @@ class RobotSource(Part):
             if problem is not None:
                 drop(problem)
                 return True
-            if ready is None or not self._current.standing.has_world_of(ready.standing):
-                return False  # objects, paddings or limits have changed meanwhile
-            return use(ready)
+            # Objects, paddings or limits may have changed meanwhile.
+            if ready is not None and self._current.standing.has_world_of(ready.standing) and use(ready):
+                return True
+            prepare()
+            return False
 
-        return Task(prepare, work, accept)
+        prepare()
+        self.jobs.submit(Job(Kind.READ, work, accept))
 
     def _around(self, robot: Robot | None, standing: Standing) -> Surroundings:
         """Return where the frames are now that the waiting changes name."""
@@ -409,11 +412,11 @@ class RobotSource(Part):
         self.statistics.message("robot_description", problem)
         self._current.exchange(self._current.standing.without_model(words))
 
-    def _say(self, problem: str) -> None:
+    def _say(self, problem: str, code: Code) -> None:
         """Say why there is no model yet."""
         standing = self._current.standing
         if standing.problem != problem:
-            self._current.exchange(standing.without_model(problem))
+            self._current.exchange(standing.without_model(problem, code))
 
     def _nothing_received(self) -> str:
         return (

@@ -13,7 +13,7 @@ import numpy as np
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import Edit
 from superovoid.robot.scene_objects import GivenIn, SceneObject, object_frame
-from superovoid_ros.nodes.common.mistakes import InputError, listing
+from superovoid_ros.nodes.common.mistakes import Code, InputError, listing
 from superovoid_ros.nodes.distance_service.world.given_in_frames import moved_by
 
 
@@ -87,7 +87,7 @@ class Frames:
         if link == robot.root:
             return np.eye(4)
         if link not in robot.links:
-            raise InputError(f"link '{link}' does not exist; links: {listing(robot.links)}")
+            raise InputError(f"link '{link}' does not exist; links: {listing(robot.links)}", Code.UNKNOWN_LINK)
         poses = _known(self._surroundings.link_poses)
         if robot.root not in poses:
             raise InputError(f"where link '{robot.root_link}' is in '{robot.root}' is not known")
@@ -100,7 +100,7 @@ class Frames:
             return np.linalg.inv(self.link(target)) @ self.link(source)
         for link in (target, source):
             if link not in robot.links:
-                raise InputError(f"link '{link}' does not exist; links: {listing(robot.links)}")
+                raise InputError(f"link '{link}' does not exist; links: {listing(robot.links)}", Code.UNKNOWN_LINK)
         poses = _known(self._surroundings.link_poses)
         return np.linalg.inv(poses[target]) @ poses[source]
 
@@ -121,11 +121,14 @@ class Frames:
         try:
             moved = moved_by(thing, _known(self._surroundings.transforms.get(frame, unasked)))
         except InputError as error:
-            raise InputError(f"object '{thing.name}' stands in frame '{frame}', and {error}") from error
+            raise InputError(
+                f"object '{thing.name}' stands in frame '{frame}', and {error}", Code.UNKNOWN_FRAME
+            ) from error
         if not moved <= tolerance:
             raise InputError(
                 f"object '{thing.name}' stands in frame '{frame}', which TF has moved since it came, the object by "
-                f"{moved:.3g} m (frame_tolerance: {tolerance:g} m): send it anew"
+                f"{moved:.3g} m (frame_tolerance: {tolerance:g} m): send it anew",
+                Code.UNKNOWN_FRAME,
             )
 
     def link_of(self, frame: str) -> str | None:
@@ -148,7 +151,10 @@ class Frames:
         if found is not None:
             misfit = self._edit.misfits.get(found[0].name)
             if misfit is not None:
-                raise InputError(f"{what}: frame_id '{frame}' is that of an object that is not known: {misfit.reason}")
+                raise InputError(
+                    f"{what}: frame_id '{frame}' is that of an object that is not known: {misfit.reason}",
+                    Code.UNKNOWN_FRAME,
+                )
             return self.object(found[0].name) @ found[1]
         if frame in self.fixed:
             return self.fixed[frame]
@@ -159,7 +165,9 @@ class Frames:
         try:
             return _known(self._surroundings.transforms.get(frame, unasked))
         except InputError as error:
-            raise InputError(f"{what}: frame_id '{frame}' is no link and no object, and {error}") from error
+            raise InputError(
+                f"{what}: frame_id '{frame}' is no link and no object, and {error}", Code.UNKNOWN_FRAME
+            ) from error
 
     def given_in(self, frame: str) -> GivenIn | None:
         """Return the frame outside of the robot that a header's frame_id stands in, and where it is; None: in none."""

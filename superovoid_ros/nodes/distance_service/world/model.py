@@ -6,8 +6,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
@@ -17,20 +16,20 @@ import numpy as np
 from superovoid.planning.scene_problem import pairs_of_group
 from superovoid.robot import Robot
 from superovoid.robot.planning_scene import Misfit, PlanningScene
-from superovoid.scene import Scene, SceneResult
+from superovoid.scene import SceneResult
 from superovoid.states import StateDistances, StateQuery
 from superovoid.states.floor_query import CLEAR, FloorQuery
-from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shortened
+from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals, shortened
 
 Found = TypeVar("Found", SceneResult, StateDistances)
 # Selections kept ready; clients ask the same few again and again.
 _SELECTIONS_KEPT = 64
-_QUESTIONS_KEPT = 16
+_QUERIES_KEPT = 16
 # Together they are about this many pairs, of some 50 bytes, at most: one that is larger is kept alone.
 _PAIRS_KEPT = 2_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Selection:
     """Allowed pairs between two sets of links and objects."""
 
@@ -115,33 +114,19 @@ class Model:
     ----------
     planning : PlanningScene
         The robot with all objects and rules.
-    live : Scene
-        Holds the measured state, for the topics.
+    scene : Scene
+        Its bodies and pairs.
     """
 
     def __init__(self, robot: Robot, rtol: float, planning: PlanningScene | None = None) -> None:
         self.robot = robot
         self.rtol = rtol
         self.planning = PlanningScene(robot, rtol=rtol) if planning is None else planning
-        self.live = self.planning.scene
-        self._cold: list[Scene] = []
+        self.scene = self.planning.scene
         self.links_with_bodies = frozenset(self.planning.owners)
         self._selections: dict[tuple[tuple[str, ...], tuple[str, ...]], Selection] = {}
         self._paddings: dict[str, Paddings] = {}
-        self._questions: dict[tuple[object, ...], tuple[Selection, StateQuery]] = {}
-
-    @contextmanager
-    def cold_scene(self) -> Iterator[Scene]:
-        """Lend a scene without warm starts, for one query; its answer does not depend on any before. For any thread."""
-        try:
-            scene = self._cold.pop()
-        except IndexError:
-            scene = self.live.fork()
-        scene.forget()
-        try:
-            yield scene
-        finally:
-            self._cold.append(scene)
+        self._queries: dict[tuple[Selection, int, bool, bool], list[StateQuery]] = {}
 
     def with_planning(self, planning: PlanningScene) -> Model:
         """Return the same robot with other objects or rules."""
@@ -173,7 +158,7 @@ class Model:
         return (
             f"robot '{robot.name}': {len(robot.links)} links, {len(robot.joint_names)} joints, "
             f"{len(robot.bodies)} bodies on {len({body.link for body in robot.bodies})} links, "
-            f"{self.live.pair_count} allowed pairs"
+            f"{self.scene.pair_count} allowed pairs"
         )
 
     def select(self, names_a: Sequence[str], names_b: Sequence[str]) -> Selection:
@@ -197,10 +182,10 @@ class Model:
             self._selections[key] = self._select(*key)
         return self._selections[key]
 
-    def question(
+    def query(
         self, selection: Selection, *, gradients: bool = False, base_gradients: bool = False, **limits: object
     ) -> StateQuery:
-        """Return the question about the pairs of a selection, made when it is asked for the first time.
+        """Return the query about the pairs of a selection; what it takes is prepared when it is used first.
 
         Parameters
         ----------
@@ -209,19 +194,31 @@ class Model:
         gradients, base_gradients, **limits
             As for `superovoid.states.StateQuery`, limits as for `StateQuery.limited`.
         """
-        key = (id(selection), gradients, base_gradients)
-        kept = self._questions.get(key)
-        if kept is None or kept[0] is not selection:
-            if (
-                len(self._questions) >= _QUESTIONS_KEPT
-                or _pairs_of(one for one, _ in self._questions.values()) > _PAIRS_KEPT
-            ):
-                self._questions.clear()
-            question = StateQuery(
-                self.robot, self.live, pairs=selection.pairs, gradients=gradients, base_gradients=base_gradients
-            )
-            kept = self._questions[key] = selection, question
-        return kept[1].limited(**limits)
+        (prepared,) = self._prepared(selection, (selection.pairs,), gradients, base_gradients)
+        return prepared.limited(**limits)
+
+    def closest_queries(
+        self, selection: Selection, max_results: int | None = None, **limits: object
+    ) -> list[StateQuery]:
+        """Return the queries whose answers together are the closest pairs: of a body and the octomap only one."""
+        first, *crowds = self._prepared(selection, selection.parts)
+        return [
+            first.limited(max_results=max_results, **limits),
+            *(crowd.limited(max_results=1, **limits) for crowd in crowds),
+        ]
+
+    def _prepared(
+        self, selection: Selection, parts: Sequence[np.ndarray], gradients: bool = False, base_gradients: bool = False
+    ) -> list[StateQuery]:
+        key = selection, len(parts), gradients, base_gradients
+        if key not in self._queries:
+            if len(self._queries) >= _QUERIES_KEPT or _pairs_of(one for one, *_ in self._queries) > _PAIRS_KEPT:
+                self._queries.clear()
+            self._queries[key] = [
+                StateQuery(self.robot, self.scene, pairs=pairs, gradients=gradients, base_gradients=base_gradients)
+                for pairs in parts
+            ]
+        return self._queries[key]
 
     def paddings(self, group: str) -> Paddings:
         """Return the pairs that a group can move, all for an empty name, with the question whether they are clear."""
@@ -262,9 +259,10 @@ class Model:
         for name in names:
             if name in self.robot.links and name not in self.links_with_bodies:
                 raise InputError(
-                    f"link '{name}' has no contact geometry; links that have: {listing(self.links_with_bodies)}"
+                    f"link '{name}' has no contact geometry; links that have: {listing(self.links_with_bodies)}",
+                    Code.UNKNOWN_LINK,
                 )
-        with refusals():
+        with refusals(code=Code.UNKNOWN_LINK):
             links = self.planning.owners_of(names)
         if not links:
             raise InputError(f"no link of {listing(names)} has contact geometry")

@@ -16,17 +16,16 @@ from typing import NamedTuple, Protocol
 from moveit_msgs.msg import PlanningScene, PlanningSceneComponents
 from moveit_msgs.srv import GetPlanningScene
 from rclpy.client import Client
-from rclpy.clock import Clock, ClockType
 from rclpy.exceptions import InvalidServiceNameException
 from rclpy.expand_topic_name import expand_topic_name
 from rclpy.node import Node
 from rclpy.task import Future
 from rclpy.validate_full_topic_name import validate_full_topic_name
 
+from superovoid_ros.nodes.common.endpoints import SERVICE
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of, shortened
 from superovoid_ros.nodes.common.parameters import text
-from superovoid_ros.nodes.common.qos import SERVICE
-from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 
 
@@ -41,7 +40,8 @@ class SceneTaker(Protocol):
         """Apply a whole scene, which was asked for after so many messages were unheard; tell whether that could be."""
 
 
-_PERIOD = 0.5  # s
+PERIOD = 0.5
+"""s, between two looks."""
 _PATIENCE = 10.0  # s, for an answer
 _AGAIN = 2.0  # s, after an answer without a scene
 _MOST_OUTDATED = 3  # answers in a row that are not taken since objects came meanwhile
@@ -75,7 +75,7 @@ def _check_name(value: object) -> None:
         raise InputError(f"planning_scene_service = '{shortened(value, 200)}': {words}") from None
 
 
-class MoveGroupScene(Part):
+class MoveGroupScene:
     """Asks another node for its planning scene, where there is one that has the service.
 
     Parameters
@@ -97,7 +97,7 @@ class MoveGroupScene(Part):
     )
 
     def __init__(self, common: Common, current: CurrentModel, world: SceneTaker) -> None:
-        super().__init__(common)
+        self._common, self._node, self._log = common, common.node, common.log
         self._current, self._world = current, world
         self._asker: Node | None = None
         self._forget()
@@ -113,17 +113,13 @@ class MoveGroupScene(Part):
         self._senders: frozenset[bytes] = frozenset()
         self._taken = 0
 
-    def configure(self) -> None:
-        """Begin to look for the service, by a clock of its own: a simulation may stand still."""
-        self.node.create_timer(_PERIOD, self._look, clock=Clock(clock_type=ClockType.STEADY_TIME))
-
-    def clean_up(self) -> None:
+    def stop(self) -> None:
         """Ask no more."""
         asker, self._asker = self._asker, None
         self._forget()
         if asker is not None:
-            if self.node.executor is not None:
-                self.node.executor.remove_node(asker)
+            if self._node.executor is not None:
+                self._node.executor.remove_node(asker)
             asker.destroy_node()
 
     def facts(self) -> Mapping[str, object]:
@@ -142,17 +138,17 @@ class MoveGroupScene(Part):
     @property
     def _service(self) -> str:
         """The full name of the service; empty where none is to be asked: this node's own would answer itself."""
-        name = str(self.value("planning_scene_service")).strip()
+        name = str(self._common.value("planning_scene_service")).strip()
         if not name:
             return ""
-        name = self.node.resolve_service_name(name, only_expand=True)
-        return "" if name == self.node.resolve_service_name("get_planning_scene") else name
+        name = self._node.resolve_service_name(name, only_expand=True)
+        return "" if name == self._node.resolve_service_name("get_planning_scene") else name
 
-    def _look(self) -> None:
+    def look(self) -> None:
         """Ask where that is due."""
         name, now = self._service, time.monotonic()
         if self._client is not None and self._name != name:
-            self.clean_up()
+            self.stop()
         if not name or self._current.current is None:
             return
         if self._client is None:
@@ -170,8 +166,8 @@ class MoveGroupScene(Part):
 
     def _has_gap(self, is_there: bool) -> bool:
         """Whether something was missed since the scene was taken."""
-        topic = self.node.resolve_topic_name("planning_scene")
-        senders = frozenset(bytes(one.endpoint_gid) for one in self.node.get_publishers_info_by_topic(topic))
+        topic = self._node.resolve_topic_name("planning_scene")
+        senders = frozenset(bytes(one.endpoint_gid) for one in self._node.get_publishers_info_by_topic(topic))
         new, self._senders = senders - self._senders, senders
         missing = self._missing_now()
         lacks_scene = bool(self._current.standing.lacks_scene)
@@ -189,16 +185,16 @@ class MoveGroupScene(Part):
         # The rules that give this node's own service another name beside a move_group would rename the client, too:
         # it belongs to a node without rules.
         self._asker = Node(
-            f"_{self.node.get_name()}_asker",
-            context=self.node.context,
-            namespace=self.node.get_namespace(),
+            f"_{self._node.get_name()}_asker",
+            context=self._node.context,
+            namespace=self._node.get_namespace(),
             use_global_arguments=False,
             enable_rosout=False,
             start_parameter_services=False,
         )
         self._client = self._asker.create_client(GetPlanningScene, name, qos_profile=SERVICE)
         self._name = name
-        self.node.executor.add_node(self._asker)
+        self._node.executor.add_node(self._asker)
 
     def _ask(self, now: float) -> None:
         request = GetPlanningScene.Request(components=PlanningSceneComponents(components=_ALL))
@@ -227,13 +223,13 @@ class MoveGroupScene(Part):
             self._outdated, self._not_before = 0, time.monotonic() + _AGAIN  # it is to be read first
             self._world.take_whole(scene, asked.unheard, self._applied)
         except Exception as error:
-            self.log.error("planning scene", f"{self._service}: {reason_of(error)}")
+            self._log.error("planning scene", f"{self._service}: {reason_of(error)}")
             self._is_wanted, self._not_before = True, time.monotonic() + _AGAIN
 
     def _applied(self, problem: Exception | None) -> None:
         self._taken += problem is None
         self._missing = self._missing_now()
         if problem is not None:
-            self.log.error("planning scene", f"{self._service}: its scene is not applied: {reason_of(problem)}")
+            self._log.error("planning scene", f"{self._service}: its scene is not applied: {reason_of(problem)}")
         else:
-            self.node.get_logger().info(f"the planning scene was taken from {self._service}")
+            self._node.get_logger().info(f"the planning scene was taken from {self._service}")

@@ -8,26 +8,26 @@ docs/moveit.md compares this with move_group.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
-from moveit_msgs.srv import ApplyPlanningScene
-from rclpy.callback_groups import ReentrantCallbackGroup
+from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
 
 from superovoid.robot.planning_scene import PlanningScene as Planning
+from superovoid_ros.nodes.common.endpoints import Taken
 from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError, reason_of
 from superovoid_ros.nodes.common.parameters import count, text
-from superovoid_ros.nodes.common.qos import Taken, listen_to_every, serve
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world import to_changes
 from superovoid_ros.nodes.distance_service.world.building import PartlyRefusedError
 from superovoid_ros.nodes.distance_service.world.changes import Change
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.nodes.distance_service.world.current_scene import CurrentScene
+from superovoid_ros.nodes.distance_service.world.move_group import PERIOD, MoveGroupScene
 from superovoid_ros.nodes.distance_service.world.objects import OPEN_MESHES
-from superovoid_ros.nodes.distance_service.world.reader import Reader
 from superovoid_ros.nodes.distance_service.world.world import Entry, Request, World
 
 
@@ -54,21 +54,35 @@ class MoveItWorld(World):
             check=_check_open_meshes,
         ),
         *World.parameters,
+        *MoveGroupScene.parameters,
     )
 
-    def __init__(self, common: Common, current: CurrentModel, reader: Reader, measurements: Measurements) -> None:
-        super().__init__(common, current, reader, measurements)
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
+        super().__init__(common, current, measurements)
         self._heard = 0
+        self._current_scene = CurrentScene(common, current, measurements)
+        self._move_group = MoveGroupScene(common, current, self)
+
+    def clean_up(self) -> None:
+        """Ask no other node any more."""
+        super().clean_up()
+        self._move_group.stop()
+
+    def facts(self) -> Mapping[str, object]:
+        """Return the number of objects, and what became of the scene of another node, for diagnostics."""
+        return {**super().facts(), **self._move_group.facts()}
 
     def configure(self) -> None:
         """Listen to MoveIt's topics and open the services."""
         super().configure()
-        node = self.node
-        listen_to_every(node, CollisionObject, "collision_object", self._take_objects)
-        listen_to_every(node, AttachedCollisionObject, "attached_collision_object", self._take_attached)
-        listen_to_every(node, PlanningScene, "planning_scene", self._take_scenes)
-        listen_to_every(node, PlanningSceneWorld, "planning_scene_world", self._take_worlds)
-        serve(node, ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene, ReentrantCallbackGroup())
+        endpoints = self.endpoints
+        endpoints.listen_to_every(CollisionObject, "collision_object", self._take_objects)
+        endpoints.listen_to_every(AttachedCollisionObject, "attached_collision_object", self._take_attached)
+        endpoints.listen_to_every(PlanningScene, "planning_scene", self._take_scenes)
+        endpoints.listen_to_every(PlanningSceneWorld, "planning_scene_world", self._take_worlds)
+        endpoints.serve(GetPlanningScene, "get_planning_scene", self._current_scene.answer)
+        endpoints.every(PERIOD, self._move_group.look)
+        endpoints.serve(ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
 
     @property
     def heard(self) -> int:
@@ -121,9 +135,9 @@ class MoveItWorld(World):
             Hears why it could not be applied; None: it was.
         """
         frame_ids, read = tuple(to_changes.frame_ids_of(scene)), self._reading(scene)
-        unread = tuple(to_changes.unread_of(scene))
+        missing = tuple(to_changes.missing_without(scene))
         request = Request(
-            "planning_scene", frame_ids, read, lambda _planning, problem: done(problem), unread, unheard=unheard
+            "planning_scene", frame_ids, read, lambda _planning, problem: done(problem), missing, unheard=unheard
         )
         self._change(request)
 
@@ -160,7 +174,9 @@ class MoveItWorld(World):
             try:
                 self._heard += topic != "planning_scene" or to_changes.is_about_objects(message)
                 frame_ids, named, read = read_of(message)
-                request = Request(topic, tuple(frame_ids), read, done, tuple(to_changes.unread_of(named)), waits=True)
+                request = Request(
+                    topic, tuple(frame_ids), read, done, tuple(to_changes.missing_without(named)), waits=True
+                )
             except Exception as error:  # a mistake of the node
                 self._lose(1)
                 done(None, error)

@@ -31,8 +31,8 @@ from superovoid_ros.nodes.distance_service.world.changes import (
     ObjectChange,
     OctomapChange,
     Operation,
+    Problem,
     SceneChange,
-    UnusableChange,
 )
 from superovoid_ros.nodes.distance_service.world.objects import (
     has_shapes,
@@ -43,7 +43,6 @@ from superovoid_ros.nodes.distance_service.world.objects import (
     subframes_of,
 )
 from superovoid_ros.nodes.distance_service.world.own_messages import check_name
-from superovoid_ros.nodes.distance_service.world.refused import Unread
 
 _MOST_JOINTS = 1_000  # of a scene's state
 Message, Read = TypeVar("Message"), TypeVar("Read")
@@ -91,7 +90,7 @@ def attached_changes(
     state: RobotState,
     *,
     whole: bool = False,
-    read: Callable[[AttachedCollisionObject], AttachedChange | UnusableChange] = attached_change,
+    read: Callable[[AttachedCollisionObject], AttachedChange | Problem] = attached_change,
 ) -> AttachedChanges:
     """Return what a robot state says about attached objects: only these are there where it is not a difference.
 
@@ -175,26 +174,26 @@ def _positions_of(state: RobotState) -> dict[str, float]:
     return {name: float(position) for name, position in itertools.islice(pairs, _MOST_JOINTS) if np.isfinite(position)}
 
 
-def _or_unusable(read: Callable[[Message], Read]) -> Callable[[Message], Read | UnusableChange]:
+def _or_unusable(read: Callable[[Message], Read]) -> Callable[[Message], Read | Problem]:
     """Return what reads one object of a message, or keeps that it cannot be used."""
 
-    def tried(message: Message) -> Read | UnusableChange:
+    def tried(message: Message) -> Read | Problem:
         try:
             with refusals():
                 return read(message)
         except InputError as error:
-            for name, link, doubt in unread_of(message):
-                return UnusableChange(name, str(error), link, doubt)
-            return UnusableChange("", str(error), missed=False)
+            for problem in missing_without(message):
+                return replace(problem, reason=str(error))
+            return Problem("", reason=str(error), missed=False)
 
     return tried
 
 
-def _octomap_or_unusable(message: PlanningScene, most_cubes: int) -> OctomapChange | UnusableChange | None:
+def _octomap_or_unusable(message: PlanningScene, most_cubes: int) -> OctomapChange | Problem | None:
     try:
         return _octomap_change(message, most_cubes)
     except InputError as error:
-        return UnusableChange(OCTOMAP, str(error))
+        return Problem(OCTOMAP, reason=str(error))
 
 
 def _octomap_change(message: PlanningScene, most_cubes: int) -> OctomapChange | None:
@@ -250,13 +249,13 @@ def _operation(message: CollisionObject) -> Operation:
     return _OPERATIONS[message.operation]
 
 
-def unread_of(message: CollisionObject | AttachedCollisionObject | PlanningScene) -> list[Unread]:
+def missing_without(message: CollisionObject | AttachedCollisionObject | PlanningScene) -> list[Problem]:
     """Return what is missing where a message is refused; what it would have removed from the world is not."""
     if isinstance(message, AttachedCollisionObject):
         thing = message.object
         # One that was to be put down would go on moving with its link.
         doubt = Doubt.PUT_DOWN if thing.operation == CollisionObject.REMOVE else Doubt.ALL
-        return [Unread(_kept(thing.id), _kept(message.link_name), doubt)]
+        return [Problem(_kept(thing.id), doubt, link=_kept(message.link_name))]
     if isinstance(message, CollisionObject):
         if message.operation == CollisionObject.REMOVE:
             return []
@@ -264,16 +263,16 @@ def unread_of(message: CollisionObject | AttachedCollisionObject | PlanningScene
         if message.operation == CollisionObject.MOVE:
             of_shapes = (message.primitive_poses, message.mesh_poses, message.plane_poses)
             doubt = Doubt.PLACES if any(len(poses) for poses in of_shapes) else Doubt.POSE
-        return [Unread(_kept(message.id), doubt=doubt)]
+        return [Problem(_kept(message.id), doubt)]
     scene = message
-    found = [one for attached in scene.robot_state.attached_collision_objects for one in unread_of(attached)]
-    found += [one for thing in scene.world.collision_objects for one in unread_of(thing)]
+    found = [one for attached in scene.robot_state.attached_collision_objects for one in missing_without(attached)]
+    found += [one for thing in scene.world.collision_objects for one in missing_without(thing)]
     if len(scene.world.octomap.octomap.data):
-        found.append(Unread(OCTOMAP))
+        found.append(Problem(OCTOMAP))
     # A whole one says of matrix and octomap that nothing else holds.
     settings = (scene.allowed_collision_matrix.entry_names, scene.link_padding, scene.link_scale)
     if not found or not scene.is_diff or any(len(entries) for entries in settings):
-        found.append(Unread(SCENE))
+        found.append(Problem(SCENE))
     return found
 
 

@@ -19,33 +19,29 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.task import Future
 from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
 
 from superovoid.robot.planning_scene import OCTOMAP
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid.robot.rules import DEFAULT
-from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals, shortened
+from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals, shortened
 from superovoid_ros.nodes.common.parameters import switch, text
-from superovoid_ros.nodes.common.qos import serve
+from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world import own_messages
 from superovoid_ros.nodes.distance_service.world.building import (
     Outcome,
     PartlyRefusedError,
-    Wanted,
-    changed_by_each,
+    apply_each,
     refusal_of,
 )
-from superovoid_ros.nodes.distance_service.world.changes import Change, SceneChange
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Standing, Waiting
+from superovoid_ros.nodes.distance_service.world.changes import Change, Problem, SceneChange
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Diff, Standing
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
-from superovoid_ros.nodes.distance_service.world.reader import Reader, Task
-from superovoid_ros.nodes.distance_service.world.refused import Unread
 
 _MOST_LISTED = 10  # reasons in the diagnostics
 _MOST_TOGETHER = 5_000  # requests that are read together
@@ -74,8 +70,8 @@ class Request:
     read: Callable[[], Change]
     """Returns what it says; may take long."""
     done: Done
-    unread: tuple[Unread, ...] = ()
-    """What is missing where it is refused: of a message, whose sender hears of nothing."""
+    missing: tuple[Problem, ...] = ()
+    """What is missing if it is refused: of a message, whose sender hears of nothing."""
     waits: bool = False
     """Where there is no robot it waits for one; else it is refused then."""
     unheard: int | None = None
@@ -105,8 +101,16 @@ class Entry:
                 self.change = self.request.read()
         except Exception as error:
             self.problem = error
-            if self.request.unread:
-                self.change = refusal_of(self.request.topic, self.request.unread, error)
+            if self.request.missing:
+                self.change = refusal_of(self.request.topic, self.request.missing, error)
+
+    @property
+    def diff(self) -> Diff | None:
+        """What it says, once it is read; None: nothing."""
+        if self.change is None:
+            return None
+        request = self.request
+        return Diff(request.topic, self.change, request.frame_ids, request.missing, self.surroundings)
 
 
 @dataclass(frozen=True)
@@ -146,21 +150,19 @@ class World(Part):
         ),
     )
 
-    def __init__(self, common: Common, current: CurrentModel, reader: Reader, measurements: Measurements) -> None:
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
-        self._current, self._reader, self._measurements = current, reader, measurements
+        self._current, self._measurements = current, measurements
+        self._together: tuple[Job, list[Entry]] | None = None  # the last job, to which more may be added
         self._named: Counter[str] = Counter()  # frames of what is to be read, as often as they are named
 
     def configure(self) -> None:
         """Listen to MoveIt's topics and open the services."""
-        node = self.node
         standing = self._current.standing
         self._current.exchange(replace(standing, awaits_scene=bool(self.value("require_scene"))))
-        # A group of their own, in which a call that waits for its turn keeps no other from being begun.
-        group = ReentrantCallbackGroup()
-        serve(node, ApplyObjects, "~/apply_objects", self._apply_objects, group)
-        serve(node, GetPairRules, "~/get_pair_rules", self._get_pair_rules)
-        serve(node, SetPairRules, "~/set_pair_rules", self._set_pair_rules, group)
+        self.endpoints.serve(ApplyObjects, "~/apply_objects", self._apply_objects)
+        self.endpoints.serve(GetPairRules, "~/get_pair_rules", self._get_pair_rules)
+        self.endpoints.serve(SetPairRules, "~/set_pair_rules", self._set_pair_rules)
 
     def facts(self) -> Mapping[str, object]:
         """Return the number of objects, for diagnostics."""
@@ -189,24 +191,27 @@ class World(Part):
         self._current.exchange(self._current.standing.with_lost(count))
 
     def _change(self, request: Request) -> None:
-        """Apply a change by the thread that reads, and tell."""
+        """Apply a change, and tell."""
         unheard = self._current.standing.unheard if request.unheard is None else request.unheard
         self._do([Entry(request, unheard)])
 
     def _do(self, entries: list[Entry]) -> None:
-        """Have requests read; `InputError` if too many wait."""
+        """Have requests read, with those that wait if these were the last; `InputError` if too many wait."""
         for entry in entries:
             self._named.update(entry.request.frame_ids)
         try:
-            self._reader.do(
-                Task(
-                    lambda: self._surround(entries),
-                    lambda: self._work(entries),
-                    lambda found, problem: self._use(entries, found, problem),
-                    lambda others: _join(entries, others),
-                    entries,
-                )
-            )
+            self._surround(entries)
+            if self._together is not None and self._together[0] is self.jobs.last_waiting(Kind.READ):
+                others = self._together[1]
+                if len(others) + len(entries) > _MOST_TOGETHER:
+                    raise InputError(
+                        f"{len(others)} messages and requests wait to be read: send fewer, or later", Code.BUSY
+                    )
+                others += entries
+                return
+            job = Job(Kind.READ, lambda: self._work(entries), lambda *found: self._use(entries, *found))
+            self.jobs.submit(job)
+            self._together = job, entries
         except Exception:
             self._unname(entries)
             raise
@@ -235,13 +240,9 @@ class World(Part):
         robot = standing.model and standing.model.robot
         if robot is None or any(entry.surroundings.robot is not robot for entry in entries):
             return _Found(standing, None)
-        wanted = {
-            index: Wanted(entry.change, entry.surroundings, entry.request.topic, entry.request.unread)
-            for index, entry in enumerate(entries)
-            if entry.change is not None
-        }
-        model, outcomes = changed_by_each(standing.model, list(wanted.values()))
-        return _Found(standing, model, dict(zip(wanted, outcomes, strict=True)))
+        diffs = {index: entry.diff for index, entry in enumerate(entries) if entry.diff is not None}
+        model, outcomes = apply_each(standing.model, list(diffs.values()))
+        return _Found(standing, model, dict(zip(diffs, outcomes, strict=True)))
 
     def _use(self, entries: Sequence[Entry], found: _Found | None, problem: Exception | None) -> bool:
         """Exchange a model for that of now and tell who waits; false: it is not the successor of that of now."""
@@ -249,6 +250,7 @@ class World(Part):
             not self._current.standing.has_world_of(found.standing)
             or (found.model is None and found.standing.model is not None)
         ):
+            self._surround(entries)
             return False
         self._unname(entries)
         try:
@@ -296,9 +298,7 @@ class World(Part):
                 if not request.waits:
                     self._current.model()  # raises
                 if entry.change is not None:
-                    standing = standing.with_waiting(
-                        Waiting(request.topic, request.frame_ids, entry.change, request.unread)
-                    )
+                    standing = standing.with_waiting(replace(entry.diff, surroundings=None))
                     standing = self._with_scene(standing, entry)
             except InputError as error:
                 problem = error
@@ -309,7 +309,7 @@ class World(Part):
 
     def _changing(self, service: str, frame_ids: Sequence[str], read: Callable[[], Change]) -> Future:
         """Apply a change; the future has the planning scene, or why there is none."""
-        future = Future(executor=self.node.executor)
+        future = Future()
 
         def done(planning: Planning | None, problem: Exception | None) -> None:
             if problem is None:
@@ -354,7 +354,7 @@ class World(Part):
     def _get_pair_rules(self, request: GetPairRules.Request, response: GetPairRules.Response) -> GetPairRules.Response:
         def fill() -> str:
             planning = self._current.model().planning
-            with refusals("request"):
+            with refusals("request", code=Code.UNKNOWN_LINK):
                 pairs = _asked_pairs(planning, request.links_a, request.links_b)
             verdicts = [planning.rules.why(*pair) for pair in pairs]
             response.link_a, response.link_b = [a for a, _ in pairs], [b for _, b in pairs]
@@ -374,16 +374,6 @@ class World(Part):
             lambda: own_messages.rules_change(request),
             lambda planning: f"{len(planning.rules.runtime)} runtime rules",
         )
-
-
-def _join(entries: Sequence[Entry], others: object) -> bool:
-    """Have requests read together with others that wait, if these are requests; return whether they will be."""
-    if not isinstance(others, list):
-        return False
-    if len(others) + len(entries) > _MOST_TOGETHER:
-        raise InputError(f"{len(others)} messages and requests wait to be read: send fewer, or later")
-    others += entries
-    return True
 
 
 def _asked_pairs(planning: Planning, names_a: Sequence[str], names_b: Sequence[str]) -> list[tuple[str, str]]:

@@ -1,0 +1,293 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Topics, services and timers of a node: quality of service, guarded callbacks, and closing them together.
+
+rclpy's executors raise what a callback raises, which ends the node. The callbacks of `Endpoints` never raise: an error
+is handed to its owner, which logs and counts it.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.clock import Clock, ClockType
+from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
+from rclpy.exceptions import ParameterException
+from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import DurabilityPolicy, QoSPolicyKind, QoSProfile, ReliabilityPolicy
+from rclpy.qos_overriding_options import QoSOverridingOptions
+from rclpy.serialization import deserialize_message
+from rclpy.service import Service
+from rclpy.subscription import Subscription
+from rclpy.timer import Timer
+from superovoid_interfaces.msg import ErrorCode
+
+from superovoid_ros.nodes.common.lost_messages import LostMessages
+from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError, code_of, reason_of
+from superovoid_ros.nodes.common.throttle import Log
+
+LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
+# The usual depth of a service is 10: of 16 calls that arrive while one is answered, 6 would be lost without a word.
+SERVICE = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
+# What a client may publish at once. Fast DDS keeps at most 5000 messages of a topic: of a longer queue it refuses the
+# newest ones instead of dropping the oldest, which shows much later.
+EVERY = QoSProfile(depth=5000, reliability=ReliabilityPolicy.RELIABLE)
+_TAKEN_TOGETHER = 200  # of a topic whose messages all count, before anything else has its turn
+POLICIES = (QoSPolicyKind.HISTORY, QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILITY, QoSPolicyKind.DURABILITY)
+"""What `qos_overrides.<topic>.<subscription or publisher>.<policy>` can set."""
+
+
+class Taken(NamedTuple):
+    """What was taken of a topic."""
+
+    message: object
+    """Or an `UnreadableError`."""
+    lost: int
+    """Messages of the same publisher that were lost just before it."""
+
+
+Failed = Callable[[str, Exception], None]
+"""Takes the name of a topic, service or timer and what its callback raised."""
+
+
+def failures_of(node: Node) -> Failed:
+    """Return what is told the errors of callbacks: the node's method `failed` if it has one, else its log."""
+    log = Log(node)
+    return getattr(node, "failed", None) or (lambda what, error: log.error(what, words_of(what, error)))
+
+
+def words_of(what: str, error: Exception) -> str:
+    """Return a line for the log about an error of a callback."""
+    if isinstance(error, UnreadableError):
+        return f"{what}: what arrived cannot be read and is ignored: {error}"
+    return f"{what}: {reason_of(error)}"
+
+
+class Endpoints:
+    """The topics, services and timers of one owner.
+
+    Parameters
+    ----------
+    node
+        On which they are opened.
+    failed
+        Is told what a callback raises. Default: `failures_of` the node.
+    """
+
+    def __init__(self, node: Node, failed: Failed | None = None) -> None:
+        self._node, self._failed = node, failed or failures_of(node)
+        self._opened: dict[object, Callable[[Any], object]] = {}  # with what closes it
+
+    def close(self) -> None:
+        """Close all of them."""
+        while self._opened:
+            entity, destroy = self._opened.popitem()
+            destroy(entity)
+
+    def listen(self, kind: type, topic: str, callback: Callable[[Any], None], qos: QoSProfile | int) -> Subscription:
+        """Subscribe with a quality of service that parameters override.
+
+        Messages come as bytes and are read here (`read`), so that malformed bytes are logged and counted.
+
+        Raises
+        ------
+        InputError
+            If an override makes no sense.
+        """
+        return self._subscribe(kind, topic, lambda data: callback(read(data, kind)), qos)
+
+    def listen_to_every(
+        self, kind: type, topic: str, callback: Callable[[Sequence[Taken]], None], qos: QoSProfile = EVERY
+    ) -> Subscription:
+        """Subscribe to a topic whose lost messages must be noticed.
+
+        Parameters
+        ----------
+        kind, topic
+            As for `listen`.
+        callback
+            Takes all messages that have come together, in their order.
+        qos
+            Parameters override it; the depth must be in [1, 5000].
+
+        Raises
+        ------
+        InputError
+            As for `listen`, and for a depth out of range.
+        """
+
+        def take(data: bytes, info: Mapping[str, Any]) -> None:
+            together = [_taken(data, info, kind, lost)]
+            with subscription.handle:
+                while len(together) < _TAKEN_TOGETHER:
+                    found = subscription.handle.take_message(kind, True)
+                    if found is None:
+                        lost.is_empty()
+                        break
+                    together.append(_taken(*found, kind, lost))
+            callback(together)
+
+        subscription = self._subscribe(kind, topic, take, qos, with_info=True)
+        depth = subscription.qos_profile.depth
+        if not 1 <= depth <= EVERY.depth:
+            name = f"qos_overrides.{self._node.resolve_topic_name(topic)}.subscription.depth"
+            raise InputError(f"{name} = {depth}: must be in [1, {EVERY.depth}], so that a lost message is noticed")
+        lost = LostMessages(depth)
+        return subscription
+
+    def _subscribe(
+        self, kind: type, topic: str, callback: Callable[..., None], qos: QoSProfile | int, *, with_info: bool = False
+    ) -> Subscription:
+        guarded = self._guarded(topic, callback)
+        return self._open(
+            topic,
+            self._node.destroy_subscription,
+            lambda: self._node.create_subscription(
+                kind,
+                topic,
+                (lambda data, info: guarded(data, info)) if with_info else guarded,  # rclpy counts the parameters
+                _own(qos),
+                raw=True,
+                # `mismatches.py` reports what these would.
+                event_callbacks=SubscriptionEventCallbacks(use_default_callbacks=False),
+                qos_overriding_options=QoSOverridingOptions(POLICIES),
+            ),
+        )
+
+    def advertise(
+        self, kind: type, topic: str, qos: QoSProfile | int, events: PublisherEventCallbacks | None = None
+    ) -> Publisher:
+        """Advertise with a quality of service that parameters override; `InputError` as `listen`."""
+        return self._open(
+            topic,
+            self._node.destroy_publisher,
+            lambda: self._node.create_publisher(
+                kind,
+                topic,
+                _own(qos),
+                event_callbacks=events or PublisherEventCallbacks(use_default_callbacks=False),
+                qos_overriding_options=QoSOverridingOptions(POLICIES),
+            ),
+        )
+
+    def serve(self, kind: type, name: str, callback: Callable[[Any, Any], Any]) -> Service:
+        """Open a service that many clients may call at once.
+
+        Its callback may be a coroutine function. While one call waits, others are begun: each service has a reentrant
+        callback group.
+        """
+        service = self._node.create_service(
+            kind,
+            name,
+            answering(name, callback, self._failed),
+            qos_profile=SERVICE,
+            callback_group=ReentrantCallbackGroup(),
+        )
+        self._opened[service] = self._node.destroy_service
+        return service
+
+    def every(self, seconds: float, callback: Callable[[], None], *, steady: bool = True) -> Timer:
+        """Start a timer, by a clock that is never set (`steady`), or by the node's, which a simulation may stop."""
+        timer = self._node.create_timer(
+            seconds,
+            self._guarded("timer", callback),
+            clock=Clock(clock_type=ClockType.STEADY_TIME) if steady else None,
+        )
+        self._opened[timer] = self._node.destroy_timer
+        return timer
+
+    def stop(self, timer: Timer | None) -> None:
+        """Close a timer, if there is one."""
+        if timer is not None:
+            self._opened.pop(timer)(timer)
+
+    def _guarded(self, what: str, callback: Callable[..., None]) -> Callable[..., None]:
+        def run(*arguments: object) -> None:
+            try:
+                callback(*arguments)
+            except Exception as error:
+                if self._node.context.ok():  # else the node is ending
+                    self._failed(what, error)
+
+        return run
+
+    def _open(self, topic: str, destroy: Callable[[Any], object], create: Callable[[], Any]) -> Any:
+        try:
+            entity = create()
+        # What rclpy raises for a policy that does not exist, a wrong type and a negative depth.
+        except (ParameterException, RuntimeError, TypeError, ValueError, AssertionError) as error:
+            raise InputError(f"qos_overrides.{self._node.resolve_topic_name(topic)}: {error}") from error
+        self._opened[entity] = destroy
+        return entity
+
+
+def answering(what: str, callback: Callable[[Any, Any], Any], failed: Failed) -> Callable[[Any, Any], Any]:
+    """Return a callback of a service that never raises: an error becomes the `message` of the response."""
+
+    def refusal(response: Any, error: Exception) -> Any:
+        failed(what, error)
+        if hasattr(response, "message"):
+            response.message = reason_of(error)
+        if isinstance(getattr(response, "error_code", None), ErrorCode):
+            response.error_code.value = int(code_of(error))
+        return response
+
+    if inspect.iscoroutinefunction(callback):
+
+        async def answer_later(request: Any, response: Any) -> Any:
+            try:
+                return await callback(request, response)
+            except Exception as error:
+                return refusal(response, error)
+
+        return answer_later
+
+    def answer(request: Any, response: Any) -> Any:
+        try:
+            return callback(request, response)
+        except Exception as error:
+            return refusal(response, error)
+
+    return answer
+
+
+def _taken(data: bytes, info: Mapping[str, Any], kind: type, lost: LostMessages) -> Taken:
+    count = lost.before(info)
+    try:
+        return Taken(read(data, kind), count)
+    except UnreadableError as error:
+        return Taken(error, count)
+
+
+def read(data: bytes, kind: type) -> object:
+    """Return the message that bytes are.
+
+    Raises
+    ------
+    UnreadableError
+        If they are none.
+    """
+    # The first four bytes tell byte order and encoding; the last two bits of them, how many bytes at the end are
+    # padding. Fast CDR 2.3.3 believes these where there are fewer, and then reads on beyond the end of its buffer
+    # (`Cdr::read_encapsulation`): foreign memory becomes a message, or the process ends by SIGSEGV.
+    if len(data) < 4 or data[3] & 3 > len(data) - 4:
+        raise UnreadableError(f"{_named(data, kind)}: they end before the message begins")
+    try:
+        return deserialize_message(data, kind)
+    except Exception as error:  # whatever rclpy raises; the type depends on the field
+        raise UnreadableError(_named(data, kind)) from error
+
+
+def _named(data: bytes, kind: type) -> str:
+    return f"{len(data)} bytes that are no {kind.__module__.partition('.')[0]}/{kind.__name__}"
+
+
+def _own(qos: QoSProfile | int) -> QoSProfile:
+    """Return a profile that rclpy may write overrides into."""
+    return QoSProfile(depth=qos) if isinstance(qos, int) else copy.copy(qos)

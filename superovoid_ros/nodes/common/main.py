@@ -1,0 +1,117 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The main function of a node: create it, spin it, end with an exit code."""
+
+from __future__ import annotations
+
+import gc
+import re
+import signal
+import sys
+import threading
+from collections.abc import Callable, Sequence
+
+import rclpy
+from rclpy.exceptions import InvalidHandle, ParameterException
+from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
+from rclpy.node import Node
+from rclpy.utilities import remove_ros_args
+
+from superovoid_ros.nodes.common.endpoints import failures_of
+from superovoid_ros.nodes.common.log_folder import ensure_log_folder
+from superovoid_ros.nodes.common.mistakes import UnreadableError, reason_of, shortened
+from superovoid_ros.nodes.common.rclpy_services import guard_services
+from superovoid_ros.nodes.common.shared_memory import make_room
+
+USAGE = 2
+"""Exit code for a command line that cannot be used."""
+_SIGNALS = signal.SIGINT, signal.SIGTERM
+
+
+def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> int:
+    """Create a node and spin it until SIGINT, SIGTERM or a shutdown from outside.
+
+    Parameters
+    ----------
+    create_node
+        Returns the node; called after `rclpy.init`.
+    args
+        Command line without the program's name. Default: `sys.argv`.
+
+    Returns
+    -------
+    int
+        Exit code of the process: 0 at the end that was asked for, 1 if the node cannot start or go on, 2 for a command
+        line that cannot be used. The reason is on the standard error.
+    """
+    told = threading.Event()
+    for number in _SIGNALS:
+        # rclpy calls this handler and shuts down. Python's own would raise KeyboardInterrupt in the midst of that.
+        signal.signal(number, lambda *_: told.set())
+    try:
+        problem = start_ros(args)
+        if problem:
+            print(f"cannot start: {problem}", file=sys.stderr)
+            return USAGE
+        return _spin(create_node, told)
+    finally:
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_IGN)  # another one must not disturb the clean-up
+        rclpy.try_shutdown()
+
+
+def start_ros(args: Sequence[str] | None) -> str:
+    """Initialize rclpy with a command line; return what is wrong with it, empty if nothing is."""
+    ensure_log_folder()
+    make_room()
+    try:
+        rclpy.init(args=args)
+    except rclpy_implementation.UnknownROSArgsError as error:
+        return f"unknown ROS arguments {shortened(error)}"
+    except rclpy_implementation.RCLError as error:
+        return _words(error)
+    unknown = remove_ros_args(list(sys.argv if args is None else ["", *args]))[1:]
+    if unknown:
+        return (
+            f"unknown argument '{shortened(unknown[0], 200)}': expected only ROS arguments, as in "
+            "--ros-args -p name:=value -r from:=to --params-file file.yaml"
+        )
+    return ""
+
+
+def _spin(create_node: Callable[[], Node], told: threading.Event) -> int:
+    """Create a node, spin it and destroy it; return the exit code of the process."""
+    node, doing = None, "start"
+    try:
+        node = create_node()
+        guard_services(node)
+        gc.freeze()  # a search for garbage that includes all modules would stop the node for 0.04 s
+        executor = SingleThreadedExecutor()
+        executor.add_node(node)
+        doing, failed = "go on", failures_of(node)
+        while rclpy.ok() and not told.is_set():
+            try:
+                executor.spin_once()
+            except InvalidHandle:
+                pass  # a service was closed while a call of it was being answered
+            except ValueError as error:  # rclpy reads /clock, and raises for a time before 0
+                failed("/clock", UnreadableError(str(error)))
+    except Exception as error:
+        # rclpy has shut down if it was told to, which whatever is under way then fails for.
+        if not (told.is_set() or isinstance(error, ExternalShutdownException) or not rclpy.ok()):
+            known = ParameterException, rclpy_implementation.RCLError
+            words = _words(error) if isinstance(error, known) else reason_of(error)
+            print(f"cannot {doing}: {words}", file=sys.stderr)
+            return 1
+    finally:
+        if node is not None:
+            node.destroy_node()
+    return 0
+
+
+def _words(error: Exception) -> str:
+    """Return what ROS says, without the places in rcl's sources."""
+    words = str(error).removeprefix("failed to initialize rcl: ")
+    return shortened(re.sub(r"\s*,? at /\S+?:\d+", "", words).strip())

@@ -1,0 +1,397 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Distances of the robot in its states: services `~/get_min_distance`, `~/get_penetration` and `~/get_distances`.
+
+    request -> Question -> [a thread, if it is long: StateQuery] -> response
+
+The measured state, a state of a request and many states are the same question, with one row a state. It takes what it
+needs (robot, objects, measurements, transforms) when the call comes in, so nothing that happens later changes its
+answer. No warm start of an earlier one goes in. Long questions are answered by threads without the interpreter's lock.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from superovoid_interfaces.msg import DistanceArray, PairDistance
+from superovoid_interfaces.srv import GetDistances, GetMinDistance, GetPenetration
+
+from superovoid.compiled.threads import processors
+from superovoid.contact import Status
+from superovoid.robot import Robot
+from superovoid.robot.forward import poses_of_numbers
+from superovoid.robot.planning_scene import joined_parts
+from superovoid.scene import SceneResult
+from superovoid.states import StateDistances, StateQuery
+from superovoid_ros.nodes.common.conversions import flat
+from superovoid_ros.nodes.common.mistakes import InputError, refusals
+from superovoid_ros.nodes.common.parameters import count
+from superovoid_ros.nodes.distance_service.jobs import AT_ONCE
+from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.robot_state.given import joints_given
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Given, Measurements, States
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.nodes.distance_service.world.model import Model, Selection
+
+# Pairs of an answer with a message for each; more are refused. So many take a second to be written.
+_MOST_PAIRS = 20_000
+_MOST_SPARE = 1000
+# Rows that end an answer as arrays; about 300 MB without gradients.
+_MOST_ROWS = 2_000_000
+_POSE = 7  # numbers of a pose: x y z qx qy qz qw
+OneState = GetMinDistance.Response | GetPenetration.Response
+
+
+@dataclass
+class Question:
+    """Which pairs are asked about, and in which states."""
+
+    model: Model
+    selection: Selection
+    states: States
+    queries: Sequence[StateQuery]
+    """About some of the pairs each."""
+    deadline: float | None = None
+    """Of `time.perf_counter`, s."""
+    stop: threading.Event | None = None
+    """Ends the work between states once it is set."""
+    max_results: int | None = None
+    solve_time: float = 0.0
+    """s."""
+
+    @property
+    def cost(self) -> int:
+        """Pairs of bodies that are looked at."""
+        return len(self.states.positions) * len(self.selection.pairs)
+
+    def run(self, threads: int = 1) -> list[StateDistances]:
+        """Return the answer of each query, computed in so many threads."""
+        started = time.perf_counter()
+        with refusals("request"):
+            found = [
+                query(
+                    self.states.positions,
+                    base_poses=self.states.base_poses,
+                    root_pose=self.states.frame_from_root,
+                    deadline=None if self.deadline is None else max(self.deadline - started, 1e-9),
+                    max_rows=_MOST_ROWS,
+                    stop=self.stop,
+                    threads=threads,
+                )
+                for query in self.queries
+            ]
+        self.solve_time = time.perf_counter() - started
+        return found
+
+    def run_once(self) -> SceneResult:
+        """Return the pairs of the first state, the closest first."""
+        return joined_parts([found.of_state(0) for found in self.run()], self.max_results)
+
+
+def closest_question(model: Model, selection: Selection, states: States, **limits: object) -> Question:
+    """Return the question about the closest pairs in one state, of a body and the octomap only one."""
+    queries = model.closest_queries(selection, **limits)
+    return Question(model, selection, states, queries, max_results=limits.get("max_results"))
+
+
+def message_of(question: Question, result: SceneResult, spare: list[PairDistance] | None = None) -> DistanceArray:
+    """Return the answer in one state as a message.
+
+    `spare` has messages of pairs that are used again, and takes new ones: to make one takes as long as to fill three.
+    What they were part of before must have been sent.
+    """
+    if len(result.distance) > _MOST_PAIRS:
+        raise InputError(
+            f"{len(result.distance)} pairs are more than an answer can have ({_MOST_PAIRS}): ask with max_distance or "
+            "max_results, or by get_distances"
+        )
+    message = DistanceArray()
+    message.solve_time = question.solve_time
+    selection, bodies = question.selection, result.bodies
+    owners, ordered = selection.owners, selection.in_order(result)
+    rows = zip(
+        ordered.body_a.tolist(),
+        ordered.body_b.tolist(),
+        ordered.distance.tolist(),
+        ordered.lower.tolist(),
+        ordered.upper.tolist(),
+        ordered.point_a.tolist(),
+        ordered.point_b.tolist(),
+        ordered.normal.tolist(),
+        ordered.status.tolist(),
+        np.minimum(ordered.statistics.iterations, 65535).tolist(),
+        strict=True,
+    )
+    used = iter(tuple(spare or ()))
+    # Field by field: the constructor of a message makes every field that it is given once more.
+    for a, b, distance, lower, upper, point_a, point_b, normal, status, iterations in rows:
+        pair = next(used, None)
+        if pair is None:
+            pair = PairDistance()
+            if spare is not None and len(spare) < _MOST_SPARE:
+                spare.append(pair)
+        pair.link_a, pair.link_b, pair.body_a, pair.body_b = owners[a], owners[b], bodies[a].name, bodies[b].name
+        pair.distance, pair.lower, pair.upper = distance, lower, upper
+        for vector, values in ((pair.point_a, point_a), (pair.point_b, point_b), (pair.normal, normal)):
+            vector.x, vector.y, vector.z = values
+        pair.status, pair.iterations = status, iterations
+        message.pairs.append(pair)
+    for name in ("past_sphere", "past_obb", "solved", "intersecting"):
+        setattr(message, name, int(getattr(result.statistics, name)))
+    message.pairs_considered = int(result.statistics.pairs)
+    message.unproven = int(np.count_nonzero(result.status & Status.UNPROVEN))
+    return message
+
+
+class Distances(Part):
+    """Answers questions about distances."""
+
+    parameters = (
+        count(
+            "threads",
+            0,
+            0,
+            1024,
+            "Threads that answer one call of get_distances about many states, calls at the same time sharing them; "
+            "0: one a processor",
+        ),
+    )
+
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
+        super().__init__(common)
+        self._current, self._measurements = current, measurements
+        self._running = 0  # calls about many states that threads are at
+        self._lock = threading.Lock()
+        # An answer that is made at once is sent before the next one is made.
+        self._spare: list[PairDistance] = []
+
+    def configure(self) -> None:
+        """Open the services."""
+        self.endpoints.serve(GetMinDistance, "~/get_min_distance", self._get_min_distance)
+        self.endpoints.serve(GetPenetration, "~/get_penetration", self._get_penetration)
+        self.endpoints.serve(GetDistances, "~/get_distances", self._get_distances)
+
+    # --- one state ---
+
+    async def _get_min_distance(
+        self, request: GetMinDistance.Request, response: GetMinDistance.Response
+    ) -> GetMinDistance.Response:
+        def limits() -> dict[str, object]:
+            return {"max_distance": _max_distance(request), "max_results": request.max_results or None}
+
+        return await self._answer_once(request, response, limits)
+
+    async def _get_penetration(
+        self, request: GetPenetration.Request, response: GetPenetration.Response
+    ) -> GetPenetration.Response:
+        def limits() -> dict[str, object]:
+            return {"overlapping_only": True, "max_results": request.max_results or None}
+
+        return await self._answer_once(request, response, limits)
+
+    async def _answer_once(
+        self,
+        request: GetMinDistance.Request | GetPenetration.Request,
+        response: OneState,
+        limits: Callable[[], dict[str, object]],
+    ) -> OneState:
+        def prepare() -> tuple[int, Callable[[], tuple[Question, DistanceArray]]]:
+            chosen_limits, model = limits(), self._current.model()
+            selection = model.select(request.links_a, request.links_b)
+            given = self._measurements.given_once(
+                model.robot, request.joint_names, request.joint_positions, request.base_poses
+            )
+            states = self._states(model, selection, given)
+            question = closest_question(model, selection, states, **chosen_limits)
+            spare = self._spare if question.cost <= AT_ONCE else None
+            return question.cost, lambda: (question, message_of(question, question.run_once(), spare))
+
+        def fill(found: tuple[Question, DistanceArray]) -> str:
+            question, response.distances = found
+            asker, distances = type(request).__name__.removesuffix("_Request"), response.distances
+            self.statistics.query(asker, distances.solve_time, distances.unproven)
+            words = _summary(distances, self._measurements.fill_freshness(distances, question.states))
+            return f"{words}; {self._current.missing}" if self._current.missing else words
+
+        return await self.answer_long(response, prepare, fill)
+
+    # --- many states ---
+
+    async def _get_distances(
+        self, request: GetDistances.Request, response: GetDistances.Response
+    ) -> GetDistances.Response:
+        started = time.perf_counter()
+
+        def prepare() -> tuple[int, Callable[[], tuple[Question, StateDistances]]]:
+            question = self._question(request, started)
+            threads = 1 if question.cost <= AT_ONCE else int(self.value("threads")) or processors()
+            return question.cost, lambda: (question, self._run(question, threads))
+
+        return await self.answer_long(response, prepare, lambda found: self._fill(response, *found))
+
+    def _run(self, question: Question, threads: int) -> StateDistances:
+        """Compute an answer in a fair part of the threads."""
+        with self._lock:
+            self._running += 1
+            part = max(1, threads // self._running)
+        try:
+            (found,) = question.run(part)
+            return found
+        finally:
+            with self._lock:
+                self._running -= 1
+
+    def _question(self, request: GetDistances.Request, started: float) -> Question:
+        """Read a request, which came at a time of `time.perf_counter`; `InputError` if it makes no sense."""
+        max_distance = _max_distance(request)
+        # Of NaN no comparison holds.
+        if not request.deadline >= 0.0:
+            raise InputError(f"request: deadline = {request.deadline}: must be positive, or 0 for none")
+        model = self._current.model()
+        selection = model.select(request.links_a, request.links_b)
+        states = self._states(model, selection, self._given(request, model.robot))
+        query = model.query(
+            selection,
+            max_distance=max_distance,
+            max_results=request.max_results or None,
+            gradients=request.gradients,
+            base_gradients=request.base_gradients,
+        )
+        deadline = started + request.deadline if request.deadline else None
+        return Question(model, selection, states, [query], deadline, self.jobs.stop)
+
+    def _states(self, model: Model, selection: Selection, given: Given) -> States:
+        """Return the states of a request; `InputError` if they, or what the pairs are about, are not known."""
+        states = self._measurements.states(model.robot, given, model.planning)
+        self._measurements.require_world(model.planning, selection.pairs, states)
+        return states
+
+    def _given(self, request: GetDistances.Request, robot: Robot) -> Given:
+        """Return what a request gives of its states."""
+        names, rows = request.joint_names, _rows_of_joints(request)
+        # The first state's names and numbers as those of any request; the other states have the same names.
+        joints_given(robot, names, rows[0].tolist() if len(rows) else ())
+        bases = _matrices_of_bases(request)
+        if len(rows) and len(bases) not in (0, 1, len(rows)):
+            raise InputError(
+                f"request: joint_positions are {len(rows)} states, base_poses {len(bases)}: must be equally many, "
+                "or one row of base_poses for all"
+            )
+        frame, poses = request.base_frame.removeprefix("/"), {}
+        for i, name in enumerate(request.base_links):
+            link = self._measurements.base_link(robot, name, poses)
+            poses[link] = frame, bases[0, i] if len(bases) == 1 else bases[:, i]
+        return Given(tuple(names), rows, poses)
+
+    def _fill(self, response: GetDistances.Response, question: Question, found: StateDistances) -> str:
+        """Put an answer into a response and return its message."""
+        response.states = found.done
+        response.first = flat("I", found.first[: found.done + 1])
+        unproven = 0
+        if len(found):
+            self._fill_pairs(response, question, found)
+            unproven = int(np.count_nonzero(found.status & Status.UNPROVEN))
+        if found.gradients is not None:
+            response.gradient_joints = list(found.joint_names)
+            response.gradients = flat("d", found.gradients)
+        if found.base_gradients is not None:
+            response.gradient_bases = list(found.base_links)
+            response.base_gradients = flat("d", found.base_gradients)
+        self._measurements.fill_freshness(response, question.states)
+        response.pairs_considered = found.statistics.pairs * found.done
+        response.solved = int(found.statistics.solved[: found.done].sum())
+        response.unproven = unproven
+        response.solve_time = question.solve_time
+        # As of a query about one state: many states take long without anything being wrong.
+        self.statistics.query("GetDistances", question.solve_time / max(1, found.done), unproven)
+        words = [] if found.done == found.states else [_why_not_all(question, found)]
+        return "; ".join((*words, *filter(None, [self._current.missing])))
+
+    @staticmethod
+    def _fill_pairs(response: GetDistances.Response, question: Question, found: StateDistances) -> None:
+        """Put the rows of an answer into a response."""
+        bodies, owners = question.model.scene.bodies, question.selection.owners
+        found = question.selection.in_order(found)
+        appears = np.zeros(len(bodies), dtype=bool)
+        appears[found.body_a] = appears[found.body_b] = True
+        appear, numbers = np.flatnonzero(appears).tolist(), appears.cumsum() - 1
+        response.bodies = [bodies[i].name for i in appear]
+        response.body_links = [owners[i] for i in appear]
+        response.body_a, response.body_b = flat("I", numbers[found.body_a]), flat("I", numbers[found.body_b])
+        response.status = flat("B", found.status)
+        for name in ("distance", "lower", "upper", "point_a", "point_b", "normal"):
+            setattr(response, name, flat("d", getattr(found, name)))
+
+
+def _why_not_all(question: Question, found: StateDistances) -> str:
+    """Return words for an answer with fewer states than were asked for."""
+    reason = "the deadline was over"
+    if len(found) >= _MOST_ROWS:
+        reason = f"the answer is full with {len(found)} rows: ask with max_distance, max_results or fewer states"
+    elif question.stop is not None and question.stop.is_set():
+        reason = "the node was deactivated"
+    return f"{found.done} of {found.states} states: {reason}"
+
+
+def _max_distance(request: GetMinDistance.Request | GetDistances.Request) -> float:
+    """Return the largest distance to report, m."""
+    # Of NaN no comparison holds.
+    if not request.max_distance >= 0.0:
+        raise InputError(f"request: max_distance = {request.max_distance}: must be positive, or 0 for no limit")
+    return request.max_distance or np.inf
+
+
+def _rows_of_joints(request: GetDistances.Request) -> np.ndarray:
+    """Return joint positions, shape (states, joint_names); no rows where neither names nor positions are given."""
+    positions, count = np.asarray(request.joint_positions, dtype=float), len(request.joint_names)
+    if not count and not len(positions):
+        return np.empty((0, 0))
+    if not count or not len(positions) or len(positions) % count:
+        raise InputError(
+            f"request: {count} joint_names, {len(positions)} joint_positions: must be one or more rows of as many "
+            "positions as there are names"
+        )
+    rows = positions.reshape(-1, count)
+    if not np.isfinite(rows).all():
+        state, joint = np.argwhere(~np.isfinite(rows))[0]
+        name = request.joint_names[joint]
+        raise InputError(f"request: position of joint '{name}' in state {state} = {rows[state, joint]}: must be finite")
+    return rows
+
+
+def _matrices_of_bases(request: GetDistances.Request) -> np.ndarray:
+    """Return base_frame_from_link, shape (states or 1, base_links, 4, 4); no rows where nothing is given."""
+    numbers, links = np.asarray(request.base_poses, dtype=float), request.base_links
+    if not links and not len(numbers):
+        return np.empty((0, 0, 4, 4))
+    if not links or not len(numbers) or len(numbers) % (_POSE * len(links)):
+        raise InputError(
+            f"request: {len(links)} base_links, {len(numbers)} numbers in base_poses: must be one or more rows of "
+            f"{_POSE} numbers (x y z qx qy qz qw) for each link"
+        )
+    rows = numbers.reshape(-1, len(links), _POSE)
+    matrices = np.empty((len(rows), len(links), 4, 4))
+    wrong = poses_of_numbers(rows.reshape(-1, _POSE), matrices.reshape(-1, 4, 4))
+    if wrong >= 0:
+        state, i = divmod(wrong, len(links))
+        raise InputError(
+            f"request: base pose of link '{links[i]}' in state {state} = {rows[state, i].tolist()}: must be three "
+            "finite numbers and a quaternion of unit length"
+        )
+    return matrices
+
+
+def _summary(distances: DistanceArray, stale: str) -> str:
+    """Return words for an answer, first why its state is stale."""
+    notes = [stale] if stale else []
+    if distances.unproven:
+        notes.append(f"{distances.unproven} pairs with status UNPROVEN")
+    found = len(distances.pairs)
+    considered = distances.pairs_considered
+    notes.append(f"{found} of {considered} pairs" if found else f"none of {considered} pairs within the limits")
+    return "; ".join(notes)

@@ -1,0 +1,173 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Work that takes long: done in threads, its results used on the executor's thread.
+
+    submit (executor's thread) -> work (a thread) -> done (executor's thread) -> the next job of its kind
+
+Jobs of a kind begin in the order in which they were submitted. Each kind has a number of threads of its own, so that no
+job waits for one of another kind. `READ` has one: robots, objects and rules are read one after the other.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, TypeVar
+
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.exceptions import InvalidHandle
+from rclpy.node import Node
+from rclpy.task import Future
+
+from superovoid.compiled.threads import processors
+from superovoid_ros.nodes.common.endpoints import Failed
+from superovoid_ros.nodes.common.mistakes import Code, InputError
+
+Result = TypeVar("Result")
+
+AT_ONCE = 2000
+"""Pairs of bodies, times states: a query of at most so many is answered without another thread."""
+_MOST_WAITING = 1000  # jobs of a kind; each holds its request
+
+
+class Kind(Enum):
+    """Kinds of jobs, with what they are called in errors."""
+
+    READ = "messages and requests to be read"
+    QUERY = "long queries"
+    INVERSE = "searches of inverse kinematics"
+    PLAN = "plans"
+
+
+QUERIES = frozenset((Kind.QUERY, Kind.INVERSE, Kind.PLAN))
+
+
+@dataclass(eq=False)
+class Job:
+    """Work, and what is done with its result."""
+
+    kind: Kind
+    work: Callable[[], Any]
+    """Called in a thread; touches nothing of the node."""
+    done: Callable[[Any, Exception | None], bool | None]
+    """Takes the result, or what the work raised, on the executor's thread. Returns False to have it done again."""
+
+
+class Jobs:
+    """The jobs of a node.
+
+    Parameters
+    ----------
+    node
+        Whose executor calls `Job.done`.
+    failed
+        Is told what `Job.done` raises.
+
+    Attributes
+    ----------
+    stop : threading.Event
+        Set when the queries under way are cancelled: their work should end. The next ones have another event.
+    """
+
+    def __init__(self, node: Node, failed: Failed) -> None:
+        each = max(1, processors() - 1)
+        self._failed = failed
+        self._threads = {kind: 1 if kind is Kind.READ else each for kind in Kind}
+        self._waiting: dict[Kind, deque[Job]] = {kind: deque() for kind in Kind}
+        self._running: dict[Kind, list[Job]] = {kind: [] for kind in Kind}
+        self._finished: deque[tuple[Job, Any, Exception | None]] = deque()
+        self._pool = ThreadPoolExecutor(sum(self._threads.values()), thread_name_prefix="job")
+        self._guard = node.create_guard_condition(self._use_finished, ReentrantCallbackGroup())
+        self.stop = threading.Event()
+
+    def count(self, kind: Kind) -> int:
+        """Return how many jobs of a kind wait or are under way."""
+        return len(self._waiting[kind]) + len(self._running[kind])
+
+    def last_waiting(self, kind: Kind) -> Job | None:
+        """Return the job of a kind that would begin last; None if none waits."""
+        return self._waiting[kind][-1] if self._waiting[kind] else None
+
+    def submit(self, job: Job) -> None:
+        """Have a job done; `InputError` if too many of its kind wait."""
+        waiting = self._waiting[job.kind]
+        if len(waiting) >= _MOST_WAITING:
+            raise InputError(f"busy: {len(waiting)} {job.kind.value} are waiting, ask again later", Code.BUSY)
+        waiting.append(job)
+        self._begin(job.kind)
+
+    async def result(self, kind: Kind, work: Callable[[], Result]) -> Result:
+        """Do work in a thread and return its result; for coroutines. `InputError` if too much waits, or as `cancel`."""
+        future: Future[Result] = Future()
+
+        def done(found: Any, problem: Exception | None) -> None:
+            if problem is None:
+                future.set_result(found)
+            else:
+                future.set_exception(problem)
+
+        self.submit(Job(kind, work, done))
+        return await future
+
+    def cancel(self, kinds: Collection[Kind], reason: str) -> None:
+        """Tell the jobs of some kinds that nothing comes of them: `Job.done` gets an `InputError` with the reason."""
+        if QUERIES & set(kinds):
+            self.stop.set()
+            self.stop = threading.Event()
+        cancelled = []
+        for kind in kinds:
+            cancelled += [*self._running[kind], *self._waiting[kind]]
+            self._waiting[kind].clear()
+            self._running[kind].clear()  # whatever these threads return is not used
+        for job in cancelled:
+            self._use(job, None, InputError(reason, Code.CANCELLED))
+
+    def close(self) -> None:
+        """Begin no further job, and use no result any more."""
+        self.stop.set()
+        for jobs in (*self._waiting.values(), *self._running.values()):
+            jobs.clear()
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _begin(self, kind: Kind) -> None:
+        while self._waiting[kind] and len(self._running[kind]) < self._threads[kind]:
+            job = self._waiting[kind].popleft()
+            self._running[kind].append(job)
+            self._pool.submit(self._work, job)
+
+    def _work(self, job: Job) -> None:
+        """Do a job in a thread."""
+        try:
+            found, problem = job.work(), None
+        except Exception as error:
+            found, problem = None, error
+        self._finished.append((job, found, problem))
+        with suppress(InvalidHandle):  # the node is destroyed
+            self._guard.trigger()
+
+    def _use_finished(self) -> None:
+        """Use what threads have found since the last call."""
+        while self._finished:
+            job, found, problem = self._finished.popleft()
+            running = self._running[job.kind]
+            if job not in running:
+                continue  # cancelled
+            if self._use(job, found, problem):
+                if job in running:
+                    running.remove(job)
+                self._begin(job.kind)
+            elif job in running:
+                self._pool.submit(self._work, job)
+
+    def _use(self, job: Job, found: Any, problem: Exception | None) -> bool:
+        try:
+            return job.done(found, problem) is not False
+        except Exception as error:
+            self._failed(job.kind.value, error)
+            return True
