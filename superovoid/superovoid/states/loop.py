@@ -4,7 +4,7 @@
 """The loop over states: bodies are placed, pairs culled and solved, answers appended to those of the states before.
 
 The states of a *span* are placed and culled together, and lanes are given the pairs of all of them (`Tasks`). Then
-the solver answers what they have left, state after state, with its warm starts and kept proofs.
+the solver answers what they have left, state after state, from its earlier answers.
 """
 
 from __future__ import annotations
