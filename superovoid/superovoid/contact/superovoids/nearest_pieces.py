@@ -518,7 +518,7 @@ def cores_of(pair):
     return Pair(Core(pair.a, kind, pair.a), Core(pair.b, kind, pair.b), pair.rotation, pair.centre)  # refer to no pool
 
 
-@kernel
+@kernel(_nrt=True)
 def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
     """As `nearest_of_pieces`, with the pairs of pieces that it comes to in `cells`, from those of whole bodies on."""
     out_of_line()
