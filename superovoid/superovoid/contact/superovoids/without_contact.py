@@ -17,6 +17,7 @@ import numpy as np
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski.on_surfaces import along_to_surface, direction_of, off_line
+from superovoid.contact.pair import Pair
 from superovoid.contact.separation import is_in_both
 from superovoid.contact.superovoids.answers import (
     CLOSED,
@@ -28,11 +29,13 @@ from superovoid.contact.superovoids.answers import (
     newton_tolerance,
     with_interval,
 )
+from superovoid.contact.superovoids.between_pieces import SHARE_OF_GOAL
 from superovoid.contact.superovoids.certificate import rounding_margin
 from superovoid.contact.superovoids.contact_of_flats import contact_of_flats
 from superovoid.contact.superovoids.directions import descend, minkowski_support, proved_support
-from superovoid.contact.superovoids.nearest_pieces import SHARE_OF_GOAL, Nearest, nearest_of_ovoids
+from superovoid.contact.superovoids.nearest_pieces import Nearest, nearest_of_pieces
 from superovoid.contact.superovoids.newton import observe, refine
+from superovoid.shapes.kernels.kinds import CODE, SUPEROVOID, Core
 from superovoid.shapes.kernels.support_function import EXACT
 from superovoid.shapes.kernels.surface import DENTED, SIZE
 from superovoid.values.status import DENT, NON_UNIQUE, UNPROVEN
@@ -126,7 +129,9 @@ def apart_without_contact(pair, answer, goal):
         return _overlapping(pair, answer, middle, goal)
     known = Nearest(norm(sub(y, answer.x)), answer.x, y, answer.fa, answer.fb)
     n = scale(1.0 / norm(answer.n), answer.n)
-    found = nearest_of_ovoids(pair, n, known, SHARE_OF_GOAL * goal, margin, _NEAREST_VIEWS)
+    kind = CODE[SUPEROVOID]
+    cores = Pair(Core(pair.a, kind, pair.a), Core(pair.b, kind, pair.b), rotation, pair.centre)  # refer to no pool
+    found = nearest_of_pieces(cores, n, known, SHARE_OF_GOAL * goal, math.inf, margin, _NEAREST_VIEWS)
     if found.overlap:
         return _overlapping(pair, answer, found.common, goal)
     lower = max(answer.lower, found.lower)
