@@ -28,6 +28,8 @@ from superovoid_ros.nodes.common.shared_memory import make_room
 USAGE = 2
 """Exit code for a command line that cannot be used."""
 _SIGNALS = signal.SIGINT, signal.SIGTERM
+_LONGEST_WAIT = 0.5
+"""[s] rclpy's shutdown does not always wake an executor that waits, as that of a node without topics and services."""
 
 
 def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> int:
@@ -93,7 +95,7 @@ def _spin(create_node: Callable[[], Node], told: threading.Event) -> int:
         doing, failed = "go on", failures_of(node)
         while rclpy.ok() and not told.is_set():
             try:
-                executor.spin_once()
+                executor.spin_once(timeout_sec=_LONGEST_WAIT)
             except InvalidHandle:
                 pass  # a service was closed while a call of it was being answered
             except ValueError as error:  # rclpy reads /clock, and raises for a time before 0
