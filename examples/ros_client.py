@@ -33,6 +33,7 @@ try:
     frame = sweep.frame(24)
     positions = np.array([[frame.positions[name] for name in robot.joint_names]])
     with DistanceClient(timeout=120.0) as client:  # waits for the node
+        client.wait(ready=True)  # until it has read the robot
         found = client.distances(
             positions,
             joint_names=robot.joint_names,
