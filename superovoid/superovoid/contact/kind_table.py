@@ -211,7 +211,7 @@ def _opposite_status(pair, answer, goal):
     to both. Since h(n) + h(-n) >= 0, cores farther apart than the goal have no such way.
     """
     out_of_line()
-    h = difference.difference_support(pair, scale(-1.0, answer.n), np.int64(0), np.int64(0)).h
+    h = difference.difference_support(pair, scale(-1.0, answer.n)).h
     return ARBITRARY_NORMAL if h <= goal - answer.distance else 0
 
 

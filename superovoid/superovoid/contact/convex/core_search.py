@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import without_first
 from superovoid.compiled.vector import dot
@@ -106,7 +104,7 @@ def search(pair, found, goal, budget, w):
     out_of_line()
     net = new_net(budget)
     for n in octahedron(found.n):
-        c = difference_support(pair, n, np.int64(0), np.int64(0))
+        c = difference_support(pair, n)
         _put_vertex(net, n, c)
         found = take(found, n, c)
     for cell in range(len(OCTANTS)):
@@ -132,12 +130,10 @@ def search(pair, found, goal, budget, w):
         if min(cut.chords[0], cut.chords[1]) < FINEST:
             proved = min(proved, bound)  # the corners have run together: no finer direction exists
             continue
-        first = net.vertices[cut.corners[0]]
-        strata = int(first[_STRATA]), int(first[_STRATA + 1])
         _, _, height, radius = guess_of(net.vertices, GUESS, cut.corners, cut.chords)
-        c = difference_point(pair, cut.point, strata[0], strata[1], height, radius, LOSS * (found.value - bound))
+        c = difference_point(pair, cut.point, height, radius, LOSS * (found.value - bound))
         if c.h < found.value:
-            c = difference_support(pair, cut.point, strata[0], strata[1])
+            c = difference_support(pair, cut.point)
         is_better = c.h < found.value - goal
         found = take(found, cut.point, c)
         divide(net, cell, _put_vertex(net, cut.point, c), cut, bound, 0.0)

@@ -11,13 +11,9 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski.difference import (
-    STRATUM_A,
-    STRATUM_B,
     Found,
     M,
     X,
@@ -114,7 +110,7 @@ def settled_anew(pair, found, goal, w):
         other, least = n, found.value + 0.1 * goal
         newton = polish(pair, n, 0.0, w, gather(w, end.count)).n
         for direction in (end.normal, newton):
-            c = difference_support(pair, direction, np.int64(0), np.int64(0))
+            c = difference_support(pair, direction)
             if c.h <= least and norm(sub(direction, n)) > 1e-16:
                 other, least = direction, c.h
         if norm(sub(other, n)) <= 1e-16:
@@ -127,7 +123,7 @@ def settled_anew(pair, found, goal, w):
 def _leave(pair, n, goal, w):
     """Rows of the workspace whose mean is where the line along n leaves M (`exit`), and support points spent."""
     out_of_line()
-    c = difference_candidate(pair, n, np.int64(0), np.int64(0))
+    c = difference_candidate(pair, n)
     place(w, 0, c, n)
     count, offset = enclose(w, 1)
     tilt, spent = TILT, 1
@@ -137,8 +133,7 @@ def _leave(pair, n, goal, w):
         nearer = False
         while not nearer and tilt <= WIDEST:
             direction = tilted(n, mean_point(w, count, M), tilt)
-            ia, ib = int(w[0, STRATUM_A]), int(w[0, STRATUM_B])
-            c = difference_candidate(pair, direction, ia, ib)
+            c = difference_candidate(pair, direction)
             spent += 1
             nearer = nears(w, count, c)
             if not nearer:
@@ -150,8 +145,7 @@ def _leave(pair, n, goal, w):
     normal, beyond = n, math.inf
     for _ in range(RISING):
         normal = plane_normal(w, count, n)
-        ia, ib = int(w[0, STRATUM_A]), int(w[0, STRATUM_B])
-        c = difference_candidate(pair, normal, ia, ib)
+        c = difference_candidate(pair, normal)
         spent += 1
         beyond = height_beyond(w, count, n, normal, c)
         if beyond <= RISEN * goal:

@@ -38,10 +38,7 @@ from superovoid.contact.convex.epa import are_sharp, expand, height_of_tetrahedr
 from superovoid.contact.convex.gjk import descend, nothing_known
 from superovoid.contact.convex.out_of_dent import contact_of, shortest_way, way_from
 from superovoid.contact.minkowski.difference import (
-    STRATUM_A,
-    STRATUM_B,
     WEIGHT,
-    WORK_ROWS,
     Found,
     X,
     Y,
@@ -338,8 +335,7 @@ def _polished(pair, found, margin, w):
     n = scale(1.0 / length, u) if length > 0.0 else found.n
     count = gather(w, found.count)
     local = polish(pair, n, 1.0, w, count)
-    ia, ib = int(w[WORK_ROWS, STRATUM_A]), int(w[WORK_ROWS, STRATUM_B])
-    c = difference_support(pair, local.n, ia, ib)
+    c = difference_support(pair, local.n)
     length = norm(sub(local.y, local.x))
     iterations = found.iterations + 1
     if -c.h >= found.lower - margin:
@@ -360,7 +356,7 @@ def straightened(pair, answer, goal, margin, w):
         return answer
     out_of_line()
     n = scale(1.0 / norm(u), u)
-    c = difference_support(pair, n, np.int64(0), np.int64(0))
+    c = difference_support(pair, n)
     if answer.upper + c.h + margin <= goal:
         lower = min(-c.h - margin, answer.distance)
         return Cores(answer.distance, lower, answer.upper, answer.x, answer.y, n, answer.iterations + 1, answer.status)
@@ -408,7 +404,7 @@ def overlapping(pair, descent, goal, margin, budget, w):
             return Cores(-start.value, lower, upper, start.x, start.y, start.n, iterations, status)
     start = Found(math.inf, -math.inf, descent.n, descent.n, descent.n, False, 0, math.inf)
     # What the simplex of GJK knows of strata serves the first polish.
-    c = difference_support(pair, descent.n, np.int64(0), np.int64(0))
+    c = difference_support(pair, descent.n)
     start = take(start, descent.n, c)
     ovoid_a, ovoid_b = ka == SUPEROVOID, kb == SUPEROVOID
     closed_a = not ovoid_a and ka != TORUS
@@ -420,13 +416,13 @@ def overlapping(pair, descent, goal, margin, budget, w):
                 n = descent.n
             else:
                 n = _core_normal(pair, start.n)
-            c = difference_support(pair, n, np.int64(0), np.int64(0))
+            c = difference_support(pair, n)
             start = take(start, n, c)
             put(w, 0, c)
             w[0, WEIGHT] = 1.0
             count = gather(w, 1)
             local = polish(pair, n, 0.0, w, count)
-            c = difference_support(pair, local.n, np.int64(0), np.int64(0))
+            c = difference_support(pair, local.n)
             if c.h <= start.value:
                 rival = min(start.rival, start.value) if well_away(local.n, start.n) else start.rival
                 start = Found(c.h, -math.inf, local.n, c.x, c.y, True, start.spent + 4, rival)
@@ -455,7 +451,7 @@ def overlapping(pair, descent, goal, margin, budget, w):
     x, y = start.x, start.y
     if not (holds_means(a, ka) and holds_means(b, kb)):
         # The hulls' depth bounds the bodies' from above; from below only what lies in the bodies does.
-        c = difference_support(pair, start.n, np.int64(0), np.int64(0))
+        c = difference_support(pair, start.n)
         if not whole:
             x, y = own_points(pair, x, y, start.n)
             if off_line(c.x, c.y, start.value, start.n) < off_line(x, y, start.value, start.n):

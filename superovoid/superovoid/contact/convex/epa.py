@@ -30,8 +30,6 @@ from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import combine, cross, dot, norm, scale, sub
 from superovoid.contact.minkowski.difference import (
     SIMPLEX_LENGTH,
-    STRATUM_A,
-    STRATUM_B,
     Found,
     M,
     X,
@@ -242,7 +240,6 @@ def expand(pair, n, w, goal, margin):
     found = Found(math.inf, -math.inf, n, n, n, False, 0, math.inf)
     if not begin(surface, w):
         return found, False
-    a, b = int(w[0, STRATUM_A]), int(w[0, STRATUM_B])
     visible = _VISIBLE * (pair.a.row[RADIUS] + pair.b.row[RADIUS])
     count = 4
     for used in range(4, POINTS):
@@ -250,8 +247,7 @@ def expand(pair, n, w, goal, margin):
         n, height = normal_of(surface, k), surface.planes[k, 3]
         if not height > margin:
             return found, False
-        c = difference_support(pair, n, a, b)
-        a, b = c.stratum_a, c.stratum_b
+        c = difference_support(pair, n)
         found = take(found, n, c)
         if found.value - height <= 0.5 * goal:
             break

@@ -16,8 +16,6 @@ from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import norm, scale
 from superovoid.contact.minkowski.difference import (
     LOSS,
-    STRATUM_A,
-    STRATUM_B,
     Corner,
     M,
     difference_point,
@@ -70,15 +68,13 @@ def descend(pair, start, goal, near, beyond, w, limit, roughly):
     c = Corner(n, n, n, 0, 0, 0.0, 0.0, 1.0)
     for _ in range(limit):
         iterations += 1
-        ia = int(w[0, STRATUM_A]) if count > 0 else 0
-        ib = int(w[0, STRATUM_B]) if count > 0 else 0
         rough = roughly and iterations > start.iterations + 1
         if rough:
             loss = LOSS * min(upper, a[RADIUS], b[RADIUS])
-            c = difference_point(pair, n, ia, ib, c.height, c.radius, loss)
+            c = difference_point(pair, n, c.height, c.radius, loss)
         if not rough or -c.h > beyond:
             rough = False
-            c = difference_support(pair, n, ia, ib)
+            c = difference_support(pair, n)
         if not rough and -c.h > lower:
             lower, best = -c.h, n
         if upper - lower <= goal or lower > beyond:
@@ -96,7 +92,7 @@ def descend(pair, start, goal, near, beyond, w, limit, roughly):
                 # The origin is in the plane of three points: its normal is the direction of bodies that touch.
                 n = towards(w, count, v)
                 for sign in (1.0, -1.0):
-                    c = difference_support(pair, scale(sign, n), int(w[0, STRATUM_A]), int(w[0, STRATUM_B]))
+                    c = difference_support(pair, scale(sign, n))
                     if -c.h > lower:
                         lower, best = -c.h, scale(sign, n)
             return Descent(count, lower, best, upper, not (upper - lower <= goal), False, iterations)

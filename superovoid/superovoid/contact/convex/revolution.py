@@ -216,10 +216,9 @@ def _polished(pair, cell, found, w):
 @kernel
 def _look(pair, n, found, height, radius, loss):
     """Point of M along a direction, a support point to the end of the arithmetic where it may be the best."""
-    zero = np.int64(0)
-    c = difference_point(pair, n, zero, zero, height, radius, loss)
+    c = difference_point(pair, n, height, radius, loss)
     if c.h < found.value:
-        c = difference_support(pair, n, zero, zero)
+        c = difference_support(pair, n)
     return c, take(found, n, c)
 
 
@@ -241,17 +240,16 @@ def search(pair, found, goal, budget, w):
     key = keys[:, 0]
     heap = np.empty(capacity, np.int64)
     first = math.atan2(found.n[1], found.n[0])
-    zero = np.int64(0)
     for sign in (1.0, -1.0):
         # The axes themselves: the least of two discs is where one of them is flat.
         n = scale(sign, u)
-        c = difference_support(pair, n, zero, zero)
+        c = difference_support(pair, n)
         found = take(found, n, c)
     for i in range(2):
         for k in range(2):
             s, along = (1.0, 0.0) if k == 1 else (0.0, 1.0 if i == 0 else -1.0)
             n = _direction(first, s, along)
-            c = difference_support(pair, n, zero, zero)
+            c = difference_support(pair, n)
             found = take(found, n, c)
             _set_corner(cells[i], k, s, along, c)
         cells[i, _PHI], cells[i, _HALF] = first, math.pi
@@ -323,7 +321,7 @@ def search(pair, found, goal, budget, w):
     phi = math.atan2(found.n[1], found.n[0])
     for quarter in range(1, 4):
         n = _direction(phi + 0.5 * math.pi * quarter, across, found.n[2])
-        c = difference_support(pair, n, zero, zero)
+        c = difference_support(pair, n)
         found = take(found, n, c)
     return Found(
         found.value,

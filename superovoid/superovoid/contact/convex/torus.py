@@ -77,8 +77,7 @@ def _distance_at(pair, n, goal, budget, w):
         return cores.Cores(d, d, d, foot, p, n, 1, 0)
     k = cores.solve_cores(pair, n, goal, math.inf, budget, w)
     # The best bound may be that of another direction; only with its own is n a subgradient.
-    zero = np.int64(0)
-    c = difference.difference_support(pair, k.n, zero, zero)
+    c = difference.difference_support(pair, k.n)
     return cores.Cores(k.distance, min(-c.h, k.distance), k.upper, k.x, k.y, k.n, k.iterations, k.status)
 
 

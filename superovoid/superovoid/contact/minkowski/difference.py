@@ -77,7 +77,7 @@ def rounding(a, b, centre):
 
 
 @kernel
-def _support_of(core, n, start, proved):
+def _support_of(core, n, proved):
     """As `core_support`, with height and radius of the surface point of a superovoid."""
     if core.kind == SUPEROVOID:
         if not proved:
@@ -90,30 +90,30 @@ def _support_of(core, n, start, proved):
 
 
 @kernel
-def difference_support(pair, n, start_a, start_b):
+def difference_support(pair, n):
     """Support point of M along a unit vector."""
-    return _corner_along(pair, n, start_a, start_b, True)
+    return _corner_along(pair, n, True)
 
 
 @kernel
-def difference_candidate(pair, n, start_a, start_b):
+def difference_candidate(pair, n):
     """As `difference_support`, without a proof of `h`: cheaper for superovoids with a dent."""
-    return _corner_along(pair, n, start_a, start_b, False)
+    return _corner_along(pair, n, False)
 
 
 @kernel
-def _corner_along(pair, n, start_a, start_b, proved):
+def _corner_along(pair, n, proved):
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
-    x, stratum_a, ha, wa, ra = _support_of(pair.a, n, start_a, proved)
-    y, stratum_b, hb, wb, rb = _support_of(pair.b, rotate_back(rotation, scale(-1.0, n)), start_b, proved)
+    x, stratum_a, ha, wa, ra = _support_of(pair.a, n, proved)
+    y, stratum_b, hb, wb, rb = _support_of(pair.b, rotate_back(rotation, scale(-1.0, n)), proved)
     y = add(centre, rotate(rotation, y))
     w, r = (wa, ra) if pair.a.kind == SUPEROVOID else (wb, rb)
     return Corner(sub(x, y), x, y, stratum_a, stratum_b, ha + hb - dot(n, centre), w, r)
 
 
 @kernel
-def _nearly_support(core, n, start, w, r, loss):
+def _nearly_support(core, n, w, r, loss):
     """Support point of a core, or a point of it so close to one that bounds from points do not care."""
     if core.kind == SUPEROVOID:
         f = support_near(core.row, n, w, r, loss)
@@ -123,7 +123,7 @@ def _nearly_support(core, n, start, w, r, loss):
 
 
 @kernel
-def difference_point(pair, n, start_a, start_b, w, r, loss):
+def difference_point(pair, n, w, r, loss):
     """As `difference_support` where any point of M serves: cheaper for superovoids, and `h` is not proved.
 
     `w` and `r` are height and radius of a surface point of the superovoid close by, if there is one; `loss` is the
@@ -131,8 +131,8 @@ def difference_point(pair, n, start_a, start_b, w, r, loss):
     """
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
-    x, stratum_a, wa, ra = _nearly_support(pair.a, n, start_a, w, r, loss)
-    y, stratum_b, wb, rb = _nearly_support(pair.b, rotate_back(rotation, scale(-1.0, n)), start_b, w, r, loss)
+    x, stratum_a, wa, ra = _nearly_support(pair.a, n, w, r, loss)
+    y, stratum_b, wb, rb = _nearly_support(pair.b, rotate_back(rotation, scale(-1.0, n)), w, r, loss)
     y = add(centre, rotate(rotation, y))
     m = sub(x, y)
     w, r = (wa, ra) if pair.a.kind == SUPEROVOID else (wb, rb)
@@ -523,7 +523,7 @@ def polished(pair, n, rows, found, w):
         w[k, WEIGHT] = 1.0 / rows
     count = gather(w, rows)
     local = polish(pair, n, 0.0, w, count)
-    c = difference_support(pair, local.n, int(w[WORK_ROWS, STRATUM_A]), int(w[WORK_ROWS, STRATUM_B]))
+    c = difference_support(pair, local.n)
     spent, away = found.spent + 4, well_away(local.n, found.n)
     if c.h <= found.value + local.gap * EPS:
         x, y = (local.x, local.y) if local.h >= c.h - 1e-9 * abs(c.h) else (c.x, c.y)
