@@ -43,12 +43,12 @@ from superovoid.contact.columns import (
     STATUS,
     UPPER,
 )
-from superovoid.contact.deciding import CLOSER, decide_from_nothing
 from superovoid.contact.deciding import SOLVES as SOLVES_OF_VERDICT
+from superovoid.contact.deciding import decide_from_nothing
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_pose, as_poses, check_rtol
 from superovoid.contact.kind_table import OPPOSED, solve_within
 from superovoid.contact.one_pair import scratch_in
-from superovoid.contact.pair import Limit, Placed
+from superovoid.contact.pair import CLOSER, Limit, Placed
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.separation import radii, separation
 from superovoid.contact.thresholds import UndecidedError
@@ -363,7 +363,7 @@ def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out)
     gap, rounded = _touch(a, b, tolerance, between + way if is_bounded else between)
     speed = norm(sub(_vector(motion_a, 3), _vector(motion_b, 3)))
     speed += norm(_vector(motion_a, 6)) * a.reach + norm(_vector(motion_b, 6)) * b.reach
-    limit = Limit(min(TOLERANCE, 0.1 * tolerance), SEARCH_BUDGET, math.inf)
+    limit = Limit(min(TOLERANCE, 0.1 * tolerance), SEARCH_BUDGET, math.inf, -math.inf)
     t = 0.0
     solves = spent = 0
     while True:

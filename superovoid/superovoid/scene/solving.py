@@ -283,7 +283,7 @@ def solve(
         first = Placed(packed[a], vertices, world.poses[a])
         second = Placed(packed[b], vertices, world.poses[b])
         # Beyond the limit only that is known; the sign always is.
-        ends = Limit(tolerance, budget, max(limit, 0.0))
+        ends = Limit(tolerance, budget, max(limit, 0.0), -math.inf)
         if not _answered_again(first, second, ends, nets, key, pool.head[NOW], state, scratch.rotation, out):
             solve_within(first, second, ends, state, scratch.rotation, out)
         widen(out, lost(packed, world, a, b), tolerance * size_of_smaller(packed, world, a, b))
