@@ -24,7 +24,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,7 +51,7 @@ from superovoid.contact.one_pair import scratch_in
 from superovoid.contact.pair import CLOSER, Limit, Placed
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.separation import radii, separation
-from superovoid.contact.thresholds import UndecidedError
+from superovoid.contact.thresholds import Shapes, UndecidedError
 from superovoid.shapes import Shape
 from superovoid.shapes.kernels.kinds import HALF_SPACE, SUPPORT_LOSS, Core, half_space_height, kind_of
 from superovoid.shapes.kernels.rounding import EPS, allowance, straighten
@@ -714,38 +714,29 @@ def _motions(name: str, given: MotionsLike) -> tuple[FloatArray, FloatArray]:
     return as_poses(name, given), np.zeros((1, 9))  # type: ignore[arg-type] # no motions any more
 
 
+class _Options(TypedDict, total=False):
+    duration: float
+    rtol: float
+    max_evaluations: int
+    threads: int | None
+
+
 @overload
 def time_of_impact(  # type: ignore[overload-overlap]
-    a: Shape,
-    motion_a: MotionLike,
-    b: Shape,
-    motion_b: MotionLike,
-    *,
-    duration: float = ...,
-    rtol: float = ...,
-    max_evaluations: int = ...,
-    threads: int | None = ...,
+    a: Shape, motion_a: MotionLike, b: Shape, motion_b: MotionLike, **options: Unpack[_Options]
 ) -> Impact: ...
 
 
 @overload
 def time_of_impact(
-    a: Shape | Sequence[Shape],
-    motion_a: MotionsLike,
-    b: Shape | Sequence[Shape],
-    motion_b: MotionsLike,
-    *,
-    duration: float = ...,
-    rtol: float = ...,
-    max_evaluations: int = ...,
-    threads: int | None = ...,
+    a: Shapes, motion_a: MotionsLike, b: Shapes, motion_b: MotionsLike, **options: Unpack[_Options]
 ) -> Impacts: ...
 
 
 def time_of_impact(
-    a: Shape | Sequence[Shape],
+    a: Shapes,
     motion_a: MotionsLike,
-    b: Shape | Sequence[Shape],
+    b: Shapes,
     motion_b: MotionsLike,
     *,
     duration: float = 1.0,

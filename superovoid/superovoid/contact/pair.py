@@ -39,13 +39,6 @@ class OvoidPair(NamedTuple):
     centre: tuple[float, float, float]
 
 
-class Posed(NamedTuple):
-    """A packed superovoid in the world."""
-
-    row: Floats1
-    pose: Floats2
-
-
 class Placed(NamedTuple):
     """A packed body in the world, with the pool that its row refers to."""
 

@@ -25,7 +25,7 @@ from superovoid.scene.culling import (
     SOLVED,
     Local,
     World,
-    gap_of_boxes,
+    gap_of_oriented_boxes,
     is_within,
     line_gap,
     place_all,
@@ -223,7 +223,7 @@ def _pose_others(local, pairs, groups, wanted, memory, states, count):
                 width = certified_width(local.packed, world, a, b, rounding, wanted.tolerance)
                 bound = span.bounds[row] - width
                 if bound <= limit and world.spheres[a, 3] + world.spheres[b, 3] < math.inf:
-                    bound = max(bound, gap_of_boxes(local, world, a, b, limit + width, rounding) - width)
+                    bound = max(bound, gap_of_oriented_boxes(local, world, a, b, limit + width, rounding) - width)
                 if bound > limit:
                     span.task[row] = FAR
                 elif is_task(local.packed, a, b):

@@ -348,7 +348,7 @@ def answered_by_carried_proof(a, b, limit, nets, key, now, state, rotation, out)
 
     Parameters
     ----------
-    a, b : Posed
+    a, b : Placed
     limit : Limit
     nets : Nets
     key : int
