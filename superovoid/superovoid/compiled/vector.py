@@ -9,6 +9,8 @@ import math
 
 from superovoid.compiled.kernels import kernel
 
+Vector = tuple[float, float, float]
+"""A vector in a kernel."""
 LEAST_LENGTH = 1e-140
 """Length of a vector from which on its square keeps its digits: a shorter one has no direction."""
 

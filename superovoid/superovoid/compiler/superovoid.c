@@ -12,10 +12,10 @@
 #include <string.h>
 
 enum {
-    ROW_LENGTH = 43, /* kinds.ROW_LENGTH */
+    ROW_LENGTH = 42, /* kinds.ROW_LENGTH */
     RESULT_LENGTH = 14, /* columns.RESULT_LENGTH */
-    STATE_LENGTH = 37, /* columns.STATE_LENGTH */
-    WORK_LENGTH = 186, /* c_interface.WORK_LENGTH */
+    STATE_LENGTH = 16, /* columns.STATE_LENGTH */
+    WORK_LENGTH = 163, /* c_interface.WORK_LENGTH */
     LANES = 8 /* vertex_scan.LANES */
 };
 

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.vector import tangent_frame
-from superovoid.contact.facing import Angle, Vector, facing, is_convex, leave, outside
+from superovoid.contact.facing import Angle, Vector, facing, is_convex, leave
 from superovoid.contact.inputs import TOLERANCE, as_pose, check_rtol
 from superovoid.contact.polygons import (
     Line,
@@ -183,7 +183,7 @@ class _Side:
 
     def _cast(self) -> Callable[[float, float], float]:
         """Return the height of the surface of a convex body over a place."""
-        g, sign, top = outside(self.shape), self.sign, self._top
+        body, sign, top = self.shape._body, self.sign, self._top
         (ax, ay, az), (bx, by, bz), (cx, cy, cz) = self._turn.tolist()
         sx, sy, sz = self._shift.tolist()
         m = (sign * cx, sign * cy, sign * cz)
@@ -191,7 +191,7 @@ class _Side:
         def height(x: float, y: float) -> float:
             x, y, z = x - sx, y - sy, top - sz
             p = (x * ax + y * bx + z * cx, x * ay + y * by + z * cy, x * az + y * bz + z * cz)
-            return top + sign * leave(self.shape, g, p, m)
+            return top + sign * leave(body, p, m)
 
         return height
 

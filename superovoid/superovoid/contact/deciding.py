@@ -4,39 +4,37 @@
 r"""Is the signed distance of two packed bodies below a threshold? Proofs in the order of their cost, until one decides.
 
 bounding spheres               |c| - R_A - R_B <= sd
-two superovoids: a direction   g(n) = n . c - h_A(n) - h_B(-n) <= sd, for the line of centres and the line between
+two superovoids: a point       the middle of the points where the line of centres leaves them, inside both: sd < 0
+  a direction                  g(n) = n . c - h_A(n) - h_B(-n) <= sd, for the line of centres and the line between
                                the two support points; these are points of the bodies, so sd <= |x_B - x_A|
-  a common point               the middle of two such points inside both bodies: sd < 0
-two convex bodies              GJK ends as soon as a direction proves them no closer, or a pair of points closer; if its
-                               tetrahedron holds the origin, its least height proves an overlap
+  the contact                  Newton's method, whose points may decide before it converges; no global search
+two convex bodies              GJK ends as soon as a direction proves them no closer, or a pair of points closer; if
+                               its tetrahedron holds the origin, its least height proves an overlap
 a mesh that is not convex      hulls, triangles, and what lies inside (`convex.mesh_threshold`)
-what these leave open          the solver with the threshold as its stop rule (`Limit`), first without a search
+what these leave open          the solver with the threshold as its stop rule (`Limit`)
 """
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
-from superovoid.compiled.vector import add, combine, dot, norm, scale, sub
+from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.broadcasting import Pairs, own_or_only, place_pair
 from superovoid.contact.columns import (
     DISTANCE,
     LOWER,
-    NORMAL,
     POINT_A,
     POINT_B,
-    PROOF,
     START,
     STARTED,
-    STATUS,
     UPPER,
     VERDICT_LENGTH,
 )
-from superovoid.contact.convex import mesh_threshold
-from superovoid.contact.convex.features import are_sharp
-from superovoid.contact.convex.mesh_tree import bounds_of_parts
+from superovoid.contact.convex import cores, mesh_threshold
 from superovoid.contact.inputs import SEARCH_BUDGET
 from superovoid.contact.kind_table import (
     CONVEX,
@@ -46,12 +44,24 @@ from superovoid.contact.kind_table import (
     begin,
     solve_within,
     start_direction,
-    start_of_polytopes,
 )
 from superovoid.contact.minkowski import difference
 from superovoid.contact.one_pair import scratch_in, solve_from_nothing
-from superovoid.contact.pair import CLOSER, UNDECIDED, Limit, Placed, verdict_of
-from superovoid.contact.separation import is_common, rounding, separation
+from superovoid.contact.pair import CLOSER, UNDECIDED, Limit, Pair, Placed, verdict_of
+from superovoid.contact.separation import is_in_both, rounding, separation
+from superovoid.contact.superovoids import newton
+from superovoid.contact.superovoids.answers import certify_deep, newton_tolerance
+from superovoid.contact.superovoids.certificate import gap_tolerance, lower_bound
+from superovoid.contact.superovoids.pair_solver import (
+    in_order,
+    line_of_centres,
+    load_point,
+    place_of_points,
+    relative_pose,
+    save_points,
+    still_face,
+)
+from superovoid.shapes.kernels.bodies import pack
 from superovoid.shapes.kernels.kinds import (
     CONVEX_MESH,
     KIND,
@@ -63,9 +73,20 @@ from superovoid.shapes.kernels.kinds import (
     ball_radius,
     kind_of,
 )
-from superovoid.shapes.kernels.packing import pack
-from superovoid.shapes.kernels.surface import A1, A2, A3, DENTED, INV_P, INV_S, RADIUS, SIZE, TX, TY
-from superovoid.values.status import UNPROVEN
+from superovoid.shapes.kernels.surface import (
+    A1,
+    A2,
+    A3,
+    DENTED,
+    INV_P,
+    INV_S,
+    RADIUS,
+    SIZE,
+    TX,
+    TY,
+    position,
+    surface_point_towards,
+)
 
 # What decided, cheapest first.
 BY_SPHERES, BY_DIRECTION, BY_POINT, BY_CONTACT, BY_SEARCH, BY_SURFACES = 0, 1, 2, 3, 4, 5
@@ -73,71 +94,158 @@ BY_SPHERES, BY_DIRECTION, BY_POINT, BY_CONTACT, BY_SEARCH, BY_SURFACES = 0, 1, 2
 # Columns of a verdict: 1 closer, -1 not closer, 0 undecided; what is proved; by what; solver calls.
 ANSWER, PROVED_LOWER, PROVED_UPPER, PROVED_BY, SOLVES = 0, 1, 2, 3, 4
 
+ALL, PROBE, REST = 0, 1, 2
+"""What to ask of two bodies: all there is. Of two superovoids: spheres and a common point alone; what these leave."""
+
 _DIRECTIONS = 2  # tried before the solver
+_ROUNDS, _STEPS_OF_ROUND = 5, np.int64(6)  # of Newton's method, between two looks at its points
 _WITHIN = 1.0 - 1e-15  # by which a body inside is smaller than it need be, for what rounding takes
 
 
 @kernel
-def _along_directions(pair, offset, limit, margin, known, direction):
-    """Bounds of the distance of two superovoids from a few directions, and what proved them.
+def are_superovoids(a, b):
+    """Whether two packed bodies are decided as superovoids: spheres are, too."""
+    return METHODS[kind_of(a), kind_of(b)] == OVOIDS
 
-    Parameters
-    ----------
-    pair : tuple of Placed
-    offset : tuple
-        From the origin of the first body to that of the second, world.
-    limit : Limit
-    margin : float
-        What rounding takes from a length, m.
-    known : tuple
-        Bounds that are known.
-    direction : array, shape (3,)
-        As in `decide_within`.
-    """
-    (a, pool_a, pose_a), (b, pool_b, pose_b) = pair
+
+@kernel
+def _threshold_and_loss(limit):
+    """The threshold of a limit, and what it adds to bounds beside their own rounding, m."""
+    return 0.5 * (limit.beyond + limit.below), 0.5 * (limit.beyond - limit.below)
+
+
+# --- two superovoids ---
+
+
+@kernel
+def _points_on_line(pair):
+    """Surface points of two superovoids about where the line of their centres leaves them."""
+    n = line_of_centres(pair.centre)
+    m = rotate_back(pair.rotation, scale(-1.0, n))
+    return surface_point_towards(pair.a, n), surface_point_towards(pair.b, m)
+
+
+@kernel
+def _middle_on_line(pair):
+    """Middle of these points, in the frame of A: it often lies in both bodies if they overlap."""
+    fa, fb = _points_on_line(pair)
+    y = add(pair.centre, rotate(pair.rotation, position(pair.b, fb)))
+    return combine(0.5, position(pair.a, fa), 0.5, y)
+
+
+@kernel
+def _along_directions(first, second, offset, limit, known, direction, sign):
+    """Bounds of the distance of two superovoids from a few directions; renew the direction, which has that sign."""
+    (a, pool_a, pose_a), (b, pool_b, pose_b) = first, second
     core_a, core_b = Core(a, kind_of(a), pool_a), Core(b, kind_of(b), pool_b)
     lower, upper = known
-    length = norm(offset)
-    n = (direction[0], direction[1], direction[2])
+    margin = rounding(a, b, norm(offset))
+    n = (sign * direction[0], sign * direction[1], sign * direction[2])
     if dot(n, n) == 0.0:
-        n = scale(1.0 / length, offset) if length > 0.0 else (0.0, 0.0, 1.0)
+        n = line_of_centres(offset)
     for _ in range(_DIRECTIONS):
         s = separation(core_a, core_b, pose_a, pose_b, offset, n)
         u = sub(add(offset, s.y), s.x)
         span = norm(u)
         if s.lower > lower:
             lower = s.lower
-            direction[0], direction[1], direction[2] = n
+            direction[0], direction[1], direction[2] = scale(sign, n)
         upper = min(upper, span + margin)
-        if verdict_of(lower, upper, limit) != UNDECIDED:
-            break
-        middle = combine(0.5, u, 1.0, s.x)
-        if s.lower < 0.0 <= limit.below and is_common(a, b, pose_a, pose_b, offset, middle):
-            return lower, min(upper, 0.0), BY_POINT
-        if not span > 0.0:
+        if verdict_of(lower, upper, limit) != UNDECIDED or not (span > 0.0):
             break
         n = scale(1.0 / span, u)
-    return lower, upper, BY_DIRECTION
+    return lower, upper
+
+
+@kernel(separate=True)
+def _of_contact(pair, limit, known, ka, kb, state):
+    """Bounds from Newton's method without a search, the verdict, and a normal; every few steps the points may decide.
+
+    `ka` and `kb` are the places of the points in the state, which are renewed. Without these it starts on the line of
+    centres.
+    """
+    a, b, centre = pair.a, pair.b, pair.centre
+    lower, upper = known
+    threshold, loss = _threshold_and_loss(limit)
+    goal, margin = gap_tolerance(a, b, centre, limit.tolerance), rounding(a, b, norm(centre))
+    residual, n = newton_tolerance(a, b, centre, goal), centre
+    fa, fb = load_point(state, ka), load_point(state, kb)
+    if (fa.r == 0.0 and fa.w == 0.0) or not still_face(pair, fa, fb):
+        fa, fb = _points_on_line(pair)
+    for _ in range(_ROUNDS):
+        is_contact, _, fa, fb, k = newton.solve(pair, fa, fb, residual, _STEPS_OF_ROUND)
+        n, gap = k.n, dot(k.u, k.n)
+        if gap < 0.0 <= threshold and is_in_both(pair, combine(0.5, k.u, 1.0, k.x), loss):
+            return lower, min(upper, 0.0), CLOSER, n
+        below, _ = lower_bound(pair, fa, fb, k)
+        lower, upper = max(lower, below), min(upper, norm(k.u) + margin)
+        if is_contact:
+            answer = certify_deep(pair, fa, fb, k, goal, 0)
+            save_points(state, ka, kb, answer)
+            lower, upper = max(lower, answer.lower), min(upper, answer.upper)
+            break
+        if verdict_of(lower, upper, limit) != UNDECIDED:
+            break
+    return lower, upper, verdict_of(lower, upper, limit), n
 
 
 @kernel
-def _is_middle_common(a, b, offset, row):
-    """Whether the middle of the points of a result is proved to be inside both of two superovoids (`Placed`)."""
-    pose = a.pose
-    x = (row[POINT_A] - pose[0, 3], row[POINT_A + 1] - pose[1, 3], row[POINT_A + 2] - pose[2, 3])
-    y = (row[POINT_B] - pose[0, 3], row[POINT_B + 1] - pose[1, 3], row[POINT_B + 2] - pose[2, 3])
-    return is_common(a.row, b.row, pose, b.pose, offset, combine(0.5, x, 0.5, y))
+def _of_superovoids(first, second, limit, effort, known, direction, state, rotation):
+    """Bounds of the distance of two superovoids without a search, the verdict, and what proved it.
+
+    Both orders of the bodies are asked in one, so that both have the same bounds bit by bit.
+    """
+    straight = in_order(first.row, second.row, first.pose, second.pose)
+    ka, kb = place_of_points(straight)
+    sign = 1.0 if straight else -1.0
+    if not straight:
+        first, second = second, first
+    a, b, pose_a, pose_b = first.row, second.row, first.pose, second.pose
+    offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
+    threshold, loss = _threshold_and_loss(limit)
+    lower, upper = known
+    pair = Pair(a, b, rotation, relative_pose(pose_a, pose_b, rotation))
+    if effort != REST and threshold >= 0.0 and is_in_both(pair, _middle_on_line(pair), loss):
+        return lower, min(upper, 0.0), CLOSER, BY_POINT
+    if effort == PROBE:
+        return lower, upper, UNDECIDED, BY_SPHERES
+    lower, upper = _along_directions(first, second, offset, limit, known, direction, sign)
+    found = verdict_of(lower, upper, limit)
+    if found != UNDECIDED:
+        return lower, upper, found, BY_DIRECTION
+    lower, upper, found, n = _of_contact(pair, limit, (lower, upper), ka, kb, state)
+    direction[0], direction[1], direction[2] = scale(sign, rotate(pose_a, n))
+    return lower, upper, found, BY_CONTACT
+
+
+@kernel
+def _is_middle_common(first, second, limit, scratch):
+    """Whether the middle of the points of a result is proved to be inside both of two superovoids."""
+    rotation, row = scratch
+    if not in_order(first.row, second.row, first.pose, second.pose):
+        first, second = second, first
+    pair = Pair(first.row, second.row, rotation, relative_pose(first.pose, second.pose, rotation))
+    x = (row[POINT_A], row[POINT_A + 1], row[POINT_A + 2])
+    y = (row[POINT_B], row[POINT_B + 1], row[POINT_B + 2])
+    origin = (first.pose[0, 3], first.pose[1, 3], first.pose[2, 3])
+    middle = rotate_back(first.pose, sub(scale(0.5, add(x, y)), origin))
+    _, loss = _threshold_and_loss(limit)
+    return is_in_both(pair, middle, loss)
+
+
+# --- other kinds ---
 
 
 @kernel(_nrt=True)
-def _of_parts(pair, n, limit, goal, margin, threshold, loss):
+def _of_parts(pair, n, limit, goal, margin):
     """Bounds of the signed distance of two bodies, one convex, and the direction of the lower one."""
     if pair.b.kind == MESH:
+        threshold, loss = _threshold_and_loss(limit)
         return mesh_threshold.bounds(pair, n, threshold, goal, margin, loss)
     w = difference.new_workspace()
     balls = ball_radius(pair.a.row, pair.a.kind) + ball_radius(pair.b.row, pair.b.kind)
     near, far = limit.below + balls - margin, limit.beyond + balls + margin
-    lower, upper, n = bounds_of_parts(pair, n, goal, margin, near, far, w)
+    lower, upper, n = cores.bounds_about(pair, n, goal, margin, near, far, w)
     return lower - margin - balls, upper + margin - balls, n
 
 
@@ -153,9 +261,7 @@ def bounds_of_kinds(first: Placed, second: Placed, limit: Limit, state: Floats1)
     a, b = pair.a.row, pair.b.row
     margin = difference.rounding(a, b, pair.centre)
     goal = limit.tolerance * min(a[SIZE], b[SIZE]) + 4.0 * margin
-    threshold, loss = 0.5 * (limit.beyond + limit.below), 0.5 * (limit.beyond - limit.below)
-    n = start_of_polytopes(task, state) if are_sharp(pair.a.kind, pair.b.kind) else start_direction(task, state)
-    lower, upper, n = _of_parts(pair, n, limit, goal, margin, threshold, loss)
+    lower, upper, n = _of_parts(pair, start_direction(task, state), limit, goal, margin)
     if pair.b.kind != MESH or verdict_of(lower, upper, limit) != UNDECIDED:
         state[STARTED] = 1.0 if task.straight else 2.0
         for i in range(3):
@@ -164,14 +270,19 @@ def bounds_of_kinds(first: Placed, second: Placed, limit: Limit, state: Floats1)
 
 
 @kernel
-def _is_closed_form(a, b):
-    """Whether the answer of two bodies takes no longer than bounds: of a sphere, but beside a hull of many planes."""
-    has_hull = a[KIND] == CONVEX_MESH or b[KIND] == CONVEX_MESH
-    return not has_hull and (kind_of(a) == POINT or kind_of(b) == POINT)
+def _are_bounds_cheaper(a, b):
+    """Whether bounds of two bodies take less time than their answer: not of a sphere, unless beside many planes."""
+    kind_a, kind_b = kind_of(a), kind_of(b)
+    method = METHODS[kind_a, kind_b]
+    has_hull, has_sphere = a[KIND] == CONVEX_MESH or b[KIND] == CONVEX_MESH, kind_a == POINT or kind_b == POINT
+    return method == MESHES or (method == CONVEX and (has_hull or not has_sphere))
+
+
+# --- any two bodies ---
 
 
 @kernel
-def decide_within(first, second, limit, direction, state, scratch, out):
+def decide_within(first, second, limit, effort, direction, state, scratch, out):
     """Decide whether the signed distance of two bodies is below a threshold, by the cheapest proof.
 
     Parameters
@@ -180,6 +291,8 @@ def decide_within(first, second, limit, direction, state, scratch, out):
         Of any kinds.
     limit : Limit
         `beyond` and `below` are the threshold, m, with what is to be added to the bounds beside their own rounding.
+    effort : int
+        ALL or, of two superovoids, PROBE or REST.
     direction : array, shape (3,)
         A guess of the normal (world, unit), zeros for none; of superovoids renewed by the best direction found.
     state : array, shape (STATE_LENGTH,)
@@ -194,38 +307,27 @@ def decide_within(first, second, limit, direction, state, scratch, out):
     rotation, row = scratch
     a, b, pose_a, pose_b = first.row, second.row, first.pose, second.pose
     method = METHODS[kind_of(a), kind_of(b)]
-    offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
-    length = norm(offset)
+    length = norm((pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3]))
     margin = rounding(a, b, length)
     lower, by, solves = length - a[RADIUS] - b[RADIUS] - margin, BY_SPHERES, 0
     # The origins of superovoids are points of them.
     upper = length + margin if method == OVOIDS else math.inf
     found = verdict_of(lower, upper, limit)
     if found == UNDECIDED and method == OVOIDS:
-        lower, upper, by = _along_directions((first, second), offset, limit, margin, (lower, upper), direction)
-        found = CLOSER if by == BY_POINT else verdict_of(lower, upper, limit)
-    elif found == UNDECIDED and (method == MESHES or (method == CONVEX and not _is_closed_form(a, b))):
+        known = lower, upper
+        lower, upper, found, by = _of_superovoids(first, second, limit, effort, known, direction, state, rotation)
+        solves = 1 if by == BY_CONTACT else 0
+    elif found == UNDECIDED and _are_bounds_cheaper(a, b):
         bounds = bounds_of_kinds(first, second, limit, state)
         lower, upper, by = max(lower, bounds[0]), bounds[1], BY_SURFACES if method == MESHES else BY_DIRECTION
         found = verdict_of(lower, upper, limit)
-    # First without a search, which only the depth of an overlap needs.
-    while found == UNDECIDED and solves < 2:
-        if method == OVOIDS:
-            state[PROOF] = 0.0  # a search cut short is no proof to build on
-        budget = 0 if solves == 0 and method == OVOIDS else limit.budget
-        solve_within(first, second, Limit(limit.tolerance, budget, limit.beyond, limit.below), state, rotation, row)
-        lower, upper = max(lower, row[LOWER]), min(upper, row[UPPER])
-        by = BY_CONTACT if budget == 0 else BY_SEARCH
-        solves += 1
+    if found == UNDECIDED and effort != PROBE:
+        solve_within(first, second, limit, state, rotation, row)
+        lower, upper, by, solves = max(lower, row[LOWER]), min(upper, row[UPPER]), BY_SEARCH, solves + 1
         found = verdict_of(lower, upper, limit)
-        if method == OVOIDS:
-            for i in range(3):
-                direction[i] = row[NORMAL + i]
-            is_deep = row[DISTANCE] < 0.0 <= limit.below
-            if found == UNDECIDED and is_deep and _is_middle_common(first, second, offset, row):
-                upper, found = min(upper, 0.0), CLOSER
-        if budget > 0 or int(row[STATUS]) & UNPROVEN == 0:
-            break
+        is_deep = method == OVOIDS and row[DISTANCE] < 0.0 <= limit.beyond + limit.below
+        if found == UNDECIDED and is_deep and _is_middle_common(first, second, limit, scratch):
+            upper, found = min(upper, 0.0), CLOSER
     out[ANSWER], out[PROVED_LOWER], out[PROVED_UPPER], out[PROVED_BY], out[SOLVES] = found, lower, upper, by, solves
     return found
 
@@ -255,7 +357,7 @@ def decide_from_nothing(row_a, pool_a, row_b, pool_b, threshold, tolerance, scra
     scratch.state[:] = 0.0
     first, second = Placed(row_a, pool_a, scratch.pose_a), Placed(row_b, pool_b, scratch.pose_b)
     limit, memory = Limit(tolerance, SEARCH_BUDGET, threshold, threshold), (scratch.rotation, scratch.result)
-    found = decide_within(first, second, limit, scratch.direction, scratch.state, memory, out)
+    found = decide_within(first, second, limit, ALL, scratch.direction, scratch.state, memory, out)
     if found == UNDECIDED and (row_a[DENTED] != 0.0 or row_b[DENTED] != 0.0):
         fill_inside(row_a, scratch.inner_a)
         fill_inside(row_b, scratch.inner_b)

@@ -33,38 +33,26 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel
-from superovoid.compiled.vector import combine, norm, rotate_back, scale, sub, tangent_frame
+from superovoid.compiled.vector import add, combine, norm, rotate_back, scale, tangent_frame
 from superovoid.contact.broadcasting import Pairs, own_or_only, pairs_of, share_pairs
 from superovoid.contact.inputs import as_poses
 from superovoid.contact.results import DistanceResult, DistanceResults
+from superovoid.contact.superovoids.newton import point_chart, retract
 from superovoid.shapes import Shape
 from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID
-from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import (
-    A1,
-    A2,
-    A3,
     INV_A1,
     INV_A2,
     INV_A3,
-    INV_P,
-    INV_Q,
-    INV_S,
-    INV_T,
     S_,
     SIZE,
-    T_,
     TX,
     TY,
     P,
-    Q,
     SurfacePoint,
+    dual_ratio,
     gradient,
-    position,
-    power,
     shape_operator,
-    unit_curve_from_normal,
-    unit_curve_from_point,
 )
 from superovoid.values.poses import PosesLike
 from superovoid.values.records import Record
@@ -73,29 +61,14 @@ from superovoid.values.status import Status, Words, differentiable_rows
 FloatArray = NDArray[np.float64]
 
 # Columns of a row of `derive_pairs`.
-SHAPE_A, SHAPE_B, CURVATURE_A, CURVATURE_B, RELATIVE, DIRECTIONS, TRANSLATION, FLAGS = 0, 7, 14, 17, 20, 22, 28, 34
-ROW_LENGTH = 35
+SHAPE_A, SHAPE_B, CURVATURE_A, CURVATURE_B, DIRECTIONS, FLAGS, UNIT, ROW_LENGTH = 0, 7, 14, 17, 20, 26, 27, 28
 
-NON_UNIQUE, FOCAL, SHARP, OTHER_KIND = 2, 4, 8, 64
+FOCAL, SHARP, OTHER_KIND = 4, 8, 64
 
-_CHART_SLOPE = 4.0  # d(normal)/d(point) from which on a layer is read from the normal (as in _newton)
-_TURN, _SLIDE = 1e-6, 1e-3  # rad that move the points by this part of the smaller body: they are one choice of many
 _STRAIGHT = 1e-12  # curvature times size that stands for none, so that no inverse is 0 / 0
 _FOCUS = 1e-7  # part of the curvature at touch below which a depth is no proper minimum
 _SHARP = 1e8  # ratio of dual to point at which `hessian` clips the curvature
 _POLE = 1e-9  # meridian radius below which the point is the pole
-
-
-@kernel
-def _slope(u, v, exponent):
-    """d(normal)/d(point) of a unit curve at (u, v)."""
-    small, large = min(abs(u), abs(v)), max(abs(u), abs(v))
-    if exponent == 2.0:
-        return 1.0
-    ratio = small / large
-    if ratio == 0.0:
-        return 0.0 if exponent > 2.0 else math.inf
-    return (exponent - 1.0) * math.exp((exponent - 2.0) * math.log(ratio))
 
 
 @kernel
@@ -119,26 +92,11 @@ def off_axes(body, f):
 @kernel
 def surface_point_at(body, x, n):
     """Surface point with duals from a point and its outward normal (local), each layer from the better of the two."""
-    w = min(1.0, max(-1.0, x[2] * body[INV_A3]))
-    kx = 1.0 + body[TX] * w
-    ky = 1.0 + body[TY] * w
-    u = x[0] * body[INV_A1] / kx
-    v = x[1] * body[INV_A2] / ky
-    n1 = body[A1] * kx * n[0]
-    n2 = body[A2] * ky * n[1]
-    c, s, cd, sd = unit_curve_from_point(u, v, body[P], body[INV_P])
-    r = u * cd + v * sd
-    ring = power(r, body[S_] - 2.0) if r > 1e-12 else (0.0 if body[S_] > 2.0 else 1e12)
-    if _slope(u, v, body[P]) * ring > _CHART_SLOPE and abs(n1) + abs(n2) > 1e-100:
-        c, s, cd, sd = unit_curve_from_normal(n1, n2, body[Q], body[INV_Q])
-        r = max(u * cd + v * sd, 0.0)
-    if _slope(r, w, body[S_]) > _CHART_SLOPE:
-        g = max(n1 * c + n2 * s, 0.0)
-        n3 = body[A3] * n[2] + g * r * (c * cd * body[TX] / kx + s * sd * body[TY] / ky)
-        r, w, rd, wd = unit_curve_from_normal(g, n3, body[T_], body[INV_T])
-    else:
-        r, w, rd, wd = unit_curve_from_point(r, w, body[S_], body[INV_S])
-    return off_axes(body, SurfacePoint(c, s, cd, sd, r, w, rd, wd))
+    f = retract(body, x, n, 1.0, True, True)
+    point_1 = point_chart(f.C, f.S, f.Cd, f.Sd, body[P] - 1.0, dual_ratio(f.rd, f.r, body[S_]))
+    f = retract(body, x, n, f.r, point_1, True)
+    point_2 = point_chart(f.r, f.w, f.rd, f.wd, body[S_] - 1.0, 1.0)
+    return off_axes(body, retract(body, x, n, f.r, point_1, point_2))
 
 
 @kernel
@@ -170,8 +128,9 @@ def _by_shape(body, f, out):
 
 
 @kernel
-def _turned(s11, s12, s22, cosine, sine):
-    """A symmetric matrix in axes turned by an angle."""
+def _turned(matrix, cosine, sine):
+    """Entries 11, 12, 22 of a symmetric matrix in axes turned by an angle."""
+    s11, s12, s22 = matrix
     return (
         cosine * cosine * s11 + 2.0 * cosine * sine * s12 + sine * sine * s22,
         (cosine * cosine - sine * sine) * s12 + cosine * sine * (s22 - s11),
@@ -190,25 +149,6 @@ def _is_sharp(body, f):
         or abs(f.Cd) >= _SHARP * abs(f.C) > 0.0
         or abs(f.Sd) >= _SHARP * abs(f.S) > 0.0
     )
-
-
-@kernel
-def _slide(body, pose, x, n):
-    """How far the support point along a direction (world) is from a point (local)."""
-    f, _ = support(body, rotate_back(pose, n))
-    return norm(sub(position(body, f), x))
-
-
-@kernel
-def slides(a, b, pose_a, pose_b, x, y, n, t, size):
-    """Whether a slight turn about n x t moves the points (local) along the flats of both bodies."""
-    for sign in (1.0, -1.0):
-        tilted = combine(1.0, n, sign * _TURN, t)
-        on_a = _slide(a, pose_a, x, tilted)
-        on_b = _slide(b, pose_b, y, scale(-1.0, tilted))
-        if min(on_a, on_b) > _SLIDE * size:
-            return True
-    return False
 
 
 @kernel
@@ -236,57 +176,18 @@ def derive_pair(a, b, pose_a, pose_b, point_a, point_b, normal, out):
 
     t1, t2 = tangent_frame(n)
     per_a, per_b = 1.0 / norm(gradient(a, fa)), 1.0 / norm(gradient(b, fb))
-    a11, a12, a22 = shape_operator(a, fa, rotate_back(pose_a, t1), rotate_back(pose_a, t2), per_a)
-    b11, b12, b22 = shape_operator(b, fb, rotate_back(pose_b, t1), rotate_back(pose_b, t2), per_b)
-    angle = 0.5 * math.atan2(2.0 * (a12 + b12), a11 + b11 - a22 - b22) + 0.5 * math.pi  # least curvature first
+    of_a = shape_operator(a, fa, rotate_back(pose_a, t1), rotate_back(pose_a, t2), per_a)
+    of_b = shape_operator(b, fb, rotate_back(pose_b, t1), rotate_back(pose_b, t2), per_b)
+    s11, s12, s22 = add(of_a, of_b)
+    angle = 0.5 * math.atan2(2.0 * s12, s11 - s22) + 0.5 * math.pi  # least curvature first
     cosine, sine = math.cos(angle), math.sin(angle)
     t1, t2 = combine(cosine, t1, sine, t2), combine(-sine, t1, cosine, t2)
-    a11, a12, a22 = _turned(a11, a12, a22, cosine, sine)
-    b11, b12, b22 = _turned(b11, b12, b22, cosine, sine)
-    out[CURVATURE_A], out[CURVATURE_A + 1], out[CURVATURE_A + 2] = a11, a12, a22
-    out[CURVATURE_B], out[CURVATURE_B + 1], out[CURVATURE_B + 2] = b11, b12, b22
-    out[RELATIVE], out[RELATIVE + 1] = a11 + b11, a22 + b22
+    of_a, of_b = _turned(of_a, cosine, sine), _turned(of_b, cosine, sine)
     for i in range(3):
+        out[CURVATURE_A + i], out[CURVATURE_B + i] = of_a[i], of_b[i]
         out[DIRECTIONS + i], out[DIRECTIONS + 3 + i] = t1[i], t2[i]
-
-    size = min(a[SIZE], b[SIZE])
-    flags = 0
-    if abs(a11 + b11) * size < 100.0 * _TURN / _SLIDE and slides(a, b, pose_a, pose_b, x, y, n, t1, size):
-        flags |= NON_UNIQUE
-    if _is_sharp(a, fa) or _is_sharp(b, fb):
-        flags |= SHARP
-    floor = _STRAIGHT / size
-    a11, a22, b11, b22 = a11 + floor, a22 + floor, b11 + floor, b22 + floor
-    d = (
-        n[0] * (point_b[0] - point_a[0]) + n[1] * (point_b[1] - point_a[1]) + n[2] * (point_b[2] - point_a[2])
-    )  # not |u|: signed, and zero at touch
-    m11 = a11 + b11 + d * (b11 * a11 + b12 * a12)
-    m12 = a12 + b12 + d * (b11 * a12 + b12 * a22)
-    m21 = a12 + b12 + d * (b12 * a11 + b22 * a12)
-    m22 = a22 + b22 + d * (b12 * a12 + b22 * a22)
-    det = m11 * m22 - m12 * m21
-    if d < 0.0:
-        # S_A^-1 + S_B^-1 + d I is positive definite where the depth is a proper minimum over the directions.
-        det_a = a11 * a22 - a12 * a12
-        det_b = b11 * b22 - b12 * b12
-        det_0 = (a11 + b11) * (a22 + b22) - (a12 + b12) ** 2
-        trace = (a11 + a22) * det_b + (b11 + b22) * det_a + 2.0 * d * det_a * det_b
-        if not (det > _FOCUS * abs(det_0) and trace > 0.0):
-            flags |= FOCAL
-    # S_A M^-1 S_B
-    p11 = (m22 * b11 - m12 * b12) / det
-    p12 = (m22 * b12 - m12 * b22) / det
-    p21 = (m11 * b12 - m21 * b11) / det
-    p22 = (m11 * b22 - m21 * b12) / det
-    h11 = a11 * p11 + a12 * p21
-    h12 = 0.5 * (a11 * p12 + a12 * p22 + a12 * p11 + a22 * p21)
-    h22 = a12 * p12 + a22 * p22
-    k = TRANSLATION
-    for i in range(3):
-        for j in range(i, 3):
-            out[k] = h11 * t1[i] * t1[j] + h12 * (t1[i] * t2[j] + t2[i] * t1[j]) + h22 * t2[i] * t2[j]
-            k += 1
-    out[FLAGS] = flags
+    out[FLAGS] = SHARP if _is_sharp(a, fa) or _is_sharp(b, fb) else 0
+    out[UNIT] = min(a[SIZE], b[SIZE])
 
 
 @entry_point(nogil=True)
@@ -309,7 +210,7 @@ class DerivativeStatus(Words, IntFlag):
     TOUCHING = 1
     """The interval holds zero. The signed distance passes through touch smoothly, so everything holds; the direction
     comes from the normal, not from the points."""
-    NON_UNIQUE = NON_UNIQUE
+    NON_UNIQUE = 2
     """The points are one choice of many (parallel flats). The derivatives by translation hold; those by rotation and by
     shape are one element of the generalised gradient, the one of the points that were given."""
     FOCAL = FOCAL
@@ -495,16 +396,20 @@ def derivatives(
         (DerivativeStatus.UNPROVEN, of_engine & np.uint8(Status.UNPROVEN) != 0),
     ):
         status |= np.where(holds, np.uint8(flag), np.uint8(0))
-    square = [[0, 1], [1, 2]]
-    cube = [[0, 1, 2], [1, 3, 4], [2, 4, 5]]
+    square = np.array([[0, 1], [1, 2]])
+    of_a, of_b = out[:, CURVATURE_A + square], out[:, CURVATURE_B + square]
+    directions = out[:, DIRECTIONS : DIRECTIONS + 6].reshape(-1, 2, 3)
+    d = ((points_b - points_a) * normals).sum(axis=1)  # not |u|: signed, and zero at touch
+    twice, focal = _second_order(of_a, of_b, d, out[:, UNIT])
+    status |= np.where(focal, np.uint8(FOCAL), np.uint8(0))
     fields = {
         "by_shape_a": out[:, SHAPE_A : SHAPE_A + 7],
         "by_shape_b": out[:, SHAPE_B : SHAPE_B + 7],
-        "relative_curvatures": out[:, RELATIVE : RELATIVE + 2],
-        "relative_directions": out[:, DIRECTIONS : DIRECTIONS + 6].reshape(-1, 2, 3),
-        "curvature_a": out[:, CURVATURE_A : CURVATURE_A + 3][:, square],
-        "curvature_b": out[:, CURVATURE_B : CURVATURE_B + 3][:, square],
-        "by_translation_twice": out[:, TRANSLATION : TRANSLATION + 6][:, cube],
+        "relative_curvatures": np.diagonal(of_a + of_b, axis1=1, axis2=2),
+        "relative_directions": directions,
+        "curvature_a": of_a,
+        "curvature_b": of_b,
+        "by_translation_twice": directions.transpose(0, 2, 1) @ twice @ directions,
     }
     if single:
         fields = {name: value[0] for name, value in fields.items()}
@@ -514,6 +419,48 @@ def derivatives(
         **fields,
         status=DerivativeStatus(int(status[0])) if single else status,
     )
+
+
+def _second_order(
+    of_a: FloatArray, of_b: FloatArray, d: FloatArray, unit: FloatArray
+) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """S_A (S_A + S_B + d S_B S_A)^-1 S_B of each pair, and whether its overlap reaches a focal point.
+
+    Parameters
+    ----------
+    of_a, of_b : (n, 2, 2) ndarray
+        Shape operators, 1/m.
+    d : (n,) ndarray
+        Signed distances, m.
+    unit : (n,) ndarray
+        Size of the smaller body, m.
+
+    Returns
+    -------
+    twice : (n, 2, 2) ndarray
+        1/m.
+    focal : (n,) ndarray of bool
+        S_A^-1 + S_B^-1 + d I is positive definite if a depth is a proper minimum over the directions: if its
+        determinant and its trace, both times those of S_A and S_B, are positive.
+    """
+    identity = np.eye(2)
+    floor = (_STRAIGHT / unit)[:, None, None] * identity
+    a, b, depth = of_a + floor, of_b + floor, d[:, None, None]
+
+    def trace(matrices: FloatArray) -> FloatArray:
+        return np.trace(matrices, axis1=1, axis2=2)
+
+    def determinant(matrices: FloatArray) -> FloatArray:
+        return matrices[:, 0, 0] * matrices[:, 1, 1] - matrices[:, 0, 1] * matrices[:, 1, 0]
+
+    system = a + b + depth * (b @ a)
+    det, det_a, det_b = determinant(system), determinant(a), determinant(b)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        inverse = (trace(system)[:, None, None] * identity - system) / det[:, None, None]
+        twice = a @ inverse @ b
+    is_minimum = det > _FOCUS * np.abs(determinant(a + b))
+    is_minimum &= trace(a) * det_b + trace(b) * det_a + 2.0 * d * det_a * det_b > 0.0
+    return 0.5 * (twice + twice.transpose(0, 2, 1)), (d < 0.0) & ~is_minimum & ~np.isnan(det)
 
 
 def _poses_for(name: str, poses: PosesLike, normals: FloatArray) -> FloatArray:

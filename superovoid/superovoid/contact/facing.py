@@ -12,24 +12,27 @@ degrees apart: a vertex between them may count up to twice the angle.
 
 `facing` returns points of the surface that span what faces m.
 
-`outside` returns a function g of a point, in the frame of the body, with its gradient: g is 0 on the surface, positive
-outside, and convex for a convex body. `leave` finds where a line leaves the body by Newton's method on g, from the
-support plane. On a convex g it comes nearer from outside and never passes the surface; on flat faces it ends after as
-many steps as there are faces on the way.
+`leave` finds where a line leaves a convex body by Newton's method, from the support plane, on a function g of a point,
+which is 0 on the surface, positive outside, and convex for a convex body: the method comes nearer from outside and
+never passes the surface. g is the signed distance of the point; of a convex mesh its largest height above the facets'
+planes, for which the method ends after as many steps as there are facets on the way; and of a superovoid its height
+above the tangent plane of the surface point that lies radially below it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, singledispatch
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.vector import cross, norm, scale, tangent_frame
+from superovoid.compiled.kernels import entry_point, kernel
+from superovoid.compiled.vector import combine, cross, dot, norm, scale, sub, tangent_frame
 from superovoid.contact.polygons import area, hull
+from superovoid.contact.superovoids.newton import retract
 from superovoid.shapes import (
     Box,
     Capsule,
@@ -44,12 +47,12 @@ from superovoid.shapes import (
     Superovoid,
     Torus,
 )
-from superovoid.shapes.kernels.surface import SIZE
+from superovoid.shapes.kernels.kinds import SUPEROVOID, Core, Packed, ball_radius, kind_of, point_to_core
+from superovoid.shapes.kernels.surface import SIZE, gradient, position
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Vector: TypeAlias = Sequence[float]
-Outside: TypeAlias = Callable[[float, float, float], tuple[float, Vector]]
 
 RIM = 16  # corners of the polygon inscribed in a circle
 _CURVED = 10.0  # per angle: a superovoid is flat where its normal turns by no more over this share of its half width
@@ -277,7 +280,7 @@ def _is_hull(shape: ConvexMesh | Mesh) -> bool:
 
 
 def is_convex(shape: Shape) -> bool:
-    """Whether what faces a direction spans a convex set, and `outside` tells where a line leaves the body."""
+    """Whether what faces a direction spans a convex set, and `leave` finds where a line leaves the body."""
     return _is_hull(shape) if isinstance(shape, Mesh) else not isinstance(shape, Torus)
 
 
@@ -326,139 +329,38 @@ def _pieces_of_mesh(shape: Mesh, m: FloatArray, angle: Angle) -> Pieces:
 # --- where a line leaves a convex body ------------------------------------------------------------------------------
 
 
-@singledispatch
-def outside(shape: Shape) -> Outside:
-    """Return g with its gradient (module docstring); `TypeError` for a body that is not convex."""
-    raise TypeError(f"shape: must be convex, found {type(shape).__name__}")
+@kernel
+def _outside(core, p):
+    """Return g with its gradient (module docstring) for a superovoid, or a body with a closed-form distance."""
+    row, kind = core.row, core.kind
+    if kind == SUPEROVOID:
+        f = retract(row, p, p, 1.0, True, True)
+        g = gradient(row, f)
+        return dot(g, sub(p, position(row, f))), g
+    distance, normal, _, _ = point_to_core(core, p)
+    return distance - ball_radius(row, kind), normal
 
 
-@outside.register
-def _(shape: HalfSpace) -> Outside:
-    return lambda x, y, z: (z, (0.0, 0.0, 1.0))
-
-
-@outside.register
-def _(shape: Capsule) -> Outside:
-    half, radius = 0.5 * shape.length, shape.radius
-
-    def g(x: float, y: float, z: float) -> tuple[float, Vector]:
-        beyond = z - min(half, max(-half, z))
-        length = math.sqrt(x * x + y * y + beyond * beyond)
-        return length - radius, (x / length, y / length, beyond / length) if length > 0.0 else (0.0, 0.0, 0.0)
-
-    return g
-
-
-@outside.register
-def _(shape: Box) -> Outside:
-    half = shape._half_lengths.tolist()
-
-    def g(x: float, y: float, z: float) -> tuple[float, Vector]:
-        across, over, above = abs(x) - half[0], abs(y) - half[1], abs(z) - half[2]
-        if across >= over and across >= above:
-            return across, (math.copysign(1.0, x), 0.0, 0.0)
-        if over >= above:
-            return over, (0.0, math.copysign(1.0, y), 0.0)
-        return above, (0.0, 0.0, math.copysign(1.0, z))
-
-    return g
-
-
-@outside.register
-def _(shape: Cylinder) -> Outside:
-    half, radius = 0.5 * shape.length, shape.radius
-
-    def g(x: float, y: float, z: float) -> tuple[float, Vector]:
-        rho = math.hypot(x, y)
-        if rho - radius > abs(z) - half:
-            return rho - radius, (x / rho, y / rho, 0.0)
-        return abs(z) - half, (0.0, 0.0, math.copysign(1.0, z))
-
-    return g
-
-
-@outside.register
-def _(shape: Cone) -> Outside:
-    half, slant = 0.5 * shape.length, math.hypot(shape.radius, shape.length)
-    cosine, sine = shape.length / slant, shape.radius / slant  # of the outward normal, across the axis and along it
-
-    def g(x: float, y: float, z: float) -> tuple[float, Vector]:
-        rho = math.hypot(x, y)
-        beside = cosine * rho + sine * (z - half)
-        if beside > -half - z:
-            per = cosine / rho if rho > 0.0 else 0.0
-            return beside, (per * x, per * y, sine)
-        return -half - z, (0.0, 0.0, -1.0)
-
-    return g
-
-
-@outside.register(ConvexMesh)
-@outside.register(Mesh)
-def _(shape: ConvexMesh | Mesh) -> Outside:
-    if not _is_hull(shape):
-        raise TypeError("shape: must be convex, found a Mesh that is not")
-    planes = shape._hull.planes
-    normals, offsets = planes[:, :3], planes[:, 3]
-
-    def g(*p: float) -> tuple[float, Vector]:
-        heights = normals @ p - offsets
-        i = int(heights.argmax())
-        return float(heights[i]), normals[i].tolist()
-
-    return g
-
-
-def _two_norm(a: float, b: float, p: float) -> tuple[float, float, float]:
-    """Return (a^p + b^p)^(1/p) of two numbers that are not negative, and its derivatives by them."""
-    larger, smaller = (a, b) if a >= b else (b, a)
-    if larger == 0.0:
-        return 0.0, 0.0, 0.0
-    norm = larger * (1.0 + (smaller / larger) ** p) ** (1.0 / p)
-    return norm, (a / norm) ** (p - 1.0), (b / norm) ** (p - 1.0)
-
-
-@outside.register
-def _(shape: Superovoid) -> Outside:
-    """The gauge less one: a norm of the coordinates, but for the taper."""
-    (a1, a2, a3), (tx, ty) = shape.semi_axes, shape.taper
-    p, s = 2.0 / shape.section_exponent, 2.0 / shape.profile_exponent
-
-    def g(x: float, y: float, z: float) -> tuple[float, Vector]:
-        w = z / a3
-        kx, ky = max(1.0 + tx * w, 1e-9), max(1.0 + ty * w, 1e-9)
-        u, v = x / (a1 * kx), y / (a2 * ky)
-        r, by_u, by_v = _two_norm(abs(u), abs(v), p)
-        gauge, by_r, by_w = _two_norm(r, abs(w), s)
-        by_u, by_v = by_r * math.copysign(by_u, u), by_r * math.copysign(by_v, v)
-        along = math.copysign(by_w, w) - by_u * u * tx / kx - by_v * v * ty / ky
-        return gauge - 1.0, (by_u / (a1 * kx), by_v / (a2 * ky), along / a3)
-
-    return g
-
-
-def leave(shape: Shape, g: Outside, p: Vector, m: Vector) -> float:
+@entry_point
+def leave(body: Packed, p: tuple[float, float, float], m: tuple[float, float, float]) -> float:
     """Return how far along m a line through a point leaves a convex body, m; nan if it misses the body.
 
     Parameters
     ----------
-    shape : Shape
-    g : function
-        `outside` of the shape.
-    p : (3,) sequence of float
+    body : Packed
+        A convex body, or a superovoid.
+    p : (3,) tuple of float
         Point in the support plane along m or near it, frame of the body.
-    m : (3,) sequence of float
+    m : (3,) tuple of float
         Unit vector.
     """
-    (px, py, pz), (mx, my, mz) = p, m
-    size = math.sqrt(px * px + py * py + pz * pz)
-    if not isinstance(shape, HalfSpace):
-        size += float(shape._row[SIZE])
+    row = body.row
+    core = Core(row, kind_of(row), body.pool)
+    size = norm(p) + (row[SIZE] if row[SIZE] < math.inf else 0.0)
     s = 0.0
     for _ in range(_STEPS):
-        value, (gx, gy, gz) = g(px + s * mx, py + s * my, pz + s * mz)
-        steepness = math.sqrt(gx * gx + gy * gy + gz * gz)
-        slope = gx * mx + gy * my + gz * mz
+        value, gradient_of = _outside(core, combine(1.0, p, s, m))
+        steepness, slope = norm(gradient_of), dot(gradient_of, m)
         settled = _GRAZING if slope < _UPRIGHT * steepness else _SETTLED
         if abs(value) <= settled * size * steepness:
             return s

@@ -53,7 +53,7 @@ from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.separation import radii, separation
 from superovoid.contact.thresholds import Shapes, UndecidedError
 from superovoid.shapes import Shape
-from superovoid.shapes.kernels.kinds import HALF_SPACE, SUPPORT_LOSS, Core, half_space_height, kind_of
+from superovoid.shapes.kernels.kinds import HALF_SPACE, SUPPORT_LOSS, Core, body_support, kind_of
 from superovoid.shapes.kernels.rounding import EPS, allowance, straighten
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
 from superovoid.values.checks import floats, number, whole
@@ -140,8 +140,8 @@ def reach_of(core, start, motion):
     e1, e2 = tangent_frame(axis)
     square = 0.0
     for e in (e1, e2):
-        ahead, _ = half_space_height(core, rotate_back(start, e))
-        behind, _ = half_space_height(core, rotate_back(start, scale(-1.0, e)))
+        ahead, _ = body_support(core, rotate_back(start, e))
+        behind, _ = body_support(core, rotate_back(start, scale(-1.0, e)))
         half = max(abs(dot(e, arm) + ahead), abs(dot(e, arm) - behind)) + core.row[SUPPORT_LOSS]
         square += half * half
     lifted = norm(sub(arm, scale(dot(axis, arm), axis)))

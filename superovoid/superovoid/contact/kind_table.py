@@ -29,7 +29,6 @@ from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, r
 from superovoid.contact.columns import (
     DISTANCE,
     ITERATIONS,
-    LINE,
     LOWER,
     NORMAL,
     POINT_A,
@@ -40,8 +39,7 @@ from superovoid.contact.columns import (
     STATUS,
     UPPER,
 )
-from superovoid.contact.convex import alternating, cores, gjk, mesh, torus
-from superovoid.contact.convex.features import are_sharp
+from superovoid.contact.convex import alternating, cores, mesh, torus
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.flats import FLATNESS, are_along_another, flat_on_plane, touching_flats
 from superovoid.contact.minkowski.on_surfaces import off_line, onto_surface
@@ -65,19 +63,16 @@ from superovoid.shapes.kernels.kinds import (
     VERTICES,
     Core,
     ball_radius,
+    body_support,
     flat_of_simple,
-    half_space_height,
     kind_of,
     point_in_hull,
     point_to_core,
     point_to_torus,
 )
 from superovoid.shapes.kernels.rounding import EPS, allowance
-from superovoid.shapes.kernels.surface import SIZE, TX, TY, P
+from superovoid.shapes.kernels.surface import SIZE, TY
 from superovoid.values.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, PRECISION, UNBOUNDED, UNPROVEN
-
-_HARDLY = 0.2  # of the line of two middles: change that leaves a direction worth starting from
-_OPEN = cores.Cores(0.0, -math.inf, math.inf, (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), (0.0, 0.0, 1.0), 0, 0)
 
 # Methods.
 OVOIDS, HALF_SPACES, CONVEX, TORI, MESHES = range(5)
@@ -150,7 +145,7 @@ def _two_half_spaces(rotation, centre):
 def _half_space(pair):
     """A plane and any body: the body's support function along the plane's inward normal, convex or not."""
     rotation, centre = pair.rotation, pair.centre
-    upper, y = half_space_height(pair.b, rotate_back(rotation, (0.0, 0.0, -1.0)))
+    upper, y = body_support(pair.b, rotate_back(rotation, (0.0, 0.0, -1.0)))
     y = add(centre, rotate(rotation, y))
     lower = centre[2] - upper
     return cores.Cores(y[2], min(lower, y[2]), y[2], (y[0], y[1], 0.0), y, (0.0, 0.0, 1.0), 0, 0)
@@ -191,36 +186,11 @@ def start_direction(task, state):
 
 @kernel
 def _widths(pair, tolerance):
-    """Width of the interval that counts as certified, and what it would be without rounding."""
+    """Width of the interval that counts as certified, what it would be without rounding, and what rounding takes."""
     a, b = pair.a.row, pair.b.row
+    margin = difference.rounding(a, b, pair.centre)
     wanted = tolerance * min(a[SIZE], b[SIZE])
-    return wanted + 4.0 * difference.rounding(a, b, pair.centre), wanted
-
-
-@kernel
-def _middle_of(core):
-    """Centre of the box of a polytope in its own frame; the origin of other bodies."""
-    row = core.row
-    return (row[TX], row[TY], row[P]) if core.kind == CONVEX_MESH else (0.0, 0.0, 0.0)
-
-
-@kernel
-def _line_of_middles(pair):
-    """From the middle of A to that of B, in the frame of A."""
-    return sub(add(pair.centre, rotate(pair.rotation, _middle_of(pair.b))), _middle_of(pair.a))
-
-
-@kernel
-def start_of_polytopes(task, state):
-    """The line of the middles or, where that has hardly changed since, the direction of an earlier answer."""
-    pair = task.pair
-    line = _line_of_middles(pair)
-    length = norm(line)
-    moved = norm(sub(line, (state[LINE], state[LINE + 1], state[LINE + 2])))
-    state[LINE], state[LINE + 1], state[LINE + 2] = line
-    if state[STARTED] == (1.0 if task.straight else 2.0) and moved <= _HARDLY * length:
-        return (state[START], state[START + 1], state[START + 2])
-    return scale(1.0 / length, line) if length > 0.0 else (0.0, 0.0, 1.0)
+    return wanted + 4.0 * margin, wanted, margin
 
 
 @kernel
@@ -355,14 +325,14 @@ def _from_point(pair, margin):
 
 
 @kernel(_nrt=True)
-def _answer_cores(pair, n, goal, budget):
+def _answer_cores(pair, n, goal, far, budget):
     w = difference.new_workspace()
-    answer = cores.solve_cores(pair, n, goal, math.inf, budget, w)
+    answer = cores.solve_cores(pair, n, goal, far, budget, w)
     beside = off_line(answer.x, answer.y, -norm(sub(answer.y, answer.x)), answer.n)
     if answer.distance > 0.0 and beside > goal and answer.upper - answer.lower <= goal:
         # Points beside the normal by the square root of an interval that is closed: a narrower one brings them closer.
         fine = 0.01 * goal
-        other = cores.solve_cores(pair, answer.n, fine, math.inf, budget, w)
+        other = cores.solve_cores(pair, answer.n, fine, far, budget, w)
         length = norm(sub(other.y, other.x))
         if other.upper - other.lower <= goal and off_line(other.x, other.y, -length, other.n) < beside:
             return other
@@ -396,17 +366,14 @@ def solve_apart(first, second, limit, state, rotation, out):
         a, b, ka, kb, pose_a, pose_b = b, a, kb, ka, pose_b, pose_a
     centre = relative_pose(pose_a, pose_b, rotation)
     pair = Pair(Core(a, ka, first.pool), Core(b, kb, first.pool), rotation, centre)  # neither refers to a pool
-    margin = difference.rounding(a, b, centre)
-    unit = min(a[SIZE], b[SIZE])
-    wanted = limit.tolerance * unit
-    goal = wanted + 4.0 * margin
+    goal, wanted, margin = _widths(pair, limit.tolerance)
     ball_a, ball_b = ball_radius(a, ka), ball_radius(b, kb)
     far = limit.beyond + ball_a + ball_b
     x, y, n, length, lower, steps = alternating.nearest_points(pair, goal - 2.0 * margin, margin, far + margin)
     lower = min(lower - margin, length)
     if not (length + margin - lower <= goal or lower > far):
         return False
-    slack = FLATNESS * unit
+    slack = FLATNESS * min(a[SIZE], b[SIZE])
     flat_a, edge_a = flat_of_simple(a, ka, n, slack)
     flat_b, edge_b = flat_of_simple(b, kb, rotate_back(rotation, scale(-1.0, n)), slack)
     is_flat = flat_a > 0 and flat_b > 0 and are_along_another(flat_a, edge_a, flat_b, rotate(rotation, edge_b))
@@ -416,7 +383,6 @@ def solve_apart(first, second, limit, state, rotation, out):
     if length < ball_a + ball_b and length <= goal:
         status |= _opposite_status(pair, answer, goal)
     _finish(task, _with_balls(answer, ball_a, ball_b), status, goal, wanted, state, out)
-    state[LINE], state[LINE + 1], state[LINE + 2] = centre
     return True
 
 
@@ -430,9 +396,7 @@ def solve_convex_within(first, second, limit, state, out):
     a, ka = pair.a.row, pair.a.kind
     b, kb, centre = pair.b.row, pair.b.kind, pair.centre
     ball_a, ball_b = ball_radius(a, ka), ball_radius(b, kb)
-    margin = difference.rounding(a, b, centre)
-    wanted = tolerance * min(a[SIZE], b[SIZE])
-    goal = wanted + 4.0 * margin
+    goal, wanted, margin = _widths(pair, tolerance)
     closed = ka == POINT
     if ka == POINT and kb == CONVEX_MESH:
         height, _, _, _ = point_in_hull(pair.b, rotate_back(pair.rotation, scale(-1.0, centre)))
@@ -444,15 +408,11 @@ def solve_convex_within(first, second, limit, state, out):
         answer = _from_point(pair, margin)
         status = answer.status
     else:
-        answer = _OPEN
         far = beyond + ball_a + ball_b
-        if are_sharp(ka, kb):
-            answer = gjk.solve(pair, start_of_polytopes(task, state), goal, margin, far + margin)
+        answer = _answer_cores(pair, start_direction(task, state), goal, far + margin, budget)
         if answer.lower > far:
             _finish(task, _with_balls(answer, ball_a, ball_b), answer.status, goal, wanted, state, out)
             return
-        if not answer.upper - answer.lower <= goal:
-            answer = _answer_cores(pair, start_direction(task, state), goal, budget)
         status = answer.status
         if touching_flats(pair, answer.x, answer.y, answer.n, min(a[SIZE], b[SIZE])):
             status |= NON_UNIQUE
@@ -471,7 +431,7 @@ def solve_torus(first, second, limit, state, out):
     """A torus and a convex body other than a sphere, or another torus."""
     out_of_line()
     task = begin(first.row, second.row, first.pool, second.pool, first.pose, second.pose, state)
-    goal, wanted = _widths(task.pair, limit.tolerance)
+    goal, wanted, _ = _widths(task.pair, limit.tolerance)
     answer, status = _answer_torus(task.pair, start_direction(task, state), goal, limit.budget)
     answer = _on_surfaces(answer, task.pair)
     _finish(task, answer, status, goal, wanted, state, out)
@@ -482,7 +442,7 @@ def solve_mesh(first, second, limit, state, out):
     """A mesh that is not convex and any body but a plane."""
     out_of_line()
     task = begin(first.row, second.row, first.pool, second.pool, first.pose, second.pose, state)
-    goal, wanted = _widths(task.pair, limit.tolerance)
+    goal, wanted, _ = _widths(task.pair, limit.tolerance)
     answer, status = _answer_mesh(task.pair, start_direction(task, state), goal, limit.budget)
     if status & UNPROVEN or answer.upper - answer.lower > goal:
         answer = _on_surfaces(answer, task.pair)

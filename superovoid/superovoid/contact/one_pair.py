@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.compiled.kernels import entry_point, kernel
-from superovoid.contact.columns import PROOF, RESULT_LENGTH, STATE_LENGTH, UNKEPT, VERDICT_LENGTH
+from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
 from superovoid.contact.inputs import SEARCH_BUDGET
-from superovoid.contact.kind_table import METHODS, OVOIDS, solve_within
+from superovoid.contact.kind_table import solve_within
 from superovoid.contact.pair import Asked, Limit, Placed
 from superovoid.shapes.kernels.bodies import MISMATCH, VALID
-from superovoid.shapes.kernels.kinds import ROW_LENGTH, Packed, kind_of
+from superovoid.shapes.kernels.kinds import ROW_LENGTH, Packed
 from superovoid.shapes.kernels.rounding import RIGID, take_pose
 from superovoid.values.checks import MOST_LENGTH
 
@@ -101,8 +101,6 @@ def _solve(row_a, pool_a, row_b, pool_b, tolerance, state, scratch, out):
 def solve_from_nothing(row_a, pool_a, row_b, pool_b, tolerance, scratch, out):
     """Answer two bodies at the poses in the scratch; nothing is kept that only a later answer would need."""
     scratch.state[:] = 0.0
-    if METHODS[kind_of(row_a), kind_of(row_b)] == OVOIDS:
-        scratch.state[PROOF] = UNKEPT
     _solve(row_a, pool_a, row_b, pool_b, tolerance, scratch.state, scratch, out)
 
 

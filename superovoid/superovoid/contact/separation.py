@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import dot, norm, rotate, rotate_back, scale, sub
-from superovoid.shapes.kernels.kinds import HALF_SPACE, SUPPORT_LOSS, half_space_height
+from superovoid.shapes.kernels.kinds import HALF_SPACE, SUPPORT_LOSS, body_support
 from superovoid.shapes.kernels.rounding import allowance
 from superovoid.shapes.kernels.surface import INV_A1, INV_A2, INV_A3, INV_P, RADIUS, S_, TX, TY, P, power
 
@@ -40,7 +40,7 @@ def _extent(core, pose, n):
     """
     if core.kind == HALF_SPACE:
         return 0.0, (0.0, 0.0, 0.0)
-    h, x = half_space_height(core, rotate_back(pose, n))
+    h, x = body_support(core, rotate_back(pose, n))
     return h + core.row[SUPPORT_LOSS], rotate(pose, x)
 
 
@@ -142,20 +142,14 @@ def slack_of_level(body, error):
 
 
 @kernel
-def is_common(a, b, pose_a, pose_b, offset, from_a):
-    """Whether a point, given from the origin of A in world axes, is proved to be inside both bodies."""
-    error = rounding(a, b, norm(offset))
-    if not is_inside(a, rotate_back(pose_a, from_a), slack_of_level(a, error)):
-        return False
-    return is_inside(b, rotate_back(pose_b, sub(from_a, offset)), slack_of_level(b, error))
+def is_in_both(pair, p, loss=0.0):
+    """Whether a point in the frame of A is proved to be inside both bodies.
 
-
-@kernel
-def is_in_both(pair, p):
-    """As `is_common` for a point in the frame of A."""
+    `loss` is how far the bodies may be from where their poses put them, m.
+    """
     out_of_line()
     a, b = pair.a, pair.b
-    error = rounding(a, b, norm(pair.centre))
+    error = rounding(a, b, norm(pair.centre)) + loss
     if not is_inside(a, p, slack_of_level(a, error)):
         return False
     return is_inside(b, rotate_back(pair.rotation, sub(p, pair.centre)), slack_of_level(b, error))

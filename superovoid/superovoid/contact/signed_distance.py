@@ -179,7 +179,8 @@ def _solve_in_lanes(pairs: Pairs, which: NDArray[np.int64], rtol: float, out: Fl
         chunk = which[first : first + CHUNK]
         rows_a, rows_b = pairs.rows[pairs.a[chunk]], pairs.rows[pairs.b[chunk]]
         poses_a, poses_b = (poses_of_pairs(poses, chunk) for poses in (pairs.poses_a, pairs.poses_b))
-        states, solved = columns.unkept_states(len(chunk)), np.empty((len(chunk), columns.RESULT_LENGTH))
+        states = np.zeros((len(chunk), columns.STATE_LENGTH))
+        solved = np.empty((len(chunk), columns.RESULT_LENGTH))
         arguments = (rows_a, rows_b, poses_a, poses_b, rtol, SEARCH_BUDGET, states, solved)
         many_pairs.solve_batch(*arguments, threads=max(1, min(workers(threads), len(which) // BATCH)))
         out[chunk] = solved

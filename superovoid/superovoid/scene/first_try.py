@@ -17,9 +17,10 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
-from superovoid.contact.columns import LOWER, PROOF, RESULT_LENGTH, UNKEPT, UPPER
+from superovoid.contact.columns import LOWER, RESULT_LENGTH, UPPER
 from superovoid.contact.lanes import many_pairs, newton_lanes
 from superovoid.contact.pair import Pair
+from superovoid.contact.superovoids import newton
 from superovoid.contact.superovoids.pair_solver import (
     answer_contact,
     in_order,
@@ -154,7 +155,7 @@ class Tasks(NamedTuple):
     states: Ints1
     pairs: Ints2
     limits: Floats1  # of the distance: beyond it only that is wanted
-    ends: Ints1
+    ends: Ints1  # -1 for a row that had none yet
     out: Floats2  # the answer; of a contact that is open its proved interval
     points: Floats2  # of a contact that is open, and the iterations that it took
 
@@ -165,7 +166,7 @@ def tasks_for(rows: int) -> Tasks:
         np.empty(rows, np.int64),
         np.empty((rows, 2), np.int64),
         np.empty(rows),
-        np.empty(rows, np.int64),
+        np.full(rows, -1),
         np.empty((rows, RESULT_LENGTH)),
         np.empty((rows, 2 * newton_lanes.POINT_LENGTH + 1)),
     )
@@ -205,9 +206,9 @@ def _store_task(block, i, tasks, row, are_superovoids, tolerance):
         return
     tasks.out[row, LOWER], tasks.out[row, UPPER] = -math.inf, math.inf
     phase = block[many_pairs.PHASE + i]
-    if phase == newton_lanes.BEYOND:
+    if phase == newton.BEYOND:
         tasks.ends[row] = BEYOND
-    elif phase == newton_lanes.CONVERGED and are_superovoids:
+    elif phase == newton.CONVERGED and are_superovoids:
         tasks.ends[row] = CONTACT
         many_pairs.store_points(block, i, tasks.points[row])
         tasks.points[row, 2 * newton_lanes.POINT_LENGTH] = block[many_pairs.ITERATIONS + i]
@@ -254,24 +255,24 @@ def has_points(a, b, pose_a, pose_b, state, rotation):
     straight = in_order(a, b, pose_a, pose_b)
     if not straight:
         a, b, pose_a, pose_b = b, a, pose_b, pose_a
-    ka, kb, _ = place_of_points(straight)
+    ka, kb = place_of_points(straight)
     centre = relative_pose(pose_a, pose_b, rotation)
     return still_face(Pair(a, b, rotation, centre), load_point(state, ka), load_point(state, kb))
 
 
 @kernel(forceinline=True)
-def answer_open_task(tasks, row, packed, world, wanted, state, rotation, out):
+def answer_open_task(tasks, row, packed, world, wanted, pool, rotation, out):
     """Answer a task that lanes left with a contact by a search from there; return whether it is answered.
 
-    Where the points of an earlier answer are near, the solver makes more of them and their proof.
+    If the points of an earlier answer are near, the solver makes more of them and their proof.
     """
     a, b = tasks.pairs[row, 0], tasks.pairs[row, 1]
+    state = pool.states[slot_of(pool, pair_key(a, b))]
     bodies = packed[a], packed[b], world.poses[a], world.poses[b]
     if tasks.ends[row] != CONTACT or has_points(*bodies, state, rotation):
         return False
     points = tasks.points[row]
-    ka, kb, _ = place_of_points(in_order(*bodies))
-    state[PROOF] = UNKEPT  # states that do not follow each other closely would pay for a proof that lasts
+    ka, kb = place_of_points(in_order(*bodies))
     is_answered = answer_contact(
         *bodies,
         wanted.tolerance,
@@ -284,6 +285,6 @@ def answer_open_task(tasks, row, packed, world, wanted, state, rotation, out):
         rotation,
         out,
     )
-    if state[PROOF] == UNKEPT:
-        state[PROOF] = 0.0
+    if is_answered:
+        widen(out, lost(packed, world, a, b), wanted.tolerance * size_of_smaller(packed, world, a, b))
     return is_answered

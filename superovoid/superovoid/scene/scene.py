@@ -31,7 +31,6 @@ from superovoid.compiled.aabb_tree import node_count
 from superovoid.contact import columns
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol
 from superovoid.contact.results import DistanceResults
-from superovoid.contact.superovoids import kept_nets
 from superovoid.scene import (
     body_rows,
     box_tree,
@@ -215,8 +214,6 @@ class Scene:
             other._pool = pair_table.copy_of(self._pool)
             if self._tree is not None:
                 other._tree = box_tree.Tree._make(array.copy() for array in self._tree)
-        # Not copied: that takes longer than another proof of the few that are asked for again.
-        other._nets = kept_nets.nets_for(len(self._nets.about))
         other._lock = threading.Lock()
         other._counts = np.zeros_like(self._counts)
         other._lanes = first_try.lanes_for(0)
@@ -442,7 +439,6 @@ class Scene:
         """Drop what queries have left behind, so that the next one is cold."""
         with self._lock:
             pair_table.forget(self._pool)
-            kept_nets.forget_nets(self._nets)
             self._last_reach = 0, 0.0
 
     def prepare(self, *, pairs: ArrayLike | None = None, freeze: bool = False) -> None:
@@ -475,7 +471,7 @@ class Scene:
                 self._listed()
             elif self._all_posed:
                 self._fitted_tree()
-            _touch((*self._scratch, *self._pool, *self._nets, *self._lanes, self._wanted))
+            _touch((*self._scratch, *self._pool, *self._lanes, self._wanted))
         if freeze:
             gc.collect()
             gc.freeze()
@@ -644,7 +640,7 @@ class Scene:
         if first_try.LEAST <= candidates <= most:
             self._provide_lanes(candidates)
             found, left = first_try.answer_first(local, world, candidates, wanted, pool, scratch, counts, self._lanes)
-        return solving.solve(local, self._vertices, world, found, left, wanted, pool, self._nets, scratch, counts)
+        return solving.solve(local, self._vertices, world, found, left, wanted, pool, scratch, counts)
 
     def _usual_reach(self) -> float:
         """A distance, m, that few bodies of the tree are within."""
@@ -667,7 +663,6 @@ class Scene:
         self._lock = threading.Lock()
         self._counts = np.zeros(culling.COUNTS, dtype=np.int64)
         self._pool = pair_table.warm_starts(0)
-        self._nets = kept_nets.nets_for(0)
         self._lanes = first_try.lanes_for(0)
         self._scratch = solving.scratch_for(0, columns.RESULT_LENGTH)
         self._wanted = np.empty((0, 2), dtype=np.int64)
@@ -692,9 +687,6 @@ class Scene:
             pool = pair_table.warm_starts(min(_MOST_WARM_STARTS, self._count, max(wanted, 2 * capacity)))
             pair_table.move_warm_starts(self._pool, pool, np.arange(len(self._rules.link)))
             self._pool = pool
-        nets = min(len(self._pool.owner), kept_nets.MOST_NETS)
-        if len(self._nets.about) < nets:
-            self._nets = kept_nets.nets_for(nets)
 
     def _fitted_tree(self) -> box_tree.Tree:
         if self._tree is None:
@@ -783,7 +775,6 @@ class Scene:
         pool = pair_table.warm_starts(len(self._pool.owner))
         pair_table.move_warm_starts(self._pool, pool, index)
         self._pool = pool
-        kept_nets.forget_nets(self._nets)  # they name pairs by the bodies' rows
         self._place_all()
         self._tree = tree
 

@@ -30,16 +30,14 @@ from superovoid.compiled.arrays import Floats1, Floats2, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.row_heap import lift, sink, without_first
 from superovoid.compiled.vector import dot, norm, rotate_back, scale, sub
-from superovoid.contact.columns import DISTANCE, LOWER, PROOF, STATUS, UPPER
+from superovoid.contact.columns import DISTANCE, LOWER, STATUS, UPPER
 from superovoid.contact.kind_table import solve_within
 from superovoid.contact.pair import Limit, Placed
-from superovoid.contact.superovoids.carried_proof import answered_by_carried_proof
 from superovoid.contact.superovoids.certificate import gap_tolerance
-from superovoid.contact.superovoids.kept_nets import Nets
 from superovoid.scene.culling import BOUNDED, INTERSECTING, SOLVED, Local, World, gap_of_oriented_boxes, height_above
 from superovoid.scene.pair_table import NOW, WarmStarts, pair_key, slot_of
 from superovoid.scene.sorting import Keys, keys_for, sort
-from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID, Core, half_space_height, kind_of
+from superovoid.shapes.kernels.kinds import Core, body_support, kind_of
 from superovoid.shapes.kernels.rounding import turn_of_plane
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
 from superovoid.values.status import PRECISION
@@ -234,16 +232,8 @@ def keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts
 @kernel
 def _reach(row, vertices, n):
     """How far a body, no half-space, reaches along a direction of its frame."""
-    height, _ = half_space_height(Core(row, kind_of(row), vertices), n)
+    height, _ = body_support(Core(row, kind_of(row), vertices), n)
     return height
-
-
-@kernel
-def _answered_again(a, b, limit, nets, key, now, state, rotation, out):
-    """Whether what is kept of the proof of an overlap answers for two bodies (`Placed`)."""
-    if nets.about.shape[0] == 0 or a.row[KIND] != SUPEROVOID or b.row[KIND] != SUPEROVOID or state[PROOF] == 0.0:
-        return False
-    return answered_by_carried_proof(a, b, limit, nets, key, now, state, rotation, out)
 
 
 @kernel
@@ -265,6 +255,16 @@ class Wanted(NamedTuple):
     budget: int
 
 
+@kernel(nogil=True, separate=True)
+def answer_pair(local, vertices, world, a, b, limit, wanted, pool, rotation, out):
+    """Answer for two bodies of the scene from what is kept of the pair; beyond the limit only that is known."""
+    packed, state = local.packed, pool.states[slot_of(pool, pair_key(a, b))]
+    first, second = Placed(packed[a], vertices, world.poses[a]), Placed(packed[b], vertices, world.poses[b])
+    ends = Limit(wanted.tolerance, wanted.budget, max(limit, 0.0), -math.inf)  # the sign is always known
+    solve_within(first, second, ends, state, rotation, out)
+    widen(out, lost(packed, world, a, b), wanted.tolerance * size_of_smaller(packed, world, a, b))
+
+
 @entry_point(nogil=True, separate=True)
 def solve(
     local: Local,
@@ -274,25 +274,21 @@ def solve(
     count: int,
     wanted: Wanted,
     pool: WarmStarts,
-    nets: Nets,
     scratch: Scratch,
     counts: Ints1,
 ) -> int:
     """Solve candidates and keep those no farther than `max_distance`, by distance; this ends the query.
 
     All are solved if `most` is no less than the number of them and of those `found`, which are kept already
-    (`first_try`); else those that may be among so many closest ones.
+    (`first_try`); else, with none kept, those that may be among so many closest ones.
     `vertices` has the vertices and trees that the rows of meshes refer to.
-    `nets` has the proofs of overlaps that are carried along. Returns the number of rows kept; of
-    `scratch.keys.order[:number]` each names a row of `scratch.out` and `scratch.keys`.
+    Returns the number of rows kept; of `scratch.keys.order[:number]` each names a row of `scratch.out` and
+    `scratch.keys`.
     """
-    most, max_distance, overlapping_only, rounding, tolerance, budget = wanted
+    most, max_distance, overlapping_only, rounding, tolerance, _ = wanted
     packed = local.packed
     limit = max_distance
     best_first = most < found + count
-    if best_first:
-        for row in range(found):
-            limit = lower_limit(scratch.nearest, scratch.farness, row, most, limit, scratch.keys.values[row])
     left = line_up(local, world, scratch, count, limit, rounding, tolerance) if best_first else count
     while left > 0:
         k = scratch.waiting[0] if best_first else count - left
@@ -312,16 +308,8 @@ def solve(
             left = without_first(scratch.waiting, scratch.bounds, left)
         else:
             left -= 1
-        key = pair_key(a, b)
-        state = pool.states[slot_of(pool, key)]
         out = scratch.out[found]
-        first = Placed(packed[a], vertices, world.poses[a])
-        second = Placed(packed[b], vertices, world.poses[b])
-        # Beyond the limit only that is known; the sign always is.
-        ends = Limit(tolerance, budget, max(limit, 0.0), -math.inf)
-        if not _answered_again(first, second, ends, nets, key, pool.head[NOW], state, scratch.rotation, out):
-            solve_within(first, second, ends, state, scratch.rotation, out)
-        widen(out, lost(packed, world, a, b), tolerance * size_of_smaller(packed, world, a, b))
+        answer_pair(local, vertices, world, a, b, limit, wanted, pool, scratch.rotation, out)
         found, limit = keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts)
     sort(scratch.keys, found)
     pool.head[NOW] += 1

@@ -18,7 +18,7 @@ from superovoid.shapes.kernels.hulls import PLANE_ROUNDING
 from superovoid.shapes.kernels.vertex_scan import blocks_of
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.mesh_library import trimesh_for
-from superovoid.shapes.shape import EMPTY_POOL, TESSELLATION_RESOLUTION, BoundingSphere, Shape
+from superovoid.shapes.shape import EMPTY_POOL, TESSELLATION_RESOLUTION, BoundingBox, BoundingSphere, Shape
 from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH, floats
 
 if TYPE_CHECKING:
@@ -85,9 +85,6 @@ class _Vertices(Shape):
     def _hull(self) -> Hull:
         return Hull(type(self).__name__, self.vertices)
 
-    def _extreme(self, directions: FloatArray) -> FloatArray:
-        return self._hull.corners[np.argmax(directions @ self._hull.corners.T, axis=1)]
-
     @cached_property
     def _reach(self) -> float:
         return self._hull.radius
@@ -96,6 +93,11 @@ class _Vertices(Shape):
     def support_loss(self) -> float:
         """By how much `support_value` of a unit direction may be too small, beyond rounding, m."""
         return self._hull.support_loss
+
+    @cached_property
+    def _obb(self) -> BoundingBox:
+        lower, upper = self._hull.corners.min(axis=0), self._hull.corners.max(axis=0)
+        return BoundingBox(0.5 * (lower + upper), 0.5 * (upper - lower))
 
     def bounding_sphere(self) -> BoundingSphere:
         """Sphere around the body, centred on its bounding box (`BoundingSphere.centre`, `.radius`, m)."""
@@ -120,14 +122,11 @@ class _Vertices(Shape):
     def _blocks(self) -> list[tuple[int, int | None, FloatArray, int]]:
         """Parts of the pool: column of the offset, column of the count, numbers, count."""
         hull = self._hull
-        blocks: list[tuple[int, int | None, FloatArray, int]] = [
+        return [
             (kinds.VERTICES, kinds.VERTEX_COUNT, hull.corners, len(hull.corners)),
             (kinds.PLANES, kinds.PLANE_COUNT, hull.planes, len(hull.planes)),
             (kinds.BLOCKS, None, blocks_of(hull.corners), 0),
         ]
-        if hull.climbs:
-            blocks.append((kinds.LINKS, None, hull.links(), 0))
-        return blocks
 
     def _fill(self, row: FloatArray) -> None:
         box = self.obb()
@@ -179,10 +178,6 @@ class ConvexMesh(_Vertices):
     def _fill(self, row: FloatArray) -> None:
         super()._fill(row)
         row[kinds.KIND] = kinds.CONVEX_MESH
-
-    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
-        planes = self._hull.planes
-        return np.all(points @ planes[:, :3].T <= planes[:, 3] + 1e-15 * self._reach, axis=1)
 
     def volume(self) -> float:
         """Volume, m^3."""

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,7 @@ from superovoid.shapes.shape import (
     BoundingBox,
     Shape,
     check_length,
+    faces_around_z,
     numbers,
     unit_directions,
 )
@@ -88,26 +89,27 @@ def pack_shapes_behind(
     return rows, np.concatenate(pools), known
 
 
-def _length(owner: Shape, name: str) -> float:
-    """Check a field that is a positive length, and store it as a float."""
-    value = getattr(owner, name)
-    kind = type(owner).__name__
-    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
-        raise ValueError(f"{kind}.{name} = {value!r}: must be a positive number (metres)")
-    check_length(f"{kind}.{name}", value)
-    object.__setattr__(owner, name, float(value))
-    return float(value)
+class _ClosedForm(Shape):
+    """A body whose kind and lengths are all that the kernels need."""
+
+    _kind: ClassVar[int]
+
+    def __post_init__(self) -> None:
+        kind = type(self).__name__
+        for field in fields(self):  # type: ignore[arg-type] # every kind is a dataclass
+            value = getattr(self, field.name)
+            if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
+                raise ValueError(f"{kind}.{field.name} = {value!r}: must be a positive number (metres)")
+            check_length(f"{kind}.{field.name}", value)
+            object.__setattr__(self, field.name, float(value))
+
+    def _fill(self, row: FloatArray) -> None:
+        lengths = [getattr(self, field.name) for field in fields(self)]  # type: ignore[arg-type]
+        pack_body(self._kind, np.array(lengths, dtype=float).ravel(), row)
 
 
 def _sections(resolution: int) -> int:
     return whole("resolution", resolution, 4)
-
-
-def _radial(directions: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Length of each direction across z, and the unit vectors there (x where there is none)."""
-    across = np.hypot(directions[:, 0], directions[:, 1])
-    unit = np.where(across[:, None] > 0.0, directions[:, :2] / np.maximum(across, 1e-300)[:, None], (1.0, 0.0))
-    return across, unit
 
 
 def _turned(profile: Sequence[tuple[float, float]], resolution: int) -> tuple[FloatArray, IntArray]:
@@ -118,22 +120,14 @@ def _turned(profile: Sequence[tuple[float, float]], resolution: int) -> tuple[Fl
     rows = np.array(profile[1:-1])
     grid = (rows[:, :1, None] * ring[None] + rows[:, 1, None, None] * np.array([0.0, 0.0, 1.0])).reshape(-1, 3)
     vertices = np.vstack([grid, [(0.0, 0.0, profile[0][1]), (0.0, 0.0, profile[-1][1])]])
-    south, north, last = len(grid), len(grid) + 1, (len(rows) - 1) * sections
-    faces = []
-    for j in range(sections):
-        k = (j + 1) % sections
-        faces += [(south, k, j), (north, last + j, last + k)]
-        for i in range(0, last, sections):
-            faces += [(i + j, i + k, i + k + sections), (i + j, i + k + sections, i + j + sections)]
-    return vertices, np.array(faces, dtype=np.int64)
+    return vertices, faces_around_z(len(rows), sections)
 
 
 @dataclass(frozen=True)
-class HalfSpace(Shape):
+class HalfSpace(_ClosedForm):
     """Half-space z <= 0 of its frame: a floor or a table top, solid below. Unbounded; its outward normal is +z."""
 
-    def _extreme(self, directions: FloatArray) -> FloatArray:
-        return np.zeros_like(directions)
+    _kind: ClassVar[int] = kinds.HALF_SPACE
 
     def support_value(self, direction: ArrayLike) -> FloatArray:
         """Support function: 0 along +z, infinite along every other direction."""
@@ -146,12 +140,6 @@ class HalfSpace(Shape):
         if np.isinf(self.support_value(direction)).any():
             raise ValueError("direction: a half-space is unbounded along every direction but (0, 0, 1)")
         return np.zeros(np.shape(direction))
-
-    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
-        return points[:, 2] <= 0.0
-
-    def _fill(self, row: FloatArray) -> None:
-        pack_body(kinds.HALF_SPACE, np.empty(0), row)
 
     def obb(self) -> BoundingBox:
         """Unbounded: half extents are infinite, the centre is the origin."""
@@ -175,7 +163,7 @@ class HalfSpace(Shape):
 
 
 @dataclass(frozen=True)
-class Capsule(Shape):
+class Capsule(_ClosedForm):
     """All points within a radius of a segment on z.
 
     Parameters
@@ -188,22 +176,7 @@ class Capsule(Shape):
 
     radius: float
     length: float
-
-    def __post_init__(self) -> None:
-        _length(self, "radius")
-        _length(self, "length")
-
-    def _extreme(self, directions: FloatArray) -> FloatArray:
-        points = self.radius * directions
-        points[:, 2] += np.where(directions[:, 2] < 0.0, -0.5, 0.5) * self.length
-        return points
-
-    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
-        beyond = np.maximum(np.abs(points[:, 2]) - 0.5 * self.length, 0.0)
-        return points[:, 0] ** 2 + points[:, 1] ** 2 + beyond**2 <= self.radius**2
-
-    def _fill(self, row: FloatArray) -> None:
-        pack_body(kinds.CAPSULE, np.array((self.radius, self.length)), row)
+    _kind: ClassVar[int] = kinds.CAPSULE
 
     def volume(self) -> float:
         """Volume, m^3."""
@@ -218,7 +191,7 @@ class Capsule(Shape):
 
 
 @dataclass(frozen=True)
-class Box(Shape):
+class Box(_ClosedForm):
     """Box about the origin.
 
     Parameters
@@ -229,6 +202,7 @@ class Box(Shape):
     """
 
     lengths: tuple[float, float, float]
+    _kind: ClassVar[int] = kinds.BOX
 
     if TYPE_CHECKING:  # what the constructor takes; the fields are what it makes of them
 
@@ -243,15 +217,6 @@ class Box(Shape):
     def _half_lengths(self) -> FloatArray:
         return 0.5 * np.array(self.lengths)
 
-    def _extreme(self, directions: FloatArray) -> FloatArray:
-        return np.where(directions < 0.0, -1.0, 1.0) * self._half_lengths
-
-    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
-        return np.all(np.abs(points) <= self._half_lengths, axis=1)
-
-    def _fill(self, row: FloatArray) -> None:
-        pack_body(kinds.BOX, np.array(self.lengths), row)
-
     def volume(self) -> float:
         """Volume, m^3."""
         return math.prod(self.lengths)
@@ -265,7 +230,7 @@ class Box(Shape):
 
 
 @dataclass(frozen=True)
-class Cylinder(Shape):
+class Cylinder(_ClosedForm):
     """Cylinder about z.
 
     Parameters
@@ -278,20 +243,7 @@ class Cylinder(Shape):
 
     radius: float
     length: float
-
-    def __post_init__(self) -> None:
-        _length(self, "radius")
-        _length(self, "length")
-
-    def _extreme(self, directions: FloatArray) -> FloatArray:
-        _, unit = _radial(directions)
-        return np.column_stack([self.radius * unit, np.where(directions[:, 2] < 0.0, -0.5, 0.5) * self.length])
-
-    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
-        return (np.hypot(points[:, 0], points[:, 1]) <= self.radius) & (np.abs(points[:, 2]) <= 0.5 * self.length)
-
-    def _fill(self, row: FloatArray) -> None:
-        pack_body(kinds.CYLINDER, np.array((self.radius, self.length)), row)
+    _kind: ClassVar[int] = kinds.CYLINDER
 
     def volume(self) -> float:
         """Volume, m^3."""
@@ -304,7 +256,7 @@ class Cylinder(Shape):
 
 
 @dataclass(frozen=True)
-class Cone(Shape):
+class Cone(_ClosedForm):
     """Cone about z: apex at +z, base at -z, the origin at half height.
 
     Parameters
@@ -317,23 +269,7 @@ class Cone(Shape):
 
     radius: float
     length: float
-
-    def __post_init__(self) -> None:
-        _length(self, "radius")
-        _length(self, "length")
-
-    def _extreme(self, directions: FloatArray) -> FloatArray:
-        across, unit = _radial(directions)
-        base = np.column_stack([self.radius * unit, np.full(len(directions), -0.5 * self.length)])
-        rim = self.radius * across > self.length * directions[:, 2]
-        return np.where(rim[:, None], base, (0.0, 0.0, 0.5 * self.length))
-
-    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
-        width = self.radius * (0.5 - points[:, 2] / self.length)
-        return (np.hypot(points[:, 0], points[:, 1]) <= width) & (np.abs(points[:, 2]) <= 0.5 * self.length)
-
-    def _fill(self, row: FloatArray) -> None:
-        pack_body(kinds.CONE, np.array((self.radius, self.length)), row)
+    _kind: ClassVar[int] = kinds.CONE
 
     def volume(self) -> float:
         """Volume, m^3."""
@@ -346,7 +282,7 @@ class Cone(Shape):
 
 
 @dataclass(frozen=True)
-class Torus(Shape):
+class Torus(_ClosedForm):
     """All points within the minor radius of a circle about z in the plane z = 0. Not convex.
 
     Parameters
@@ -359,22 +295,13 @@ class Torus(Shape):
 
     major_radius: float
     minor_radius: float
+    _kind: ClassVar[int] = kinds.TORUS
 
     def __post_init__(self) -> None:
-        major, minor = _length(self, "major_radius"), _length(self, "minor_radius")
-        if not minor < major:
-            raise ValueError(f"Torus.minor_radius = {minor}: must be below the major radius {major}")
-
-    def _extreme(self, directions: FloatArray) -> FloatArray:
-        _, unit = _radial(directions)
-        return self.minor_radius * directions + np.column_stack([self.major_radius * unit, np.zeros(len(directions))])
-
-    def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
-        across = np.hypot(points[:, 0], points[:, 1]) - self.major_radius
-        return across**2 + points[:, 2] ** 2 <= self.minor_radius**2
-
-    def _fill(self, row: FloatArray) -> None:
-        pack_body(kinds.TORUS, np.array((self.major_radius, self.minor_radius)), row)
+        super().__post_init__()
+        if not self.minor_radius < self.major_radius:
+            found = f"{self.minor_radius}: must be below the major radius {self.major_radius}"
+            raise ValueError(f"Torus.minor_radius = {found}")
 
     def volume(self) -> float:
         """Volume, m^3."""

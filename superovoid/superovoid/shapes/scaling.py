@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import math
 
-from superovoid.shapes.meshes import ConvexMesh, Mesh
-from superovoid.shapes.primitives import Box, Capsule, Cone, Cylinder, HalfSpace, Torus
+import numpy as np
+
 from superovoid.shapes.shape import Shape
-from superovoid.shapes.superovoid import Ellipsoid, Sphere, Superellipsoid, Superovoid
+from superovoid.shapes.superovoid import Sphere
+
+_WITHOUT_A_UNIT = ("section_exponent", "profile_exponent", "taper", "faces")
 
 
 def scaled(shape: Shape, factor: float) -> Shape:
@@ -26,37 +28,24 @@ def scaled(shape: Shape, factor: float) -> Shape:
 
     Raises
     ------
+    TypeError
+        If the shape is none of `superovoid.shapes`.
     ValueError
         If the factor is not positive and finite, or a length leaves what a shape may have.
     """
     if not (factor > 0.0 and math.isfinite(factor)):
         raise ValueError(f"scale = {factor}: must be positive and finite")
+    if not isinstance(shape, Shape):
+        raise TypeError(f"shape: must be a shape of superovoid.shapes, found {type(shape).__name__}")
     if isinstance(shape, Sphere):
-        return Sphere(factor * shape.radius)
-    if isinstance(shape, Superovoid):
-        semi_axes = [factor * a for a in shape.semi_axes]
-        if isinstance(shape, Ellipsoid):
-            return Ellipsoid(semi_axes)
-        if isinstance(shape, Superellipsoid):
-            return Superellipsoid(
-                semi_axes, section_exponent=shape.section_exponent, profile_exponent=shape.profile_exponent
-            )
-        return Superovoid(
-            semi_axes,
-            section_exponent=shape.section_exponent,
-            profile_exponent=shape.profile_exponent,
-            taper=shape.taper,
-        )
-    if isinstance(shape, Box):
-        return Box([factor * a for a in shape.lengths])
-    if isinstance(shape, Capsule | Cylinder | Cone):
-        return type(shape)(factor * shape.radius, factor * shape.length)
-    if isinstance(shape, Torus):
-        return Torus(factor * shape.major_radius, factor * shape.minor_radius)
-    if isinstance(shape, ConvexMesh | Mesh):
-        centre = shape.vertices.mean(axis=0)
-        vertices = centre + factor * (shape.vertices - centre)
-        return ConvexMesh(vertices) if isinstance(shape, ConvexMesh) else type(shape)(vertices, shape.faces)
-    if isinstance(shape, HalfSpace):
-        return shape
-    raise TypeError(f"{type(shape).__name__} cannot be scaled")
+        return Sphere(factor * shape.radius)  # so that an error names the radius
+    made = object.__new__(type(shape))
+    for name, value in shape.__getstate__().items():
+        if name in _WITHOUT_A_UNIT:
+            object.__setattr__(made, name, value)
+        else:
+            lengths = np.asarray(value)
+            centre = lengths.mean(axis=0) if name == "vertices" else 0.0
+            object.__setattr__(made, name, centre + factor * (lengths - centre))
+    made.__post_init__()  # type: ignore[attr-defined] # every kind checks its fields there
+    return made

@@ -27,6 +27,7 @@ IntArray = NDArray[np.int64]
 
 TESSELLATION_RESOLUTION = 24
 EMPTY_POOL = np.zeros(1)
+_ON_BOUNDARY = 8.0 * EPS  # of the radius: what the signed distance of a point of the boundary rounds
 
 
 class BoundingSphere(NamedTuple):
@@ -104,6 +105,21 @@ def unit_directions(direction: ArrayLike) -> tuple[FloatArray, FloatArray, tuple
     return np.ascontiguousarray(rows / length[:, None]), largest * length, n.shape
 
 
+def faces_around_z(parallels: int, sections: int) -> IntArray:
+    """Triangles of a surface around z, outward oriented, shape (2 parallels sections, 3).
+
+    Corners are numbered by parallels, upwards, with so many corners each, and end with the south and the north pole.
+    """
+    j = np.arange(sections)
+    k = np.roll(j, -1)
+    first = sections * np.arange(parallels)[:, None]
+    south, north = np.full(sections, parallels * sections), np.full(sections, parallels * sections + 1)
+    a, b = (first[:-1] + j).ravel(), (first[:-1] + k).ravel()
+    c, d = b + sections, a + sections
+    parts = ((a, b, c), (a, c, d), (south, k, j), (north, first[-1] + j, first[-1] + k))
+    return np.concatenate([np.stack(part, axis=1) for part in parts])
+
+
 class Shape(ABC):
     """A body in its own frame: what every kind can say of itself."""
 
@@ -118,16 +134,24 @@ class Shape(ABC):
         self.__dict__.update(state)
 
     @abstractmethod
-    def _extreme(self, directions: FloatArray) -> FloatArray:
-        """Support points for rows of unit directions."""
-
-    @abstractmethod
     def _fill(self, row: FloatArray) -> None:
         """Fill in the kind and its parameters."""
 
-    @abstractmethod
+    def _support(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Support points and values for rows of unit directions."""
+        points, values = np.empty_like(directions), np.empty(len(directions))
+        kinds.support_points(self._body, np.ascontiguousarray(directions), points, values)
+        return points, values
+
+    def _extreme(self, directions: FloatArray) -> FloatArray:
+        """Support points for rows of unit directions."""
+        return self._support(directions)[0]
+
     def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
-        """Whether rows of points belong to the body."""
+        """Whether rows of points belong to the body, or lie on its boundary but for rounding."""
+        heights = np.empty(len(points))
+        kinds.heights_of_points(self._body, np.ascontiguousarray(points), heights)
+        return heights <= (_ON_BOUNDARY * self._reach if math.isfinite(self._reach) else 0.0)
 
     @abstractmethod
     def volume(self) -> float:
@@ -188,10 +212,10 @@ class Shape(ABC):
         Returns
         -------
         (...) ndarray
-            h(n), m times the length of n.
+            h(n), m times the length of n. Never below the true value by more than rounding and `support_loss`.
         """
         n, length, shape = unit_directions(direction)
-        return (length * np.einsum("ij,ij->i", n, self._extreme(n))).reshape(shape[:-1])
+        return (length * self._support(n)[1]).reshape(shape[:-1])
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         """Whether points belong to the body, its boundary included.
@@ -258,7 +282,7 @@ class Shape(ABC):
     def _row(self) -> FloatArray:
         """The row of numbers the kernels read."""
         row = np.zeros(kinds.ROW_LENGTH)
-        row[kinds.LINKS] = row[kinds.BLOCKS] = -1.0
+        row[kinds.BLOCKS] = -1.0
         self._fill(row)
         return row
 

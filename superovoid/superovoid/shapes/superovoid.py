@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.shapes.kernels import packing, support_function, surface
+from superovoid.shapes.kernels import bodies, surface
 from superovoid.shapes.kernels.bodies import MAX_EPSILON, MAX_TAPER, MIN_EPSILON
 from superovoid.shapes.lazy import cached_property
 from superovoid.shapes.shape import (
@@ -20,9 +20,9 @@ from superovoid.shapes.shape import (
     BoundingSphere,
     Shape,
     check_length,
+    faces_around_z,
     numbers,
     points_of,
-    unit_directions,
 )
 from superovoid.values.checks import floats, whole
 
@@ -365,43 +365,15 @@ class Superovoid(Shape):
         """The numbers of the row that kernels of superovoids read."""
         return self._row[: surface.BODY_LENGTH]
 
-    def _support(self, directions: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Support points and values for rows of unit directions; the global maximum for bodies with a dent too."""
-        points, values = np.empty_like(directions), np.empty(len(directions))
-        support_function.support_points(self._packed, directions, points, values)
-        return points, values
-
-    def _extreme(self, directions: FloatArray) -> FloatArray:
-        return self._support(directions)[0]
-
     def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
         return self.implicit(points) <= 0.0
 
     def _fill(self, row: FloatArray) -> None:
-        packing.pack(row, *self.semi_axes, self.section_exponent, self.profile_exponent, *self.taper)
+        bodies.pack(row, *self.semi_axes, self.section_exponent, self.profile_exponent, *self.taper)
 
     @property
     def _reach(self) -> float:
         return float(self._packed[surface.RADIUS])
-
-    def support_value(self, direction: ArrayLike) -> FloatArray:
-        """Support function h(n) = max n . x over the body (and so over its convex hull).
-
-        The maximum over the height w of a3 nz w + r(w) g(w), g the dual norm of the section at w: a concave problem
-        in one variable for a convex body (docs/numerics.md).
-
-        Parameters
-        ----------
-        direction : (..., 3) array_like
-            Direction n in the frame of the body, of any length but zero.
-
-        Returns
-        -------
-        (...) ndarray
-            h(n), m times the length of n. Never below the true value by more than rounding.
-        """
-        n, length, shape = unit_directions(direction)
-        return (length * self._support(n)[1]).reshape(shape[:-1])
 
     # -- bounding volumes ---------------------------------------------------------------------------------------
 
@@ -507,17 +479,7 @@ class Superovoid(Shape):
         grid = self.surface_point(eta[:, None], omega[None, :]).reshape(-1, 3)
         poles = self.surface_point([-0.5 * math.pi, 0.5 * math.pi], [0.0, 0.0])
         vertices = np.vstack([grid, poles])
-        rows = len(eta)
-        south, north = len(grid), len(grid) + 1
-        faces = []
-        for j in range(meridians):
-            k = (j + 1) % meridians
-            faces.append((south, k, j))
-            for i in range(rows - 1):
-                a, b = i * meridians + j, i * meridians + k
-                faces += [(a, b, b + meridians), (a, b + meridians, a + meridians)]
-            faces.append((north, (rows - 1) * meridians + j, (rows - 1) * meridians + k))
-        return vertices, np.array(faces, dtype=np.int64)
+        return vertices, faces_around_z(len(eta), meridians)
 
 
 def _exponent(name: str, value: object) -> float:

@@ -16,8 +16,8 @@ import numpy as np
 
 from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats3, Floats4, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
-from superovoid.contact.columns import DISTANCE, LOWER, RESULT_LENGTH, UPPER
-from superovoid.contact.superovoids.kept_nets import Nets
+from superovoid.compiled.vector import dot, norm, scale
+from superovoid.contact.columns import DISTANCE, LOWER, NORMAL, RESULT_LENGTH, UPPER
 from superovoid.scene.culling import (
     BOUNDED,
     COUNTS,
@@ -25,16 +25,15 @@ from superovoid.scene.culling import (
     SOLVED,
     Local,
     World,
+    gap_along,
     gap_of_oriented_boxes,
     is_within,
-    line_gap,
     place_all,
 )
 from superovoid.scene.first_try import (
     BEYOND,
     CLOSED,
     CONTACT,
-    FAILED,
     Lanes,
     Tasks,
     answer_open_task,
@@ -43,10 +42,11 @@ from superovoid.scene.first_try import (
     leave,
     pose_task,
 )
-from superovoid.scene.pair_table import WarmStarts, pair_key, slot_of
+from superovoid.scene.pair_table import NOW, WarmStarts
 from superovoid.scene.solving import (
     Scratch,
     Wanted,
+    answer_pair,
     certified_width,
     keep,
     lost,
@@ -55,6 +55,7 @@ from superovoid.scene.solving import (
     sphere_gap,
     widen,
 )
+from superovoid.scene.sorting import sort
 
 
 @bundle
@@ -109,7 +110,6 @@ class Memory(NamedTuple):
     span: Span
     tasks: Tasks
     pool: WarmStarts
-    nets: Nets
     scratch: Scratch
     lanes: Lanes
 
@@ -134,8 +134,8 @@ def answers_for(states: int, rows: int) -> Answers:
     )
 
 
-FAR, LEFT = -1, -2
-"""Of a pair without a task: beyond the limit, or for the solver."""
+DONE, LEFT = -1, -2
+"""Of a pair without a task: answered, or beyond the limit; not yet."""
 
 
 @kernel
@@ -150,193 +150,193 @@ def _cull(local, world, pairs, limit, rounding, span, i):
         span.counts[i, j] = 0
     for k in range(pairs.shape[0]):
         within = is_within(local, world, pairs[k, 0], pairs[k, 1], limit, rounding, span.counts[i])
-        span.task[i * pairs.shape[0] + k] = LEFT if within else FAR
+        span.task[i * pairs.shape[0] + k] = LEFT if within else DONE
 
 
-@kernel(nogil=True, separate=True)
-def _pose_all(local, pairs, wanted, memory, states):
-    """Give lanes all pairs that they may answer; return how many there are."""
-    count, limit = 0, max(wanted.max_distance, 0.0)  # the sign of a distance is always wanted
-    for i in range(states):
-        world = _world(memory.worlds, i)
-        for k in range(pairs.shape[0]):
-            row, a, b = i * pairs.shape[0] + k, pairs[k, 0], pairs[k, 1]
-            if memory.span.task[row] == LEFT and is_task(local.packed, a, b):
-                memory.span.task[row] = count
-                beyond = limit + 2.0 * lost(local.packed, world, a, b)
-                count = pose_task(memory.tasks, count, i, a, b, beyond)
-    return count
+@kernel(forceinline=True)
+def _bound_along(local, world, a, b, n):
+    """Lower bound of the distance of two bodies, without what rounding takes, along the normal of an answer.
 
-
-@kernel(nogil=True, separate=True)
-def _pose_nearest(local, pairs, groups, memory, states, limit):
-    """Give lanes of each group in each state the pair that seems to be the closest; return how many there are.
-
-    All pairs get bounds: the gap of their spheres, or of their boxes along the line of the boxes' centres.
+    For a normal of zeros along the line of their spheres, and from these.
     """
-    count, n = 0, pairs.shape[0]
-    span = memory.span
+    sphere_a, sphere_b = world.spheres[a], world.spheres[b]
+    radii = sphere_a[3] + sphere_b[3]
+    if radii == math.inf:
+        return sphere_gap(world, a, b)
+    line = (sphere_b[0] - sphere_a[0], sphere_b[1] - sphere_a[1], sphere_b[2] - sphere_a[2])
+    if n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0:
+        length = norm(line)
+        if not length > 0.0:
+            return -radii
+        return max(length - radii, gap_along(local, world, a, b, scale(1.0 / length, line)))
+    return gap_along(local, world, a, b, n if dot(n, line) >= 0.0 else scale(-1.0, n))
+
+
+@kernel
+def _normal(row):
+    return (row[NORMAL], row[NORMAL + 1], row[NORMAL + 2])
+
+
+@kernel
+def _is_beyond(local, world, a, b, bound, limit, rounding, tolerance):
+    """Whether the certified answer for a pair with that bound is farther than the limit."""
+    return bound > limit and bound - certified_width(local.packed, world, a, b, rounding, tolerance) > limit
+
+
+@kernel
+def _nearest_answer(memory, first, begin, end, limit):
+    """Of the pairs of a group that lanes have answered, the task of the closest, -1 for none, and what it limits."""
+    span, tasks, nearest = memory.span, memory.tasks, -1
+    for row in range(first + begin, first + end):
+        task = span.task[row]
+        if task < 0:
+            continue
+        upper = tasks.out[task, DISTANCE] if tasks.ends[task] == CLOSED else tasks.out[task, UPPER]
+        if upper < limit:
+            limit = upper
+            nearest = task if tasks.ends[task] == CLOSED else -1
+    return nearest, limit
+
+
+@kernel(nogil=True, separate=True)
+def _pose_next(local, pairs, groups, wanted, memory, states, count, rounds):
+    """Give lanes, of each group in each state, the pair that seems to be the closest; return how many tasks there are.
+
+    All pairs of a group have a bound: at first from themselves, then from the normal of the closest pair answered.
+    """
+    n, span, tasks = pairs.shape[0], memory.span, memory.tasks
     for i in range(states):
         world, rounding = _world(memory.worlds, i), memory.worlds.roundings[i]
         for g in range(groups.shape[0] - 1):
-            nearest = -1
-            for k in range(groups[g], groups[g + 1]):
+            begin, end = groups[g], groups[g + 1]
+            closest, limit, following = -1, wanted.max_distance, -1
+            if rounds > 0:
+                closest, limit = _nearest_answer(memory, i * n, begin, end, limit)
+            normal = _normal(tasks.out[closest]) if closest >= 0 else (0.0, 0.0, 0.0)
+            for k in range(begin, end):
                 row, a, b = i * n + k, pairs[k, 0], pairs[k, 1]
                 if span.task[row] != LEFT:
                     continue
-                span.bounds[row] = max(sphere_gap(world, a, b), line_gap(local, world, a, b)) - rounding
-                if not is_task(local.packed, a, b):
-                    continue
-                if nearest < 0 or span.bounds[row] < span.bounds[i * n + nearest]:
-                    nearest = k
-            if nearest >= 0:
-                a, b = pairs[nearest, 0], pairs[nearest, 1]
-                span.task[i * n + nearest] = count
-                count = pose_task(memory.tasks, count, i, a, b, limit + 2.0 * lost(local.packed, world, a, b))
+                if end - begin == 1:
+                    span.bounds[row] = -math.inf
+                elif rounds == 0 or closest >= 0:
+                    gap = _bound_along(local, world, a, b, normal) - rounding
+                    span.bounds[row] = gap if rounds == 0 else max(span.bounds[row], gap)
+                bound = span.bounds[row]
+                if _is_beyond(local, world, a, b, bound, limit, rounding, wanted.tolerance):
+                    span.task[row] = DONE
+                elif is_task(local.packed, a, b) and (following < 0 or bound < span.bounds[i * n + following]):
+                    following = k
+            if following >= 0:
+                a, b = pairs[following, 0], pairs[following, 1]
+                span.task[i * n + following] = count
+                # The sign of a distance is always wanted.
+                beyond = max(limit, 0.0) + 2.0 * lost(local.packed, world, a, b)
+                count = pose_task(tasks, count, i, a, b, beyond)
     return count
 
 
 @kernel
-def _least_upper(memory, groups, i, n, g, limit):
-    """Upper bound of the least distance of a group in a state, from the tasks that lanes have answered."""
-    for k in range(groups[g], groups[g + 1]):
-        task = memory.span.task[i * n + k]
-        if task >= 0 and memory.tasks.ends[task] == CLOSED:
-            limit = min(limit, memory.tasks.out[task, DISTANCE])
-        elif task >= 0:
-            limit = min(limit, memory.tasks.out[task, UPPER])
-    return limit
-
-
-@kernel(nogil=True, separate=True)
-def _pose_others(local, pairs, groups, wanted, memory, states, count):
-    """Give lanes the pairs that may be closer than the one of their group that they have answered."""
-    n, span = pairs.shape[0], memory.span
-    for i in range(states):
-        world, rounding = _world(memory.worlds, i), memory.worlds.roundings[i]
-        for g in range(groups.shape[0] - 1):
-            limit = _least_upper(memory, groups, i, n, g, wanted.max_distance)
-            for k in range(groups[g], groups[g + 1]):
-                row, a, b = i * n + k, pairs[k, 0], pairs[k, 1]
-                if span.task[row] != LEFT:
-                    continue
-                width = certified_width(local.packed, world, a, b, rounding, wanted.tolerance)
-                bound = span.bounds[row] - width
-                if bound <= limit and world.spheres[a, 3] + world.spheres[b, 3] < math.inf:
-                    bound = max(bound, gap_of_oriented_boxes(local, world, a, b, limit + width, rounding) - width)
-                if bound > limit:
-                    span.task[row] = FAR
-                elif is_task(local.packed, a, b):
-                    span.task[row] = count
-                    count = pose_task(memory.tasks, count, i, a, b, limit + 2.0 * lost(local.packed, world, a, b))
-    return count
+def _keep_closer(local, world, a, b, wanted, scratch, base, found, counts):
+    """Keep the answer in row `found` for a pair if it is wanted and closer than that in row `base`, the group's."""
+    after, _ = keep(scratch, found, a, b, False, 1, wanted.max_distance, wanted.overlapping_only, counts)
+    if after > found > base:
+        values, pairs = scratch.keys.values, scratch.keys.pairs
+        if values[found] < values[base]:
+            values[base] = values[found]
+            pairs[base, 0], pairs[base, 1] = a, b
+            for j in range(scratch.out.shape[1]):
+                scratch.out[base, j] = scratch.out[found, j]
+        return found
+    return after
 
 
 @kernel
-def _keep_row(tasks, task, packed, world, wanted, scratch, found, counts):
-    """Keep the answer that lanes gave to a task if it is wanted; return how many are kept."""
-    a, b = tasks.pairs[task, 0], tasks.pairs[task, 1]
-    out = scratch.out[found]
-    for j in range(RESULT_LENGTH):
-        out[j] = tasks.out[task, j]
-    return _keep(packed, world, a, b, wanted, scratch, found, counts)
-
-
-@kernel
-def _keep(packed, world, a, b, wanted, scratch, found, counts):
-    widen(scratch.out[found], lost(packed, world, a, b), wanted.tolerance * size_of_smaller(packed, world, a, b))
-    found, _ = keep(scratch, found, a, b, False, wanted.most, wanted.max_distance, wanted.overlapping_only, counts)
-    return found
-
-
-@kernel(nogil=True, separate=True)
-def _finish_all(local, vertices, pairs, memory, i, wanted):
-    """Answer what lanes have left of a state; returns the number of rows kept."""
-    _, span, tasks, pool, nets, scratch, _ = memory
-    packed, world, counts = local.packed, _world(memory.worlds, i), span.counts[i]
-    found = left = 0
-    for k in range(pairs.shape[0]):
-        task, a, b = span.task[i * pairs.shape[0] + k], pairs[k, 0], pairs[k, 1]
-        if task == LEFT:
-            left = leave(scratch, left, a, b)
-        elif task >= 0 and tasks.ends[task] == CLOSED:
-            found = _keep_row(tasks, task, packed, world, wanted, scratch, found, counts)
-        elif task >= 0 and tasks.ends[task] == BEYOND:
-            counts[SOLVED] += 1
-        elif task >= 0:
-            state, out = pool.states[slot_of(pool, pair_key(a, b))], scratch.out[found]
-            if answer_open_task(tasks, task, packed, world, wanted, state, scratch.rotation, out):
-                found = _keep(packed, world, a, b, wanted, scratch, found, counts)
-            else:
-                left = leave(scratch, left, a, b)
-    return solve(local, vertices, world, found, left, wanted, pool, nets, scratch, counts)
-
-
-@kernel
-def _next_open(memory, groups, i, n, g):
-    """The pair of a group, of those that lanes left with a contact, whose proved bound is the least; -1: none."""
+def _next_left(memory, first, begin, end, at_contact):
+    """Of the pairs of a group that lanes have left at a contact, or without one, the one of least bound; -1: none."""
     span, tasks, next_pair = memory.span, memory.tasks, -1
-    least = math.inf
-    for k in range(groups[g], groups[g + 1]):
-        task = span.task[i * n + k]
-        if task >= 0 and tasks.ends[task] == CONTACT and tasks.out[task, LOWER] < least:
-            next_pair, least = k, tasks.out[task, LOWER]
+    for k in range(begin, end):
+        task = span.task[first + k]
+        if task == DONE or at_contact != (task >= 0 and tasks.ends[task] == CONTACT):
+            continue
+        if next_pair < 0 or span.bounds[first + k] < span.bounds[first + next_pair]:
+            next_pair = k
     return next_pair
 
 
 @kernel
-def _closer(scratch, found, row):
-    """Keep the closer one of two rows, `row` being a new one, in row 0; return how many are kept."""
-    if found == 0:
-        return 1
-    values, pairs = scratch.keys.values, scratch.keys.pairs
-    if values[row] < values[0]:
-        values[0] = values[row]
-        pairs[0, 0], pairs[0, 1] = pairs[row, 0], pairs[row, 1]
-        for j in range(scratch.out.shape[1]):
-            scratch.out[0, j] = scratch.out[row, j]
-    return 1
+def _is_farther(local, world, a, b, bound, row, distance, wanted):
+    """Whether a pair is proved farther than the answer in a row: by its bound, its boxes, or the normal there."""
+    bound = max(bound, _bound_along(local, world, a, b, _normal(row)) - wanted.rounding)
+    if world.spheres[a, 3] + world.spheres[b, 3] < math.inf:
+        bound = max(bound, gap_of_oriented_boxes(local, world, a, b, math.inf, wanted.rounding))
+    return _is_beyond(local, world, a, b, bound, distance, wanted.rounding, wanted.tolerance)
+
+
+@kernel(forceinline=True)
+def _finish_group(local, vertices, pairs, begin, end, memory, i, wanted, base):
+    """Keep the closest pair of a group in a state in row `base` if it is wanted; return the number of rows kept then.
+
+    Pairs that lanes have left at a contact are answered first, then the others, each time that with the least bound.
+    """
+    _, span, tasks, pool, scratch, _ = memory
+    packed, world, counts = local.packed, _world(memory.worlds, i), span.counts[i]
+    first, found, left = i * pairs.shape[0], base, 0
+    for k in range(begin, end):
+        row, task = first + k, span.task[first + k]
+        if task == DONE:
+            continue
+        left += 1
+        if task == LEFT:
+            continue
+        a, b = pairs[k, 0], pairs[k, 1]
+        if tasks.ends[task] == CLOSED:
+            out = scratch.out[found]
+            for j in range(RESULT_LENGTH):
+                out[j] = tasks.out[task, j]
+            widen(out, lost(packed, world, a, b), wanted.tolerance * size_of_smaller(packed, world, a, b))
+            found = _keep_closer(local, world, a, b, wanted, scratch, base, found, counts)
+        elif tasks.ends[task] == BEYOND:
+            counts[SOLVED if end - begin == 1 else BOUNDED] += 1
+        else:
+            span.bounds[row] = max(span.bounds[row], tasks.out[task, LOWER])
+            continue
+        span.task[row] = DONE
+        left -= 1
+    for _ in range(left):
+        k = _next_left(memory, first, begin, end, True)
+        k = _next_left(memory, first, begin, end, False) if k < 0 else k
+        row, a, b = first + k, pairs[k, 0], pairs[k, 1]
+        task, limit = span.task[row], wanted.max_distance
+        span.task[row] = DONE
+        if found > base:
+            limit = scratch.keys.values[base]
+            if _is_farther(local, world, a, b, span.bounds[row], scratch.out[base], limit, wanted):
+                counts[BOUNDED] += 1
+                continue
+        out = scratch.out[found]
+        if task < 0 or not answer_open_task(tasks, task, packed, world, wanted, pool, scratch.rotation, out):
+            answer_pair(local, vertices, world, a, b, limit, wanted, pool, scratch.rotation, out)
+        found = _keep_closer(local, world, a, b, wanted, scratch, base, found, counts)
+    return found
 
 
 @kernel(nogil=True, separate=True)
-def _finish_group(local, vertices, pairs, groups, memory, i, g, wanted):
-    """Find the closest pair of a group in a state; returns the number of rows kept, 0 or 1."""
-    _, span, tasks, pool, nets, scratch, _ = memory
-    n, packed, world, counts = pairs.shape[0], local.packed, _world(memory.worlds, i), span.counts[i]
+def _finish_state(local, vertices, pairs, groups, memory, i, wanted):
+    """Answer what lanes have left of a state; return the number of rows, of which `scratch.keys` has the order."""
+    span, pool, scratch = memory.span, memory.pool, memory.scratch
     found = left = 0
-    for k in range(groups[g], groups[g + 1]):
-        task = span.task[i * n + k]
-        if task >= 0 and tasks.ends[task] == CLOSED:
-            if _keep_row(tasks, task, packed, world, wanted, scratch, found, counts) > found:
-                found = _closer(scratch, found, found)
-        elif task >= 0 and tasks.ends[task] == BEYOND:
-            counts[BOUNDED] += 1
-    while True:
-        k = _next_open(memory, groups, i, n, g)
-        if k < 0:
-            break
-        task, a, b = span.task[i * n + k], pairs[k, 0], pairs[k, 1]
-        width = certified_width(packed, world, a, b, memory.worlds.roundings[i], wanted.tolerance)
-        limit = scratch.keys.values[0] if found > 0 else wanted.max_distance
-        if tasks.out[task, LOWER] - width > limit:
-            tasks.ends[task] = BEYOND
-            counts[BOUNDED] += 1
-            continue
-        state, out = pool.states[slot_of(pool, pair_key(a, b))], scratch.out[found]
-        if answer_open_task(tasks, task, packed, world, wanted, state, scratch.rotation, out):
-            tasks.ends[task] = CLOSED
-            if _keep(packed, world, a, b, wanted, scratch, found, counts) > found:
-                found = _closer(scratch, found, found)
-        else:
-            tasks.ends[task] = FAILED
-    for k in range(groups[g], groups[g + 1]):
-        task = span.task[i * n + k]
-        if task == LEFT or (task >= 0 and tasks.ends[task] == FAILED):
-            left = leave(scratch, left, pairs[k, 0], pairs[k, 1])
-    if left == 0:
-        scratch.keys.order[0] = 0
-        return found
-    return solve(local, vertices, world, found, left, wanted, pool, nets, scratch, counts)
+    if wanted.most < groups.shape[0] - 1:
+        for k in range(pairs.shape[0]):
+            if span.task[i * pairs.shape[0] + k] == LEFT:
+                left = leave(scratch, left, pairs[k, 0], pairs[k, 1])
+        world, counts = _world(memory.worlds, i), span.counts[i]
+        return solve(local, vertices, world, 0, left, wanted, pool, scratch, counts)
+    for g in range(groups.shape[0] - 1):
+        found = _finish_group(local, vertices, pairs, groups[g], groups[g + 1], memory, i, wanted, found)
+    sort(scratch.keys, found)
+    pool.head[NOW] += 1
+    return found
 
 
 @kernel
@@ -365,48 +365,8 @@ def _place_span(local, links, memory, pairs, limit, start, end):
         _cull(local, world, pairs, limit, worlds.roundings[i], memory.span, i)
 
 
-@kernel
-def _wanted_in(wanted, rounding, most):
-    """What is wanted in a state, with the rounding of its bounds."""
-    return Wanted(most, wanted.max_distance, wanted.overlapping_only, rounding, wanted.tolerance, wanted.budget)
-
-
 @entry_point(nogil=True)
 def over_states(
-    local: Local,
-    vertices: Floats1,
-    links: Links,
-    memory: Memory,
-    pairs: Ints2,
-    wanted: Wanted,
-    start: int,
-    stop: int,
-    answers: Answers,
-) -> int:
-    """Answer states from `start` to before `stop`; `vertices` and `wanted` as for `solve`, but for rounding.
-
-    The poses of the links of state s are in row s of `links.poses`. Returns the first state that is not answered:
-    `stop`, or the one whose answers find no room; nothing of that one is changed then, so that the loop can go on with
-    more memory as if nothing had happened.
-    """
-    counts, tolerance = memory.span.counts, wanted.tolerance
-    for begin in range(start, stop, memory.worlds.poses.shape[0]):
-        end = min(stop, begin + memory.worlds.poses.shape[0])
-        _place_span(local, links, memory, pairs, wanted.max_distance, begin, end)
-        if wanted.most >= pairs.shape[0]:
-            count = _pose_all(local, pairs, wanted, memory, end - begin)
-            answer_tasks(local, memory.worlds.poses, memory.tasks, 0, count, tolerance, memory.lanes)
-        for s in range(begin, end):
-            if answers.first[s] + min(counts[s - begin, PAST_OBB], wanted.most) > answers.rows.shape[0]:
-                return s
-            here = _wanted_in(wanted, memory.worlds.roundings[s - begin], wanted.most)
-            found = _finish_all(local, vertices, pairs, memory, s - begin, here)
-            _store(answers, s, found, wanted.most, memory.scratch, counts[s - begin])
-    return stop
-
-
-@entry_point(nogil=True)
-def over_groups(
     local: Local,
     vertices: Floats1,
     links: Links,
@@ -418,35 +378,30 @@ def over_groups(
     stop: int,
     answers: Answers,
 ) -> int:
-    """As `over_states`, but of each group of pairs the closest one alone, in the order of the groups.
+    """Answer states from `start` to before `stop`; `vertices` and `wanted` as for `solve`, but for rounding.
 
-    Group g are the pairs from row `groups[g]` to before `groups[g + 1]`. `wanted.most` is the number of groups.
-    Lanes answer the pair of each group that seems to be the closest. What they prove of it limits what they are asked
-    about the others.
+    Group g are the pairs from row `groups[g]` to before `groups[g + 1]`. Of each the closest pair alone is wanted; of
+    all groups, if `wanted.most` is less than their number, the so many closest pairs.
+    The poses of the links of state s are in row s of `links.poses`. Returns the first state that is not answered:
+    `stop`, or the one whose answers find no room; nothing of that one is changed then, so that the loop can go on with
+    more memory as if nothing had happened.
     """
-    scratch, counts, tolerance = memory.scratch, memory.span.counts, wanted.tolerance
-    poses, tasks = memory.worlds.poses, memory.tasks
+    counts, tolerance, poses = memory.span.counts, wanted.tolerance, memory.worlds.poses
+    are_single = groups.shape[0] > pairs.shape[0]
     for begin in range(start, stop, poses.shape[0]):
         end = min(stop, begin + poses.shape[0])
         _place_span(local, links, memory, pairs, wanted.max_distance, begin, end)
-        first = _pose_nearest(local, pairs, groups, memory, end - begin, max(wanted.max_distance, 0.0))
-        answer_tasks(local, poses, tasks, 0, first, tolerance, memory.lanes)
-        count = _pose_others(local, pairs, groups, wanted, memory, end - begin, first)
-        answer_tasks(local, poses, tasks, first, count, tolerance, memory.lanes)
+        before, count, rounds = -1, 0, 0
+        while wanted.most == groups.shape[0] - 1 and count > before and not (are_single and rounds > 0):
+            before = count
+            count = _pose_next(local, pairs, groups, wanted, memory, end - begin, count, rounds)
+            answer_tasks(local, poses, memory.tasks, before, count, tolerance, memory.lanes)
+            rounds += 1
         for s in range(begin, end):
-            row = answers.first[s]
-            if row + wanted.most > answers.rows.shape[0]:
+            if answers.first[s] + min(counts[s - begin, PAST_OBB], wanted.most) > answers.rows.shape[0]:
                 return s
-            here = _wanted_in(wanted, memory.worlds.roundings[s - begin], 1)
-            for g in range(groups.shape[0] - 1):
-                if _finish_group(local, vertices, pairs, groups, memory, s - begin, g, here) > 0:
-                    best = scratch.keys.order[0]
-                    for j in range(scratch.out.shape[1]):
-                        answers.rows[row, j] = scratch.out[best, j]
-                    answers.bodies[row, 0] = scratch.keys.pairs[best, 0]
-                    answers.bodies[row, 1] = scratch.keys.pairs[best, 1]
-                    row += 1
-            answers.first[s + 1] = row
-            for i in range(counts.shape[1]):
-                answers.counts[s, i] = counts[s - begin, i]
+            rounding = memory.worlds.roundings[s - begin]
+            here = Wanted(wanted.most, wanted.max_distance, wanted.overlapping_only, rounding, tolerance, wanted.budget)
+            found = _finish_state(local, vertices, pairs, groups, memory, s - begin, here)
+            _store(answers, s, found, wanted.most, memory.scratch, counts[s - begin])
     return stop

@@ -33,7 +33,6 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid.compiled.threads import workers
 from superovoid.contact import columns
 from superovoid.contact.results import DistanceResults
-from superovoid.contact.superovoids.kept_nets import MOST_NETS, forget_nets, nets_for
 from superovoid.robot import Robot
 from superovoid.scene import Scene, culling, first_try, pair_table, solving
 from superovoid.states import loop
@@ -255,7 +254,7 @@ class StateQuery:
         tables = self._posing.tables
         self._local, self._link, self._vertices, self._pairs = tables[:4]
         self._bodies = scene.bodies
-        self._groups: IntArray | None = None
+        self._groups, self._of_links = np.arange(len(self._pairs) + 1), closest_of_links
         if closest_of_links:
             self._pairs, self._groups = _by_links(self._pairs, self._link)
         self._set_limits(max_distance, max_results, overlapping_only)
@@ -266,13 +265,13 @@ class StateQuery:
         self._reused = ReusedMemory()
 
     def _set_limits(self, max_distance: float, max_results: int | None, overlapping_only: bool) -> None:
-        count, tables = len(self._pairs) if self._groups is None else len(self._groups) - 1, self._posing.tables
+        count, tables = len(self._groups) - 1, self._posing.tables
         limit = greatest_distance(max_distance)
         limit = min(limit, 0.0) if overlapping_only else limit
         self._most = count
         if max_results is not None:
             self._most = min(whole("max_results", max_results, 1), count)
-            if self._groups is not None:
+            if self._of_links:
                 raise ValueError(f"max_results = {max_results}: with closest_of_links all pairs of links are answered")
         self._wanted = solving.Wanted(
             self._most, limit, bool(overlapping_only), 0.0, tables.rtol, tables.max_evaluations
@@ -377,7 +376,6 @@ class StateQuery:
             loop.span_for(self._span, count),
             first_try.tasks_for(self._span * count),
             pair_table.warm_starts(min(count, _MOST_WARM_STARTS)),
-            nets_for(min(count, MOST_NETS)),
             solving.scratch_for(count, columns.RESULT_LENGTH),
             first_try.new_lanes(),
         )
@@ -397,14 +395,9 @@ class StateQuery:
         """Answer the states of a block; return also the memory that this took."""
         poses = self._posing.of_states(joints, bases, root)
         pair_table.forget(memory.pool)
-        forget_nets(memory.nets)
         done, answers = self._run_block(self._posing.of_scene(poses), is_first, stop, memory, answers)
         first = answers.first[: done + 1].copy()
         rows, bodies = answers.rows[: first[done]], answers.bodies[: first[done]]
-        if self._groups is not None:
-            state = np.repeat(np.arange(done), np.diff(first))
-            order = np.lexsort((bodies[:, 1], bodies[:, 0], rows[:, columns.DISTANCE], state))
-            rows[:], bodies[:] = rows[order], bodies[order]
         if whole is None:
             rows, bodies = rows.copy(), bodies.copy()
         by_joint = by_base = None
@@ -473,11 +466,8 @@ class StateQuery:
                     break
                 pace = (now - first_look) / done if done else math.inf
                 until = min(end, done + max(1, int(_LOOK / pace) if pace > 0.0 else 1))
-            asked = self._local, self._vertices, links, memory, self._pairs
-            if self._groups is None:
-                done = int(loop.over_states(*asked, self._wanted, done, until, answers))
-            else:
-                done = int(loop.over_groups(*asked, self._groups, self._wanted, done, until, answers))
+            asked = self._local, self._vertices, links, memory, self._pairs, self._groups, self._wanted
+            done = int(loop.over_states(*asked, done, until, answers))
             if done < until:
                 answers = _grown(answers, done, self._most)
         return done, answers

@@ -4,7 +4,8 @@
 """The loop over states of yes/no questions: bodies are placed, and pairs are asked until one decides.
 
 A thread keeps the pairs in an order of its own: a pair that was closer moves to the front, so that what overlapped last
-is asked first. The order changes no verdict, only which pair is named.
+is asked first. Some pairs of superovoids at a time are asked for a common point before one of them is asked more. The
+order changes no verdict, only which pair is named.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats4, Int8s1
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.broadcasting import own_or_only
 from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
-from superovoid.contact.deciding import decide_within
+from superovoid.contact.deciding import ALL, PROBE, REST, are_superovoids, decide_within
 from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED, Limit, Placed
 from superovoid.scene.culling import (
     Local,
@@ -29,6 +30,8 @@ from superovoid.scene.culling import (
     world_of,
 )
 from superovoid.scene.solving import lost
+
+_TOGETHER = 64  # pairs in the order of which superovoids are asked for a common point before one of them is asked more
 
 
 @bundle
@@ -50,6 +53,7 @@ class Memory(NamedTuple):
 
     world: World
     order: Ints1  # of the pairs
+    left: Ints1  # places in this order of what is open
     states: Floats2
     directions: Floats2
     rotation: Floats2
@@ -63,6 +67,7 @@ def memory_for(bodies: int, pairs: int, kept: bool) -> Memory:
     return Memory(
         world_of(bodies),
         np.arange(pairs),
+        np.empty(pairs, np.int64),
         np.zeros((rows, STATE_LENGTH)),
         np.zeros((rows, 3)),
         np.empty((3, 3)),
@@ -86,7 +91,7 @@ def found_for(states: int) -> Found:
 
 
 @kernel(nogil=True, separate=True)
-def verdict_on(asked, pair, threshold, memory):
+def verdict_on(asked, pair, threshold, effort, memory):
     """The verdict on one pair, from where that pair ended the time before."""
     local, world = asked.local, memory.world
     k = own_or_only(memory.states, pair)
@@ -99,7 +104,7 @@ def verdict_on(asked, pair, threshold, memory):
     loss = lost(local.packed, world, a, b)
     limit = Limit(asked.tolerance, asked.budget, threshold + loss, threshold - loss)
     scratch = memory.rotation, memory.out
-    return decide_within(first, second, limit, memory.directions[k], memory.states[k], scratch, memory.row)
+    return decide_within(first, second, limit, effort, memory.directions[k], memory.states[k], scratch, memory.row)
 
 
 @kernel
@@ -122,7 +127,24 @@ def _is_front_closer(asked, poses, threshold, memory):
     rounding = max(place(asked.local, a, poses[link_a], world), place(asked.local, b, poses[link_b], world))
     if not bounding_spheres_within(world, a, b, threshold + rounding):
         return False
-    return verdict_on(asked, pair, threshold, memory) == CLOSER
+    return verdict_on(asked, pair, threshold, ALL, memory) == CLOSER
+
+
+@kernel(nogil=True, separate=True)
+def _ask_pair(asked, pair, floors, needed, ends, effort, open_pair, memory):
+    """Ask whether a pair is at its floor and, as long as no pair is open, at what is needed; as for `_first_closer`.
+
+    Returns whether this ends the search, and the pair that is open then, -1 for none.
+    """
+    floor = floors[own_or_only(floors, pair)]
+    threshold = needed[own_or_only(needed, pair)] if open_pair < 0 else floor
+    found = verdict_on(asked, pair, threshold, effort, memory)
+    if found != FARTHER and floor < threshold:
+        open_pair = pair
+        found = verdict_on(asked, pair, floor, effort, memory)
+    if found == UNDECIDED and open_pair < 0:
+        open_pair = pair
+    return found == CLOSER or (ends and found == UNDECIDED), open_pair
 
 
 @kernel(nogil=True, separate=True)
@@ -148,27 +170,35 @@ def _first_closer(asked, floors, needed, ends, rounding, memory):
     """
     world = memory.world
     open_pair, looked = -1, 0
-    for position in range(asked.pairs.shape[0]):
-        pair = memory.order[position]
-        a, b = asked.pairs[pair, 0], asked.pairs[pair, 1]
-        floor = floors[own_or_only(floors, pair)]
-        threshold = needed[own_or_only(needed, pair)] if open_pair < 0 else floor
-        if not bounding_spheres_within(world, a, b, threshold + rounding):
-            continue
-        if not oriented_boxes_within(asked.local, world, a, b, threshold, rounding):
-            continue
-        looked += 1
-        found = verdict_on(asked, pair, threshold, memory)
-        if found != FARTHER and floor < threshold:
-            open_pair = pair
-            found = verdict_on(asked, pair, floor, memory)
-        if found == FARTHER:
-            continue
-        if found == CLOSER or ends:
-            _to_the_front(memory.order, position)
-            return CLOSER, pair, looked
-        if open_pair < 0:
-            open_pair = pair
+    for start in range(0, asked.pairs.shape[0], _TOGETHER):
+        left = 0
+        for position in range(start, min(start + _TOGETHER, asked.pairs.shape[0])):
+            pair = memory.order[position]
+            a, b = asked.pairs[pair, 0], asked.pairs[pair, 1]
+            floor = floors[own_or_only(floors, pair)]
+            threshold = needed[own_or_only(needed, pair)] if open_pair < 0 else floor
+            if not bounding_spheres_within(world, a, b, threshold + rounding):
+                continue
+            if not oriented_boxes_within(asked.local, world, a, b, threshold, rounding):
+                continue
+            looked += 1
+            if are_superovoids(asked.local.packed[a], asked.local.packed[b]):
+                found = verdict_on(asked, pair, floor, PROBE, memory)
+                is_over = found == CLOSER
+                if found == UNDECIDED or floor < threshold:
+                    memory.left[left] = position
+                    left += 1
+            else:
+                is_over, open_pair = _ask_pair(asked, pair, floors, needed, ends, ALL, open_pair, memory)
+            if is_over:
+                _to_the_front(memory.order, position)
+                return CLOSER, pair, looked
+        for i in range(left):
+            pair = memory.order[memory.left[i]]
+            is_over, open_pair = _ask_pair(asked, pair, floors, needed, ends, REST, open_pair, memory)
+            if is_over:
+                _to_the_front(memory.order, memory.left[i])
+                return CLOSER, pair, looked
     return (FARTHER if open_pair < 0 else UNDECIDED), open_pair, looked
 
 

@@ -17,7 +17,7 @@ from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.lanes import many_pairs, newton_lanes, simd
 from superovoid.contact.signed_distance import BATCH
 from superovoid.contact.superovoids import pair_solver
-from superovoid.shapes.kernels import packing, surface
+from superovoid.shapes.kernels import bodies, surface
 
 BUDGET = 500  # of the search: what it leaves open is as valid as what it closes, and quicker
 
@@ -28,7 +28,8 @@ class Pairs:
     def __init__(self, parameters, poses):
         self.bodies = np.zeros((2, parameters.shape[1], surface.BODY_LENGTH))
         for packed, rows in zip(self.bodies, parameters, strict=True):
-            packing.pack_many(packed, np.ascontiguousarray(rows))
+            for row, numbers in zip(packed, rows, strict=True):
+                bodies.pack(row, *numbers)
         self.poses = np.ascontiguousarray(poses)
         self.reset()
 
@@ -236,7 +237,7 @@ def test_the_effort_of_searches_is_passed_on(taper):
     not {"avx2", "fma"} <= {name for name, has in llvmlite.binding.get_host_cpu_features().items() if has},
     reason="looks for AVX2 instructions",
 )
-@pytest.mark.parametrize("function", (newton_lanes.retract, newton_lanes.plan, many_pairs.prove))
+@pytest.mark.parametrize("function", (newton_lanes.retract, newton_lanes.advance, many_pairs.prepare, many_pairs.prove))
 def test_loops_over_lanes_are_packed_throughout(function):
     fresh = kernel(function)
     counts = {many_pairs.prepare: (many_pairs.CHUNK, 1e-9), many_pairs.prove: (many_pairs.CHUNK,)}

@@ -72,12 +72,12 @@ def radii_over_caps(body, f, n, angles):
     """What is known of a body's radii over caps of some angles about the normal n at a surface point."""
     n, angles = tuple(float(x) for x in n), np.asarray(angles, float)
     axes, found = axes_at(body, f), []
-    for some in np.split(angles, range(cap_lanes.WIDTH, len(angles), cap_lanes.WIDTH)):
+    first, width = cap_lanes.RADII // cap_lanes.ROW, cap_lanes.WIDTH
+    for some in np.split(angles, range(width, len(angles), width)):
         rows = np.zeros((cap_lanes.LENGTH // cap_lanes.ROW, cap_lanes.ROW))
-        rows[cap_lanes.ANGLE // cap_lanes.ROW, : cap_lanes.WIDTH] = some[-1]  # as many as are always computed
+        rows[cap_lanes.ANGLE // cap_lanes.ROW, :width] = some[-1]  # as many as are always computed
         rows[cap_lanes.ANGLE // cap_lanes.ROW, : len(some)] = some
-        cap_lanes.radii_in_lanes(rows.ravel(), body, f, axes, n, cap_lanes.WIDTH)
-        first = cap_lanes.RADII // cap_lanes.ROW
+        cap_lanes.radii_in_lanes(rows.ravel(), body, f, axes, n, width)
         for alpha, stray_e, beta, stray_z, least in rows[first : first + 5, : len(some)].T:
             found.append(CapRadii(alpha, np.array(axes.e), stray_e, beta, np.array(axes.z), stray_z, least))
     return found

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Cylinders and cones beside each other and beside hulls of vertices: closed forms, and the proof of a depth."""
+"""Cylinders and cones beside each other and beside hulls of vertices: closed forms."""
 
 import math
 
@@ -10,12 +10,6 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid import Box, Capsule, Cone, ConvexMesh, Cylinder, Status, distance
-from superovoid.compiler.jit import kernel
-from superovoid.contact import kind_table
-from superovoid.contact.columns import STATE_LENGTH
-from superovoid.contact.convex import epa, rims
-from superovoid.contact.convex.features import corner_for_sure
-from superovoid.contact.convex.simplex import name_of
 from superovoid.shapes.hull import most_above
 
 
@@ -49,12 +43,6 @@ def grid(count):
     i = np.arange(count) + 0.5
     polar, azimuth = np.arccos(1.0 - 2.0 * i / count), math.pi * (1.0 + math.sqrt(5.0)) * i
     return np.column_stack([np.cos(azimuth) * np.sin(polar), np.sin(azimuth) * np.sin(polar), np.cos(polar)])
-
-
-def frame(n):
-    first = np.cross(n, np.eye(3)[np.abs(n).argmin()])
-    first /= np.linalg.norm(first)
-    return first, np.cross(n, first)
 
 
 def check_answer(found, a, pose_a, b, pose_b):
@@ -135,75 +123,6 @@ def test_a_rod_within_a_cylinder_leaves_it_by_the_nearest_way():
     assert found.normal == pytest.approx([0.0, 0.0, 1.0], abs=1e-12)
 
 
-# --- the proof of a depth -----------------------------------------------------------------------------------------
-
-
-@kernel
-def _cap(a, b, pool_a, pool_b, pose_a, pose_b, n, beside, state):
-    pair = kind_table.begin(a, b, pool_a, pool_b, pose_a, pose_b, state).pair
-    c = corner_for_sure(pair, n, np.int64(0), np.int64(0))
-    name = name_of(c.a, c.b)
-    bundle = rims.Bundle(1, (name, name, name), (1.0, 0.0, 0.0))
-    for k in range(3):
-        other = corner_for_sure(pair, (beside[k, 0], beside[k, 1], beside[k, 2]), c.a, c.b)
-        bundle = rims.with_stratum(bundle, (0.3, 0.3, 0.3), name_of(other.a, other.b))
-    cap = epa.way_out(pair, bundle, c, n, 1e-9).cap
-    return cap.n, cap.tangent, cap.least
-
-
-@pytest.mark.parametrize("name", ["cylinder", "cone", "box", "hull"])
-def test_in_a_cap_the_difference_ends_nowhere_before_its_least(name):
-    rng = np.random.default_rng(11)
-    a, b = Cylinder(0.4, 1.0), OTHERS[name]
-    caps = 0
-    for _ in range(100):
-        b_in_a = pose(0.3 * rng.normal(size=3), Rotation.random(rng=rng))
-        kinds = kind_table.kind_of(a._row), kind_table.kind_of(b._row)
-        is_in_order = kind_table._in_order(a._row, b._row, *kinds, a._pool, b._pool, pose(), b_in_a)
-        first, second, place = (a, b, b_in_a) if is_in_order else (b, a, np.linalg.inv(b_in_a))
-        n = np.array(distance(first, pose(), second, place).normal) + 0.05 * rng.normal(size=3)
-        rows = first._row, second._row, first._pool, second._pool
-        n /= np.linalg.norm(n)
-        beside = n + 0.1 * rng.normal(size=(3, 3))
-        beside /= np.linalg.norm(beside, axis=1, keepdims=True)
-        place = np.ascontiguousarray(place)
-        n, tangent, least = _cap(*rows, pose(), place, tuple(n), beside, np.zeros(STATE_LENGTH))
-        if tangent == 0.0:
-            continue
-        caps += 1
-        t1, t2 = frame(np.array(n))
-        angle, radius = rng.uniform(0.0, 2.0 * math.pi, 4000), tangent * np.sqrt(rng.uniform(0.0, 1.0, 4000))
-        inside = np.array(n) + np.outer(radius * np.cos(angle), t1) + np.outer(radius * np.sin(angle), t2)
-        inside /= np.linalg.norm(inside, axis=1, keepdims=True)
-        h = support_value(first, inside) + support_value(second, -inside @ place[:3, :3]) - inside @ place[:3, 3]
-        assert h.min() >= least - 1e-14
-    assert caps > 20
-
-
-@kernel
-def _height(n, tangent, normal, height):
-    return rims.height_with_cap(rims.Cap(n, tangent, 0.0), normal, height)
-
-
-def test_triangles_are_as_far_as_their_points_outside_the_cap():
-    rng = np.random.default_rng(3)
-    raised = 0
-    for _ in range(200):
-        n, normal = (tuple(v / np.linalg.norm(v)) for v in rng.normal((0.0, 0.0, 3.0), 1.0, (2, 3)))
-        tangent, height = rng.uniform(0.05, 1.0), rng.uniform(0.1, 1.0)
-        bound = _height(n, tangent, normal, height)
-        raised += bound > height
-        t1, t2 = frame(np.array(normal))
-        points = height * np.array(normal) + rng.normal(size=(2000, 1)) * t1 + rng.normal(size=(2000, 1)) * t2
-        lengths = np.linalg.norm(points, axis=1)
-        outside = points @ np.array(n) < lengths / math.hypot(1.0, tangent)
-        assert (lengths[outside] >= bound - 1e-12).all()
-    assert raised > 20
-
-
-# --- yes or no ----------------------------------------------------------------------------------------------------
-
-
 # --- hulls --------------------------------------------------------------------------------------------------------
 
 
@@ -213,5 +132,5 @@ def test_the_most_that_points_lie_above_planes_is_found(count):
     points, unit = rng.normal(size=(count, 3)), grid(100)
     for quantile in (0.0, 0.5, 0.99, 1.0):
         offsets = np.quantile(points @ unit.T, quantile, axis=0)
-        expected = max(0.0, float((points @ unit.T - offsets).max()))
+        expected = float((points @ unit.T - offsets).max())
         assert most_above(unit, offsets, points) == pytest.approx(expected, abs=1e-14)

@@ -232,7 +232,7 @@ def test_a_body_deep_in_one_with_a_dent_is_known_to_overlap_it(shape):
 def test_an_impact_counts_what_the_verdict_that_it_asks_has_solved():
     pose = np.eye(4)
     pose[:3, :3] = Rotation.from_rotvec([0.3, 0.2, 0.1]).as_matrix()
-    pose[:3, 3] = 0.1, 0.05, 0.0
+    pose[:3, 3] = 0.0, -0.3, -0.27
     found = time_of_impact(_DENTED, np.eye(4), _INSIDE[-1], pose)
     assert found.status is ImpactStatus.STARTS_IN_CONTACT
     assert found.statistics.solves > are_intersecting(_DENTED, np.eye(4), _INSIDE[-1], pose).statistics.solves > 1

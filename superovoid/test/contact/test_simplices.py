@@ -4,11 +4,9 @@
 """Thin tetrahedra of support points, of which signs of volumes say that they hold the origin where they do not."""
 
 import numpy as np
-import pytest
 from scipy.optimize import nnls
 from scipy.spatial.transform import Rotation
 
-from superovoid.contact.convex import simplex as names
 from superovoid.contact.minkowski import difference
 
 
@@ -39,18 +37,10 @@ def nearest_of_rows(corners):
     return count, np.linalg.norm(weights @ w[:count, difference.M : difference.M + 3])
 
 
-def nearest_of_names(corners):
-    found = names.no_simplex()
-    for number, corner in enumerate(corners):
-        found = names.with_vertex(found, tuple(corner), number)
-    return found.count, np.linalg.norm(found.v)
-
-
-@pytest.mark.parametrize("nearest", [nearest_of_rows, nearest_of_names])
-def test_a_tetrahedron_that_is_said_to_hold_the_origin_does(nearest):
+def test_a_tetrahedron_that_is_said_to_hold_the_origin_does():
     held = 0
     for corners in thin_tetrahedra(1000):
-        count, length = nearest(corners)
+        count, length = nearest_of_rows(corners)
         gap = gap_of(corners)
         if count == 4:
             held += 1

@@ -29,10 +29,10 @@ from superovoid import (
     time_of_impact,
 )
 from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
-from superovoid.contact.deciding import decide_within
+from superovoid.contact.deciding import ALL, decide_within
 from superovoid.contact.pair import CLOSER, Limit, Placed
 from superovoid.contact.superovoids import certificate
-from superovoid.shapes.kernels import packing, support_function, surface
+from superovoid.shapes.kernels import bodies, support_function, surface
 from superovoid.testing.random_pairs import generate
 
 from draws import few_or_many
@@ -341,7 +341,7 @@ def test_a_hull_in_a_dent_is_not_called_closer_than_it_is():
     scratch = np.empty((3, 3)), np.empty(RESULT_LENGTH)
     memory = np.zeros(3), np.zeros(STATE_LENGTH), scratch, np.empty(VERDICT_LENGTH)
     assert least > 0.1 * dent
-    found = decide_within(first, second, Limit(1e-6, 10_000, 0.1 * dent, 0.1 * dent), *memory)
+    found = decide_within(first, second, Limit(1e-6, 10_000, 0.1 * dent, 0.1 * dent), ALL, *memory)
     assert found != CLOSER
 
 
@@ -393,7 +393,7 @@ def test_support_points_of_pieces_take_few_steps_where_newtons_method_meets_them
     rng = np.random.default_rng(4)
     for _ in range(100):
         body = np.zeros(surface.BODY_LENGTH)
-        packing.pack(body, 1.0, 1.0, 1.0, *rng.uniform(0.3, 1.1, 2), *rng.uniform(-0.4, 0.4, 2))
+        bodies.pack(body, 1.0, 1.0, 1.0, *rng.uniform(0.3, 1.1, 2), *rng.uniform(-0.4, 0.4, 2))
         n = rng.normal(size=3)
         taken.append(0)
         support(body, tuple(n / np.linalg.norm(n)), -math.inf, math.inf, support_function.OF_PIECES)

@@ -62,12 +62,14 @@ def test_nearly_all_pairs_that_lanes_are_asked_about_are_answered_by_them(option
     ask = StateQuery(ROBOT, thin_rims(), **options)
     found = ask(states(64), threads=1)
     memory, _ = ask._idle[-1]
-    asked = memory.span.task[memory.span.task >= 0]
-    ends = np.bincount(memory.tasks.ends[asked], minlength=4)
+    asked = memory.tasks.ends[memory.tasks.ends >= 0]
+    ends = np.bincount(asked, minlength=4)
     assert len(asked) > 200 and len(memory.worlds.poses) > 1
     assert ends[first_try.CLOSED] + ends[first_try.BEYOND] > 0.9 * len(asked)
     if options:
-        assert ends[first_try.BEYOND] > 0.2 * len(asked) and (found.statistics.bounded > 0).any()
+        # Bounds along the normals of what lanes have answered keep most other pairs of two links from them.
+        assert len(asked) < 0.4 * found.statistics.pairs * len(memory.worlds.poses)
+        assert ends[first_try.BEYOND] > 0 and (found.statistics.bounded > 0).any()
 
 
 @pytest.mark.parametrize("options", [{}, {"closest_of_links": True}], ids=["all pairs", "closest of links"])

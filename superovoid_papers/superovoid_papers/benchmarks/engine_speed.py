@@ -27,7 +27,7 @@ from superovoid.contact.lanes import many_pairs
 from superovoid.contact.superovoids import pair_solver
 from superovoid.output import print_table
 from superovoid.shapes import Superovoid
-from superovoid.shapes.kernels import packing, surface
+from superovoid.shapes.kernels import bodies, surface
 from superovoid.values.status import UNPROVEN
 from superovoid_papers.benchmarks import many_states
 from superovoid_ros.motions.grasp_sweep import shipped
@@ -48,7 +48,8 @@ class Pairs:
         self.count = shapes.shape[1]
         self.bodies = np.zeros((2, self.count, surface.BODY_LENGTH))
         for packed, rows in zip(self.bodies, shapes, strict=True):
-            packing.pack_many(packed, np.ascontiguousarray(rows))
+            for row, numbers in zip(packed, rows, strict=True):
+                bodies.pack(row, *numbers)
         self.shapes = shapes
         self.poses = np.ascontiguousarray(poses)
         self.states = np.zeros((self.count, columns.STATE_LENGTH))
@@ -56,7 +57,7 @@ class Pairs:
 
     def forget(self) -> None:
         """Have the next answers found from nothing, and nothing kept of them: as `distance` and `distances` do."""
-        self.states[:] = columns.unkept_states(self.count)
+        self.states[:] = 0.0
 
     def solve(self, first: int, last: int) -> None:
         """Solve a range of the pairs from the states there are."""

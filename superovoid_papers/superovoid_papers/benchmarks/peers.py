@@ -129,7 +129,6 @@ class OursCompiled:
 
         def query(i: int) -> float:
             packed.states[i] = 0.0
-            packed.states[i, columns.PROOF] = columns.UNKEPT
             packed.solve(i, i + 1)
             return packed.out[i, columns.DISTANCE]
 

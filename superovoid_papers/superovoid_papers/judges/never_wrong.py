@@ -132,7 +132,8 @@ def answers(pairs: Sequence[Pair], in_lanes: bool) -> list[DistanceResult]:
         return [distance(*drawn, certificate=True) for drawn in pairs]
     bodies = [np.array([drawn[side]._packed for drawn in pairs]) for side in (0, 2)]
     poses = [np.array([drawn[side] for drawn in pairs]) for side in (1, 3)]
-    states, out = columns.unkept_states(len(pairs)), np.empty((len(pairs), columns.RESULT_LENGTH))
+    states = np.zeros((len(pairs), columns.STATE_LENGTH))
+    out = np.empty((len(pairs), columns.RESULT_LENGTH))
     many_pairs.solve_batch(*bodies, *poses, TOLERANCE, SEARCH_BUDGET, states, out)
     return list(DistanceResults.from_rows(out))
 

@@ -17,20 +17,15 @@ import numpy as np
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import without_first
 from superovoid.contact.minkowski.difference import (
-    EPS,
     LOSS,
     STRATUM_A,
     STRATUM_B,
-    WEIGHT,
-    WORK_ROWS,
     Found,
     M,
     difference_point,
     difference_support,
-    gather,
-    polish,
+    polished,
     take,
-    well_away,
 )
 from superovoid.contact.superovoids.direction_net import (
     CELLS,
@@ -71,24 +66,13 @@ def _put_vertex(net, n, c):
 
 @kernel
 def _polished(pair, net, corners, n, found, w):
-    """Newton on the strata of the corners of a triangle, from a direction; kept where it is no worse."""
-    out_of_line()
+    """`polished` on the strata of the corners of a triangle, from a direction."""
     for j in range(3):
         vertex = corners[j]
         for i in range(3):
             w[j, M + i] = net.vertices[vertex, M_COLUMN + i]
         w[j, STRATUM_A], w[j, STRATUM_B] = net.vertices[vertex, _STRATA], net.vertices[vertex, _STRATA + 1]
-        w[j, WEIGHT] = 1.0 / 3.0
-    count = gather(w, 3)
-    local = polish(pair, n, 0.0, w, count)
-    c = difference_support(pair, local.n, int(w[WORK_ROWS, STRATUM_A]), int(w[WORK_ROWS, STRATUM_B]))
-    spent, away = found.spent + 4, well_away(local.n, found.n)
-    if c.h <= found.value + local.gap * EPS:
-        x, y = (local.x, local.y) if local.h >= c.h - 1e-9 * abs(c.h) else (c.x, c.y)
-        rival = min(found.rival, found.value) if away else found.rival
-        return Found(min(c.h, found.value), found.proved, local.n, x, y, True, spent, rival)
-    rival = min(found.rival, c.h) if away else found.rival
-    return Found(found.value, found.proved, found.n, found.x, found.y, found.polished, spent, rival)
+    return polished(pair, n, 3, found, w)
 
 
 @kernel(_nrt=True)

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.compiled.vector import add, combine, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski.difference import (
     STRATUM_A,
     STRATUM_B,
@@ -46,13 +46,12 @@ from superovoid.contact.minkowski.exit import (
     tilted,
 )
 from superovoid.contact.minkowski.on_surfaces import along_to_surface
-from superovoid.shapes.kernels.kinds import CONE, CYLINDER, SUPEROVOID, TORUS
+from superovoid.shapes.kernels.kinds import SUPEROVOID
 from superovoid.shapes.kernels.surface import DENT_DEFICIT, DENTED
 
 _ATTEMPTS = 5  # directions tried for the points of a contact
 # Support points of M after which no further direction is tried; those of bodies with a dent cost more.
 _MOST_CORNERS, _MOST_OVER_DENTS = 128, 80
-_NEAR_AXIS = 1e-4  # chord within which a direction may be meant to be an axis
 
 
 @kernel
@@ -87,8 +86,8 @@ def settled(pair, found, goal, w):
 def settled_anew(pair, found, goal, w):
     """As `settled`, whatever the points of `found` are.
 
-    Where the direction is not yet precise enough, the normal of the face on which the line leaves M is, or an axis of
-    a disc, or what Newton makes of the strata of that face.
+    If the direction is not yet precise enough, the normal of the face on which the line leaves M may be, or what Newton
+    makes of the strata of that face.
     """
     out_of_line()
     a, ka = pair.a.row, pair.a.kind
@@ -113,16 +112,8 @@ def settled_anew(pair, found, goal, w):
         if off <= 0.1 * goal or attempt == _ATTEMPTS - 1 or spent >= most:
             break
         other, least = n, found.value + 0.1 * goal
-        for way in range(3):
-            if way == 0:
-                direction = end.normal
-            elif way == 1:
-                near, direction, _ = along_axes(pair, n, found.value + 0.1 * goal)
-                if not near:
-                    continue
-            else:
-                count = gather(w, end.count)
-                direction = polish(pair, n, 0.0, w, count).n
+        newton = polish(pair, n, 0.0, w, gather(w, end.count)).n
+        for direction in (end.normal, newton):
             c = difference_support(pair, direction, np.int64(0), np.int64(0))
             if c.h <= least and norm(sub(direction, n)) > 1e-16:
                 other, least = direction, c.h
@@ -187,30 +178,3 @@ def own_points(pair, x, y, n):
         local = rotate_back(rotation, sub(y, centre))
         y = add(centre, rotate(rotation, along_to_surface(b, local, rotate_back(rotation, scale(-1.0, n)))))
     return x, y
-
-
-@kernel
-def _near_axis(kind, z, n):
-    """Whether a direction is close to the axis of a body with a disc, which is no stratum; the axis on its side."""
-    z = scale(math.copysign(1.0, dot(n, z)), z)
-    return (kind == CYLINDER or kind == CONE or kind == TORUS) and norm(sub(n, z)) < _NEAR_AXIS, z
-
-
-@kernel
-def along_axes(pair, n, value):
-    """The better of the axes close to a direction, if either is better than a value of h_M or as good."""
-    out_of_line()
-    ka = pair.a.kind
-    kb = pair.b.kind
-    rotation = pair.rotation
-    better = False
-    for body in range(2):
-        if body == 0:
-            near, z = _near_axis(ka, (0.0, 0.0, 1.0), n)
-        else:
-            near, z = _near_axis(kb, rotate(rotation, (0.0, 0.0, 1.0)), n)
-        if near:
-            c = difference_support(pair, z, np.int64(0), np.int64(0))
-            if c.h <= value:
-                better, n, value = True, z, c.h
-    return better, n, value

@@ -4,11 +4,12 @@
 r"""Signed distance of two convex cores from their support functions alone.
 
 With M = A - B (in the frame of A) and h_M(n) = h_A(n) + h_B(-n) - n . c, the signed distance of convex cores is
-- min over |n| = 1 of h_M(n), apart and overlapping. Four parts work on that one function:
+- min over |n| = 1 of h_M(n), apart and overlapping. Five parts work on that one function:
 
-`core_descent`        GJK: the point of M nearest to the origin.
+`gjk`                 The point of M nearest to the origin.
 `difference.polish`   Newton on the strata of a simplex.
-`core_search`         Branch and bound on the sphere of directions, for overlaps.
+`epa`                 Overlaps of cores of vertices and rims: triangles of points of M around the origin.
+`core_search`         All other overlaps: branch and bound on the sphere of directions.
 `core_settling`       Points of both cores one depth apart along the direction of the least h_M.
 
 Overlap, closed at once: A ball of radius r that lies in A and touches its boundary at the contact has
@@ -23,18 +24,18 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.compiled.vector import combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import beside_dent, revolution
-from superovoid.contact.convex.core_descent import Descent, descend
 from superovoid.contact.convex.core_search import search
 from superovoid.contact.convex.core_settling import (
-    along_axes,
     dent_deficit,
     holds_means,
     own_points,
     settled,
     settled_anew,
 )
+from superovoid.contact.convex.epa import are_sharp, expand, height_of_tetrahedron
+from superovoid.contact.convex.gjk import descend, nothing_known
 from superovoid.contact.convex.out_of_dent import contact_of, shortest_way, way_from
 from superovoid.contact.minkowski.difference import (
     STRATUM_A,
@@ -77,8 +78,8 @@ from superovoid.values.status import ARBITRARY_NORMAL, DENT
 _LEG, _LEGS, _LONGEST = 5, 5, 64  # GJK iterations before the first polish, times a leg, and without one
 _NEAR = 1e-6  # of the smaller body: distance below which the search takes over where GJK has stalled
 _ALONG = 8.0  # times the goal: how far off the normal the points of a proved overlap may be
-_HULL_GOAL = 1e-3  # of the smaller body: width at which a search of hulls over a dent ends
 _NEARLY_COAXIAL = 0.1  # of the smaller body: slack of axes below which a search may turn with them
+_HULL_GOAL = 1e-3  # of the smaller body: width at which a search of hulls over a dent ends
 
 
 class Cores(NamedTuple):
@@ -186,7 +187,7 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
     margin = rounding(a, b, pair.centre)
-    found = Descent(0, -math.inf, n, math.inf, False, False, 0)
+    found = nothing_known(n)
     curved = _is_curved(ka) or _is_curved(kb)
     rounds = 0
     while True:
@@ -195,6 +196,7 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
             pair,
             found,
             goal,
+            -math.inf,
             beyond,
             w,
             _LEG * rounds if curved else _LONGEST,
@@ -220,16 +222,7 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
         x, y = mean_point(w, found.count, X), mean_point(w, found.count, Y)
         length = norm(sub(y, x))
         lower = min(found.lower - margin, length)
-        if length - lower > goal and curved:
-            answer = _between_discs(pair, found, goal, margin, w)
-            if answer.upper - answer.lower <= goal:
-                return answer
         clear = found.lower > 0.5 * length and length > _NEAR * min(a[RADIUS], b[RADIUS])
-        if clear and length - lower > goal and found.lower <= beyond:
-            # GJK has come to rest on a face with a direction that rounding has left imprecise.
-            answer = _on_face(pair, found, goal, margin, w)
-            if answer.upper - answer.lower <= goal:
-                return answer
         if length - lower <= goal or clear or found.lower > beyond or budget == 0:
             own = found.count == 1 or (holds_means(a, ka) and holds_means(b, kb))
             upper = length
@@ -245,6 +238,29 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
                 return answer
             return straightened(pair, answer, goal, margin, w)
     return overlapping(pair, found, goal, margin, budget, w)
+
+
+@kernel(_nrt=True)
+def bounds_about(pair, n, goal, margin, threshold, far, w):
+    """Bounds of the signed distance of two convex cores, good enough to tell whether it is below a threshold.
+
+    What rounding takes from them is not counted. With the threshold -inf only the lower one is looked for, and no more
+    than that it exceeds `far`. Only where the depth decides about a negative threshold it is computed.
+
+    Returns the bounds and the direction of the lower one.
+    """
+    out_of_line()
+    found = descend(pair, nothing_known(n), goal, threshold, far, w, _LONGEST, False)
+    lower, upper, n = found.lower, found.upper, found.n
+    if not (holds_means(pair.a.row, pair.a.kind) and holds_means(pair.b.row, pair.b.kind)):
+        return lower, math.inf, n  # the simplex is of hulls, which reach across a dent
+    if found.count == 4:
+        upper = min(upper, -height_of_tetrahedron(w))
+        if -math.inf < threshold <= 0.0 and not upper < threshold and are_sharp(pair):
+            depth, is_closed = expand(pair, n, w, goal, margin)
+            if is_closed:
+                lower, upper, n = max(lower, -depth.value), min(upper, -depth.proved), depth.n
+    return lower, upper, n
 
 
 @kernel
@@ -378,34 +394,18 @@ def axial_slack(b, rotation, centre):
 
 
 @kernel
-def _parted(pair, start, goal, w):
-    """A least h_M whose points are off its direction by more than the goal, with closest points of B moved along it.
-
-    Beside a body that is much longer than the other no face of M may be found on which the line leaves it.
-    """
-    off = off_line(start.x, start.y, start.value, start.n)
-    if not (off > goal):
-        return start
-    out_of_line()
-    way = scale(start.value + goal, start.n)
-    moved = Pair(pair.a, pair.b, pair.rotation, add(pair.centre, way))
-    found = descend(
-        moved, Descent(0, -math.inf, start.n, math.inf, False, False, 0), goal, math.inf, w, _LONGEST, False
-    )
-    if found.count == 0:
-        return start
-    x, y = mean_point(w, found.count, X), sub(mean_point(w, found.count, Y), way)
-    if not (off_line(x, y, start.value, start.n) < off):
-        return start
-    return Found(start.value, start.proved, start.n, x, y, True, start.spent + found.iterations, start.rival)
-
-
-@kernel
 def overlapping(pair, descent, goal, margin, budget, w):
     """Answer for cores that overlap, touch, or are too near to touch for GJK to tell."""
     out_of_line()
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
+    if descent.count == 4 and are_sharp(pair):
+        start, is_closed = expand(pair, descent.n, w, goal, margin)
+        if is_closed:
+            status = ARBITRARY_NORMAL if start.rival <= start.value + goal else 0
+            iterations = descent.iterations + start.spent
+            lower, upper = -start.value - margin, max(-start.value, margin - start.proved)
+            return Cores(-start.value, lower, upper, start.x, start.y, start.n, iterations, status)
     start = Found(math.inf, -math.inf, descent.n, descent.n, descent.n, False, 0, math.inf)
     # What the simplex of GJK knows of strata serves the first polish.
     c = difference_support(pair, descent.n, np.int64(0), np.int64(0))
@@ -450,8 +450,6 @@ def overlapping(pair, descent, goal, margin, budget, w):
         start = search(pair, start, width, budget, w)
         depth = max(depth, start.proved)
     start, whole = settled(pair, start, goal, w)
-    if whole:
-        start = _parted(pair, start, goal, w)
     distance = -start.value
     upper = margin - depth
     x, y = start.x, start.y
@@ -485,36 +483,6 @@ def overlapping(pair, descent, goal, margin, budget, w):
         descent.iterations + start.spent,
         status,
     )
-
-
-@kernel
-def _between_discs(pair, found, goal, margin, w):
-    """Answer for separated cores of which one faces the other with a disc; an open interval where none does."""
-    out_of_line()
-    better, n, value = along_axes(pair, found.n, -found.lower)
-    if not better:
-        return Cores(math.inf, -math.inf, math.inf, n, n, n, found.iterations, 0)
-    best = Found(value, value, n, n, n, False, 0, math.inf)
-    best, _ = settled_anew(pair, best, goal, w)
-    length = norm(sub(best.y, best.x))
-    lower = min(-best.value - margin, length)
-    return Cores(length, lower, length + margin, best.x, best.y, best.n, found.iterations + 2, 0)
-
-
-@kernel
-def _on_face(pair, found, goal, margin, w):
-    """Answer for separated cores from the face of M on the line along the best direction.
-
-    The rows of the workspace are lost; an open interval where points between support points are none of the bodies.
-    """
-    out_of_line()
-    best = Found(-found.lower, -found.lower, found.n, found.n, found.n, False, 0, math.inf)
-    best, whole = settled_anew(pair, best, goal, w)
-    length = norm(sub(best.y, best.x))
-    lower = min(max(-best.value, found.lower) - margin, length)
-    upper = length + margin if whole else math.inf
-    n = best.n if -best.value >= found.lower - margin else found.n
-    return Cores(length, lower, upper, best.x, best.y, n, found.iterations + 2, 0)
 
 
 @kernel

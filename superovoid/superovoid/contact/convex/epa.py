@@ -1,14 +1,21 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""EPA over named features: the depth of two cores of vertices and rims that overlap.
+r"""EPA: the depth of two cores of vertices and rims, proved by a closed surface of triangles of points of M = A - B.
 
-The polytope of the support points found is expanded where it comes nearest to the origin (van den Bergen, "Proximity
-queries and penetration depth computation on 3D game objects", GDC 2001). What that proves: `closed_surface`.
+The surface starts as a tetrahedron of points of M that holds the origin. It grows where it comes nearest to the origin,
+by the support point of M along the normal of the nearest triangle (van den Bergen, "Proximity queries and penetration
+depth computation on 3D game objects", GDC 2001), until M reaches no farther along that normal. A rim has a support
+point of its own for every direction: each step then halves a triangle, and quarters what it leaves open.
 
-Of vertices alone, it ends when no vertex of M lies beyond the nearest face. With rims, Newton or a disc finds the least
-h_M from a face that is near to M, and a cap of directions about it in which there is no less (`rims`): triangles need
-to be far enough from the origin outside the cap only, which ends it sooner by far.
+**Proof of a depth.** A ball about the origin lies in M if its radius is the least distance of a triangle from the
+origin, and no translation shorter than that parts the bodies. For a unit vector u, however far from the normal of a
+triangle, no point of it is nearer than the least u . p over its corners p: this is what counts, for every triangle, so
+the surface need not be convex. It closes around the origin for as long as (1) the tetrahedron holds it, by four
+determinants beyond what these round, and (2) every triangle that is taken away has u . p > 0 at its corners and at the
+new vertex, so that the origin is in none of the tetrahedra that are added. The edges of what is taken away cancel in
+pairs, those that are left get a triangle with the new vertex: a closed surface stays one, in whatever order triangles
+are found to be visible.
 """
 
 from __future__ import annotations
@@ -17,204 +24,248 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, norm, rotate_back, scale, sub
-from superovoid.contact.convex import rims
-from superovoid.contact.convex.closed_surface import (
-    POINTS,
-    VISIBLE,
-    begin,
-    new_surface,
-    normal_of,
-    point_of,
-    take_in,
+from superovoid.compiled.vector import combine, cross, dot, norm, scale, sub
+from superovoid.contact.minkowski.difference import (
+    SIMPLEX_LENGTH,
+    STRATUM_A,
+    STRATUM_B,
+    Found,
+    M,
+    X,
+    Y,
+    difference_support,
+    polished,
+    put,
+    row_point,
+    take,
+    triangle_weights,
+    well_away,
 )
-from superovoid.contact.convex.cores import Cores
-from superovoid.contact.convex.features import corner_along, corner_for_sure, has_rims, means_of
-from superovoid.contact.convex.simplex import name_of
-from superovoid.contact.minkowski.difference import triangle_weights, well_away
-from superovoid.contact.minkowski.exit import NEAR, TILT, tilted
+from superovoid.contact.minkowski.exit import NEAR
+from superovoid.contact.minkowski.on_surfaces import off_line
+from superovoid.shapes.kernels.kinds import SUPEROVOID, TORUS
+from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import RADIUS
-from superovoid.values.status import ARBITRARY_NORMAL
 
-_EXPANSIONS = 40  # with rims
-_FACING = 0.7  # cosine between a direction and the axis of a disc that is tried
-_ROUNDS = 4  # of Newton, with a feature more each
-_ROUGH = 0.3  # of h_M: height of M above a face from which Newton is tried
-
-
-class _Exit(NamedTuple):
-    """The best way out that is known: a direction, points, h_M along it, and the cap about it."""
-
-    n: tuple
-    x: tuple
-    y: tuple
-    value: float
-    whole: bool  # x - y is value n
-    cap: rims.Cap
+POINTS = 96  # at most; a rim against a rim takes about 50
+FACES = 2 * POINTS  # a closed surface of n vertices has 2 n - 4 triangles
+_DETERMINANT = 32.0 * EPS  # of the product of three lengths: what their determinant may round
+_VISIBLE = 16.0 * EPS  # of both radii: height above a face from which a vertex sees it
 
 
 @kernel
-def way_out(pair, bundle, c, n, goal):
-    """The least h_M near a direction, as far as the strata of a bundle or a disc tell; `c` is the support point there.
+def are_sharp(pair):
+    """Whether the cores of a pair are hulls of vertices and rims."""
+    a, b = pair.a.kind, pair.b.kind
+    return a != SUPEROVOID and a != TORUS and b != SUPEROVOID and b != TORUS
 
-    Returns the exit and how many support points it took.
+
+class Surface(NamedTuple):
+    """Room for vertices and triangles. All arrays change as the surface grows."""
+
+    points: NDArray[np.float64]  # vertices, as rows of a simplex
+    faces: NDArray[np.int64]  # corners of a triangle
+    planes: NDArray[np.float64]  # a unit vector, and the least height of a corner along it
+    edges: NDArray[np.int64]  # scratch
+
+
+@kernel(_nrt=True)
+def new_surface():
+    """A surface without triangles."""
+    return Surface(
+        np.empty((POINTS, SIMPLEX_LENGTH)),
+        np.empty((FACES, 3), np.int64),
+        np.empty((FACES, 4)),
+        np.empty((3 * FACES, 2), np.int64),
+    )
+
+
+@kernel
+def normal_of(surface, k):
+    """Unit vector of triangle k."""
+    return (surface.planes[k, 0], surface.planes[k, 1], surface.planes[k, 2])
+
+
+@kernel
+def _corner(surface, k, i, column):
+    """Corner i of triangle k: the point of M, or of a body."""
+    return row_point(surface.points, surface.faces[k, i], column)
+
+
+@kernel
+def _mean(surface, k, weights, column):
+    """Weighted mean of the corners of triangle k."""
+    mean = scale(weights[0], _corner(surface, k, 0, column))
+    for i in range(1, 3):
+        mean = combine(1.0, mean, weights[i], _corner(surface, k, i, column))
+    return mean
+
+
+@kernel
+def _lay(surface, k, i, j, h):
+    """Write triangle k with the corners i, j, h."""
+    faces, planes = surface.faces, surface.planes
+    faces[k, 0], faces[k, 1], faces[k, 2] = i, j, h
+    p, q, r = _corner(surface, k, 0, M), _corner(surface, k, 1, M), _corner(surface, k, 2, M)
+    u = cross(sub(q, p), sub(r, p))
+    length = norm(u)
+    u = scale(1.0 / length, u) if length > 0.0 else u
+    planes[k, 0], planes[k, 1], planes[k, 2] = u
+    planes[k, 3] = min(dot(u, p), dot(u, q), dot(u, r))
+
+
+@kernel
+def _holds_origin(p, q, r, s):
+    """Whether four determinants prove that a tetrahedron holds the origin (module docstring, 1).
+
+    The origin is sum l_i p_i with sum l_i = 1, where l_i is in proportion to the determinant of the other three points,
+    with alternating signs (Cramer's rule).
     """
-    out_of_line()
-    rough = _Exit(n, c.x, c.y, c.h, False, rims.no_cap(n))
-    for of_b in range(2):
-        z = rotate_back(pair.rotation, scale(-1.0, n)) if of_b == 1 else n
-        sign = rims.disc_along(pair.b if of_b == 1 else pair.a, z, _FACING)
-        if sign != 0.0:
-            disc = rims.facing_disc(pair, of_b == 1, sign, c.a, c.b, bundle, NEAR * goal)
-            if disc.rest > 0.0 and disc.value <= c.h:
-                off = norm(combine(1.0, sub(disc.x, disc.y), -disc.value, disc.n))
-                return _Exit(disc.n, disc.x, disc.y, disc.value, off <= NEAR * goal, rims.cap_of_disc(disc))
-    found = c
-    for _ in range(_ROUNDS):
-        local = rims.newton(pair, bundle, n, False)
-        if not local.gap < math.inf:
-            return rough
-        found = corner_for_sure(pair, local.n, c.a, c.b)
-        if not found.h < c.h + NEAR * goal:
-            return rough
-        if found.h - local.value > NEAR * goal:
-            # Another stratum is higher there.
-            bundle = rims.with_stratum(bundle, local.weights, name_of(found.a, found.b))
-        elif local.gap > NEAR * goal:
-            # The least of these strata, whose points leave the line aside: one on its other side.
-            side = combine(1.0, sub(local.x, local.y), -local.value, local.n)
-            beside = corner_along(pair, tilted(local.n, side, TILT), c.a, c.b)
-            name = name_of(beside.a, beside.b)
-            if rims.holds(bundle, name):
-                break
-            bundle = rims.with_stratum(bundle, local.weights, name)
-        else:
-            off = norm(combine(1.0, sub(local.x, local.y), -found.h, local.n))
-            cap = rims.cap_of(pair, bundle, local)
-            return _Exit(local.n, local.x, local.y, found.h, off <= NEAR * goal, cap)
-        n = local.n
-    return _Exit(local.n, found.x, found.y, found.h, False, rims.no_cap(local.n))
+    a, b, c, d = norm(p), norm(q), norm(r), norm(s)
+    least = _DETERMINANT * max(b * c * d, a * c * d, a * b * d, a * b * c)
+    d1, d2, d3, d4 = dot(q, cross(r, s)), -dot(p, cross(r, s)), dot(p, cross(q, s)), -dot(p, cross(q, r))
+    return min(d1, d2, d3, d4) > least or max(d1, d2, d3, d4) < -least
 
 
 @kernel
-def _on_facet(pair, surface, count, n, value, goal):
-    """The way out through a facet of M of vertices: the foot of the origin is on one of the triangles in its plane."""
+def begin(surface, w):
+    """Lay the tetrahedron of the first four rows of a workspace, outward; whether it is proved to hold the origin."""
+    p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
+    first, second = (0, 1) if dot(sub(q, p), cross(sub(r, p), sub(s, p))) >= 0.0 else (1, 0)
+    for i in range(SIMPLEX_LENGTH):
+        surface.points[first, i], surface.points[second, i] = w[0, i], w[1, i]
+        surface.points[2, i], surface.points[3, i] = w[2, i], w[3, i]
+    _lay(surface, 0, 0, 2, 1)
+    _lay(surface, 1, 0, 1, 3)
+    _lay(surface, 2, 0, 3, 2)
+    _lay(surface, 3, 1, 2, 3)
+    return _holds_origin(p, q, r, s)
+
+
+@kernel(_nrt=True)
+def height_of_tetrahedron(w):
+    """Radius of a ball about the origin in a tetrahedron of rows; -inf if it is not proved to hold the origin."""
     out_of_line()
-    x = y = n
-    off, foot = math.inf, scale(value, n)
+    surface = new_surface()
+    if not begin(surface, w):
+        return -math.inf
+    return min(surface.planes[0, 3], surface.planes[1, 3], surface.planes[2, 3], surface.planes[3, 3])
+
+
+@kernel
+def _note_edge(edges, count, i, j):
+    """Add an edge to a list, or take its reverse from it; return how many there are."""
+    for k in range(count):
+        if edges[k, 0] == j and edges[k, 1] == i:
+            edges[k, 0], edges[k, 1] = edges[count - 1, 0], edges[count - 1, 1]
+            return count - 1
+    edges[count, 0], edges[count, 1] = i, j
+    return count + 1
+
+
+@kernel
+def take_in(surface, used, count, visible):
+    """Put vertex `used` in place of the triangles it sees; return how many there are then, -1 where that fails."""
+    out_of_line()
+    faces, planes, edges = surface.faces, surface.planes, surface.edges
+    m = row_point(surface.points, used, M)
+    open_edges, left = 0, 0
     for f in range(count):
-        if surface.planes[f, 3] > value + NEAR * goal or well_away(normal_of(surface, f), n):
+        height = dot(normal_of(surface, f), m)
+        if height - planes[f, 3] > visible:
+            for i in range(3):
+                open_edges = _note_edge(edges, open_edges, faces[f, i], faces[f, (i + 1) % 3])
+        else:
+            if left < f:
+                for i in range(3):
+                    faces[left, i] = faces[f, i]
+                for i in range(4):
+                    planes[left, i] = planes[f, i]
+            left += 1
+    if left + open_edges > FACES or left == count:
+        return -1
+    for e in range(open_edges):
+        _lay(surface, left + e, edges[e, 0], edges[e, 1], used)
+    return left + open_edges
+
+
+@kernel
+def _nearest_to_origin(surface, count):
+    nearest = 0
+    for k in range(1, count):
+        if surface.planes[k, 3] < surface.planes[nearest, 3]:
+            nearest = k
+    return nearest
+
+
+@kernel
+def _exit_through(surface, count, found, goal):
+    """Give the least h_M found points of A and B with x - y along its direction.
+
+    The foot of the origin is on one of the triangles in the plane of the nearest one.
+    """
+    best, off = found, math.inf
+    foot = scale(found.value, found.n)
+    for k in range(count):
+        if surface.planes[k, 3] > found.value + NEAR * goal or well_away(normal_of(surface, k), found.n):
             continue
-        i, j, k = surface.faces[f, 0], surface.faces[f, 1], surface.faces[f, 2]
-        p, q, r = point_of(surface, i), point_of(surface, j), point_of(surface, k)
+        p, q, r = _corner(surface, k, 0, M), _corner(surface, k, 1, M), _corner(surface, k, 2, M)
         weights = triangle_weights(sub(p, foot), sub(q, foot), sub(r, foot))
-        m = add(combine(weights[0], p, weights[1], q), scale(weights[2], r))
-        beside = norm(sub(m, foot))
+        beside = norm(sub(_mean(surface, k, weights, M), foot))
         if beside < off:
             off = beside
-            x, y = means_of(pair, (surface.names[i], surface.names[j], surface.names[k]), weights)
-    return _Exit(n, x, y, value, off <= NEAR * goal, rims.no_cap(n))
-
-
-@kernel
-def _nearest(surface, count, cap):
-    """Triangle that comes nearest to the origin outside a cap, and how near."""
-    nearest, least = 0, math.inf
-    for k in range(count):
-        height = rims.height_with_cap(cap, normal_of(surface, k), surface.planes[k, 3])
-        if height < least:
-            nearest, least = k, height
-    return nearest, least
-
-
-@kernel
-def _features_of(surface, f, n, value, name):
-    """Bundle of the corners of a triangle that the point `value` n needs, and of one feature more."""
-    i, j, k = surface.faces[f, 0], surface.faces[f, 1], surface.faces[f, 2]
-    foot = scale(value, n)
-    p, q, r = point_of(surface, i), point_of(surface, j), point_of(surface, k)
-    weights = rims.weights_to(3, sub(p, foot), sub(q, foot), sub(r, foot))
-    bundle = rims.bundle_without_idle(3, (surface.names[i], surface.names[j], surface.names[k]), weights)
-    return rims.with_stratum(bundle, bundle.weights, name)
-
-
-@kernel
-def _add_look(seen, looks, n, value):
-    """Keep a direction and h_M along it; returns how many are kept."""
-    seen[looks, 0], seen[looks, 1], seen[looks, 2] = n
-    seen[looks, 3] = value
-    return looks + 1
+            x, y = _mean(surface, k, weights, X), _mean(surface, k, weights, Y)
+            best = Found(found.value, found.proved, found.n, x, y, True, found.spent, found.rival)
+    return best
 
 
 @kernel(_nrt=True, separate=True)
-def expand(pair, descent, goal, margin):
-    """Depth from a tetrahedron that holds the origin; an open interval where that does not succeed."""
+def expand(pair, n, w, goal, margin):
+    """The least h_M from a tetrahedron in a workspace that holds the origin.
+
+    Returns a `Found`, and whether it is proved and its points are one depth apart along the direction. `margin` is what
+    rounding may take from the height of a triangle: cores that overlap by less are left to others.
+    """
     out_of_line()
     surface = new_surface()
-    seen, looks = np.empty((2 * _EXPANSIONS, 4)), 0  # directions, and h_M along them
-    n = descent.n
-    failed = Cores(0.0, -math.inf, math.inf, n, n, n, descent.iterations, 0)
-    if not begin(surface, descent.simplex):
-        return failed
-    a, b, spent = descent.a, descent.b, descent.iterations
-    visible = VISIBLE * (pair.a.row[RADIUS] + pair.b.row[RADIUS])
-    with_rims = has_rims(pair)
-    count, used = 4, 4
-    out = _Exit(n, n, n, math.inf, False, rims.no_cap(n))
-    depth = 0.0
-    for _ in range(_EXPANSIONS if with_rims else POINTS):
-        k, depth = _nearest(surface, count, out.cap)
+    found = Found(math.inf, -math.inf, n, n, n, False, 0, math.inf)
+    if not begin(surface, w):
+        return found, False
+    a, b = int(w[0, STRATUM_A]), int(w[0, STRATUM_B])
+    visible = _VISIBLE * (pair.a.row[RADIUS] + pair.b.row[RADIUS])
+    count = 4
+    for used in range(4, POINTS):
+        k = _nearest_to_origin(surface, count)
         n, height = normal_of(surface, k), surface.planes[k, 3]
         if not height > margin:
-            return failed
-        if out.whole and depth >= out.value - 0.5 * goal:
+            return found, False
+        c = difference_support(pair, n, a, b)
+        a, b = c.stratum_a, c.stratum_b
+        found = take(found, n, c)
+        if found.value - height <= 0.5 * goal:
             break
-        spent += 1
-        c = corner_along(pair, n, a, b)
-        if not c.sure and (with_rims or c.h - height <= 0.5 * goal):
-            c = corner_for_sure(pair, n, c.a, c.b)
-        a, b = c.a, c.b
-        if not with_rims:
-            if c.h - height <= 0.5 * goal:
-                out = _on_facet(pair, surface, count, n, c.h, goal)
-                break
-        elif c.h - height <= _ROUGH * c.h and (
-            c.h < out.value - NEAR * goal or (not out.whole and c.h <= out.value + NEAR * goal)
-        ):
-            bundle = _features_of(surface, k, n, c.h, name_of(a, b))
-            found = way_out(pair, bundle, c, n, goal)
-            spent += 2
-            if found.value < out.value or (found.whole and not out.whole and found.value <= out.value + NEAR * goal):
-                looks = _add_look(seen, looks, out.n, out.value)
-                out = found
-                if found.whole:
-                    continue
-        else:
-            looks = _add_look(seen, looks, n, c.h)
-        if used == POINTS or not c.h - height > visible:
-            return failed
-        for i in range(3):
-            surface.points[used, i] = c.m[i]
-        surface.names[used] = name_of(a, b)
+        if not c.h - height > visible:
+            return found, False
+        put(surface.points, used, c)
         count = take_in(surface, used, count, visible)
         if count < 0:
-            return failed
-        used += 1
-    if not (out.whole and depth >= out.value - 0.5 * goal):
-        return failed
-    value = out.value
-    rival = math.inf
-    for i in range(looks):
-        if well_away((seen[i, 0], seen[i, 1], seen[i, 2]), out.n):
-            rival = min(rival, seen[i, 3])
+            return found, False
+    k = _nearest_to_origin(surface, count)
+    height = surface.planes[k, 3]
+    if not found.value - height <= 0.5 * goal:
+        return found, False
     for f in range(count):
         u = normal_of(surface, f)
-        if well_away(u, out.n) and rims.height_with_cap(out.cap, u, surface.planes[f, 3]) <= value + goal:
-            rival = min(rival, corner_for_sure(pair, u, a, b).h)
-    proved = min(depth, value)
-    if out.cap.tangent > 0.0:
-        proved = min(proved, out.cap.least)
-    status = ARBITRARY_NORMAL if rival <= value + goal else 0
-    return Cores(-value, -value - margin, max(-value, margin - proved), out.x, out.y, out.n, spent, status)
+        if well_away(u, found.n) and surface.planes[f, 3] <= found.value + goal:
+            found = take(found, u, difference_support(pair, u, a, b))
+    for corner in range(3):
+        for i in range(SIMPLEX_LENGTH):
+            w[corner, i] = surface.points[surface.faces[k, corner], i]
+    found = polished(pair, found.n, 3, found, w)
+    found = Found(found.value, min(height, found.value), found.n, found.x, found.y, True, found.spent, found.rival)
+    if off_line(found.x, found.y, found.value, found.n) > NEAR * goal:
+        found = _exit_through(surface, count, found, goal)
+    return found, off_line(found.x, found.y, found.value, found.n) <= 0.5 * goal

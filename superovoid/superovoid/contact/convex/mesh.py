@@ -22,16 +22,12 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.convex import cores, gjk, torus
-from superovoid.contact.convex.features import are_sharp
+from superovoid.contact.convex import cores, torus
 from superovoid.contact.convex.mesh_tree import (
     INSIDE,
-    bounds_of_parts,
     corners,
     farthest_corner,
     gap_of_nodes,
-    node_box,
-    node_content,
     opened,
     part_row,
     parts_of_node,
@@ -42,7 +38,7 @@ from superovoid.contact.convex.mesh_tree import (
     side_of_bodies,
 )
 from superovoid.contact.minkowski import difference
-from superovoid.contact.minkowski.flats import FLATNESS, REACH, touching_flats
+from superovoid.contact.minkowski.flats import REACH
 from superovoid.contact.minkowski.on_surfaces import direction_of
 from superovoid.contact.pair import Pair
 from superovoid.shapes.kernels.kinds import (
@@ -64,7 +60,6 @@ from superovoid.values.status import NON_CONVEX, NON_UNIQUE, UNPROVEN
 _NARROWER = 4  # times that an interval is made narrower for points along the normal
 _STACK = 4096
 _MOST_TOUCHED = 64  # triangles kept of those that meet the other body
-_MOST_AT = 32  # triangles looked at that meet at a point
 _TRIED = 6  # translations tried
 _ADVANCES = 5  # places looked at on the way back from one that parts the bodies by more than it must
 
@@ -82,56 +77,32 @@ class Gap(NamedTuple):
     shared: bool  # whether points far from its own are as near; False where not asked for
 
 
-@kernel
-def _of_features(pair, n, goal, beyond, margin):
-    """Distance of a core of vertices and rims from a triangle, if GJK closes it; else an open interval."""
-    out_of_line()
-    ka, hull = pair.a.kind, CODE[CONVEX_MESH]
-    a = Core(pair.a.row, hull if ka == TRIANGLE else ka, pair.a.pool)
-    hulls = Pair(a, Core(pair.b.row, hull, pair.b.pool), pair.rotation, pair.centre)
-    found = gjk.descend(hulls, n, 0.5 * (goal - margin), -math.inf, beyond)
-    if found.simplex.count == 4:
-        return cores.Cores(0.0, -math.inf, math.inf, n, n, n, found.iterations, 0)
-    return gjk.nearest_points(hulls, found, goal, margin, beyond)
-
-
 @kernel(_nrt=True)
-def _part_distance(pair, n, goal, beyond, margin, others, w):
-    """Distance of the core of A (a torus: of its circle) from a convex part of a mesh; `others` as in `separation`."""
+def _part_distance(pair, n, goal, beyond, w):
+    """Distance of the core of A (a torus: of its circle) from a convex part of a mesh, and whether they touch."""
     out_of_line()
     ka, kind, rotation, centre = pair.a.kind, pair.b.kind, pair.rotation, pair.centre
     if ka == TORUS and kind == TRIANGLE:
         ring = Pair(pair.b, pair.a, *reversed_pose(pair))
         backward = rotate_back(rotation, scale(-1.0, n))
-        zero = np.int64(0)
-        k = torus.nearest_on_circle(ring, backward, goal, beyond, 0.0, zero, w)
-        status = k.status
-        if others and k.distance <= beyond and torus.circle_goes_on(ring, k, goal, zero, w):
-            status |= NON_UNIQUE
+        k = torus.nearest_on_circle(ring, backward, goal, beyond, 0.0, np.int64(0), w)
         x, y = add(centre, rotate(rotation, k.y)), add(centre, rotate(rotation, k.x))
         touching = not (k.distance > 0.25 * goal)
         direction = scale(-1.0, rotate(rotation, k.n))
-        return cores.Cores(k.distance, k.lower, k.upper, x, y, direction, k.iterations, status), touching
-    iterations = 0
-    if ka == TRIANGLE or are_sharp(ka, ka):
-        k = _of_features(pair, n, goal, beyond, margin)
-        if k.lower > -math.inf:
-            return k, False
-        iterations = k.iterations
+        return cores.Cores(k.distance, k.lower, k.upper, x, y, direction, k.iterations, k.status), touching
     k = cores.solve_cores(pair, n, goal, beyond, np.int64(0), w)
-    iterations += k.iterations
-    return cores.Cores(k.distance, k.lower, k.upper, k.x, k.y, k.n, iterations, k.status), k.lower == -math.inf
+    return k, k.lower == -math.inf
 
 
 @kernel
-def _part_gap(pair, n, goal, beyond, nearest, margin, others, w):
+def _part_gap(pair, n, goal, beyond, nearest, margin, w):
     """As `_part_distance`; where the cores are nearer to each other than `nearest`, with points along the normal.
 
     Near flats an interval as narrow as the goal may leave points far off the normal, and no direction near them that
     proves as much. A narrower one has better directions.
     """
     out_of_line()
-    best, touching = _part_distance(pair, n, goal, beyond, margin, others, w)
+    best, touching = _part_distance(pair, n, goal, beyond, w)
     if touching or pair.a.kind == TORUS or not (best.upper < nearest):
         return best, touching
     best = cores.straightened(pair, best, goal, margin, w)
@@ -141,7 +112,7 @@ def _part_gap(pair, n, goal, beyond, nearest, margin, others, w):
         if norm(combine(1.0, u, -dot(u, best.n), best.n)) <= goal:
             break
         width *= 0.1
-        k, touched = _part_distance(pair, best.n, width, beyond, margin, False, w)  # no torus
+        k, touched = _part_distance(pair, best.n, width, beyond, w)
         if touched or not (k.upper - k.lower <= goal):
             break
         k = cores.straightened(pair, k, goal, margin, w)
@@ -154,68 +125,6 @@ def _part_gap(pair, n, goal, beyond, nearest, margin, others, w):
 def _direction(centre, n):
     length = norm(centre)
     return scale(1.0 / length, centre) if length > 0.0 else n
-
-
-@kernel(_nrt=True)
-def _triangles_at(core, p, n, slack, found):
-    """Fill `found` with numbers of triangles of a mesh that reach farthest along n at p; returns how many."""
-    out_of_line()
-    b, pool = core.row, core.pool
-    stack = np.empty(_STACK, np.int64)
-    stack[0] = 0
-    depth = 1
-    count = 0
-    while depth > 0 and count < found.shape[0]:
-        depth -= 1
-        node = stack[depth]
-        middle, half = node_box(b, pool, node)
-        outside = False
-        for i in range(3):
-            outside = outside or abs(p[i] - middle[i]) > half[i] + slack
-        if outside:
-            continue
-        first, triangles = node_content(b, pool, node)
-        if triangles <= 0:
-            if depth + 2 <= _STACK:
-                stack[depth], stack[depth + 1] = node + 1, first
-                depth += 2
-            continue
-        for t in range(first, first + triangles):
-            q, r, s = corners(core, t)
-            q, r, s = sub(q, p), sub(r, p), sub(s, p)
-            if max(dot(n, q), dot(n, r), dot(n, s)) > slack:
-                continue
-            wq, wr, ws = difference.triangle_weights(q, r, s)
-            if norm(add(combine(wq, q, wr, r), scale(ws, s))) <= slack and count < found.shape[0]:
-                found[count] = t
-                count += 1
-    return count
-
-
-@kernel(_nrt=True)
-def _flats_meet(pair, gap):
-    """Whether flats touch at the nearest points of a body A and a mesh B, by all triangles that meet there."""
-    out_of_line()
-    a, ka, pool_a = pair.a
-    b, pool_b = pair.b.row, pair.b.pool
-    unit = min(a[SIZE], b[SIZE])
-    slack = FLATNESS * unit
-    at_a, at_b = np.zeros(_MOST_AT, np.int64), np.empty(_MOST_AT, np.int64)
-    y = rotate_back(pair.rotation, sub(gap.y, pair.centre))
-    down = rotate_back(pair.rotation, scale(-1.0, gap.n))
-    count_b = _triangles_at(pair.b, y, down, slack, at_b)
-    count_a = _triangles_at(pair.a, gap.x, gap.n, slack, at_a) if ka == MESH else 1
-    part_a, part_b = part_row(pair.a), part_row(pair.b)
-    core_a = Core(part_a, CODE[CONVEX_MESH] if ka == MESH else ka, pool_a)
-    core_b = Core(part_b, CODE[CONVEX_MESH], pool_b)
-    for i in range(count_a):
-        set_part(part_a, pair.a, at_a[i])
-        for j in range(count_b):
-            set_part(part_b, pair.b, at_b[j])
-            parts = Pair(core_a, core_b, pair.rotation, pair.centre)
-            if touching_flats(parts, gap.x, gap.y, gap.n, unit):
-                return True
-    return False
 
 
 @kernel(_nrt=True)
@@ -269,7 +178,6 @@ def separation(pair, n, goal, enough, others, w):
                         min(best.upper + (goal if seeks else 0.0), enough) + ball,
                         best.upper + ball,
                         margin,
-                        others,
                         w,
                     )
                     iterations += k.iterations
@@ -298,8 +206,6 @@ def separation(pair, n, goal, enough, others, w):
             nodes[depth, 0], nodes[depth, 1], bounds[depth] = i, j, gap
             depth += 1
     shared = others and elsewhere <= best.upper + goal
-    if others and not shared and ka != TORUS and best.upper < math.inf:
-        shared = _flats_meet(pair, best)
     return Gap(min(lower, best.upper), best.upper, best.x, best.y, best.n, False, iterations, shared)
 
 
@@ -345,7 +251,7 @@ def _touched_triangles(pair, goal, w, found):
         for t in range(first, first + triangles):
             set_part(part, b, t)
             parts = Pair(hull.a, Core(part, CODE[CONVEX_MESH], b.pool), pair.rotation, pair.centre)
-            lower, _, _ = bounds_of_parts(parts, n, goal, margin, -math.inf, far, w)
+            lower, _, _ = cores.bounds_about(parts, n, goal, margin, -math.inf, far, w)
             if lower <= far and count < _MOST_TOUCHED:
                 found[count] = t
                 count += 1
@@ -385,7 +291,7 @@ def _ways_out(pair, goal, sign, w, ways, count):
             known = known or dot(inward, (ways[j, 1], ways[j, 2], ways[j, 3])) * sign > 1.0 - 1e-9
         if known or count >= ways.shape[0]:
             continue
-        x, _, upper = core_support(pair.a, inward, np.int64(0))
+        x, _, upper = core_support(pair.a, inward)
         height = upper + ball - dot(inward, add(centre, rotate(rotation, p)))
         if not (height > 0.0):
             continue
@@ -427,7 +333,7 @@ def solve(pair, n, goal, budget, w):
     else:
         # A lies inside B, or the other way round: A leaves through the nearest triangle.
         inward = scale(-1.0, gap.n)
-        _, _, upper = core_support(pair.a, inward, np.int64(0))
+        _, _, upper = core_support(pair.a, inward)
         ways[count, 0] = upper + ball - dot(inward, gap.y)
         ways[count, 1], ways[count, 2], ways[count, 3] = inward
         count += 1
@@ -471,9 +377,9 @@ def solve(pair, n, goal, budget, w):
     # Where the bodies touch after the translation is what they have in common; where they do not, a shorter one parts
     # them, by as much as they are apart. Surfaces that meet as far as the search can tell have no nearest points: a
     # little farther they have. The points of the hulls would not do, which lie across holes and hollows.
-    x, _, _ = core_support(pair.a, direction, np.int64(0))
+    x, _, _ = core_support(pair.a, direction)
     x = combine(1.0, x, ball, direction)
-    y, _, _ = core_support(Core(b, CODE[MESH], pool_b), rotate_back(rotation, scale(-1.0, direction)), np.int64(0))
+    y, _, _ = core_support(Core(b, CODE[MESH], pool_b), rotate_back(rotation, scale(-1.0, direction)))
     y = add(centre, rotate(rotation, y))
     paired = False
     length = best

@@ -29,12 +29,10 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.convex import epa, gjk
-from superovoid.contact.convex.features import are_sharp
+from superovoid.contact.convex import cores
 from superovoid.contact.convex.mesh_tree import (
     INSIDE,
     OUTSIDE,
-    bounds_of_parts,
     corners,
     opened,
     part_row,
@@ -139,7 +137,7 @@ def _search(pair, cut, threshold, margin, w):
                         line = sub(middle_b, scale(1.0 / 3.0, add(add(q_a[0], q_a[1]), q_a[2])))
                     parts = Pair(part_a, part_b, rotation, centre)
                     n = direction_of((0.0, 0.0, 0.0), line, (0.0, 0.0, 1.0))
-                    lower, upper, _ = bounds_of_parts(parts, n, margin, margin, threshold, cut, w)
+                    lower, upper, _ = cores.bounds_about(parts, n, margin, margin, threshold, cut, w)
                     if upper < threshold:
                         return MET, upper
                     if not (lower >= cut):
@@ -206,16 +204,8 @@ def bounds(pair, n, threshold, goal, margin, loss):
     taken = margin + loss
     of_cores = threshold + ball
     hulls = Pair(Core(a.row, _hull_kind(a), a.pool), Core(b.row, _hull_kind(b), b.pool), pair.rotation, pair.centre)
-    if are_sharp(hulls.a.kind, hulls.b.kind):
-        found = gjk.descend(hulls, n, goal, of_cores - taken, of_cores + taken)
-        lower, n = found.lower - margin - ball, found.n
-        if threshold < 0.0 and found.simplex.count == 4:
-            answer = epa.expand(hulls, found, goal, margin)
-            if answer.lower > -math.inf:
-                lower, n = max(lower, answer.lower - ball), answer.n
-    else:
-        lower, _, n = bounds_of_parts(hulls, n, goal, margin, -math.inf, of_cores + taken, w)
-        lower -= margin + ball
+    lower, _, n = cores.bounds_about(hulls, n, goal, margin, min(of_cores - taken, 0.0), of_cores + taken, w)
+    lower -= margin + ball
     if lower - loss >= threshold or a.kind == TORUS:
         return lower, math.inf, n  # the core of a torus is no convex part
     cut = max(threshold, 0.0) + ball + 2.0 * taken

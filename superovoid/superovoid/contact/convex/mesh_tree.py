@@ -17,18 +17,13 @@ import numpy as np
 from superovoid.compiled.aabb_tree import END, FIRST, LOWER, NODE_LENGTH, SECOND, UPPER
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, cross, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.convex import cores, epa, gjk
-from superovoid.contact.convex.closed_surface import height_of_tetrahedron
-from superovoid.contact.convex.core_settling import holds_means
-from superovoid.contact.convex.features import are_sharp
-from superovoid.contact.minkowski.difference import M, row_point
+from superovoid.contact.convex import cores
 from superovoid.contact.pair import Pair
 from superovoid.contact.separation import gap_of_boxes
 from superovoid.shapes.kernels.kinds import (
     BLOCKS,
     BOX,
     CODE,
-    LINKS,
     MESH,
     NODES,
     SHELL_COUNT,
@@ -44,7 +39,6 @@ from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, A2, A3, RADIUS
 
 _STACK = 4096
-_STEPS = 64  # of GJK
 _ANGLE = 64.0 * EPS  # of the product of three lengths: what the sine and cosine of a solid angle may round (`side_of`)
 
 INSIDE, UNSURE, OUTSIDE = -1, 0, 1
@@ -70,7 +64,7 @@ def part_row(core):
     """A row for parts of a body (`set_part`), which is its own row for other bodies than meshes."""
     row = core.row.copy()
     if core.kind == MESH:
-        row[VERTEX_COUNT], row[LINKS], row[BLOCKS] = 3.0, -1.0, -1.0
+        row[VERTEX_COUNT], row[BLOCKS] = 3.0, -1.0
     return row
 
 
@@ -153,7 +147,7 @@ def point_along(core, n):
     """A point of a body's core that is farthest along n."""
     if core.kind == MESH:
         return farthest_corner(core, n)
-    x, _, _ = core_support(core, n, np.int64(0))
+    x, _, _ = core_support(core, n)
     return x
 
 
@@ -237,7 +231,7 @@ def side_of_bodies(pair, proved):
     """
     out_of_line()
     if pair.a.kind != MESH:
-        x, _, _ = core_support(pair.a, (0.0, 0.0, 1.0), np.int64(0))
+        x, _, _ = core_support(pair.a, (0.0, 0.0, 1.0))
         return side_of(pair.b, rotate_back(pair.rotation, sub(x, pair.centre)), proved)
     rotation, centre = reversed_pose(pair)
     return min(_side_of_shells(pair, proved), _side_of_shells(Pair(pair.b, pair.a, rotation, centre), proved))
@@ -250,37 +244,6 @@ def side_of_bodies(pair, proved):
 def _unit(d):
     length = norm(d)
     return scale(1.0 / length, d) if length > 0.0 else (0.0, 0.0, 1.0)
-
-
-@kernel(_nrt=True)
-def bounds_of_parts(pair, n, goal, margin, threshold, far, w):
-    """Bounds of the signed distance of two convex cores, good enough to tell whether it is below a threshold.
-
-    What rounding takes from them is not counted. With the threshold -inf only the lower one is looked for, and no more
-    than that it exceeds `far`.
-
-    Returns the bounds and the direction of the lower one.
-    """
-    out_of_line()
-    a, b = pair.a, pair.b
-    if are_sharp(a.kind, b.kind):
-        found = gjk.descend(pair, n, goal, threshold, far)
-        upper = found.upper
-        if found.simplex.count == 4:
-            s = found.simplex
-            upper = min(upper, -height_of_tetrahedron(s.p, s.q, s.r, s.s))
-            if -math.inf < threshold <= 0.0 and not upper < threshold:
-                upper = min(upper, epa.expand(pair, found, goal, margin).upper)
-        return found.lower, upper, found.n
-    start = cores.Descent(0, -math.inf, n, math.inf, False, False, 0)
-    rough = cores.descend(pair, start, goal, far, w, _STEPS, False)
-    upper = rough.upper
-    if rough.count == 4:
-        p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
-        upper = -height_of_tetrahedron(p, q, r, s)
-    if not (holds_means(a.row, a.kind) and holds_means(b.row, b.kind)):
-        upper = math.inf  # the simplex is of hulls, which reach across a dent
-    return rough.lower, upper, rough.n
 
 
 @kernel
@@ -306,7 +269,7 @@ def gap_of_nodes(pair, i, j, enough, margin, box, w):
         return gap_of_boxes(_axes_of(pair.rotation), sub(at, middle), half_a, half, enough, margin)
     box[A1], box[A2], box[A3] = half
     parts = Pair(a, Core(box, CODE[BOX], b.pool), pair.rotation, at)
-    return bounds_of_parts(parts, _unit(at), 0.1 * norm(at), margin, -math.inf, enough, w)[0]
+    return cores.bounds_about(parts, _unit(at), 0.1 * norm(at), margin, -math.inf, enough, w)[0]
 
 
 class Opened(NamedTuple):

@@ -36,14 +36,11 @@ from superovoid.contact.minkowski.difference import (
     LOSS,
     STRATUM_A,
     STRATUM_B,
-    WEIGHT,
-    WORK_ROWS,
     Found,
     M,
     difference_point,
     difference_support,
-    gather,
-    polish,
+    polished,
     take,
 )
 from superovoid.shapes.kernels.kinds import CAPSULE, CONE, CYLINDER, SUPEROVOID, TORUS
@@ -212,14 +209,8 @@ def _polished(pair, cell, found, w):
             w[k, M + i] = m[i]
         at = _CORNERS + k * _CORNER_LENGTH
         w[k, STRATUM_A], w[k, STRATUM_B] = cell[at + _IA], cell[at + _IB]
-        w[k, WEIGHT] = 0.5
-    count = gather(w, 2)
     s, c, _ = _split_meridian(cell)
-    n = _direction(cell[_PHI], s, c)
-    local = polish(pair, n, 0.0, w, count)
-    ia, ib = int(w[WORK_ROWS, STRATUM_A]), int(w[WORK_ROWS, STRATUM_B])
-    c = difference_support(pair, local.n, ia, ib)
-    return take(found, local.n, c)
+    return polished(pair, _direction(cell[_PHI], s, c), 2, found, w)
 
 
 @kernel

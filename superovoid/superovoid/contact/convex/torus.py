@@ -162,23 +162,6 @@ def _nearest(best, elsewhere, at, aside):
     return (at if at.distance < best.distance else best), elsewhere
 
 
-@kernel(_nrt=True)
-def circle_goes_on(pair, core, goal, budget, w):
-    """Whether points a hundredth of the smaller body along the circle of a torus, B, are as near: it lies on a flat."""
-    out_of_line()
-    a, b, rotation, centre = pair.a.row, pair.b.row, pair.rotation, pair.centre
-    if not holds_means(a, pair.a.kind):
-        return False
-    y = rotate_back(rotation, sub(core.y, centre))
-    phi = math.atan2(y[1], y[0]) if abs(y[0]) + abs(y[1]) > 0.0 else 0.0
-    turn = REACH * min(a[SIZE], b[SIZE]) / b[A1]
-    for side in range(2):
-        at = _look(pair, phi + turn if side == 0 else phi - turn, core.n, 0.25 * goal, budget, w).at
-        if at.distance <= core.distance + goal:
-            return True
-    return False
-
-
 class _Place(NamedTuple):
     """A point of the circle: what is nearest to it, where it is, and which way the circle goes on."""
 
@@ -315,7 +298,7 @@ def solve(pair, n, goal, budget, w):
     if distance >= 0.0:
         # The direction of a search is known to the square root of its tolerance only; its points are exact.
         n = direction_of(x, y, core.n) if distance > goal else core.n
-        if core.status & NON_UNIQUE or circle_goes_on(pair, core, goal, budget, w):
+        if core.status & NON_UNIQUE:
             flags |= NON_UNIQUE
         return cores.Cores(distance, lower, max(upper, distance), x, y, n, core.iterations, 0), flags
     # The hulls: a disc with a ball for the torus.

@@ -9,7 +9,7 @@ r"""Many pairs: what `pair_solver.solve_pair` answers at the first try, in SIMD 
 A block holds CHUNK pairs in the layout of `newton_lanes`: one flat buffer, a row a quantity, bodies A before bodies B.
 Newton runs in fewer lanes than a block has pairs; a lane that has converged, or failed, takes in the next pair. So does
 one whose points prove that the pair is farther than a limit, where the caller sets one. Then
-the certificate, that of `pair_solver.certify`, is evaluated for the whole block. Pairs whose interval it does not close
+the certificate, that of `answers.certify`, is evaluated for the whole block. Pairs whose interval it does not close
 - deep overlaps, contacts near a dent - and those that may need a flag are for the scalar solver, which searches.
 """
 
@@ -25,27 +25,25 @@ from numpy.typing import NDArray
 from superovoid.compiled.arrays import Floats1, Floats2, Floats3, Ints1
 from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.threads import share
-from superovoid.compiled.vector import add, norm, scale, sub
+from superovoid.compiled.vector import Vector, add, norm, scale, sub
 from superovoid.contact import columns
 from superovoid.contact.lanes import newton_lanes
 from superovoid.contact.lanes.newton_lanes import (
-    CONVERGED,
     POINT_LENGTH,
-    RUNNING,
     SHAPE_LENGTH,
     SUBSTITUTES,
     WIDTH,
-    Layout,
+    is_capped,
     observe,
     rotate,
     rotate_back,
-    sweep,
 )
-from superovoid.contact.lanes.simd import in_lanes, inlined, loader
+from superovoid.contact.lanes.simd import Layout, in_lanes, inlined, loader, storer
 from superovoid.contact.pair import Pair
-from superovoid.contact.superovoids import certificate, pair_solver
+from superovoid.contact.superovoids import answers, certificate, pair_solver
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS, WARM_ITERATIONS
 from superovoid.contact.superovoids.certificate import flatness, rises_from
+from superovoid.contact.superovoids.newton import BEGUN, CONVERGED, RUNNING, Task, first_move
 from superovoid.shapes.kernels.surface import (
     A1,
     A2,
@@ -78,28 +76,22 @@ _POSE_LENGTH = 12  # translation, then rotation row by row: the order in which `
 
 _layout = Layout(ROW)
 # Of each body.
-BODY, POSE = _layout.rows(BODY_LENGTH), _layout.rows(_POSE_LENGTH)
-POINT, START = _layout.rows(POINT_LENGTH), _layout.rows(3)  # START: the normal at which Newton begins cold
+BODY, POSE = _layout.place(BODY_LENGTH), _layout.place(_POSE_LENGTH)
+POINT, START = _layout.place(SurfacePoint), _layout.place(Vector)  # START: the normal at which Newton begins cold
 # Of each pair.
-SWAPPED, WARM = _layout.rows(), _layout.rows()
-ROTATION, CENTRE = _layout.rows(9), _layout.rows(3)
-GOAL, TOLERANCE, UNIT = _layout.rows(), _layout.rows(), _layout.rows()
-LIMIT, CUT = _layout.rows(), _layout.rows()  # of the distance: what is wanted, and what lanes may end at
-PHASE, ITERATIONS = _layout.rows(), _layout.rows()
-DISTANCE, LOWER, UPPER = _layout.rows(), _layout.rows(), _layout.rows()
+SWAPPED, WARM, ROTATION, CENTRE = _layout.place(), _layout.place(), _layout.place(9), _layout.place(Vector)
+GOAL, TASK, LIMIT = _layout.place(), _layout.place(Task), _layout.place()  # LIMIT: of the distance that is wanted
+UNIT = TASK
+PHASE, ITERATIONS = _layout.place(), _layout.place()
+DISTANCE, LOWER, UPPER = _layout.place(), _layout.place(), _layout.place()
 RESULT = DISTANCE  # in the order of a result row
-POINT_A, POINT_B, NORMAL, STATUS = _layout.rows(3), _layout.rows(3), _layout.rows(3), _layout.rows()
+POINT_A, POINT_B, NORMAL, STATUS = _layout.place(Vector), _layout.place(Vector), _layout.place(Vector), _layout.place()
 LENGTH = _layout.length
 
-load_3, load_9, load_12, load_body = (loader(count, ROW) for count in (3, 9, _POSE_LENGTH, BODY_LENGTH))
-load_8 = loader(POINT_LENGTH, ROW)
-
-
-@inlined
-def load_point(block, at):
-    """Surface point of a pair in the block."""
-    f = load_8(block, at)
-    return SurfacePoint(f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7])
+load_3, load_9, load_12, load_shape, load_body, load_point, load_task = (
+    loader(kind, ROW) for kind in (Vector, 9, _POSE_LENGTH, SHAPE_LENGTH, BODY_LENGTH, SurfacePoint, Task)
+)
+store_3, store_point, store_task = (storer(kind, ROW) for kind in (Vector, SurfacePoint, Task))
 
 
 @kernel
@@ -117,12 +109,6 @@ def hull_excess(body, f, n):
 def is_flat(a, b, rotation, fa, fb, k, reach, goal):
     """First test of `certificate.is_flat`: where it does not clear the contact, the scalar solver looks closer."""
     return flatness(a, b, rotation, fa, fb, k) * reach * reach < 2.0 * goal
-
-
-@inlined
-def store_3(block, at, v):
-    """Write a vector to three rows of the block."""
-    block[at], block[at + ROW], block[at + 2 * ROW] = v[0], v[1], v[2]
 
 
 # --- between arrays of pairs and a block ------------------------------------------------------------------------
@@ -326,7 +312,7 @@ def _store_column(block, at, v):
 
 line_of_centres = in_lanes(pair_solver.line_of_centres, SUBSTITUTES)
 gap_tolerance = in_lanes(certificate.gap_tolerance, SUBSTITUTES)
-newton_tolerance = in_lanes(pair_solver.newton_tolerance, SUBSTITUTES)
+newton_tolerance = in_lanes(answers.newton_tolerance, SUBSTITUTES)
 still_face = in_lanes(pair_solver.still_face, SUBSTITUTES)
 
 
@@ -343,64 +329,45 @@ def prepare(block: Floats1, count: int, tolerance: float) -> None:
         store_3(block, CENTRE + i, rotate_back(turn_a, sub(pose_b[:3], pose_a[:3])))
     for i in range(count):
         a, b = load_body(block, BODY + i), load_body(block, BODY + CHUNK + i)
-        centre = load_3(block, CENTRE + i)
+        fa, fb = load_point(block, POINT + i), load_point(block, POINT + CHUNK + i)
+        centre, rotation = load_3(block, CENTRE + i), load_9(block, ROTATION + i)
+        is_kept = (fa.r != 0.0) | (fa.w != 0.0)
+        is_warm = is_kept & still_face(Pair(a, b, rotation, centre), fa, fb)
         goal = gap_tolerance(a, b, centre, tolerance)
-        block[GOAL + i] = goal
-        block[TOLERANCE + i] = newton_tolerance(a, b, centre, goal)
-        block[UNIT + i] = min(a[SIZE], b[SIZE])
         # The goal is four times what rounding takes, and an answer may lie below the distance by another.
         convex = (a[DENTED] == 0.0) & (b[DENTED] == 0.0)
-        block[CUT + i] = block[LIMIT + i] + 2.0 * goal if convex else math.inf
+        cut = block[LIMIT + i] + 2.0 * goal if convex else math.inf
+        size, residual = min(a[SIZE], b[SIZE]), newton_tolerance(a, b, centre, goal)
+        most = float(WARM_ITERATIONS if is_warm else COLD_ITERATIONS)
+        store_task(block, TASK + i, Task(size, residual, most, cut))
         n = line_of_centres(centre)
+        block[GOAL + i], block[WARM + i] = goal, 1.0 if is_warm else 0.0
         store_3(block, START + i, n)
-        store_3(block, START + CHUNK + i, rotate_back(load_9(block, ROTATION + i), scale(-1.0, n)))
-    for i in range(count):
-        a, b = load_body(block, BODY + i), load_body(block, BODY + CHUNK + i)
-        fa, fb = load_point(block, POINT + i), load_point(block, POINT + CHUNK + i)
-        pair = Pair(a, b, load_9(block, ROTATION + i), load_3(block, CENTRE + i))
-        is_kept = (fa.r != 0.0) | (fa.w != 0.0)
-        block[WARM + i] = 1.0 if is_kept & still_face(pair, fa, fb) else 0.0
+        store_3(block, START + CHUNK + i, rotate_back(rotation, scale(-1.0, n)))
 
 
 @kernel
 def _enter(lanes, lane, block, i):
     """A pair of the block takes a lane."""
-    warm = block[WARM + i]
+    gap, part = norm(load_3(block, CENTRE + i)), 1.0 - block[WARM + i]
     for side in range(2):
         to, at = lane + side * WIDTH, i + side * CHUNK
-        for j in range(SHAPE_LENGTH):
-            lanes[newton_lanes.SHAPE + j * newton_lanes.ROW + to] = block[BODY + j * ROW + at]
-        for j in range(POINT_LENGTH):
-            lanes[newton_lanes.POINT + j * newton_lanes.ROW + to] = block[POINT + j * ROW + at]
-        for j in range(3):
-            lanes[newton_lanes.FROM_N + j * newton_lanes.ROW + to] = block[START + j * ROW + at]
-            lanes[newton_lanes.FROM_X + j * newton_lanes.ROW + to] = 0.0
-            lanes[newton_lanes.STEP_N + j * newton_lanes.ROW + to] = 0.0
-            lanes[newton_lanes.STEP_X + j * newton_lanes.ROW + to] = 0.0
-        lanes[newton_lanes.PART + to] = lanes[newton_lanes.FROM_R + to] = 1.0
-        lanes[newton_lanes.FROM_GAP + to] = norm(load_3(block, CENTRE + i))
-        lanes[newton_lanes.CHART_1 + to] = lanes[newton_lanes.CHART_2 + to] = 0.0
-        lanes[newton_lanes.HOLD + to] = warm
-    for j in range(9):
-        lanes[newton_lanes.ROTATION + j * newton_lanes.ROW + lane] = block[ROTATION + j * ROW + i]
-    for j in range(3):
-        lanes[newton_lanes.CENTRE + j * newton_lanes.ROW + lane] = block[CENTRE + j * ROW + i]
-    lanes[newton_lanes.SIZE + lane] = block[UNIT + i]
-    lanes[newton_lanes.TOLERANCE + lane] = block[TOLERANCE + i]
-    lanes[newton_lanes.LIMIT + lane] = WARM_ITERATIONS if warm != 0.0 else COLD_ITERATIONS
-    lanes[newton_lanes.CUT + lane] = block[CUT + i]
-    lanes[newton_lanes.LAST + lane] = 1e300
-    lanes[newton_lanes.BACKTRACKS + lane] = lanes[newton_lanes.ITERATIONS + lane] = 0.0
+        newton_lanes.store_shape(lanes, newton_lanes.SHAPE + to, load_shape(block, BODY + at))
+        newton_lanes.store_point(lanes, newton_lanes.POINT + to, load_point(block, POINT + at))
+        newton_lanes.store_move(lanes, newton_lanes.MOVE + to, first_move(load_3(block, START + at), gap, part))
+    newton_lanes.store_9(lanes, newton_lanes.ROTATION + lane, load_9(block, ROTATION + i))
+    newton_lanes.store_3(lanes, newton_lanes.CENTRE + lane, load_3(block, CENTRE + i))
+    newton_lanes.store_task(lanes, newton_lanes.TASK + lane, load_task(block, TASK + i))
+    newton_lanes.store_progress(lanes, newton_lanes.PROGRESS + lane, BEGUN)
 
 
 @kernel
 def _leave(lanes, lane, block, i):
     """A lane gives its points back to the block."""
-    block[PHASE + i] = lanes[newton_lanes.PHASE + lane]
-    block[ITERATIONS + i] = lanes[newton_lanes.ITERATIONS + lane]
-    for j in range(POINT_LENGTH):
-        block[POINT + j * ROW + i] = lanes[newton_lanes.POINT + j * newton_lanes.ROW + lane]
-        block[POINT + j * ROW + CHUNK + i] = lanes[newton_lanes.POINT + j * newton_lanes.ROW + WIDTH + lane]
+    progress = newton_lanes.load_progress(lanes, newton_lanes.PROGRESS + lane)
+    block[PHASE + i], block[ITERATIONS + i] = progress.phase, progress.iterations
+    store_point(block, POINT + i, newton_lanes.load_point(lanes, newton_lanes.POINT + lane))
+    store_point(block, POINT + CHUNK + i, newton_lanes.load_point(lanes, newton_lanes.POINT + WIDTH + lane))
 
 
 @entry_point(nogil=True, separate=True)
@@ -409,11 +376,10 @@ def converge(lanes: Floats1, pair: Ints1, block: Floats1, count: int) -> None:
     following = 0
     for lane in range(WIDTH):
         pair[lane] = -1
-        lanes[newton_lanes.PHASE + lane] = CONVERGED
     while True:
         idle = 0
         for lane in range(WIDTH):
-            if pair[lane] >= 0 and lanes[newton_lanes.PHASE + lane] == RUNNING:
+            if pair[lane] >= 0 and lanes[newton_lanes.PROGRESS + lane] == RUNNING:
                 continue
             if pair[lane] >= 0:
                 _leave(lanes, lane, block, pair[lane])
@@ -426,12 +392,12 @@ def converge(lanes: Floats1, pair: Ints1, block: Floats1, count: int) -> None:
                 idle += 1
         if idle == WIDTH:
             return
-        sweep(lanes)
+        newton_lanes.sweep(lanes)
 
 
 SUBSTITUTES[certificate.hull_excess] = in_lanes(hull_excess, SUBSTITUTES)
 SUBSTITUTES[certificate.is_flat] = in_lanes(is_flat, SUBSTITUTES)
-certify = in_lanes(pair_solver.certify, SUBSTITUTES)
+certify = in_lanes(answers.certify, SUBSTITUTES)
 
 
 @inlined
@@ -448,7 +414,7 @@ def _prove_pair(block, i):
     answer = certify(pair, fa, fb, k, block[GOAL + i], 0)
     block[DISTANCE + i], block[LOWER + i], block[UPPER + i] = answer.distance, answer.lower, answer.upper
     # What is proved of an overlap is proved of superovoids.
-    meets_capped = (newton_lanes.is_capped(a) | newton_lanes.is_capped(b)) & (answer.distance <= block[GOAL + i])
+    meets_capped = (is_capped(a) | is_capped(b)) & (answer.distance <= block[GOAL + i])
     block[STATUS + i] = status.UNPROVEN if meets_capped else answer.status
     pose_a, pose_b = load_12(block, POSE + i), load_12(block, POSE + CHUNK + i)
     x = add(pose_a[:3], rotate(pose_a[3:], answer.x))

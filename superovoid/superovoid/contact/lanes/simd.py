@@ -20,7 +20,7 @@ import math
 from collections.abc import Callable
 from functools import cache
 from types import FunctionType
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
@@ -133,20 +133,107 @@ def inlined_copy(function: Any, names: dict[str, Any]) -> Any:
     return inlined(FunctionType(function.__code__, names, f"{function.__name__}_in_lanes"))
 
 
+# --- rows of a flat buffer -------------------------------------------------------------------------------------------
+
+
+class Layout:
+    """Places of quantities in a flat buffer, a row each.
+
+    Parameters
+    ----------
+    stride : int
+        Numbers in a row.
+    """
+
+    def __init__(self, stride: int) -> None:
+        self.stride = stride
+        self.length = 0
+        """Numbers in the buffer."""
+
+    def place(self, kind: Any = float) -> int:
+        """Return the index of the first number of further rows: one for each number of a kind (`loader`)."""
+        start = self.length
+        self.length += numbers_in(kind) * self.stride
+        return start
+
+
+def _parts_of(kind: Any) -> list[Any]:
+    """Return the kinds of the parts of a tuple."""
+    if isinstance(kind, int):
+        return [float] * kind
+    return list(get_args(kind)) or list(get_type_hints(kind).values())
+
+
+def numbers_in(kind: Any) -> int:
+    """Return how many rows hold the numbers of a kind (`loader`)."""
+    return 1 if kind in (float, bool) else sum(map(numbers_in, _parts_of(kind)))
+
+
 @cache
-def loader(count: int, stride: int) -> Any:
-    """Kernel ``load(buffer, at)`` that gathers `count` numbers, a stride apart, as a tuple."""
-    if count == 1:
+def loader(kind: Any, stride: int) -> Any:
+    """Kernel ``load(buffer, at)`` that returns a value of a kind from a number in each of successive rows.
 
-        def load(buffer, at):
-            return (buffer[at],)
+    Parameters
+    ----------
+    kind : type or int
+        A NamedTuple or a tuple of numbers, of truth values, or of such tuples; an integer: so many numbers.
+    stride : int
+        From one number to the next.
+    """
+    if kind is float:
+        return inlined(lambda buffer, at: buffer[at])
+    if kind is bool:
+        return inlined(lambda buffer, at: buffer[at] != 0.0)
+    values = _values_loader(tuple(_parts_of(kind)), stride)
+    if not hasattr(kind, "_fields"):
+        return values
 
-    else:
-        half = count // 2
-        head, tail = loader(half, stride), loader(count - half, stride)
-        offset = half * stride
-
-        def load(buffer, at):
-            return head(buffer, at) + tail(buffer, at + offset)
+    def load(buffer, at):
+        return kind(*values(buffer, at))
 
     return inlined(load)
+
+
+@cache
+def _values_loader(kinds: tuple[Any, ...], stride: int) -> Any:
+    """Kernel that loads a tuple of values."""
+    half = len(kinds) // 2
+    if half == 0:
+        one = loader(kinds[0], stride)
+        return inlined(lambda buffer, at: (one(buffer, at),))
+    head, tail = _values_loader(kinds[:half], stride), _values_loader(kinds[half:], stride)
+    offset = stride * sum(map(numbers_in, kinds[:half]))
+
+    def load(buffer, at):
+        return head(buffer, at) + tail(buffer, at + offset)
+
+    return inlined(load)
+
+
+@cache
+def storer(kind: Any, stride: int) -> Any:
+    """Kernel ``store(buffer, at, value)``: the reverse of `loader`."""
+    if kind is not float and kind is not bool:
+        return _values_storer(tuple(_parts_of(kind)), stride)
+
+    def store(buffer, at, value):
+        buffer[at] = value
+
+    return inlined(store)
+
+
+@cache
+def _values_storer(kinds: tuple[Any, ...], stride: int) -> Any:
+    """Kernel that stores a tuple of values."""
+    half = len(kinds) // 2
+    if half == 0:
+        one = storer(kinds[0], stride)
+        return inlined(lambda buffer, at, values: one(buffer, at, values[0]))
+    head, tail = _values_storer(kinds[:half], stride), _values_storer(kinds[half:], stride)
+    offset = stride * sum(map(numbers_in, kinds[:half]))
+
+    def store(buffer, at, values):
+        head(buffer, at, values[:half])
+        tail(buffer, at + offset, values[half:])
+
+    return inlined(store)

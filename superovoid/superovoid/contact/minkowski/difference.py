@@ -84,7 +84,7 @@ def _support_of(core, n, start, proved):
             return position(core.row, f), 0, math.inf, f.w, f.r
         f, upper = support(core.row, n)
         return position(core.row, f), 0, upper, f.w, f.r
-    x, stratum, upper = core_support(core, n, start)
+    x, stratum, upper = core_support(core, n)
     return x, stratum, upper, 0.0, 0.0
 
 
@@ -117,7 +117,7 @@ def _nearly_support(core, n, start, w, r, loss):
     if core.kind == SUPEROVOID:
         f = support_near(core.row, n, w, r, loss)
         return position(core.row, f), 0, f.w, f.r
-    x, stratum, _ = core_support(core, n, start)
+    x, stratum, _ = core_support(core, n)
     return x, stratum, w, r
 
 
@@ -212,6 +212,26 @@ def triangle_weights(p, q, r):
 
 
 @kernel
+def weights_to(count, p, q, r):
+    """Weights of that point of the hull of up to three points that is nearest to the origin."""
+    if count == 1:
+        return 1.0, 0.0, 0.0
+    if count == 2:
+        s, t = segment_weights(p, q)
+        return s, t, 0.0
+    return triangle_weights(p, q, r)
+
+
+@kernel
+def weigh(w, first, count, target):
+    """Weigh up to three rows of a workspace for the point of their hull nearest to a target."""
+    p = sub(row_point(w, first, M), target)
+    q = sub(row_point(w, first + 1, M), target)
+    r = sub(row_point(w, first + 2, M), target)
+    w[first, WEIGHT], w[first + 1, WEIGHT], w[first + 2, WEIGHT] = weights_to(count, p, q, r)
+
+
+@kernel
 def tetrahedron_weights(p, q, r, s):
     """Weights of the point of a tetrahedron that is the origin, and how far that point misses it.
 
@@ -254,16 +274,10 @@ def nearest_of_simplex(w, count):
     Returns how many are left; 4 means that the origin is inside.
     """
     out_of_line()
-    if count == 1:
-        w[0, WEIGHT] = 1.0
-        return 1
-    p, q = row_point(w, 0, M), row_point(w, 1, M)
-    if count == 2:
-        w[0, WEIGHT], w[1, WEIGHT] = segment_weights(p, q)
-    elif count == 3:
-        w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT] = triangle_weights(p, q, row_point(w, 2, M))
+    if count < 4:
+        weigh(w, 0, count, (0.0, 0.0, 0.0))
     else:
-        corners = (p, q, row_point(w, 2, M), row_point(w, 3, M))
+        corners = (row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M))
         faces = ((0, 1, 2, 3), (0, 1, 3, 2), (0, 2, 3, 1), (1, 2, 3, 0))
         best = math.inf
         for every in range(2):  # of a thin tetrahedron that does not hold the origin, every face
@@ -280,7 +294,7 @@ def nearest_of_simplex(w, count):
                     w[i, WEIGHT], w[j, WEIGHT], w[k, WEIGHT], w[opposite, WEIGHT] = s, t, u, 0.0
             if best < math.inf:
                 break
-            if holds_origin(p, q, corners[2], corners[3]):
+            if holds_origin(*corners):
                 return 4
     left = 0
     for k in range(count):
@@ -340,23 +354,6 @@ class Local(NamedTuple):
     y: tuple
     h: float
     gap: float  # length of what is left between h n and x - y
-
-
-@kernel
-def _weigh_bundle(w, count, n, value):
-    """Weights of the bundle for its point nearest to `value` n."""
-    target = scale(value, n)
-    p = sub(row_point(w, WORK_ROWS, M), target)
-    if count == 1:
-        w[WORK_ROWS, WEIGHT] = 1.0
-        return
-    q = sub(row_point(w, WORK_ROWS + 1, M), target)
-    if count == 2:
-        w[WORK_ROWS, WEIGHT], w[WORK_ROWS + 1, WEIGHT] = segment_weights(p, q)
-        return
-    r = sub(row_point(w, WORK_ROWS + 2, M), target)
-    s, t, u = triangle_weights(p, q, r)
-    w[WORK_ROWS, WEIGHT], w[WORK_ROWS + 1, WEIGHT], w[WORK_ROWS + 2, WEIGHT] = s, t, u
 
 
 @kernel
@@ -467,7 +464,7 @@ def polish(pair, n, apart, w, count):
         value = dot(m0, n)
         for k in range(1, count):
             value = max(value, dot(row_point(w, WORK_ROWS + k, M), n))
-        _weigh_bundle(w, count, n, 0.0 if apart == 1.0 else value)
+        weigh(w, WORK_ROWS, count, scale(0.0 if apart == 1.0 else value, n))
         mean = _bundle_mean(w, count, M)
         gap = norm(combine(1.0, mean, -dot(mean, n), n)) + abs(value - dot(mean, n))
         if not (gap < best.gap):
@@ -515,3 +512,21 @@ def take(found, n, c):
         return Found(c.h, found.proved, n, c.x, c.y, False, found.spent + 1, rival)
     rival = min(found.rival, c.h) if away else found.rival
     return Found(found.value, found.proved, found.n, found.x, found.y, found.polished, found.spent + 1, rival)
+
+
+@kernel
+def polished(pair, n, rows, found, w):
+    """The least h_M found, or that of Newton's method on the strata of some rows of a workspace if it is no more."""
+    out_of_line()
+    for k in range(rows):
+        w[k, WEIGHT] = 1.0 / rows
+    count = gather(w, rows)
+    local = polish(pair, n, 0.0, w, count)
+    c = difference_support(pair, local.n, int(w[WORK_ROWS, STRATUM_A]), int(w[WORK_ROWS, STRATUM_B]))
+    spent, away = found.spent + 4, well_away(local.n, found.n)
+    if c.h <= found.value + local.gap * EPS:
+        x, y = (local.x, local.y) if local.h >= c.h - 1e-9 * abs(c.h) else (c.x, c.y)
+        rival = min(found.rival, found.value) if away else found.rival
+        return Found(min(c.h, found.value), found.proved, local.n, x, y, True, spent, rival)
+    rival = min(found.rival, c.h) if away else found.rival
+    return Found(found.value, found.proved, found.n, found.x, found.y, found.polished, spent, rival)

@@ -26,7 +26,6 @@ from typing import NamedTuple
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import combine, cross, dot, norm, scale, sub
 from superovoid.contact.minkowski.difference import (
-    WEIGHT,
     M,
     X,
     Y,
@@ -36,6 +35,7 @@ from superovoid.contact.minkowski.difference import (
     row_point,
     segment_weights,
     triangle_weights,
+    weigh,
 )
 
 ENCLOSING, RISING = 24, 64  # support points spent on either part
@@ -148,20 +148,8 @@ def rise(w, count, n, near):
             if (within and not through) or (within == through and value > best):
                 leaves, best, through = i, value, within
         _keep(w, leaves, 3)
-    weigh(w, count)
+    weigh(w, 0, count, (0.0, 0.0, 0.0))
     return count
-
-
-@kernel
-def weigh(w, count):
-    """Weigh up to three rows for the point of their hull nearest to the line, and keep the rows without weight."""
-    if count == 1:
-        w[0, WEIGHT] = 1.0
-    elif count == 2:
-        w[0, WEIGHT], w[1, WEIGHT] = segment_weights(row_point(w, 0, M), row_point(w, 1, M))
-    else:
-        p, q, r = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M)
-        w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT] = triangle_weights(p, q, r)
 
 
 @kernel

@@ -12,7 +12,6 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import dot, norm, sub
-from superovoid.contact.superovoids.caps import Cap
 from superovoid.contact.superovoids.certificate import is_flat, lower_bound, proved_depth, rounding_margin
 from superovoid.contact.superovoids.ellipsoid_depth import depth_of_ellipsoids
 from superovoid.contact.superovoids.ellipsoid_pairs import are_ellipsoids
@@ -44,9 +43,6 @@ class Answer(NamedTuple):
     fb: SurfacePoint
     status: int
     iterations: int
-    searched: bool  # by the global search, which then proved `cap` and `level` (`directions.Optimum`)
-    cap: Cap
-    level: float
 
 
 @kernel
@@ -73,22 +69,22 @@ def certify(pair, fa, fb, k, goal, iterations):
             status |= ARBITRARY_NORMAL
         upper = (-depth if depth > 0.0 else norm(k.u)) + margin
     lower, upper = min(lower, distance), max(upper, distance)
-    return Answer(distance, lower, upper, k.x, k.y, n, fa, fb, status, iterations, False, Cap(0.0, 0.0), 0.0)
+    return Answer(distance, lower, upper, k.x, k.y, n, fa, fb, status, iterations)
 
 
 @kernel
 def with_interval(answer, lower, upper, status):
     """The same answer with another interval and further flags."""
-    distance, _, _, x, y, n, fa, fb, flags, iterations, _, _, _ = answer
+    distance, _, _, x, y, n, fa, fb, flags, iterations = answer
     lower, upper, status = min(lower, distance), max(upper, distance), flags | status
-    return Answer(distance, lower, upper, x, y, n, fa, fb, status, iterations, False, Cap(0.0, 0.0), 0.0)
+    return Answer(distance, lower, upper, x, y, n, fa, fb, status, iterations)
 
 
 @kernel
 def with_iterations(answer, iterations):
     """The same answer with another count of iterations."""
-    distance, lower, upper, x, y, n, fa, fb, status, _, is_searched, cap, level = answer
-    return Answer(distance, lower, upper, x, y, n, fa, fb, status, iterations, is_searched, cap, level)
+    distance, lower, upper, x, y, n, fa, fb, status, _ = answer
+    return Answer(distance, lower, upper, x, y, n, fa, fb, status, iterations)
 
 
 @kernel
@@ -118,13 +114,6 @@ def certify_deep(pair, fa, fb, k, goal, iterations):
 
 
 @kernel
-def searched(answer):
-    """The same answer as one that is proved by a search, without a cap."""
-    distance, lower, upper, x, y, n, fa, fb, status, iterations, _, _, _ = answer
-    return Answer(distance, lower, upper, x, y, n, fa, fb, status, iterations, True, Cap(0.0, 0.0), 0.0)
-
-
-@kernel
 def is_closed(answer, goal):
     """Whether the interval is as narrow as asked for."""
     return answer.upper - answer.lower <= goal
@@ -147,4 +136,4 @@ def newton_from(pair, fa, fb, goal, max_iterations, iterations):
     iterations += used
     if ok:
         return certify_deep(pair, fa, fb, k, goal, iterations)
-    return Answer(math.inf, -math.inf, math.inf, k.x, k.y, k.n, fa, fb, UNPROVEN, iterations, False, Cap(0.0, 0.0), 0.0)
+    return Answer(math.inf, -math.inf, math.inf, k.x, k.y, k.n, fa, fb, UNPROVEN, iterations)

@@ -20,7 +20,11 @@ monotone in the direction of n, so its range over the cap follows from the extre
 lower bounds of alpha and beta and the deviations |de . t|, |dZ . t| over the cap, the triangle inequality for the norm
 (sum_i c_i (v_i . t)^2)^(1/2) gives R^(1/2) >= (lowest at the centre)^(1/2) cos - (sum_i c_i |dv_i . t|^2)^(1/2). Where
 e and Z turn far, as about a pole, R >= |e x Z|^2 / (|e|^2 / beta + |Z|^2 / alpha) serves: the smaller of two radii is
-no less than their product by their sum. `cap_lanes` evaluates all this, for caps of several angles at once.
+no less than their product by their sum.
+
+    angle --spans_of--> ranges of directions --heights_*--> support points between --radii_over_cap--> radii of a body
+
+None of these functions has loops. `cap_lanes` compiles them for caps of several angles at once.
 """
 
 from __future__ import annotations
@@ -29,12 +33,15 @@ import math
 from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel
-from superovoid.compiled.vector import dot, norm
+from superovoid.compiled.vector import Vector, dot
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import (
     A1,
     A2,
     A3,
+    DENT_HI,
+    DENT_LO,
+    DENTED,
     INV_Q,
     INV_T,
     S_,
@@ -46,9 +53,8 @@ from superovoid.shapes.kernels.surface import (
     unit_curve_from_normal,
 )
 
-_BEYOND, _LEAST_SLOPE = 0.03, 0.05  # of the first step, and of what phi' would fall by without a taper
+_BEYOND, _LEAST_SLOPE = 0.1, 0.05  # of the step, and of what phi' would fall by without a taper
 _STEEPEST = 1e6  # slope of a meridian near a pole
-_MOST_GIVEN = 0.7  # share of a square that may be given for another that then strays less
 _ROUNDED = 16.0 * EPS
 BELOW_ROUNDING = 1.0 - 1e-8  # s - 1 and q - 1 are rounded by up to 5e-10 of themselves at the ends of the exponents
 
@@ -83,14 +89,22 @@ class Height(NamedTuple):
     wd: float
 
 
+class Heights(NamedTuple):
+    """Heights of a body between which the support points of a cap lie."""
+
+    are_known: bool
+    lower: Height
+    upper: Height
+
+
 class Axes(NamedTuple):
     """The vectors e and Z of a surface point, with what they are made of."""
 
     ratio: float  # kx / ky
     kmx: float  # kx mx
     kmy: float
-    e: tuple
-    z: tuple
+    e: Vector
+    z: Vector
 
 
 @kernel
@@ -137,20 +151,6 @@ def _fall(taper, w, wd):
 
 
 @kernel
-def _fall_between(body, taper, lower, upper, least, most):
-    """Range of `_fall` between two heights, |w|^s being between `least` and `most`."""
-    at_lower, at_upper = _fall(taper, lower.w, lower.wd), _fall(taper, upper.w, upper.wd)
-    # Its derivative is -|w|^(s-2) (s - 1 + 2 s Tx w).
-    bend, bent = body[S_] - 1.0, 2.0 * body[S_] * taper
-    if bend + min(bent * lower.w, bent * upper.w) >= 0.0:
-        return at_upper, at_lower
-    if bend + max(bent * lower.w, bent * upper.w) <= 0.0:
-        return at_lower, at_upper
-    lo, hi = _ordered(taper * (1.0 - 2.0 * least), taper * (1.0 - 2.0 * most))
-    return lo - upper.wd, hi - lower.wd
-
-
-@kernel
 def _skewed(factor, skew_lo, skew_hi, least, most):
     """Range of factor times skew times what lies between `least` and `most`, which are not negative."""
     return factor * min(skew_lo * least, skew_lo * most), factor * max(skew_hi * least, skew_hi * most)
@@ -188,42 +188,57 @@ def _steepest(body, sign, w, r, nu, spans, n3):
 
 
 @kernel
-def first_height(body, f, sign):
-    """Height of a surface point, mirrored by a sign, and its slope: from where `next_height` goes."""
-    height = Height(f.r, sign * f.w, f.rd, sign * f.wd)
-    if abs(f.wd) < _STEEPEST * f.rd:
-        return height, height.wd / height.rd
-    nu = math.copysign(_STEEPEST, height.wd)
+def _height_of(body, nu):
+    """Height at which the meridian of a body has a slope."""
     r, w, rd, wd = unit_curve_from_normal(1.0, nu, body[T_], body[INV_T])
-    return Height(r, w, rd, wd), nu
+    return Height(r, w, rd, wd)
 
 
 @kernel
-def next_height(body, sign, height, nu, beyond, is_first, spans, n3):
-    """Whether no support point of a cap lies above a height of a tapered body, mirrored by a sign; else the next one.
+def _step_from(body, sign, height, nu, spans, n3):
+    """Whether no support point of a cap lies above a height of slope nu, and Newton's step to a slope that is higher.
 
-    phi is concave, so that it is largest below any height at which phi' is negative. Newton on the upper bound of phi'
-    leads there. Returns that, the next height, its slope, and by how much every step goes too far.
+    The body is mirrored by a sign.
     """
     rise, g, lean = _steepest(body, sign, height.w, height.r, nu, spans, n3)
-    is_above = rise < -_ROUNDED * (abs(n3) + (1.0 + abs(nu)) * g)
-    step = rise / (g * max(1.0 + 2.0 * lean * (body[T_] - 1.0) * height.w * height.r * height.rd, _LEAST_SLOPE))
-    beyond = _BEYOND * step if is_first else beyond
-    nu += step + beyond
-    r, w, rd, wd = unit_curve_from_normal(1.0, nu, body[T_], body[INV_T])
-    return is_above, Height(r, w, rd, wd), nu, beyond
+    fall = g * max(1.0 + 2.0 * lean * (body[T_] - 1.0) * height.w * height.r * height.rd, _LEAST_SLOPE)
+    return rise < -_ROUNDED * (abs(n3) + (1.0 + abs(nu)) * g), rise / fall
+
+
+@kernel
+def _height_above(body, f, sign, spans):
+    """Height of a body, mirrored by a sign, above which no support points of a cap lie, and whether it was found.
+
+    phi is concave, so it is largest below any height at which phi' is negative. A step of Newton's method on the upper
+    bound of phi' leads there from the surface point f, if it goes a little too far.
+    """
+    n3 = spans.n3_hi if sign > 0.0 else -spans.n3_lo
+    holds_pole = spans.n1_lo == 0.0 and spans.n2_lo == 0.0 and n3 > 0.0
+    nu = min(_STEEPEST, max(-_STEEPEST, sign * f.wd / max(f.rd, 1e-300)))
+    _, step = _step_from(body, sign, Height(f.r, sign * f.w, f.rd, sign * f.wd), nu, spans, n3)
+    nu += (1.0 + _BEYOND) * step
+    height = _height_of(body, nu)
+    is_above, _ = _step_from(body, sign, height, nu, spans, n3)
+    pole = Height(0.0, 1.0, 0.0, 1.0)
+    return (pole if holds_pole else height), holds_pole or is_above
+
+
+@kernel
+def heights_with_taper(body, f, spans):
+    """Heights between which the support points of a cap about the normal at f lie; none if they are not found."""
+    upper, has_upper = _height_above(body, f, 1.0, spans)
+    lower, has_lower = _height_above(body, f, -1.0, spans)
+    return Heights(has_upper and has_lower, Height(lower.r, -lower.w, lower.rd, -lower.wd), upper)
 
 
 @kernel
 def heights_without_taper(body, spans):
-    """Heights between which the support points of a cap lie, of a body without a taper, and whether there are any."""
+    """The same for a body without a taper, whose sections are all alike: a closed form."""
     g_lo = _norm(spans.n1_lo, spans.n2_lo, body[Q], body[INV_Q])
     g_hi = _norm(spans.n1_hi, spans.n2_hi, body[Q], body[INV_Q])
     nu_lo = spans.n3_lo / (g_lo if spans.n3_lo < 0.0 else g_hi)
     nu_hi = spans.n3_hi / (g_hi if spans.n3_hi < 0.0 else g_lo)
-    r_1, w_1, rd_1, wd_1 = unit_curve_from_normal(1.0, nu_lo, body[T_], body[INV_T])
-    r_2, w_2, rd_2, wd_2 = unit_curve_from_normal(1.0, nu_hi, body[T_], body[INV_T])
-    return g_hi > 0.0, Height(r_1, w_1, rd_1, wd_1), Height(r_2, w_2, rd_2, wd_2)
+    return Heights(g_hi > 0.0, _height_of(body, nu_lo), _height_of(body, nu_hi))
 
 
 @kernel
@@ -247,19 +262,20 @@ def axes_at(body, f):
 
 
 @kernel
-def radii_between(body, f, axes, n, angle, spans, lower, upper):
+def radii_over_cap(body, f, axes, n, angle, heights):
     """Bound the radius matrix of a body over the directions within an angle of the normal n at f.
 
     Parameters
     ----------
-    lower, upper : Height
-        Between which the support points of these directions lie, without a dent.
+    heights : Heights
+        Between which the support points of these directions lie.
 
     Returns
     -------
     Radii
-        With alpha = beta = 0 where no bound is known.
+        With alpha = beta = least = 0 if no bound is known: without heights, or with a dent between them.
     """
+    spans, lower, upper = spans_of(body, n, angle), heights.lower, heights.upper
     s, q = body[S_], body[Q]
     a1, a2, a3 = body[A1], body[A2], body[A3]
     n1_lo, n1_hi, n2_lo, n2_hi, n3_lo, n3_hi = spans
@@ -313,12 +329,12 @@ def radii_between(body, f, axes, n, angle, spans, lower, upper):
     # kx mx and ky my.
     skew_lo, skew_hi = _ordered(tapers[0] - tapers[1] * ratio_lo, tapers[0] - tapers[1] * ratio_hi)
     other_lo, other_hi = _ordered(tapers[1] - tapers[0] / ratio_lo, tapers[1] - tapers[0] / ratio_hi)
-    kmx_lo, kmx_hi = _fall_between(body, tapers[0], lower, upper, near_to_s, far_to_s)
-    kmy_lo, kmy_hi = _fall_between(body, tapers[1], lower, upper, near_to_s, far_to_s)
+    kmx_lo, kmx_hi = _ordered(tapers[0] * (1.0 - 2.0 * near_to_s), tapers[0] * (1.0 - 2.0 * far_to_s))
+    kmy_lo, kmy_hi = _ordered(tapers[1] * (1.0 - 2.0 * near_to_s), tapers[1] * (1.0 - 2.0 * far_to_s))
     rise_lo, rise_hi = _skewed(q - 1.0, skew_lo, skew_hi, r_lo * rd_lo * s_share_lo, r_hi * rd_hi * s_share_hi)
-    kmx_lo, kmx_hi = kmx_lo + rise_lo, kmx_hi + rise_hi
+    kmx_lo, kmx_hi = kmx_lo - wd_2 + rise_lo, kmx_hi - wd_1 + rise_hi
     rise_lo, rise_hi = _skewed(q - 1.0, other_lo, other_hi, r_lo * rd_lo * c_share_lo, r_hi * rd_hi * c_share_hi)
-    kmy_lo, kmy_hi = kmy_lo + rise_lo, kmy_hi + rise_hi
+    kmy_lo, kmy_hi = kmy_lo - wd_2 + rise_lo, kmy_hi - wd_1 + rise_hi
     kmx_most, kmy_most = max(abs(kmx_lo), abs(kmx_hi)), max(abs(kmy_lo), abs(kmy_hi))
     # In any direction: the product of both radii by their sum, (e x Z)^2 / (e^2 / beta + Z^2 / alpha).
     least = 0.0
@@ -332,7 +348,6 @@ def radii_between(body, f, axes, n, angle, spans, lower, upper):
         least = product / (most_e / beta + most_z / alpha)
     sign_c = 1.0 if f.Cd >= 0.0 else -1.0
     sign_s = 1.0 if f.Sd >= 0.0 else -1.0
-    cd_least, sd_least = cd_lo, sd_lo
     # Where a component of n may change sign its curve point may be on either side of zero.
     if n1_lo == 0.0:
         c_lo, cd_lo = -c_hi, -cd_hi
@@ -344,26 +359,9 @@ def radii_between(body, f, axes, n, angle, spans, lower, upper):
     z_2 = a2 * _product_stray(kmy_lo, kmy_hi, s_lo, s_hi, kmy * f.S * sign_s)
     z_3 = a3 * _stray(rd_lo, rd_hi, f.rd)
     stray_e, stray_z = _across(n, (e_1, e_2, 0.0), angle), _across(n, (z_1, z_2, z_3), angle)
-    if ratio_lo == 1.0 and ratio_hi == 1.0 and alpha > 0.0:
-        # As the section point goes round, Z moves along e, where a flat is bent least: that needs not be taken as a
-        # stray. With y for what moves along e, (x + y)^2 >= (1 - share) x^2 - (1 / share - 1) y^2.
-        way = min(
-            _stray(s_lo, s_hi, f.S * sign_s) / max(cd_least, 1e-300),
-            _stray(c_lo, c_hi, f.C * sign_c) / max(sd_least, 1e-300),
-        )
-        along = kmx_most * way
-        share = math.sqrt(beta / alpha) * along
-        if share < _MOST_GIVEN:
-            z_1 = a1 * (abs(f.C) * _stray(kmx_lo, kmx_hi, kmx) + along * (sd_hi - sd_lo))
-            z_2 = a2 * (abs(f.S) * _stray(kmx_lo, kmx_hi, kmx) + along * (cd_hi - cd_lo))
-            other = _across(n, (z_1, z_2, z_3), angle)
-            length = norm(axes.z)
-            if math.sqrt(1.0 - share) * (length - other) > max(0.0, length - stray_z):
-                alpha *= 1.0 - share + share * share
-                beta *= 1.0 - share
-                stray_z = other
     nowhere = n1_hi * n2_hi == 0.0 or (n1_lo == 0.0 and n2_lo == 0.0 and n3_lo * n3_hi <= 0.0)
-    if nowhere:
+    over_dent = body[DENTED] != 0.0 and w_1 < body[DENT_HI] and w_2 > body[DENT_LO]
+    if nowhere or over_dent or not heights.are_known:
         alpha = beta = least = 0.0
     return Radii(alpha, stray_e, beta, stray_z, least)
 
@@ -399,16 +397,16 @@ def _least_of(xx, xy, yy, loss, cosine):
 def radius_of_both(ra, axes_a, rb, e_b, z_b, t1, t2, cosine, most):
     """Lower bound of the radius of curvature of M, in any direction of travel across one of a cap.
 
-    Most of a square is lost where its coefficient is huge and its vector strays: a smaller coefficient is a lower bound
-    too. But where two squares point almost the same way, only a huge one reaches across.
+    Most of a square is lost if its coefficient is huge and its vector strays: a smaller coefficient is a lower bound
+    too.
 
     Parameters
     ----------
     ra, rb : Radii
     axes_a : Axes
-    e_b, z_b : tuple
+    e_b, z_b : Vector
         Those of B, in the frame of A.
-    t1, t2 : tuple
+    t1, t2 : Vector
         Across the direction in the middle of the cap.
     cosine : float
         Of the angle of the cap.
@@ -423,7 +421,7 @@ def radius_of_both(ra, axes_a, rb, e_b, z_b, t1, t2, cosine, most):
     both = _least_of(of_a.xx + of_b.xx, of_a.xy + of_b.xy, of_a.yy + of_b.yy, of_a.loss + of_b.loss, cosine)
     one = _least_of(of_a.xx, of_a.xy, of_a.yy, of_a.loss, cosine) + rb.least
     other = _least_of(of_b.xx, of_b.xy, of_b.yy, of_b.loss, cosine) + ra.least
-    return max(both, one, other)
+    return max(both, one, other, ra.least + rb.least)
 
 
 class Cap(NamedTuple):

@@ -19,14 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, scale, sub
-from superovoid.contact.lanes.newton_lanes import SUBSTITUTES, Layout, rotate, rotate_back
-from superovoid.contact.lanes.simd import in_lanes, inlined, loader
+from superovoid.compiled.vector import Vector, add, combine, scale, sub
+from superovoid.contact.lanes.newton_lanes import SUBSTITUTES, rotate, rotate_back
+from superovoid.contact.lanes.simd import Layout, in_lanes, loader, storer
 from superovoid.contact.superovoids import triangles
-from superovoid.contact.superovoids.ellipsoid_pairs import is_ellipsoid
 from superovoid.contact.superovoids.triangles import Triangle
 from superovoid.shapes.kernels import support_function, surface
-from superovoid.shapes.kernels.surface import A1, A2, A3, DENT_DEFICIT, DENT_HI, DENT_LO, INV_A3, TX, TY
+from superovoid.shapes.kernels.surface import DENT_DEFICIT, DENT_HI, DENT_LO, INV_A3, TX, TY
 
 WIDTH = 32
 ROW = WIDTH + 8  # no power of two, which would crowd a column into a few sets of the cache
@@ -35,21 +34,22 @@ _NEXT_STEPS, _FIRST_STEPS = np.int64(2), np.int64(3)  # to a support point from 
 _layout = Layout(ROW)
 # Three corners and the first once more, each a direction and its support point of M; then, thrice, the direction that
 # splits the triangle and the point of M along it. So each edge is as far from one of these as the others.
-CORNERS, THIRD = _layout.rows(24), _layout.rows(18)
-BOUNDS = _layout.rows(18)  # of h_M over an edge's triangle with that direction, in every sixth row
+CORNERS, THIRD = _layout.place(24), _layout.place(18)
+BOUNDS = _layout.place(18)  # of h_M over an edge's triangle with that direction, in every sixth row
 CORNER = 6 * ROW
 POINT, CORE = THIRD, THIRD + 3 * ROW
-KEY, CHORDS, GAP = _layout.rows(), _layout.rows(3), _layout.rows()  # bound of the triangle; of `triangles.Split`
-TURNS, IN_THREE = _layout.rows(), _layout.rows()
-MISSING = _layout.rows()  # what the point of M may lack of h_M
+KEY, CHORDS, GAP = _layout.place(), _layout.place(3), _layout.place()  # bound of the triangle; of `triangles.Split`
+TURNS, IN_THREE = _layout.place(), _layout.place()
+MISSING = _layout.place()  # what the point of M may lack of h_M
 # Of body A, then of B: direction in its frame, height and radius of the surface point, that point, what it may lack.
 _BODY_ROWS = 9
-BODY_A = _layout.rows(_BODY_ROWS)
-BODY_B = _layout.rows(_BODY_ROWS)
+BODY_A = _layout.place(_BODY_ROWS)
+BODY_B = _layout.place(_BODY_ROWS)
 HEIGHT, RING, X, LACK = 3 * ROW, 4 * ROW, 5 * ROW, 8 * ROW
 LENGTH = _layout.length
 
-_load_3, _load_6, _load_18 = loader(3, ROW), loader(6, ROW), loader(18, ROW)
+in_lane, put_in_lane = loader(Vector, ROW), storer(Vector, ROW)
+_load_6, _load_18 = loader(6, ROW), loader(18, ROW)
 _load_shape = loader(INV_A3 + 1, 1)
 
 _split_of = in_lanes(triangles.split_of, SUBSTITUTES)
@@ -101,23 +101,6 @@ def _rings() -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
 FAN_AWAY, STRIP, LAST_STRIP = _rings()
 
 
-@inlined
-def _store_3(lanes, at, v):
-    lanes[at], lanes[at + ROW], lanes[at + 2 * ROW] = v[0], v[1], v[2]
-
-
-@kernel(forceinline=True)
-def in_lane(lanes, at):
-    """Vector of a lane."""
-    return (lanes[at], lanes[at + ROW], lanes[at + 2 * ROW])
-
-
-@kernel(forceinline=True)
-def put_in_lane(lanes, at, vector):
-    """Write a vector into a lane."""
-    lanes[at], lanes[at + ROW], lanes[at + 2 * ROW] = vector
-
-
 @kernel
 def cut_in_lanes(lanes, count, radius, dented):
     """Where to split each triangle: `triangles.split_of`."""
@@ -126,8 +109,8 @@ def cut_in_lanes(lanes, count, radius, dented):
         t = _load_18(lanes, CORNERS + i)
         triangle = Triangle(t[0:3], t[6:9], t[12:15], t[3:6], t[9:12], t[15:18])
         split = _split_of(triangle, lanes[KEY + i], radius, dented)
-        _store_3(lanes, POINT + i, split.point)
-        _store_3(lanes, CHORDS + i, split.chords)
+        put_in_lane(lanes, POINT + i, split.point)
+        put_in_lane(lanes, CHORDS + i, split.chords)
         lanes[GAP + i] = split.gap
         lanes[TURNS + i] = split.turns
         lanes[IN_THREE + i] = 1.0 if split.in_three else 0.0
@@ -159,40 +142,22 @@ def bound_parts_in_lanes(lanes, count):
 
 
 @kernel
-def _points_of_ellipsoid(rows, body, count):
-    """Surface points of an ellipsoid along directions in its frame: the closed form."""
-    out_of_line()
-    a1, a2, a3 = body[A1], body[A2], body[A3]
-    for i in range(count):
-        n = _load_3(rows, i)
-        v = (a1 * n[0], a2 * n[1], a3 * n[2])
-        s = 1.0 / math.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-        w = s * v[2]
-        rows[HEIGHT + i], rows[RING + i] = w, math.sqrt(max(0.0, 1.0 - w * w))
-        rows[LACK + i] = 0.0
-        _store_3(rows, X + i, (a1 * s * v[0], a2 * s * v[1], a3 * w))
-
-
-@kernel
 def _points_of(rows, body, count, steps):
     """Surface points of a body along directions in its frame, from heights and radii close by.
 
     The rows are those of the body: no constant distances, no vectors.
     """
     out_of_line()
-    if is_ellipsoid(body):
-        _points_of_ellipsoid(rows, body, count)
-        return
     shape = _load_shape(body, 0)
     lo, hi, deficit = body[DENT_LO], body[DENT_HI], body[DENT_DEFICIT]
     if shape[TX] == 0.0 and shape[TY] == 0.0:
         steps = 1
     for _ in range(steps):
         for i in range(count):
-            f, lack = _near_step(shape, _load_3(rows, i), rows[HEIGHT + i], rows[RING + i])
+            f, lack = _near_step(shape, in_lane(rows, i), rows[HEIGHT + i], rows[RING + i])
             rows[HEIGHT + i], rows[RING + i] = f.w, f.r
             rows[LACK + i] = max(lack, deficit if lo <= f.w and f.w <= hi else 0.0)
-            _store_3(rows, X + i, _position(shape, f))
+            put_in_lane(rows, X + i, _position(shape, f))
 
 
 @kernel
@@ -202,9 +167,9 @@ def points_in_lanes(lanes, pair, count, first):
     t = pair.rotation
     turn = t[0, 0], t[0, 1], t[0, 2], t[1, 0], t[1, 1], t[1, 2], t[2, 0], t[2, 1], t[2, 2]
     for i in range(count):
-        n = _load_3(lanes, POINT + i)
-        _store_3(lanes, BODY_A + i, n)
-        _store_3(lanes, BODY_B + i, rotate_back(turn, scale(-1.0, n)))
+        n = in_lane(lanes, POINT + i)
+        put_in_lane(lanes, BODY_A + i, n)
+        put_in_lane(lanes, BODY_B + i, rotate_back(turn, scale(-1.0, n)))
     steps = _FIRST_STEPS if first else _NEXT_STEPS
     _points_of(lanes[BODY_A:], pair.a, count, steps)
     _points_of(lanes[BODY_B:], pair.b, count, steps)
@@ -217,8 +182,8 @@ def differences_in_lanes(lanes, pair, radius, count):
     centre, t = pair.centre, pair.rotation
     turn = t[0, 0], t[0, 1], t[0, 2], t[1, 0], t[1, 1], t[1, 2], t[2, 0], t[2, 1], t[2, 2]
     for i in range(count):
-        n = _load_3(lanes, POINT + i)
-        y = add(centre, rotate(turn, _load_3(lanes, BODY_B + X + i)))
-        m = sub(_load_3(lanes, BODY_A + X + i), y)
-        _store_3(lanes, CORE + i, combine(1.0, m, -radius, n))
+        n = in_lane(lanes, POINT + i)
+        y = add(centre, rotate(turn, in_lane(lanes, BODY_B + X + i)))
+        m = sub(in_lane(lanes, BODY_A + X + i), y)
+        put_in_lane(lanes, CORE + i, combine(1.0, m, -radius, n))
         lanes[MISSING + i] = lanes[BODY_A + LACK + i] + lanes[BODY_B + LACK + i]

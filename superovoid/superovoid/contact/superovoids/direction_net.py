@@ -61,8 +61,9 @@ _NEAR_FAN, _GROWTH = 0.6, math.log(3.0)  # angle up to which there are rings, an
 N_COLUMN, M_COLUMN, GUESS = np.int64(0), np.int64(3), np.int64(6)
 VERTEX = 10
 
-# Places of `Net.counts`.
-WAITING, CELLS, VERTICES = range(3)
+# Places of `Net.counts`: how many triangles wait, how many triangles and vertices there are, what else was done in
+# support points, and iterations of Newton's method that led nowhere.
+WAITING, CELLS, VERTICES, SPENT, ITERATIONS = range(5)
 
 
 class Problem(NamedTuple):
@@ -90,6 +91,7 @@ class Net(NamedTuple):
     key: NDArray[np.float64]  # lower bounds of h_M over them
     heap: NDArray[np.int64]  # those that wait, least bound on top
     counts: NDArray[np.int64]
+    taken: NDArray[np.int64]  # triangles that are in lanes
 
 
 class Cut(NamedTuple):
@@ -116,7 +118,8 @@ def new_net(budget):
         np.empty((most, 3), np.int64),
         np.empty(most),
         np.empty(most, np.int64),
-        np.zeros(3, np.int64),
+        np.zeros(5, np.int64),
+        np.empty(WIDTH, np.int64),
     )
 
 

@@ -237,21 +237,6 @@ def _section_at(b, inner, n, w):
 
 
 @kernel
-def most_missing(b, inner):
-    """Bound of how far a point of the body is from that of the inner body at its height."""
-    least = 1.0
-    for side in range(2):
-        if (inner.hi if side == 1 else -inner.lo) < 1.0:
-            i = 0
-            while i + 1 < NODES and abs(inner.rows[side, i + 1, 0]) <= 1.0:
-                i += 1
-            # The last interval reaches the pole, a node of its own, or nothing is missing.
-            least = min(least, math.exp(-inner.rows[side, i, 1]))
-    x, y = b[A1] * (1.0 + abs(b[TX])), b[A2] * (1.0 + abs(b[TY]))
-    return _ROUNDED * (1.0 - least) * math.sqrt(x * x + y * y)
-
-
-@kernel
 def inner_point(b, inner, f):
     """The point of an inner body next to a surface point of the body, at its height."""
     x = position(b, f)

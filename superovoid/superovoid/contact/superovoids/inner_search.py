@@ -15,21 +15,18 @@ import math
 import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, rotate, sub
 from superovoid.contact.superovoids.cap_lanes import largest_cap
 from superovoid.contact.superovoids.caps import Cap
 from superovoid.contact.superovoids.direction_lanes import LENGTH, WIDTH
 from superovoid.contact.superovoids.direction_net import Problem, new_net
-from superovoid.contact.superovoids.directions import Optimum, sphere_radius
-from superovoid.contact.superovoids.inner_bodies import COLUMNS, NODES, Inner, fill_shares, most_missing
-from superovoid.contact.superovoids.search import Near, cover, new_aids, refine_all
-from superovoid.shapes.kernels.surface import position
+from superovoid.contact.superovoids.inner_bodies import COLUMNS, NODES, Inner, fill_shares
+from superovoid.contact.superovoids.search import Minimum, ball_radius, cover, refine_all
 
 _REFUTED = 1.0 - 1e-4  # of the target: inner bodies that are no deeper along a direction cannot prove it
 
 
 @kernel(_nrt=True, separate=True)
-def inner_depth(pair, fa, fb, n, target, cap, level, budget):
+def inner_depth(pair, fa, fb, n, target, budget):
     """Lower bound of the depth of two bodies, from a contact.
 
     Parameters
@@ -40,10 +37,6 @@ def inner_depth(pair, fa, fb, n, target, cap, level, budget):
         Its normal.
     target : float
         Depth to prove, a little less than that of the contact.
-    cap : Cap
-        Of the hulls, about the normal; angle 0 for none.
-    level : float
-        Lower bound of their h_M outside that cap.
     budget : int
         Support points that may be spent.
 
@@ -53,28 +46,17 @@ def inner_depth(pair, fa, fb, n, target, cap, level, budget):
         At least the target where that is proved; -inf where no inner bodies of the bodies are known.
     """
     out_of_line()
-    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
+    a, b = pair.a, pair.b
     rows_a, rows_b = np.empty((2, NODES, COLUMNS)), np.empty((2, NODES, COLUMNS))
     lo_a, hi_a, known_a = fill_shares(a, fa.w, rows_a)
     lo_b, hi_b, known_b = fill_shares(b, fb.w, rows_b)
     if not (known_a and known_b):
         return -math.inf
     inner_a, inner_b = Inner(lo_a, hi_a, rows_a), Inner(lo_b, hi_b, rows_b)
-    if cap.angle > 0.0:
-        # Outside the dents the inner bodies are the bodies, and so is their local minimum.
-        beyond = level - most_missing(a, inner_a) - most_missing(b, inner_b)
-        if min(cap.floor, beyond) >= target:
-            return min(cap.floor, beyond)
-    else:
-        cap = largest_cap(pair, fa, fb)
-    contact = sub(position(a, fa), add(centre, rotate(rotation, position(b, fb))))
-    radius = sphere_radius(a) + sphere_radius(b)
-    none = Cap(0.0, 0.0)
-    near = Near(cap if cap.floor >= target else none, target, combine(1.0, contact, -radius, n), target)
-    problem = Problem(pair, radius, 0.0, 0.0, 0, True, inner_a, inner_b, _REFUTED * target)
-    best = Optimum(target, -math.inf, n, fa, fb, False, 0, 0, none, -math.inf, math.inf)
-    net, aids = new_net(budget + 5 * WIDTH), new_aids()
-    lanes, taken = np.zeros(LENGTH), np.empty(WIDTH, np.int64)
-    best, near, proof = cover(problem, best, near, net, aids, lanes)
-    _, _, proof = refine_all(problem, best, near, proof, net, aids, lanes, taken, budget, False)
-    return proof.proved
+    cap = largest_cap(pair, fa, fb)
+    problem = Problem(pair, ball_radius(pair), 0.0, 0.0, 0, True, inner_a, inner_b, _REFUTED * target)
+    known = cap if cap.floor >= target else Cap(0.0, 0.0)
+    net, lanes = new_net(budget + 5 * WIDTH), np.zeros(LENGTH)
+    best, proved = cover(problem, Minimum(target, n, fa, fb, False, known), net, lanes)
+    _, proved = refine_all(problem, best, proved, net, lanes, budget)
+    return proved

@@ -178,7 +178,7 @@ def _support(core, n, lo, hi):
     if core.kind == TORUS:
         x = _arc_support(core.row[A1], n, lo, hi)
         return x, dot(n, x), NO_POINT
-    x, _, upper = core_support(core, n, np.int64(0))
+    x, _, upper = core_support(core, n)
     return x, upper, NO_POINT
 
 

@@ -10,8 +10,13 @@ inwards), and S_A, S_B the shape operators in the tangent frame, the step (a mov
     (S_A + S_B + d S_B S_A) a = v_B - v_A + S_B (u_t - d v_A)
     v = v_A + S_A a,    b = a - u_t + d v                           (derived in docs/solver.md)
 
-Each layer of each body is then brought back onto its unit curve from the moved *point* where the normal varies
-slowly with the point, and from the moved *normal* elsewhere.
+Each layer of each body is then brought back onto its unit curve from the moved *point* if the normal varies slowly
+with the point, and from the moved *normal* otherwise.
+
+    surface points --advance--> progress and moves --retract--> surface points ...
+
+`advance` looks at a pair of surface points and plans the next move of each body; `retract` makes a move. Neither has
+loops, so `lanes.newton_lanes` compiles the same functions for many pairs at once. `solve` alternates them for one pair.
 """
 
 from __future__ import annotations
@@ -22,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
+from superovoid.compiled.vector import Vector, add, combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid.shapes.kernels.surface import (
     A1,
     A2,
@@ -34,6 +39,7 @@ from superovoid.shapes.kernels.surface import (
     INV_Q,
     INV_S,
     INV_T,
+    RADIUS,
     S_,
     SIZE,
     T_,
@@ -46,7 +52,6 @@ from superovoid.shapes.kernels.surface import (
     gradient,
     position,
     shape_operator,
-    unit_curve_from_normal,
     unit_curve_from_point,
 )
 
@@ -55,10 +60,12 @@ from superovoid.shapes.kernels.surface import (
 _CHART_SLOPE = 4.0
 _MAX_TURN = 0.7  # radians by which a step may turn the common normal
 BACKTRACK = 0.35
-MAX_BACKTRACKS = 5
+MAX_BACKTRACKS = 5.0
 GROWTH = 4.0  # of the residual, that is accepted where it need not fall
+RUNNING, CONVERGED, FAILED, BEYOND = 0.0, 1.0, 2.0, 3.0  # numbers, as lanes keep them
 # Part of the least radius of M by which the depth of a downhill step stays below it, and the residual from which on.
 _SHORT_OF_RADIUS, _CLOSE = 0.1, 1e-2
+_LEAST_GAP = 1e-2  # of the smaller body
 _ONE = np.int64(1)  # a literal would be compiled for by itself
 
 
@@ -186,103 +193,227 @@ def newton_step(a, b, rotation, fa, fb, k):
     )
 
 
-@kernel
-def point_chart(point, other, dual, other_dual, exponent_1, factor):
-    """True where a layer is better brought back from its point than from its normal."""
-    if abs(other) < abs(point):
-        return exponent_1 * abs(other_dual) * abs(point) * factor < _CHART_SLOPE * abs(dual) * abs(other)
-    return exponent_1 * abs(dual) * abs(other) * factor < _CHART_SLOPE * abs(other_dual) * abs(point)
+# --- from a moved point and a moved normal to a surface point --------------------------------------------------------
+
+
+class Layers(NamedTuple):
+    """A point and a normal in the terms of the two unit curves, neither of which they lie on yet."""
+
+    u: float  # point of layer 1
+    v: float
+    n1: float  # normal of layer 1
+    n2: float
+    w: float  # height
+    n3: float
+    tx: float  # Tx / kx at that height
+    ty: float
+
+
+class Ray(NamedTuple):
+    """A point of a plane, to be scaled onto the unit curve of an exponent."""
+
+    u: float
+    v: float
+    exponent: float
+    inverse: float  # 1 / exponent
 
 
 @kernel
-def retract(body, x, n, r, point_1, point_2):
-    """Surface point from a moved point x and a moved normal n; point_i says which of them rules in layer i."""
+def _off_zero(u, v):
+    return u if abs(u) + abs(v) >= 1e-100 else 1e-100
+
+
+@kernel
+def layers_of(body, x, n):
+    """Point x and normal n in the terms of the unit curves."""
     w = min(1.3, max(-1.3, x[2] * body[INV_A3]))
     kx = 1.0 + body[TX] * w
     ky = 1.0 + body[TY] * w
-    u = x[0] * body[INV_A1] / kx
     v = x[1] * body[INV_A2] / ky
-    n1 = body[A1] * kx * n[0]
+    u = _off_zero(x[0] * body[INV_A1] / kx, v)
     n2 = body[A2] * ky * n[1]
-    if point_1:
-        if abs(u) + abs(v) < 1e-100:
-            u = 1e-100
-        c, s, cd, sd = unit_curve_from_point(u, v, body[P], body[INV_P])
-    else:
-        if abs(n1) + abs(n2) < 1e-100:
-            n1 = 1e-100
-        c, s, cd, sd = unit_curve_from_normal(n1, n2, body[Q], body[INV_Q])
-    if point_2:
-        m = max(u * cd + v * sd, 1e-100)
-        r, w, rd, wd = unit_curve_from_point(m, w, body[S_], body[INV_S])
-    else:
-        g = max(n1 * c + n2 * s, 1e-100)
-        n3 = body[A3] * n[2] + g * r * (c * cd * body[TX] / kx + s * sd * body[TY] / ky)
-        r, w, rd, wd = unit_curve_from_normal(g, n3, body[T_], body[INV_T])
+    n1 = _off_zero(body[A1] * kx * n[0], n2)
+    return Layers(u, v, n1, n2, w, body[A3] * n[2], body[TX] / kx, body[TY] / ky)
+
+
+@kernel
+def first_ray(body, layers, by_point):
+    """What is scaled onto the curve of layer 1, or onto its dual."""
+    if by_point:
+        return Ray(layers.u, layers.v, body[P], body[INV_P])
+    return Ray(layers.n1, layers.n2, body[Q], body[INV_Q])
+
+
+@kernel
+def second_ray(body, layers, curve, r, by_point):
+    """The same for layer 2, given the curve point of layer 1 and a radius near that of the point."""
+    c, s, cd, sd = curve
+    if by_point:
+        return Ray(max(layers.u * cd + layers.v * sd, 1e-100), layers.w, body[S_], body[INV_S])
+    g = max(layers.n1 * c + layers.n2 * s, 1e-100)
+    return Ray(g, layers.n3 + g * r * (c * cd * layers.tx + s * sd * layers.ty), body[T_], body[INV_T])
+
+
+@kernel
+def in_order(curve, by_point):
+    """Curve point before its dual, from what a ray was scaled to; this is the dual first if the ray was a normal."""
+    c, s, cd, sd = curve
+    return (c if by_point else cd), (s if by_point else sd), (cd if by_point else c), (sd if by_point else s)
+
+
+@kernel
+def _on_curve(ray, by_point):
+    return in_order(unit_curve_from_point(ray.u, ray.v, ray.exponent, ray.inverse), by_point)
+
+
+@kernel
+def retract(body, x, n, r, by_point_1, by_point_2):
+    """Surface point from a moved point x or normal n; `by_point_i`: whether the point decides in layer i."""
+    layers = layers_of(body, x, n)
+    c, s, cd, sd = _on_curve(first_ray(body, layers, by_point_1), by_point_1)
+    r, w, rd, wd = _on_curve(second_ray(body, layers, (c, s, cd, sd), r, by_point_2), by_point_2)
     return SurfacePoint(c, s, cd, sd, r, w, rd, wd)
+
+
+# --- moves ----------------------------------------------------------------------------------------------------------
+
+
+class Move(NamedTuple):
+    """A step of one body from a surface point, in the frame of the body."""
+
+    x: Vector  # the surface point
+    n: Vector  # unit outward normal there
+    r: float  # of the surface point
+    gap: float  # distance to the other body, at least a little, m: for boxes and cylinders (`newton_lanes`)
+    dx: Vector
+    dn: Vector
+    part: float  # of the step that is taken; 0: the surface point stays as it is
+    by_point_1: bool  # whether layer 1 is brought back from its point
+    by_point_2: bool
+
+
+class Task(NamedTuple):
+    """When Newton's method ends for a pair."""
+
+    size: float  # of the smaller body
+    tolerance: float  # of the residual
+    limit: float  # iterations
+    cut: float  # m: a distance that is proved to exceed it need not be known any better
+
+
+class Progress(NamedTuple):
+    """How far Newton's method has come with a pair."""
+
+    phase: float
+    iterations: float
+    last: float  # residual below which the next one has to be
+    backtracks: float
+
+
+BEGUN = Progress(RUNNING, 0.0, math.inf, 0.0)
+
+
+@kernel
+def point_chart(point, other, dual, other_dual, exponent_1, factor):
+    """Whether a layer is better brought back from its point than from its normal."""
+    first = abs(other) < abs(point)
+    near, near_dual = (other, other_dual) if first else (point, dual)
+    far, far_dual = (point, dual) if first else (other, other_dual)
+    return exponent_1 * abs(near_dual) * abs(far) * factor < _CHART_SLOPE * abs(far_dual) * abs(near)
+
+
+@kernel
+def _move_of(body, f, x, n, gap, dx, dn):
+    by_point_1 = point_chart(f.C, f.S, f.Cd, f.Sd, body[P] - 1.0, dual_ratio(f.rd, f.r, body[S_]))
+    by_point_2 = point_chart(f.r, f.w, f.rd, f.wd, body[S_] - 1.0, 1.0)
+    return Move(x, n, f.r, gap, dx, dn, 1.0, by_point_1, by_point_2)
+
+
+@kernel
+def _shortened(move):
+    x, n, r, gap, dx, dn, part, by_point_1, by_point_2 = move
+    return Move(x, n, r, gap, dx, dn, BACKTRACK * part, by_point_1, by_point_2)
+
+
+@kernel
+def target(move):
+    """Point and normal to which a move leads, before they are brought back to the surface."""
+    return combine(1.0, move.x, move.part, move.dx), combine(1.0, move.n, move.part, move.dn)
+
+
+@kernel
+def first_move(n, gap, part):
+    """A move to the point of a middle section that has about the normal n, or, if the part is 0, none."""
+    zero = (0.0, 0.0, 0.0)
+    return Move(zero, n, 1.0, gap, zero, zero, part, False, False)
+
+
+@kernel
+def _proved_gap(a, b, k):
+    """Lower bound of the signed distance of two convex bodies at a pair of points, without what rounding takes."""
+    mismatch = norm(sub(k.normal_a, k.inward_b))
+    from_a = dot(k.normal_a, k.u) - 2.0 * mismatch * b[RADIUS]
+    return max(from_a, dot(k.inward_b, k.u) - 2.0 * mismatch * a[RADIUS])
+
+
+@kernel
+def advance(pair, fa, fb, task, progress, move_a, move_b):
+    """Look at a pair of surface points and plan the next moves.
+
+    A step that does not lower the residual is shortened, at most five times; then the longer residual is accepted once,
+    which ends the rare cycle. The same holds after a step downhill: away from a maximum of the depth the offset grows.
+
+    Two convex bodies are farther apart than the cut of their task if one of the bounds of `certificate.lower_bound`
+    exceeds it: with the normals n_A and n_B (inwards) at x_A and x_B and |n_A - n_B| = m, these are n_A . u - 2 m
+    radius_B and n_B . u - 2 m radius_A. The cut makes up for rounding.
+
+    Returns
+    -------
+    contact : Contact
+    progress : Progress
+    move_a, move_b : Move
+    """
+    a, b = pair.a, pair.b
+    k = observe(pair, fa, fb, task.size)
+    if _proved_gap(a, b, k) > task.cut:
+        return k, Progress(BEYOND, progress.iterations, progress.last, 0.0), move_a, move_b
+    if k.residual < task.tolerance:
+        return k, Progress(CONVERGED, progress.iterations, progress.last, 0.0), move_a, move_b
+    if progress.iterations >= task.limit:
+        return k, Progress(FAILED, progress.iterations, progress.last, 0.0), move_a, move_b
+    iterations, backtracks = progress.iterations + 1.0, progress.backtracks
+    if not (k.residual < progress.last) and backtracks < MAX_BACKTRACKS and iterations > 1.0:
+        shorter = Progress(RUNNING, iterations, progress.last, backtracks + 1.0)
+        return k, shorter, _shortened(move_a), _shortened(move_b)
+    step = newton_step(a, b, pair.rotation, fa, fb, k)
+    growth = (1.0 if backtracks < MAX_BACKTRACKS else GROWTH) * (GROWTH if step.downhill else 1.0)
+    gap = max(dot(k.u, k.n), _LEAST_GAP * task.size)
+    outward_b = scale(-1.0, rotate_back(pair.rotation, k.inward_b))
+    return (
+        k,
+        Progress(RUNNING if step.finite else FAILED, iterations, growth * k.residual, 0.0),
+        _move_of(a, fa, k.x, k.normal_a, gap, step.dx, step.dnormal_a),
+        _move_of(b, fb, k.y, outward_b, gap, step.dy, step.dnormal_b),
+    )
 
 
 @kernel(separate=True)
 def solve(pair, fa, fb, tolerance, max_iterations):
     """Iterate from the surface points fa, fb until the residual is below the tolerance.
 
-    Returns (converged, iterations, fa, fb, contact). A step that does not lower the residual is shortened, at most
-    five times; then the longer residual is accepted once, which leaves the rare cycle. So it is after a step downhill:
-    away from a maximum of the depth the offset grows.
+    Returns (converged, iterations, fa, fb, contact).
     """
     out_of_line()
-    a, b, rotation = pair.a, pair.b, pair.rotation
-    size = min(a[SIZE], b[SIZE])
-    k = observe(pair, fa, fb, size)
-    last = 1e300
-    backtracks = 0
-    part = 1.0
-    from_k = k
-    step = Step(k.x, k.x, k.x, k.x, True, False)
-    r_a, r_b = fa.r, fb.r
-    a1 = a2 = b1 = b2 = True
-    iterations = 0
-    while not (k.residual < tolerance):
-        if iterations >= max_iterations:
-            return False, iterations, fa, fb, k
-        iterations += 1
-        if not (k.residual < last) and backtracks < MAX_BACKTRACKS:
-            backtracks += 1
-            part *= BACKTRACK
-        else:
-            last = k.residual if backtracks < MAX_BACKTRACKS else GROWTH * k.residual
-            backtracks = 0
-            part = 1.0
-            from_k = k
-            step = newton_step(a, b, rotation, fa, fb, k)
-            if not step.finite:
-                return False, iterations, fa, fb, k
-            if step.downhill:
-                last *= GROWTH
-            r_a, r_b = fa.r, fb.r
-            a1 = point_chart(fa.C, fa.S, fa.Cd, fa.Sd, a[P] - 1.0, dual_ratio(fa.rd, fa.r, a[S_]))
-            a2 = point_chart(fa.r, fa.w, fa.rd, fa.wd, a[S_] - 1.0, 1.0)
-            b1 = point_chart(fb.C, fb.S, fb.Cd, fb.Sd, b[P] - 1.0, dual_ratio(fb.rd, fb.r, b[S_]))
-            b2 = point_chart(fb.r, fb.w, fb.rd, fb.wd, b[S_] - 1.0, 1.0)
-        fa = retract(
-            a,
-            combine(1.0, from_k.x, part, step.dx),
-            combine(1.0, from_k.normal_a, part, step.dnormal_a),
-            r_a,
-            a1,
-            a2,
-        )
-        outward_b = scale(-1.0, rotate_back(rotation, from_k.inward_b))
-        fb = retract(
-            b,
-            combine(1.0, from_k.y, part, step.dy),
-            combine(1.0, outward_b, part, step.dnormal_b),
-            r_b,
-            b1,
-            b2,
-        )
-        k = observe(pair, fa, fb, size)
-    return True, iterations, fa, fb, k
+    task = Task(min(pair.a[SIZE], pair.b[SIZE]), tolerance, max_iterations, math.inf)
+    progress, move_a, move_b = BEGUN, first_move(pair.centre, 0.0, 0.0), first_move(pair.centre, 0.0, 0.0)
+    while True:
+        k, progress, move_a, move_b = advance(pair, fa, fb, task, progress, move_a, move_b)
+        if progress.phase != RUNNING:
+            return progress.phase == CONVERGED, np.int64(progress.iterations), fa, fb, k
+        x, n = target(move_a)
+        fa = retract(pair.a, x, n, move_a.r, move_a.by_point_1, move_a.by_point_2)
+        x, n = target(move_b)
+        fb = retract(pair.b, x, n, move_b.r, move_b.by_point_1, move_b.by_point_2)
 
 
 @kernel

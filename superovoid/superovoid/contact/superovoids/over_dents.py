@@ -22,13 +22,10 @@ from superovoid.contact.superovoids.answers import (
     CLOSED,
     COLD_ITERATIONS,
     Answer,
-    is_closed,
     newton_from,
-    searched,
     with_interval,
 )
 from superovoid.contact.superovoids.between_pieces import SHARE_OF_GOAL, Closest, search_pieces
-from superovoid.contact.superovoids.caps import Cap
 from superovoid.contact.superovoids.certificate import clear_of_dent, rounding_margin
 from superovoid.contact.superovoids.contact_of_flats import contact_of_flats
 from superovoid.contact.superovoids.directions import proved_support
@@ -165,16 +162,15 @@ def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, itera
                 hull_lower = -value - margin
         lower, upper, y = min(hull_lower, -value), max(upper, -value), rotate_back(rotation, sub(y, centre))
         status = NON_UNIQUE if upper - lower <= goal else UNPROVEN | DENT
-        none, fb = Cap(0.0, 0.0), optimum.fb
-        return Answer(-value, lower, upper, x, y, n, optimum.fa, fb, status, iterations, True, none, 0.0)
+        return Answer(-value, lower, upper, x, y, n, optimum.fa, optimum.fb, status, iterations)
     best = with_interval(best, max(best.lower, hull_lower), min(best.upper, hull_upper), 0)
     if best.distance < 0.0:
-        best = proved_overlap(pair, best, optimum, goal, inner_budget)
+        best = proved_overlap(pair, best, goal, inner_budget)
         if optimum.rival <= -best.distance + goal:
             best = with_interval(best, best.lower, best.upper, ARBITRARY_NORMAL)
     status = best.status if best.upper - best.lower <= goal else UNPROVEN | DENT
-    distance, lower, upper, x, y, n, fa, fb, _, _, _, _, _ = best
-    return Answer(distance, lower, upper, x, y, n, fa, fb, status, iterations, True, Cap(0.0, 0.0), 0.0)
+    distance, lower, upper, x, y, n, fa, fb, _, _ = best
+    return Answer(distance, lower, upper, x, y, n, fa, fb, status, iterations)
 
 
 @kernel
@@ -199,7 +195,7 @@ def parted(pair, answer, goal):
 
 
 @kernel
-def proved_overlap(pair, answer, optimum, goal, budget):
+def proved_overlap(pair, answer, goal, budget):
     """Answer for an own contact at which bodies with dents overlap, with what is proved of the bodies themselves.
 
     The budget is of support points of inner bodies.
@@ -207,10 +203,8 @@ def proved_overlap(pair, answer, optimum, goal, budget):
     out_of_line()
     lower, upper = answer.lower, answer.upper
     if upper - answer.distance > _SHARE_OF_INNER * goal:
-        fa, fb, n, cap, level = answer.fa, answer.fb, answer.n, Cap(0.0, 0.0), -math.inf
-        if optimum.converged and abs(optimum.value + answer.distance) <= 0.1 * goal:
-            fa, fb, n, cap, level = optimum.fa, optimum.fb, optimum.n, optimum.cap, optimum.level
-        depth = inner_depth(pair, fa, fb, n, -answer.distance - _SHARE_OF_INNER * goal, cap, level, budget)
+        target = -answer.distance - _SHARE_OF_INNER * goal
+        depth = inner_depth(pair, answer.fa, answer.fb, answer.n, target, budget)
         if depth > 0.0:
             upper = min(upper, rounding_margin(pair.a, pair.b, pair.centre) - depth)
     if upper - lower > goal:
@@ -230,12 +224,11 @@ def proved_contact(pair, answer, goal):
         lower = parted(pair, answer, goal)
         if lower > answer.lower:
             answer = with_interval(answer, lower, answer.upper, CLOSED)
-        return searched(answer) if is_closed(answer, goal) else answer
+        return answer
     if not (answer.distance < 0.0 and answer.lower > -math.inf):
         return answer
-    fa, fb, n, none = answer.fa, answer.fb, answer.n, Cap(0.0, 0.0)
     target = -answer.distance - _SHARE_OF_INNER * goal
-    depth = inner_depth(pair, fa, fb, n, target, none, -math.inf, _INNER_BUDGET)
+    depth = inner_depth(pair, answer.fa, answer.fb, answer.n, target, _INNER_BUDGET)
     if not (depth >= target):
         return answer
     upper = min(answer.upper, rounding_margin(pair.a, pair.b, pair.centre) - depth)
@@ -245,7 +238,7 @@ def proved_contact(pair, answer, goal):
         lower = max(lower, parted(pair, answer, goal))
         if upper - lower > goal:
             return answer
-    return searched(with_interval(answer, lower, upper, CLOSED))
+    return with_interval(answer, lower, upper, CLOSED)
 
 
 @kernel

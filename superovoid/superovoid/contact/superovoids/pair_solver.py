@@ -22,49 +22,23 @@ import numpy as np
 from superovoid.compiled.arrays import Floats1, Floats2, Floats3
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.compiled.vector import LEAST_LENGTH, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.columns import (
-    DISTANCE,
-    ITERATIONS,
-    LOWER,
-    NORMAL,
-    POINT_A,
-    POINT_B,
-    PROOF,
-    PROOF_CAP,
-    PROOF_CENTRE,
-    PROOF_LEVEL,
-    PROOF_LOWER,
-    PROOF_N,
-    PROOF_ROTATION,
-    PROOF_STATUS,
-    PROOF_UPPER,
-    STATUS,
-    UNKEPT,
-    UPPER,
-)
+from superovoid.contact.columns import DISTANCE, ITERATIONS, LOWER, NORMAL, POINT_A, POINT_B, STATUS, UPPER
 from superovoid.contact.minkowski.on_surfaces import off_line
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.answers import (
-    CLOSED,
     COLD_ITERATIONS,
     OTHER_NORMAL,
     WARM_ITERATIONS,
     Answer,
-    certify,
     certify_deep,
     is_closed,
     newton_from,
     newton_tolerance,
-    with_interval,
     with_iterations,
 )
-from superovoid.contact.superovoids.cap_lanes import largest_cap
-from superovoid.contact.superovoids.caps import Cap
 from superovoid.contact.superovoids.certificate import gap_tolerance, rounding_margin
 from superovoid.contact.superovoids.contact_of_flats import contact_of_flats
-from superovoid.contact.superovoids.directions import Optimum, minkowski_support, proved_support
-from superovoid.contact.superovoids.ellipsoid_depth import other_minimum
-from superovoid.contact.superovoids.ellipsoid_pairs import are_ellipsoids
+from superovoid.contact.superovoids.directions import proved_support
 from superovoid.contact.superovoids.newton import observe, refine
 from superovoid.contact.superovoids.over_dents import (
     PIECE_VIEWS,
@@ -74,8 +48,8 @@ from superovoid.contact.superovoids.over_dents import (
     dented_after_search,
     proved_contact,
 )
-from superovoid.contact.superovoids.search import search
-from superovoid.contact.superovoids.without_contact import apart_without_contact, facing, polished, together
+from superovoid.contact.superovoids.search import UNKNOWN_CAP, Minimum, search
+from superovoid.contact.superovoids.without_contact import apart_without_contact, polished
 from superovoid.shapes.kernels.kinds import is_sphere
 from superovoid.shapes.kernels.support_function import LOOSE, support_candidate
 from superovoid.shapes.kernels.surface import (
@@ -84,7 +58,6 @@ from superovoid.shapes.kernels.surface import (
     A3,
     DENT_DEFICIT,
     DENTED,
-    RADIUS,
     SIZE,
     TX,
     TY,
@@ -94,17 +67,14 @@ from superovoid.shapes.kernels.surface import (
 )
 from superovoid.values.status import ARBITRARY_NORMAL, NON_UNIQUE, PRECISION, UNPROVEN
 
-ANSWERED, OPEN, PROVE, START_AGAIN = np.int64(0), np.int64(1), np.int64(2), np.int64(3)
 # What a support point costs of the budget, at most: of a thin body with a taper, and over a dent.
 _THIN_COST, _DENT_COST = 4, 12
 _THIN = 1e-2
 _FACING = 0.95  # cosine
-_STILL = 0.1  # of the goal: bodies that have moved by no more are where they were
-_SEEN = np.int64(ARBITRARY_NORMAL | NON_UNIQUE)
 _SHARP = 0.25  # of the goal: what may lie between a contact and its lower end for a search to begin with it
 _HULL_GOAL = 2e-3  # of the smaller body, to which the depth of hulls is searched
 _TOUCHING = 0.03  # of the smaller body, up to which bodies that seem to overlap may be apart after a first look
-_FIRST_LOOK = 40  # share of a search's budget, after which points are asked for the proof of a distance
+_FIRST_LOOK = 64  # share of a search's budget, after which contact and points it has found are to prove the answer
 
 
 @kernel
@@ -152,7 +122,7 @@ def _after_search(pair, best, value, optimum, deficit, goal):
         answer = best
         if optimum.value < value:
             k = observe(pair, optimum.fa, optimum.fb, min(a[SIZE], b[SIZE]))
-            answer = certify(pair, optimum.fa, optimum.fb, k, goal, iterations)
+            answer = certify_deep(pair, optimum.fa, optimum.fb, k, goal, iterations)
         lower = max(answer.lower, hull_lower)
         upper = min(answer.upper, hull_upper)
         distance, x, y, status = answer.distance, answer.x, answer.y, answer.status
@@ -178,44 +148,24 @@ def _after_search(pair, best, value, optimum, deficit, goal):
     if optimum.value > 0.0 and optimum.rival <= optimum.value + goal:
         status |= ARBITRARY_NORMAL
     lower, upper, fa, fb = min(lower, distance), max(upper, distance), optimum.fa, optimum.fb
-    return Answer(distance, lower, upper, x, y, direction, fa, fb, status, iterations, True, optimum.cap, optimum.level)
-
-
-@kernel
-def _of_both_minima(pair, best, goal):
-    """The contact of two ellipsoids at the other minimum of their depth, where that is less deep."""
-    out_of_line()
-    n, depth = other_minimum(pair, best.n)
-    if depth >= -best.distance:
-        return best
-    _, fa, fb = minkowski_support(pair, n, LOOSE)
-    other = newton_from(pair, fa, fb, goal, COLD_ITERATIONS, best.iterations)
-    return other if other.lower > best.lower else with_iterations(best, other.iterations)
+    return Answer(distance, lower, upper, x, y, direction, fa, fb, status, iterations)
 
 
 @kernel(separate=True)
-def prove(pair, n, best, goal, budget, is_looked_at, lasts):
-    """Search the sphere of directions, from an open answer or, where Newton has not converged, from the direction n.
-
-    `is_looked_at`: whether the answer says what is proved at its contact (`_proved_at`) already. `lasts`: whether the
-    proof is kept for other poses.
-    """
+def prove(pair, n, best, goal, budget):
+    """Search the sphere of directions, from an open answer or, where Newton has not converged, from the direction n."""
     out_of_line()
     a, b, centre = pair.a, pair.b, pair.centre
     known = best.lower > -math.inf
     is_dented = a[DENTED] + b[DENTED] > 0.0
     if known:
-        if not is_looked_at and (is_dented or best.distance - best.lower > _SHARP * goal):
+        if is_dented or best.distance - best.lower > _SHARP * goal:
             best = _proved_at(pair, best, goal)
-        if is_dented and is_closed(best, goal):
-            return best
-        if best.distance < 0.0 and are_ellipsoids(pair):
-            best = _of_both_minima(pair, best, goal)
             if is_closed(best, goal):
                 return best
         n = best.n
     value = min(-best.lower, proved_support(pair, n)) if known else math.inf
-    optimum = Optimum(value, -math.inf, n, best.fa, best.fb, known, 0, 0, Cap(0.0, 0.0), -math.inf, math.inf)
+    start = Minimum(value, n, best.fa, best.fb, known, UNKNOWN_CAP)
     size = min(a[SIZE], b[SIZE])
     search_goal = 0.5 * goal
     deficit = a[DENT_DEFICIT] + b[DENT_DEFICIT]
@@ -227,33 +177,29 @@ def prove(pair, n, best, goal, budget, is_looked_at, lasts):
         else:
             search_goal = max(search_goal, min(0.25 * deficit, _HULL_GOAL * size))
     tolerance = newton_tolerance(a, b, centre, goal)
-    before, has_points = best, False
     if not is_dented and (not known or best.distance >= 0.0):
-        # Apart, points prove what triangles of directions would have to be refined for to the last digit.
-        first = search(pair, optimum, search_goal, tolerance, budget // _FIRST_LOOK, lasts)
-        if first.value < _TOUCHING * size:
-            answer = _after_search(pair, best, value, first, deficit, goal)
-            if not first.converged:
-                answer = polished(pair, apart_without_contact(pair, answer, goal), goal)
-            is_apart = answer.lower > 0.0 or (first.converged and answer.distance >= 0.0)
-            if is_apart and is_closed(answer, goal):
+        # Apart, points prove what triangles of directions would have to be refined for to the last digit: a first look
+        # finds where.
+        first = search(pair, start, search_goal, tolerance, budget // _FIRST_LOOK)
+        if first.converged or first.value < _TOUCHING * size:
+            answer = _by_points(pair, _after_search(pair, best, value, first, deficit, goal), first, goal)
+            if is_closed(answer, goal):
                 return answer
-            before, has_points = answer, True
-    optimum = search(pair, optimum, search_goal, tolerance, budget, lasts or is_dented)
+        if first.converged:
+            start = Minimum(first.value, first.n, first.fa, first.fb, True, UNKNOWN_CAP)
+    optimum = search(pair, start, search_goal, tolerance, budget)
     answer = _after_search(pair, best, value, optimum, deficit, goal)
     if is_dented:
         return apart_without_contact(pair, answer, goal)
-    if not optimum.converged:
-        answer = facing(pair, answer, goal)
-    if is_closed(answer, goal):
+    return _by_points(pair, answer, optimum, goal)
+
+
+@kernel
+def _by_points(pair, answer, optimum, goal):
+    """An answer after a search of convex bodies, proved by points where they may be apart and Newton has no contact."""
+    if optimum.converged or optimum.value >= _TOUCHING * min(pair.a[SIZE], pair.b[SIZE]):
         return answer
-    if has_points:
-        answer = together(pair, before, answer, goal)
-    if answer.lower > 0.0 and not is_closed(answer, goal):
-        # The search may have come upon a better direction for points than the first look.
-        again = polished(pair, apart_without_contact(pair, answer, goal), goal)
-        answer = again if is_closed(again, goal) else together(pair, answer, again, goal)
-    return answer
+    return polished(pair, apart_without_contact(pair, answer, goal), goal)
 
 
 @kernel
@@ -265,7 +211,7 @@ def still_face(pair, fa, fb):
 
 
 @kernel
-def solve_relative(pair, state, start_a, start_b, order, goal, budget):
+def solve_relative(pair, state, start_a, start_b, goal, budget):
     """Answer in the frame of A: Newton from up to three starts, then what their proofs leave open.
 
     The starts are the points of an earlier answer (where the state has any), the points on the line of centres, and the
@@ -276,8 +222,8 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
     m = rotate_back(rotation, scale(-1.0, n))
     fa, fb = load_point(state, start_a), load_point(state, start_b)
     first = 0 if (fa.r != 0.0 or fa.w != 0.0) and still_face(pair, fa, fb) else 1
-    best = Answer(math.inf, -math.inf, math.inf, n, n, n, fa, fb, UNPROVEN, 0, False, Cap(0.0, 0.0), 0.0)
-    views, is_looked_at, lasts = PIECE_VIEWS, False, state[PROOF] != UNKEPT
+    best = Answer(math.inf, -math.inf, math.inf, n, n, n, fa, fb, UNPROVEN, 0)
+    views = PIECE_VIEWS
     for start in range(first, 3):
         if start == 1:
             fa, fb = surface_point_towards(a, n), surface_point_towards(b, m)
@@ -291,126 +237,13 @@ def solve_relative(pair, state, start_a, start_b, order, goal, budget):
             apart, views = apart_over_dents(pair, answer, goal, views)
             if is_closed(apart, goal):
                 return apart
-        if start == 0 and answer.lower > -math.inf:
-            answer, use = _what_next(pair, answer, state, order, goal)
-            if use == ANSWERED:
-                return answer
-            if use == PROVE:
-                return prove(pair, n, answer, goal, budget, False, lasts)
-            continue
-        if answer.distance < 0.0 and answer.upper - answer.distance <= goal:
-            # No way out is shorter than this contact's. What is open is whether this one is.
-            return prove(pair, n, answer, goal, budget, False, lasts)
         if beside_dent(a, b, answer, goal):
             return dented(pair, answer, goal)
-        looks = start == 1 and a[DENTED] + b[DENTED] > 0.0 and answer.distance < 0.0
-        if looks:
-            answer = _proved_at(pair, answer, goal)
-            if is_closed(answer, goal):
-                return answer
-        if start == first or answer.lower > best.lower:
-            best, is_looked_at = answer, looks
-        else:
-            best = with_iterations(best, answer.iterations)
-        if a[DENTED] + b[DENTED] == 0.0 and best.distance < 0.0 and best.lower > -math.inf:
+        best = answer if answer.lower >= best.lower else with_iterations(best, answer.iterations)
+        if best.distance < 0.0:
             # A contact deeper than its balls prove: the search looks elsewhere itself, and better than a further start.
             break
-    return prove(pair, n, best, goal, budget, is_looked_at, lasts)
-
-
-@kernel
-def _what_next(pair, answer, state, order, goal):
-    """An open answer from a former contact, with what the former search of the pair proved, and what to do with it."""
-    answer, use = with_former_proof(pair, answer, state, order, goal)
-    if use != OPEN:
-        return answer, use
-    if beside_dent(pair.a, pair.b, answer, goal):
-        return dented(pair, answer, goal), ANSWERED
-    return answer, START_AGAIN if answer.distance >= 0.0 else PROVE
-
-
-@kernel
-def with_former_proof(pair, answer, state, order, goal):
-    """An open answer from a former contact, with what the former search of the pair proved, and what that makes of it.
-
-    That is `ANSWERED`, `START_AGAIN` or `OPEN`.
-    """
-    out_of_line()
-    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
-    if state[PROOF] == order:
-        moved = motion(b, rotation, centre, state)
-        # As good as unmoved: what that search saw of other directions and points still is so, to within the interval.
-        is_still = moved <= _STILL * goal
-        flags = np.int64(state[PROOF_STATUS]) & _SEEN if is_still else CLOSED
-        is_alone = is_still or answer.distance >= 0.0  # `ARBITRARY_NORMAL` is of overlaps
-        lower, upper = answer.lower, answer.upper
-        if moved == 0.0 or a[DENTED] + b[DENTED] == 0.0:
-            # The signed distance of convex bodies changes by no more than the motion.
-            lower = max(lower, state[PROOF_LOWER] - moved)
-            upper = min(upper, state[PROOF_UPPER] + moved)
-        if answer.distance < lower - rounding_margin(a, b, centre):
-            # Newton has ended at another local minimum of the depth than the one that was proved.
-            return answer, START_AGAIN
-        if answer.distance < 0.0:
-            depth = depth_still_proved(pair, answer, state, moved, goal)
-            if depth > 0.0:
-                upper = min(upper, rounding_margin(a, b, centre) - depth)
-                is_alone = True
-        if is_alone and upper - lower <= goal:
-            return with_interval(answer, lower, upper, flags), ANSWERED
-        if moved == 0.0 and not (answer.distance < 0.0 < upper and a[DENTED] + b[DENTED] > 0.0):
-            # A search has done its best already. A depth is another answer where it is not known that dents overlap.
-            return with_interval(answer, lower, upper, int(state[PROOF_STATUS])), ANSWERED
-    return answer, OPEN
-
-
-@kernel
-def motion(b, rotation, centre, state):
-    """Bound of how far any point of B has moved, in the frame of A, since the last search.
-
-    The interval of that search holds for the poses as they were rounded, with the allowance for what they round left
-    over: that serves the poses of now, and only the sums here are to be made up for.
-    """
-    turned = 0.0
-    for i in range(3):
-        for j in range(3):
-            turned += (rotation[i, j] - state[PROOF_ROTATION + 3 * i + j]) ** 2
-    former = (state[PROOF_CENTRE], state[PROOF_CENTRE + 1], state[PROOF_CENTRE + 2])
-    return (1.0 + 1e-12) * (norm(sub(centre, former)) + math.sqrt(turned) * b[RADIUS])
-
-
-@kernel
-def depth_still_proved(pair, answer, state, moved, goal):
-    """Lower bound of the depth at this pose from the last proof of one; 0 where that does not cover it.
-
-    Outside its cap h_M was at least the level, and a motion changes h_M(n) by no more than |dc| + |dR| radius_B. The
-    goal beyond the depth is asked for, so that no direction there is as good.
-    Inside, the contact must be a local minimum on a cap about its new normal that covers the former one.
-    """
-    out_of_line()
-    if state[PROOF_CAP] == 0.0 or state[PROOF_LEVEL] - moved < goal - answer.distance:
-        return 0.0
-    if np.int64(state[PROOF_STATUS]) & ARBITRARY_NORMAL != 0:
-        return 0.0  # another direction was as good, and may be so now
-    chord = norm(sub(answer.n, (state[PROOF_N], state[PROOF_N + 1], state[PROOF_N + 2])))
-    angle = state[PROOF_CAP] + 2.0 * math.asin(min(1.0, 0.5 * chord))
-    cap = largest_cap(pair, answer.fa, answer.fb)
-    return min(cap.floor, state[PROOF_LEVEL] - moved) if cap.angle >= angle else 0.0
-
-
-@kernel
-def _save_proof(state, order, rotation, centre, answer):
-    state[PROOF] = order
-    state[PROOF_CAP] = answer.cap.angle
-    state[PROOF_LEVEL] = answer.level
-    state[PROOF_LOWER] = answer.lower
-    state[PROOF_UPPER] = answer.upper
-    state[PROOF_STATUS] = answer.status
-    for i in range(3):
-        state[PROOF_N + i] = answer.n[i]
-        state[PROOF_CENTRE + i] = centre[i]
-        for j in range(3):
-            state[PROOF_ROTATION + 3 * i + j] = rotation[i, j]
+    return prove(pair, n, best, goal, budget)
 
 
 @kernel
@@ -468,8 +301,8 @@ def _save(state, k, f):
 
 @kernel
 def place_of_points(straight):
-    """Where a state has the points of the two bodies in the order in which they are solved, and its number."""
-    return (0, 8, 1.0) if straight else (8, 0, 2.0)
+    """Where a state has the points of the two bodies in the order in which they are solved."""
+    return (0, 8) if straight else (8, 0)
 
 
 @kernel
@@ -569,12 +402,10 @@ def solve_pair(
     if not straight:
         a, b = b, a
         pose_a, pose_b = pose_b, pose_a
-    ka, kb, order = place_of_points(straight)
+    ka, kb = place_of_points(straight)
     centre = relative_pose(pose_a, pose_b, rotation)
     goal = gap_tolerance(a, b, centre, tolerance)
-    answer = solve_relative(Pair(a, b, rotation, centre), state, ka, kb, order, goal, budget)
-    if answer.searched:
-        _save_proof(state, order, rotation, centre, answer)
+    answer = solve_relative(Pair(a, b, rotation, centre), state, ka, kb, goal, budget)
     save_points(state, ka, kb, answer)
     write_answer(a, b, pose_a, pose_b, straight, answer, goal, tolerance, out)
 
@@ -602,7 +433,7 @@ def answer_contact(a, b, pose_a, pose_b, tolerance, budget, fa, fb, iterations, 
     if not straight:
         a, b = b, a
         pose_a, pose_b = pose_b, pose_a
-    ka, kb, order = place_of_points(straight)
+    ka, kb = place_of_points(straight)
     centre = relative_pose(pose_a, pose_b, rotation)
     goal = gap_tolerance(a, b, centre, tolerance)
     pair, size = Pair(a, b, rotation, centre), min(a[SIZE], b[SIZE])
@@ -616,7 +447,7 @@ def answer_contact(a, b, pose_a, pose_b, tolerance, budget, fa, fb, iterations, 
         elif answer.distance < 0.0 and cold:
             is_searched = not is_dented and answer.lower > -math.inf
             if is_searched:
-                answer = prove(pair, k.n, answer, goal, budget, False, state[PROOF] != UNKEPT)
+                answer = prove(pair, k.n, answer, goal, budget)
             else:
                 answer = _proved_at(pair, answer, goal)
     # False for NaN.
@@ -624,8 +455,6 @@ def answer_contact(a, b, pose_a, pose_b, tolerance, budget, fa, fb, iterations, 
         return False
     if not (is_searched or (is_closed(answer, goal) and answer.status == 0)):
         return False
-    if answer.searched:
-        _save_proof(state, order, rotation, centre, answer)
     save_points(state, ka, kb, answer)
     write_answer(a, b, pose_a, pose_b, straight, answer, goal, tolerance, out)
     return True

@@ -20,20 +20,21 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import without_first
-from superovoid.compiled.vector import combine, dot, scale
-from superovoid.contact.minkowski.difference import WELL_AWAY, well_away
-from superovoid.contact.superovoids.answers import depth_at_contact
-from superovoid.contact.superovoids.cap_lanes import WIDEST_OF_ELLIPSOIDS
+from superovoid.compiled.vector import add, combine, dot, rotate, scale, sub
+from superovoid.contact.minkowski.difference import well_away
+from superovoid.contact.superovoids.cap_lanes import WIDEST, largest_cap
 from superovoid.contact.superovoids.caps import Cap
+from superovoid.contact.superovoids.certificate import lower_bound
 from superovoid.contact.superovoids.direction_lanes import CHORDS, GAP, IN_THREE, LENGTH, MISSING, WIDTH
 from superovoid.contact.superovoids.direction_net import (
     FINEST,
+    ITERATIONS,
     M_COLUMN,
     N_COLUMN,
+    SPENT,
     VERTICES,
     WAITING,
     Cut,
@@ -57,236 +58,109 @@ from superovoid.contact.superovoids.direction_net import (
     wait_for_fan,
     wait_for_rings,
 )
-from superovoid.contact.superovoids.directions import (
-    CAP_COST,
-    COS_WIDEST,
-    LOSS,
-    POINT_COST,
-    TOGETHER,
-    Optimum,
-    anchor_beside,
-    better,
-    cap_about,
-    minkowski_support,
-    rival_cap,
-    settled_core,
-    sphere_radius,
-    with_value,
-)
-from superovoid.contact.superovoids.ellipsoid_depth import cap_of_minimum, other_minimum
-from superovoid.contact.superovoids.ellipsoid_pairs import are_ellipsoids
+from superovoid.contact.superovoids.directions import LOSS, descend, minkowski_support, proved_support
 from superovoid.contact.superovoids.inner_bodies import Inner
 from superovoid.contact.superovoids.inner_points import inner_difference
-from superovoid.contact.superovoids.newton import observe
-from superovoid.contact.superovoids.triangles import anchored_bound, chord
+from superovoid.contact.superovoids.newton import observe, refine, solve
+from superovoid.contact.superovoids.triangles import chord
+from superovoid.shapes.kernels.kinds import is_sphere
 from superovoid.shapes.kernels.support_function import EXACT, LOOSE
-from superovoid.shapes.kernels.surface import DENTED, SIZE
+from superovoid.shapes.kernels.surface import A1, SIZE, SurfacePoint, position
 
-LEAST_COS_BESIDE = math.cos(0.3)  # as far as a point along the best direction may serve the triangles about it
-_MOST_ANCHORS = 32
-_MOST_RIVALS = 32
-_RIVAL_REACH = 0.03  # chord of the reach of a point from which a local minimum is looked for
 _DEEP = 1e-2  # of the smaller body; tips that overlap by less want triangles that follow their edges
 CENTRED = 1e-3  # chord up to which the best direction counts as the first one of the fan
-_IN_CAP, _NARROWEST_RING, _WIDEST_RING = 0.99, 0.01, 0.45  # share of a cap that the innermost ring takes; rad
+_IN_CAP, _NARROWEST_RING, _WIDEST_RING = 0.8, 0.01, 0.45  # share of a cap that the innermost ring takes; rad
 _POLISHING = 4  # share of the budget that polishing may take
-_EXTRA, _EXTRA_AT_ONCE = 8, 8  # support points spent on a level that lasts
-_MARGIN = 0.2  # by which the level need not exceed the depth
-
-# Places of `Aids.counts`.
-_ANCHORS, _TRIES, _CAPS, _SPENT = range(4)
-
-
-class Aids(NamedTuple):
-    """What bounds h_M beside the triangles' own support points, away from the best direction."""
-
-    anchors: NDArray[np.float64]  # points of M on facets, balls taken off
-    tries: NDArray[np.float64]  # directions about which other minima were looked for, and how closely
-    caps: NDArray[np.float64]  # about other minima: directions, cosines of angles, floors, h_M at the minima
-    counts: NDArray[np.int64]  # of these, and what they have cost in support points
+_POLISHING_STEPS = np.int64(40)
+_POLISHING_ITERATIONS = 400  # Newton iterations that one search may spend on polishing
+_PROOF_COST, _CAP_COST = 4, 16  # in support points, at most
+_COS_WIDEST = math.cos(WIDEST)  # a triangle that reaches farther from the best direction asks for no cap
 
 
-@kernel(_nrt=True, forceinline=True)
-def new_aids():
-    """Memory for aids, without any."""
-    return Aids(
-        np.empty((_MOST_ANCHORS, 3)),
-        np.empty((_MOST_RIVALS, 4)),
-        np.empty((_MOST_RIVALS + 1, 6)),
-        np.zeros(4, np.int64),
-    )
+class Minimum(NamedTuple):
+    """The best direction that a search has come upon."""
 
-
-class Near(NamedTuple):
-    """What bounds h_M near the best direction. Made when a triangle near it asks, for the value that stands beside."""
-
-    cap: Cap
-    cap_value: float
-    point: tuple  # of M, balls taken off
-    point_value: float
-
-
-class Proof(NamedTuple):
-    """What has been proved of the triangles that are done."""
-
-    proved: float  # lower bound of h_M over all of them
-    level: float  # and over those outside the cap about the best direction
-    rival: float  # smallest h_M met well away from it, but for the directions of vertices
-
-
-class Sample(NamedTuple):
-    """A direction that splits a triangle."""
-
+    value: float  # h_M along it, the smallest found
     n: tuple
-    reach: float  # chord to the farthest corner of the triangle that it splits
+    fa: SurfacePoint
+    fb: SurfacePoint
+    converged: bool  # fa and fb satisfy the common-normal equations
+    cap: Cap  # about n, on which n is a proved local minimum; `UNKNOWN_CAP` before it is asked for
 
 
-@step
-def _lowered(proof, proved, level, rival):
-    """The same proof with these in it too; infinite stands for nothing new."""
-    return Proof(min(proof.proved, proved), min(proof.level, level), min(proof.rival, rival))
+UNKNOWN_CAP = Cap(-1.0, 0.0)
 
 
-# --- bounds by other means -----------------------------------------------------------------------------------------
+class Optimum(NamedTuple):
+    """What a search has found and what it has proved."""
 
-
-@step
-def _with_cap(pair, best, near, aids):
-    """The cap about the best direction, made anew where that has become another."""
-    if near.cap_value == best.value:
-        return near
-    aids.counts[_SPENT] += CAP_COST
-    return Near(cap_about(pair, best), best.value, near.point, near.point_value)
-
-
-@step
-def _with_point(problem, best, near, aids):
-    """The point of M along the best direction, made anew where that has become another."""
-    if near.point_value == best.value:
-        return near
-    aids.counts[_SPENT] += POINT_COST
-    return Near(near.cap, near.cap_value, settled_core(problem.pair, best.n, problem.goal), best.value)
-
-
-@step
-def _in_rival_cap(aids, triangle):
-    """Floor of the first cap about another minimum that holds a triangle; -inf where none does."""
-    for i in range(aids.counts[_CAPS]):
-        n = row_of(aids.caps, i, N_COLUMN)
-        if min(dot(n, triangle.n1), dot(n, triangle.n2), dot(n, triangle.n3)) >= aids.caps[i, 3]:
-            return aids.caps[i, 4]
-    return -math.inf
-
-
-@step
-def _bound_by_aids(problem, best, triangle, bound, near, aids):
-    """Whether what is known beside the support points of a triangle bounds h_M over it as high as is wanted.
-
-    Returns that, the bound, whether the triangle may lie outside the cap about the best direction, and `near` renewed.
-    """
-    wanted = best.value - problem.goal
-    least_cos = min(dot(best.n, triangle.n1), dot(best.n, triangle.n2), dot(best.n, triangle.n3))
-    if least_cos > COS_WIDEST:
-        near = _with_cap(problem.pair, best, near, aids)
-    if near.cap.angle > 0.0 and least_cos >= math.cos(near.cap.angle):
-        return True, near.cap.floor, False, near
-    floor = _in_rival_cap(aids, triangle)
-    if floor >= wanted or bound >= wanted:
-        return floor >= wanted, floor, True, near
-    lifted = bound
-    if (near.cap.angle == 0.0 or near.point_value == best.value) and least_cos > LEAST_COS_BESIDE:
-        near = _with_point(problem, best, near, aids)
-        lifted = problem.radius + anchored_bound(triangle, near.point)
-    for i in range(aids.counts[_ANCHORS]):
-        if lifted < wanted:
-            lifted = max(lifted, problem.radius + anchored_bound(triangle, row_of(aids.anchors, i, N_COLUMN)))
-    return lifted >= wanted, lifted, True, near
-
-
-# --- other minima --------------------------------------------------------------------------------------------------
-
-
-@step
-def _is_tried(aids, n, reach):
-    """Whether a local minimum has been looked for near a direction, not much less closely."""
-    for i in range(aids.counts[_TRIES]):
-        if chord(row_of(aids.tries, i, N_COLUMN), n) < 4.0 * aids.tries[i, 3] and reach > 0.1 * aids.tries[i, 3]:
-            return True
-    return False
-
-
-@step
-def _keep_cap(aids, n, cap, depth):
-    """Keep a cap about another minimum than the best direction, narrower than a hemisphere, and h_M there."""
-    capped = aids.counts[_CAPS]
-    set_row(aids.caps, capped, N_COLUMN, n)
-    aids.caps[capped, 3] = math.cos(min(cap.angle, WIDEST_OF_ELLIPSOIDS))
-    aids.caps[capped, 4] = cap.floor
-    aids.caps[capped, 5] = depth
-    aids.counts[_CAPS] += 1
-
-
-@step
-def _look_for_rival(problem, best, sample, aids):
-    """Prove a cap about another minimum about as low as the best, next to a direction.
-
-    Without it, triangles would have to be refined all the way down to it. Returns its h_M; infinite without a cap.
-    """
-    n, reach = sample.n, sample.reach
-    elsewhere = reach < _RIVAL_REACH and chord(n, best.n) > max(WELL_AWAY, 4.0 * reach)
-    tried = aids.counts[_TRIES]
-    if not (elsewhere and tried < _MOST_RIVALS and not _is_tried(aids, n, reach)):
-        return math.inf
-    set_row(aids.tries, tried, N_COLUMN, n)
-    aids.tries[tried, 3] = reach
-    aids.counts[_TRIES] += 1
-    aids.counts[_SPENT] += 2 * CAP_COST
-    _, fa, fb = minkowski_support(problem.pair, n, LOOSE)
-    cap, n, depth = rival_cap(problem.pair, n, reach, fa, fb, problem.tolerance)
-    apart = well_away(n, best.n)
-    if not (apart and cap.angle > 0.0 and cap.floor >= best.value - problem.goal):
-        return math.inf
-    _keep_cap(aids, n, cap, depth)
-    return depth
+    value: float  # smallest h_M found
+    n: tuple  # its direction
+    fa: SurfacePoint
+    fb: SurfacePoint
+    converged: bool  # as of `Minimum`
+    proved: float  # lower bound of h_M over the whole sphere
+    rival: float  # smallest h_M met in a direction well away from n
+    iterations: int  # Newton iterations of the polishing runs
 
 
 @kernel
-def _keep_other_minimum(problem, best, aids):
-    """Keep the cap about another minimum of the depth of two ellipsoids."""
-    out_of_line()
-    n, depth = other_minimum(problem.pair, best.n)
-    if best.value > 0.0 and depth >= best.value - problem.goal and well_away(n, best.n):
-        # Half of what this one is deeper is left for motions of the bodies.
-        cap = cap_of_minimum(problem.pair, n, depth, 0.5 * (best.value + depth))
-        if cap.angle > 0.0:
-            _keep_cap(aids, n, cap, depth)
+def ball_radius(pair):
+    """Radius of the balls that are taken off: of the bodies that are spheres."""
+    radius = pair.a[A1] if is_sphere(pair.a) else 0.0
+    return radius + pair.b[A1] if is_sphere(pair.b) else radius
 
 
 @step
-def _look_for_facet(problem, best, sample, bound, aids):
-    """Keep a point of M on a facet that is in the way of a direction, and the best direction for it.
-
-    The support points of directions about that of a facet lie at its ends, none along the direction. Returns whether
-    there is one.
-    """
-    found = aids.counts[_ANCHORS]
-    if not (sample.reach < TOGETHER and found < _MOST_ANCHORS and bound < best.value - problem.goal):
-        return False
-    aids.counts[_SPENT] += POINT_COST
-    _, fa, fb = minkowski_support(problem.pair, sample.n, LOOSE)
-    anchor = anchor_beside(problem.pair, sample.n, fa, fb, problem.goal, problem.tolerance)
-    set_row(aids.anchors, found, N_COLUMN, anchor)
-    aids.counts[_ANCHORS] += 1
-    return True
-
-
-# --- the search ----------------------------------------------------------------------------------------------------
+def _with_cap(pair, best, net):
+    """The minimum with the cap about it, made where a first triangle asks for it."""
+    if best.cap.angle >= 0.0:
+        return best
+    net.counts[SPENT] += _CAP_COST
+    cap = largest_cap(pair, best.fa, best.fb) if best.converged else Cap(0.0, 0.0)
+    return Minimum(best.value, best.n, best.fa, best.fb, best.converged, cap)
 
 
 @step
-def _spent(best, net, aids):
+def _spent(net):
     """Support points computed, and what else was done in units of them."""
-    return best.spent + net.counts[VERTICES] + aids.counts[_SPENT]
+    return net.counts[SPENT] + net.counts[VERTICES]
+
+
+@kernel
+def _better(problem, best, n, m, fa, fb, counts):
+    """The better of a minimum and a direction with its support points, polished where Newton finds something no worse.
+
+    `counts` are those of the net (`direction_net`), to which the cost is added. Once that has taken as many support
+    points as are allowed for polishing, directions are taken as they are.
+    """
+    out_of_line()
+    pair = problem.pair
+    if dot(n, m) >= best.value - problem.goal:
+        return best
+    value = proved_support(pair, n)
+    counts[SPENT] += _PROOF_COST
+    if value >= best.value - problem.goal:
+        return best
+    converged = False
+    for attempt in range(2):
+        if converged or counts[ITERATIONS] >= _POLISHING_ITERATIONS or counts[SPENT] > problem.polishing:
+            break
+        # Newton on surface points is quick; where it circles or climbs, Newton on h_M goes down.
+        if attempt == 0:
+            ok, used, ga, gb, k = solve(pair, fa, fb, problem.tolerance, _POLISHING_STEPS)
+            counts[ITERATIONS] += 0 if ok else used
+            counts[SPENT] += (used + 3) // 4
+        else:
+            ok, _, ga, gb, used = descend(pair, n, fa, fb, problem.tolerance)
+            counts[SPENT] += used
+            k = observe(pair, ga, gb, min(pair.a[SIZE], pair.b[SIZE]))
+        if ok:
+            ga, gb, k = refine(pair, ga, gb, k)
+            bound, direction = lower_bound(pair, ga, gb, k)
+            if -bound <= value and k.residual < problem.tolerance:
+                value, n, fa, fb, converged = -bound, direction, ga, gb, True
+    return Minimum(value, n, fa, fb, converged, UNKNOWN_CAP)
 
 
 @step
@@ -297,29 +171,18 @@ def _look_closer(problem, best, net, vertex):
     and becomes another one only if it is refuted.
     """
     n = row_of(net.vertices, vertex, N_COLUMN)
+    net.counts[SPENT] += 1
     if problem.inside:
         m, fa, fb = inner_difference(problem.pair, problem.inner_a, problem.inner_b, n)
         put_support_point(net, vertex, combine(1.0, m, -problem.radius, n), fa, fb)
-        return with_value(best, dot(n, m), best.spent) if dot(n, m) < problem.refuted else best
+        if dot(n, m) >= problem.refuted:
+            return best
+        return Minimum(dot(n, m), best.n, best.fa, best.fb, best.converged, best.cap)
     m, fa, fb = minkowski_support(problem.pair, n, LOOSE)
     core = combine(1.0, m, -problem.radius, n)
     if dot(n, core) > dot(n, row_of(net.vertices, vertex, M_COLUMN)):
         put_support_point(net, vertex, core, fa, fb)
-    return better(problem.pair, best, n, m, fa, fb, problem.goal, problem.tolerance, problem.polishing)
-
-
-@step
-def _as_good(problem, best):
-    """Depth up to which a direction is as good as the best: the goal is half of the tolerance."""
-    return best.value + 2.0 * problem.goal
-
-
-@step
-def _enough(problem, best):
-    """Bound from which on a triangle is of no interest, whatever happens."""
-    if problem.inside or not best.value > 0.0:
-        return best.value
-    return max((1.0 + _MARGIN) * best.value, _as_good(problem, best))
+    return _better(problem, best, n, m, fa, fb, net.counts)
 
 
 @step
@@ -346,30 +209,31 @@ def innermost_ring(cap_angle):
 
 
 @kernel
-def cover(problem, best, near, net, aids, lanes):
+def cover(problem, best, net, lanes):
     """Cover the sphere by triangles: those of a fan of directions about the best one, and of rings about its cap.
 
     Between the cap and the fan h_M grows as the square of the angle, and so may the triangles: rings save the steps in
     which triangles of the fan would be split down to that, of deep overlaps. Returns the best direction then known,
-    what is known near it, and what is proved: of the cap, and of triangles that need not wait.
+    and a lower bound of h_M over the cap and the triangles that need not wait.
     """
     out_of_line()
-    n, value = best.n, best.value
+    pair, n, value = problem.pair, best.n, best.value
     fan_in_lanes(problem, n, value, net, lanes)
     if problem.inside:
-        set_row(net.vertices, 0, M_COLUMN, near.point)  # along their normal no point of inner bodies is farther
+        # Along their normal no point of inner bodies is farther than the contact.
+        y = add(pair.centre, rotate(pair.rotation, position(pair.b, best.fb)))
+        contact = sub(position(pair.a, best.fa), y)
+        set_row(net.vertices, 0, M_COLUMN, combine(1.0, contact, -problem.radius, n))
     lowest, _ = _lowest(problem, net, 0)
     for k in range(-1, WIDTH):
         vertex = lowest if k < 0 else k
         if _value_at(problem, net, vertex) < best.value:
             best = _look_closer(problem, best, net, vertex)
     inner = 0.0
-    is_deep = problem.inside or best.value > _DEEP * min(problem.pair.a[SIZE], problem.pair.b[SIZE])
+    is_deep = problem.inside or best.value > _DEEP * min(pair.a[SIZE], pair.b[SIZE])
     if is_deep and chord(best.n, n) < CENTRED:
-        near = _with_cap(problem.pair, best, near, aids)
-        inner = innermost_ring(near.cap.angle)
-    if are_ellipsoids(problem.pair):
-        _keep_other_minimum(problem, best, aids)
+        best = _with_cap(pair, best, net)
+        inner = innermost_ring(best.cap.angle)
     if _NARROWEST_RING <= inner < _WIDEST_RING:
         first, rings = rings_in_lanes(problem, n, value, inner, net, lanes)
         if problem.inside:
@@ -378,73 +242,33 @@ def cover(problem, best, near, net, aids, lanes):
                     best = _look_closer(problem, best, net, vertex)
         # Where a ring comes upon something lower, this is not the minimum: the search looks for that by itself.
         if _lowest(problem, net, first)[1] >= best.value:
-            least = wait_for_rings(net, first, rings, lanes, problem.radius, _enough(problem, best))
-            return best, near, Proof(min(least, near.cap.floor), least, math.inf)
-    least = wait_for_fan(net, lanes, problem.radius, _enough(problem, best))
-    return best, near, Proof(least, least, math.inf)
+            least = wait_for_rings(net, first, rings, lanes, problem.radius, best.value)
+            return best, min(least, best.cap.floor)
+    return best, wait_for_fan(net, lanes, problem.radius, best.value)
 
 
 @kernel
-def _rival_of_vertices(problem, best, net, aids, rival):
-    """Smallest h_M met well away from the best direction, as far as it matters whether that is as good.
-
-    Asked for the best direction of now: what was well away from a former one may be beside it.
-    """
-    out_of_line()
-    as_good = _as_good(problem, best)
-    for i in range(aids.counts[_CAPS]):
-        if well_away(row_of(aids.caps, i, N_COLUMN), best.n):
-            rival = min(rival, aids.caps[i, 5])
-    for vertex in range(net.counts[VERTICES]):
-        n = row_of(net.vertices, vertex, N_COLUMN)
-        if _value_at(problem, net, vertex) < min(rival, as_good) and well_away(n, best.n):
-            m, _, _ = minkowski_support(problem.pair, n, EXACT)  # that point of M may lack something
-            rival = min(rival, dot(n, m))
-    return rival
-
-
-@kernel
-def refine_all(problem, best, near, proof, net, aids, lanes, taken, budget, lasts):
+def refine_all(problem, best, proved, net, lanes, budget):
     """Split triangles, those of least bound first, until what is proved is enough, or refuted, or the budget is spent.
 
-    Takes and returns the best direction known, what is known near it, and what is proved.
+    Takes and returns the best direction known, and a lower bound of h_M over what is done: over the sphere, at the end.
     """
     out_of_line()
-    pair, radius, nothing, nowhere = problem.pair, problem.radius, math.inf, Cap(0.0, 0.0)
-    convex = pair.a[DENTED] + pair.b[DENTED] == 0.0
-    limit, enough = budget, nothing
-    closed = False
+    pair, radius, taken = problem.pair, problem.radius, net.taken
     while best.value >= problem.refuted:
-        least_taken = nothing
-        count, most = 0, _EXTRA_AT_ONCE if closed else WIDTH
-        while count < most and net.counts[WAITING] > 0:
+        least_taken, count = math.inf, 0
+        while count < WIDTH and net.counts[WAITING] > 0:
             cell = net.heap[0]
             bound = net.key[cell]
-            is_proved = bound >= (enough if closed else best.value - problem.goal)
-            is_last = _spent(best, net, aids) + count >= limit
-            if count > 0 and (is_proved or is_last):
-                break  # what is taken comes first
-            if not closed and is_proved:
-                # Proved. A few more triangles raise the bound outside the cap, so that the proof lasts.
-                closed, most = True, _EXTRA_AT_ONCE
-                proof = _lowered(proof, bound, nothing, nothing)
-                near = _with_cap(pair, best, near, aids) if lasts else near
-                extra, enough = (
-                    (_EXTRA, (1.0 + _MARGIN) * best.value) if lasts and near.cap.angle > 0.0 else (0, -nothing)
-                )
-                limit = min(budget, _spent(best, net, aids) + extra) if extra > 0 else 0
-                is_last = _spent(best, net, aids) >= limit
-                is_proved = bound >= enough
-            if is_last or is_proved:
-                # All others that wait have bounds as high.
-                proof = _lowered(proof, bound, bound, nothing)
-                net.counts[WAITING] = 0
-                break
+            if bound >= best.value - problem.goal or _spent(net) + count >= budget:
+                break  # all others that wait have bounds as high
             net.counts[WAITING] = without_first(net.heap, net.key, net.counts[WAITING])
             triangle = triangle_of(net.vertices, corners_of(net.cells, cell))
-            done, floor, outside, near = _bound_by_aids(problem, best, triangle, bound, near, aids)
-            if done:
-                proof = _lowered(proof, floor, floor if outside else nothing, nothing)
+            least_cos = min(dot(best.n, triangle.n1), dot(best.n, triangle.n2), dot(best.n, triangle.n3))
+            if least_cos > _COS_WIDEST:
+                best = _with_cap(pair, best, net)
+            if best.cap.angle > 0.0 and least_cos >= math.cos(best.cap.angle):
+                proved = min(proved, best.cap.floor)
                 continue
             taken[count] = cell
             least_taken = min(least_taken, bound)
@@ -452,7 +276,6 @@ def refine_all(problem, best, near, proof, net, aids, lanes, taken, budget, last
         if count == 0:
             break
         look_in_lanes(problem, net, taken, count, lanes)
-        facet = other_facet = (0.0, 0.0, 0.0)
         lowest = lowest_lane(lanes, count)
         for k in range(count):
             # The lowest comes first: what it improves the others need not.
@@ -462,53 +285,53 @@ def refine_all(problem, best, near, proof, net, aids, lanes, taken, budget, last
             chords = in_lane(lanes, CHORDS + i)
             if min(chords[0], chords[1]) < FINEST:
                 # The corners have run together: no finer direction exists in this arithmetic.
-                proof = _lowered(proof, bound, bound, nothing)
+                proved = min(proved, bound)
                 continue
             vertex = vertex_of_lane(net, lanes, i)
-            sample = Sample(row_of(net.vertices, vertex, N_COLUMN), max(chords[0], chords[1], chords[2]))
-            reached = _value_at(problem, net, vertex)
             is_near = problem.inside or lanes[MISSING + i] <= LOSS * lanes[GAP + i]
-            replaced = not (is_near and reached >= best.value)
-            if replaced:
-                former = best
-                aids.counts[_SPENT] += 1 if convex else 0  # of dents the cost of a support point is high enough
-                best = _look_closer(problem, best, net, vertex)
-                if best.value < problem.refuted:
-                    proof = _lowered(proof, least_taken, least_taken, nothing)
-                    break
-                if best.value < former.value:
-                    # What was put aside inside the former cap lies outside the new one, above the former value.
-                    moved = well_away(former.n, best.n)
-                    proof = Proof(proof.proved, min(proof.level, former.value), former.value if moved else proof.rival)
-                    near = Near(nowhere, near.cap_value, near.point, near.point_value)
-                    closed = False
-                    limit = budget
-            if sample.reach < _RIVAL_REACH and not problem.inside:
-                proof = _lowered(proof, nothing, nothing, _look_for_rival(problem, best, sample, aids))
-                if well_away(sample.n, facet) and well_away(sample.n, other_facet):
-                    if _look_for_facet(problem, best, sample, bound, aids):
-                        facet, other_facet = sample.n, facet  # serves all triangles about it
-            if replaced:
-                # At the edge that was cut in the lanes: rounding could choose another one here.
-                corners = turned_corners(net, cell, lanes, i)
-                cut = Cut(corners, sample.n, chords, lanes[GAP + i], lanes[IN_THREE + i] != 0.0)
-                divide(net, cell, vertex, cut, bound, radius)
-            else:
-                least = divide_lane(net, cell, vertex, lanes, i, radius, _enough(problem, best))
-                proof = _lowered(proof, least, least, nothing)
+            if is_near and _value_at(problem, net, vertex) >= best.value:
+                proved = min(proved, divide_lane(net, cell, vertex, lanes, i, radius, best.value))
+                continue
+            best = _look_closer(problem, best, net, vertex)
+            if best.value < problem.refuted:
+                proved = min(proved, least_taken)
+                break
+            # At the edge that was cut in the lanes: rounding could choose another one here.
+            corners = turned_corners(net, cell, lanes, i)
+            n = row_of(net.vertices, vertex, N_COLUMN)
+            divide(
+                net, cell, vertex, Cut(corners, n, chords, lanes[GAP + i], lanes[IN_THREE + i] != 0.0), bound, radius
+            )
     if net.counts[WAITING] > 0:
-        bound = net.key[net.heap[0]]
-        proof = _lowered(proof, bound, bound, nothing)
-    return best, near, proof
+        proved = min(proved, net.key[net.heap[0]])
+    return best, proved
+
+
+@kernel
+def _rival(problem, best, net):
+    """Smallest h_M well away from the best direction, as far as the search has come upon one as good.
+
+    Bodies that are symmetric about one point are as deep in each other the other way round.
+    """
+    out_of_line()
+    opposite, _, _ = minkowski_support(problem.pair, scale(-1.0, best.n), EXACT)
+    rival = -dot(best.n, opposite)
+    as_good = best.value + 2.0 * problem.goal  # the goal is half of the tolerance
+    for vertex in range(net.counts[VERTICES]):
+        n = row_of(net.vertices, vertex, N_COLUMN)
+        if _value_at(problem, net, vertex) < min(rival, as_good) and well_away(n, best.n):
+            m, _, _ = minkowski_support(problem.pair, n, EXACT)  # that point of M may lack something
+            rival = min(rival, dot(n, m))
+    return rival
 
 
 @kernel(_nrt=True)
-def search(pair, best, goal, tolerance, budget, lasts):
+def search(pair, best, goal, tolerance, budget):
     """Find the global minimum of h_M and prove it, those of least bound first, as many at once as there are lanes.
 
     Parameters
     ----------
-    best : Optimum
+    best : Minimum
         The best direction known; the first directions are turned to it.
     goal : float
         Width of the bracket [proved, value] to reach, m.
@@ -516,8 +339,6 @@ def search(pair, best, goal, tolerance, budget, lasts):
         Residual at which Newton has converged.
     budget : int
         Support points that may be spent; what else is done counts as some (`directions`).
-    lasts : bool
-        Whether to spend a few more, on a level outside the cap that outlives small motions.
 
     Returns
     -------
@@ -525,31 +346,12 @@ def search(pair, best, goal, tolerance, budget, lasts):
         With `proved` a bound that holds whether or not the goal was reached.
     """
     out_of_line()
-    nothing = math.inf
     all_of_it = Inner(-1.0, 1.0, np.empty((2, 1, 1)))
-    radius = sphere_radius(pair.a) + sphere_radius(pair.b)
-    problem = Problem(pair, radius, goal, tolerance, budget // _POLISHING, False, all_of_it, all_of_it, -nothing)
-    net = new_net(budget + 5 * WIDTH)
-    lanes, taken = np.zeros(LENGTH), np.empty(WIDTH, np.int64)
-    aids = new_aids()
-    given = best.value
-    best, near, proof = cover(problem, best, Near(Cap(0.0, 0.0), nothing, best.n, nothing), net, aids, lanes)
-    if best.converged and best.value < given:
-        # A contact that Newton's method had not found before: it may be proved without more.
-        k = observe(pair, best.fa, best.fb, min(pair.a[SIZE], pair.b[SIZE]))
-        depth = depth_at_contact(pair, best.fa, best.fb, k, best.value, 2.0 * goal)
-        if depth >= best.value - goal:
-            spent = _spent(best, net, aids)
-            fa, fb, steps, none = best.fa, best.fb, best.iterations, Cap(0.0, 0.0)
-            return Optimum(
-                best.value, min(depth, best.value), best.n, fa, fb, True, spent, steps, none, -nothing, nothing
-            )
-    best, near, proof = refine_all(problem, best, near, proof, net, aids, lanes, taken, budget, lasts)
-    rival = _rival_of_vertices(problem, best, net, aids, proof.rival)
-    if rival > _as_good(problem, best):
-        # Bodies that are symmetric about one point are as deep in each other the other way round.
-        opposite, _, _ = minkowski_support(pair, scale(-1.0, best.n), EXACT)
-        rival = min(rival, -dot(best.n, opposite))
-    proved, spent = min(proof.proved, best.value), _spent(best, net, aids)
-    value, _, n, fa, fb, converged, _, iterations, _, _, _ = best
-    return Optimum(value, proved, n, fa, fb, converged, spent, iterations, near.cap, proof.level, rival)
+    problem = Problem(
+        pair, ball_radius(pair), goal, tolerance, budget // _POLISHING, False, all_of_it, all_of_it, -math.inf
+    )
+    net, lanes = new_net(budget + 5 * WIDTH), np.zeros(LENGTH)
+    best, proved = cover(problem, best, net, lanes)
+    best, proved = refine_all(problem, best, proved, net, lanes, budget)
+    rival, iterations = _rival(problem, best, net), net.counts[ITERATIONS]
+    return Optimum(best.value, best.n, best.fa, best.fb, best.converged, min(proved, best.value), rival, iterations)

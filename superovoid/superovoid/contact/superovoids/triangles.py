@@ -165,33 +165,6 @@ def least_length(n1, n2, n3):
 
 
 @kernel
-def anchored_bound(triangle, m):
-    """Lower bound of h_M over a triangle with the help of a further point of M.
-
-    At a minimum the support point can be had along the direction itself, to the end of the arithmetic, where those of
-    neighbouring directions jump from one end of a facet to the other.
-    """
-    out_of_line()
-    n1, n2, n3, m1, m2, m3 = triangle
-    a1, a2, a3 = dot(n1, m), dot(n2, m), dot(n3, m)
-    best = min(a1, a2, a3)
-    for i in range(3):
-        y = m1 if i == 0 else (m2 if i == 1 else m3)
-        b1, b2, b3 = dot(n1, y) - a1, dot(n2, y) - a2, dot(n3, y) - a3
-        # min_j a_j + mu b_j over mu in [0, 1] is greatest at a crossing.
-        for j in range(3):
-            rise = b1 - b2 if j == 0 else (b2 - b3 if j == 1 else b3 - b1)
-            drop = a2 - a1 if j == 0 else (a3 - a2 if j == 1 else a1 - a3)
-            if rise != 0.0:
-                mu = drop / rise
-                if 0.0 < mu < 1.0:
-                    best = max(best, min(a1 + mu * b1, a2 + mu * b2, a3 + mu * b3))
-    if best < 0.0:
-        best /= least_length(n1, n2, n3)
-    return best
-
-
-@kernel
 def facet_direction(triangle):
     """Normal of the plane through the support points, and whether it is well inside the triangle of directions.
 

@@ -30,7 +30,6 @@ from superovoid.contact.superovoids.answers import (
     with_interval,
 )
 from superovoid.contact.superovoids.between_pieces import SHARE_OF_GOAL
-from superovoid.contact.superovoids.caps import Cap
 from superovoid.contact.superovoids.certificate import rounding_margin
 from superovoid.contact.superovoids.contact_of_flats import contact_of_flats
 from superovoid.contact.superovoids.directions import descend, minkowski_support, proved_support
@@ -69,8 +68,7 @@ def _overlapping(pair, answer, p, goal):
             distance = max(lower, min(0.0, dot(n, sub(y, x))))
     upper = max(0.0, lower + off_line(x, y, -distance, n))
     status, y = NON_UNIQUE if upper - lower <= goal else _open_status(pair), rotate_back(rotation, sub(y, centre))
-    _, _, _, _, _, n, fa, fb, _, iterations, is_searched, cap, level = answer
-    return Answer(distance, lower, upper, x, y, n, fa, fb, status, iterations, is_searched, cap, level)
+    return Answer(distance, lower, upper, x, y, answer.n, answer.fa, answer.fb, status, answer.iterations)
 
 
 @kernel
@@ -79,8 +77,7 @@ def _with_points(pair, answer, x, y, n, lower, status):
     rotation, centre = pair.rotation, pair.centre
     length, own_y = norm(sub(y, x)), rotate_back(rotation, sub(y, centre))
     upper = length + rounding_margin(pair.a, pair.b, centre)
-    _, _, _, _, _, _, fa, fb, _, iterations, is_searched, cap, level = answer
-    return Answer(length, lower, upper, x, own_y, n, fa, fb, status, iterations, is_searched, cap, level)
+    return Answer(length, lower, upper, x, own_y, n, answer.fa, answer.fb, status, answer.iterations)
 
 
 @kernel(separate=True)
@@ -163,28 +160,9 @@ def apart_without_contact(pair, answer, goal):
         if convex and h > goal - lower:
             direction = along
     lower, upper, y = min(lower, distance), distance + margin, rotate_back(rotation, sub(y, centre))
-    status, steps, none = NON_UNIQUE if closed else _open_status(pair), answer.iterations, Cap(0.0, 0.0)
+    status = NON_UNIQUE if closed else _open_status(pair)
     _, _, _, fa, fb = found.nearest
-    answer = Answer(distance, lower, upper, x, y, direction, fa, fb, status, steps, True, none, 0.0)
-    return facing(pair, answer, goal)
-
-
-@kernel
-def together(pair, one, other, goal):
-    """What two open answers prove together of bodies apart: the better lower end with its normal, the nearer points.
-
-    The second one where neither proves that the bodies are apart.
-    """
-    out_of_line()
-    low = one if one.lower > other.lower else other
-    near = one if one.distance > 0.0 and (one.upper < other.upper or not (other.distance > 0.0)) else other
-    if not (low.lower > 0.0 and near.distance > 0.0):
-        return other
-    y = add(pair.centre, rotate(pair.rotation, near.y))
-    status = NON_UNIQUE | UNPROVEN if near.upper - low.lower > goal else NON_UNIQUE
-    length, none, steps = norm(sub(y, near.x)), Cap(0.0, 0.0), other.iterations
-    _, _, upper, x, y, _, fa, fb, _, _, _, _, _ = near
-    answer = Answer(length, low.lower, upper, x, y, low.n, fa, fb, status, steps, True, none, 0.0)
+    answer = Answer(distance, lower, upper, x, y, direction, fa, fb, status, answer.iterations)
     return facing(pair, answer, goal)
 
 

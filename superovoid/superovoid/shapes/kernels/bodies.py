@@ -21,6 +21,7 @@ import math
 
 from superovoid.compiled.arrays import Floats1
 from superovoid.compiled.kernels import entry_point, kernel
+from superovoid.shapes.kernels.dents import dent_curvature, dent_interval
 from superovoid.shapes.kernels.kinds import (
     BOX,
     CAPSULE,
@@ -32,8 +33,38 @@ from superovoid.shapes.kernels.kinds import (
     SUPEROVOID,
     TORUS,
 )
-from superovoid.shapes.kernels.packing import pack
-from superovoid.shapes.kernels.surface import A1, A2, A3, RADIUS, SIZE
+from superovoid.shapes.kernels.rounding import EPS
+from superovoid.shapes.kernels.support_function import slope_at
+from superovoid.shapes.kernels.surface import (
+    A1,
+    A2,
+    A3,
+    DENT_CURVATURE,
+    DENT_DEFICIT,
+    DENT_HI,
+    DENT_LO,
+    DENT_NU_HI,
+    DENT_NU_LO,
+    DENT_R_HI,
+    DENT_R_LO,
+    DENTED,
+    INV_A1,
+    INV_A2,
+    INV_A3,
+    INV_P,
+    INV_Q,
+    INV_S,
+    INV_T,
+    RADIUS,
+    S_,
+    SIZE,
+    T_,
+    TX,
+    TY,
+    P,
+    Q,
+    power,
+)
 from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH
 
 MAX_TAPER = 0.5
@@ -41,6 +72,45 @@ MIN_EPSILON, MAX_EPSILON = 1e-6, 1.999999  # beyond, e2 / (2 - e2) and its like 
 
 # What is wrong with an argument. `superovoid.h` has the same numbers.
 VALID, MISMATCH, LENGTH, EXPONENT, TAPER, TORUS_RADII = 0, 1, 10, 11, 12, 13
+
+
+@entry_point
+def pack(b: Floats1, a1: float, a2: float, a3: float, e1: float, e2: float, tx: float, ty: float) -> None:
+    """Fill one packed body; where it may be dented, and how much, is proved (`dents`)."""
+    b[A1], b[A2], b[A3], b[TX], b[TY] = a1, a2, a3, tx, ty
+    b[P], b[S_], b[Q], b[T_] = 2.0 / e1, 2.0 / e2, 2.0 / (2.0 - e1), 2.0 / (2.0 - e2)
+    b[INV_P], b[INV_S], b[INV_Q], b[INV_T] = 0.5 * e1, 0.5 * e2, 1.0 - 0.5 * e1, 1.0 - 0.5 * e2
+    b[INV_A1], b[INV_A2], b[INV_A3] = 1.0 / a1, 1.0 / a2, 1.0 / a3
+    x = a1 * (1.0 + abs(tx))
+    y = a2 * (1.0 + abs(ty))
+    b[RADIUS] = math.sqrt(x * x + y * y + a3 * a3)
+    b[SIZE] = max(a1, a2, a3)
+    b[DENTED] = 0.0
+    b[DENT_LO], b[DENT_HI], b[DENT_CURVATURE], b[DENT_DEFICIT] = 1.0, -1.0, 0.0, 0.0
+    if tx == ty:
+        # Closed form: the tapered meridian is concave iff |T| <= (1 - e2/2) 2^(e2/2). On the border it has a dent.
+        limit = (1.0 - 0.5 * e2) * math.pow(2.0, 0.5 * e2)
+        if abs(tx) < limit * (1.0 - 8.0 * EPS):
+            return
+    s_1, unlike = (2.0 - e2) / e2, e1 / (2.0 - e1) * (tx - ty) * (tx - ty)  # s - 1 and q - 1 without cancellation
+    lo, hi = dent_interval(b[S_], s_1, unlike, tx, ty)
+    curvature = dent_curvature(lo, hi, b[S_], s_1, unlike, tx, ty, a1, a2, e1 >= 1.0) if lo <= hi else 0.0
+    if curvature == 0.0:
+        return
+    b[DENTED] = 1.0
+    b[DENT_LO], b[DENT_HI] = lo, hi
+    b[DENT_R_LO] = power(1.0 - power(abs(lo), b[S_]), b[INV_S])
+    b[DENT_R_HI] = power(1.0 - power(abs(hi), b[S_]), b[INV_S])
+    b[DENT_NU_LO] = slope_at(b, lo)
+    b[DENT_NU_HI] = slope_at(b, hi)
+    b[DENT_CURVATURE] = curvature
+    # The slope of a profile grows by no more than K (hi - lo) over the dent, so the bitangent, at most 2 long, lies
+    # no more than half of that above it; shrinking all sections of the hull by this much in proportion to their
+    # least half-width leaves a convex body inside.
+    rise = 0.5 * b[DENT_CURVATURE] * (hi - lo)
+    narrow = min(a1 * min(1.0 + tx * lo, 1.0 + tx * hi), a2 * min(1.0 + ty * lo, 1.0 + ty * hi))
+    thin = narrow * min(b[DENT_R_LO], b[DENT_R_HI]) * min(1.0, 2.0 ** (0.5 - 0.5 * e1))
+    b[DENT_DEFICIT] = (1.0 + 1e-6) * rise / (thin + rise) * math.sqrt(x * x + y * y)
 
 
 @kernel

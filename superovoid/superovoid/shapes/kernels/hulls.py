@@ -5,9 +5,8 @@ r"""Rows and pools of bodies that are given by vertices and triangles: convex hu
 
 Of a hull all vertices are kept, so that support points are those of the hull without loss. Each triangle has a plane:
 its normal n with the offset max n . v over all vertices, so that the hull lies below all planes. What these may
-misjudge of the depth of a point (PLANE_LOSS; `superovoid.shapes.hull`) is measured: how far a corner of the triangle
-lies below its plane, and how far the normal may be off, which a triangle of area A and edges e, e' tells to
-16 EPS e e' / (2 A); a needle comes within its width of an edge, where its neighbours say as much.
+misjudge of the depth of a point (PLANE_LOSS) is how far a corner of the triangle lies below its plane, whatever the
+rounding of the normal (`superovoid.shapes.hull`).
 
 The triangles cover the boundary of the hull once: every edge has two triangles, turned the same way, and their
 solid angles about a point inside, all positive, add up to 4 pi.
@@ -32,7 +31,6 @@ from superovoid.shapes.kernels.kinds import (
     CONVEX_MESH,
     IS_CONVEX,
     KIND,
-    LINKS,
     MESH,
     NODE_COUNT,
     NODES,
@@ -141,8 +139,7 @@ def _measure(vertices, faces, middle, planes):
     loss, angle = 0.0, 0.0
     for k in range(faces.shape[0]):
         a, b, c = _corners(vertices, faces, k)
-        e, f, g = sub(b, a), sub(c, a), sub(c, b)
-        own = cross(e, f)
+        own = cross(sub(b, a), sub(c, a))
         area = norm(own)
         if not area > 0.0:
             return math.inf
@@ -150,13 +147,10 @@ def _measure(vertices, faces, middle, planes):
         offset = -math.inf
         for i in range(count):
             offset = max(offset, dot(n, _point(vertices, i)))
-        tilt = 16.0 * EPS * norm(e) * norm(f) / area
-        width = area / max(norm(e), norm(f), norm(g))
-        below = offset - min(dot(n, a), dot(n, b), dot(n, c))
-        loss = max(loss, below + min(2.0 * radius * tilt, 2.0 * width))
+        loss = max(loss, offset - min(dot(n, a), dot(n, b), dot(n, c)))
         u, v, w = sub(a, middle), sub(b, middle), sub(c, middle)
         volume = dot(u, cross(v, w))
-        if not volume > 0.0:
+        if not (volume > 0.0 and min(dot(n, u), dot(n, v), dot(n, w)) > 0.0):
             return math.inf
         lu, lv, lw = norm(u), norm(v), norm(w)
         angle += 2.0 * math.atan2(volume, lu * lv * lw + dot(u, v) * lw + dot(v, w) * lu + dot(w, u) * lv)
@@ -214,7 +208,7 @@ def _pack_planes(vertices, faces, row, pool):
         row[RADIUS] = max(row[RADIUS], norm(_point(vertices, i)))
     row[VERTICES], row[VERTEX_COUNT] = 1, 0
     row[PLANES], row[PLANE_COUNT] = 1 + 3 * count, facets
-    row[BLOCKS], row[LINKS] = row[PLANES] + 4 * facets, -1.0
+    row[BLOCKS] = row[PLANES] + 4 * facets
     loss = _measure(vertices, faces, middle, pool[int(row[PLANES]) : int(row[BLOCKS])])
     if not loss < math.inf:
         return BAD_HULL

@@ -23,8 +23,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.arrays import Floats1
-from superovoid.compiled.kernels import bundle, kernel, out_of_line
+from superovoid.compiled.arrays import Floats1, Floats2
+from superovoid.compiled.kernels import bundle, entry_point, kernel, out_of_line
 from superovoid.compiled.vector import combine, dot, norm, scale, sub
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.support_function import support
@@ -56,20 +56,18 @@ CODE = np.arange(11)
 KIND = BODY_LENGTH
 VERTICES, VERTEX_COUNT = BODY_LENGTH + 1, BODY_LENGTH + 2  # of the convex hull, three numbers each
 PLANES, PLANE_COUNT = BODY_LENGTH + 3, BODY_LENGTH + 4  # of the hull's facets: outward normal and offset
-LINKS = BODY_LENGTH + 5  # of the hull's vertices, as `hull.Hull.links` has them; -1: none
-TRIANGLES, TRIANGLE_COUNT = BODY_LENGTH + 6, BODY_LENGTH + 7  # nine numbers each, in the order of the tree's leaves
-NODES, NODE_COUNT = BODY_LENGTH + 8, BODY_LENGTH + 9  # of the tree, as `aabb_tree` has them
-IS_CONVEX = BODY_LENGTH + 10  # 1 for a mesh whose hull it is
-PLANE_LOSS = BODY_LENGTH + 11  # by which the planes may misjudge the depth of a point in the hull
-SUPPORT_LOSS = BODY_LENGTH + 12  # by which support values of the hull may be too small
-SHELLS, SHELL_COUNT = BODY_LENGTH + 13, BODY_LENGTH + 14  # a point of each connected part of a mesh's surface
-BLOCKS = BODY_LENGTH + 15  # the hull's vertices once more (`vertex_scan`); -1: none
-ROW_LENGTH = BODY_LENGTH + 16
-POOL_COLUMNS = (VERTICES, PLANES, LINKS, TRIANGLES, NODES, SHELLS, BLOCKS)
+TRIANGLES, TRIANGLE_COUNT = BODY_LENGTH + 5, BODY_LENGTH + 6  # nine numbers each, in the order of the tree's leaves
+NODES, NODE_COUNT = BODY_LENGTH + 7, BODY_LENGTH + 8  # of the tree, as `aabb_tree` has them
+IS_CONVEX = BODY_LENGTH + 9  # 1 for a mesh whose hull it is
+PLANE_LOSS = BODY_LENGTH + 10  # by which the planes may misjudge the depth of a point in the hull
+SUPPORT_LOSS = BODY_LENGTH + 11  # by which support values of the hull may be too small
+SHELLS, SHELL_COUNT = BODY_LENGTH + 12, BODY_LENGTH + 13  # a point of each connected part of a mesh's surface
+BLOCKS = BODY_LENGTH + 14  # the hull's vertices once more (`vertex_scan`); -1: none
+ROW_LENGTH = BODY_LENGTH + 15
+POOL_COLUMNS = (VERTICES, PLANES, TRIANGLES, NODES, SHELLS, BLOCKS)
 
 _MOST_CURVATURE = 1e12  # of a support function, in units of the body's size: a flat spot
 _PARALLEL = 1e-9
-_LINKS_HEAD = 4  # numbers before the links of a hull: a point inside, how far above it climbing may end
 _TIED = 4.0 * EPS  # of the radius: heights of two vertices that rounding may have exchanged (6 u)
 
 
@@ -119,30 +117,6 @@ def vertex(row, pool, i):
     return (pool[k], pool[k + 1], pool[k + 2])
 
 
-@kernel
-def climbed_vertex(row, pool, n, start):
-    """Vertex from which no neighbour is higher along n, and whether that tells that no other is (`hull`)."""
-    at = int(row[VERTICES])
-    links = int(row[LINKS])
-    starts = links + _LINKS_HEAD
-    best = start
-    value = dot(n, vertex(row, pool, best))
-    while True:
-        here = best
-        beside = -math.inf  # the highest neighbour
-        for j in range(int(pool[starts + here]), int(pool[starts + here + 1])):
-            i = int(pool[links + j])
-            k = at + 3 * i
-            height = n[0] * pool[k] + n[1] * pool[k + 1] + n[2] * pool[k + 2]
-            beside = max(beside, height)
-            if height > value:
-                best, value = i, height
-        if best == here:
-            break
-    above = value - (n[0] * pool[links] + n[1] * pool[links + 1] + n[2] * pool[links + 2])
-    return best, value - beside > _TIED * row[RADIUS] and above >= pool[links + 3]
-
-
 @kernel(forceinline=True)
 def highest_vertex(row, pool, n):
     """Number of the vertex with the largest n . v, the first of equal ones, by looking at all."""
@@ -161,46 +135,44 @@ def highest_vertex(row, pool, n):
 
 
 @kernel
-def farthest_vertex(row, pool, n, start):
-    """Number of the vertex with the largest n . v: by climbing from a start over neighbours, or by looking at all."""
-    out_of_line()
-    if row[LINKS] >= 0.0:
-        best, sure = climbed_vertex(row, pool, n, start)
-        if sure:
-            return best
-    return highest_vertex(row, pool, n)
+def stratum_along(core, n):
+    """Number of the stratum on which the support point of a core along n lies, of any core but a smooth one."""
+    row, kind, pool = core
+    if kind == BOX:
+        return (1 if n[0] < 0.0 else 0) + (2 if n[1] < 0.0 else 0) + (4 if n[2] < 0.0 else 0)
+    if kind == CAPSULE or kind == CYLINDER:
+        return 1 if n[2] < 0.0 else 0
+    if kind == CONE:
+        return 1 if row[A1] * math.hypot(n[0], n[1]) > 2.0 * row[A3] * n[2] else 0
+    if kind == TRIANGLE or kind == CONVEX_MESH or kind == MESH:
+        return highest_vertex(row, pool, n)
+    return 0
+
+
+@kernel
+def point_of_stratum(core, stratum, n):
+    """Support point along n of one stratum of a core, of any core but a smooth one."""
+    row, kind, pool = core
+    if kind == BOX:
+        return box_vertex(row, stratum)
+    if kind == CAPSULE:
+        return (0.0, 0.0, -row[A3] if stratum == 1 else row[A3])
+    if kind == CYLINDER or kind == TORUS or kind == CONE:
+        return rim_point(row, kind, stratum, n, math.hypot(n[0], n[1]))
+    if kind == TRIANGLE or kind == CONVEX_MESH or kind == MESH:
+        return vertex(row, pool, stratum)
+    return (0.0, 0.0, 0.0)
 
 
 @kernel(separate=True)
-def core_support(core, n, start):
-    """Support point of a core along a unit vector n.
-
-    Returns the point, its stratum, and a proved upper bound of the support function. `start` is the stratum of an
-    earlier call, from which a mesh is climbed.
-    """
+def core_support(core, n):
+    """Support point of a core along a unit vector n, its stratum, and a proved upper bound of the support function."""
     out_of_line()
-    row, kind, pool = core
-    if kind == SUPEROVOID:
-        f, upper = support(row, n)
-        return position(row, f), 0, upper
-    x = (0.0, 0.0, 0.0)
-    stratum = 0
-    if kind == BOX:
-        stratum = (1 if n[0] < 0.0 else 0) + (2 if n[1] < 0.0 else 0) + (4 if n[2] < 0.0 else 0)
-        x = box_vertex(row, stratum)
-    elif kind == CAPSULE:
-        stratum = 1 if n[2] < 0.0 else 0
-        x = (0.0, 0.0, -row[A3] if stratum == 1 else row[A3])
-    elif kind == CYLINDER or kind == TORUS or kind == CONE:
-        across = math.hypot(n[0], n[1])
-        if kind == CYLINDER:
-            stratum = 1 if n[2] < 0.0 else 0
-        elif kind == CONE:
-            stratum = 1 if row[A1] * across > 2.0 * row[A3] * n[2] else 0
-        x = rim_point(row, kind, stratum, n, across)
-    elif kind == TRIANGLE or kind == CONVEX_MESH or kind == MESH:
-        stratum = farthest_vertex(row, pool, n, start)
-        x = vertex(row, pool, stratum)
+    if core.kind == SUPEROVOID:
+        f, upper = support(core.row, n)
+        return position(core.row, f), 0, upper
+    stratum = stratum_along(core, n)
+    x = point_of_stratum(core, stratum, n)
     return x, stratum, dot(n, x)
 
 
@@ -257,28 +229,17 @@ def _radii_of_superovoid(row, n, t1, t2):
 def stratum_point(core, stratum, n, t1, t2):
     """Point of one stratum along n, with the Hessian (11, 12, 22) of its support function in the tangent frame."""
     out_of_line()
-    row, kind, pool = core
+    row, kind = core.row, core.kind
     if kind == SUPEROVOID:
         return _radii_of_superovoid(row, n, t1, t2)
-    if kind == CYLINDER or kind == TORUS or (kind == CONE and stratum == 1):
-        across = math.hypot(n[0], n[1])
-        x = rim_point(row, kind, stratum, n, across)
-        if across < 1e-12:
-            return x, 0.0, 0.0, 0.0
-        radius = row[A1] / across
-        e1 = (n[0] * t1[1] - n[1] * t1[0]) / across
-        e2 = (n[0] * t2[1] - n[1] * t2[0]) / across
-        return x, radius * e1 * e1, radius * e1 * e2, radius * e2 * e2
-    x = (0.0, 0.0, 0.0)
-    if kind == BOX:
-        x = box_vertex(row, stratum)
-    elif kind == CAPSULE:
-        x = (0.0, 0.0, -row[A3] if stratum == 1 else row[A3])
-    elif kind == CONE:
-        x = (0.0, 0.0, row[A3])
-    elif kind == TRIANGLE or kind == CONVEX_MESH or kind == MESH:
-        x = vertex(row, pool, stratum)
-    return x, 0.0, 0.0, 0.0
+    x = point_of_stratum(core, stratum, n)
+    across = math.hypot(n[0], n[1])
+    if not (kind == CYLINDER or kind == TORUS or (kind == CONE and stratum == 1)) or across < 1e-12:
+        return x, 0.0, 0.0, 0.0
+    radius = row[A1] / across
+    e1 = (n[0] * t1[1] - n[1] * t1[0]) / across
+    e2 = (n[0] * t2[1] - n[1] * t2[0]) / across
+    return x, radius * e1 * e1, radius * e1 * e2, radius * e2 * e2
 
 
 @kernel
@@ -327,7 +288,7 @@ def flat_at(core, n, slack):
             )
         return 0, edge
     if kind == CONVEX_MESH or kind == MESH:
-        first = vertex(row, pool, farthest_vertex(row, pool, n, np.int64(0)))
+        first = vertex(row, pool, highest_vertex(row, pool, n))
         top = dot(n, first)
         if row[BLOCKS] >= 0.0:
             blocks = (int(row[VERTEX_COUNT]) + LANES - 1) // LANES
@@ -554,8 +515,27 @@ def point_to_core(core, p):
 
 
 @kernel
-def half_space_height(core, n):
+def body_support(core, n):
     """Upper bound of the support function of a whole body along a unit vector, and a point that attains it."""
-    x, _, upper = core_support(core, n, np.int64(0))
+    x, _, upper = core_support(core, n)
     ball = ball_radius(core.row, core.kind)
     return upper + ball, (x[0] + ball * n[0], x[1] + ball * n[1], x[2] + ball * n[2])
+
+
+@entry_point
+def support_points(body: Packed, directions: Floats2, points: Floats2, values: Floats1) -> None:
+    """Support point, and a proved upper bound of the support function, for each row of unit directions."""
+    core = Core(body.row, kind_of(body.row), body.pool)
+    for i in range(directions.shape[0]):
+        n = (directions[i, 0], directions[i, 1], directions[i, 2])
+        values[i], x = body_support(core, n)
+        points[i, 0], points[i, 1], points[i, 2] = x
+
+
+@entry_point
+def heights_of_points(body: Packed, points: Floats2, heights: Floats1) -> None:
+    """Signed distance of each point from a body of closed form; of a convex mesh, largest height above a facet."""
+    core = Core(body.row, kind_of(body.row), body.pool)
+    for i in range(points.shape[0]):
+        distance, _, _, _ = point_to_core(core, (points[i, 0], points[i, 1], points[i, 2]))
+        heights[i] = distance - ball_radius(core.row, core.kind)

@@ -10,13 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.arrays import Floats1, Floats2
-from superovoid.compiled.kernels import entry_point, kernel, out_of_line
+from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.shapes.kernels.surface import (
     A1,
     A2,
     A3,
-    DENT_CURVATURE,
     DENT_DEFICIT,
     DENT_HI,
     DENT_LO,
@@ -67,14 +65,6 @@ def slice_support(b, n, w):
     g = n1 * c + n2 * s
     dg = g * (c * cd * b[TX] / kx + s * sd * b[TY] / ky)
     return g, dg, c, s, cd, sd
-
-
-@kernel
-def slice_profile(b, n, w):
-    """phi(w), the support of the slice at height w, for |w| <= 1."""
-    g, _, _, _, _, _ = slice_support(b, n, w)
-    r = power(max(0.0, 1.0 - power(abs(w), b[S_])), b[INV_S])
-    return b[A3] * n[2] * w + r * g
 
 
 @kernel
@@ -303,8 +293,8 @@ def product_bound(left, right, rise):
 def support_dented(b, n):
     """Surface point of a body with a dent with the largest n . x, and an upper bound of h(n) that is proved.
 
-    phi is concave outside the dent interval [lo, hi] of w; inside, phi'' <= K |n|. The maximum of the two outer
-    pieces is exact; inside, interval bisection with the bounds above.
+    phi is concave outside the dent interval [lo, hi] of w. The maximum of the two outer pieces is exact; inside,
+    interval bisection with `product_bound`.
     """
     out_of_line()
     n_len = math.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
@@ -334,7 +324,6 @@ def _pop(stack, depth, i):
 def _dent_summit(b, n, value, goal, evaluations):
     """Largest phi found over the dent, if larger than a value, an upper bound of both, and its height (else 2)."""
     out_of_line()
-    k = b[DENT_CURVATURE] * math.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
     rise = b[A3] * n[2]
     upper = value
     stack = np.empty((_DENT_STACK, 12))
@@ -355,7 +344,7 @@ def _dent_summit(b, n, value, goal, evaluations):
         if max(left.phi, right.phi) > value:
             value = max(left.phi, right.phi)
             w_best = left.w if left.phi >= right.phi else right.w
-        bound = min(parabola_bound(left, right, k), product_bound(left, right, rise))
+        bound = product_bound(left, right, rise)
         w = 0.5 * (left.w + right.w)
         if bound <= value + goal or depth + 2 > _DENT_STACK or evaluations <= 0 or not (left.w < w < right.w):
             upper = max(upper, bound)
@@ -399,10 +388,8 @@ def other_support(b, n, f):
 def point_at_height(b, n, w):
     """Surface point of the slice at height w that is extreme in the direction n."""
     _, _, c, s, cd, sd = slice_support(b, n, w)
-    r = power(max(0.0, 1.0 - power(abs(w), b[S_])), b[INV_S])
-    rd = power(r, b[S_] - 1.0)
-    wd = math.copysign(power(abs(w), b[S_] - 1.0), w)
-    return SurfacePoint(c, s, cd, sd, r, w, rd, wd)
+    ring = ring_at(b, w)
+    return SurfacePoint(c, s, cd, sd, ring.r, w, ring.rd, ring.wd)
 
 
 @kernel(separate=True)
@@ -426,10 +413,10 @@ def support_candidate(b, n, tolerance):
     # Inside the dent: phi is concave about its highest sample or bent so little that the summit found is as good.
     width = (b[DENT_HI] - b[DENT_LO]) / _DENT_SAMPLES
     top = b[DENT_LO]
-    value = slice_profile(b, n, top)
+    value = slice_at(b, n, top).phi
     for i in range(1, _DENT_SAMPLES + 1):
         w = b[DENT_LO] + i * width
-        phi = slice_profile(b, n, w)
+        phi = slice_at(b, n, w).phi
         if phi > value:
             value = phi
             top = w
@@ -480,12 +467,3 @@ def support(b, n):
         f = support_convex(b, n, EXACT)
         return f, profile_value(b, n, f)
     return support_dented(b, n)
-
-
-@entry_point
-def support_points(b: Floats1, directions: Floats2, points: Floats2, values: Floats1) -> None:
-    """Support point and a proved upper bound of the support value for each row of directions."""
-    for i in range(directions.shape[0]):
-        f, upper = support(b, (directions[i, 0], directions[i, 1], directions[i, 2]))
-        points[i, 0], points[i, 1], points[i, 2] = position(b, f)
-        values[i] = upper
