@@ -209,30 +209,6 @@ class Kinematics:
         forward.poses_of_states(self._tree, np.eye(4) if root_pose is None else root_pose, positions, base_poses, poses)
         return poses
 
-    def poses_of_links(
-        self, rows: IntArray, positions: np.ndarray, base_poses: np.ndarray, root_pose: np.ndarray
-    ) -> FloatArray:
-        """Poses of a few links, shape (states, rows, 4, 4); only what carries them is placed.
-
-        Parameters
-        ----------
-        rows : array of int
-            Of `links`.
-        positions, base_poses, root_pose
-            As for `poses_of_states`.
-        """
-        kept = {0}
-        for row in rows.tolist():
-            while row not in kept:
-                kept.add(row)
-                row = int(self._tree.parent[row])
-        needed = np.array(sorted(kept))
-        part = forward.Tree(*(column[needed] for column in self._tree))
-        part = part._replace(parent=np.searchsorted(needed, part.parent))
-        poses = np.empty((len(positions), len(needed), 4, 4))
-        forward.poses_of_states(part, root_pose, positions, base_poses, poses)
-        return poses[:, np.searchsorted(needed, rows)]
-
     def rows_of(self, links: tuple[str, ...]) -> IntArray:
         """Rows of links in `links`, -1 for those that are not there; an array that is not to be changed."""
         asked, rows = self._last_rows
