@@ -11,6 +11,7 @@ from typing import NamedTuple
 from superovoid.compiled.arrays import Floats1, Floats2, Floats3, Floats4, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.vector import cross, dot, rotate, sub
+from superovoid.contact.broadcasting import own_or_only
 from superovoid.values.poses import QUATERNION_TOLERANCE
 
 # What the joint above a link does. Outside: the link's pose in the root frame is given.
@@ -94,6 +95,33 @@ def _set_product(parent, tree, row, position, out):
             _set_column(parent, o[0, j], o[1, j], o[2, j], j, out)
 
 
+@kernel(forceinline=True)
+def set_pose(tree, row, positions, given, poses):
+    """Pose of a link, no root, from that of its parent, in a state: positions of the joints, poses of the bases."""
+    parent = poses[tree.parent[row]]
+    if tree.kind[row] == OUTSIDE:
+        base = given[tree.base[row]]
+        for j in range(4):
+            _set_column(parent, base[0, j], base[1, j], base[2, j], j, poses[row])
+        return
+    position = 0.0
+    if tree.kind[row] != FIXED:
+        position = tree.factor[row] * positions[tree.source[row]] + tree.offset[row]
+    _set_product(parent, tree, row, position, poses[row])
+
+
+@kernel
+def set_poses_above(tree, row, positions, given, path, poses):
+    """Poses of a link and of the links that carry it, as `set_pose`; `path` has room for as many numbers as links."""
+    count = 0
+    while row > 0:
+        path[count] = row
+        count += 1
+        row = tree.parent[row]
+    for i in range(count - 1, -1, -1):
+        set_pose(tree, path[i], positions, given, poses)
+
+
 @entry_point(nogil=True)
 def poses_of_states(tree: Tree, root: Floats2, positions: Floats2, bases: Floats4, out: Floats4) -> None:
     """Poses of all links in the world.
@@ -109,22 +137,13 @@ def poses_of_states(tree: Tree, root: Floats2, positions: Floats2, bases: Floats
     out : array, shape (states, links, 4, 4)
     """
     for s in range(out.shape[0]):
-        given = bases[s if bases.shape[0] > 1 else 0]
+        given = bases[own_or_only(bases, s)]
         poses = out[s]
         for i in range(4):
             for j in range(4):
                 poses[0, i, j] = root[i, j]
         for row in range(1, out.shape[1]):
-            parent = poses[tree.parent[row]]
-            if tree.kind[row] == OUTSIDE:
-                base = given[tree.base[row]]
-                for j in range(4):
-                    _set_column(parent, base[0, j], base[1, j], base[2, j], j, poses[row])
-                continue
-            position = 0.0
-            if tree.kind[row] != FIXED:
-                position = tree.factor[row] * positions[s, tree.source[row]] + tree.offset[row]
-            _set_product(parent, tree, row, position, poses[row])
+            set_pose(tree, row, positions[s], given, poses)
 
 
 @kernel

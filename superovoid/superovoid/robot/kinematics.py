@@ -111,7 +111,7 @@ class Kinematics:
         base = np.zeros(count, dtype=np.int64)
         base[self._base_rows] = np.arange(len(self._base_rows))
         self._last_rows: tuple[tuple[str, ...], np.ndarray] = (), np.empty(0, dtype=np.int64)
-        self._tree = forward.Tree(
+        self.tree = forward.Tree(
             self._parent,
             kind,
             self._source,
@@ -206,7 +206,7 @@ class Kinematics:
             Of the root link, in the frame in which the poses are wanted; default: the root frame.
         """
         poses = np.empty((len(positions), len(self._links), 4, 4))
-        forward.poses_of_states(self._tree, np.eye(4) if root_pose is None else root_pose, positions, base_poses, poses)
+        forward.poses_of_states(self.tree, np.eye(4) if root_pose is None else root_pose, positions, base_poses, poses)
         return poses
 
     def rows_of(self, links: tuple[str, ...]) -> IntArray:
@@ -252,7 +252,7 @@ class Kinematics:
         by_joint = np.zeros((len(links), len(self.joint_names)))
         by_base = np.zeros((len(links), len(self.base_links) if with_bases else 0, 6))
         contacts = (np.ascontiguousarray(array) for array in (links, points_a, points_b, normals))
-        forward.gradients_of_states(self._tree, poses, first, *contacts, by_joint, by_base)
+        forward.gradients_of_states(self.tree, poses, first, *contacts, by_joint, by_base)
         return by_joint, by_base
 
     @property

@@ -3,9 +3,9 @@
 
 """The loop over states of yes/no questions: bodies are placed, and pairs are asked until one decides.
 
-A thread keeps the pairs in an order of its own: a pair that was closer moves to the front, so that what overlapped last
-is asked first. Some pairs of superovoids at a time are asked for a common point before one of them is asked more. The
-order changes no verdict, only which pair is named.
+A thread keeps the pairs in an order of its own: a pair that was closer moves to the front. In the next state it is
+asked first, before any link is placed that carries neither of its bodies. Some pairs of superovoids at a time are asked
+for a common point before one of them is asked more. The order changes no verdict, only which pair is named.
 """
 
 from __future__ import annotations
@@ -14,22 +14,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats4, Int8s1, Ints1, Ints2
+from superovoid.compiled.arrays import Floats1, Floats2, Floats3, Floats4, Int8s1, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.broadcasting import own_or_only
 from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
 from superovoid.contact.deciding import ALL, PROBE, REST, are_superovoids, decide_within
 from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED, Limit, Placed
-from superovoid.scene.culling import (
-    Local,
-    World,
-    bounding_spheres_within,
-    oriented_boxes_within,
-    place,
-    place_all,
-    world_of,
-)
+from superovoid.robot.forward import Tree, set_pose, set_poses_above
+from superovoid.scene.culling import Local, World, bounding_spheres_within, oriented_boxes_within, place, world_of
 from superovoid.scene.solving import lost
+from superovoid.shapes.kernels.rounding import RIGID, take_pose
 
 _TOGETHER = 64  # pairs in the order of which superovoids are asked for a common point before one of them is asked more
 
@@ -41,7 +35,8 @@ class Asked(NamedTuple):
     local: Local
     vertices: Floats1
     link: Ints1  # of each body
-    posed: Bools1  # whether a link has a pose
+    tree: Tree  # of the robot's joints
+    rows: Ints1  # of each link of the scene in the tree, -1 for links that no joint carries
     pairs: Ints2
     tolerance: float
     budget: int
@@ -51,6 +46,9 @@ class Asked(NamedTuple):
 class Memory(NamedTuple):
     """What one thread works in; states and directions have a row for each pair, or one for all if nothing is kept."""
 
+    carried: Floats3  # poses of the robot's links
+    links: Floats3  # poses of the scene's links
+    path: Ints1
     world: World
     order: Ints1  # of the pairs
     left: Ints1  # places in this order of what is open
@@ -61,11 +59,24 @@ class Memory(NamedTuple):
     row: Floats1
 
 
-def memory_for(bodies: int, pairs: int, kept: bool) -> Memory:
-    """Memory for so many; `kept`: whether warm starts are kept from one state to the next."""
+def memory_for(asked: Asked, link_poses: Floats3, kept: bool) -> Memory:
+    """Memory for a question.
+
+    Parameters
+    ----------
+    asked : Asked
+    link_poses : array, shape (links, 4, 4)
+        Poses of the scene's links, of which those count that no joint carries.
+    kept : bool
+        Whether warm starts are kept from one state to the next.
+    """
+    links, pairs = len(asked.tree.parent), len(asked.pairs)
     rows = max(pairs, 1) if kept else 1
     return Memory(
-        world_of(bodies),
+        np.empty((links, 4, 4)),
+        link_poses.copy(),
+        np.empty(links, np.int64),
+        world_of(len(asked.link)),
         np.arange(pairs),
         np.empty(pairs, np.int64),
         np.zeros((rows, STATE_LENGTH)),
@@ -115,19 +126,39 @@ def _to_the_front(order, position):
     order[0] = pair
 
 
+@kernel
+def _take_link(asked, link, memory):
+    """Take the pose of a link of the scene from that of the robot's link; return whether it is a rigid transform."""
+    row = asked.rows[link]
+    return row < 0 or take_pose(memory.carried[row], memory.links[link]) == RIGID
+
+
 @kernel(nogil=True, separate=True)
-def _is_front_closer(asked, poses, threshold, memory):
-    """Whether the first pair in the order is proved closer; only its two bodies are put where their links are."""
-    pair = memory.order[0]
-    a, b = asked.pairs[pair, 0], asked.pairs[pair, 1]
-    link_a, link_b = asked.link[a], asked.link[b]
-    if not (asked.posed[link_a] and asked.posed[link_b]):
-        return False
-    world = memory.world
-    rounding = max(place(asked.local, a, poses[link_a], world), place(asked.local, b, poses[link_b], world))
-    if not bounding_spheres_within(world, a, b, threshold + rounding):
-        return False
-    return verdict_on(asked, pair, threshold, ALL, memory) == CLOSER
+def _place_pair(asked, pair, positions, given, memory):
+    """Place two bodies and of the links those that carry them; return the rounding of their bounds, -1 as below."""
+    rounding = 0.0
+    for i in range(2):
+        k = asked.pairs[pair, i]
+        link = asked.link[k]
+        set_poses_above(asked.tree, asked.rows[link], positions, given, memory.path, memory.carried)
+        if not _take_link(asked, link, memory):
+            return -1.0
+        rounding = max(rounding, place(asked.local, k, memory.links[link], memory.world))
+    return rounding
+
+
+@kernel(nogil=True, separate=True)
+def _place_all(asked, positions, given, memory):
+    """Place all bodies; return the largest rounding of their bounds, -1 if a link has no rigid transform for a pose."""
+    rounding = 0.0
+    for row in range(1, asked.tree.parent.shape[0]):
+        set_pose(asked.tree, row, positions, given, memory.carried)
+    for link in range(asked.rows.shape[0]):
+        if not _take_link(asked, link, memory):
+            return -1.0
+    for k in range(asked.link.shape[0]):
+        rounding = max(rounding, place(asked.local, k, memory.links[asked.link[k]], memory.world))
+    return rounding
 
 
 @kernel(nogil=True, separate=True)
@@ -148,12 +179,14 @@ def _ask_pair(asked, pair, floors, needed, ends, effort, open_pair, memory):
 
 
 @kernel(nogil=True, separate=True)
-def _first_closer(asked, floors, needed, ends, rounding, memory):
-    """Look for a pair that is closer than its floor, in a state whose bodies are placed.
+def _first_closer(asked, begin, end, floors, needed, ends, rounding, open_pair, memory):
+    """Look for a pair that is closer than its floor, in a state in which the bodies of these pairs are placed.
 
     Parameters
     ----------
     asked : Asked
+    begin, end : int
+        The first place in the order that is looked at, and the first that is not.
     floors, needed : array, shape (n,) or (1,)
         m: what the signed distance of each pair must reach, and what it is to reach, which is no less; one for all
         pairs if there is one. What is needed is asked until one pair lacks it: from then on only floors count.
@@ -161,6 +194,8 @@ def _first_closer(asked, floors, needed, ends, rounding, memory):
         Whether a pair that is not proved to be at its floor ends the search, as one that is proved closer always does.
     rounding : float
         Of the bounds of the bodies, m.
+    open_pair : int
+        Row of a pair looked at before that is undecided or lacks what is needed, -1 for none.
     memory : Memory
 
     Returns
@@ -169,10 +204,10 @@ def _first_closer(asked, floors, needed, ends, rounding, memory):
     the row of that pair, -1 for FARTHER, and how many pairs were looked at more closely than by their boxes.
     """
     world = memory.world
-    open_pair, looked = -1, 0
-    for start in range(0, asked.pairs.shape[0], _TOGETHER):
+    looked = 0
+    for start in range(begin, end, _TOGETHER):
         left = 0
-        for position in range(start, min(start + _TOGETHER, asked.pairs.shape[0])):
+        for position in range(start, min(start + _TOGETHER, end)):
             pair = memory.order[position]
             a, b = asked.pairs[pair, 0], asked.pairs[pair, 1]
             floor = floors[own_or_only(floors, pair)]
@@ -204,14 +239,23 @@ def _first_closer(asked, floors, needed, ends, rounding, memory):
 
 @entry_point(nogil=True)
 def over_states(
-    asked: Asked, poses: Floats4, floors: Floats2, needed: Floats2, ends: bool, memory: Memory, found: Found
+    asked: Asked,
+    positions: Floats2,
+    bases: Floats4,
+    root: Floats2,
+    floors: Floats2,
+    needed: Floats2,
+    ends: bool,
+    memory: Memory,
+    found: Found,
 ) -> int:
-    """Answer states from nothing that was known before; return how many.
+    """Answer states from nothing that was known before; return how many, or -1 - s if state s has a link too far away.
 
     Parameters
     ----------
     asked : Asked
-    poses : array, shape (states, links, 4, 4)
+    positions, bases, root
+        As for `forward.poses_of_states`.
     floors, needed : array, shape (states or 1, n or 1)
         As for one state (`_first_closer`).
     ends : bool
@@ -219,22 +263,36 @@ def over_states(
     memory : Memory
     found : Found
     """
-    for k in range(memory.order.shape[0]):
+    count = memory.order.shape[0]
+    for k in range(count):
         memory.order[k] = k
     memory.states[:] = 0.0
     memory.directions[:] = 0.0
+    for i in range(4):
+        for j in range(4):
+            memory.carried[0, i, j] = root[i, j]
     verdict = FARTHER
-    for s in range(poses.shape[0]):
-        of_state, need = floors[own_or_only(floors, s)], needed[own_or_only(needed, s)]
-        # If a pair was closer in the state before, it is asked before all bodies are placed.
-        if verdict == CLOSER and _is_front_closer(
-            asked, poses[s], of_state[own_or_only(of_state, memory.order[0])], memory
-        ):
-            pair, looked = memory.order[0], 1
-        else:
-            rounding = place_all(asked.local, asked.link, poses[s], asked.posed, memory.world)
-            verdict, pair, looked = _first_closer(asked, of_state, need, ends, rounding, memory)
+    for s in range(positions.shape[0]):
+        of_state, need, given = (
+            floors[own_or_only(floors, s)],
+            needed[own_or_only(needed, s)],
+            bases[own_or_only(bases, s)],
+        )
+        # If a pair was closer in the state before, it is asked before the other bodies are placed.
+        first = 1 if verdict == CLOSER else 0
+        verdict, pair, looked = FARTHER, -1, 0
+        if first == 1:
+            rounding = _place_pair(asked, memory.order[0], positions[s], given, memory)
+            if rounding >= 0.0:
+                verdict, pair, looked = _first_closer(asked, 0, 1, of_state, need, ends, rounding, -1, memory)
+        if verdict != CLOSER:
+            rounding = _place_all(asked, positions[s], given, memory)
+            if rounding < 0.0:
+                return -1 - s
+            before = looked
+            verdict, pair, looked = _first_closer(asked, first, count, of_state, need, ends, rounding, pair, memory)
+            looked += before
         found.verdicts[s], found.pairs[s], found.looked[s] = verdict, pair, looked
         if ends and verdict == CLOSER:
             return s + 1
-    return poses.shape[0]
+    return positions.shape[0]

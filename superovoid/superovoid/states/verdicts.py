@@ -83,7 +83,9 @@ class _PairQuery:
         self._posing = Posing(robot, scene, pairs)
         local, link, vertices, listed = self._posing.tables[:4]
         rtol, budget = self._posing.tables.rtol, self._posing.tables.max_evaluations
-        self._asked = verdict_loop.Asked(local, vertices, link, self._posing.posed, listed, rtol, budget)
+        self._asked = verdict_loop.Asked(
+            local, vertices, link, self._posing.tree, self._posing.row_of_link, listed, rtol, budget
+        )
         # Memory of calls that are over, about several states and about one; to append and to pop is one step of the
         # interpreter.
         self._idle: tuple[list[verdict_loop.Memory], list[verdict_loop.Memory]] = [], []
@@ -120,16 +122,17 @@ class _PairQuery:
             try:
                 return idle.pop()
             except IndexError:
-                count = len(self._asked.pairs)
-                kept = len(joints) != 1 and count <= _MOST_KEPT
-                return verdict_loop.memory_for(len(self._asked.link), count, kept)
+                kept = len(joints) != 1 and len(self._asked.pairs) <= _MOST_KEPT
+                return verdict_loop.memory_for(self._asked, self._posing.tables.link_poses, kept)
 
         def answer(block: slice, memory: verdict_loop.Memory) -> tuple[verdict_loop.Found, verdict_loop.Memory]:
             nonlocal is_over
             of_block, *limits = (each[block] if len(each) > 1 else each for each in (bases, floors, needed))
-            poses = self._posing.of_scene(self._posing.of_states(joints[block], of_block, root))
-            found = verdict_loop.found_for(len(poses))
-            done = verdict_loop.over_states(self._asked, poses, *limits, ends, memory, found)
+            given = joints[block], of_block, root
+            found = verdict_loop.found_for(len(given[0]))
+            done = verdict_loop.over_states(self._asked, *given, *limits, ends, memory, found)
+            if done < 0:
+                self._posing.of_scene(self._posing.of_states(*given))  # which says what is wrong
             is_over = is_over or (ends and bool(done) and bool(found.verdicts[done - 1] == CLOSER))
             return verdict_loop.Found._make(each[:done] for each in found), memory
 
