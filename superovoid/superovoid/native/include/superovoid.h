@@ -42,7 +42,7 @@ extern "C" {
 /** What is wrong with an argument. superovoid_error_message() has the words. */
 typedef enum superovoid_error {
     SUPEROVOID_OK = 0,
-    SUPEROVOID_ERROR_BUILD = 1, /**< the library was built of parts that do not fit together */
+    SUPEROVOID_ERROR_BUILD = 1, /**< the library was built from incompatible parts */
     SUPEROVOID_ERROR_RTOL = 2,
     SUPEROVOID_ERROR_THRESHOLD = 3,
     SUPEROVOID_ERROR_NULL = 4,
