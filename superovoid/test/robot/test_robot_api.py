@@ -74,7 +74,7 @@ def test_what_cannot_be_loaded_says_why(tmp_path):
     with pytest.raises(RobotDescriptionError, match="leads out of its package"):
         Robot.load("package://superovoid_ros/../secret.urdf")
     (tmp_path / "binary.urdf").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(RobotDescriptionError, match=r"binary\.urdf is no UTF-8 text"):
+    with pytest.raises(RobotDescriptionError, match=r"binary\.urdf is not UTF-8 text"):
         Robot.load(tmp_path / "binary.urdf")
     with pytest.raises(TypeError, match="found int"):
         Robot.load(3)
