@@ -101,7 +101,7 @@ def is_refusal(error: BaseException) -> bool:
     """Return whether a `raise` statement in a package ``superovoid*`` raised the error.
 
     Invalid arguments raise `ValueError`, and so does numpy after a bug of this package (arrays whose shapes do not
-    match). A C function has no frame of its own: the innermost frame is then in this package, but at a call instruction.
+    match). A C function has no frame: the innermost frame is then in this package, but at a call instruction.
     """
     innermost = error.__traceback__
     if innermost is None:

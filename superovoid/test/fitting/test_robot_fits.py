@@ -130,8 +130,8 @@ def test_every_link_is_fitted_or_stays_and_says_why(links):
     for name, expected in {
         "huge": "collision mesh 'package://pkg/huge.stl': has 1000000 triangles",
         "missing": "collision mesh 'package://pkg/nowhere.stl': there is no file",
-        "broken": "collision mesh 'package://pkg/broken.stl': is no well-formed stl file",
-        "cloud": "collision mesh 'package://pkg/cloud.ply': holds no triangles",
+        "broken": "collision mesh 'package://pkg/broken.stl': is not a well-formed stl file",
+        "cloud": "collision mesh 'package://pkg/cloud.ply': has no triangles",
         "elsewhere": "collision mesh 'package://other/bar.stl': package 'other' is none of",
     }.items():
         assert links[name].state == "unreadable" and not links[name].bodies

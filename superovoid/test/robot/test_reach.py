@@ -98,9 +98,9 @@ def test_errors_are_the_distance_and_the_angle_that_were_added():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"joints": ["r_ellbow"]}, "'r_ellbow' is no independent joint"),
-        ({"joints": ["right_tj6"]}, "'right_tj6' is no independent joint"),
-        ({"joints": []}, "no joint is named"),
+        ({"joints": ["r_ellbow"]}, "'r_ellbow' is not an independent joint"),
+        ({"joints": ["right_tj6"]}, "'right_tj6' is not an independent joint"),
+        ({"joints": []}, "joints: must not be empty"),
         ({"wanted": np.diag([1.0, 1.0, -1.0, 1.0])}, "expected a pose"),
         ({"wanted": np.full((4, 4), np.nan)}, "expected a pose"),
     ],

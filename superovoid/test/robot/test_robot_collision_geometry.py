@@ -195,7 +195,7 @@ def test_triangles_that_do_not_close_may_be_a_shell(package):
 
 def test_a_mesh_as_large_as_if_drawn_in_millimetres_is_warned_about(package):
     robot = read(one_link(collision(mesh(scale="1000 1000 1000"))), package)
-    assert "400 m across; if it is drawn in millimetres" in robot.warnings[0]
+    assert "400 m across; if its unit is the millimetre" in robot.warnings[0]
 
 
 def test_meshes_can_be_left_out_and_are_reported(package):
@@ -241,33 +241,36 @@ def test_nothing_is_opened_but_the_file_itself(package, monkeypatch):
 BAD_MESHES = {
     "no such file": (mesh("package://pkg/x.stl"), "there is no file"),
     "a folder": (mesh("package://pkg/folder.stl"), "there is no file"),
-    "unknown package": (mesh("package://other/x.stl"), "package 'other' is none of the 1 known ones"),
+    "unknown package": (mesh("package://other/x.stl"), "package 'other' is not among the 1 known packages"),
     "out of its package": (mesh("package://pkg/../x.stl"), "leads out of its package"),
     "out of its package, escaped": (mesh("package://pkg/%2e%2e/x.stl"), "leads out of its package"),
-    "elsewhere": (mesh("/usr/share/x.stl"), "lies in none of the packages pkg"),
-    "elsewhere, by dots": (mesh("file:///PACKAGE/../x.stl"), "lies in none of the packages pkg"),
-    "a neighbour's folder": (mesh("file:///PACKAGE-secret/x.stl"), "lies in none of the packages pkg"),
-    "relative": (mesh("meshes/part.stl"), "is relative"),
+    "elsewhere": (mesh("/usr/share/x.stl"), "lies outside the known packages (pkg)"),
+    "elsewhere, by dots": (mesh("file:///PACKAGE/../x.stl"), "lies outside the known packages (pkg)"),
+    "a neighbour's folder": (
+        mesh("file:///PACKAGE-secret/x.stl"),
+        "lies outside the known packages (pkg)",
+    ),
+    "relative": (mesh("meshes/part.stl"), "is a relative path"),
     "from the network": (mesh("https://example.org/part.stl"), "begins with 'https:'"),
-    "two slashes": (mesh("file://PACKAGE/meshes/part.stl").replace("PACKAGE", "pkg"), "names a host, 'pkg'"),
+    "two slashes": (mesh("file://PACKAGE/meshes/part.stl").replace("PACKAGE", "pkg"), "refers to a host, 'pkg'"),
     "no address": (mesh("http://[/x.stl"), "filename = 'http://["),
     "a very long name": (mesh(f"package://pkg/{'x' * 5000}.stl"), "cannot be opened: File name too long"),
-    "NUL": (mesh("package://pkg/%00.stl"), "holds a NUL character"),
+    "NUL": (mesh("package://pkg/%00.stl"), "contains a NUL character"),
     "no name": ('<mesh filename=""/>', "has no attribute filename"),
-    "another kind of file": (mesh("package://pkg/secret.txt"), "is no mesh by its name"),
-    "garbage": (mesh("package://pkg/garbage.stl"), "is no well-formed stl file"),
-    "empty": (mesh("package://pkg/empty.stl"), "holds no triangles"),
-    "cut off": (mesh("package://pkg/cut.stl"), "is no well-formed stl file"),
-    "points only": (mesh("package://pkg/points.ply"), "holds no triangles"),
+    "another kind of file": (mesh("package://pkg/secret.txt"), "does not have the extension of a mesh file"),
+    "garbage": (mesh("package://pkg/garbage.stl"), "is not a well-formed stl file"),
+    "empty": (mesh("package://pkg/empty.stl"), "has no triangles"),
+    "cut off": (mesh("package://pkg/cut.stl"), "is not a well-formed stl file"),
+    "points only": (mesh("package://pkg/points.ply"), "has no triangles"),
     "flat": (mesh("package://pkg/flat.stl"), "must span a volume"),
     "flat by scale": (mesh(scale="1 1 0"), "scale = '1 1 0': must not be 0"),
     "one factor": (mesh(scale="2"), "scale = '2': 1 numbers, expected 3"),
     "NaN factor": (mesh(scale="1 nan 1"), "'nan' is not a finite number"),
-    "NaN coordinate": (mesh("package://pkg/nan.obj"), "holds a coordinate that is not finite"),
-    "NaN coordinate of a stl file": (mesh("package://pkg/nan.stl"), "holds a coordinate that is not finite"),
-    "absurd": (mesh(scale="9999 9999 9999").replace("part", "large"), "which is absurd"),
+    "NaN coordinate": (mesh("package://pkg/nan.obj"), "has a coordinate that is not finite"),
+    "NaN coordinate of a stl file": (mesh("package://pkg/nan.stl"), "has a coordinate that is not finite"),
+    "absurd": (mesh(scale="9999 9999 9999").replace("part", "large"), "expected at most 10000 m"),
     "Collada with entities": (mesh("package://pkg/entities.dae"), "document type or entities"),
-    "Collada cut off": (mesh("package://pkg/cut.dae"), "is no well-formed dae file"),
+    "Collada cut off": (mesh("package://pkg/cut.dae"), "is not a well-formed dae file"),
     "flat box": ('<box size="1 0 1"/>', "Box.lengths[1] = 0.0: must be positive"),
     "cylinder without length": ('<cylinder radius="1"/>', "cylinder: length is missing"),
     "negative radius": ('<cylinder radius="-1" length="1"/>', "Cylinder.radius = -1.0: must be positive"),
@@ -692,7 +695,7 @@ def test_an_address_that_names_no_package_is_read_with_one_slash_less_and_a_warn
     assert len(robot.bodies) == 2
     (warning,) = robot.warnings
     assert "package:///pkg/meshes/part.stl" in warning and "names no package, like 1 more" in warning
-    with pytest.raises(RobotDescriptionError, match="package '' is none of the 1 known ones"):
+    with pytest.raises(RobotDescriptionError, match="package '' is not among the 1 known packages"):
         read(text, package, strict=True)
-    with pytest.raises(RobotDescriptionError, match=r"package '\.\.' is none of the 1 known ones"):
+    with pytest.raises(RobotDescriptionError, match=r"package '\.\.' is not among the 1 known packages"):
         read(one_link(collision(mesh("package:////../x.stl"))), package)

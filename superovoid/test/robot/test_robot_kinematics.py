@@ -148,7 +148,7 @@ def test_the_pose_of_a_base_comes_from_outside_and_carries_what_hangs_on_it():
         (None, "the pose of 'body' is missing"),
         (np.eye(3), r"shape \(3, 3\), expected \(4, 4\)"),
         (np.full((4, 4), math.nan), "not finite"),
-        (2 * np.eye(4), "no rotation"),
+        (2 * np.eye(4), "not a rotation"),
     ],
 )
 def test_a_bad_base_pose_is_an_error_that_names_the_link(pose, message):
