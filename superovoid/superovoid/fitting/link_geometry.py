@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.mesh_files import MeshReader
 from superovoid.robot.urdf import mesh_file_of, name_packages, origin_of, read_urdf, shape_of
-from superovoid.robot.xml import Doubts, parse_document
+from superovoid.robot.xml import Problems, parse_document
 from superovoid.shapes import ConvexMesh, Shape
 from superovoid.values.checks import is_refusal
 
@@ -77,7 +77,7 @@ def read_links(text: str, packages: Mapping[str, Path], target: str, *, own: boo
     root = parse_document(text, "URDF", "robot")
     links = root.findall("link")
     nameless = [any(mesh.get("filename", "").startswith(_NAMELESS) for mesh in link.iter("mesh")) for link in links]
-    name_packages(root, Doubts(strict=False))
+    name_packages(root, Problems(strict=False))
     found = [_link(link, reader, SOURCES[target], own) for link in links]
     word = f"a mesh is at {_NAMELESS}..., which names no package; it is read with one slash less"
     return tuple(
@@ -105,7 +105,7 @@ def read_solids(
         If the URDF is wrong, or a mesh of these links.
     """
     root = parse_document(text, "URDF", "robot")
-    name_packages(root, Doubts(strict=False))
+    name_packages(root, Problems(strict=False))
     if target == "hull":
         found = {link.name: link for link in read_links(text, packages, target)}
         return {name: [(ConvexMesh(found[name].vertices[np.unique(found[name].faces)]), np.eye(4))] for name in links}
@@ -133,7 +133,7 @@ def read_collision_bodies(
 ) -> tuple[dict[str, list[tuple[Shape, FloatArray]]], dict[str, tuple[str, ...]]]:
     """Collision elements of some links as convex bodies, meshes as their hulls; and what of links cannot be read."""
     root = parse_document(text, "URDF", "robot")
-    name_packages(root, Doubts(strict=False))
+    name_packages(root, Problems(strict=False))
     reader = MeshReader("hull", packages)
     bodies: dict[str, list[tuple[Shape, FloatArray]]] = {}
     unreadable: dict[str, tuple[str, ...]] = {}

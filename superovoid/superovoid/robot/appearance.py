@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.mesh_files import MeshReader
 from superovoid.robot.urdf import mesh_file_of, name_packages, origin_of, shape_of
-from superovoid.robot.xml import Doubts, describe, name_of, parse_document
+from superovoid.robot.xml import Problems, describe, name_of, parse_document
 from superovoid.values.checks import is_refusal
 
 ELEMENTS = ("visual", "collision")
@@ -69,17 +69,17 @@ def read_looks(
     if element not in ELEMENTS:
         raise ValueError(f"element = {element!r}: must be one of {', '.join(ELEMENTS)}")
     robot = parse_document(xml, _KIND, "robot")
-    doubts = Doubts(strict=False)
-    name_packages(robot, doubts)
+    problems = Problems(strict=False)
+    name_packages(robot, problems)
     reader = MeshReader("triangles", package_directories)
     looks = []
     for link in robot.findall("link"):
         for one in link.findall(element):
             for geometry in one.findall("geometry"):
                 for child in geometry:
-                    with doubts:
+                    with problems:
                         looks.append(Look(name_of(link, _KIND), *_triangles(child, reader), origin_of(one)))
-    return tuple(looks), doubts.words(_KIND)
+    return tuple(looks), problems.warnings(_KIND)
 
 
 def _triangles(element: ET.Element, reader: MeshReader) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

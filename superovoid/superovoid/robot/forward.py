@@ -40,8 +40,8 @@ class Tree(NamedTuple):
 def poses_of_numbers(numbers: Floats2, out: Floats3) -> int:
     """Convert rows of x y z qx qy qz qw to matrices, shape (rows, 4, 4).
 
-    Returns the index of the first row with a number that is not finite, or with a quaternion whose squared length
-    differs from one by more than `QUATERNION_TOLERANCE`; -1 if all rows are valid.
+    Returns the index of the first row with a non-finite number, or with a quaternion whose squared length differs from
+    one by more than `QUATERNION_TOLERANCE`; -1 if all rows are valid.
     """
     for k in range(numbers.shape[0]):
         x, y, z, w = numbers[k, 3], numbers[k, 4], numbers[k, 5], numbers[k, 6]

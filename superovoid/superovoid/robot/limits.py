@@ -24,16 +24,16 @@ class Limits:
     bodies: int = 50_000
     """Bodies of the robot, of all objects and of the octomap together."""
     pairs: int = 5_000_000
-    """Pairs of bodies that are checked against each other."""
+    """Pairs of bodies checked against each other."""
     objects: int = 5_000
     attached: int = 500
     """Objects attached to links."""
     triangles: int = 1_000_000
     """Triangles of all meshes of objects together."""
     names: int = 10_000
-    """Default entries of an allowed collision matrix; also paddings by name, and colours."""
+    """Limit for each of: default entries of an allowed collision matrix, paddings by name, colours."""
     rules: int = 100_000
-    """Collision rules changed at run time."""
+    """Runtime collision rules."""
     octomap_bytes: int = 16_000_000
 
     def check(self, what: str, count: int, remedy: str = "") -> None:

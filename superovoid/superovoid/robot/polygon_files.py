@@ -79,7 +79,7 @@ def _parse(kind: Callable[[bytes], _Number], words: Sequence[bytes], where: str)
 
 
 def _rows(data: bytes, comment: bytes = b"") -> Iterator[_Row]:
-    """Yield the lines that are not empty without comments; LF, CRLF and CR end lines."""
+    """Yield the non-empty lines without comments; LF, CRLF and CR end lines."""
     text = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     for number, line in enumerate(io.BytesIO(text), 1):
         words = (line.partition(comment)[0] if comment else line).split()
@@ -103,7 +103,7 @@ def _expect_end(rows: Iterator[_Row]) -> None:
 
 
 def _check_size(vertices: int, polygons: int) -> None:
-    """Reject a mesh that is too large, before spending time and memory on it."""
+    """Reject an oversized mesh before spending time and memory on it."""
     if polygons > MOST_TRIANGLES:
         raise UnsupportedError(f"has {polygons} or more triangles, expected at most {MOST_TRIANGLES}")
     if vertices > 3 * MOST_TRIANGLES:

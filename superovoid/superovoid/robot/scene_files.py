@@ -68,8 +68,8 @@ def read_glb(data: bytes) -> Polygons:
     """Read the triangles of the default scene of a binary glTF file; coordinates are in metres."""
     _check_glb(data)
     trimesh = trimesh_for("a glb file")
-    # Without a resolver, trimesh opens no other files. Without processing, it does not silently drop triangles with a
-    # corner that is not finite.
+    # Without a resolver, trimesh opens no other files. Without processing, it does not silently drop triangles with
+    # non-finite corners.
     scene = trimesh.load_scene(io.BytesIO(data), file_type="glb", process=False, skip_materials=True)
     count, triangles = _instances(scene)
     _check_parts(count)
@@ -182,17 +182,17 @@ _DAE_LOOKS = (  # removed: materials, lights, cameras, animations
 )
 
 
-def _all(root: ET.Element, *tags: str) -> Iterator[ET.Element]:
+def _descendants(root: ET.Element, *tags: str) -> Iterator[ET.Element]:
     """Yield the descendants with these local names, including the root."""
-    return (element for element in root.iter() if _local(element) in tags)
+    return (element for element in root.iter() if _local_name(element) in tags)
 
 
-def _inside(element: ET.Element, *tags: str) -> Iterator[ET.Element]:
+def _children(element: ET.Element, *tags: str) -> Iterator[ET.Element]:
     """Yield the children with these local names."""
-    return (child for child in element if _local(child) in tags)
+    return (child for child in element if _local_name(child) in tags)
 
 
-def _local(element: ET.Element) -> str:
+def _local_name(element: ET.Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
@@ -209,7 +209,7 @@ def read_dae(data: bytes) -> Polygons:
     except ET.ParseError as error:
         raise MalformedError(f"{type(error).__name__}: {error}") from error
     _check_repetition(root)
-    for element in list(_all(root, *_DAE_LOOKS)):
+    for element in list(_descendants(root, *_DAE_LOOKS)):
         parent = parent_of(element)
         if parent is not None:
             parent.remove(element)
@@ -226,7 +226,7 @@ def _placed_polygons(geometries: Iterable) -> Iterator[Polygons]:
     for geometry in geometries:
         matrix = np.asarray(geometry.matrix, dtype=float)
         for one in geometry.original.primitives:
-            if _local(one.xmlnode) not in _DAE_LISTS or one.vertex is None:
+            if _local_name(one.xmlnode) not in _DAE_LISTS or one.vertex is None:
                 continue
             corners = np.asarray(one.vertex_index, dtype=np.int64)
             sizes = np.asarray(getattr(one, "vcounts", np.full(len(corners), 3)), dtype=np.int64)
@@ -247,24 +247,24 @@ def _check_collada(root: ET.Element) -> float:
     if not 0.0 < metres < math.inf:
         raise MalformedError(f"has a unit of meter = '{meter[:40]}', expected a number above 0")
     for tag, what in (("instance_controller", "skinned or morphed parts"), ("ph", "polygons with holes")):
-        if next(_all(root, tag), None) is not None:
+        if next(_descendants(root, tag), None) is not None:
             raise UnsupportedError(f"contains <{tag}>: {what} are not supported")
     named = {one.get(key, "").removeprefix("#") for one in root.iter() for key in ("url", "source")}
-    parts = (_all(root, "geometry", "node", "visual_scene"),)
-    sources = (_inside(mesh, "source", "vertices") for mesh in _all(root, "mesh"))
+    parts = (_descendants(root, "geometry", "node", "visual_scene"),)
+    sources = (_children(mesh, "source", "vertices") for mesh in _descendants(root, "mesh"))
     for scope in (*parts, *sources):
         for name, count in Counter(one.get("id") for one in scope).items():
             if count > 1 and name in named:
                 raise MalformedError(f"has {count} elements with id '{name[:40]}', expected one")
     for parent, child in _DAE_SINGLE:
-        for one in _all(root, parent):
-            count = sum(1 for _ in _inside(one, child))
+        for one in _descendants(root, parent):
+            count = sum(1 for _ in _children(one, child))
             if count > 1:
                 raise MalformedError(f"<{parent}> has {count} <{child}>, expected one")
-    for array in _all(root, "float_array"):
+    for array in _descendants(root, "float_array"):
         _check_count(array, len(_numbers(array, float)))
-    for accessor in _all(root, "accessor"):
-        names = [one.get("name") for one in _inside(accessor, "param")]
+    for accessor in _descendants(root, "accessor"):
+        names = [one.get("name") for one in _children(accessor, "param")]
         if accessor.get("offset", "0") != "0" or int(accessor.get("stride", "1")) != len(names):
             raise UnsupportedError(
                 "has an <accessor> whose offset is not 0 or whose stride is not its number of <param>"
@@ -272,15 +272,15 @@ def _check_collada(root: ET.Element) -> float:
         if set(names) == set("XYZ") and names != list("XYZ"):
             raise UnsupportedError(f"has an <accessor> of {', '.join(map(str, names))}, expected X, Y, Z")
     for tag in _DAE_LISTS:
-        for one in _all(root, tag):
+        for one in _descendants(root, tag):
             _check_list(one, tag)
     return metres
 
 
 def _check_list(element: ET.Element, tag: str) -> None:
     """Reject a list of polygons whose number of indices differs from the declared one."""
-    stride = 1 + max((int(one.get("offset", "0")) for one in _inside(element, "input")), default=0)
-    lists = [_numbers(one, int) for one in _inside(element, "p")]
+    stride = 1 + max((int(one.get("offset", "0")) for one in _children(element, "input")), default=0)
+    lists = [_numbers(one, int) for one in _children(element, "p")]
     if any((indices < 0).any() for indices in lists):
         raise MalformedError(f"<{tag}> refers to vertex {min(indices.min() for indices in lists)}, expected 0 or more")
     lengths = [len(indices) for indices in lists]
@@ -288,7 +288,7 @@ def _check_list(element: ET.Element, tag: str) -> None:
         if tag == "triangles":
             sizes = np.full(sum(lengths) // (3 * stride), 3)
         else:
-            sizes = np.concatenate([np.zeros(0, int), *(_numbers(one, int) for one in _inside(element, "vcount"))])
+            sizes = np.concatenate([np.zeros(0, int), *(_numbers(one, int) for one in _children(element, "vcount"))])
         if len(lists) != 1 or lengths[0] != sizes.sum() * stride:
             raise MalformedError(f"<{tag}> has {len(lists)} lists of {sum(lengths)} indices in total, expected one of "
                                  f"{sizes.sum() * stride} for {len(sizes)} polygons")  # fmt: skip
@@ -304,7 +304,7 @@ def _check_list(element: ET.Element, tag: str) -> None:
 def _check_count(element: ET.Element, found: int) -> None:
     count = element.get("count", str(found))
     if count.strip() != str(found):
-        raise MalformedError(f"<{_local(element)}> declares count = '{count[:40]}', found {found}")
+        raise MalformedError(f"<{_local_name(element)}> declares count = '{count[:40]}', found {found}")
 
 
 def _numbers(element: ET.Element, kind: type) -> np.ndarray:
@@ -312,27 +312,27 @@ def _numbers(element: ET.Element, kind: type) -> np.ndarray:
     try:
         return np.array([kind(word) for word in words], dtype=np.int32 if kind is int else float)
     except (ValueError, OverflowError) as error:
-        raise MalformedError(f"<{_local(element)}>: expected numbers: {str(error)[:60]}") from error
+        raise MalformedError(f"<{_local_name(element)}>: expected numbers: {str(error)[:60]}") from error
 
 
 def _check_repetition(root: ET.Element) -> None:
     """Reject a file with too many repetitions of its parts, or with a node that contains itself."""
-    _check_parts(max(sum(1 for _ in _all(root, tag)) for tag in ("geometry", "node", *_DAE_LISTS)))
-    nodes = {node.get("id"): node for node in _all(root, "node") if node.get("id")}
+    _check_parts(max(sum(1 for _ in _descendants(root, tag)) for tag in ("geometry", "node", *_DAE_LISTS)))
+    nodes = {node.get("id"): node for node in _descendants(root, "node") if node.get("id")}
     counts: dict[ET.Element, int] = {}
 
     def inner(node: ET.Element) -> list[ET.Element]:
-        named = (one.get("url", "").removeprefix("#") for one in _inside(node, "instance_node"))
-        return [*_inside(node, "node"), *(nodes[name] for name in named if name in nodes)]
+        named = (one.get("url", "").removeprefix("#") for one in _children(node, "instance_node"))
+        return [*_children(node, "node"), *(nodes[name] for name in named if name in nodes)]
 
     # Iterative depth-first search: a node is counted after all nodes inside it.
-    waiting = [(node, False) for node in _all(root, "node")]
+    waiting = [(node, False) for node in _descendants(root, "node")]
     open_nodes: set[ET.Element] = set()
     while waiting:
         node, is_read = waiting.pop()
         if is_read:
             open_nodes.discard(node)
-            own = sum(1 for _ in _inside(node, "instance_geometry", "instance_controller"))
+            own = sum(1 for _ in _children(node, "instance_geometry", "instance_controller"))
             counts[node] = own + 1 + sum(counts[one] for one in inner(node))
             if counts[node] > _MOST_PARTS:
                 raise UnsupportedError(f"repeats its parts more than {_MOST_PARTS} times (node '{node.get('id')}')")

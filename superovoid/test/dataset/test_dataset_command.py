@@ -85,7 +85,7 @@ def test_grids_files_ranges_and_poses(capsys, tmp_path, urdf):
     ("words", "problem"),
     [
         ((*STATES,), "base 'ball': its joint is floating"),
-        ((*STATES, *BOX, "--between", "hand", "palm"), "'palm' is no link and no group"),
+        ((*STATES, *BOX, "--between", "hand", "palm"), "'palm' is not a link or group"),
         ((*STATES, *BOX, "--max-distance", "0.1"), "rows within max_distance go to NAME.parquet"),
         ((*STATES, *BOX, "--srdf", __file__), "SRDF"),
     ],

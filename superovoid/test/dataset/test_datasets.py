@@ -435,7 +435,7 @@ def test_what_is_something_else_is_left_alone(tmp_path):
         ({"name": "a.parquet", "max_distance": float("nan")}, "max_distance = nan: must be a finite number"),
         ({"name": "a.parquet", "max_distance": "5 mm"}, "max_distance = '5 mm': must be a finite number"),
         ({"extras": ("colour",)}, "extras: 'colour': must be some of"),
-        ({"between": (["elbow"], ["ball"])}, "'elbow' is no link and no group"),
+        ({"between": (["elbow"], ["ball"])}, "'elbow' is not a link or group"),
         ({"between": (["ball"], ["ball"])}, "has none between ball and ball that may be checked"),
         ({"size": 0}, "chunk_states = 0: must be an integer from 1"),
     ],

@@ -132,7 +132,7 @@ def test_every_link_is_fitted_or_stays_and_says_why(links):
         "missing": "collision mesh 'package://pkg/nowhere.stl': there is no file",
         "broken": "collision mesh 'package://pkg/broken.stl': is not a well-formed stl file",
         "cloud": "collision mesh 'package://pkg/cloud.ply': has no triangles",
-        "elsewhere": "collision mesh 'package://other/bar.stl': package 'other' is none of",
+        "elsewhere": "collision mesh 'package://other/bar.stl': package 'other' is not among",
     }.items():
         assert links[name].state == "unreadable" and not links[name].bodies
         assert expected in words[name]
@@ -237,7 +237,7 @@ def test_an_option_without_sense_is_refused_before_anything_is_fitted(package, o
 
 
 def test_a_urdf_that_is_none_is_refused(tmp_path):
-    with pytest.raises(RobotDescriptionError, match="no well-formed XML"):
+    with pytest.raises(RobotDescriptionError, match="not well-formed XML"):
         fit_robot("<robot")
     with pytest.raises(OSError, match="nothing"):
         fit_robot(tmp_path / "nothing.urdf")
