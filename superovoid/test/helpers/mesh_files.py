@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Small mesh files, valid and broken: what each must be read as, or the words it must be refused with."""
+"""Small mesh files, valid and broken, each with the expected solid or the expected error text."""
 
 import json
 import struct
@@ -11,7 +11,7 @@ import numpy as np
 
 TETRA_POINTS = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
 TETRA_FACES = [(0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)]
-# A notched prism: an L of area 3 without a quarter, 1 high. A fan from the first corner of an L is not the L.
+# An L-shaped prism of height 1: a fan of triangles from the first corner does not cover the L.
 _L = [(2, 0), (2, 1), (1, 1), (1, 2), (0, 2), (0, 0)]
 PRISM_POINTS = [(*p, z) for z in (0, 1) for p in _L]
 PRISM_FACES = [(5, 4, 3, 2, 1, 0), tuple(range(6, 12)), *((i, (i + 1) % 6, (i + 1) % 6 + 6, i + 6) for i in range(6))]
@@ -21,7 +21,7 @@ CUBE_FACES = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 
 
 @dataclass(frozen=True)
 class Solid:
-    """Corners, area and volume: the same for every right triangulation."""
+    """Corners, area and volume: the same for every correct triangulation."""
 
     points: np.ndarray
     area: float
@@ -69,7 +69,7 @@ def obj(points=TETRA_POINTS, faces=TETRA_FACES, first=1):
 
 
 def obj_block(offset):
-    """A tetrahedron whose faces count from the last vertex."""
+    """Return a tetrahedron with negative indices, which count from the last vertex."""
     return obj([np.add(p, offset) for p in TETRA_POINTS], [np.subtract(face, 4) for face in TETRA_FACES], first=0)
 
 
@@ -102,7 +102,7 @@ def ply(points=TETRA_POINTS, faces=TETRA_FACES, form="ascii", counts=None, color
 
 
 def glb(change=None, mode=4, indices=None, positions=None, kind=5126, more=b"", cut=0):
-    """A file of one primitive; `change` edits its JSON."""
+    """Return a file with one primitive; `change` edits its JSON header."""
     indices = np.ravel(TETRA_FACES) if indices is None else np.asarray(indices)
     positions = np.array(TETRA_POINTS, "<f4") if positions is None else positions
     index, position = indices.astype("<u2").tobytes(), positions.tobytes()
@@ -134,7 +134,7 @@ def glb(change=None, mode=4, indices=None, positions=None, kind=5126, more=b"", 
 
 
 def edited(**changes):
-    """Edits of a JSON header: a path like ``nodes_0_scale`` and its value."""
+    """Return a function that edits a JSON header: paths like ``nodes__0__scale`` and their values."""
 
     def change(head):
         for path, value in changes.items():
@@ -148,7 +148,7 @@ def edited(**changes):
 
 
 def second_primitive(mode, indices):
-    """Another primitive of the same points."""
+    """Return a function that adds another primitive of the same points."""
 
     def change(head):
         head["meshes"][0]["primitives"].append({**head["meshes"][0]["primitives"][0], "mode": mode})
@@ -201,10 +201,10 @@ def dae_polygons(tag, faces, count=None):
 
 _ASCII = stl_text()
 _TETRA_OBJ = obj()
-_FAN = [(1, 0, 3), (1, 3, 2), (1, 2, 0)]  # of the corner at x = 1: all but the face opposite
+_FAN = [(1, 0, 3), (1, 3, 2), (1, 2, 0)]  # around the corner at x = 1: all faces except the opposite one
 
 FILES = {
-    # what: (format, file, solid or words of the refusal)
+    # case: (format, file, solid or error text)
     "stl text": ("stl", _ASCII, TETRA),
     "stl text, upper case, tabs and CRLF": ("stl", _ASCII.upper().replace("  ", "\t").replace("\n", "\r\n"), TETRA),
     "stl text of two solids": ("stl", _ASCII + stl_text(np.add(TETRA_POINTS, 5)), TETRA + TETRA.moved((5, 5, 5))),
