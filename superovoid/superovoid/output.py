@@ -103,7 +103,7 @@ def cell(value: float, form: str) -> str:
 
 
 UNITS = ("per_s", "m", "mm", "um", "s", "ms", "us", "rad", "deg", "kN", "bytes", "MiB", "cores")
-"""Suffixes of the names of columns that have a unit."""
+"""Suffixes of the names of columns with a unit."""
 
 
 def column(name: str) -> Any:

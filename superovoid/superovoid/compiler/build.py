@@ -112,7 +112,7 @@ def _write(path: Path, content: bytes) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this worker process when the build process ends, even if that is killed."""
+    """End this worker process when the build process ends or is killed."""
     parent = multiprocessing.parent_process()
 
     def watch() -> None:

@@ -18,7 +18,7 @@ from numba.core.targetconfig import ConfigStack
 
 
 @contextmanager
-def _not_inlined_by_force() -> Iterator[None]:
+def _without_forced_inlining() -> Iterator[None]:
     """Compile called functions, such as numba's own `min`, without the option `forceinline` of the caller.
 
     numba compiles such a function once per process, with the options of the first caller. Without this context, the
@@ -56,7 +56,7 @@ class Calls:
 
     def resolve_function_type(self, function: Any, arguments: Any, named: Any) -> Any:
         """Return the signature of a call."""
-        with _not_inlined_by_force():
+        with _without_forced_inlining():
             return self._function_type(function, arguments, named)
 
     def _function_type(self, function: Any, arguments: Any, named: Any) -> Any:
@@ -97,5 +97,5 @@ class Calls:
 
 @cache
 def calls_of(context: Any) -> Calls:
-    """Return the `Calls` of a typing context, the same one for each context."""
+    """Return the `Calls` of a typing context, one instance per context."""
     return Calls(context)

@@ -71,7 +71,7 @@ COMPILER = [path for path in sorted(Path(__file__).parent.glob("*.py")) if path.
 
 
 @cache
-def _compiler() -> bytes:
+def _compiler_digest() -> bytes:
     """Return a digest of everything except the kernels that the machine code depends on."""
     found = hashlib.sha256(repr((numba.__version__, llvmlite.__version__, sys.version_info[:2])).encode())
     for module in COMPILER:
@@ -81,7 +81,7 @@ def _compiler() -> bytes:
 
 def digest_of(kernel: Any, arguments: Any) -> str:
     """Return a digest of a kernel for given argument types, and of all kernels and constants that it uses."""
-    found = hashlib.sha256(_compiler() + str(arguments).encode())
+    found = hashlib.sha256(_compiler_digest() + str(arguments).encode())
     left, seen = [kernel], set()
     while left:
         each = left.pop()

@@ -4,7 +4,7 @@
 """Translate kernels to LLVM IR with numba's compiler, in two thirds of its usual time.
 
 numba optimises each kernel together with everything it calls, and compiles it to machine code, before it goes on to the
-callers. Here a kernel becomes LLVM IR that is linked into its callers; optimisation and code generation run once per
+callers. Here a kernel becomes LLVM IR to link into its callers; optimisation and code generation run once per
 object file (`build`). A *separate* kernel has its own object file, and its callers refer to it by name.
 
 This module uses private parts of numba, and therefore accepts tested versions only (`TRIED`).
@@ -85,7 +85,7 @@ class _Flags(Flags):
         if not isinstance(other, Flags):
             return super().__eq__(other)
         own, others = self._values, other._values
-        # An option that is not set equals its default.
+        # An unset option equals its default.
         return own == others or all(
             own.get(name, self.options[name].default) == others.get(name, self.options[name].default)
             for name in own.keys() | others.keys()
@@ -129,7 +129,7 @@ class Code(JITCodeLibrary):
     symbol = ""
 
     def _optimize_functions(self, module: Any) -> None:
-        # Like numba, but with one pass manager for all functions, and without those that are only declared.
+        # Like numba, but with one pass manager for all functions, and without functions that are only declared.
         module.data_layout = self._codegen._data_layout
         passes, builder = self._codegen._function_pass_manager()
         for function in module.functions:
@@ -221,12 +221,12 @@ class _Separate(_Dispatcher):
             result = self.overloads[arguments]
             self._add(symbol, result)
         else:
-            result = self._by_name(symbol, arguments, kind)
+            result = self._declare(symbol, arguments, kind)
             made = result.entry_point
         result.library.symbol = symbol
         return made
 
-    def _by_name(self, symbol: str, arguments: tuple[types.Type, ...], kind: types.Type) -> CompileResult:
+    def _declare(self, symbol: str, arguments: tuple[types.Type, ...], kind: types.Type) -> CompileResult:
         """Return a compile result that only declares the kernel, for its callers."""
         context, function = self.targetdescr.target_context, self.py_func
         described = PythonFunctionDescriptor(
