@@ -211,7 +211,7 @@ def _from_pair(name: str, rotation: FloatArray, translation: Any) -> FloatArray:
         shape = np.broadcast_shapes(rotation.shape[:-2], place.shape[:-1])
     except ValueError:
         raise ValueError(
-            f"{name}: {rotation.shape[:-2]} rotations and {place.shape[:-1]} translations do not fit"
+            f"{name}: {rotation.shape[:-2]} rotations and {place.shape[:-1]} translations do not match"
         ) from None
     matrix = np.zeros((*shape, 4, 4))
     matrix[..., :3, :3] = rotation
