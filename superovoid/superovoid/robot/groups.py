@@ -3,8 +3,8 @@
 
 """SRDF groups for planners: the joints that move a group, its tip, its named states.
 
-As in MoveIt's robot model, the joints of a group are the parent joints of its links: of those named by links, joints
-and chains, and of those of its subgroups. A planner moves the independent movable joints among them.
+As in MoveIt's robot model, the joints of a group are the parent joints of its links, which come from the links, joints,
+chains and subgroups of the group. A planner moves the independent movable joints among them.
 """
 
 from __future__ import annotations

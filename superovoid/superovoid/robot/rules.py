@@ -6,7 +6,7 @@
 The rules, in order of increasing priority:
 
 ===============  ====================================================================================================
-default          checked, except for two world objects, neither of which belongs to the robot
+default          checked, except for two world objects, because neither belongs to the robot
 same_link        twice the same name: bodies of one link or one object. Never checked, whatever the other rules
 adjacent         a joint connects the links, possibly through links without geometry: not checked
 srdf             ``disable_collisions`` and ``enable_collisions`` of the SRDF

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 
 PIECES = (b"", b"nan", b"1e400", b"-1", b"0", b"4294967295", b"\xe9", b"<a>", b"\xff" * 4, b"\x00\x00\x80\x7f", b"\n")
-"""Inserted bytes: numbers in text and binary form, markup, bytes that are not text."""
+"""Inserted bytes: numbers in text and binary form, markup, non-text bytes."""
 
 
 @st.composite

@@ -11,7 +11,7 @@ from superovoid import Mesh
 
 
 def prism(outline, width):
-    """Return a prism along y of width `width`, from an outline in x and z that is star-shaped from its first corner."""
+    """Return a prism along y of width `width`, from an outline in x and z, star-shaped from its first corner."""
     outline = np.array(outline, dtype=float)
     count = len(outline)
     front = np.column_stack([outline[:, 0], np.zeros(count), outline[:, 1]])

@@ -38,7 +38,7 @@ CAPSULES = {
     7: ((0.0, 0.0, 0.01), (0.0, 0.0, 0.0), 0.04, 0.14),
 }
 READY = (0.0, -np.pi / 4, 0.0, -3 * np.pi / 4, 0.0, np.pi / 2, np.pi / 4)
-# Pairs that are adjacent, or that MoveIt's setup assistant found to be never in collision.
+# Adjacent pairs, and pairs that MoveIt's setup assistant found to be never in collision.
 DISABLED = ((0, 2), (0, 3), (0, 4), (1, 3), (1, 4), (2, 4), (2, 6), (3, 5), (3, 6), (3, 7), (4, 6), (4, 7), (5, 7))
 ARM = tuple(f"panda_joint{i}" for i in range(1, 8))
 
