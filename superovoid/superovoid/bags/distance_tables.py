@@ -19,7 +19,7 @@ KNOWN = "known"
 
 
 class Row(NamedTuple):
-    """Distance of a pair in a state; or a state that is unknown or has no pair within `max_distance`."""
+    """Distance of a pair in a state; or an unknown state, or one without a pair within `max_distance`."""
 
     time_s: float
     """Time since the first joint states."""

@@ -36,7 +36,7 @@ _GROUP = 256
 
 @dataclass(frozen=True)
 class Asked:
-    """Query that is made in every state."""
+    """Query made in every state."""
 
     between: tuple[Sequence[str], Sequence[str]] | None = None
     """Links or groups: only pairs between these; None: all pairs that the robot's rules allow."""

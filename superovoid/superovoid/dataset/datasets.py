@@ -152,7 +152,7 @@ class Dataset:
         """Pickle the path only: another process opens the store at the same path."""
         return _reopen, (str(self.path.absolute()), {name: str(each) for name, each in self._packages.items()})
 
-    # --- what is there ---
+    # --- chunks and arrays ---
 
     @property
     def done(self) -> NDArray[np.bool_]:
@@ -315,10 +315,10 @@ class Dataset:
         return Run(tuple(computed), answers, time.perf_counter() - started)
 
     def remove_left_overs(self) -> None:
-        """Remove partial files of processes of this machine that have ended; readers ignore them anyway."""
+        """Remove partial files of ended processes of this machine; readers ignore them anyway."""
         stores.remove_left_overs(self._store)
 
-    # --- judging ---
+    # --- checks ---
 
     def check(self, progress: Callable[[int], object] | None = None) -> dict[int, str]:
         """Read all existing chunks; return the damaged ones with a description of the damage."""
@@ -364,7 +364,7 @@ class Dataset:
             found[chunk] = f"{', '.join(wrong)}: bits differ from those in the store" if wrong else ""
         return found
 
-    # --- inside ---
+    # --- private ---
 
     def _number(self, chunk: int) -> int:
         if not 0 <= chunk < self.chunks:

@@ -35,7 +35,7 @@ def _digest(manifest: Mapping[str, Any]) -> str:
 
 
 def check_manifest(found: Any, where: str) -> dict[str, Any]:
-    """Check a manifest that was read and return it.
+    """Check a manifest read from a store, and return it.
 
     Raises
     ------
@@ -113,7 +113,7 @@ def _contradiction(found: Mapping[str, Any]) -> str:
     """Describe the first parts that contradict each other; return an empty string if there are none."""
     question, states, chunks = found["question"], found["states"]["count"], found["chunks"]
     if chunks["count"] != -(-states // chunks["states"]) or chunks["count"] > MOST_CHUNKS:
-        return f"manifest, chunks: {chunks['count']} of {chunks['states']} states, found {states} states"
+        return f"manifest, chunks: found {chunks['count']} chunks of {chunks['states']} states for {states} states"
     bodies = len(question["bodies"])
     if any(len(pair) != 2 or max(pair) >= bodies for pair in question["pairs"]):
         return f"manifest, question, pairs: must be two of {bodies} bodies each"

@@ -274,7 +274,7 @@ class Distributed:
         try:
             fill()
             while chunk_of:
-                # All that have ended by now: their results arrive in one message, and new chunks leave in one.
+                # All tasks ended by now: their results arrive in one message, and new chunks leave in one.
                 batch = ended.next_batch()
                 whole = [future for future in batch if future.status == "finished"]
                 results, killed = self._results(whole)

@@ -153,7 +153,7 @@ def _refuse_missing(store: Store) -> None:
 
 
 def remove_left_overs(store: Store) -> None:
-    """Remove partial files of writers that have ended."""
+    """Remove partial files of ended writers."""
     for path in leftovers_below(store.path):
         path.unlink(missing_ok=True)
 

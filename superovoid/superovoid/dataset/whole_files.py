@@ -18,7 +18,7 @@ _ENDING = ".partial"
 
 
 def _writer_id() -> str:
-    """Return machine and process, to tell files of dead writers from files that are being written."""
+    """Return machine and process, to distinguish files of dead writers from files being written."""
     return f"{socket.gethostname()}-{os.getpid()}"
 
 
@@ -38,7 +38,7 @@ def write_whole(path: Path, data: bytes | memoryview, below: Path | None = None)
         Its folder is created if it is missing.
     data : bytes
     below : Path, optional
-        Folder that is not created if it is missing, since it has been moved.
+        Folder not to create: if it is missing, it has been moved.
 
     Raises
     ------
@@ -52,7 +52,7 @@ def write_whole(path: Path, data: bytes | memoryview, below: Path | None = None)
 
 @contextmanager
 def open_atomically(path: Path, below: Path | None = None) -> Iterator[BinaryIO]:
-    """Open a temporary file that is renamed to `path` when the block ends, or removed if the block fails.
+    """Open a temporary file; rename it to `path` when the block ends, or remove it if the block fails.
 
     Raises
     ------

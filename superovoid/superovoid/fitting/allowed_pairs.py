@@ -36,7 +36,7 @@ from superovoid.values.records import Record
 FloatArray = NDArray[np.float64]
 
 REASONS = ("Adjacent", "Always", "Default", "Never")
-"""Reasons that are recomputed. Pairs with any other reason in an SRDF were disabled by hand and are kept."""
+"""Recomputed reasons. Pairs with any other reason in an SRDF were disabled by hand and are kept."""
 _MANUAL = "disabled by hand in the given SRDF, kept"
 _MESH_STATES = 200  # number of states in which "Always" is also tested on the meshes
 
@@ -147,7 +147,7 @@ def find_pairs(
         Contents of the given SRDF.
     uncovered : mapping of str to float, optional
         Proved upper bounds of the distance of a link's meshes from its bodies, m. Nothing is known about the meshes of
-        links that are not in it.
+        links missing from it.
     search : PairSearch, optional
     progress : callable, optional
         Called with the numbers of finished and of all steps.
@@ -219,7 +219,7 @@ class _Finder:
         return found
 
     def verdict(self, pair: LinkPair, colliding: int, touching: int) -> PairVerdict:
-        """Return the verdict on two links that are not connected by a joint."""
+        """Return the verdict on two links without a joint between them."""
         given = self.semantics.disabled.get(frozenset(pair))
         if frozenset(pair) in self.semantics.enabled or self._by_default(pair):
             return self._verdict_by_rule(pair, given or "", colliding)
@@ -258,7 +258,7 @@ class _Finder:
         return PairVerdict(*pair, reason, proof, change, given, colliding, words)
 
     def keep_unexamined(self, pair: LinkPair, reason: str, left_out: tuple[str, ...]) -> PairVerdict:
-        """Return the verdict on a pair in the SRDF that was not examined, mostly since a link has no geometry."""
+        """Return the verdict on an unexamined pair in the SRDF, mostly one with a link without geometry."""
         robot = self.pairs.robot
         words = "its geometry is unknown" if set(pair) & set(left_out) else "without geometry"
         if not set(pair) & set(left_out) and not set(pair) & set(robot.links_without_geometry):

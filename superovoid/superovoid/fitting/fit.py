@@ -297,7 +297,7 @@ def _fit(
     low, high = epsilon_bounds
     if not MIN_EPSILON <= low < high <= MAX_EPSILON:
         limits = f"[{MIN_EPSILON}, {MAX_EPSILON}]"
-        raise ValueError(f"epsilon_bounds = {epsilon_bounds}: must be two rising numbers within {limits}")
+        raise ValueError(f"epsilon_bounds = {epsilon_bounds}: must be two increasing numbers within {limits}")
     low2 = max(low, 1.0) if tapers == "free" and convex else low
     lower = np.r_[np.full(3, -6.0), low, low2, -1.0, -1.0, np.full(3, -np.pi), np.full(3, -1.0)]
     upper = np.r_[np.full(3, 1.0), high, high, 1.0, 1.0, np.full(3, np.pi), np.full(3, 1.0)]

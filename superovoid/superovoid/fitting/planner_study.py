@@ -192,7 +192,7 @@ def study_planner(
 
 
 def _overlapping_at_default(pairs: LinkPairs) -> tuple[LinkPair, ...]:
-    """Return the pairs of links that are proved to overlap at the default joint positions."""
+    """Return the pairs of links with a proved overlap at the default joint positions."""
     default = named_states(pairs.robot, Semantics({}, {}, ()))["default"]
     meets = meetings(pairs, default[None]).meets[0]
     return tuple(pair for pair, overlap in zip(pairs.pairs, meets, strict=True) if overlap)

@@ -45,7 +45,7 @@ FloatArray = NDArray[np.float64]
 _BALL = 2.0**-20  # radius of the ball about a point, m
 _ROUNDED = 1e-12  # rounding errors of distances from triangles, relative to the largest coordinate
 _HALF, _SURE = 0.5, 1e-9  # winding number at the border, and its rounding error
-_CANDIDATES = 8  # number of farthest points that are tested for being outside
+_CANDIDATES = 8  # number of farthest points tested for being outside
 _ROUNDS = 40
 # All links of the Panda with three bodies reach the interval width of a report with 64,000 pieces, not with 20,000.
 _MOST_PIECES = 64_000
@@ -163,7 +163,7 @@ class _Walls:
         return np.where(is_inside, -np.inf, distance)
 
     def farthest(self, points: FloatArray, signed: FloatArray | None = None) -> float:
-        """Return the distance of an outside point that is nearly the farthest; -inf if none is outside.
+        """Return the distance of an outside point, nearly the farthest; -inf if none is outside.
 
         `signed`: signed distances of the points, if known; used for closed triangles.
         """

@@ -167,7 +167,7 @@ def union_surface(bodies: Placed, resolution: int = _RESOLUTION) -> FloatArray:
 
     The part of a body's triangles inside another body is cut off along the line between the points where that body's
     border crosses their edges. A removed part is the hull of points of a convex body, so no part of the union's
-    boundary is lost. Parts that are kept in excess lie at most 1/sqrt(3) of the longest edge, a thirtieth of the
+    boundary is lost. Parts kept in excess lie at most 1/sqrt(3) of the longest edge, a thirtieth of the
     union's diagonal, deep in another body: the corners of such a triangle are outside of that body, so they are at
     least as far from a point as its depth, and every point of a triangle is that close to a corner. This bound is
     reached only if a body ends inside of one triangle. Triangles whose edges are crossed are split, at most six times,

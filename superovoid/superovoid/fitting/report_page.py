@@ -391,7 +391,7 @@ def _footer(found: RobotFit | RobotCheck) -> str:
     if isinstance(found, RobotFit):
         lines += [f"{name}: {value}" for name, value in found.options.to_dict().items() if value is not None]
     else:
-        lines.append(f"meshes of: SHA-256 {found.against_digest}")
+        lines.append(f"URDF with the meshes: SHA-256 {found.against_digest}")
     return f"<footer>{'<br>'.join(map(html.escape, lines))}</footer>"
 
 

@@ -26,7 +26,7 @@ def srdf_with_pairs(text: str | None, robot: str, report: PairReport) -> str:
         Name of the robot, for a new SRDF.
     report : PairReport
         Dropped pairs are removed, kept ones get the report's reason, and added ones are appended, grouped by reason
-        under a comment that states the evidence. Pairs that are not in the report are kept.
+        under a comment that states the evidence. Pairs missing from the report are kept.
     """
     edits = Edits(text if text is not None and text.strip() else element("robot", {"name": robot}))
     verdicts = {frozenset((each.link_a, each.link_b)): each for each in report.pairs}

@@ -314,7 +314,7 @@ def _orient(points: FloatArray, faces: IntArray) -> tuple[FloatArray, list[str],
         notes.append("its triangles were not oriented consistently")
     faces = np.array(mesh.faces)
     if not _is_closed(faces):
-        notes.append("is open: winding numbers tell inside from outside")
+        notes.append("is open: winding numbers decide what is inside")
     corners = points[faces]
     part = _parts(faces, mesh.face_adjacency, len(points))
     count = np.bincount(part)

@@ -312,7 +312,7 @@ def test_command_refuses_invalid_options(line, words, capsys):
     assert words in capsys.readouterr().err
 
 
-# ------------------------------------------------------------------------------------------------- a robot of others
+# --------------------------------------------------------------------------------------------------------- the Panda
 
 NEEDS_ROBOTS = pytest.mark.skipif(
     importlib.util.find_spec("cmeel") is None,
