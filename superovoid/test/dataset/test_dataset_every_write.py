@@ -81,7 +81,7 @@ def made(folder, name):
 
 
 def killed_at(nth, work):
-    """Run a function in a process that is killed at its n-th step; return whether the process was killed."""
+    """Run a function in a process killed at its n-th step; return whether it was killed."""
     child = os.fork()
     if child == 0:
         try:

@@ -41,7 +41,7 @@ def files(folder):
 
 
 def torn(data, chance):
-    """Return data that is truncated, zeroed from some point on, partly replaced by noise, or extended by noise."""
+    """Truncate data, zero it from some point on, replace a part by noise, or append noise."""
     how = chance.randrange(4)
     at = chance.randrange(len(data)) if data else 0
     if how == 0:
