@@ -192,7 +192,7 @@ class Question:
 def _fingerprint(robot: Robot, tables: Any, bodies: tuple[str, ...]) -> str:
     """Return a digest of all numbers that kernels read from a robot, and of the names of its joints and bodies."""
     digest = hashlib.sha256()
-    _feed(digest, (robot.joint_names, robot.base_links, bodies, tables, robot._kinematics._tree))
+    _feed(digest, (robot.joint_names, robot.base_links, bodies, tables, robot._kinematics.tree))
     return digest.hexdigest()
 
 
