@@ -111,15 +111,19 @@ def set_pose(tree, row, positions, given, poses):
 
 
 @kernel
-def set_poses_above(tree, row, positions, given, path, poses):
-    """Poses of a link and of the links that carry it, as `set_pose`; `path` has room for as many numbers as links."""
+def set_poses_above(tree, row, positions, given, state, path, posed, poses):
+    """Poses of a link and of the links that carry it, as `set_pose`, unless they are posed in this state already.
+
+    `posed` holds the number of the state that each link was posed in last. `path` has room for as many numbers.
+    """
     count = 0
-    while row > 0:
+    while row > 0 and posed[row] != state:
         path[count] = row
         count += 1
         row = tree.parent[row]
     for i in range(count - 1, -1, -1):
         set_pose(tree, path[i], positions, given, poses)
+        posed[path[i]] = state
 
 
 @entry_point(nogil=True)

@@ -48,7 +48,8 @@ class Memory(NamedTuple):
 
     carried: Floats3  # poses of the robot's links
     links: Floats3  # poses of the scene's links
-    path: Ints1
+    posed: Ints1  # state that each of the robot's links was posed in last
+    path: Ints1  # links on the way to the root
     world: World
     order: Ints1  # of the pairs
     left: Ints1  # places in this order of what is open
@@ -75,6 +76,7 @@ def memory_for(asked: Asked, link_poses: Floats3, kept: bool) -> Memory:
     return Memory(
         np.empty((links, 4, 4)),
         link_poses.copy(),
+        np.empty(links, np.int64),
         np.empty(links, np.int64),
         world_of(len(asked.link)),
         np.arange(pairs),
@@ -134,13 +136,14 @@ def _take_link(asked, link, memory):
 
 
 @kernel(nogil=True, separate=True)
-def _place_pair(asked, pair, positions, given, memory):
+def _place_pair(asked, pair, state, positions, given, memory):
     """Place two bodies and of the links those that carry them; return the rounding of their bounds, -1 as below."""
     rounding = 0.0
     for i in range(2):
         k = asked.pairs[pair, i]
         link = asked.link[k]
-        set_poses_above(asked.tree, asked.rows[link], positions, given, memory.path, memory.carried)
+        row = asked.rows[link]
+        set_poses_above(asked.tree, row, positions, given, state, memory.path, memory.posed, memory.carried)
         if not _take_link(asked, link, memory):
             return -1.0
         rounding = max(rounding, place(asked.local, k, memory.links[link], memory.world))
@@ -148,11 +151,12 @@ def _place_pair(asked, pair, positions, given, memory):
 
 
 @kernel(nogil=True, separate=True)
-def _place_all(asked, positions, given, memory):
+def _place_all(asked, state, positions, given, memory):
     """Place all bodies; return the largest rounding of their bounds, -1 if a link has no rigid transform for a pose."""
     rounding = 0.0
     for row in range(1, asked.tree.parent.shape[0]):
-        set_pose(asked.tree, row, positions, given, memory.carried)
+        if memory.posed[row] != state:
+            set_pose(asked.tree, row, positions, given, memory.carried)
     for link in range(asked.rows.shape[0]):
         if not _take_link(asked, link, memory):
             return -1.0
@@ -268,6 +272,7 @@ def over_states(
         memory.order[k] = k
     memory.states[:] = 0.0
     memory.directions[:] = 0.0
+    memory.posed[:] = -1
     for i in range(4):
         for j in range(4):
             memory.carried[0, i, j] = root[i, j]
@@ -282,11 +287,11 @@ def over_states(
         first = 1 if verdict == CLOSER else 0
         verdict, pair, looked = FARTHER, -1, 0
         if first == 1:
-            rounding = _place_pair(asked, memory.order[0], positions[s], given, memory)
+            rounding = _place_pair(asked, memory.order[0], s, positions[s], given, memory)
             if rounding >= 0.0:
                 verdict, pair, looked = _first_closer(asked, 0, 1, of_state, need, ends, rounding, -1, memory)
         if verdict != CLOSER:
-            rounding = _place_all(asked, positions[s], given, memory)
+            rounding = _place_all(asked, s, positions[s], given, memory)
             if rounding < 0.0:
                 return -1 - s
             before = looked
