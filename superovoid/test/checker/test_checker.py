@@ -291,7 +291,7 @@ def test_a_tolerance_that_is_larger_than_usual_is_told(tmp_path, capsys):
     made["answer"]["point_a"] = [9.0, 9.0, 9.0]
     (tmp_path / "answers.json").write_text(json.dumps(made), encoding="utf-8")
     cli.main(["verify", str(tmp_path / "answers.json")])
-    assert "rtol: 1e+06 of the smaller body, as the file says" in capsys.readouterr().out
+    assert "rtol: 1e+06 of the smaller body, as given in the file" in capsys.readouterr().out
 
 
 def test_an_interval_that_ends_at_the_largest_doubles_is_judged():
@@ -303,7 +303,7 @@ def test_an_interval_that_ends_at_the_largest_doubles_is_judged():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ("[]", "must be a record"),
         ('{"a": 1}', "pose_a: is missing"),
         ("[3]", "must be a mapping"),

@@ -36,7 +36,7 @@ def test_from_nothing_to_a_store_that_is_verified(capsys, tmp_path, urdf):
     first = said(capsys, urdf, *STATES, *BOX, "--also", "points,normals", *output)
     assert re.search(r"300 states of 2 pairs in 3 chunks of 128 states, 0 there\ncomputed 3 chunks, 600 answers", first)
     assert first.endswith("a.zarr: complete\n")
-    assert "2 of 3 chunks computed again, 0 with other bits" in said(capsys, "--verify", 2, *output)
+    assert "2 of 3 chunks recomputed, 0 with different bits" in said(capsys, "--verify", 2, *output)
     assert "3 of 3 chunks read, 0 damaged" in said(capsys, "--check", *output)
     assert "computed 0 chunks" in said(capsys, "--resume", *output)
     found = dataset.open(tmp_path / "a.zarr")
@@ -60,7 +60,7 @@ def test_damage_is_found_taken_out_and_mended(capsys, tmp_path, urdf):
     said(capsys, urdf, *STATES, *BOX, "--max-distance", "0.3", *output)
     (tmp_path / "a.parquet" / "chunk-000000001.parquet").write_bytes(b"PAR1")
     assert "chunk 1: is damaged" in said(capsys, "--check", *output, code=1)
-    assert "1 damaged and taken out" in said(capsys, "--check", "--discard", *output, code=1)
+    assert "1 damaged and deleted" in said(capsys, "--check", "--discard", *output, code=1)
     assert "computed 1 chunks" in said(capsys, "--resume", *output)
     assert "3 of 3 chunks read, 0 damaged" in said(capsys, "--check", *output)
 
@@ -98,7 +98,7 @@ def test_what_cannot_be_asked_is_refused_in_words(capsys, tmp_path, urdf, words,
 def test_a_store_that_is_there_is_not_begun_again(capsys, tmp_path, urdf):
     output = ("--output", tmp_path / "a.zarr")
     said(capsys, urdf, *STATES, *BOX, "--create", *output)
-    assert "is there already: --resume goes on" in said(capsys, urdf, *STATES, *BOX, *output, code=1)
+    assert "exists already; use --resume" in said(capsys, urdf, *STATES, *BOX, *output, code=1)
     other = ("--states", "300", "--seed", "6", "--chunk-states", "128")
     assert "seed: 5 there, 6 asked for" in said(capsys, urdf, *other, *BOX, "--resume", *output, code=1)
     assert "complete" in said(capsys, urdf, *STATES, *BOX, "--resume", *output)

@@ -125,10 +125,10 @@ HEAD = ["slide_m", "wrist_rad"]
             "no column slide_m, wrist_rad: a path of 'arm' has one for each independent joint; found 手, <b>",
         ),
         (["slide_m;wrist_rad"], [["0;0"]], "found slide_m;wrist_rad"),
-        (HEAD, [["0"]], "row 2 has 1 values, and there are 2 columns"),
+        (HEAD, [["0"]], "row 2 has 1 values; expected 2"),
         (["slide_m"], [["0"]], "no column wrist_rad"),
         (["slide_rad", "wrist_rad"], [["0", "0"]], "no column slide_m"),
-        (["slide_m", "slide_m"], [["0", "0"]], "two columns have one name, 'slide_m'"),
+        (["slide_m", "slide_m"], [["0", "0"]], "two columns have the same name, 'slide_m'"),
         (["time_s", *HEAD], [["1", "0", "0"], ["0", "0", "0"]], "row 3, column time_s: 0 after 1"),
     ],
 )

@@ -53,14 +53,14 @@ def test_what_was_not_recorded_is_not_known(arm, tmp_path):
     )
     recording = read_bag(path, arm, rate=2.0)
     unknown = [moment.unknown for moment in recording.moments]
-    assert unknown[:3] == ["not recorded up to here: joint wrist"] * 2 + [""]  # 0, 0.5, 1.0 s
+    assert unknown[:3] == ["not recorded yet: joint wrist"] * 2 + [""]  # 0, 0.5, 1.0 s
     assert unknown[3:6] == ["", "", ""]  # 1.5, 2.0, 2.5 s
     assert unknown[6] == "not recorded for 1 s: joint slide, joint wrist"  # 3.0 s
-    assert unknown[-2:] == ["", "no value that can be: joint slide (nan)"]
+    assert unknown[-2:] == ["", "invalid value: joint slide (nan)"]
     track = track_of(ReplayModel(recording, near=0.1))
     assert (track.meaning[[0, 1, 6, 7, 8, 9, 11]] == Meaning.UNKNOWN).all() and np.isnan(track.lower[6])
     assert (track.meaning[[2, 3, 4, 5, 10]] == Meaning.APART).all()
-    assert "1 values were left out" in recording.notes[1]
+    assert "1 values were ignored" in recording.notes[1]
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_messages_of_a_known_name_with_other_fields_are_refused_with_words(
         tmp_path / "b.mcap", (topic, kind, 0.0, message), *([joints(0.1, slide=0.0)] if kind == "TFMessage" else []),
         kinds={full: definition},
     )  # fmt: skip
-    words = f"{bag}: topic {topic}: the messages are {full} by their name, and have no {lacking} "
+    words = f"{bag}: topic {topic}: the messages have {full} but no field {lacking} "
     with pytest.raises(RecordingError, match=re.escape(words)):
         read_bag(bag, arm)
 
@@ -188,7 +188,7 @@ def test_positions_that_are_too_large_leave_the_state_unknown_and_equal_times_ke
     )
     first, last = read_bag(bag, arm, rate=2.0).moments
     assert first.positions["slide"] == 0.7 and not first.unknown
-    assert last.unknown == "no value that can be: joint slide (1e+308)"
+    assert last.unknown == "invalid value: joint slide (1e+308)"
 
 
 def test_a_bag_of_one_state_and_names_that_are_tags(tmp_path):

@@ -61,14 +61,14 @@ def test_the_timeline_moves_the_robot_and_its_curve_is_measured(page):
     assert page.viewer.refresher.wait(LONG)
     lower, upper = page._track.lower[10], page._track.upper[10]
     assert interval_words(lower, upper) in page._headline.content
-    assert "frame 50 (11 of 20)" in page._when.content
+    assert "frame 50 (11 of 20)" in page._moment_text.content
     assert 'class="cursor"' in page._cursor.content and 'class="cursor"' not in page._plot.content
 
 
 def test_a_moment_that_is_not_known_is_said_and_drawn_as_not_decided(page):
     page._slider.value = UNKNOWN - FRAMES[0]
     assert page.viewer.refresher.wait(LONG)
-    assert "it was not &lt;recorded&gt;" in page._when.content and "unknown: it was" in page._headline.content
+    assert "it was not &lt;recorded&gt;" in page._moment_text.content and "unknown: it was" in page._headline.content
     assert np.isnan(page._track.lower[UNKNOWN - FRAMES[0]])
     assert {drawn.looks[0] for drawn in page._canvas._bodies.values()} == {COLOURS[Meaning.UNKNOWN]}
 
@@ -78,7 +78,7 @@ def test_a_picture_that_is_late_is_described_by_its_own_moment(page):
     picture = page.model.answer()
     page.model.seek(9)
     page._write(picture)
-    assert "frame 43 (4 of 20)" in page._when.content
+    assert "frame 43 (4 of 20)" in page._moment_text.content
 
 
 def test_what_is_added_is_measured_in_all_moments(page):
@@ -103,9 +103,9 @@ def test_a_slider_that_follows_the_player_does_not_take_the_robot_back(page):
     page._show_due(5)
     assert page.viewer.refresher.wait(LONG) and page._slider.value == 5
     page._show_due(6)
-    page._slid(5, by_hand=False)  # said late: the slider is where the page put it
+    page._on_slider(5, by_hand=False)  # said late: the slider is where the page put it
     assert page.model.index == 6
-    page._slid(3, by_hand=True)
+    page._on_slider(3, by_hand=True)
     assert page.viewer.refresher.wait(LONG)
     assert page.model.index == 3 and page._slider.value == 5  # a hand has it: it stays where the hand has put it
 

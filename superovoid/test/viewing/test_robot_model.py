@@ -186,7 +186,7 @@ def test_a_body_that_no_pair_checks_is_neither_free_nor_overlapping(model):
     model.set_base("ball", at(0.5, 0.0, 0.0))  # inside the hand
     picture = model.answer()
     assert meaning_of(picture, "ball") is Meaning.UNCHECKED
-    assert model.why("ball", "hand") == (False, "a runtime rule disables it (said in the viewer)")
+    assert model.why("ball", "hand") == (False, "a runtime rule disables it (set in the viewer)")
     model.forget_checks()
     assert meaning_of(model.answer(), "ball") is Meaning.OVERLAPPING
 

@@ -265,7 +265,7 @@ def test_a_taken_port_is_an_error_with_words_and_a_closed_page_gives_its_port_ba
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        with pytest.raises(ServingError, match=rf"port {port} of 127\.0\.0\.1 cannot be listened at.*--port"):
+        with pytest.raises(ServingError, match=rf"port {port} of 127\.0\.0\.1 cannot be used.*--port"):
             open_server("taken", port=port)
     with pytest.raises(ServingError, match=r"192\.0\.2\.1"):
         open_server("not here", host="192.0.2.1")

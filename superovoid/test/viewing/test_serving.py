@@ -101,5 +101,5 @@ def test_what_is_no_page_of_viser_is_sent_as_it_is(server):
 
 
 def test_a_server_that_begins_otherwise_is_not_taken_for_checked():
-    with pytest.raises(ServingError, match="cannot be checked"), own_pages_only():
+    with pytest.raises(ServingError, match="is unchecked"), own_pages_only():
         pass

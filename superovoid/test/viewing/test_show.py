@@ -86,6 +86,6 @@ def test_a_pair_that_is_far_but_not_proved_to_be_is_drawn_as_not_decided():
     picture = Asked(Doubtful(made), owners, near=0.1).answer(poses)
     pair = picture.pairs[0]
     assert pair.distance == pytest.approx(0.2) and pair.meaning is Meaning.UNKNOWN
-    assert "wider than was asked for" in pair.state and "certified" not in pair.state
+    assert "wider than requested" in pair.state and "certified" not in pair.state
     assert picture.clearance.meaning is Meaning.UNKNOWN and picture.clearance.lower < 0.0
     assert [drawn.meaning for drawn in picture.bodies[:2]] == [Meaning.UNKNOWN, Meaning.UNKNOWN]

@@ -92,7 +92,7 @@ def test_a_fit_is_shown_with_the_packages_it_was_made_with_and_says_when_they_ha
     shutil.rmtree(moved)
     page = page_of(found)
     with page.viewer:
-        choose(page, "whole", lambda text: "cannot be read any more" in text)
+        choose(page, "whole", lambda text: "cannot read the meshes" in text)
     with found.show(package_directories={"pkg": package}) as viewer:
         assert viewer.title == "two" and viewer.refresher.wait(LONG)
         assert f'src="{viewer.url}"' in viewer._repr_html_()  # of a notebook

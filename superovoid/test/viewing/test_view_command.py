@@ -86,7 +86,7 @@ def test_a_taken_port_is_an_error_with_words(capsys, files):
         other.listen()
         port = other.getsockname()[1]
         assert main(["view", str(files / "arm.urdf"), "--port", str(port)]) == 1
-    assert f"port {port} of 127.0.0.1 cannot be listened at" in capsys.readouterr().err
+    assert f"port {port} of 127.0.0.1 cannot be used" in capsys.readouterr().err
 
 
 def test_nothing_of_a_page_is_imported_with_the_command_or_the_library():
@@ -116,10 +116,10 @@ def test_a_recording_is_served_and_ends_by_ctrl_c_in_order(tmp_path):
     [
         (["a.csv", "b.csv"], "two recordings"),
         (["a.urdf", "b.urdf"], "two robots"),
-        (["a.csv", "--rate", "3"], "argument --rate: is about a bag"),
+        (["a.csv", "--rate", "3"], "argument --rate: needs a bag"),
         (["a.csv", "--node"], "argument --node"),
         (["--node", "--html", "p.html"], "argument --html"),
-        (["--node", "no name"], "must be a node's name"),
+        (["--node", "no name"], "must be a node name"),
         (["a.csv", "--srdf", "a.urdf"], "argument --srdf"),
     ],
 )
