@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from superovoid.robot import Robot
 from superovoid.shapes import Shape
 from superovoid.viewing.meanings import Meaning
-from superovoid.viewing.picture import SceneQuery, Clearance, Picture
+from superovoid.viewing.picture import Clearance, Picture, SceneQuery
 from superovoid.viewing.robot_model import RobotModel
 
 FloatArray = NDArray[np.float64]

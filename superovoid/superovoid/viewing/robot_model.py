@@ -28,9 +28,9 @@ from superovoid.shapes import Shape
 from superovoid.values.poses import PoseLike, PosesLike
 from superovoid.viewing.picture import (
     NEAR,
-    SceneQuery,
     Between,
     Picture,
+    SceneQuery,
     box_of,
     checked_near,
     corners_of,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.scene import Scene
-from superovoid.viewing.picture import NEAR, SceneQuery, Picture, box_of, checked_near, extent_of, round_length
+from superovoid.viewing.picture import NEAR, Picture, SceneQuery, box_of, checked_near, extent_of, round_length
 
 FloatArray = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ import pytest
 
 from superovoid import Body, Robot, Scene, Sphere, Status
 from superovoid.viewing.meanings import Meaning
-from superovoid.viewing.picture import Asked
+from superovoid.viewing.picture import SceneQuery
 from superovoid.viewing.scene_model import SceneModel
 from superovoid.viewing.serving import ServingError
 
@@ -82,8 +82,8 @@ def test_a_pair_that_is_far_but_not_proved_to_be_is_drawn_as_not_decided():
     made = scene()
     poses = dict(zip(made.links, made.tables().link_poses, strict=True))
     owners = [body.link for body in made.bodies]
-    assert Asked(made, owners, near=0.1).answer(poses).clearance.meaning is Meaning.APART
-    picture = Asked(Doubtful(made), owners, near=0.1).answer(poses)
+    assert SceneQuery(made, owners, near=0.1).answer(poses).clearance.meaning is Meaning.APART
+    picture = SceneQuery(Doubtful(made), owners, near=0.1).answer(poses)
     pair = picture.pairs[0]
     assert pair.distance == pytest.approx(0.2) and pair.meaning is Meaning.UNKNOWN
     assert "wider than requested" in pair.state and "certified" not in pair.state
