@@ -105,7 +105,7 @@ WRONG = [
     ("fit a.urdf --check --new-srdf", "--new-srdf: not allowed with --check"),
     ("replay setup", "'setup': cannot be read: No such file"),
     ("replay docs", "'docs': is a folder with no file NAME.mcap"),
-    ("view --html docs", "'docs': must be a file that is writable"),
+    ("view --html docs", "'docs': must be a writable file"),
     ("dataset --output a.zarr --grid a=1,b", "'b': must be NAME=N"),
 ]
 

@@ -128,8 +128,8 @@ def _is_output(path: Path) -> bool:
 file = typed("cannot be read", Path, _is_readable)
 folder = typed("must be an existing folder", Path, Path.is_dir)
 # Neither type creates anything.
-output_folder = typed("must be a folder that is writable or can be created", Path, _is_writable)
-output_file = typed("must be a file that is writable or can be created", Path, _is_output)
+output_folder = typed("must be a writable folder, or one that can be created", Path, _is_writable)
+output_file = typed("must be a writable file, or one that can be created", Path, _is_output)
 
 
 def add_packages(command: argparse.ArgumentParser) -> None:

@@ -333,7 +333,7 @@ class GroupPlanner:
         return {j: v for j, v in self.group.states[state].items() if j in self.planning.robot.joint_names}
 
     def _regions(self, goal: PoseGoal | Sequence[PoseGoal] | GoalRegion | Sequence[GoalRegion] | ArrayLike) -> Regions:
-        """Return a goal that is not given by joints as regions."""
+        """Convert a goal other than joint positions to regions."""
         several = [goal] if isinstance(goal, PoseGoal | GoalRegion) else goal
         if isinstance(several, Sequence) and several:
             regions = [one for one in several if isinstance(one, GoalRegion)]

@@ -247,7 +247,7 @@ def _remove_contact(
         words = f"{problem.name_of(int(found.pair[np.argmin(spare)]))} are {1e3 * -lowest:.3g} mm too near each other"
         if attempt == _MAX_CONTACT_STEPS or search.is_over():
             break
-        # Give pairs that are too near, or nearly so, a little room by a first-order least-squares step.
+        # Give pairs below or just above their floors a little room by a first-order least-squares step.
         room = 2e-3
         low = spare < room
         assert found.gradient is not None  # requested above

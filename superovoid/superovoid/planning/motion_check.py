@@ -10,7 +10,7 @@ Let q move straight from q0 to q1. No point of one body of pair p moves relative
 with the bounds v of `Robot.relative_speeds`, and by at most half of that between the middle and either end. So the
 whole motion keeps the pair farther apart than its floor f_p if the proved distance at the middle exceeds f_p + s_p / 2.
 If it does not, both halves are checked (Schwarzer, Saha, Latombe 2005, here with certified distances). Tunnelling is
-impossible: a motion that is not proved is not valid. The middles of all motions of one size are queried in one call,
+impossible: an unproved motion is not valid. The middles of all motions of one size are queried in one call,
 largest motions first; this finds contacts early and lets a service answer many states per call. The queries are yes/no
 (`verdicts_of`); distances are computed only to name the pair of a failed check.
 """

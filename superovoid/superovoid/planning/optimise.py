@@ -29,7 +29,7 @@ from superovoid.planning.validity import Validity
 from superovoid.values.records import Record, Statistics
 
 KEPT = 0.9
-"""Fraction of the targets that is proved for an optimised path."""
+"""Fraction of the targets proved for an optimised path."""
 _MOST_PARTS = 8
 _FIRST_REACH = 0.05  # m, initial search distance for the pairs of wanted contacts
 
@@ -252,7 +252,7 @@ def optimise_path(
     path : array_like, shape (k, joints)
         Path to shorten; its first and last state are kept.
     margin : float
-        Target distance of all pairs, m; less near the ends for pairs that are nearer there (`targets_along`).
+        Target distance of all pairs, m; less near the ends for pairs nearer there (`targets_along`).
     opening : float
         Rate at which the target of such a pair grows from that end, m per metre of path.
     states : int
@@ -265,7 +265,7 @@ def optimise_path(
     Returns
     -------
     OptimisedPath
-        Path that is proved to keep `KEPT` of the targets.
+        Path proved to keep `KEPT` of the targets.
 
     Raises
     ------

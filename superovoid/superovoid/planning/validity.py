@@ -55,7 +55,7 @@ class Validity(Protocol):
         ----------
         states : array, shape (s, joints)
         max_distance : array, shape (s,)
-            m. Pairs that are not reported are proved farther apart than this.
+            m. Unreported pairs are proved farther apart than this.
         gradients : bool
             Whether to compute derivatives by the joints.
         """

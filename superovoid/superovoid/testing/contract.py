@@ -16,7 +16,7 @@ both          the points lie on the surfaces up to the tolerance; for convex bod
 The distance of a point from a surface has a closed form for boxes, cylinders, cones, capsules and tori; it is computed
 triangle by triangle for a mesh, and to first order from the gauge for a superovoid (`independent.surface_error`).
 
-Unlike the checker (`superovoid.checker`), these formulas cover meshes that are not convex.
+Unlike the checker (`superovoid.checker`), these formulas cover non-convex meshes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from superovoid.testing import independent
 FloatArray = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
-ROUNDING = 128.0 * EPS  # rounding errors of points that are rotated, translated and compared, relative to coordinates
+ROUNDING = 128.0 * EPS  # rounding errors of rotated, translated and compared points, relative to coordinates
 
 KINDS = {
     "length": "apart, and |point_b - point_a| not within [lower, upper]",

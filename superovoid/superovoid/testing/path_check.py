@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Check a planned path by means that are independent of the planner.
+"""Check a planned path by means independent of the planner.
 
 The poses of links come from urchin's forward kinematics, not from `superovoid.robot.kinematics`. Distances are bounded
 by `superovoid.testing.independent`, not by the engine: a direction n with g(n) > 0 defines a plane between two bodies,
@@ -112,7 +112,7 @@ def check_path(urdf: str, problem: PlanningProblem, states: FloatArray, reach: f
         )
         line = batch.position[1] - batch.position[0]
         line[np.linalg.norm(line, axis=1) < 1e-9] = (0.0, 0.0, 1.0)
-        # A few steps settle most pairs; only those that are still near are iterated to convergence.
+        # A few steps settle most pairs; only those still near are iterated to convergence.
         g, n = independent.ascend(batch, line, 8)
         near = g < 0.25 * reach
         if near.any():

@@ -263,7 +263,7 @@ class Canvas:
 
 
 def _select_spread(places: FloatArray, gap: float) -> list[int]:
-    """Return rows of places that are farther than a gap from all rows returned before them."""
+    """Select rows of places farther than a gap from all previously selected rows."""
     taken: list[int] = []
     for row, place in enumerate(places):
         if all(np.linalg.norm(place - places[other]) > gap for other in taken):

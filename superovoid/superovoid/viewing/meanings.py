@@ -60,7 +60,7 @@ COLOURS = MappingProxyType(
 _STATUS = MappingProxyType(
     {
         Status.UNPROVEN: "the interval is wider than requested",
-        Status.DENT: "at a concavity of a body that is not convex",
+        Status.DENT: "at a concavity of a non-convex body",
         Status.NON_UNIQUE: "other points are as close",
         Status.ARBITRARY_NORMAL: "another separating translation is as short",
         Status.PRECISION: "at the limit of precision",

@@ -66,7 +66,7 @@ class PairPage:
         gui = self.server.gui
         self._text = gui.add_html("no result yet")
         self._trouble = gui.add_html("")
-        self._hulls_shown = gui.add_checkbox("hulls of bodies that are not convex", True)
+        self._hulls_shown = gui.add_checkbox("hulls of non-convex bodies", True)
         self._hulls_shown.on_update(lambda _: self.viewer.refresher.ask())
         self.sliders: list[list[Any]] = []
         for side, name in enumerate("AB"):
@@ -133,7 +133,7 @@ class PairPage:
         scene = self.server.scene
         for side, one in enumerate(picture.sides):
             if self._shapes[side] != one.shape:
-                # viser replaces a mesh that is added under the same name.
+                # viser replaces a mesh added under the same name.
                 self._bodies[side] = scene.add_mesh_simple(
                     f"/body_{side}",
                     *one.shape.triangles(_RESOLUTION),

@@ -99,7 +99,7 @@ class Clearance:
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """Everything that is drawn of a robot in one state."""
+    """Everything drawn of a robot in one state."""
 
     root_from_link: Mapping[str, FloatArray]
     """Pose of every link, shape (4, 4), m."""

@@ -126,7 +126,7 @@ class ReplayModel(RobotModel):
         return self.recording.title
 
     def seek(self, index: int) -> None:
-        """Show another moment; if its state is unknown, show the parts that are known."""
+        """Show another moment; if its state is unknown, show its known parts."""
         if not 0 <= index < len(self.recording.moments):
             raise ValueError(f"moment {index}: there are moments 0 to {len(self.recording.moments) - 1}")
         moment = self.recording.moments[index]

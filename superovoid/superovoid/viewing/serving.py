@@ -111,7 +111,7 @@ def own_pages_only() -> Iterator[None]:
 
 
 def is_own(hosts: Sequence[str], origins: Sequence[str]) -> bool:
-    """Return whether a request came from a page of the same server, or from a client that is not a page.
+    """Return whether a request came from a page of the same server, or from a client other than a page.
 
     Parameters
     ----------
@@ -220,7 +220,7 @@ class Refresher:
 
 
 class Viewer:
-    """A page that is being served, with its `url` and `title`. A context manager; `close` ends it."""
+    """A served page with its `url` and `title`. A context manager; `close` ends it."""
 
     def __init__(self, server: viser.ViserServer, refresher: Refresher, title: str) -> None:
         self.server, self.refresher, self.title = server, refresher, title

@@ -85,7 +85,7 @@ def test_support_values_are_above_every_height_and_no_more_than_rounding(kind):
             direction = [mpmath.mpf(float(v)) for v in n]
             assert max(profile(body, direction, mpmath.mpf(float(w))) for w in np.linspace(-1.0, 1.0, 101)) <= h
             # A point of the body that is as far: of one with a dent it may be that of another summit.
-            reached = balls.dot(balls.exact(n), body.drawn_in(balls.exact(body.support_points(n[None])[0])))
+            reached = balls.dot(balls.exact(n), body.point_inside(balls.exact(body.support_points(n[None])[0])))
             assert reached <= found
             if kind != "dented":
                 assert float(found - reached) < 2e-15 * float(found)
@@ -99,7 +99,7 @@ def test_tangents_and_halving_of_heights_give_the_same_support_value():
         for _ in range(3):
             n = balls.exact(rng.normal(size=3))
             widths = (body.a[0] * n[0]).abs_upper(), (body.a[1] * n[1]).abs_upper(), body.a[2] * n[2]
-            tangent, halved = body._by_tangents(*widths), body._by_halving(*widths)
+            tangent, halved = body._bound_by_tangents(*widths), body._bound_by_bisection(*widths)
             assert abs(float((tangent - halved) / halved)) < 1e-15
 
 
@@ -126,7 +126,7 @@ def test_a_point_drawn_in_belongs_to_the_body_and_is_near():
         with balls.working():
             body = solid_of(record_of(shape))
             for point in surface:
-                found = body.drawn_in([arb(float(x)) * arb(1.0 + 1e-12) for x in point])
+                found = body.point_inside([arb(float(x)) * arb(1.0 + 1e-12) for x in point])
                 assert shape.contains(0.999999 * np.array([float(x) for x in found]))
                 assert math.dist([float(x) for x in found], point) < 1e-11
 
@@ -137,7 +137,7 @@ def record_of(shape):
 
 def cover_of(pair, rho):
     points = direction_cover.Points(
-        pair.points_at, pair.difference, pair.drawn_difference, lambda n: bool(pair.separation(n) > -rho)
+        pair.points_at, pair.difference, pair.difference_inside, lambda n: bool(pair.separation(n) > -rho)
     )
     return direction_cover.cover(points, arb(rho), None, pair.scale)
 

@@ -91,11 +91,11 @@ def test_a_certificate_is_written_where_it_is_asked_for_only():
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda c: c.update(cones=c["cones"][:-1]), "ends before its end"),
-        (lambda c: c.update(cones=c["cones"] + "."), "goes on after its end"),
-        (lambda c: c.update(cones="*" * 8), "does not reach"),
+        (lambda c: c.update(cones=c["cones"][:-1]), "is incomplete"),
+        (lambda c: c.update(cones=c["cones"] + "."), "continues after its end"),
+        (lambda c: c.update(cones="*" * 8), "is not far enough out"),
         (lambda c: c.update(points=c["points"][:-1]), "missing"),
-        (lambda c: c.update(points=[[9.0 * x for x in row] for row in c["points"]]), "does not reach"),
+        (lambda c: c.update(points=[[9.0 * x for x in row] for row in c["points"]]), "is not far enough out"),
         (lambda c: c.update(cones="0" * 5000), "too deep"),
         (lambda c: c.update(cones="", points=[]), "not needed"),
     ],

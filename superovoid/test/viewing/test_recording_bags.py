@@ -163,7 +163,7 @@ def test_messages_of_a_known_name_with_other_fields_are_refused_with_words(
         tmp_path / "b.mcap", (topic, kind, 0.0, message), *([joints(0.1, slide=0.0)] if kind == "TFMessage" else []),
         kinds={full: definition},
     )  # fmt: skip
-    words = f"{bag}: topic {topic}: the messages have {full} but no field {lacking} "
+    words = f"{bag}: topic {topic}: the messages have the type name {full}, but no field {lacking} "
     with pytest.raises(RecordingError, match=re.escape(words)):
         read_bag(bag, arm)
 
@@ -174,7 +174,7 @@ def test_a_description_that_is_no_text_is_refused_with_words(tmp_path):
         ("/robot_description", "String", 0.0, {"data": 1}),
         kinds={"std_msgs/msg/String": "int32 data\n"},
     )
-    with pytest.raises(RecordingError, match=r"b\.mcap: topic /robot_description.*no data as"):
+    with pytest.raises(RecordingError, match=r"b\.mcap: topic /robot_description.*no field data as"):
         read_descriptions(bag)
 
 
