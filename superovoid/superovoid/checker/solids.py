@@ -113,7 +113,7 @@ class Block(_OwnCore):
         return np.copysign(self.numbers, n)
 
 
-class _Revolved(_OwnCore):
+class _BodyOfRevolution(_OwnCore):
     """Common parts of bodies of revolution with a radius and a height."""
 
     convex = True
@@ -125,7 +125,7 @@ class _Revolved(_OwnCore):
         self.reach = 1.000001 * math.hypot(*self.numbers)
 
 
-class Pill(_Revolved):
+class Pill(_BodyOfRevolution):
     """Capsule: points within the radius of a segment on z; h(n) = radius |n| + half |n3|."""
 
     def __init__(self, radius: float, length: float) -> None:
@@ -161,7 +161,7 @@ class Pill(_Revolved):
         return points
 
 
-class Can(_Revolved):
+class Can(_BodyOfRevolution):
     """Cylinder: h(n) = radius |(n1, n2)| + half |n3|."""
 
     def support_above(self, n: Vector) -> arb:
@@ -184,7 +184,7 @@ class Can(_Revolved):
         return np.stack([radius * n[:, 0] / width, radius * n[:, 1] / width, np.copysign(half, n[:, 2])], axis=1)
 
 
-class Spike(_Revolved):
+class Spike(_BodyOfRevolution):
     """Cone with its apex at +half: h(n) = max(half n3, radius |(n1, n2)| - half n3)."""
 
     def support_above(self, n: Vector) -> arb:

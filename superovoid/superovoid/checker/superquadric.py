@@ -320,12 +320,12 @@ class Superquadric:
     ) -> float:
         """Return the angle of `_meridian` at the maximum of phi, in doubles: a root of phi' by the Illinois method."""
 
-        def falling(angle: float) -> float:
+        def derivative(angle: float) -> float:
             r, w, across, along = self._meridian(angle)
             g, slope = self._float_section(b1, b2, w)[:2]
             return (lift + r * slope) * across - g * along
 
-        f_low, f_high = falling(low), falling(high)
+        f_low, f_high = derivative(low), derivative(high)
         if f_low <= 0.0:
             return low
         if f_high >= 0.0:
@@ -339,7 +339,7 @@ class Superquadric:
                 share = 0.5 if high - low > 0.5 * before else share
                 before = high - low
             best = min(max(low + (high - low) * share, low), high)
-            value = falling(best)
+            value = derivative(best)
             if abs(value) <= enough:
                 break
             if value > 0.0:

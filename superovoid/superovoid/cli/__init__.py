@@ -36,12 +36,12 @@ def _run(arguments: Sequence[str] | None = None) -> int:
         name, extra = command_line.name_of(chosen), getattr(chosen, "extra", "")
         return chosen.run(chosen)
     except Interrupted as error:
-        return _interrupted(name, error.number)
+        return _report_interruption(name, error.number)
     except Exception as error:
         # A signal can surface as another exception: writing to a closed terminal fails, and interrupting the import of
         # an extension module raises ImportError.
         if INTERRUPTS.signal_number is not None:
-            return _interrupted(name, INTERRUPTS.signal_number)
+            return _report_interruption(name, INTERRUPTS.signal_number)
         if isinstance(error, ModuleNotFoundError) and extra:
             print(f"{name}: no module {error.name!r}: pip install 'superovoid[{extra}]'", file=sys.stderr)
             return 1
@@ -51,7 +51,7 @@ def _run(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _interrupted(name: str, number: int) -> int:
+def _report_interruption(name: str, number: int) -> int:
     ignore()  # a second signal
     words = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
     try:
@@ -63,7 +63,7 @@ def _interrupted(name: str, number: int) -> int:
 
 def command() -> None:
     """Run `main` as a program and end the process."""
-    INTERRUPTS.heed()
+    INTERRUPTS.install()
     try:
         code = _run()
     finally:

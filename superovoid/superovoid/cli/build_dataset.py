@@ -215,16 +215,16 @@ def run(arguments: argparse.Namespace) -> int:
             return 0
         return _compute(found, arguments, console)
     except (DatasetError, RobotDescriptionError) as error:
-        return _failed(str(error))
+        return _print_error(str(error))
     except (ValueError, IndexError) as error:
         if not is_refusal(error):
             raise
-        return _failed(str(error))
+        return _print_error(str(error))
     except OSError as error:
-        return _failed(f"{error.filename or arguments.output}: {error.strerror or error}")
+        return _print_error(f"{error.filename or arguments.output}: {error.strerror or error}")
 
 
-def _failed(words: str) -> int:
+def _print_error(words: str) -> int:
     print(f"superovoid dataset: {words}", file=sys.stderr)
     return 1
 

@@ -232,13 +232,13 @@ def _report_error(error: Exception, urdf: str) -> int:
     from superovoid.values.checks import is_refusal
 
     if isinstance(error, OSError):
-        return _failed(f"{error.filename or urdf}: {error.strerror or error}")
+        return _print_error(f"{error.filename or urdf}: {error.strerror or error}")
     if isinstance(error, ValueError) and not isinstance(error, OutputError | ImportError) and not is_refusal(error):
         raise error
-    return _failed(str(error))
+    return _print_error(str(error))
 
 
-def _failed(words: str) -> int:
+def _print_error(words: str) -> int:
     print(f"superovoid fit: {words}", file=sys.stderr)
     return 1
 

@@ -34,10 +34,10 @@ class Interrupts:
         self._hook = sys.unraisablehook
 
     def __enter__(self) -> Interrupts:
-        self.heed()
+        self.install()
         return self
 
-    def heed(self) -> None:
+    def install(self) -> None:
         """Install the handlers; call this directly in a process that never leaves the context."""
         self._signal_number = None
         if sys.unraisablehook != self._on_lost:

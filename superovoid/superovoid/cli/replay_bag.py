@@ -132,20 +132,20 @@ def run(arguments: argparse.Namespace) -> int:
                 progress=lambda count, at: bar.update(task, completed=count, description=f"states, {at:.1f} s"),
             )
     except (RecordingError, RobotDescriptionError, DatasetError, OutputError) as error:
-        return _failed(str(error))
+        return _print_error(str(error))
     except ValueError as error:
         if not is_refusal(error):
             raise
-        return _failed(str(error))
+        return _print_error(str(error))
     except OSError as error:
-        return _failed(f"{error.filename or arguments.output}: {error.strerror or error}")
+        return _print_error(f"{error.filename or arguments.output}: {error.strerror or error}")
     print("\n".join(_summary(did)))
     for what, where in outputs.items():
         print(f"{what}: {where}, {where.stat().st_size / 1e6:.2f} MB")
     return 0 if did.known else 1
 
 
-def _failed(words: str) -> int:
+def _print_error(words: str) -> int:
     print(f"superovoid replay: {words}", file=sys.stderr)
     return 1
 
@@ -171,7 +171,7 @@ def _summary(did: Replayed) -> list[str]:
     least = did.least
     if least is not None:
         lines.append(
-            f"least distance {1e3 * least.distance_m:.4g} mm, proved in [{1e3 * least.lower_m:.7g}, "
+            f"minimum distance {1e3 * least.distance_m:.4g} mm, proved in [{1e3 * least.lower_m:.7g}, "
             f"{1e3 * least.upper_m:.7g}], at {least.time_s:.3f} s: {least.body_a} and {least.body_b}, {least.status}"
         )
     elif did.known:

@@ -315,7 +315,7 @@ def robot_and_looks(
         urdf, srdf = said.urdf, said.srdf or None
     elif urdf is None:
         if "superovoid_ros" not in PackageFolders():
-            raise RobotDescriptionError("a URDF is missing, and superovoid_ros, the package of the iCub's hands, too")
+            raise RobotDescriptionError("no URDF is given, and superovoid_ros, which has the default robot, is missing")
         urdf, srdf = HANDS
     given = {name: Path(folder).absolute() for name, folder in arguments.package}
     text, around = read_document("URDF", urdf, PackageFolders(given))

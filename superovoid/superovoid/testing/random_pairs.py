@@ -154,12 +154,12 @@ def _gaps(draw: Callable[[Rng, int], FloatArray]) -> Callable[[Rng, int], Batch]
     return family
 
 
-def _deep(rng: Rng, count: int) -> Batch:
+def _draw_deep(rng: Rng, count: int) -> Batch:
     rows = _pair_of_bodies(rng, count)
     return _place(rows, _random_rotations(rng, count), _overlapping_offset(rng, rows, True))
 
 
-def _contained(rng: Rng, count: int) -> Batch:
+def _draw_contained(rng: Rng, count: int) -> Batch:
     """Draw a smaller body inside the other, or nearly so."""
     rows = _pair_of_bodies(rng, count)
     share = rows[0, :, SIZE].min(axis=1) / rows[1, :, SIZE].max(axis=1) * rng.uniform(0.01, 0.5, count)
@@ -167,7 +167,7 @@ def _contained(rng: Rng, count: int) -> Batch:
     return _place(rows, _random_rotations(rng, count), _overlapping_offset(rng, rows, False))
 
 
-def _concentric(rng: Rng, count: int) -> Batch:
+def _draw_concentric(rng: Rng, count: int) -> Batch:
     """Draw pairs with coincident centres, or 1e-16 to 1e-3 of the size apart; a third with aligned axes."""
     rows = _pair_of_bodies(rng, count)
     rotation = _random_rotations(rng, count)
@@ -178,7 +178,7 @@ def _concentric(rng: Rng, count: int) -> Batch:
     return _place(rows, rotation, directions(rng, count) * (offset * unit)[:, None])
 
 
-def _identical(rng: Rng, count: int) -> Batch:
+def _draw_identical(rng: Rng, count: int) -> Batch:
     """Draw pairs of equal bodies: in the same pose, moved a little, or in any pose."""
     rows = np.repeat(_bodies(rng, count)[None], 2, axis=0)
     batch = _any_separation(rng, rows)
@@ -190,7 +190,7 @@ def _identical(rng: Rng, count: int) -> Batch:
     return batch
 
 
-def _coaxial(rng: Rng, count: int) -> Batch:
+def _draw_coaxial(rng: Rng, count: int) -> Batch:
     """Draw bodies with centres on a common axis, turned about it by any angle or by quarter turns."""
     rows = _pair_of_bodies(rng, count)
     axis = rng.integers(0, 3, count)
@@ -206,7 +206,7 @@ def _coaxial(rng: Rng, count: int) -> Batch:
     return _place(rows, rotation, along * (first + second + gap)[:, None])
 
 
-def _aligned(rng: Rng, count: int) -> Batch:
+def _draw_aligned(rng: Rng, count: int) -> Batch:
     """Draw box-like bodies with parallel axes and arbitrary centres, so that flats are parallel."""
     rows = _pair_of_bodies(rng, count, epsilon=(0.02, 0.8))
     rotation = _quarter_turns(rng, 2 * count).reshape(2, count, 3, 3)
@@ -216,7 +216,7 @@ def _aligned(rng: Rng, count: int) -> Batch:
     return _place(rows, rotation, offset)
 
 
-def _round(rng: Rng, count: int) -> Batch:
+def _draw_round(rng: Rng, count: int) -> Batch:
     """Draw spheres and ellipsoids."""
     rows = _pair_of_bodies(rng, count)
     rows[..., 3:5] = 1.0
@@ -230,7 +230,7 @@ def _round(rng: Rng, count: int) -> Batch:
     return batch
 
 
-def _slender(rng: Rng, count: int) -> Batch:
+def _draw_slender(rng: Rng, count: int) -> Batch:
     """Draw needles and plates up to 1 : 1000."""
     rows = _pair_of_bodies(rng, count)
     ratio = log_uniform(rng, 30.0, 1e3, (2, count))
@@ -241,29 +241,29 @@ def _slender(rng: Rng, count: int) -> Batch:
     return _any_separation(rng, rows)
 
 
-def _unlike(rng: Rng, count: int) -> Batch:
+def _draw_unlike(rng: Rng, count: int) -> Batch:
     """Draw pairs in which one body is up to ten thousand times the size of the other."""
     rows = _pair_of_bodies(rng, count)
     rows[1, :, SIZE] /= log_uniform(rng, 10.0, 1e4, count)[:, None]
     return _any_separation(rng, rows)
 
 
-def _scaled(rng: Rng, count: int) -> Batch:
+def _draw_scaled(rng: Rng, count: int) -> Batch:
     """Draw pairs at scales between 1e-4 and 1e4 m."""
     rows = _pair_of_bodies(rng, count, size=(0.3, 3.0))
     rows[..., SIZE] *= log_uniform(rng, 1e-4, 1e4, count)[:, None]
     return _any_separation(rng, rows)
 
 
-def _creased(rng: Rng, count: int) -> Batch:
+def _draw_creased(rng: Rng, count: int) -> Batch:
     return _any_separation(rng, _pair_of_bodies(rng, count, epsilon=(1.7, 1.999)))
 
 
-def _boxy(rng: Rng, count: int) -> Batch:
+def _draw_boxy(rng: Rng, count: int) -> Batch:
     return _any_separation(rng, _pair_of_bodies(rng, count, epsilon=(0.001, 0.3)))
 
 
-def _mixed_extremes(rng: Rng, count: int) -> Batch:
+def _draw_mixed_extremes(rng: Rng, count: int) -> Batch:
     """Draw bodies with each exponent near an end of its range: cylinders, double cones, pillows."""
     rows = _pair_of_bodies(rng, count)
     low = rng.random((2, count, 2)) < 0.5
@@ -273,7 +273,7 @@ def _mixed_extremes(rng: Rng, count: int) -> Batch:
     return _any_separation(rng, rows)
 
 
-def _tapered(rng: Rng, count: int) -> Batch:
+def _draw_tapered(rng: Rng, count: int) -> Batch:
     """Draw equal tapers at the convex limit, and unequal ones that leave the body convex."""
     rows = _pair_of_bodies(rng, count)
     tapers = rng.choice([-1.0, 1.0], (2, count)) * rng.uniform(0.95, 1.0, (2, count)) * taper_limit(rows[..., E2])
@@ -284,14 +284,14 @@ def _tapered(rng: Rng, count: int) -> Batch:
     return _any_separation(rng, rows)
 
 
-def _off_centre(rng: Rng, count: int) -> Batch:
+def _draw_off_centre(rng: Rng, count: int) -> Batch:
     """Draw pairs far from the world origin."""
     batch = _any_separation(rng, _pair_of_bodies(rng, count))
     batch.position[:] += directions(rng, count) * (log_uniform(rng, 1.0, 1e3, count) * batch.unit())[:, None]
     return batch
 
 
-def _dented(rng: Rng, count: int) -> Batch:
+def _draw_dented(rng: Rng, count: int) -> Batch:
     """Draw unequal tapers over the whole range; most of these bodies are non-convex."""
     rows = _pair_of_bodies(rng, count)
     rows[..., 5:7] = rng.uniform(-0.5, 0.5, (2, count, 2))
@@ -321,7 +321,7 @@ def _place_at_concavity(rng: Rng, rows: FloatArray) -> Batch:
     return replace(_place(rows, rotation, x + gap[:, None] * n - y), convex=np.zeros(count, dtype=bool))
 
 
-def _dent_contact(rng: Rng, count: int) -> Batch:
+def _draw_dent_contact(rng: Rng, count: int) -> Batch:
     """Draw contacts at concavities of any depth, of bodies with equal and unequal tapers."""
     rows = _pair_of_bodies(rng, count)
     rows[0, :, 5:7] = rng.uniform(-0.5, 0.5, (count, 2))
@@ -334,9 +334,9 @@ def _dent_contact(rng: Rng, count: int) -> Batch:
     return _place_at_concavity(rng, rows)
 
 
-def _border(rng: Rng, count: int) -> Batch:
+def _draw_border(rng: Rng, count: int) -> Batch:
     """Draw contacts at the most concave point of bodies within 1e-16 to 1e-3 of the limit of convexity."""
-    batch_rows = _dent_contact(rng, count).rows
+    batch_rows = _draw_dent_contact(rng, count).rows
     rows = batch_rows[0]
     rows[:, E2] = rng.uniform(1.02, 1.98, count)
     share = rng.choice([-1.0, 1.0], count) * log_uniform(rng, 1e-16, 1e-3, count)
@@ -357,9 +357,9 @@ def _border(rng: Rng, count: int) -> Batch:
     return _place_at_concavity(rng, batch_rows)
 
 
-def _ends(rng: Rng, count: int) -> Batch:
+def _draw_ends(rng: Rng, count: int) -> Batch:
     """Draw exponents within 0.1 to 1e-6 of the ends of their range, any tapers, half of the contacts at concavities."""
-    rows = _dent_contact(rng, count).rows
+    rows = _draw_dent_contact(rng, count).rows
     near = log_uniform(rng, 1.001e-6, 0.1, (2, count, 2))
     near = np.where(rng.random(near.shape) < 0.5, near, 2.0 - near)
     rows[..., 3:5] = np.where(rng.random(near.shape) < 0.6, near, rows[..., 3:5])
@@ -375,7 +375,7 @@ def _possibly_nonconvex(batch: Batch) -> Batch:
     return replace(batch, convex=np.zeros(batch.rows.shape[1], dtype=bool))
 
 
-def _critical(rng: Rng, count: int) -> Batch:
+def _draw_critical(rng: Rng, count: int) -> Batch:
     """Draw equal tapers within 1e-12 to 1e-2 of the convex limit, on either side of it."""
     rows = _pair_of_bodies(rng, count)
     rows[..., E2] = rng.uniform(1.4, 1.98, (2, count))
@@ -385,7 +385,7 @@ def _critical(rng: Rng, count: int) -> Batch:
     return _possibly_nonconvex(_any_separation(rng, rows))
 
 
-def _unequal_at_one(rng: Rng, count: int) -> Batch:
+def _draw_unequal_at_one(rng: Rng, count: int) -> Batch:
     """Draw unequal tapers with |e2 - 1| from 0 to 1e-2, near which the equator becomes concave; half touch there."""
     rows = _pair_of_bodies(rng, count)
     off = rng.choice([-1.0, 0.0, 1.0], (2, count), p=(0.45, 0.1, 0.45)) * log_uniform(rng, 1e-12, 1e-2, (2, count))
@@ -397,7 +397,7 @@ def _unequal_at_one(rng: Rng, count: int) -> Batch:
     return _possibly_nonconvex(batch)
 
 
-def _needles(rng: Rng, count: int) -> Batch:
+def _draw_needles(rng: Rng, count: int) -> Batch:
     """Draw needles, blades and plates up to 1 : 1,000,000 with any exponents and tapers."""
     rows = _pair_of_bodies(rng, count)
     thin = log_uniform(rng, 1e-6, 1.0, (2, count, 3))
@@ -409,7 +409,7 @@ def _needles(rng: Rng, count: int) -> Batch:
     return _possibly_nonconvex(_any_separation(rng, rows))
 
 
-def _middle_of_flat(rng: Rng, count: int) -> Batch:
+def _draw_middle_of_flat(rng: Rng, count: int) -> Batch:
     """Draw contacts 1e-16 to 0.3 rad from the middle of a flat end or side of one or both bodies, at any depth."""
     rows = _pair_of_bodies(rng, count)
     for body in rows:
@@ -429,7 +429,7 @@ def _middle_of_flat(rng: Rng, count: int) -> Batch:
     return _with_gap(rng, rows, rotation, gap * _unit(rows), normal)
 
 
-def _flat(rng: Rng, count: int) -> Batch:
+def _draw_flat(rng: Rng, count: int) -> Batch:
     """Draw box-like and cylinder-like bodies with facing flats, parallel or nearly so, at gaps from 1e-12 to 1."""
     drawn = [flat_contacts.pair(rng, "superovoid", "superovoid") for _ in range(count)]
     shapes = [[p.a for p in drawn], [p.b for p in drawn]]
@@ -448,30 +448,30 @@ FAMILIES: dict[str, Callable[[Rng, int], Batch]] = {
     "near": _gaps(lambda rng, count: log_uniform(rng, 1e-9, 2.0, count)),
     "touching": _gaps(_touching_gaps),
     "shallow": _gaps(lambda rng, count: -log_uniform(rng, 1e-9, 3e-1, count)),
-    "deep": _deep,
-    "contained": _contained,
-    "concentric": _concentric,
-    "identical": _identical,
-    "coaxial": _coaxial,
-    "aligned": _aligned,
-    "round": _round,
-    "slender": _slender,
-    "unlike": _unlike,
-    "scaled": _scaled,
-    "creased": _creased,
-    "boxy": _boxy,
-    "extremes": _mixed_extremes,
-    "tapered": _tapered,
-    "off centre": _off_centre,
-    "dented": _dented,
-    "dent contact": _dent_contact,
-    "border": _border,
-    "ends": _ends,
-    "flat": _flat,
-    "critical": _critical,
-    "unequal at one": _unequal_at_one,
-    "needles": _needles,
-    "middle of flat": _middle_of_flat,
+    "deep": _draw_deep,
+    "contained": _draw_contained,
+    "concentric": _draw_concentric,
+    "identical": _draw_identical,
+    "coaxial": _draw_coaxial,
+    "aligned": _draw_aligned,
+    "round": _draw_round,
+    "slender": _draw_slender,
+    "unlike": _draw_unlike,
+    "scaled": _draw_scaled,
+    "creased": _draw_creased,
+    "boxy": _draw_boxy,
+    "extremes": _draw_mixed_extremes,
+    "tapered": _draw_tapered,
+    "off centre": _draw_off_centre,
+    "dented": _draw_dented,
+    "dent contact": _draw_dent_contact,
+    "border": _draw_border,
+    "ends": _draw_ends,
+    "flat": _draw_flat,
+    "critical": _draw_critical,
+    "unequal at one": _draw_unequal_at_one,
+    "needles": _draw_needles,
+    "middle of flat": _draw_middle_of_flat,
 }
 """Generator of each family."""
 

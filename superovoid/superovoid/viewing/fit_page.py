@@ -127,7 +127,7 @@ class FitPage(RobotPage):
             for link in self._found.links
             if link.link not in self._measured and (link.words or link.state not in ("empty", "primitives", "own"))
         ]
-        table = f"<table><tr>{head}</tr>{''.join(rows)}</table>" if rows else "No link has bodies that were measured."
+        table = f"<table><tr>{head}</tr>{''.join(rows)}</table>" if rows else "No link has measured bodies."
         return _frame(table + small(words) + "".join(map(small, others)))
 
     def _choose(self, event: Any) -> None:
@@ -200,7 +200,7 @@ def _words(link: LinkFit) -> str:
     for name, interval in (("uncovered", link.uncovered), ("protruding", link.protruding)):
         if interval is not None:
             rows.append((f"{name}, mm ✓", interval.millimetres()))
-    rows.append(("link inside of a body ✓", "yes" if link.contained else "not proved"))
+    rows.append(("link inside a body ✓", "yes" if link.contained else "not proved"))
     table = "".join(f"<tr><td>{name}</td><td>{value}</td></tr>" for name, value in rows)
     return f"<table>{table}</table>" + small("; ".join(link.words))
 

@@ -163,7 +163,7 @@ def _overlay(model: ReplayModel, track: Track, words: list[str]) -> str:
     if recording.between is not None:
         of = " and ".join(", ".join(side) for side in recording.between)
         of = f"the pairs between {of}; bodies are coloured by all checked pairs"
-    fine = [f"Least distance of {of}; near: at most {1e3 * model.near:.6g} mm.", *recording.notes]
+    fine = [f"Minimum distance of {of}; near: at most {1e3 * model.near:.6g} mm.", *recording.notes]
     curve = drawing(recording, track, 0, model.near) if len(recording.moments) > 1 else ""
     told = json.dumps(moments, allow_nan=False, ensure_ascii=False).replace("<", "\\u003c")
     return (

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-_LOOK = 0.5  # s, between checks whether the node still publishes
+_POLL_PERIOD = 0.5  # s, between checks whether the node still publishes
 _HELD = 2.0  # s, time after a user moved a handle during which the node's pose does not reset it
 
 
@@ -81,9 +81,9 @@ class NodePage(Page):
         self._held: dict[str, float] = {}
         self._things = threading.Lock()
         super().__init__(server, model, notes)
-        self._mover = Refresher(self._send_moves, lambda error: self._say(str(error)))
+        self._mover = Refresher(self._send_moves, lambda error: self._show_message(str(error)))
         self._ended = threading.Event()
-        self._watch = threading.Thread(target=self._look, name="watch", daemon=True)
+        self._watch = threading.Thread(target=self._poll, name="watch", daemon=True)
         self._watch.start()
         self.viewer.on_close(self._end)
         model.on_news(self.viewer.refresher.ask)
@@ -93,9 +93,9 @@ class NodePage(Page):
         self._watch.join()
         self._mover.close()
 
-    def _look(self) -> None:
+    def _poll(self) -> None:
         """Refresh the page even without messages from the node, to show that it has stopped publishing."""
-        while not self._ended.wait(_LOOK):
+        while not self._ended.wait(_POLL_PERIOD):
             self.viewer.refresher.ask()
 
     # -- controls -------------------------------------------------------------------------------------------------
@@ -118,18 +118,18 @@ class NodePage(Page):
             self._sides = [gui.add_text(f"{side} link or object", "") for side in ("first", "second")]
             self._reason = gui.add_html("")
         add.on_click(lambda _: self._add_object(half.value, epsilon.value, taper.value))
-        remove.on_click(lambda _: self._tell(lambda: self.model.remove_object(self._listed_objects.value)))
+        remove.on_click(lambda _: self._apply(lambda: self.model.remove_object(self._listed_objects.value)))
         for side in self._sides:
-            side.on_update(lambda _: self._say_why())
+            side.on_update(lambda _: self._show_reason())
 
-    def _tell(self, change: Any) -> None:
+    def _apply(self, change: Any) -> None:
         """Send a change to the node, and show its message on the page if it rejects the change."""
         try:
             change()
         except ValueError as error:
-            self._say(str(error))
+            self._show_message(str(error))
         else:
-            self._say("")
+            self._show_message("")
 
     def _add_object(self, half: Sequence[float], epsilon: Sequence[float], taper: Sequence[float]) -> None:
         def add() -> None:
@@ -142,9 +142,9 @@ class NodePage(Page):
             pose[0, 3] = low[0] - max(half) - 0.1 * self._extent  # outside the box of everything shown
             self.model.add_object(name, shape, pose)
 
-        self._tell(add)
+        self._apply(add)
 
-    def _say_why(self) -> None:
+    def _show_reason(self) -> None:
         names = [side.value.strip() for side in self._sides]
         if not all(names):
             self._reason.content = ""
@@ -188,18 +188,18 @@ class NodePage(Page):
             wxyz=wxyz_of(pose), position=pose[:3, 3],
         )  # fmt: skip
 
-        def moved(event: Any) -> None:
+        def on_move(event: Any) -> None:
             if event.client is None:  # moved by the page itself, to the node's pose
                 return
             self._held[name] = time.monotonic()
             self._moves[name] = pose_of(event.target.wxyz, event.target.position)
             self._mover.ask()
 
-        gizmo.on_update(moved)
+        gizmo.on_update(on_move)
         return gizmo
 
     def _send_moves(self) -> None:
         """Send the poses of moved handles to the node; intermediate poses of a fast drag are skipped."""
         for name in list(self._moves):
             pose = self._moves.pop(name)
-            self._tell(lambda name=name, pose=pose: self.model.move_object(name, pose))
+            self._apply(lambda name=name, pose=pose: self.model.move_object(name, pose))

@@ -95,7 +95,7 @@ class Page:
         rate = (len(self._frames) - 1) / (now - self._frames[0]) if len(self._frames) > 2 else 0.0
         words = f"distances in {1e3 * asked:.1f} ms, page in {1e3 * (now - begin - asked):.1f} ms"
         if not held:
-            self._speed.content = small(words + (f"; {rate:.0f} states a second" if rate else ""))
+            self._speed.content = small(words + (f"; {rate:.0f} states/s" if rate else ""))
         return held
 
     def _show_error(self, error: Exception) -> None:
@@ -200,15 +200,15 @@ class Page:
             with self._lock:
                 change()
         except ValueError as error:
-            self._say(str(error))
+            self._show_message(str(error))
             return False
-        self._say("")
+        self._show_message("")
         self.viewer.refresher.ask()
         if scene:
             self._scene_changed()
         return True
 
-    def _say(self, words: str) -> None:
+    def _show_message(self, words: str) -> None:
         self._trouble.content = small(words)
 
     def _fly_to(self, event: Any, row: int) -> None:
@@ -267,10 +267,10 @@ def headline(picture: Picture) -> str:
     parts = [
         f'<div style="border-left: 0.5em solid {colour}; padding: 0.2em 0.6em; margin: 0.4em 0.6em">'
         f"<b>Clearance: {'<br>'.join(map(html.escape, clearance.words.split(', ', 1)))}</b><br>"
-        f"{html.escape(WORDS[clearance.meaning])}; the least of {picture.checked} checked pairs</div>"
+        f"{html.escape(WORDS[clearance.meaning])}; minimum over {picture.checked} checked pairs</div>"
     ]
     if picture.least is not picture.clearance:
-        words = f"Between the chosen ones: {picture.least.words}; {WORDS[picture.least.meaning]}"
+        words = f"Selected pairs: {picture.least.words}; {WORDS[picture.least.meaning]}"
         parts.append(f'<div style="margin: 0.3em 1em">{html.escape(words)}</div>')
     if picture.outside:
         parts.append(small(f"beyond their limits: {', '.join(picture.outside)}"))

@@ -94,7 +94,7 @@ class Clearance:
             return f"unknown: {self.missing}"
         value = self.lower if not math.isfinite(self.upper) else 0.5 * (self.lower + self.upper)
         text = f"{millimetres(value)}, proved in {interval_words(self.lower, self.upper)}"
-        return f"unknown: {self.missing}; of what there is: {text}" if self.missing else text
+        return f"unknown: {self.missing}; known parts: {text}" if self.missing else text
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +146,7 @@ class SceneQuery:
         bodies = tuple(
             DrawnBody(body, owner, meaning) for body, owner in zip(self._scene.bodies, self._owners, strict=True)
         )
-        clearance = _unknown(reason)
+        clearance = _unknown_clearance(reason)
         return Picture(poses, bodies, (), 0, clearance, clearance, self._scene.pair_count, tuple(outside))
 
     def answer(
@@ -175,7 +175,7 @@ class SceneQuery:
         scene.set_link_poses(poses)
         solved, found, clearance = self._solve(missing=missing)
         least = clearance if between is None else self._least(between, missing)
-        shown = self._shown(solved, found, between)
+        shown = self._select_shown(solved, found, between)
         return Picture(
             poses,
             self._bodies(solved, found),
@@ -190,14 +190,18 @@ class SceneQuery:
     def least(self, poses: Mapping[str, FloatArray], between: Between | None = None, missing: str = "") -> Clearance:
         """Return only the minimum distance over the selected pairs, as `answer` computes it."""
         if not self._scene.pair_count:
-            return _unknown("no pair is checked")
+            return _unknown_clearance("no pair is checked")
         self._scene.set_link_poses(poses)
         return self._solve(missing=missing)[2] if between is None else self._least(between, missing)
 
     def _least(self, between: Between, missing: str) -> Clearance:
         pairs = self._scene.pairs
         pairs = pairs[self._looked_at(pairs[:, 0], pairs[:, 1], between)]
-        return self._solve(pairs, between, missing)[2] if len(pairs) else _unknown("no pair between these is checked")
+        return (
+            self._solve(pairs, between, missing)[2]
+            if len(pairs)
+            else _unknown_clearance("no pair between these is checked")
+        )
 
     def _solve(
         self, pairs: NDArray[np.int64] | None = None, between: Between | None = None, missing: str = ""
@@ -226,7 +230,9 @@ class SceneQuery:
         a, b = (np.array([owner in side for owner in self._owners]) for side in between)
         return (a[first] & b[second]) | (b[first] & a[second])
 
-    def _shown(self, solved: SceneResult, found: NDArray[np.int64], between: Between | None) -> NDArray[np.int64]:
+    def _select_shown(
+        self, solved: SceneResult, found: NDArray[np.int64], between: Between | None
+    ) -> NDArray[np.int64]:
         """Return the rows to show, among the selected ones: near, overlapping or undecided, and the closest."""
         rows = np.flatnonzero(self._looked_at(solved.body_a, solved.body_b, between))
         return rows[(found[rows] >= Meaning.NEAR) | (np.arange(len(rows)) == 0)]
@@ -258,7 +264,7 @@ class SceneQuery:
         return tuple(DrawnBody(body, owner, Meaning(meaning)) for body, owner, meaning in rows)
 
 
-def _unknown(reason: str) -> Clearance:
+def _unknown_clearance(reason: str) -> Clearance:
     return Clearance(math.nan, math.nan, Meaning.UNKNOWN, reason)
 
 

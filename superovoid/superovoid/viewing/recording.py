@@ -135,7 +135,7 @@ class ReplayModel(RobotModel):
             self.set_base(link, pose)
         self.index = index
 
-    def unanswered(self, reason: str = "not query yet") -> Picture:
+    def unanswered(self, reason: str = "not computed yet") -> Picture:
         """Return a picture of this moment without an answer."""
         return replace(super().unanswered(reason), moment=self.index)
 
@@ -150,7 +150,7 @@ class ReplayModel(RobotModel):
         The function may run in another thread.
         """
         query = SceneQuery(self.planning.scene.fork(), self.planning.owners, self.near)
-        sides, missing = self._sides(), self._missing()
+        sides, missing = self._sides(), self._missing_text()
 
         def least(index: int) -> Clearance:
             moment = self.recording.moments[index]

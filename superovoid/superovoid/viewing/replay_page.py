@@ -208,14 +208,14 @@ class ReplayPage(RobotPage):
             if time.monotonic() > told + _DRAW_PERIOD:
                 self._track, told = track, time.monotonic()
                 self._draw_track()
-                self._say_when()
+                self._show_moment()
         self._track = track
         self._draw_track()
-        self._say_when()
+        self._show_moment()
 
     def _show_measuring_error(self, error: Exception) -> None:
         self._track = Track.empty(self.model.recording.places)
-        self._say(f"distances along the recording: {type(error).__name__}: {error}")
+        self._show_message(f"distances along the recording: {type(error).__name__}: {error}")
         self._draw_track()
 
     def _end_measuring(self) -> None:
@@ -225,7 +225,7 @@ class ReplayPage(RobotPage):
     def _draw_track(self) -> None:
         self._plot.content = drawing(self.model.recording, self._track, near=self.model.near)
 
-    def _say_when(self) -> None:
+    def _show_moment(self) -> None:
         """Show the current moment as text, by the cursor, and by the slider if it follows the player."""
         model, count = self.model, len(self.model.recording.moments)
         index = self._moment
@@ -244,4 +244,4 @@ class ReplayPage(RobotPage):
     def _write(self, picture: Picture) -> None:
         super()._write(picture)
         self._moment = picture.moment
-        self._say_when()
+        self._show_moment()

@@ -204,13 +204,13 @@ class RobotModel:
     def _query(self) -> SceneQuery:
         return SceneQuery(self.planning.scene, self.planning.owners, self.near)
 
-    def unanswered(self, reason: str = "not asked yet") -> Picture:
+    def unanswered(self, reason: str = "not computed yet") -> Picture:
         """Return a picture without an answer: everything is unknown."""
-        return self._query.unanswered(self._poses(), reason, outside=self._outside())
+        return self._query.unanswered(self._poses(), reason, outside=self._joints_outside())
 
     def answer(self) -> Picture:
         """Compute the distances in this state and return a picture."""
-        return self._query.answer(self._poses(), self._sides(), self._missing(), self._outside())
+        return self._query.answer(self._poses(), self._sides(), self._missing_text(), self._joints_outside())
 
     def _sides(self) -> Between | None:
         """Return the links and objects whose pairs are shown."""
@@ -219,7 +219,7 @@ class RobotModel:
         first, second = (self.planning.owners_of(names) for names in self.between)
         return first, second
 
-    def _missing(self) -> str:
+    def _missing_text(self) -> str:
         """Return what is not part of the answer, in words."""
         reasons = [misfit.reason for misfit in self.planning.misfits.values()]
         reasons += [
@@ -228,7 +228,7 @@ class RobotModel:
         ]
         return "; ".join(reasons[:3]) + (f"; and {len(reasons) - 3} more" if len(reasons) > 3 else "")
 
-    def _outside(self) -> tuple[str, ...]:
+    def _joints_outside(self) -> tuple[str, ...]:
         return tuple(
             name
             for name, (lower, upper) in self.robot.joint_limits.items()

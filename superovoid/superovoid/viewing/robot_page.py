@@ -153,14 +153,14 @@ class RobotPage(Page):
                     side.on_update(lambda _: self._change(lambda: self.model.show_between(
                         *(None if one.value == ALL else [one.value] for one in sides)
                     ), scene=True))  # fmt: skip
-            self._sides = [gui.add_dropdown(f"{side} link", self._named()) for side in ("first", "second")]
+            self._sides = [gui.add_dropdown(f"{side} link", self._names()) for side in ("first", "second")]
             self._reason = gui.add_html("")
-            check, forget = gui.add_button("check them, or not"), gui.add_button("as in the robot's files")
+            check, forget = gui.add_button("toggle the check"), gui.add_button("as in the robot's files")
             for side in self._sides:
-                side.on_update(lambda _: self._say_why())
+                side.on_update(lambda _: self._show_reason())
             check.on_click(lambda _: self._turn_check())
             forget.on_click(lambda _: self._forget_checks())
-        self._say_why()
+        self._show_reason()
 
     def _chosen_group(self, side: int) -> str:
         """Return the group selected initially; `ALL` if the selection is not a single group."""
@@ -168,10 +168,10 @@ class RobotPage(Page):
         names = None if between is None else between[side]
         return names[0] if names is not None and len(names) == 1 and names[0] in self.model.robot.groups else ALL
 
-    def _named(self) -> tuple[str, ...]:
+    def _names(self) -> tuple[str, ...]:
         return (*self.model.robot.links, *self.model.planning.objects)
 
-    def _say_why(self) -> None:
+    def _show_reason(self) -> None:
         try:
             with self._lock:
                 checked, words = self.model.why(*(side.value for side in self._sides))
@@ -182,7 +182,7 @@ class RobotPage(Page):
 
     def _forget_checks(self) -> None:
         self._change(self.model.forget_checks, scene=True)
-        self._say_why()
+        self._show_reason()
 
     def _turn_check(self) -> None:
         first, second = (side.value for side in self._sides)
@@ -191,7 +191,7 @@ class RobotPage(Page):
             self.model.check(first, second, not self.model.why(first, second)[0])
 
         self._change(turn, scene=True)
-        self._say_why()
+        self._show_reason()
 
     def _make_objects(self) -> None:
         gui = self.server.gui
@@ -252,7 +252,7 @@ class RobotPage(Page):
     def _list_objects(self) -> None:
         self._objects.options = tuple(self.model.planning.objects) or ("",)
         for side in self._sides:
-            side.options = self._named()
+            side.options = self._names()
 
     def _make_layers(self) -> None:
         super()._make_layers()
@@ -273,7 +273,7 @@ class RobotPage(Page):
                 looks, warnings = (), (str(error),)
             with self._drawing:
                 self._canvas.add_looks(name, looks)
-            self._say("; ".join(warnings[:3]))
+            self._show_message("; ".join(warnings[:3]))
         super()._show_layer(name, value)
 
     def _show_gizmos(self, kind: str, shown: bool) -> None:

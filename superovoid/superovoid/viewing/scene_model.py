@@ -57,7 +57,7 @@ class SceneModel:
     def _query(self) -> SceneQuery:
         return SceneQuery(self._scene, [body.link for body in self._scene.bodies], self.near)
 
-    def unanswered(self, reason: str = "not asked yet") -> Picture:
+    def unanswered(self, reason: str = "not computed yet") -> Picture:
         """Return a picture without an answer: everything is unknown."""
         return self._query.unanswered(self._poses, reason)
 

@@ -89,7 +89,7 @@ def own_pages_only() -> Iterator[None]:
     serve = websockets_server.serve
     begun = []
 
-    def guarded(*arguments: Any, process_request: Any = None, **options: Any) -> Any:
+    def serve_guarded(*arguments: Any, process_request: Any = None, **options: Any) -> Any:
         begun.append(True)
 
         def check(connection: Any, request: Any) -> Any:
@@ -101,7 +101,7 @@ def own_pages_only() -> Iterator[None]:
         return serve(*arguments, process_request=check, **options)
 
     with _patching:
-        websockets_server.serve = guarded
+        websockets_server.serve = serve_guarded
         try:
             yield
         finally:

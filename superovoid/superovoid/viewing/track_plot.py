@@ -63,7 +63,7 @@ def drawing(recording: Recording, track: Track, cursor: int | None = None, near:
     def y_of(metres: float) -> float:
         return TOP + height * (high - metres) / (high - low)
 
-    parts = [_text(LEFT, 13, "least distance, mm", anchor="start", bold=True)]
+    parts = [_text(LEFT, 13, "minimum distance, mm", anchor="start", bold=True)]
     for tick in _ticks(low, high):
         y = y_of(tick)
         stroke = "#333" if tick == 0.0 else "#ddd"
@@ -82,7 +82,7 @@ def drawing(recording: Recording, track: Track, cursor: int | None = None, near:
     places, unit = track.places, f", {recording.unit}" if recording.unit else ""
     parts.append(_text(LEFT, HEIGHT - 16, f"{places[0]:.6g}", anchor="start"))
     parts.append(_text(WIDTH - RIGHT, HEIGHT - 16, f"{places[-1]:.6g}", anchor="end"))
-    legend = f"{recording.axis}{unit}" + ("" if others is None else "; green, dashed: as it was recorded")
+    legend = f"{recording.axis}{unit}" + ("" if others is None else "; green, dashed: recorded")
     parts.append(_text(0.5 * (LEFT + WIDTH - RIGHT), HEIGHT - 4, legend, anchor="middle"))
     if cursor is not None:
         parts.append(_cursor(across[cursor]))

@@ -198,7 +198,7 @@ def test_the_command_takes_robot_and_rules_from_the_bag(tmp_path, capsys):
     said = capsys.readouterr().out
     assert "30 states in 0.290 s, 29 known" in said
     assert "first unknown at 0.000 s: not recorded yet: joint wrist" in said
-    assert "least distance" in said and (tmp_path / "run_0_distances.mcap").stat().st_size > 1000
+    assert "minimum distance" in said and (tmp_path / "run_0_distances.mcap").stat().st_size > 1000
     parquet = pytest.importorskip("pyarrow.parquet")
     assert parquet.read_table(tmp_path / "run_0_distances.parquet").num_rows == 1 + 2 * 29
 

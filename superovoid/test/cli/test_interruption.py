@@ -46,7 +46,7 @@ def test_check_raises_silently_for_a_signal_in_a_destructor(capfd, monkeypatch):
 def test_other_exceptions_in_destructors_are_printed_as_before(capfd, monkeypatch):
     use_default_hook(monkeypatch)
     with Interrupts() as interrupts:
-        interrupts.heed()
+        interrupts.install()
         Ending(lambda: 1 / 0)
     assert "ZeroDivisionError" in capfd.readouterr().err
     assert sys.unraisablehook == sys.__unraisablehook__

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands of distributions that are not installed."""
+"""Commands of missing distributions."""
 
 import pytest
 

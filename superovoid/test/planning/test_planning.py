@@ -419,7 +419,7 @@ def test_a_search_without_a_path_ends_at_the_deadline():
         find_path(problem, SceneValidity(problem), *ends, deadline=0.5)
 
 
-# -- what surrounds it ----------------------------------------------------------------------------------------------
+# -- related functions ---------------------------------------------------------------------------------------------
 
 
 def test_independent_kinematics_agree(hands):
@@ -500,7 +500,7 @@ def test_invalid_problems_are_rejected(options, message):
         (lambda p, v: p.state({"x": 0.0}), "positions: joint 'y' is missing"),
         (
             lambda p, v: check_path(GRIPPER, problem_of(Body("b", "b", Box((2, 2, 2)))), ACROSS),
-            "body 'b': the check is",
+            "body 'b': must be a convex superovoid",
         ),
     ],
 )

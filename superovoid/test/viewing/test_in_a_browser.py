@@ -153,8 +153,8 @@ def test_html_texts_escape_names_that_contain_tags():
     page = RobotPage(open_server(robot.name), model, None, [TAG])
     with page.viewer:
         assert page.viewer.refresher.wait(120.0)
-        page._say(TAG)
-        page._say_why()
+        page._show_message(TAG)
+        page._show_reason()
         shown = [page._headline, page._trouble, page._reason, page._more, *page._lines]
         texts = [page.viewer._repr_html_(), *(one.content for one in shown)]
     recording = Recording(robot.name, robot, [Moment(0.0, model.positions)], notes=[TAG])
@@ -172,7 +172,7 @@ def test_pages_and_files_do_not_run_tags_in_names(tab, tmp_path):
     path.write_text(page_of(ReplayModel(recording)), encoding="utf-8")
     page = RobotPage(open_server(robot.name), model, None, [TAG])
     with page.viewer:
-        page._say(TAG)
+        page._show_message(TAG)
         for url in (page.viewer.url, f"file://{path}"):
             tab.open(url)
             tab.page.get_by_text(TAG).first.wait_for()

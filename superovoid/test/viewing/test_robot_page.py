@@ -236,7 +236,7 @@ def test_a_file_other_than_a_mesh_is_rejected_on_the_page(page):
 def test_the_reason_of_a_pair_is_shown_and_can_be_overridden(page):
     first, second = page._sides
     first.value, second.value = "ground", "thumb"
-    page._say_why()
+    page._show_reason()
     assert "not checked" in page._reason.content and "never meet" in page._reason.content
     page._turn_check()
     assert "a runtime rule enables it" in page._reason.content
