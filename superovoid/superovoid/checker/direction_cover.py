@@ -141,7 +141,7 @@ def cover(
     ----------
     points : Points
     rho : arb
-        Length, m.
+        Depth to prove, m.
     witness : tuple of ndarray, optional
         Points of A and of B, each in its own frame, whose difference is nearly the point of M's boundary closest to
         the origin: it serves all cones near that direction.

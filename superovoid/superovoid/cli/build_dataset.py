@@ -48,8 +48,8 @@ def add(commands: argparse._SubParsersAction) -> None:
         "dataset",
         help="distances of many states of a robot in a store (Zarr, or Parquet within --max-distance), resumable",
         description="Compute the proved distances of all pairs of bodies in many states of a robot, chunk by chunk. "
-        "May be killed at any time: --resume computes the missing chunks. A chunk has the same bits on every machine. "
-        "Exit code 1 if something failed, or if a verified chunk has different bits.",
+        "May be killed at any time: --resume computes the missing chunks. A chunk has the same bits for "
+        "any number of workers. Exit code 1 if something failed, or if a verified chunk has different bits.",
     )
     command.add_argument("urdf", nargs="?", type=document, metavar="URDF", help="a file, or package://NAME/...")
     command.add_argument(

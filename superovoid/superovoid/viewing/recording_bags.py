@@ -115,7 +115,7 @@ class StateOfBag:
     joint_age: float
     """Time since the oldest position was recorded, s; 0 if there is none."""
     base_age: float
-    """Time since the oldest base pose was recorded, s; static transforms have age 0."""
+    """Time since the oldest base pose was recorded, s, without static transforms; 0 if there is none."""
 
 
 class StatesOfBag:
