@@ -57,7 +57,7 @@ def _report_interruption(name: str, number: int) -> int:
     try:
         print(f"{name}: {words}", file=sys.stderr)
     except OSError:
-        pass  # a terminal that was closed
+        pass  # the terminal was closed
     return 128 + number
 
 

@@ -47,7 +47,7 @@ def _missing_distribution(words: str, _: argparse.Namespace) -> str:
 
 
 def name_of(chosen: argparse.Namespace) -> str:
-    """Return the command and subcommands that were chosen, separated by spaces."""
+    """Return the chosen command and subcommands, separated by spaces."""
     words = [getattr(chosen, level, None) for level in ("command", "subject", "experiment")]
     return " ".join(["superovoid", *filter(None, words)])
 

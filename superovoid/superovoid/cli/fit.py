@@ -87,7 +87,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         metavar="SRDF",
         help="the robot's SRDF: write a copy whose disabled pairs are recomputed for the bodies",
     )
-    rules.add_argument("--new-srdf", action="store_true", help="write an SRDF for a robot that has none")
+    rules.add_argument("--new-srdf", action="store_true", help="write an SRDF for a robot without one")
     command.add_argument(
         "--study",
         type=option_values.count(100, 10_000_000),
