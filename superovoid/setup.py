@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Package superovoid: built by colcon (ament_python) where ROS 2 is installed, by pip anywhere else.
+"""Package superovoid: built by colcon (ament_python) if ROS 2 is installed, otherwise by pip.
 
-All is said here, not in pyproject.toml: `colcon build --symlink-install` does not read that file.
+All metadata is here, because `colcon build --symlink-install` does not read pyproject.toml.
 """
 
 import os
@@ -17,7 +17,7 @@ from setuptools.command.build_ext import build_ext
 
 try:
     from setuptools.command.bdist_wheel import bdist_wheel
-except ImportError:  # an older setuptools, with which colcon makes no wheel
+except ImportError:  # an older setuptools, with which colcon builds no wheel
     bdist_wheel = object
 
 PACKAGE = "superovoid"
@@ -33,7 +33,7 @@ class BuildKernels(build_ext):
         return (HERE if in_place else Path(self.build_lib).resolve()) / PACKAGE / "native"
 
     def run(self) -> None:
-        """Build the library beside the package's modules."""
+        """Build the library into the package folder."""
         levels = [f"--level={each}" for each in os.environ.get("SUPEROVOID_LEVELS", "").split()]
         path = os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
         command = [sys.executable, "-m", f"{PACKAGE}.compiler", f"--native={self._native()}", *levels]
@@ -42,7 +42,7 @@ class BuildKernels(build_ext):
             self.distribution.data_files.extend(self._for_c())
 
     def _for_c(self) -> list[tuple[str, list[str]]]:
-        """Return what colcon installs where CMake, pkg-config and the system's loader look for it."""
+        """Return the files that colcon installs for CMake, pkg-config and the system's loader."""
         source, built = HERE / PACKAGE / "native", self._native()
         found = [(source, path) for name in ("include", "lib") for path in source.joinpath(name).rglob("*.*")]
         found = [(top, path) for top, path in found if path.is_file() and path.suffix != ".so"]
@@ -54,15 +54,15 @@ class BuildKernels(build_ext):
         return sorted(map(str, self._native().rglob("libsuperovoid.so")))
 
     def get_output_mapping(self) -> dict[str, str]:
-        """Return nothing: a library has no source beside it."""
+        """Return an empty mapping: the libraries have no single source files."""
         return {}
 
 
 class PlatformWheel(bdist_wheel):
-    """A wheel for one platform and every Python: the library does not know Python."""
+    """A wheel for one platform and every Python version: the library does not depend on Python."""
 
     def get_tag(self) -> tuple[str, str, str]:
-        """Return the tags of the wheel's name; that of a platform with glibc names the oldest glibc that serves."""
+        """Return the tags of the wheel; on Linux, the platform tag has the oldest compatible version of glibc."""
         platform = super().get_tag()[2]
         libraries = self.get_finalized_command("build_ext").get_outputs()
         needed = [
@@ -84,8 +84,8 @@ setup(
     author_email="maintainers@superovoid.example",
     license="Apache-2.0",
     python_requires=">=3.11",
-    # With this mapping an editable install puts this folder on the path, where the package wins over the folder around
-    # it, which has its name.
+    # With this mapping an editable install adds this folder to the path, so that the package takes precedence over the
+    # parent folder of the same name.
     package_dir={"": "."},
     packages=find_packages(include=[PACKAGE, f"{PACKAGE}.*"]),
     package_data={
@@ -105,9 +105,9 @@ setup(
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
     ],
-    # Reasons for each: docs/dependencies.md. rosdep keys of the same: package.xml.
+    # docs/dependencies.md has the reasons, package.xml the corresponding rosdep keys.
     install_requires=["numpy", "scipy"],
-    # What an extra brings is imported when it is needed; an error says which extra is missing.
+    # Packages of an extra are imported when needed; if one is missing, the error names the extra.
     extras_require={
         # SUPEROVOID_KERNELS=jit, and `python -m superovoid.compiler` after an edit of a kernel.
         "compile": ["numba>=0.68,<0.69"],
@@ -115,17 +115,17 @@ setup(
         "dataset": ["dask", "distributed", "pyarrow", "rich", "zarr>=3"],
         # `superovoid fit`: meshes, and tables on the terminal.
         "fit": ["rich", "superovoid[meshes]"],
-        # Bodies that are meshes, `tessellate()`, and glb and Collada files: trimesh, and what it turns triangles with.
+        # Mesh bodies, `tessellate()`, and glb and Collada files: trimesh, and networkx, which it uses for orientation.
         "meshes": ["networkx", "pycollada", "trimesh"],
-        # A planner, and times of paths.
+        # A planner, and time parametrisation of paths.
         "plan": ["ompl", "toppra", "urchin"],
         # `to_dataframe()` of results.
         "table": ["pandas"],
         # `superovoid verify` and `superovoid.checker`: ball arithmetic.
         "verify": ["python-flint"],
-        # `superovoid view`: pages in a browser, and bags that are shown there; bags of `superovoid replay`.
+        # `superovoid view`: web pages, and bags shown there; bags of `superovoid replay`.
         "view": ["mcap", "mcap-ros2-support", "rich", "superovoid[meshes]", "viser"],
-        # Tests in a browser, and pictures of pages, in the Chromium of the system.
+        # Tests in a browser, and screenshots of pages, with the system's Chromium.
         "browser": ["playwright"],
         "test": [
             "distributed",

@@ -1,13 +1,13 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Certified distances between superovoids and what stands around them: a plain library, and a ROS 2 service on top."""
+"""Certified signed distances between superovoids and other bodies: a Python library, and a ROS 2 service on top."""
 
 from __future__ import annotations
 
 from importlib import import_module
 
-# Type checkers take a name of this kind for true; `typing` itself takes longer to import than all of this.
+# Type checkers assume that a constant of this name is true. Importing `typing` would take longer than this module.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -119,8 +119,8 @@ __all__ = [
     "time_of_impact",
 ]
 
-# Where the names above are, the quickest to import first. They are imported when they are first asked for, so that what
-# needs none of them, such as `superovoid --help`, starts at once.
+# Modules that define the names above, the fastest import first. They are imported on first use, so that commands that
+# need none of them, such as `superovoid --help`, start at once.
 _MODULES = ("contact", "scene", "shapes", "states", "robot")
 _OF_ROBOTS = (
     "DistanceGradients",
@@ -140,9 +140,9 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{name}")
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    if name == "Status":  # of values alone, for the service's client, which imports no engine
+    if name == "Status":  # needs `values` only: the client of the service does not import the engine
         return import_module(f"{__name__}.values.status").Status
-    # Robots bring readers of XML and meshes, so that bodies alone do not wait for them.
+    # The modules of robots import XML and mesh readers, which other names do not need.
     wanted = _MODULES[3:] if name in _OF_ROBOTS else _MODULES[:3]
     for module in map(import_module, (f"{__name__}.{module}" for module in wanted)):
         globals().update((public, getattr(module, public)) for public in __all__ if hasattr(module, public))

@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Load what other installed distributions add to the library by entry points.
+"""Load extensions that other installed distributions provide as entry points.
 
 Groups: ``superovoid.commands`` (modules with ``add(commands)``), ``superovoid.recordings`` (functions that recognise a
-table, see `viewing.recording_files`), and ``superovoid.nodes`` (what follows a running node, see `viewing.node_page`).
+table, see `viewing.recording_files`), and ``superovoid.nodes`` (viewers of a running node, see `viewing.node_page`).
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ def extensions(group: str) -> dict[str, Any]:
     Returns
     -------
     dict of str to object
-        Objects by the names of their entry points, in the order of these names.
+        Loaded object of each entry point, sorted by the name of the entry point.
 
     Raises
     ------
     ImportError
-        If a distribution is installed and one of its modules cannot be imported.
+        If a module of an installed distribution cannot be imported.
     """
     found = {entry.name: entry for entry in entry_points(group=group)}
     return {name: found[name].load() for name in sorted(found)}

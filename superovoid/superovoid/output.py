@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What experiments share: a progress bar, a line about the machine, tables as CSV that say how they were made."""
+"""Output of experiments: a progress bar, a line about the machine, and CSV tables with the command that made them."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from rich.table import Table
 
 
 class OutputError(ValueError):
-    """Results cannot be written where they were to go."""
+    """Results cannot be written to the output folder."""
 
 
 def output_folder(path: Path) -> Path:
-    """Make sure that results can be written, before minutes are spent on them.
+    """Create the output folder before a long computation, and return it.
 
     Raises
     ------
     OutputError
-        If there is no such folder and it cannot be made.
+        If the folder does not exist and cannot be created.
     """
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -41,13 +41,13 @@ def output_folder(path: Path) -> Path:
 
 
 def progress(console: Console | None) -> Progress:
-    """A bar with counts and the time that is left; none without a console."""
+    """Return a progress bar with counts and remaining time; it stays hidden without a console."""
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     return Progress(*columns, console=console, disable=console is None)
 
 
 def processor() -> str:
-    """Model of the processor, where the system tells."""
+    """Return the model name of the processor, or its architecture if the system does not report a name."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
@@ -56,7 +56,7 @@ def processor() -> str:
 
 
 def versions(packages: Iterable[str]) -> dict[str, str | None]:
-    """Installed versions; None: not installed."""
+    """Return the installed version of each package, or None if it is not installed."""
     found: dict[str, str | None] = {}
     for package in packages:
         try:
@@ -67,16 +67,16 @@ def versions(packages: Iterable[str]) -> dict[str, str | None]:
 
 
 def machine(packages: Sequence[str] = ("numpy", "numba")) -> str:
-    """One line about this machine and the libraries that were measured."""
+    """Return one line with this machine's processor and the installed versions of `packages`."""
     installed = (f"{name} {number}" for name, number in versions(packages).items() if number)
     return ", ".join((processor(), f"{os.cpu_count()} cores", f"Python {platform.python_version()}", *installed))
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print a table without cutting or folding its text.
+    """Print a table without truncating or wrapping its text.
 
-    A terminal that is too narrow gets the table in parts, each of which begins with the first column. What is not a
-    terminal, such as a file, gets the table as wide as it is, unless COLUMNS asks for a width.
+    On a narrow terminal the table is split into parts, and each part repeats the first column. A file gets the table at
+    full width, unless the environment variable COLUMNS sets a width.
     """
     cells = [[column.header, *column.cells] for column in table.columns]
     border, unlimited = 3, console.options.update(width=10_000)  # a border is a line and two spaces
@@ -93,49 +93,49 @@ def print_table(console: Console, table: Table) -> None:
             drawn.add_column(cells[column][0], justify=table.columns[column].justify, no_wrap=True)
         for number, row in enumerate(table.rows, 1):
             drawn.add_row(*(cells[column][number] for column in part), end_section=row.end_section)
-        width = max(limit, 1 + sum(widths[k] for k in part))  # one cell wider than the terminal is not cut either
+        width = max(limit, 1 + sum(widths[k] for k in part))  # do not truncate a cell wider than the terminal either
         Console(file=console.file, width=width, force_terminal=console.is_terminal).print(drawn)
 
 
 def cell(value: float, form: str) -> str:
-    """A number for a table; a dash for one that is not there (nan)."""
+    """Format a number for a table; nan (missing) becomes a dash."""
     return "–" if math.isnan(value) else format(value, form)
 
 
 UNITS = ("per_s", "m", "mm", "um", "s", "ms", "us", "rad", "deg", "kN", "bytes", "MiB", "cores")
-"""What the name of a column that has a unit ends with."""
+"""Suffixes of the names of columns with a unit."""
 
 
 def column(name: str) -> Any:
-    """Declare a field of a `CsvRow` that has another name in a CSV file, its unit above all: ``median_ms``."""
+    """Declare a `CsvRow` field whose column has another name, usually to add the unit: ``median_ms``."""
     return field(metadata={"column": name})
 
 
 def unitless(name: str = "") -> Any:
-    """Declare a floating-point field of a `CsvRow` without a unit: a mean of counts, a share."""
+    """Declare a floating-point field of a `CsvRow` without a unit, such as a mean of counts or a fraction."""
     return field(metadata={"unitless": True} | ({"column": name} if name else {}))
 
 
 class CsvRow:
-    """Base of dataclasses that are written to a CSV file, a line each.
+    """Base of dataclasses whose instances are the rows of a CSV file.
 
-    Text, truth values and whole numbers need no unit. The name of every other column ends with its unit (`UNITS`),
-    unless the field is declared `unitless`.
+    Strings, booleans and integers need no unit. The name of every other column ends with its unit (`UNITS`), unless the
+    field is declared `unitless`.
     """
 
     @classmethod
     def columns(cls) -> dict[str, str]:
-        """Field -> name of the column."""
+        """Return the column name of each field."""
         return {one.name: one.metadata.get("column", one.name) for one in fields(cls)}
 
     @classmethod
     def heading(cls, name: str) -> str:
-        """What a table on the terminal calls a field: the column's words, a comma before the unit."""
+        """Return the heading of a field in a table on the terminal: see `heading`."""
         return heading(cls.columns()[name])
 
 
 def heading(name: str) -> str:
-    """Words of a column, for people: ``error_median_m`` is "error median, m"."""
+    """Return a column name in words, with a comma before the unit: ``error_median_m`` is "error median, m"."""
     for unit in UNITS:
         if name.endswith(f"_{unit}"):
             return f"{name.removesuffix(f'_{unit}').replace('_', ' ')}, {unit.replace('_', ' ')}"
@@ -143,22 +143,22 @@ def heading(name: str) -> str:
 
 
 def write_csv(path: Path, rows: Sequence[CsvRow], *about: str) -> None:
-    """Write rows of one kind, a line each, below comments (`#`): the command, the machine.
+    """Write rows of one class to a CSV file, below comment lines (`#`) such as the command and the machine.
 
     Parameters
     ----------
     path : Path
     rows : sequence of CsvRow
-        At least one.
+        At least one row.
     *about : str
-        A line each.
+        Comment lines.
     """
     names = type(rows[0]).columns()
     write_lines(path, names.values(), ([getattr(row, name) for name in names] for row in rows), *about)
 
 
 def write_lines(path: Path, names: Iterable[str], lines: Iterable[Iterable[object]], *about: str) -> None:
-    """Write a table whose columns depend on what was done; names as `CsvRow` has them."""
+    """Write a CSV file with the given column names, which follow the rules of `CsvRow`."""
     with path.open("w", newline="", encoding="utf-8") as file:
         file.writelines(f"# {line}\n" for line in about)
         writer = csv.writer(file)
@@ -174,20 +174,20 @@ def leave(
     about: Sequence[str],
     lines: Sequence[str] = (),
 ) -> int:
-    """End an experiment: print what is to be said, write tables and plots, say where they are.
+    """End an experiment: print its summary, write tables and plots, and print their paths.
 
     Parameters
     ----------
     console : Console
     folder : Path
     tables : mapping of str to sequence of CsvRow
-        Name of a file, without ending, and its rows.
+        File name without extension, and rows.
     plots : mapping of str to callable
-        Name of a file, without ending, and what draws into the file it is given.
+        File name without extension, and a function that draws the plot and saves it to a path.
     about : sequence of str
-        Command, seed and machine: printed, and comments of the tables.
+        Command, seed and machine: printed, and written as comments of the tables.
     lines : sequence of str
-        Printed before.
+        Lines to print before `about`.
 
     Returns
     -------

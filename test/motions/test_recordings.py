@@ -83,7 +83,7 @@ BITE = ["bite", "mixed", "lower_molar", "upper_molar"]
         (["motion", "frame"], [["bite", "0"]], "no column representation, links_a, links_b, distance_m"),
         (DEMO, [["dance", "mixed", "a", "b", "0", "0"]], "'dance' must be one of arms, bite, hands"),
         (DEMO, [["bite", "wax", "a", "b", "0", "0"]], "wax"),
-        (DEMO, [["bite", "mixed", "a", "b", "0", "0"]], "'a' is no link"),
+        (DEMO, [["bite", "mixed", "a", "b", "0", "0"]], "'a' is not a link"),
         (DEMO, [[*BITE, "181", "0"]], "must be a frame from 0 to 180"),
         (DEMO, [[*BITE, "0.5", "0"]], "must be a frame from 0 to 180"),
         (DEMO, [[*BITE, "5", "0"], [*BITE, "4", "0"]], "row 3, column frame: 4 after 5"),

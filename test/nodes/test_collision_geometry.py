@@ -153,8 +153,8 @@ def test_the_parameter_meshes_chooses_hull_triangles_or_nothing(robot):
 def test_a_mesh_that_cannot_be_read_is_told_with_link_file_and_reason(robot, service):
     for filename, reason in (
         ("package://parts/missing.stl", "there is no file"),
-        ("package://nowhere/x.stl", "package 'nowhere' is none of the"),
-        ("file:///etc/passwd", "lies in none of the packages"),
+        ("package://nowhere/x.stl", "package 'nowhere' is not among the"),
+        ("file:///etc/passwd", "lies outside the known packages"),
     ):
         robot.send_text("robot_description", urdf(filename))
         response = robot.call_until(

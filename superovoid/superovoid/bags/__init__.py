@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recorded runs (bags of ROS 2, MCAP) with their distances; ROS is not needed."""
+"""Compute the distances along recorded runs (ROS 2 bags, MCAP); ROS is not needed."""
 
 from superovoid.bags.replaying import Asked, Replayed, replay
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A bag (MCAP) that distances are written to, with or without all that was recorded beside them."""
+"""Write distances to a bag (MCAP), optionally together with a copy of the recording."""
 
 from __future__ import annotations
 
@@ -12,32 +12,33 @@ from typing import Any, Self
 
 from superovoid import __version__
 from superovoid.bags.distance_messages import DEFINITION, KIND
-from superovoid.dataset.whole_files import becoming, remove_left_overs_of
+from superovoid.dataset.whole_files import open_atomically, remove_leftovers_of
 from superovoid.viewing.recording_bags import raw_messages
 from superovoid.viewing.recording_files import RecordingError
 
 
 class DistanceBag:
-    """Writes messages to a bag that is there, whole, when the block ends.
+    """Context manager that writes a bag; the file appears, complete, when the block ends.
 
     Parameters
     ----------
     path : Path
     topic : str
+        Topic of the distances.
     recording : Path, optional
-        A bag all of whose messages are written too, each at its time.
+        Bag whose messages are all copied, each at its time.
 
     Raises
     ------
     RecordingError
-        If what writes bags is missing, or the recording has something else on the topic.
+        If the package mcap is missing, or the recording already uses the topic.
     OSError
-        If it cannot be written.
+        If the bag cannot be written.
     """
 
     def __init__(self, path: Path, topic: str, recording: Path | None = None) -> None:
         self._path, self._topic, self._recording = path, topic, recording
-        self._copied: dict[int, int] = {}  # channel of the recording -> of this bag
+        self._copied: dict[int, int] = {}  # channel of the recording -> channel of this bag
         self._schemas: dict[int, int] = {}
         self._left: Iterator[Any] = iter(())
         self._next: Any = None
@@ -48,9 +49,9 @@ class DistanceBag:
             from mcap.writer import Writer
         except ModuleNotFoundError as error:
             raise RecordingError(f"{self._path}: no module {error.name!r}: pip install 'superovoid[view]'") from None
-        remove_left_overs_of(self._path)
+        remove_leftovers_of(self._path)
         with ExitStack() as stack:
-            file = stack.enter_context(becoming(self._path))
+            file = stack.enter_context(open_atomically(self._path))
             self._writer: Any = Writer(file)
             self._writer.start(profile="ros2", library=f"superovoid {__version__}")
             schema = self._writer.register_schema(KIND, "ros2msg", DEFINITION.encode())
@@ -73,13 +74,13 @@ class DistanceBag:
         return self._stack.__exit__(*error)
 
     def write(self, then: int, content: bytes) -> None:
-        """Write a message at a time of recording, ns, no earlier than those before it."""
+        """Write a message recorded at `then`, ns; times must not decrease from call to call."""
         self._copy_until(then)
         self._writer.add_message(self._channel, then, content, then, self._count)
         self._count += 1
 
     def _copy_until(self, then: int | None) -> None:
-        """Copy what was recorded up to a time, or all that is left."""
+        """Copy the messages recorded up to a time, or all that remain if it is None."""
         while self._next is not None and (then is None or self._next[2].log_time <= then):
             schema, channel, message = self._next
             number = self._copied.get(channel.id)
@@ -90,7 +91,7 @@ class DistanceBag:
 
     def _register(self, schema: Any, channel: Any) -> int:
         if channel.topic == self._topic:
-            raise RecordingError(f"{self._recording}: has a topic {self._topic} already: choose another --name")
+            raise RecordingError(f"{self._recording}: already has a topic {self._topic}: choose another --name")
         kind = 0
         if schema is not None:
             if schema.id not in self._schemas:

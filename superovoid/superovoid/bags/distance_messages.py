@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Messages of type superovoid_interfaces/DistanceArray as bytes, made of arrays without a loop over their fields.
+"""Encode superovoid_interfaces/DistanceArray messages from arrays, without a loop over their fields.
 
-The bytes are CDR, little endian (OMG CORBA 3.0, formal/2002-06-51, 15.3, with the header of DDSI-RTPS): a number lies
-at a multiple of its size, counted from behind the four bytes of the header. A row of a message ends four bytes behind
-a multiple of eight, so each but the first begins there, and the bytes of its names are the same in every message.
+The encoding is CDR, little endian (OMG CORBA 3.0, formal/2002-06-51, 15.3, with the DDSI-RTPS header): each number is
+aligned to its size, counted from the end of the four-byte header. A row ends four bytes after a multiple of eight, so
+every row except the first starts there, and the bytes of its names are the same in every message.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ DEFINITION = _LINE.join(
         "MSG: geometry_msgs/Vector3\nfloat64 x\nfloat64 y\nfloat64 z\n",
     )
 )
-"""What a bag says of the type, so that any reader of bags can decode it."""
+"""Message definition stored in the bag, so that any reader of bags can decode the messages."""
 
 _ROW = struct.Struct("<12dBxH")
 _LAST_SECOND = 2**31 - 1
@@ -71,24 +71,25 @@ _LAST_SECOND = 2**31 - 1
 
 @dataclass(frozen=True)
 class Freshness:
-    """Of a state."""
+    """Time stamp of a state and age of its inputs."""
 
     stamp: int
     """ns"""
     joint_age: float
     """s"""
     base_age: float
+    """s"""
     has_joints: bool
     has_bases: bool
 
 
 class DistanceMessages:
-    """Writes the answer in one state as the bytes of a message.
+    """Encoder of the distances in one state as a message.
 
     Parameters
     ----------
     frame : str
-        Of points and normals.
+        Frame of points and normals.
     bodies : sequence of (str, str)
         Name and link of each body.
     """
@@ -99,7 +100,7 @@ class DistanceMessages:
         self._names: dict[tuple[int, int, int], bytes] = {}
 
     def of_state(self, found: StateDistances, state: int, fresh: Freshness) -> bytes:
-        """The answer in a state; its rows in their order."""
+        """Return the encoded distances in a state, with rows in the order of `found`."""
         rows = range(found.first[state], found.first[state + 1])
         seconds, nanoseconds = divmod(fresh.stamp, 10**9)
         out = bytearray(struct.pack("<iI", max(-_LAST_SECOND - 1, min(seconds, _LAST_SECOND)), nanoseconds))
@@ -120,7 +121,7 @@ class DistanceMessages:
         status, iterations = found.status[part].tolist(), np.clip(found.statistics.iterations[part], 0, 65535).tolist()
         pairs = zip(found.body_a[part].tolist(), found.body_b[part].tolist(), strict=True)
         for pair, values, flags, steps in zip(pairs, numbers, status, iterations, strict=True):
-            out += self._named(*pair, len(out) % 8)
+            out += self._encode_names(*pair, len(out) % 8)
             out += _ROW.pack(*values, int(flags), int(steps))
         out.append(fresh.has_joints)
         _align(out, 8)
@@ -136,8 +137,8 @@ class DistanceMessages:
         out += struct.pack("<d", 0.0)
         return b"\x00\x01\x00\x00" + bytes(out)
 
-    def _named(self, a: int, b: int, place: int) -> bytes:
-        """The names of a pair, for a row that begins at a place, modulo 8, and what is empty behind them."""
+    def _encode_names(self, a: int, b: int, place: int) -> bytes:
+        """Return the names of a pair with padding, for a row that starts at offset `place` (modulo 8)."""
         key = (a, b, place)
         found = self._names.get(key)
         if found is None:

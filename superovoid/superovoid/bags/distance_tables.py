@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Distances along a recorded run as a table, CSV or Parquet, a row for each pair that was asked for."""
+"""Write the distances along a recorded run as a table (CSV or Parquet), with one row per pair and state."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from superovoid.dataset.errors import needs
-from superovoid.dataset.whole_files import becoming, remove_left_overs_of
+from superovoid.dataset.whole_files import open_atomically, remove_leftovers_of
 
 KNOWN = "known"
 
 
 class Row(NamedTuple):
-    """A pair in a state; or a state that is not known, or without a pair within `max_distance`."""
+    """Distance of a pair in a state; or an unknown state, or one without a pair within `max_distance`."""
 
     time_s: float
-    """Since the first joint states."""
+    """Time since the first joint states."""
     recorded_ns: int
     """Time of recording."""
     state: str
-    """"known", or why it is not."""
+    """"known", or the reason why the state is unknown."""
     body_a: str
-    """Empty: no pair, and every one asked for lies within [lower_m, upper_m]."""
+    """If empty, the row has no pair: the distances of all requested pairs lie in [lower_m, upper_m]."""
     body_b: str
     distance_m: float
     lower_m: float
@@ -37,25 +37,27 @@ class Row(NamedTuple):
 
 
 class TableWriter(Protocol):
-    """Takes rows."""
+    """Writer of rows."""
 
     def write(self, rows: Sequence[Row]) -> None:
-        """Write rows."""
+        """Append rows to the table."""
 
 
 @contextmanager
 def table_at(path: Path) -> Iterator[TableWriter]:
-    """A table that is there, whole, when the block ends: Parquet where the name ends so, else CSV.
+    """Open a table for writing; the file appears, complete, when the block ends.
+
+    The table is Parquet if the name ends with ``.parquet``, otherwise CSV.
 
     Raises
     ------
     DatasetError
-        If what writes Parquet is missing.
+        If the table is Parquet and the package pyarrow is missing.
     OSError
-        If it cannot be written.
+        If the table cannot be written.
     """
-    remove_left_overs_of(path)
-    with becoming(path) as file:
+    remove_leftovers_of(path)
+    with open_atomically(path) as file:
         writer = _Parquet(file) if path.suffix == ".parquet" else _Csv(file)
         try:
             yield writer
@@ -73,7 +75,7 @@ class _Csv:
         self._writer.writerows(rows)
 
     def close(self) -> None:
-        self._text.detach()  # after what is left has been written; the file is another's
+        self._text.detach()  # flushes; the caller closes the file
 
 
 class _Parquet:

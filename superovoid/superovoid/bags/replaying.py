@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The distances of a robot along a recorded run, by all processors, as a table and as messages in a bag.
+"""Compute the distances of a robot along a recorded run on all processors, as a table and as messages in a bag.
 
-States are read one after another, answered in groups that threads share, and written in their order. Neither the bag
-nor its answers have to fit into memory.
+States are read one by one, distributed to threads in groups, and written in their order. Neither the bag nor the
+results have to fit into memory.
 """
 
 from __future__ import annotations
@@ -30,47 +30,47 @@ from superovoid.states import StateDistances, StateQuery
 from superovoid.viewing.recording_bags import StateOfBag, StatesOfBag
 from superovoid.viewing.recording_files import RecordingError
 
-# States that are answered together: a multiple of the blocks of `StateQuery`.
+# States per group: a multiple of the block size of `StateQuery`.
 _GROUP = 256
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked about every state."""
+    """Query made in every state."""
 
     between: tuple[Sequence[str], Sequence[str]] | None = None
-    """Links or groups: only pairs between these; None: all that the robot's rules allow."""
+    """Links or groups: only pairs between these; None: all pairs that the robot's rules allow."""
     max_distance: float = math.inf
-    """Only pairs that are no farther, m."""
+    """Ignore pairs at larger distances, m."""
     max_results: int | None = 1
-    """At most so many, the closest ones; None: all."""
+    """Number of pairs to return at most, the closest ones; None: all."""
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """What came of it."""
+    """Summary of a replay."""
 
     states: int
     known: int
-    """States all of whose joints and bases were recorded."""
+    """Number of states with all joints and bases recorded."""
     first_unknown: tuple[float, str]
-    """Time, s, and words on the first that is not known; words empty: all are."""
+    """Time, s, of the first unknown state and the reason; the reason is empty if all states are known."""
     rows: int
     pairs: int
-    """That were asked about in each known state."""
+    """Number of pairs checked in each known state."""
     least: Row | None
     """The row with the least distance."""
     lasts: float
     """Time from the first state to the last, s."""
     seconds: float
-    """That it took."""
+    """Computing time, s."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Answer:
     states: Sequence[StateOfBag]
     messages: list[tuple[int, bytes]]
-    """Of known states: time of recording, content."""
+    """Time of recording and content, for each known state."""
     rows: list[Row]
     least: Row | None
 
@@ -94,26 +94,26 @@ def replay(
     Parameters
     ----------
     path : Path
-        A bag (MCAP) with joint states, and transforms of the links on floating joints.
+        Bag (MCAP) with joint states, and with transforms of the links on floating joints.
     robot : Robot
     asked : Asked
     topic : str, optional
-        Of the joint states; default: the only one whose name ends with ``joint_states``.
+        Topic of the joint states; default: the only one whose name ends with ``joint_states``.
     rate : float, optional
-        States a second, Hz; default: one for each message of joint states.
+        States per second, Hz; default: one for each message of joint states.
     table : Path, optional
-        Where rows are written, CSV or NAME.parquet.
+        File to write the rows to, CSV or NAME.parquet.
     bag : Path, optional
-        Where messages are written (MCAP), of type superovoid_interfaces/DistanceArray on the topic ``NAME/distances``,
+        Bag (MCAP) to write messages of type superovoid_interfaces/DistanceArray to, on the topic ``NAME/distances``,
         one for each known state at its time.
     name : str, optional
-        That of the topic: the node's by default.
+        NAME in the topic; default: the name of the node.
     with_recording : bool, optional
-        Whether all that was recorded is written to `bag` too.
+        If true, copy the recording into `bag` as well.
     threads : int, optional
-        Default: as many as there are processors. What is written does not depend on it.
+        Default: one per processor. The outputs do not depend on it.
     progress : callable, optional
-        Told the number of states that are done, and the time of the last, s.
+        Called with the number of states done and the time of the last one, s.
 
     Returns
     -------
@@ -122,18 +122,18 @@ def replay(
     Raises
     ------
     RecordingError
-        If the bag cannot be read, has nothing of the robot, or is to be overwritten.
+        If the bag cannot be read, has no data of the robot or is also an output, or if there is no pair to check.
     ValueError
-        If no pair is to be checked, or a link or group is unknown.
+        If a link or group is unknown.
     DatasetError
-        If a package is missing that writes the table.
+        If the package that writes the table is missing.
     OSError
-        If something cannot be written. Nothing is left of it then.
+        If an output cannot be written. No partial file remains.
     """
     started = time.perf_counter()
     for output in filter(None, (table, bag)):
         if output.exists() and output.samefile(path):
-            raise RecordingError(f"{path}: is to be read, and cannot be written to: choose another output")
+            raise RecordingError(f"{path}: is the input and cannot be overwritten: choose another output")
     if table is not None and bag is not None and table.resolve() == bag.resolve():
         raise RecordingError(f"{table}: cannot be both the table and the bag: choose another output")
     scene = robot.scene()
@@ -141,9 +141,7 @@ def replay(
     ask = StateQuery(robot, scene, pairs=pairs, max_distance=asked.max_distance, max_results=asked.max_results)
     if not len(scene.tables(pairs).pairs):
         named = "" if asked.between is None else f" between {' and '.join(', '.join(names) for names in asked.between)}"
-        raise RecordingError(
-            f"{path}: '{robot.name}' has no pair{named} that may be checked, so there is nothing to compute"
-        )
+        raise RecordingError(f"{path}: '{robot.name}' has no pair{named} to check, so there is nothing to compute")
     writer = DistanceMessages(robot.root_link, [(body.name, body.link) for body in scene.bodies])
     states = StatesOfBag(path, robot, topic=topic, rate=rate)
     work = partial(_answer, ask, robot, asked.max_distance, writer if bag is not None else None)
@@ -154,7 +152,7 @@ def replay(
         written = None
         if bag is not None:
             written = stack.enter_context(DistanceBag(bag, f"{name}/distances", path if with_recording else None))
-        answers = stack.enter_context(closing(in_order(work, _grouped(states), threads=threads)))
+        answers = stack.enter_context(closing(in_order(work, _group_states(states), threads=threads)))
         for group, answer in answers:
             _write(answer, into, written)
             count, known, rows = count + len(group), known + len(answer.messages), rows + len(answer.rows)
@@ -172,7 +170,7 @@ def replay(
     return Replayed(count, known, first_unknown, rows, pairs_asked, least, last - first, time.perf_counter() - started)
 
 
-def _grouped(states: StatesOfBag) -> Iterator[tuple[StateOfBag, ...]]:
+def _group_states(states: StatesOfBag) -> Iterator[tuple[StateOfBag, ...]]:
     left = iter(states)
     while group := tuple(islice(left, _GROUP)):
         yield group
@@ -189,7 +187,7 @@ def _write(answer: _Answer, table: TableWriter | None, bag: DistanceBag | None) 
 def _answer(
     ask: StateQuery, robot: Robot, max_distance: float, writer: DistanceMessages | None, states: Sequence[StateOfBag]
 ) -> _Answer:
-    """Answer a group of states, by this thread."""
+    """Compute the distances in a group of states, in this thread."""
     known = [state for state in states if not state.moment.unknown]
     found = None
     if known:
@@ -199,7 +197,7 @@ def _answer(
     messages, rows, at = [], [], 0
     for state in states:
         if state.moment.unknown or found is None:
-            rows.append(_nothing(state, state.moment.unknown, -math.inf))
+            rows.append(_row_without_pair(state, state.moment.unknown, -math.inf))
             continue
         if writer is not None:
             moving = bool(robot.base_links)
@@ -207,14 +205,14 @@ def _answer(
             messages.append((state.then, writer.of_state(found, at, fresh)))
         else:
             messages.append((state.then, b""))
-        rows += _rows(state, found, at) or [_nothing(state, KNOWN, max_distance)]
+        rows += _rows(state, found, at) or [_row_without_pair(state, KNOWN, max_distance)]
         at += 1
     least = min((row for row in rows if not math.isnan(row.distance_m)), key=lambda row: row.distance_m, default=None)
     return _Answer(states, messages, rows, least)
 
 
-def _nothing(state: StateOfBag, words: str, farther: float) -> Row:
-    """A state in which no distance is known but that every one is above `farther`."""
+def _row_without_pair(state: StateOfBag, words: str, farther: float) -> Row:
+    """Return the row of a state in which only a lower bound `farther` on all distances is known."""
     return Row(state.moment.at, state.then, words, "", "", math.nan, farther, math.inf, "")
 
 

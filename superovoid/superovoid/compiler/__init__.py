@@ -1,14 +1,14 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""From kernels to machine code, by numba: needed to build the package and to develop it, not to use it.
+"""Compile kernels to machine code with numba: needed to build or develop the package, not to use it.
 
     python -m superovoid.compiler
 
 ====================  ===========================================================================================
-`jit`                 kernels compiled in this process, by numba's public interface
-`front_end`           kernels as LLVM's code, by parts of numba that are not public
-`c_functions`         C functions that call entry points
-`build`               object files of what has changed, and the shared library
+`jit`                 compiles kernels in this process, by numba's public interface
+`front_end`           translates kernels to LLVM IR, by private parts of numba
+`c_functions`         generates C functions that call entry points
+`build`               compiles changed kernels to object files and links the shared library
 ====================  ===========================================================================================
 """

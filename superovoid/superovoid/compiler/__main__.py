@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 
-# Kernels as they are, the same order of sets in every build, and no code for this very processor.
+# Import kernels as plain Python functions, iterate sets in the same order in every build, and do not tune for this CPU.
 SETTINGS = {
     "SUPEROVOID_KERNELS": "python",
     "PYTHONHASHSEED": "0",

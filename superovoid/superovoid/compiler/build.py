@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The shared library: entry points compiled ahead of time, for use without Python and numba.
+"""Build the shared library: entry points compiled ahead of time, for use without Python and numba.
 
-numba translates the kernels of an entry point to LLVM's code in this process, and other processes make machine code of
-it. Each entry point and each separate kernel becomes an object file that defines one symbol. Object files are kept
-under names with the digest of their kernels, so that the next build makes only what has changed. `cc` links them.
+numba translates the kernels of an entry point to LLVM IR in this process, and worker processes compile it to machine
+code. Each entry point and each separate kernel becomes an object file that defines one symbol. The name of an object
+file contains the digest of its kernels, so that the next build compiles changed kernels only. `cc` links the files.
 """
 
 from __future__ import annotations
@@ -56,19 +56,19 @@ from superovoid.compiler.front_end import IS_TRIED, TRIED, Code, FrontEnd
 from superovoid.compiler.jit import python_of
 
 OBJECTS = (PACKAGE.parent / "build" if (PACKAGE.parent / "setup.py").is_file() else NATIVE) / "kernels"
-"""Where object files are kept, unless another folder is given."""
+"""Default folder of the object files."""
 RUNTIME = Path(__file__).with_name("runtime.c")
 C_FUNCTIONS, EXPORTS = RUNTIME.with_name("superovoid.c"), RUNTIME.with_name("exports.map")
 HEADER = PACKAGE / "native" / "include" / "superovoid.h"
 LOCK = "lock"
-"""A file in the folder of object files. A build holds a lock on it while it writes there."""
+"""Name of a file in the folder of object files. A build holds a lock on it while it writes there."""
 _HAS_KERNELS = re.compile(rb"^@entry_point\b", re.MULTILINE)
 _UNFINISHED = b'{"compiler/a build that did not end": [0, 0, ""]}'
 _LEVELS = {name: level for level, name in sorted(LEVELS.items())}
 
 
 def level_here() -> str:
-    """Return the highest level of instructions that this processor has."""
+    """Return the highest microarchitecture level that this processor supports."""
     if platform.machine() != "x86_64":
         return "generic"
     has = llvm.get_host_cpu_features()
@@ -83,7 +83,7 @@ def level_here() -> str:
 
 
 def _machine_code(bitcode: bytes, symbol: str, names: dict[str, str], level: str, path: Path) -> None:
-    """Optimise LLVM's code and write it as an object file that defines one symbol."""
+    """Optimise LLVM IR and write it as an object file that defines one symbol."""
     target = llvm.Target.from_triple(llvm.get_process_triple())
     codegen = cpu_target.target_context.codegen()
     codegen._tm = machine = target.create_target_machine(cpu=level, opt=3, reloc="pic", codemodel="default")
@@ -94,7 +94,7 @@ def _machine_code(bitcode: bytes, symbol: str, names: dict[str, str], level: str
     made = module.get_function(symbol)
     made.linkage = "external"
     if symbol in names.values():
-        made.visibility = "hidden"  # only code of this library calls a separate kernel
+        made.visibility = "hidden"  # separate kernels are called by code of this library only
     unit._optimize_final_module()
     module.verify()
     for values in (module.functions, module.global_variables):
@@ -105,14 +105,14 @@ def _machine_code(bitcode: bytes, symbol: str, names: dict[str, str], level: str
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Write a file; other processes see all of it or nothing."""
+    """Write a file atomically."""
     unfinished = path.with_suffix(f".{os.getpid()}")
     unfinished.write_bytes(content)
     unfinished.replace(path)
 
 
 def _end_with_parent() -> None:
-    """End this process when the build ends, even if it is killed."""
+    """End this worker process when the build process ends or is killed."""
     parent = multiprocessing.parent_process()
 
     def watch() -> None:
@@ -123,38 +123,38 @@ def _end_with_parent() -> None:
 
 
 class _Builder:
-    """Makes object files.
+    """Compiler of object files.
 
     Parameters
     ----------
     folder : pathlib.Path
-        It has a folder of object files a level, and a list of the files that each entry point needs.
+        Folder with one subfolder of object files per level, and one note per symbol with the files that it needs.
     levels : sequence of str
-        The levels.
+        Microarchitecture levels.
     pool : concurrent.futures.Executor
-        Processes that make machine code.
+        Worker processes that generate machine code.
     """
 
     def __init__(self, folder: Path, levels: Sequence[str], pool: ProcessPoolExecutor) -> None:
         self._folder, self._levels, self._pool = folder, levels, pool
         self._front_end = FrontEnd(self._find_separate, self._add_separate)
         self._names: dict[str, str] = {}  # numba's name of a separate kernel -> its name in the library
-        self._needed: dict[str, set[str]] = {}  # name in the library -> stems of the object files that it needs
+        self._needed: dict[str, set[str]] = {}  # name in the library -> stems of required object files
         self._running: list[Future[None]] = []
         self.made = 0
         for level in levels:
             (folder / level).mkdir(parents=True, exist_ok=True)
 
     def path(self, stem: str, level: str) -> Path:
-        """Return where an object file is."""
+        """Return the path of an object file."""
         return self._folder / level / f"{stem}.o"
 
-    def _noted(self, stem: str) -> tuple[set[str], types.Type] | None:
-        """Return the stems that an object file needs and the type of its result, if all these files are there."""
-        noted = self._folder / f"{stem}.note"
-        if not noted.is_file():
+    def _read_note(self, stem: str) -> tuple[set[str], types.Type] | None:
+        """Return the stems that an object file needs and its result type, or None if a file is missing."""
+        note = self._folder / f"{stem}.note"
+        if not note.is_file():
             return None
-        needed, result = pickle.loads(noted.read_bytes())
+        needed, result = pickle.loads(note.read_bytes())
         is_complete = all(self.path(each, level).is_file() for each in needed for level in self._levels)
         return (needed, result) if is_complete else None
 
@@ -177,18 +177,18 @@ class _Builder:
     def _find_separate(self, kernel: Any, arguments: tuple[types.Type, ...]) -> tuple[str, types.Type | None]:
         digest = digest_of(kernel, arguments)
         symbol = f"{symbol_of(python_of(kernel))}_{digest}"
-        found = self._noted(symbol)
+        found = self._read_note(symbol)
         if found is None:
             return symbol, None
         self._needed[symbol], result = found
         return symbol, result
 
     def add_entry(self, kernel: Any) -> set[str]:
-        """Make the object files of an entry point, and return the stems of all that it needs."""
+        """Start to compile an entry point; return the stems of all object files that it needs."""
         symbol = symbol_of(python_of(kernel))
         arguments = tuple(type_of(hint) for hint in hints_of(python_of(kernel))[0].values())
         stem = f"{symbol}-{digest_of(kernel, arguments)}"
-        found = self._noted(stem)
+        found = self._read_note(stem)
         if found is not None:
             return found[0]
         compiled = self._front_end.compile(kernel, arguments)
@@ -197,13 +197,13 @@ class _Builder:
         return self._make(code, symbol, stem, compiled.signature.return_type)
 
     def finish(self) -> None:
-        """Wait until all object files are there."""
+        """Wait until all object files are written."""
         for each in self._running:
             each.result()
 
 
 def sources() -> set[Path]:
-    """Return the modules with kernels, what these import of the package, at any depth, and the files of C."""
+    """Return the modules with kernels, their direct and indirect imports within the package, and the C files."""
     left = [source for source in PACKAGE.rglob("*.py") if _HAS_KERNELS.search(source.read_bytes())]
     found = {*COMPILER, RUNTIME, C_FUNCTIONS, EXPORTS, HEADER}
     while left:
@@ -240,7 +240,7 @@ def _link(objects: Iterable[Path], level: str, path: Path) -> None:
     command = ["cc", "-O2", "-fPIC", "-fvisibility=hidden", "-shared", f"-DLEVEL={_LEVELS.get(level, 1)}"]
     command += [f"-Wl,-soname,{LIBRARY}", "-Wl,--strip-all", "-Wl,-z,defs", "-o", str(unfinished)]
     files = [*sorted(map(str, objects)), str(RUNTIME)]
-    if any("_c_interface_" in file for file in files):  # a library of some entry points has no functions for C
+    if any("_c_interface_" in file for file in files):  # a library with few entry points may have no C interface
         command += [f"-I{HEADER.parent}", f"-Wl,--version-script,{EXPORTS}"]
         files.append(str(C_FUNCTIONS))
     command += [*files, "-lm"]
@@ -248,23 +248,23 @@ def _link(objects: Iterable[Path], level: str, path: Path) -> None:
         subprocess.run(command, check=True)
     except FileNotFoundError:
         sys.exit("no program 'cc': the kernels are linked by a C compiler (Debian and Ubuntu: apt-get install gcc)")
-    except subprocess.CalledProcessError:  # which has said why
+    except subprocess.CalledProcessError:  # cc has printed the reason
         unfinished.unlink(missing_ok=True)
-        sys.exit(f"{path}: 'cc' has not linked it")
+        sys.exit(f"{path}: 'cc' could not link it (see its messages above)")
     unfinished.replace(path)
 
 
 class _Progress:
-    """Says how far a build is."""
+    """Progress reports of a build."""
 
     def __init__(self) -> None:
-        self._started = self._told = time.monotonic()
+        self._started = self._reported = time.monotonic()
 
-    def tell(self, done: int, count: int) -> None:
-        """Write a line: over the last one in a terminal, every ten seconds elsewhere."""
+    def report(self, done: int, count: int) -> None:
+        """Print progress: overwrite the line on a terminal, otherwise print a line every ten seconds."""
         now, is_terminal = time.monotonic(), sys.stderr.isatty()
-        if is_terminal or now - self._told > 10.0:
-            self._told = now
+        if is_terminal or now - self._reported > 10.0:
+            self._reported = now
             end = "\r" if is_terminal else "\n"
             words = f"compiling kernels: {done} of {count} entry points, {now - self._started:.0f} s"
             print(words, end=end, file=sys.stderr, flush=True)
@@ -276,22 +276,22 @@ def build(
     objects: Path = OBJECTS,
     among: Callable[[str], bool] = lambda _: True,
 ) -> None:
-    """Compile what has changed, and link a library for each level of instructions.
+    """Compile changed kernels, and link a library for each microarchitecture level.
 
     Parameters
     ----------
     levels : sequence of str
-        As in ``x86-64-v3``, lowest first.
+        Levels such as ``x86-64-v3``, lowest first.
     native : pathlib.Path, optional
-        The folder for ``lib/libsuperovoid.so``, which has the lowest level; others are where the system's loader finds
-        them, in ``lib/glibc-hwcaps/``.
+        Output folder. ``lib/libsuperovoid.so`` is the library of the lowest level; the others go to
+        ``lib/glibc-hwcaps/``, where the system's loader finds them.
     objects : pathlib.Path, optional
-        Where object files are kept.
+        Folder of the object files.
     among : callable, optional
-        From the name of an entry point to whether the libraries include it.
+        Returns whether the libraries include an entry point, given its name.
     """
     started, progress = time.monotonic(), _Progress()
-    gc.disable()  # a sixth of the time: what numba makes hardly ever becomes garbage before the end
+    gc.disable()  # saves a sixth of the time: few of numba's objects become garbage before the end
     needed: set[str] = set()
     kernels = [each for each in entry_points() if among(symbol_of(python_of(each)))]
     objects.mkdir(parents=True, exist_ok=True)
@@ -300,11 +300,11 @@ def build(
         global_compiler_lock,
         ProcessPoolExecutor(processors(), multiprocessing.get_context("fork"), _end_with_parent) as pool,
     ):
-        fcntl.lockf(lock, fcntl.LOCK_EX)  # which helpers do not inherit
+        fcntl.lockf(lock, fcntl.LOCK_EX)  # worker processes do not inherit this lock
         builder = _Builder(objects, levels, pool)
         for number, kernel in enumerate(kernels, 1):
             needed |= builder.add_entry(kernel)
-            progress.tell(number, len(kernels))
+            progress.report(number, len(kernels))
         builder.finish()
         kept = {builder.path(stem, level) for stem in needed for level in levels}
         kept |= {objects / LOCK, *(objects / f"{stem}.note" for stem in needed)}
@@ -319,23 +319,23 @@ def build(
 
 
 def main() -> None:
-    """Build as the command line says."""
+    """Build the library with the options of the command line."""
     parser = argparse.ArgumentParser(prog="python -m superovoid.compiler", description=__doc__.partition("\n")[0])
     parser.add_argument(
         "--level",
         action="append",
         dest="levels",
         choices=[*_LEVELS, "generic"],
-        help="instructions that the processor must have; several, the lowest first, for a library each; default: "
-        "those of this processor",
+        help="microarchitecture level that the processor must support; repeat the option, lowest level first, to build "
+        "a library for each; default: the level of this processor",
     )
-    parser.add_argument("--native", type=Path, default=NATIVE, help="where the libraries go, in lib/")
-    parser.add_argument("--objects", type=Path, default=OBJECTS, help="where object files are kept")
+    parser.add_argument("--native", type=Path, default=NATIVE, help="output folder; the libraries go to its lib/")
+    parser.add_argument("--objects", type=Path, default=OBJECTS, help="folder of the object files")
     given = parser.parse_args()
     if not IS_TRIED:
         tried = ", ".join(".".join(map(str, each)) for each in TRIED)
-        sys.exit(f"numba {numba.__version__}: kernels are compiled by numba {tried}")
-    # Before the build reads them: if a module is edited during the build, the library is refused.
+        sys.exit(f"found numba {numba.__version__}: the kernels are compiled by numba {tried}")
+    # Before the build reads the sources: if a module is edited during the build, the library is rejected as stale.
     stamps, noted = json.dumps(stamps_of(sources())).encode(), NATIVE / SOURCES
     if given.native == NATIVE and noted.is_file() and noted.read_bytes() != stamps:
         _write(noted, _UNFINISHED)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""C functions that call entry points, with the arguments that `superovoid.compiled.library` hands over."""
+"""Generate C functions that call entry points with the arguments that `superovoid.compiled.library` passes."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def type_of(hint: Any) -> types.Type:
 
 
 class _Arguments:
-    """Arguments of an entry point, taken from those of a C function."""
+    """Conversion of the arguments of a C function to the arguments of an entry point."""
 
     def __init__(self, context: CPUContext, builder: ir.IRBuilder) -> None:
         self._context, self._builder = context, builder
 
     def number(self, kind: types.Type, word: ir.Value) -> ir.Value:
-        """Return a number that stands in a word, or was handed over by value."""
+        """Return a number from a 64-bit word, or unchanged if it is passed by value."""
         if kind is types.boolean:
             return self._builder.icmp_signed("!=", word, _WORD(0))
         if kind is types.float64 and word.type == _WORD:
@@ -45,7 +45,7 @@ class _Arguments:
         return word
 
     def array(self, kind: types.Array, words: Iterator[ir.Value]) -> ir.Value:
-        """Return an array, of its address and its shape."""
+        """Return an array, from its address and its shape."""
         context, builder = self._context, self._builder
         number = context.get_data_type(kind.dtype)
         data = builder.inttoptr(next(words), number.as_pointer())
@@ -66,14 +66,14 @@ class _Arguments:
         return self.array(kind, words) if isinstance(kind, types.Array) else self.number(kind, next(words))
 
     def words_at(self, pointer: ir.Value) -> Iterator[ir.Value]:
-        """Load one word after another."""
+        """Yield consecutive 64-bit words from memory."""
         place = 0
         while True:
             yield self._builder.load(self._builder.gep(pointer, [_WORD(place)]))
             place += 1
 
     def words_of(self, kind: types.Type, value: ir.Value) -> list[ir.Value]:
-        """Return the words of a result."""
+        """Return a result as 64-bit words."""
         if isinstance(kind, types.BaseTuple):
             parts = [self._builder.extract_value(value, place) for place in range(len(kind.types))]
             return [word for each, part in zip(kind.types, parts, strict=True) for word in self.words_of(each, part)]
@@ -83,7 +83,7 @@ class _Arguments:
 
 
 def c_function(context: CPUContext, name: str, compiled: CompileResult) -> ir.Module:
-    """Return a C function that calls a compiled kernel, under a name."""
+    """Return a module with a C function called `name` that calls a compiled kernel."""
     module = context.codegen().create_library(name).create_ir_module(name)
     kinds, result = compiled.signature.args, compiled.signature.return_type
     parameters: list[Any] = []

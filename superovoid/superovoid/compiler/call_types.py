@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Types of calls, found once: numba's inference asks for each at least twice wherever it stands.
+"""Cache of the types of calls: numba's type inference resolves each call at least twice per call site.
 
-Part of `front_end`, and like that for versions of numba that were tried.
+Part of `front_end`; like it, restricted to the tested versions of numba.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from numba.core.targetconfig import ConfigStack
 
 
 @contextmanager
-def _not_inlined_by_force() -> Iterator[None]:
-    """Compile what is looked for, as numba's own `min`, as for a kernel that is not inlined by force.
+def _without_forced_inlining() -> Iterator[None]:
+    """Compile called functions, such as numba's own `min`, without the option `forceinline` of the caller.
 
-    numba compiles it once a process, with the options of the kernel that needs it first: without this the machine code
-    of all others, and with it the last bits of their answers, would depend on which that is.
+    numba compiles such a function once per process, with the options of the first caller. Without this context, the
+    machine code of all other callers, and the last bits of their results, would depend on which caller comes first.
     """
     stack = ConfigStack()
     flags = stack.top_or_none()
@@ -36,14 +36,14 @@ def _not_inlined_by_force() -> Iterator[None]:
 
 
 class Calls:
-    """numba's typing context, for which the type of a call is found once, and not at each place that has it.
+    """numba's typing context with a cache of resolved calls.
 
-    numba asks at least twice for every place, and tries implementation after implementation each time.
+    numba resolves each call site at least twice, and tries one implementation after another each time.
 
     Parameters
     ----------
     context : numba.core.typing.Context
-        numba's.
+        Context that resolves what is not in the cache.
     """
 
     def __init__(self, context: Any) -> None:
@@ -55,8 +55,8 @@ class Calls:
         return getattr(self._context, name)
 
     def resolve_function_type(self, function: Any, arguments: Any, named: Any) -> Any:
-        """The type of a call, found once."""
-        with _not_inlined_by_force():
+        """Return the signature of a call."""
+        with _without_forced_inlining():
             return self._function_type(function, arguments, named)
 
     def _function_type(self, function: Any, arguments: Any, named: Any) -> Any:
@@ -69,12 +69,12 @@ class Calls:
         found = self._signatures.get(key)
         if found is None:
             found = self._context.resolve_function_type(function, arguments, named)
-            if found is not None:  # what fails may succeed later, once more is known
+            if found is not None:  # a failure may succeed later, when more types are known
                 self._signatures[key] = found
         return found
 
     def resolve_setitem(self, target: types.Type, index: types.Type, value: types.Type) -> Any:
-        """The type of an assignment to an element, found once."""
+        """Return the signature of an assignment to an element."""
         key = "setitem", target, index, value
         found = self._signatures.get(key)
         if found is None:
@@ -84,7 +84,7 @@ class Calls:
         return found
 
     def resolve_getattr(self, owner: types.Type, name: str) -> types.Type | None:
-        """The type of an attribute of a tuple or an array, found once."""
+        """Return the type of an attribute; those of tuples and arrays are cached."""
         if not isinstance(owner, types.BaseTuple | types.Array):
             return self._context.resolve_getattr(owner, name)
         found = self._attributes.get((owner, name))
@@ -97,5 +97,5 @@ class Calls:
 
 @cache
 def calls_of(context: Any) -> Calls:
-    """Return the one `Calls` of a typing context."""
+    """Return the `Calls` of a typing context, one instance per context."""
     return Calls(context)

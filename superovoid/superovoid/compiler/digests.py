@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Digests of kernels: of their code and of all that it refers to, so that only what has changed is compiled again."""
+"""Compute digests of kernels from their code and everything it refers to, to recompile changed kernels only."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _code_parts(code: CodeType, docstring: str | None = None) -> Iterator[bytes]
 
 
 def _value_parts(name: str, value: Any, names: set[str], left: list[Any]) -> Iterator[bytes]:
-    """Describe a value that a kernel refers to; kernels are added to those that are left to be described."""
+    """Yield a description of a value that a kernel refers to; append kernels to `left` to be described later."""
     if hasattr(value, "kernel_options"):
         left.append(value)
     elif isinstance(value, ModuleType):
@@ -67,12 +67,12 @@ def _function_parts(function: Any, left: list[Any]) -> Iterator[bytes]:
 
 _WITHOUT = ("__init__", "__main__", "build", "digests")
 COMPILER = [path for path in sorted(Path(__file__).parent.glob("*.py")) if path.stem not in _WITHOUT]
-"""The modules that decide about machine code."""
+"""Modules of this folder that the machine code depends on."""
 
 
 @cache
-def _compiler() -> bytes:
-    """Return what machine code depends on beside the kernels."""
+def _compiler_digest() -> bytes:
+    """Return a digest of everything except the kernels that the machine code depends on."""
     found = hashlib.sha256(repr((numba.__version__, llvmlite.__version__, sys.version_info[:2])).encode())
     for module in COMPILER:
         found.update(module.read_bytes())
@@ -80,8 +80,8 @@ def _compiler() -> bytes:
 
 
 def digest_of(kernel: Any, arguments: Any) -> str:
-    """Return a digest of a kernel with arguments of some types, and of all that it calls, constants included."""
-    found = hashlib.sha256(_compiler() + str(arguments).encode())
+    """Return a digest of a kernel for given argument types, and of all kernels and constants that it uses."""
+    found = hashlib.sha256(_compiler_digest() + str(arguments).encode())
     left, seen = [kernel], set()
     while left:
         each = left.pop()

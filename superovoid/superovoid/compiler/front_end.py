@@ -1,13 +1,13 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kernels as LLVM's code, by numba's compiler in two thirds of its usual time.
+"""Translate kernels to LLVM IR with numba's compiler, in two thirds of its usual time.
 
-numba optimises each kernel with all that it calls, and makes machine code of it, before it goes on to the callers. Here
-a kernel becomes code to be linked into that of its callers. Optimisation and machine code follow once, where an object
-file is made (`build`). A *separate* kernel has an object file of its own, and its callers refer to it by name.
+numba optimises each kernel together with everything it calls, and compiles it to machine code, before it goes on to the
+callers. Here a kernel becomes LLVM IR to link into its callers; optimisation and code generation run once per
+object file (`build`). A *separate* kernel has its own object file, and its callers refer to it by name.
 
-This uses private parts of numba, and therefore only versions that were tried (`TRIED`).
+This module uses private parts of numba, and therefore accepts tested versions only (`TRIED`).
 """
 
 from __future__ import annotations
@@ -43,12 +43,12 @@ from superovoid.compiler.call_types import calls_of
 from superovoid.compiler.jit import SETTINGS, python_of, show
 
 TRIED = ((0, 68),)
-"""Versions of numba."""
+"""Tested versions of numba."""
 IS_TRIED = tuple(map(int, numba.__version__.split(".")[:2])) in TRIED
-"""Whether this numba is one of them."""
+"""Whether the installed numba is a tested version."""
 
-# What no kernel needs: `with`, errors with arguments that are computed, functions to be inlined before they are typed,
-# `literally` and `literal_unroll`, fused expressions of arrays. Kernels that need one of them do not compile.
+# Passes that no kernel needs: for `with`, errors with computed arguments, functions inlined before type inference,
+# `literally` and `literal_unroll`, fused array expressions. A kernel that needs one of these does not compile.
 _LEFT_OUT = {
     WithLifting,
     RewriteDynamicRaises,
@@ -60,7 +60,7 @@ _LEFT_OUT = {
     NopythonRewrites,
     DumpParforDiagnostics,
 }
-# What only functions with functions inside need, as generator expressions are.
+# Passes for functions with inner functions, such as generator expressions.
 _FOR_CLOSURES = {InlineClosureLikes, MakeFunctionToJitFunction}
 
 
@@ -69,14 +69,14 @@ Add = Callable[[str, CompileResult], None]
 
 
 class _Flags(Flags):
-    """Options of a compilation; numba compares them thousands of times for every kernel."""
+    """Compiler flags with fast comparison: numba compares them thousands of times per kernel."""
 
     __slots__ = ()
     _hash: int | None = None
 
     def __hash__(self) -> int:
         if _Flags._hash is None:
-            _Flags._hash = super().__hash__()  # numba's is the same for all flags
+            _Flags._hash = super().__hash__()  # numba's hash is the same for all flags
         return _Flags._hash
 
     def __eq__(self, other: object) -> bool:
@@ -85,7 +85,7 @@ class _Flags(Flags):
         if not isinstance(other, Flags):
             return super().__eq__(other)
         own, others = self._values, other._values
-        # What is not set is as if it were set to its default.
+        # An unset option equals its default.
         return own == others or all(
             own.get(name, self.options[name].default) == others.get(name, self.options[name].default)
             for name in own.keys() | others.keys()
@@ -93,14 +93,14 @@ class _Flags(Flags):
 
 
 class _Options(_FunctionCompiler):
-    """numba's step from a function to its compiler."""
+    """numba's function compiler, which creates `_Flags`."""
 
     def _customize_flags(self, flags: Flags) -> Flags:
         return _Flags(flags)
 
 
 class _KernelCompiler(Compiler):
-    """numba's compiler without the passes that kernels do not need."""
+    """numba's compiler without the passes that kernels do not use."""
 
     def __init__(self, typing_context: Any, *others: Any) -> None:
         super().__init__(calls_of(typing_context), *others)
@@ -118,18 +118,18 @@ class _KernelCompiler(Compiler):
 
 
 class Code(JITCodeLibrary):
-    """LLVM's code of a kernel, or of a function of numba that kernels call: optimised function by function alone.
+    """LLVM IR of a kernel, or of a numba function that kernels call, with optimisation per function only.
 
     Attributes
     ----------
     symbol : str
-        The name in the shared library of a separate kernel, else empty.
+        Name of a separate kernel in the shared library; empty for other kernels.
     """
 
     symbol = ""
 
     def _optimize_functions(self, module: Any) -> None:
-        # As numba does, but with one pass manager for all, and without those that are only declared.
+        # Like numba, but with one pass manager for all functions, and without functions that are only declared.
         module.data_layout = self._codegen._data_layout
         passes, builder = self._codegen._function_pass_manager()
         for function in module.functions:
@@ -137,21 +137,21 @@ class Code(JITCodeLibrary):
                 passes.run(function, builder)
 
     def finalize(self) -> None:
-        """Nothing is optimised as a whole, linked or loaded yet."""
+        """Finish the module without optimising it as a whole, linking or loading it."""
         self._raise_if_finalized()
         for function in self._final_module.functions:
             if not function.is_declaration and function.linkage == Linkage.external:
-                function.linkage = "linkonce_odr"  # may be dropped where it was inlined
+                function.linkage = "linkonce_odr"  # LLVM may drop it after inlining
         self._shared_module = self._final_module
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """Nothing is loaded."""
+        """Return 0: no code is loaded."""
         self._ensure_finalized()
         return 0
 
     def all_called(self) -> list[Any]:
-        """Return what is to be linked to this code, each after all of its callers."""
+        """Return the code to link into this code, callers before the functions they call."""
         done: dict[Any, None] = {}
         begun = {self}
 
@@ -166,15 +166,15 @@ class Code(JITCodeLibrary):
         return list(reversed(done))[1:]
 
     def separate_called(self) -> list[str]:
-        """Return the symbols of the separate kernels that this code calls, and what is to be linked to it."""
+        """Return the symbols of the separate kernels called by this code or by code linked into it."""
         linked = (each for library in (self, *self.all_called()) for each in library._linking_libraries)
         return sorted({each.symbol for each in linked if getattr(each, "symbol", "")})
 
     def bitcode(self) -> bytes:
-        """Return this code and all that is to be linked to it."""
+        """Return this code, with all code linked into it, as bitcode."""
         self._ensure_finalized()
         module = self._final_module.clone()
-        # Callers first: LLVM links a function that is asked for by then only.
+        # Callers first: LLVM links a function only if the module already refers to it.
         for each in self.all_called():
             module.link_in(each._get_module_for_linking(), preserve=True)
         return bytes(module.as_bitcode())
@@ -192,19 +192,19 @@ class _Dispatcher(CPUDispatcher):
         self._compiler = _Options(function, self.targetdescr, options, self.locals, _KernelCompiler)
 
     def get_call_template(self, arguments: tuple[types.Type, ...], named: dict[str, types.Type]) -> Any:
-        # numba would compile it once more for every integer that it is called with.
+        # Otherwise numba would compile the kernel again for each literal integer argument.
         plain = tuple(map(types.unliteral, arguments))
         return super().get_call_template(plain, {name: types.unliteral(each) for name, each in named.items()})
 
 
 class _Separate(_Dispatcher):
-    """numba's dispatcher of a separate kernel, which compiles it unless its machine code is there.
+    """numba's dispatcher of a separate kernel; compiles it unless its object file exists.
 
     Parameters
     ----------
     kernel : callable
     find, add : callable
-        As of `FrontEnd`.
+        As for `FrontEnd`.
     """
 
     def __init__(self, kernel: Any, find: Find, add: Add) -> None:
@@ -212,7 +212,7 @@ class _Separate(_Dispatcher):
         self._kernel, self._find, self._add = kernel, find, add
 
     def compile(self, arguments: tuple[types.Type, ...]) -> Any:
-        """Compile the kernel for arguments of some types, if callers cannot refer to it by name alone."""
+        """Compile the kernel for given argument types, unless callers can refer to an existing object file by name."""
         if arguments in self.overloads:
             return self.overloads[arguments].entry_point
         symbol, kind = self._find(self._kernel, arguments)
@@ -221,13 +221,13 @@ class _Separate(_Dispatcher):
             result = self.overloads[arguments]
             self._add(symbol, result)
         else:
-            result = self._by_name(symbol, arguments, kind)
+            result = self._declare(symbol, arguments, kind)
             made = result.entry_point
         result.library.symbol = symbol
         return made
 
-    def _by_name(self, symbol: str, arguments: tuple[types.Type, ...], kind: types.Type) -> CompileResult:
-        """Return what numba would have made, for callers alone."""
+    def _declare(self, symbol: str, arguments: tuple[types.Type, ...], kind: types.Type) -> CompileResult:
+        """Return a compile result that only declares the kernel, for its callers."""
         context, function = self.targetdescr.target_context, self.py_func
         described = PythonFunctionDescriptor(
             True,
@@ -247,7 +247,7 @@ class _Separate(_Dispatcher):
         result = compile_result(
             typing_context=self.typingctx,
             target_context=context,
-            entry_point=symbol,  # numba finds the function by it
+            entry_point=symbol,  # key by which numba finds the function
             signature=kind(*arguments),
             objectmode=False,
             fndesc=described,
@@ -260,24 +260,24 @@ class _Separate(_Dispatcher):
 
 
 class FrontEnd:
-    """numba's compiler, set up for kernels. A process has one at most.
+    """numba's compiler, configured for kernels. At most one per process.
 
     Parameters
     ----------
     find : callable
-        From a separate kernel and the types of its arguments to its name in the shared library, and to the type of its
-        result, or None if it is to be compiled.
+        Takes a separate kernel and its argument types; returns its name in the shared library, and its result type, or
+        None if the kernel must be compiled.
     add : callable
-        Called with the name of a separate kernel and what numba made of it, before its callers are compiled.
+        Called with the name and the compile result of a separate kernel, before its callers are compiled.
     """
 
     def __init__(self, find: Find, add: Add) -> None:
         self._find, self._add = find, add
         self.context = cpu_target.target_context
-        rtsys.initialize(self.context)  # which needs code that is loaded
+        rtsys.initialize(self.context)  # before `Code` is set: this needs loaded code
         codegen = self.context.codegen()
         codegen._library_class = Code
-        codegen.set_env = lambda *_: None  # of variables for Python's objects, which no kernel needs
+        codegen.set_env = lambda *_: None  # kernels use no environment of Python objects
 
     def _dispatcher_of(self, kernel: Any) -> _Dispatcher:
         if kernel.kernel_options.get("separate"):
@@ -285,13 +285,13 @@ class FrontEnd:
         return _Dispatcher(kernel)
 
     def compile(self, kernel: Any, arguments: tuple[types.Type, ...]) -> CompileResult:
-        """Compile a kernel, and what it calls, for arguments of some types."""
+        """Compile a kernel, and the functions it calls, for given argument types."""
         dispatcher = getattr(kernel, "dispatcher", None) or show(kernel, self._dispatcher_of)
         dispatcher.compile(arguments)
         return dispatcher.overloads[arguments]
 
     def link(self, name: str, module: Any, called: CompileResult) -> Code:
-        """Return a function of LLVM as code that calls a kernel."""
+        """Return an LLVM module, which calls a kernel, as code linked to that kernel."""
         code = Code(self.context.codegen(), name)
         code.add_ir_module(module)
         code.add_linking_library(called.library)

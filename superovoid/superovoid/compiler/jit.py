@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Kernels compiled in this process, by numba's public interface.
+"""Compile kernels in this process by numba's public interface.
 
-For kernels of other packages, which may call those of this one, and for SUPEROVOID_KERNELS=jit.
+Used for kernels of other packages, which may call kernels of this package, and for SUPEROVOID_KERNELS=jit.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ import numba
 from numba.core import config, types
 from numba.core.registry import cpu_target
 
-# Reassociation stays off: the residuals and the certificate rely on the order of operations.
+# No reassociation: the residuals and the certificate rely on the order of operations.
 SETTINGS: dict[str, Any] = {
     "fastmath": {"contract", "nsz", "arcp"},
     "error_model": "numpy",
-    # numba would take it over from the caller that a kernel is first compiled for.
+    # Otherwise a kernel would inherit this option from its first caller.
     "forceinline": False,
 }
 
 
 def versions() -> str:
-    """Return what numba's machine code depends on beside the kernels."""
+    """Return the versions and settings, apart from the kernels, that numba's machine code depends on."""
     options = ("OPT", "LOOP_VECTORIZE", "SLP_VECTORIZE", "CPU_NAME", "CPU_FEATURES")
     chosen = [f"{each}={getattr(config, each, None)}" for each in options]
     processor = cpu_target.target_context.codegen().magic_tuple()
@@ -36,7 +36,7 @@ def versions() -> str:
 
 
 def names_in(code: CodeType) -> set[str]:
-    """Return the global names and attributes that some code refers to."""
+    """Return the global names and attributes that a code object refers to."""
     inner = (names_in(constant) for constant in code.co_consts if isinstance(constant, CodeType))
     return set(code.co_names).union(*inner)
 
@@ -56,22 +56,22 @@ def kernels_in(function: Callable[..., Any]) -> Iterator[Any]:
 
 
 def show(kernel: Any, dispatcher_of: Callable[[Any], Any]) -> Any:
-    """Let numba find the dispatcher of a kernel, and those of the kernels that it calls; return the first."""
-    dispatcher = kernel.dispatcher = dispatcher_of(kernel)  # its type refers to it weakly
+    """Register the dispatchers of a kernel and of the kernels it calls with numba; return that of the kernel."""
+    dispatcher = kernel.dispatcher = dispatcher_of(kernel)  # numba's type holds only a weak reference to it
     kernel._numba_type_ = types.Dispatcher(dispatcher)
     let_numba_see(python_of(kernel), dispatcher_of)
     return dispatcher
 
 
 def let_numba_see(function: Callable[..., Any], dispatcher_of: Callable[[Any], Any]) -> None:
-    """Let numba find what is compiled for the kernels that a function calls, and that these call.
+    """Register the dispatchers of the kernels that a function calls directly or indirectly with numba.
 
     Parameters
     ----------
     function : callable
         A Python function.
     dispatcher_of : callable
-        From a kernel to the dispatcher of numba that compiles it.
+        Takes a kernel; returns the numba dispatcher that compiles it.
     """
     for each in kernels_in(function):
         if hasattr(each, "_numba_type_"):
@@ -82,7 +82,7 @@ def let_numba_see(function: Callable[..., Any], dispatcher_of: Callable[[Any], A
         else:
             module, _, name = written.partition(":")
             intrinsic = getattr(importlib.import_module(module), name)
-            cpu_target.typing_context.refresh()  # it was defined just now
+            cpu_target.typing_context.refresh()  # the import has just defined the intrinsic
             each._numba_type_ = cpu_target.typing_context.resolve_value_type(intrinsic)
 
 
@@ -92,19 +92,19 @@ def _dispatcher_of(kernel: Any) -> Any:
 
 
 def kernel(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
-    """Compile a function by numba when it is first called, and the kernels of this package that it calls.
+    """Compile a function, and the kernels of this package that it calls, with numba on the first call.
 
     Parameters
     ----------
     function : callable
         A Python function, or a kernel of this package.
     **options
-        Of numba, for a function that is no kernel of this package.
+        Options of numba; ignored for a kernel of this package, which has its own.
 
     Returns
     -------
     callable
-        The dispatcher of numba, which Python and other kernels may call.
+        numba's dispatcher, which Python and other kernels may call.
     """
     if function is None:
         return lambda each: kernel(each, **options)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What kernels call that is written as LLVM's instructions."""
+"""Functions for kernels, written in LLVM IR."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from numba.extending import intrinsic
 
 @intrinsic
 def out_of_line(typing_context: Any) -> Any:
-    """Keep the kernel that calls it out of line in its callers."""
+    """Prevent LLVM from inlining the kernel that calls this function."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        if "alwaysinline" not in builder.function.attributes:  # as in loops over lanes, which need it inlined
+        if "alwaysinline" not in builder.function.attributes:  # set for loops over lanes, which need inlining
             builder.function.attributes.add("noinline")
         return context.get_dummy_value()
 

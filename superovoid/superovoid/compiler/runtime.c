@@ -1,19 +1,19 @@
 // Copyright 2026 superovoid_ros maintainers
 // SPDX-License-Identifier: Apache-2.0
 
-// What the code of kernels calls beside the C library: memory of arrays, and names that stand in the code for errors of
-// Python, which no kernel raises.
+// Functions that compiled kernels call in addition to the C library: array memory, and stubs for Python's error
+// functions, which no kernel calls at run time.
 
 #include <stddef.h>
 #include <stdlib.h>
 // --- processors ---
 
-// Of which level of instructions the library is: 2 to 4 of x86-64, 1 of other processors.
+// Microarchitecture level of the library: 2 to 4 for x86-64, 1 for other processors.
 #define EXPORTED __attribute__((visibility("default")))
 
 EXPORTED const int superovoid_library_level = LEVEL;
 
-// What this processor has.
+// Microarchitecture level of this processor.
 EXPORTED int superovoid_processor_level(void) {
 #ifdef __x86_64__
     __builtin_cpu_init();
@@ -33,7 +33,7 @@ typedef struct Block {
     size_t count; void (*end)(void *, size_t, void *); void *info; void *data; size_t size; void *more;
     struct Block *before, *after;
 } Block;
-// What this thread has taken: a kernel that runs out of memory does not give back what it has.
+// Blocks allocated by this thread: a kernel that runs out of memory does not free its blocks.
 static __thread __attribute__((tls_model("initial-exec"))) Block *taken;
 void *NRT_MemInfo_alloc_aligned(size_t size, unsigned align) {
     size_t head;
@@ -53,7 +53,7 @@ void NRT_MemInfo_call_dtor(void *memory) {
     if (block->after) block->after->before = block->before;
     free(block);
 }
-// Give back all that is left after an entry point, none of which returns memory.
+// Free all blocks left after an entry point; no entry point returns memory.
 void superovoid_give_back(void) { while (taken) NRT_MemInfo_call_dtor(taken); }
 void NRT_Free(void *memory) { free(memory); }
 int numba_attempt_nocopy_reshape(

@@ -1,8 +1,8 @@
 /* Copyright 2026 superovoid_ros maintainers
  * SPDX-License-Identifier: Apache-2.0 */
 
-/* The functions of superovoid.h, over entry points of superovoid/contact/c_interface.py and superovoid/shapes/kernels/
- * bodies.py. These check the lengths that stand here: a mistake is SUPEROVOID_ERROR_BUILD. */
+/* The functions of superovoid.h, based on entry points of superovoid/contact/c_interface.py and superovoid/shapes/
+ * kernels/bodies.py. The entry points check the lengths below: a mismatch is SUPEROVOID_ERROR_BUILD. */
 
 #pragma GCC visibility push(default)
 #include "superovoid.h"
@@ -24,7 +24,7 @@ void superovoid_give_back(void); /* runtime.c */
 /* kinds.SUPEROVOID to kinds.TORUS */
 enum { KIND_SUPEROVOID, KIND_HALF_SPACE, KIND_CAPSULE, KIND_BOX, KIND_CYLINDER, KIND_CONE, KIND_TORUS };
 
-/* kinds.Packed and pair.Asked as kernels take them: of each array its address and its shape. */
+/* kinds.Packed and pair.Asked as passed to entry points: each array as its address and shape. */
 typedef struct {
     const double *row;
     int64_t row_length;
@@ -81,7 +81,7 @@ int32_t superovoid_contact_c_interface_time_impact(const Asked *a, const Asked *
 struct superovoid_body {
     double row[ROW_LENGTH];
     int64_t pool_length;
-    double pool[]; /* what does not fit in a row */
+    double pool[]; /* numbers that do not fit in a row */
 };
 
 struct superovoid_pair {
@@ -92,10 +92,10 @@ struct superovoid_pair {
 const char *superovoid_error_message(superovoid_error error) {
     switch (error) {
     case SUPEROVOID_OK: return "no error";
-    case SUPEROVOID_ERROR_BUILD: return "the library was built of parts that do not fit together";
+    case SUPEROVOID_ERROR_BUILD: return "the library was built from incompatible parts";
     case SUPEROVOID_ERROR_RTOL: return "rtol: must be a number from 1e-12 to 1e30";
     case SUPEROVOID_ERROR_THRESHOLD: return "threshold: must be a finite number (metres)";
-    case SUPEROVOID_ERROR_NULL: return "a pointer is NULL that must not be";
+    case SUPEROVOID_ERROR_NULL: return "a required pointer is NULL";
     case SUPEROVOID_ERROR_MEMORY: return "no memory left";
     case SUPEROVOID_ERROR_DURATION: return "duration: must be a number from 0 to 1e50 (seconds), and not 0";
     case SUPEROVOID_ERROR_EVALUATIONS: return "max_evaluations: must be at least 1";
@@ -133,7 +133,7 @@ int superovoid_abi_version(void) { return SUPEROVOID_ABI_VERSION; }
 
 size_t superovoid_result_size(void) { return sizeof(superovoid_result); }
 
-/* Return the error that an entry point has found; it returns anything but 0 if memory ran out. */
+/* Return the error of an entry point, which returns a non-zero value if memory ran out. */
 static superovoid_error error_of(int32_t out_of_memory, const int64_t *error) {
     if (!out_of_memory) return (superovoid_error)*error;
     superovoid_give_back();
@@ -254,9 +254,9 @@ superovoid_error superovoid_mesh_create(size_t n, const double *vertices, size_t
 
 void superovoid_body_free(superovoid_body *body) { free(body); }
 
-/* --- questions --- */
+/* --- queries --- */
 
-static Asked asked(const superovoid_body *body, const double *pose) {
+static Asked posed_body(const superovoid_body *body, const double *pose) {
     const Asked made = {{body->row, ROW_LENGTH, body->pool, body->pool_length}, pose, 4, 4};
     return made;
 }
@@ -272,7 +272,7 @@ static void take_row(const double row[RESULT_LENGTH], superovoid_result *result)
     result->iterations = (uint32_t)row[13];
 }
 
-/* Answer a pair; state is NULL if nothing is known. */
+/* Compute the distance of a pair; state is NULL without a warm start. */
 static superovoid_error answer(const superovoid_body *body_a, const double *pose_a, const superovoid_body *body_b,
                                const double *pose_b, double rtol, double *state, superovoid_result *result) {
     double work[WORK_LENGTH], row[RESULT_LENGTH];
@@ -281,8 +281,8 @@ static superovoid_error answer(const superovoid_body *body_a, const double *pose
     int32_t out_of_memory;
     superovoid_error error;
     if (!body_a || !pose_a || !body_b || !pose_b || !result) return SUPEROVOID_ERROR_NULL;
-    a = asked(body_a, pose_a);
-    b = asked(body_b, pose_b);
+    a = posed_body(body_a, pose_a);
+    b = posed_body(body_b, pose_b);
     if (state)
         out_of_memory = superovoid_contact_one_pair_answer_again(&a, &b, rtol, state, STATE_LENGTH, work,
                                                                     WORK_LENGTH, row, RESULT_LENGTH, &found);
@@ -343,8 +343,8 @@ superovoid_error superovoid_is_closer(const superovoid_body *a, const double pos
     int64_t found[2] = {0, 0};
     superovoid_error error;
     if (!a || !pose_a || !b || !pose_b || !verdict) return SUPEROVOID_ERROR_NULL;
-    first = asked(a, pose_a);
-    second = asked(b, pose_b);
+    first = posed_body(a, pose_a);
+    second = posed_body(b, pose_b);
     error = error_of(superovoid_contact_c_interface_decide_pair(&first, &second, threshold, rtol, work, WORK_LENGTH,
                                                                 found),
                      found);
@@ -385,8 +385,8 @@ superovoid_error superovoid_time_of_impact(const superovoid_body *a, const super
     Impact found = {0, 0, 0.0, 0.0, 0};
     superovoid_error error;
     if (!a || !motion_a || !b || !motion_b || !impact) return SUPEROVOID_ERROR_NULL;
-    first = asked(a, motion_a->start);
-    second = asked(b, motion_b->start);
+    first = posed_body(a, motion_a->start);
+    second = posed_body(b, motion_b->start);
     take_motion(motion_a, motions);
     take_motion(motion_b, motions + 9);
     error = error_of(superovoid_contact_c_interface_time_impact(&first, &second, motions, 2, 9, duration, rtol,

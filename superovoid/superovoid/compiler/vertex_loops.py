@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Loops over blocks of vertices as LLVM has them: a loop of numba that keeps the number of the highest stays scalar."""
+"""Vectorised loops over blocks of vertices in LLVM IR: LLVM does not vectorise numba's loop for the highest vertex."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numba.core import types
 from numba.extending import intrinsic
 
 LANES = 8
-BLOCK = 3 * LANES  # numbers of a block
+BLOCK = 3 * LANES  # numbers per block
 
 _DOUBLE, _INT = ir.DoubleType(), ir.IntType(64)
 _FUSED = ("contract",)
@@ -27,7 +27,7 @@ def _splat(builder: Any, value: Any, element: Any) -> Any:
 
 
 class _Loop:
-    """A loop over blocks in the making; `heights` are those of the vertices of a block."""
+    """Builder of a loop over blocks of vertices."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, arguments: Any) -> None:
         pool, at, self._count, *n = arguments
@@ -48,9 +48,9 @@ class _Loop:
         self._phis: list[Any] = []
         self._loads = [(builder.gep(first, [builder.add(start, _INT(LANES * axis))]), parts[axis]) for axis in range(3)]
 
-    def carried(self, start: Any) -> Any:
-        """A value that every block hands on to the next."""
-        # Phi nodes stand before everything else of their block.
+    def loop_variable(self, start: Any) -> Any:
+        """Return a value that each iteration passes on to the next."""
+        # Phi nodes must precede all other instructions of their block.
         with self._builder.goto_block(self._body):
             self._builder.position_before(self.number)
             phi = self._builder.phi(start.type)
@@ -58,7 +58,7 @@ class _Loop:
         return phi
 
     def heights(self) -> Any:
-        """Heights along n of the vertices of this block."""
+        """Return the heights along n of the vertices of this block."""
         builder = self._builder
         total = None
         for pointer, part in self._loads:
@@ -67,11 +67,11 @@ class _Loop:
             total = product if total is None else builder.fadd(total, product, flags=_FUSED)
         return total
 
-    def close(self, *carried: tuple[Any, Any]) -> None:
-        """End the loop; each phi node with what the next block gets for it."""
+    def close(self, *updates: tuple[Any, Any]) -> None:
+        """End the loop; `updates` are phi nodes with their values for the next iteration."""
         builder = self._builder
         following = builder.add(self.number, _INT(1))
-        for phi, value in ((self.number, following), *carried):
+        for phi, value in ((self.number, following), *updates):
             phi.add_incoming(value, self._body)
         builder.cbranch(builder.icmp_signed("<", following, self._count), self._body, self._end)
         builder.position_at_end(self._end)
@@ -79,13 +79,13 @@ class _Loop:
 
 @intrinsic
 def highest(typing_context: Any, pool: Any, at: Any, count: Any, x: Any, y: Any, z: Any) -> Any:
-    """Return the number of the vertex that is highest along a direction."""
+    """Return the index of the highest vertex along a direction."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         loop = _Loop(context, builder, signature, arguments)
         numbers = ir.VectorType(_INT, LANES)
-        best = loop.carried(ir.Constant(ir.VectorType(_DOUBLE, LANES), [-math.inf] * LANES))
-        where = loop.carried(ir.Constant(numbers, list(range(LANES))))
+        best = loop.loop_variable(ir.Constant(ir.VectorType(_DOUBLE, LANES), [-math.inf] * LANES))
+        where = loop.loop_variable(ir.Constant(numbers, list(range(LANES))))
         heights = loop.heights()
         higher = builder.fcmp_ordered(">", heights, best)
         lane = ir.Constant(numbers, list(range(LANES)))
@@ -93,7 +93,7 @@ def highest(typing_context: Any, pool: Any, at: Any, count: Any, x: Any, y: Any,
         best_after = builder.select(higher, heights, best)
         where_after = builder.select(higher, here, where)
         loop.close((best, best_after), (where, where_after))
-        # Halves against each other; of equal ones the first vertex.
+        # Compare halves; among equally high vertices the first wins.
         value, number, width = best_after, where_after, LANES
         while width > 1:
             width //= 2
@@ -114,12 +114,12 @@ def highest(typing_context: Any, pool: Any, at: Any, count: Any, x: Any, y: Any,
 
 @intrinsic
 def above(typing_context: Any, pool: Any, at: Any, count: Any, x: Any, y: Any, z: Any, level: Any) -> Any:
-    """Return how many vertices are no lower than a level."""
+    """Return the number of vertices at or above a level."""
 
     def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         loop = _Loop(context, builder, signature, arguments)
         numbers = ir.VectorType(_INT, LANES)
-        found = loop.carried(ir.Constant(numbers, [0] * LANES))
+        found = loop.loop_variable(ir.Constant(numbers, [0] * LANES))
         high = builder.fcmp_ordered(">=", loop.heights(), _splat(builder, arguments[6], _DOUBLE))
         found_after = builder.add(found, builder.zext(high, numbers))
         loop.close((found, found_after))

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Distances of many states of a robot in a store: resumable, the same bits whoever computes them."""
+"""Compute the distances in many states of a robot into a store; resumable and bit-for-bit reproducible."""
 
 from superovoid.dataset.datasets import Dataset, FromFile, Grid, Random, create, open  # noqa: A004 (as `zarr.open`)
 from superovoid.dataset.errors import DatasetError

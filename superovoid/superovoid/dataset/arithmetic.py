@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the bits of an answer depend on beside the question: machine code and mathematical functions.
+"""Describe the arithmetic that determines the last bits of results: machine code and mathematical functions.
 
-Products and sums are contracted where the level of instructions of the machine code has one for that. The sine of the C
-library has a form of its own for such processors, too. So two processors may give other last bits, both within the
-certified interval. Chunks of one data set are computed with one arithmetic.
+Products and sums are contracted if the instruction set of the machine code has fused multiply-add; the sine of the C
+library has a separate version for such processors, too. Results of two processors may therefore differ in the last
+bits, both within the certified interval. All chunks of a data set are computed with the same arithmetic.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ import numpy as np
 
 from superovoid.compiled.kernels import MODE
 
-# What a C library chooses the form of its sine, logarithm or power by. (By others it chooses forms with the same bits.)
+# Processor features by which a C library selects its version of sine, logarithm or power. (Versions that it selects by
+# other features have the same bits.)
 _CHOOSING = ("avx", "avx2", "fma", "fma4")
 _PACKAGE = Path(__file__).parents[1]
 
 
 @cache
 def arithmetic() -> dict[str, Any]:
-    """What decides about the last bits of this process's answers; plain values."""
+    """Return everything that determines the last bits of this process's results, as plain values."""
     return {
         "kernels": _kernels(),
         "compiled": MODE,
@@ -41,7 +42,7 @@ def arithmetic() -> dict[str, Any]:
 
 
 def _kernels() -> str:
-    """A digest of the machine code, or of the sources and the compiler that make it in this process."""
+    """Return a digest of the machine code, or of the sources and the compiler that produce it in this process."""
     digest = hashlib.sha256()
     if MODE == "library":
         from superovoid.compiled import library
@@ -58,7 +59,7 @@ def _kernels() -> str:
 
 
 def _features() -> set[str]:
-    """What Linux says that the processor has."""
+    """Return the processor's feature flags as listed by Linux."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
     except OSError:
@@ -67,6 +68,6 @@ def _features() -> set[str]:
 
 
 def differences(ours: dict[str, Any], theirs: dict[str, Any]) -> str:
-    """Words on what differs; empty where nothing does."""
+    """Describe what differs; return an empty string if nothing does."""
     names = [name for name in dict.fromkeys([*ours, *theirs]) if ours.get(name) != theirs.get(name)]
     return "; ".join(f"{name} {theirs.get(name)!r} there, {ours.get(name)!r} here" for name in names)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A data set: states of a robot, what is asked of them, and the chunks of the answer that are there."""
+"""Create, open and compute data sets: states of a robot, the query made in each, and the results in chunks."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from superovoid.values.checks import number
 
 FloatArray = NDArray[np.float64]
 
-# A chunk has about so many answers and bytes, and so many states at most: it takes seconds.
+# Approximate number of pair results and bytes in a chunk, and largest number of states: a chunk takes seconds.
 _CHUNK_ROWS, _CHUNK_BYTES, _CHUNK_STATES = 500_000, 64 << 20, 1 << 14
 _BLOCK = 64
 
 
 @dataclass(frozen=True)
 class Random:
-    """States at random, as `RandomStates` has them."""
+    """Random states; see `RandomStates`."""
 
     count: int
     seed: int = 0
@@ -49,81 +49,81 @@ class Random:
     bases: Mapping[str, ArrayLike] = field(default_factory=dict)
 
     def of(self, robot: Robot) -> States:
-        """The states for a robot."""
+        """Return the states for a robot."""
         options: dict[str, Any] = {"steps": self.steps, "ranges": self.ranges, "bases": self.bases}
         return RandomStates(robot, self.count, self.seed, self.law, **options)
 
 
 @dataclass(frozen=True)
 class Grid:
-    """All states of a grid, as `GridStates` has them."""
+    """All states of a grid; see `GridStates`."""
 
     points: int | Mapping[str, int]
     ranges: Mapping[str, Sequence[float]] = field(default_factory=dict)
     bases: Mapping[str, ArrayLike] = field(default_factory=dict)
 
     def of(self, robot: Robot) -> States:
-        """The states for a robot."""
+        """Return the states for a robot."""
         return GridStates(robot, self.points, ranges=self.ranges, bases=self.bases)
 
 
 @dataclass(frozen=True)
 class FromFile:
-    """States of a file, as `FileStates` reads it."""
+    """States from a file; see `FileStates`."""
 
     path: str | os.PathLike[str]
     bases: Mapping[str, ArrayLike] = field(default_factory=dict)
 
     def of(self, robot: Robot) -> States:
-        """The states for a robot."""
+        """Return the states for a robot."""
         return FileStates(robot, Path(self.path), bases=self.bases)
 
 
 @dataclass(frozen=True)
 class Run:
-    """What a run did."""
+    """Summary of a run."""
 
     computed: tuple[int, ...]
-    """Chunks that it computed, in the order in which they ended; those that were there are not among them."""
+    """Chunks computed by this run, in order of completion; excludes chunks that already existed."""
     answers: int
-    """Answers about a state and a pair in these: of rows within `max_distance`, the pairs that were looked at."""
+    """Number of (state, pair) results in these chunks; with `max_distance`, number of pairs examined."""
     seconds: float
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is: what `Dataset.run` tells."""
+    """Progress of a run, as reported by `Dataset.run`."""
 
     done: int
-    """Chunks that are there."""
+    """Number of chunks that exist."""
     chunks: int
     computed: int
-    """Chunks of this run, by now."""
+    """Number of chunks computed by this run."""
     answers: int
-    """Of this run, by now."""
+    """Number of results computed by this run."""
     seconds: float
 
     @property
     def rate(self) -> float:
-        """Answers a second of this run."""
+        """Results per second of this run."""
         return self.answers / self.seconds if self.seconds > 0.0 else 0.0
 
     @property
     def remaining(self) -> float:
-        """Seconds that the chunks which are missing will take, at the pace of this run; nan before its first."""
+        """Estimated time for the missing chunks at the rate of this run, s; nan before its first chunk."""
         return (self.chunks - self.done) * self.seconds / self.computed if self.computed else math.nan
 
 
 class Dataset:
-    """A data set in a store. `create` makes one, `open` finds one.
+    """A data set in a store, made by `create` or `open`.
 
     Attributes
     ----------
     path : Path
     manifest : dict
-        All that it takes to compute a chunk again: robot, states, question, chunks, versions, processor.
+        Everything needed to recompute a chunk: robot, states, question, chunks, versions, processor.
     states, chunks : int
-        How many there are to be.
+        Numbers of states and chunks of the complete data set.
     bodies : tuple of str
     pairs : array of int, shape (pairs, 2)
         Indices into `bodies`, the smaller first: the columns of arrays by pair.
@@ -149,73 +149,73 @@ class Dataset:
         )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """A data set is its store: another process opens it at the same path."""
-        return _opened_again, (str(self.path.absolute()), {name: str(each) for name, each in self._packages.items()})
+        """Pickle the path only: another process opens the store at the same path."""
+        return _reopen, (str(self.path.absolute()), {name: str(each) for name, each in self._packages.items()})
 
-    # --- what is there ---
+    # --- chunks and arrays ---
 
     @property
     def done(self) -> NDArray[np.bool_]:
-        """Which chunks are there, shape (chunks,), as the folder says now; contents are not read (`check` does)."""
+        """Which chunks exist in the folder now, shape (chunks,); contents are not read (`check` reads them)."""
         return self._store.done()
 
     @property
     def is_complete(self) -> bool:
-        """Whether all chunks are there."""
+        """Whether all chunks exist."""
         return bool(self.done.all())
 
     def states_of(self, chunk: int) -> range:
-        """The numbers of the states of a chunk."""
+        """Return the indices of the states of a chunk."""
         return stores.states_of_chunk(self.manifest, self._number(chunk))
 
     def read(self, chunk: int) -> Arrays:
-        """The arrays of a chunk, whose bits are compared with the digests that were written.
+        """Return the arrays of a chunk, after checking them against the stored digests.
 
         Raises
         ------
         DatasetError
-            If it is not there, or damaged.
+            If the chunk has not been computed, or is damaged.
         IndexError
-            If there is no such chunk.
+            If the data set has no such chunk.
         """
         return self._store.read(self._number(chunk))
 
     def array(self, name: str) -> Any:
-        """An array of a Zarr store as zarr's own, for slices of many chunks.
+        """Return an array of a Zarr store as a zarr array, for slices of many chunks.
 
-        Where a chunk is not there yet it reads as nothing known: nan, an interval without ends, `Status.UNPROVEN`.
-        zarr finds damage by the checksum of each file.
+        Missing chunks read as unknown: nan, an infinite interval, `Status.UNPROVEN`. zarr detects damage by the
+        checksum of each file.
 
         Raises
         ------
         DatasetError
-            If there is no such array, or the store has rows.
+            If there is no such array, or the store holds rows (Parquet).
         """
         if not isinstance(self._store, stores.ZarrStore):
-            raise DatasetError(f"{self.path}: has rows, no arrays: read(chunk), or any reader of Parquet")
+            raise DatasetError(f"{self.path}: has rows, not arrays: use read(chunk) or any reader of Parquet")
         names = [column.name for column in self._store.columns]
         if name not in names:
             raise DatasetError(f"{self.path}: has no array {name!r} (arrays: {', '.join(names)})")
         return self._store._arrays[name]
 
     def positions(self, chunk: int) -> tuple[FloatArray, FloatArray]:
-        """Joints (states, joints) and poses of bases (states, bases, 4, 4) of a chunk, made anew."""
+        """Recompute the joints (states, joints) and base poses (states, bases, 4, 4) of a chunk."""
         states = self.states_of(chunk)
-        return self._made_of()[1].rows(states.start, states.stop)
+        return self._load_source()[1].rows(states.start, states.stop)
 
     # --- computing ---
 
     def compute(self, chunk: int, stop: threading.Event | None = None) -> Arrays:
-        """Compute a chunk, by this thread; nothing is written.
+        """Compute a chunk in this thread without writing it.
 
         Raises
         ------
         DatasetError
-            If the bits might be others than those of the other chunks (`superovoid.dataset.arithmetic`), or the
-            robot or the file of states is another by now.
+            If this process might produce other bits than those of the other chunks (`superovoid.dataset.arithmetic`),
+            or if the robot or the file of states has changed.
         """
         states = self.states_of(chunk)
-        question, source = self._made_of()
+        question, source = self._load_source()
         manifests.refuse_other_arithmetic(self.manifest, str(self.path))
         arrays = question.answer(*source.rows(states.start, states.stop), stop)
         if "state" in arrays:
@@ -223,12 +223,12 @@ class Dataset:
         return arrays
 
     def make(self, chunk: int, stop: threading.Event | None = None) -> bool:
-        """Compute and write a chunk, unless it is there; return whether it was not.
+        """Compute and write a chunk unless it exists; return whether it was computed.
 
         Raises
         ------
         DatasetError
-            As `compute`, and if it cannot be written.
+            As `compute`, and if the chunk cannot be written.
         """
         if self._store.has(self._number(chunk)):
             return False
@@ -238,12 +238,12 @@ class Dataset:
         except OSError as error:
             if not self._store.is_there():
                 raise DatasetError(
-                    f"{self.path}: chunk {chunk} cannot be written: the store is not there any more. What there was "
-                    "stays; if it was moved, resume it where it is now"
+                    f"{self.path}: chunk {chunk} cannot be written: the store is gone. If it was moved, resume it at "
+                    "its new path"
                 ) from None
             raise DatasetError(
-                f"{self.path}: chunk {chunk} cannot be written: {error.strerror or error}. What is there stays; "
-                "resume when there is room"
+                f"{self.path}: chunk {chunk} cannot be written: {error.strerror or error}. Chunks already written are "
+                "kept; resume when there is room"
             ) from None
         return True
 
@@ -257,37 +257,37 @@ class Dataset:
         progress: Callable[[Progress], object] | None = None,
         told: Callable[[str], object] | None = None,
     ) -> Run:
-        """Compute the chunks that are missing.
+        """Compute the missing chunks.
 
-        May be ended at any time, by any means; what is there by then stays, and the next run goes on.
+        A run may be stopped at any time, even killed: chunks already written are kept, and the next run continues.
 
         Parameters
         ----------
         chunks : iterable of int, optional
-            Only these.
+            Compute only these chunks.
         threads : int, optional
-            Threads of this process, a chunk each; default: as many as there are processors.
+            Threads of this process, one chunk each; default: one per processor.
         workers : int, optional
-            Instead: so many worker processes of dask.distributed, on this machine.
+            Number of dask.distributed worker processes on this machine, instead of threads.
         scheduler : str, optional
-            Instead: the address of a scheduler of dask.distributed. Its workers are to see the store, and the meshes of
-            the robot, at the same paths.
+            Address of a dask.distributed scheduler, instead of threads. Its workers must see the store, and the meshes
+            of the robot, at the same paths.
         progress : callable, optional
-            Told after every chunk.
+            Called with a `Progress` after every chunk.
         told : callable, optional
-            Told the address of dask's dashboard, where there is one.
+            Called with the address of dask's dashboard, if there is one.
 
         Raises
         ------
         DatasetError
-            As `make`; if the scheduler is lost.
+            As `make`, and if the scheduler is lost.
         """
         started = time.perf_counter()
         there = self._store.done()
         wanted = range(self.chunks) if chunks is None else [self._number(chunk) for chunk in dict.fromkeys(chunks)]
         left = [chunk for chunk in wanted if not there[chunk]]
         count, computed, answers = int(there.sum()), [], 0
-        self._made_of()  # before threads or workers start: what is wrong is said once
+        self._load_source()  # before threads or workers start, so that an error is raised once
         manifests.refuse_other_arithmetic(self.manifest, str(self.path))
 
         def take(chunk: int, is_new: bool) -> None:
@@ -304,24 +304,24 @@ class Dataset:
         if workers is None and scheduler is None:
             work: Callable[[int], bool] = partial(self.make, stop=stop)
         else:
-            work = partial(_made_by_worker, str(self.path.absolute()), self.manifest["sha256"], self._packages)
+            work = partial(_make_in_worker, str(self.path.absolute()), self.manifest["sha256"], self._packages)
         try:
-            # Closed at once where the caller's progress fails, so that threads do not go on.
+            # Closed immediately if the caller's progress raises, so that threads stop.
             with closing(spread(work, left, **by, stop=stop, told=told)) as ended:
                 for chunk, is_new in ended if left else ():
                     take(chunk, is_new)
         except Stopped:
-            raise AssertionError("a chunk ended early that nobody ended") from None
+            raise AssertionError("a chunk was cancelled without a request") from None
         return Run(tuple(computed), answers, time.perf_counter() - started)
 
     def remove_left_overs(self) -> None:
-        """Remove half-written files of processes of this machine that are gone; readers do not see them anyway."""
+        """Remove partial files of ended processes of this machine; readers ignore them anyway."""
         stores.remove_left_overs(self._store)
 
-    # --- judging ---
+    # --- checks ---
 
     def check(self, progress: Callable[[int], object] | None = None) -> dict[int, str]:
-        """Read all chunks that are there; return those that are damaged, with words on how."""
+        """Read all existing chunks; return the damaged ones with a description of the damage."""
         damaged = {}
         for chunk in np.flatnonzero(self.done).tolist():
             try:
@@ -333,23 +333,23 @@ class Dataset:
         return damaged
 
     def discard(self, chunk: int) -> None:
-        """Take a chunk out of the store, so that the next run computes it again."""
+        """Remove a chunk from the store, so that the next run recomputes it."""
         self._store.discard(self._number(chunk))
 
     def verify(self, count: int, seed: int | None = None) -> dict[int, str]:
-        """Compute chunks again, chosen at random among those that are there, and compare all bits.
+        """Recompute randomly chosen existing chunks and compare all bits.
 
         Parameters
         ----------
         count : int
-            How many, at most those that are there.
+            Number of chunks; at most all existing ones are chosen.
         seed : int, optional
-            Of the choice; default: another each time.
+            Seed of the choice; default: a different choice in each call.
 
         Returns
         -------
         dict of int to str
-            The chunks computed, with words on what differs; empty words: nothing.
+            The recomputed chunks with a description of what differs, empty if nothing does.
         """
         there = np.flatnonzero(self.done).tolist()
         found = {}
@@ -361,18 +361,18 @@ class Dataset:
                 found[chunk] = str(error)
                 continue
             wrong = [name for name in ours if ours[name] != stored.get(name)]
-            found[chunk] = f"{', '.join(wrong)}: other bits than those in the store" if wrong else ""
+            found[chunk] = f"{', '.join(wrong)}: bits differ from those in the store" if wrong else ""
         return found
 
-    # --- inside ---
+    # --- private ---
 
     def _number(self, chunk: int) -> int:
         if not 0 <= chunk < self.chunks:
-            raise IndexError(f"chunk {chunk}: there are {self.chunks}, from 0 on")
+            raise IndexError(f"chunk {chunk}: must be from 0 to {self.chunks - 1}")
         return int(chunk)
 
-    def _made_of(self) -> tuple[Question, States]:
-        """Robot, question and states as the manifest has them, read once."""
+    def _load_source(self) -> tuple[Question, States]:
+        """Return question (with its robot) and states as the manifest defines them; they are loaded once."""
         with self._lock:
             if self._source is None:
                 self._source = _source(self.manifest, self._packages, str(self.path))
@@ -381,16 +381,16 @@ class Dataset:
 
 def _source(manifest: Mapping[str, Any], packages: Mapping[str, str | Path], where: str) -> tuple[Question, States]:
     try:
-        return _made_of_manifest(manifest, packages, where)
+        return _source_of_manifest(manifest, packages, where)
     except (DatasetError, RobotDescriptionError):
         raise
     except (TypeError, KeyError, ValueError, IndexError, AttributeError, OverflowError) as error:
-        # Its digest holds, so that somebody has made it: its parts have the right types, but make no sense.
+        # The digest and the types are right, so the manifest was made by hand and its values make no sense.
         words = f"{type(error).__name__}: {error}"
-        raise DatasetError(f"{where}: its manifest speaks of nothing that can be asked: {words[:300]}") from None
+        raise DatasetError(f"{where}: the manifest has invalid values: {words[:300]}") from None
 
 
-def _made_of_manifest(
+def _source_of_manifest(
     manifest: Mapping[str, Any], packages: Mapping[str, str | Path], where: str
 ) -> tuple[Question, States]:
     about, question = manifest["robot"], manifest["question"]
@@ -398,16 +398,16 @@ def _made_of_manifest(
     asked = _question(robot, question["between"], question["extras"], question["max_distance"])
     if asked.fingerprint != about["fingerprint"]:
         raise DatasetError(
-            f"{where}: robot '{robot.name}' is read with other numbers than when the data set was begun: a mesh has "
-            "changed, or another version read it"
+            f"{where}: robot '{robot.name}' differs from the robot for which the data set was created: a mesh has "
+            "changed, or another version reads the files differently"
         )
     states = states_of(manifest["states"], robot, manifest["where"]["states file"])
     if states.manifest() != manifest["states"]:
         file = manifest["where"]["states file"]
         what = (
-            "its manifest speaks of states that there are not"
+            "the states in the manifest cannot be reproduced"
             if file is None
-            else f"the file of states {file} is another by now"
+            else f"the file of states {file} has changed since the data set was created"
         )
         raise DatasetError(f"{where}: {what}")
     return asked, states
@@ -446,32 +446,32 @@ def create(
     meshes: str = "hull",
     representation: str = "mixed",
 ) -> Dataset:
-    """Make a data set without chunks, or open the same one where it is there; `Dataset.run` computes.
+    """Create a data set without chunks, or open `path` if it holds the same data set; `Dataset.run` computes chunks.
 
     Parameters
     ----------
     path : path
-        Of the store: a folder, ``NAME.parquet`` with `max_distance` and any other name without.
+        Folder of the store: ``NAME.parquet`` with `max_distance`, any other name without.
     robot, srdf, package_directories, meshes, representation
-        As for `Robot.load`. The texts become part of the store; meshes are read where they are.
+        As for `Robot.load`. The texts are copied into the store; meshes are read from where they are.
     states : Random, Grid or FromFile
     between : (sequence of str, sequence of str), optional
-        Links or groups: only pairs between these; default: all that the robot's rules allow.
+        Links or groups: only pairs between these; default: all pairs that the robot's rules allow.
     extras : iterable of {"points", "normals", "gradients"}
-        Wanted beside distance, interval and status.
+        Results to store in addition to distance, interval and status.
     max_distance : float, optional
-        m. Given: rows of the pairs that are no farther.
+        m. If set, store rows of the pairs at this distance or less.
     chunk_states : int, optional
-        States of a chunk; default: so many that a chunk takes seconds.
+        Number of states per chunk; default: chosen so that a chunk takes seconds.
 
     Raises
     ------
     DatasetError
-        If something is wrong with an argument, or `path` is something else already.
+        If an argument is invalid, or `path` holds something else.
     RobotDescriptionError
         If the robot cannot be read.
     OSError
-        If a file cannot be read, or the store not be written.
+        If a file cannot be read, or the store cannot be written.
     """
     where = Path(path)
     if max_distance is not None:
@@ -481,7 +481,7 @@ def create(
             raise DatasetError(str(error)) from None
     if (where.suffix == ".parquet") != (max_distance is not None):
         raise DatasetError(
-            f"output {where}: rows within max_distance go to NAME.parquet, and only these: "
+            f"output {where}: must be NAME.parquet if and only if max_distance is given: "
             + ("give max_distance" if max_distance is None else f"found max_distance = {max_distance:g} m")
         )
     extras = tuple(extras)
@@ -504,8 +504,8 @@ def create(
     size = min(chunk_states or _usual_size(asked), source.count)
     if source.count > manifests.MOST_CHUNKS * size:
         raise DatasetError(
-            f"chunk_states = {size}: {source.count} states would be {-(-source.count // size)} chunks, and at most "
-            f"{manifests.MOST_CHUNKS} can be: larger chunks, or several data sets"
+            f"chunk_states = {size}: {source.count} states would make {-(-source.count // size)} chunks, at most "
+            f"{manifests.MOST_CHUNKS} are allowed: use larger chunks, or several data sets"
         )
     manifest = manifests.seal(
         {
@@ -544,7 +544,7 @@ def create(
 
 
 def _usual_size(question: Question) -> int:
-    """States of a chunk that takes seconds, a multiple of what `StateQuery` answers at once."""
+    """Return the number of states of a chunk that takes seconds, a multiple of the block size of `StateQuery`."""
     pairs = len(question.pairs)
     a_state = sum(8 * int(np.prod(column.tail)) for column in question.columns)
     size = min(_CHUNK_ROWS // pairs, _CHUNK_BYTES // a_state if question.max_distance is None else _CHUNK_STATES)
@@ -554,35 +554,35 @@ def _usual_size(question: Question) -> int:
 def open(  # noqa: A001 (as `zarr.open`)
     path: str | os.PathLike[str], *, package_directories: Mapping[str, str | Path] | None = None
 ) -> Dataset:
-    """Open a data set to read it, or to continue it by `Dataset.run`.
+    """Open a data set to read it, or to continue it with `Dataset.run`.
 
     Parameters
     ----------
     path : path
     package_directories : mapping of str to path, optional
-        Where packages with meshes are now, if they have moved.
+        Current folders of packages with meshes, if they have moved.
 
     Raises
     ------
     DatasetError
-        If there is none, or it is damaged or of another format.
+        If there is no data set, or it is damaged or has another format.
     """
     return Dataset(stores.open_store(Path(path)), package_directories)
 
 
-def _opened_again(path: str, packages: Mapping[str, str]) -> Dataset:
+def _reopen(path: str, packages: Mapping[str, str]) -> Dataset:
     return open(path, package_directories=packages)
 
 
 @cache
-def _of_worker(path: str, digest: str, packages: tuple[tuple[str, str], ...]) -> Dataset:
-    """The data set that this process works for, opened once."""
+def _worker_dataset(path: str, digest: str, packages: tuple[tuple[str, str], ...]) -> Dataset:
+    """Return the data set that this worker process computes, opened once."""
     found = open(path, package_directories=dict(packages))
     if found.manifest["sha256"] != digest:
-        raise DatasetError(f"{path}: this worker sees another data set there than who gives it work")
+        raise DatasetError(f"{path}: this worker finds another data set at this path than the submitting process")
     return found
 
 
-def _made_by_worker(path: str, digest: str, packages: Mapping[str, str | Path], chunk: int) -> bool:
+def _make_in_worker(path: str, digest: str, packages: Mapping[str, str | Path], chunk: int) -> bool:
     places = tuple((name, str(folder)) for name, folder in packages.items())
-    return _of_worker(path, digest, places).make(chunk)
+    return _worker_dataset(path, digest, places).make(chunk)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is wrong with a data set, or with what one is to be made of."""
+"""Errors of data sets, and imports of optional packages."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from types import ModuleType
 
 
 class DatasetError(ValueError):
-    """A data set that cannot be made, continued or read. The message names what was found and what is expected."""
+    """A data set cannot be created, continued or read. The message names what was found and what is expected."""
 
 
 def needs(error: ModuleNotFoundError) -> DatasetError:
-    """Say that a package is missing, and how to have it."""
+    """Return the error for a missing package, with the command that installs it."""
     return DatasetError(f"no module {error.name!r}: pip install 'superovoid[dataset]'")
 
 
 def zarr_module() -> ModuleType:
-    """The module zarr, imported when the first store is met."""
+    """Import zarr (when the first store is opened) and return it."""
     try:
         import zarr
     except ModuleNotFoundError as error:
         raise needs(error) from None
     if int(zarr.__version__.split(".")[0]) < 3:
-        raise DatasetError(f"zarr {zarr.__version__}: 3 or later is needed: pip install 'superovoid[dataset]'")
+        raise DatasetError(f"zarr {zarr.__version__}: must be 3 or later: pip install 'superovoid[dataset]'")
     return zarr

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The manifest of a data set: all that it takes to compute any of its chunks again, and what its bits depend on."""
+"""The manifest of a data set: everything needed to recompute any chunk bit for bit."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from superovoid.dataset.errors import DatasetError
 
 FORMAT = 1
 MOST_CHUNKS = 10**8
-"""Of a data set: a list of them is had in memory."""
+"""Largest number of chunks of a data set: a list of them is kept in memory."""
 _WORD = "superovoid data set"
 
 
 def seal(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """Make a manifest of its parts: with its format, version, arithmetic and a digest of all.
+    """Build a manifest from its parts: add format, version, arithmetic and a digest.
 
-    Parts: ``robot``, ``states``, ``question``, ``chunks``, which say what is computed, and ``where``: files of these.
+    The parts ``robot``, ``states``, ``question`` and ``chunks`` define what is computed; ``where`` lists their files.
     """
     manifest = {"what": _WORD, "format": FORMAT, "superovoid": __version__, **parts, "arithmetic": arithmetic()}
     return {**manifest, "sha256": _digest(manifest)}
@@ -34,34 +34,35 @@ def _digest(manifest: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(rest, sort_keys=True).encode()).hexdigest()
 
 
-def checked(found: Any, where: str) -> dict[str, Any]:
-    """A manifest that was read.
+def check_manifest(found: Any, where: str) -> dict[str, Any]:
+    """Check a manifest read from a store, and return it.
 
     Raises
     ------
     DatasetError
-        If it is none, of another format, or was changed.
+        If it is no manifest, has another format, or was changed.
     """
     if not isinstance(found, dict) or found.get("what") != _WORD:
-        raise DatasetError(f"{where}: is no data set of superovoid: it has no manifest of one")
+        raise DatasetError(f"{where}: is no superovoid data set: its manifest is missing")
     if found.get("format") != FORMAT:
         raise DatasetError(
-            f"{where}: its format is {found.get('format')!r}, written by superovoid "
-            f"{found.get('superovoid')!r}; this version reads format {FORMAT}"
+            f"{where}: format {found.get('format')!r}, written by superovoid {found.get('superovoid')!r}; "
+            f"this version reads format {FORMAT}"
         )
     if found.get("sha256") != _digest(found):
-        raise DatasetError(f"{where}: its manifest is damaged: its contents do not have the digest that it names")
-    wrong = _misfit(found, _FORM, "manifest") or _mismatch(found)
+        raise DatasetError(f"{where}: the manifest is damaged: its contents do not match its SHA-256 digest")
+    wrong = _form_error(found, _FORM, "manifest") or _contradiction(found)
     if wrong:
         raise DatasetError(f"{where}: {wrong}")
     return found
 
 
 class _Whole(int):
-    """The least value of a whole number."""
+    """Smallest allowed value of an integer."""
 
 
-# What each part is: a type, a tuple of what it may be, a mapping with at least these names, a list of one kind.
+# Schema of the manifest: a type, a tuple of alternatives, a mapping with at least these keys, or a list whose elements
+# all have one form.
 _NAMES = [str]
 _FORM: dict[str, Any] = {
     "superovoid": str,
@@ -85,18 +86,18 @@ _FORM: dict[str, Any] = {
 }
 
 
-def _misfit(value: Any, form: Any, what: str) -> str:
-    """Words on the first part that is not as it is to be; empty: none."""
+def _form_error(value: Any, form: Any, what: str) -> str:
+    """Describe the first part that does not have its form; return an empty string if there is none."""
     if isinstance(form, tuple):
-        found = [_misfit(value, each, what) for each in form]
+        found = [_form_error(value, each, what) for each in form]
         return "" if "" in found else found[0]
     if isinstance(form, list):
         is_one = isinstance(value, list)
-        inner = (_misfit(each, form[0], f"{what}, {number}") for number, each in enumerate(value if is_one else ()))
+        inner = (_form_error(each, form[0], f"{what}, {number}") for number, each in enumerate(value if is_one else ()))
     elif isinstance(form, dict):
         is_one = isinstance(value, dict)
         inner = (
-            _misfit(value[name], each, f"{what}, {name}") if name in value else f"{what} has no {name!r}"
+            _form_error(value[name], each, f"{what}, {name}") if name in value else f"{what} has no {name!r}"
             for name, each in form.items()
         )
     elif isinstance(form, _Whole):
@@ -108,11 +109,11 @@ def _misfit(value: Any, form: Any, what: str) -> str:
     return next(filter(None, inner), "") if is_one else f"{what}: found {_short(value)}"
 
 
-def _mismatch(found: Mapping[str, Any]) -> str:
-    """Words on parts that contradict each other; empty: none."""
+def _contradiction(found: Mapping[str, Any]) -> str:
+    """Describe the first parts that contradict each other; return an empty string if there are none."""
     question, states, chunks = found["question"], found["states"]["count"], found["chunks"]
     if chunks["count"] != -(-states // chunks["states"]) or chunks["count"] > MOST_CHUNKS:
-        return f"manifest, chunks: {chunks['count']} of {chunks['states']} states, found {states} states"
+        return f"manifest, chunks: found {chunks['count']} chunks of {chunks['states']} states for {states} states"
     bodies = len(question["bodies"])
     if any(len(pair) != 2 or max(pair) >= bodies for pair in question["pairs"]):
         return f"manifest, question, pairs: must be two of {bodies} bodies each"
@@ -129,7 +130,7 @@ def _mismatch(found: Mapping[str, Any]) -> str:
 
 
 def refuse_other(stored: Mapping[str, Any], asked: Mapping[str, Any], where: str) -> None:
-    """Raise `DatasetError` where a store holds another data set than the one that is asked for."""
+    """Raise `DatasetError` if a store holds another data set than the requested one."""
     for part in ("question", "states", "chunks", "robot"):
         if stored[part] != asked[part]:
             raise DatasetError(f"{where}: holds another data set: {_first_difference(part, stored[part], asked[part])}")
@@ -137,15 +138,15 @@ def refuse_other(stored: Mapping[str, Any], asked: Mapping[str, Any], where: str
 
 
 def refuse_other_arithmetic(stored: Mapping[str, Any], where: str) -> None:
-    """Raise `DatasetError` where chunks computed here might have other bits than those that are there."""
+    """Raise `DatasetError` if chunks computed here might have other bits than those in the store."""
     words = ""
     if stored["superovoid"] != __version__:
         words = f"superovoid {stored['superovoid']} there, {__version__} here; "
     words += differences(arithmetic(), stored["arithmetic"])
     if words:
         raise DatasetError(
-            f"{where}: chunks computed here might have other last bits than those that are there: {words}. Use the "
-            "same software and kind of processor, or begin a data set that all machines can share (docs/datasets.md)"
+            f"{where}: chunks computed here might differ in the last bits from those in the store: {words}. Use the "
+            "same software and kind of processor, or create a data set that all machines can share (docs/datasets.md)"
         )
 
 
@@ -154,7 +155,7 @@ def _first_difference(name: str, stored: Any, asked: Any) -> str:
         for key in dict.fromkeys([*stored, *asked]):
             if stored.get(key) != asked.get(key):
                 return _first_difference(f"{name}: {key}", stored.get(key), asked.get(key))
-    return f"{name}: {_short(stored)} there, {_short(asked)} asked for"
+    return f"{name}: {_short(stored)} there, {_short(asked)} requested"
 
 
 def _short(value: Any) -> str:

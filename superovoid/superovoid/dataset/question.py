@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is asked about each state, and the answer for a chunk of states as arrays."""
+"""The query made in each state, and its results for a chunk of states as arrays."""
 
 from __future__ import annotations
 
@@ -23,13 +23,14 @@ FloatArray = NDArray[np.float64]
 Arrays = dict[str, NDArray[Any]]
 
 EXTRAS = ("points", "normals", "gradients")
-# States that are asked about at once: a multiple of the blocks of `StateQuery`, so that bits do not depend on it.
+# Rows per call of `StateQuery`; its number of states is a multiple of `_BLOCK`, the query's block size, so that bits do
+# not depend on it.
 _AT_ONCE_ROWS = 1 << 16
 _BLOCK = 64
 
 
 class Stopped(Exception):
-    """A chunk was broken off because it is not wanted any more."""
+    """The computation of a chunk was cancelled."""
 
 
 @dataclass(frozen=True)
@@ -38,17 +39,17 @@ class Column:
 
     name: str
     tail: tuple[int, ...]
-    """Its shape without the states, or rows."""
+    """Shape without the first axis (states or rows)."""
     kind: str
-    """numpy's name of its numbers."""
+    """Name of the numpy data type."""
     fill: float = math.nan
-    """What readers get where nothing was computed: nothing is known there, and the value says so."""
+    """Value that readers get for chunks not yet computed; it means that nothing is known."""
     per_pair: bool = True
     unit: str = ""
 
 
 class Question:
-    """What is asked about states of a robot.
+    """Query about states of a robot.
 
     Parameters
     ----------
@@ -56,14 +57,14 @@ class Question:
     between : (sequence of str, sequence of str), optional
         Links or groups: only pairs between these; default: all pairs that the robot's rules allow.
     extras : sequence of {"points", "normals", "gradients"}
-        Wanted beside distance, interval and status.
+        Results to store in addition to distance, interval and status.
     max_distance : float, optional
-        m. Given: rows of the pairs that are no farther, else an answer for every pair.
+        m. If set, results are rows of the pairs at this distance or less; if None, of every pair.
 
     Raises
     ------
     DatasetError
-        If no pair is allowed, or a name is unknown.
+        If no pair may be checked, or a name is unknown.
     """
 
     def __init__(
@@ -92,16 +93,14 @@ class Question:
         self.pairs = np.sort(tables.pairs, axis=1)[order]
         if not len(self.pairs):
             named = "" if between is None else f" between {' and '.join(', '.join(names) for names in between)}"
-            raise DatasetError(
-                f"pairs: '{robot.name}' has none{named} that may be checked, so there is nothing to compute"
-            )
+            raise DatasetError(f"pairs: '{robot.name}' has no pair{named} to check, so there is nothing to compute")
         self.bodies = tuple(body.name for body in scene.bodies)
         self._keys = self.pairs[:, 0] * len(self.bodies) + self.pairs[:, 1]
         self.fingerprint = _fingerprint(robot, tables, self.bodies)
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The arrays of an answer about every pair, a row a state."""
+        """The arrays of the results of every pair, with one row per state."""
         pairs, joints, bases = len(self.pairs), len(self.robot.joint_names), len(self.robot.base_links)
         found = [Column("positions", (joints,), "float64", per_pair=False, unit="rad or m")]
         if bases:
@@ -121,20 +120,20 @@ class Question:
         return tuple(found)
 
     def answer(self, joints: FloatArray, bases: FloatArray, stop: threading.Event | None = None) -> Arrays:
-        """Answers for states in their order, by this thread alone.
+        """Compute the results for states in their order, in this thread only.
 
         Parameters
         ----------
         joints, bases : array
-            (states, joints) and (states, bases, 4, 4). The first state begins without anything known of others, so
-            that the same states get the same bits whatever was asked before.
+            (states, joints) and (states, bases, 4, 4). The first state is computed without warm start, so that the
+            same states get the same bits regardless of earlier calls.
         stop : threading.Event, optional
-            Once it is set the rest is not computed.
+            Once set, cancels the computation.
 
         Raises
         ------
         Stopped
-            If `stop` came before the end.
+            If `stop` was set before the end.
         """
         states = len(joints)
         at_once = max(1, _AT_ONCE_ROWS // (_BLOCK * len(self.pairs))) * _BLOCK
@@ -176,7 +175,7 @@ class Question:
     def _every_pair(self, found: StateDistances) -> Arrays:
         states, pairs = found.states, len(self.pairs)
         if len(found.distance) != states * pairs:
-            raise RuntimeError(f"{len(found.distance)} answers for {states} states of {pairs} pairs")
+            raise RuntimeError(f"found {len(found.distance)} results, expected {states} states of {pairs} pairs")
         row = found.state * pairs + self._pair_of(found)
         placed = {}
         for name, values in self._values(found).items():
@@ -186,12 +185,12 @@ class Question:
         return placed
 
     def _rows(self, found: StateDistances, first: int) -> Arrays:
-        """Rows by state, then by distance; states are counted from the first of the chunk."""
+        """Return rows by state, then by distance; states are counted from the first state of the chunk."""
         return {"state": found.state + first, "pair": self._pair_of(found).astype(np.int32), **self._values(found)}
 
 
 def _fingerprint(robot: Robot, tables: Any, bodies: tuple[str, ...]) -> str:
-    """A digest of all numbers of a robot that kernels take, and of the names that its joints and bodies have."""
+    """Return a digest of all numbers that kernels read from a robot, and of the names of its joints and bodies."""
     digest = hashlib.sha256()
     _feed(digest, (robot.joint_names, robot.base_links, bodies, tables, robot._kinematics._tree))
     return digest.hexdigest()
@@ -209,12 +208,12 @@ def _feed(digest: Any, value: Any) -> None:
         _feed(digest, list(value.items()))
     elif value is None or isinstance(value, str | int | float | np.generic):
         digest.update(f"{value!r}\n".encode())
-    else:  # a kernel: what code is run is part of the arithmetic
+    else:  # a kernel: its code is part of the arithmetic
         digest.update(f"{type(value).__name__} {getattr(value, '__name__', '')}\n".encode())
 
 
 def digests_of(arrays: Arrays) -> dict[str, str]:
-    """A digest of the bits of each array."""
+    """Return a digest of the bits of each array."""
     found = {}
     for name, values in arrays.items():
         digest = hashlib.sha256(f"{values.dtype.str} {values.shape}\n".encode())

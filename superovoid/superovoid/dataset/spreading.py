@@ -1,15 +1,15 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Chunks of work spread over threads, or over the workers of a dask scheduler: the one way to do so in this package.
+"""Distribute chunks of work to threads or to the workers of a dask scheduler; all of this package uses these functions.
 
 ==============  ====================================================================================================
-`spread`        chunks by threads, by worker processes of this machine, or by a scheduler: results as they come
-`in_order`      the same, results in the order of the chunks
+`spread`        run chunks on threads, on worker processes of this machine or by a scheduler; yield results as they end
+`in_order`      the same, with results in the order of the chunks
 ==============  ====================================================================================================
 
-A chunk is whatever a function takes that does it: a number, a tuple. What it gives must follow from the chunk alone, so
-that nothing depends on who does it and when.
+A chunk is any argument of the work function: a number, a tuple. A result must depend on its chunk only, so that it does
+not matter which thread or worker computes it, and when.
 """
 
 from __future__ import annotations
@@ -32,26 +32,26 @@ from superovoid.dataset.errors import DatasetError, needs
 Chunk = TypeVar("Chunk")
 Result = TypeVar("Result")
 
-# Chunks that are given out beyond the first whose result is still to come, a thread or worker, where results are wanted
-# in order: enough that none waits for a slow one, few enough that results which wait for it stay few.
+# Chunks per thread or worker that may be submitted beyond the first unfinished one, for results in order: enough to
+# keep all busy during a slow chunk, few enough to limit the results that wait for it.
 _AHEAD = 8
 
-# Tasks that a scheduler knows of at a time, a worker: enough that none waits, few enough that millions of chunks do not
-# burden it.
+# Tasks per worker that a scheduler holds at a time: enough to keep workers busy, few enough that millions of chunks do
+# not burden it.
 _IN_FLIGHT = 4
-# Seconds after which workers are counted again: the answer names every one of them.
-_COUNTED_FOR = 1.0
-# Workers that a scheduler is taken to have, in how far it may go ahead.
+# Time between counts of the workers, s: the reply lists every worker.
+_COUNT_INTERVAL = 1.0
+# Number of workers assumed for a remote scheduler in the limit of chunks ahead.
 _REMOTE = 1024
-# Workers that may die of one chunk before it is taken for the cause.
+# Number of workers that may die while computing a chunk before the chunk is considered the cause.
 _MOST_DEATHS = 20
-# dask has its workers give every larger array back to the system at once. Those of a chunk are soon needed again.
+# By default dask's workers return larger arrays to the system immediately, but the next chunk needs them again.
 _SETTINGS = {
     "distributed.scheduler.allowed-failures": _MOST_DEATHS,
     "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": 1 << 29,
     "distributed.nanny.pre-spawn-environ.MALLOC_MMAP_THRESHOLD_": 1 << 25,
 }
-_PATIENCE = 20.0  # seconds for a scheduler to answer
+_PATIENCE = 20.0  # timeout for the reply of a scheduler, s
 
 
 def spread(
@@ -64,25 +64,25 @@ def spread(
     stop: threading.Event | None = None,
     told: Callable[[str], object] | None = None,
 ) -> Generator[tuple[Chunk, Result], None, None]:
-    """Do chunks; yield each with its result as it ends.
+    """Run `work` on chunks; yield each chunk with its result as it ends.
 
     Parameters
     ----------
     work : callable
-        Does a chunk. By `workers` or a `scheduler` it is pickled, so it is to be a function of a module, or a partial
-        of one.
+        Function of a chunk. With `workers` or a `scheduler` it is pickled, so it must be a function of a module, or a
+        partial of one.
     chunks : iterable
-        Taken one after another, as threads or workers become free; to be pickled as `work`.
+        Chunks, consumed as threads or workers become free; pickled like `work`.
     threads : int, optional
-        Threads of this process; default: as many as there are processors.
+        Threads of this process; default: one per processor.
     workers : int, optional
-        Instead: so many worker processes of dask.distributed, on this machine.
+        Number of dask.distributed worker processes on this machine, instead of threads.
     scheduler : str, optional
-        Instead: the address of a scheduler of dask.distributed.
+        Address of a dask.distributed scheduler, instead of threads.
     stop : threading.Event, optional
-        Set where a chunk fails or the caller ends, so that chunks which look at it end too; for threads.
+        With threads: set if a chunk fails or the caller closes the generator, so that `work` can end early.
     told : callable, optional
-        Told the address of dask's dashboard, where there is one.
+        Called with the address of dask's dashboard, if there is one.
 
     Raises
     ------
@@ -110,26 +110,26 @@ def in_order(
     workers: int | None = None,
     scheduler: str | None = None,
 ) -> Generator[tuple[Chunk, Result], None, None]:
-    """Do chunks as `spread` does; yield them with their results in their order."""
+    """Run `work` on chunks like `spread`; yield chunks with their results in the order of the chunks."""
     most = _AHEAD * (threads_of(threads) if workers is None and scheduler is None else workers or _REMOTE)
-    given: _Ahead[Chunk, Result] = _Ahead(chunks, most)
-    done = spread(partial(_numbered, work), given, threads=threads, workers=workers, scheduler=scheduler)
+    window: _Window[Chunk, Result] = _Window(chunks, most)
+    done = spread(partial(_work_on_numbered, work), window, threads=threads, workers=workers, scheduler=scheduler)
     with closing(done):
         for (number, chunk), result in done:
-            given.results[number] = chunk, result
-            while given.first in given.results:
-                yield given.results.pop(given.first)
-                given.first += 1
+            window.results[number] = chunk, result
+            while window.first in window.results:
+                yield window.results.pop(window.first)
+                window.first += 1
 
 
-def _numbered(work: Callable[[Chunk], Result], numbered: tuple[int, Chunk]) -> Result:
+def _work_on_numbered(work: Callable[[Chunk], Result], numbered: tuple[int, Chunk]) -> Result:
     return work(numbered[1])
 
 
-class _Ahead(Generic[Chunk, Result]):
-    """Chunks with their numbers, not more than `most` beyond the first whose result is to come.
+class _Window(Generic[Chunk, Result]):
+    """Iterator over numbered chunks, at most `most` beyond the first without a result.
 
-    Where that many are out, the iteration pauses: it ends, and goes on when it is asked again.
+    At that limit the iteration pauses: it raises `StopIteration`, and continues in a later call.
     """
 
     def __init__(self, chunks: Iterable[Chunk], most: int) -> None:
@@ -151,17 +151,17 @@ class _Ahead(Generic[Chunk, Result]):
 def by_threads(
     work: Callable[[Chunk], Result], chunks: Iterable[Chunk], threads: int, stop: threading.Event
 ) -> Iterator[Result]:
-    """Give chunks to threads in their order; yield results as they come.
+    """Run `work` on chunks in threads; yield results as they come.
 
     Parameters
     ----------
     work : callable
-        Does a chunk; called by many threads at a time. It is to end early once `stop` is set.
+        Function of a chunk, called by several threads at a time. It should end early once `stop` is set.
     chunks : iterable
-        Asked again after each result, even if it had ended before.
+        Chunks; read again after each result, even if the iterator was exhausted before.
     threads : int
     stop : threading.Event
-        Set where a chunk fails or the caller ends, so that the others end too.
+        Set if a chunk fails or the caller closes the generator, so that the other chunks end too.
     """
     left = iter(chunks)
     with ThreadPoolExecutor(threads, thread_name_prefix="chunk") as pool:
@@ -172,7 +172,7 @@ def by_threads(
                     running.add(pool.submit(work, chunk))
                 if not running:
                     return
-                # With a time, so that signals are heeded.
+                # The timeout lets the interpreter handle signals.
                 done, running = wait(running, timeout=0.5, return_when=FIRST_COMPLETED)
                 for future in done:
                     yield future.result()
@@ -188,14 +188,14 @@ class Distributed:
     Parameters
     ----------
     scheduler : str, optional
-        Address of one that runs, ``tcp://host:8786``.
+        Address of a running scheduler, ``tcp://host:8786``.
     workers : int, optional
-        Instead: start one on this machine with so many worker processes, of one thread each.
+        If no scheduler is given: start one on this machine with this number of single-threaded worker processes.
 
     Raises
     ------
     DatasetError
-        If dask.distributed is missing or the scheduler does not answer.
+        If dask.distributed is missing or the scheduler does not reply.
     """
 
     def __init__(self, scheduler: str | None = None, workers: int | None = None) -> None:
@@ -213,7 +213,7 @@ class Distributed:
                     threads_per_worker=1,
                     host="127.0.0.1",
                     dashboard_address="127.0.0.1:0",
-                    silence_logs=logging.CRITICAL,  # what fails is raised; a worker that dies is replaced
+                    silence_logs=logging.CRITICAL,  # errors are raised; dead workers are replaced
                 )
         try:
             if scheduler is not None:
@@ -235,7 +235,7 @@ class Distributed:
 
     @property
     def dashboard(self) -> str:
-        """Address of dask's page of its workers; empty where bokeh, which makes it, is not installed."""
+        """Address of dask's dashboard; empty if bokeh, which renders it, is not installed."""
         try:
             import bokeh  # noqa: F401
         except ImportError:
@@ -243,38 +243,38 @@ class Distributed:
         return str(self._client.dashboard_link)
 
     def spread(self, work: Callable[[Chunk], Result], chunks: Iterable[Chunk]) -> Iterator[Result]:
-        """Give chunks to workers; yield results as they come.
+        """Run `work` on chunks in workers; yield results as they come.
 
-        A chunk whose worker dies is given to another. `work` is pickled, so it is to be a function of a module. As
-        `by_threads` it asks `chunks` again after each result.
+        A chunk whose worker dies is submitted again. `work` is pickled, so it must be a function of a module. As in
+        `by_threads`, `chunks` is read again after each result.
 
         Raises
         ------
         DatasetError
-            If the scheduler is lost, or workers die of one chunk again and again.
+            If the scheduler is lost, or workers repeatedly die while computing the same chunk.
         """
         left = iter(chunks)
         ended = self._distributed.as_completed()
         deaths: dict[str, int] = {}  # by the key of a chunk's first task
         chunk_of: dict[str, tuple[str, Chunk]] = {}
-        given_out = _GivenOut(lambda: len(self._client.nthreads()))
+        limit = _TaskLimit(lambda: len(self._client.nthreads()))
 
         def submit(new: list[tuple[str, Chunk]]) -> None:
-            # Not pure: a chunk that is asked for again is to be looked at again. All at once: a graph costs the
-            # scheduler as much as ten tasks in it.
+            # Not pure: a chunk submitted again must be computed again. In one call: a graph costs the scheduler as
+            # much as ten tasks.
             futures = self._client.map(work, [chunk for _, chunk in new], pure=False) if new else ()
             for future, (first, chunk) in zip(futures, new, strict=True):
                 chunk_of[future.key] = first or future.key, chunk
                 ended.add(future)
 
         def fill() -> None:
-            most = given_out.most()
+            most = limit.most()
             submit([("", chunk) for chunk in islice(left, max(0, most - len(chunk_of)))])
 
         try:
             fill()
             while chunk_of:
-                # All that have ended by now: one message has the results of all, and one the chunks that follow.
+                # All tasks ended by now: their results arrive in one message, and new chunks leave in one.
                 batch = ended.next_batch()
                 whole = [future for future in batch if future.status == "finished"]
                 results, killed = self._results(whole)
@@ -290,15 +290,13 @@ class Distributed:
                         if deaths[first] < _MOST_DEATHS:
                             submit([(first, chunk)])
                             continue
-                        raise DatasetError(
-                            f"chunk {chunk}: {deaths[first]} times the workers that it was given to died"
-                        )
+                        raise DatasetError(f"chunk {chunk}: {deaths[first]} workers died while computing it")
                     if error is not None:
                         raise error
                     raise DatasetError("the scheduler was lost")
                 fill()
                 yield from results_of
-                fill()  # chunks that pause until their predecessors are taken
+                fill()  # `chunks` may have paused until the results were consumed
         except (OSError, TimeoutError) as error:
             if not _is_of_dask(error):
                 raise
@@ -308,7 +306,7 @@ class Distributed:
                 future.release()
 
     def _results(self, futures: list[Any]) -> tuple[dict[str, Any], dict[str, BaseException]]:
-        """Results of tasks that have ended, and why there is none: their worker may die before it gives them away."""
+        """Return results of finished tasks, and errors for those whose worker died before sending its result."""
         try:
             return self._client.gather({future.key: future for future in futures}), {}
         except self._distributed.KilledWorker:
@@ -323,9 +321,9 @@ class Distributed:
 
 
 def _refuse_no_scheduler(distributed: Any, address: str) -> None:
-    """Raise where no scheduler answers at an address.
+    """Raise if no scheduler replies at an address.
 
-    dask's client waits without end for one that takes the connection and says nothing.
+    dask's client waits forever for a server that accepts the connection and does not reply.
     """
 
     async def identity() -> Any:
@@ -333,23 +331,23 @@ def _refuse_no_scheduler(distributed: Any, address: str) -> None:
         async with distributed.rpc(address, timeout=_PATIENCE, connection_args=security) as there:
             return await there.identity()
 
-    def asked() -> Any:
+    def identify() -> Any:
         return asyncio.run(asyncio.wait_for(identity(), _PATIENCE))
 
-    # In a thread, since the caller's may have a loop of its own.
+    # In a thread, since the caller's thread may run an event loop.
     with ThreadPoolExecutor(1, thread_name_prefix="scheduler") as pool:
         try:
-            found = pool.submit(asked).result()
+            found = pool.submit(identify).result()
         except TimeoutError as error:
-            words = str(error) or f"nothing there has answered as a scheduler for {_PATIENCE:.0f} s"
+            words = str(error) or f"no scheduler replied within {_PATIENCE:.0f} s"
             raise DatasetError(f"scheduler {address}: cannot be reached: {words}") from None
     kind = found.get("type") if isinstance(found, dict) else None
     if kind != "Scheduler":
-        raise DatasetError(f"scheduler {address}: is none: it answers as {kind!r}; expected 'Scheduler'")
+        raise DatasetError(f"scheduler {address}: is not a scheduler: found {kind!r}, expected 'Scheduler'")
 
 
 def _is_of_dask(error: BaseException) -> bool:
-    """Whether dask raised an error, rather than a chunk or the source of chunks."""
+    """Return whether an error was raised by dask, rather than by a chunk or the source of chunks."""
     if type(error).__module__.split(".")[0] == "distributed":
         return True
     where = error.__traceback__
@@ -358,14 +356,14 @@ def _is_of_dask(error: BaseException) -> bool:
     return where is not None and str(where.tb_frame.f_globals.get("__name__")).split(".")[0] == "distributed"
 
 
-class _GivenOut:
-    """How many tasks a scheduler is to know of at a time; its workers are counted again now and then."""
+class _TaskLimit:
+    """Largest number of tasks that a scheduler should hold, with a periodic count of its workers."""
 
     def __init__(self, workers: Callable[[], int]) -> None:
         self._workers, self._most, self._counted = workers, 0, -math.inf
 
     def most(self) -> int:
         now = time.monotonic()
-        if now - self._counted > _COUNTED_FOR:
+        if now - self._counted > _COUNT_INTERVAL:
             self._most, self._counted = _IN_FLIGHT * max(1, self._workers()), now
         return self._most

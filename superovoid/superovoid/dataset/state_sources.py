@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""States of a robot by their number: random ones by a law, a grid, a file.
+"""States of a robot by index: random, on a grid, or from a file.
 
-State i is made of the seed and of i alone: any chunk can be made without another, whatever the size of the chunks. All
-is done by additions, products, quotients and roots that IEEE 754 rounds one way, each for itself, so that states have
-the same bits on every machine.
+A random state i depends on the seed and i only, so any chunk can be generated independently of the others and of the
+chunk size. States are computed by sums, products, quotients and roots, each correctly rounded as IEEE 754 requires, so
+they have the same bits on every machine.
 """
 
 from __future__ import annotations
@@ -27,37 +27,37 @@ FloatArray = NDArray[np.float64]
 
 LAWS = ("uniform", "path")
 MOST_STATES = 1 << 48
-_NUMBERS_OF_BASE = 6  # three for where, three for how it is turned
+_NUMBERS_OF_BASE = 6  # three for the position, three for the orientation
 
 
 class States(Protocol):
-    """What states there are: `count` of them."""
+    """Source of `count` states."""
 
     count: int
 
     def rows(self, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-        """Joints (states, joints), in the order of the robot, and poses of bases (states, bases, 4, 4)."""
+        """Return joints (states, joints), in the robot's order, and base poses (states, bases, 4, 4)."""
 
     def manifest(self) -> dict[str, Any]:
-        """Plain values that say which states these are."""
+        """Return plain values that define the states."""
 
 
-# --- what all share ---
+# --- shared functions ---
 
 
 def joint_ranges(robot: Robot, given: Mapping[str, Sequence[float]]) -> FloatArray:
-    """Lower and upper end of each joint's range, rad or m, shape (joints, 2).
+    """Return the lower and upper end of each joint's range, rad or m, shape (joints, 2).
 
     Parameters
     ----------
     robot : Robot
     given : mapping of str to (float, float)
-        Ranges in place of the joint's limits; two equal ends hold a joint still.
+        Ranges that replace joint limits; two equal ends fix a joint.
 
     Raises
     ------
     DatasetError
-        If a joint does not exist, or an end is not finite or beyond the other.
+        If a joint does not exist, an end is not finite, or the lower end exceeds the upper.
     """
     for name in given:
         if name not in robot.joint_names:
@@ -71,24 +71,24 @@ def joint_ranges(robot: Robot, given: Mapping[str, Sequence[float]]) -> FloatArr
             low, high = -math.pi, math.pi
         if not (math.isfinite(low) and math.isfinite(high) and low <= high):
             raise DatasetError(
-                f"range of joint '{name}': [{low}, {high}]: must be finite, the lower end first; give one by range"
+                f"range of joint '{name}': [{low}, {high}]: must be finite, the lower end first; give a range"
             )
         ranges[row] = low, high
     return ranges
 
 
 def base_boxes(robot: Robot, given: Mapping[str, ArrayLike]) -> tuple[FloatArray, FloatArray]:
-    """Poses of bases that stand still, (bases, 4, 4), and boxes of those that do not, (bases, 3, 2), nan elsewhere."""
+    """Return poses of fixed bases, (bases, 4, 4), and boxes of moving ones, (bases, 3, 2), nan for fixed bases."""
     for link in given:
         if link not in robot.base_links:
             raise DatasetError(
-                f"base {link!r}: hangs on no floating joint of '{robot.name}'; links that do: "
-                f"{', '.join(robot.base_links) or 'none'}"
+                f"base {link!r}: must be the child of a floating joint of '{robot.name}' (such links: "
+                f"{', '.join(robot.base_links) or 'none'})"
             )
     missing = [link for link in robot.base_links if link not in given]
     if missing:
         raise DatasetError(
-            f"base '{missing[0]}': its joint is floating: give its pose (4, 4), or the box (3, 2) that it is to lie in"
+            f"base '{missing[0]}': its joint is floating: give its pose (4, 4), or a box (3, 2) for its position"
         )
     poses = np.tile(np.eye(4), (len(robot.base_links), 1, 1))
     boxes = np.full((len(robot.base_links), 3, 2), math.nan)
@@ -109,7 +109,7 @@ def _check_count(count: int) -> int:
 
 
 def _unit_numbers(seed: int, first: int, count: int, each: int) -> FloatArray:
-    """Numbers in [0, 1), `each` for every index from `first` on: Philox 4x64, its counter the index."""
+    """Return uniform numbers in [0, 1), shape (count, each), by Philox 4x64 with the state index as counter."""
     blocks = -(-each // 4)
     generator = np.random.Philox(key=seed, counter=first * blocks)
     raw = generator.random_raw(count * blocks * 4).reshape(count, 4 * blocks)[:, :each]
@@ -117,13 +117,13 @@ def _unit_numbers(seed: int, first: int, count: int, each: int) -> FloatArray:
 
 
 def _sine_and_cosine(turns: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Of 2 pi turns, turns in [0, 1), by products and sums alone; off by a few units of the last place."""
+    """Return sine and cosine of 2 pi turns, turns in [0, 1), by products and sums only, within a few ulp."""
     eighths = np.floor(8.0 * turns + 0.5)
     quarter = np.floor((eighths + 1.0) / 2.0)
     x = (turns - quarter / 4.0) * (2.0 * math.pi)  # within 3 pi / 8
     square = x * x
     sine, cosine = np.zeros_like(x), np.zeros_like(x)
-    for term in range(13, -1, -1):  # Taylor's
+    for term in range(13, -1, -1):  # Taylor series
         sign = -1.0 if term % 2 else 1.0
         sine = sine * square + sign / math.factorial(2 * term + 1)
         cosine = cosine * square + sign / math.factorial(2 * term)
@@ -136,21 +136,21 @@ def _sine_and_cosine(turns: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _quaternions(unit: FloatArray) -> FloatArray:
-    """Rotations spread evenly, of three numbers in [0, 1) each (Shoemake 1992, Uniform random rotations)."""
+    """Return uniform random rotations from three numbers in [0, 1) each (Shoemake 1992, Uniform random rotations)."""
     inner, outer = np.sqrt(1.0 - unit[..., 0]), np.sqrt(unit[..., 0])
     sine_1, cosine_1 = _sine_and_cosine(unit[..., 1])
     sine_2, cosine_2 = _sine_and_cosine(unit[..., 2])
     return np.stack([inner * sine_1, inner * cosine_1, outer * sine_2, outer * cosine_2], axis=-1)
 
 
-def _squared(q: FloatArray) -> FloatArray:
+def _squared_norm(q: FloatArray) -> FloatArray:
     return q[..., 0] * q[..., 0] + q[..., 1] * q[..., 1] + q[..., 2] * q[..., 2] + q[..., 3] * q[..., 3]
 
 
 def _matrices(at: FloatArray, q: FloatArray) -> FloatArray:
-    """Poses from positions and quaternions x y z w of any length."""
+    """Return poses from positions and quaternions x y z w of any length."""
     x, y, z, w = (q[..., i] for i in range(4))
-    s = 2.0 / _squared(q)
+    s = 2.0 / _squared_norm(q)
     out = np.zeros((*at.shape[:-1], 4, 4))
     out[..., 0, 0], out[..., 0, 1], out[..., 0, 2] = 1.0 - s * (y * y + z * z), s * (x * y - z * w), s * (x * z + y * w)
     out[..., 1, 0], out[..., 1, 1], out[..., 1, 2] = s * (x * y + z * w), 1.0 - s * (x * x + z * z), s * (y * z - x * w)
@@ -164,7 +164,7 @@ def _matrices(at: FloatArray, q: FloatArray) -> FloatArray:
 
 
 class RandomStates:
-    """States at random.
+    """Random states.
 
     Parameters
     ----------
@@ -172,14 +172,14 @@ class RandomStates:
     count : int
     seed : int
     law : {"uniform", "path"}
-        Each for itself, even in the ranges; or on straight lines (of quaternions: great circles, nearly) from one such
-        state to the next, as a robot passes them.
+        "uniform": independent states, uniform in the ranges. "path": steps on straight lines from one such state to
+        the next, as on a robot's path; quaternions are interpolated linearly, nearly along great circles.
     steps : int
-        Of "path": states from one to the next.
+        Number of steps from one random state to the next, for "path".
     ranges : mapping of str to (float, float), optional
-        Of joints, in place of their limits. A continuous joint has [-pi, pi].
+        Ranges of joints that replace their limits. A continuous joint has [-pi, pi] by default.
     bases : mapping of str to (4, 4) or (3, 2) array_like, optional
-        Of each base link, its pose, m, or the box that its origin is to lie in, turned at random.
+        For each base link its pose, m, or a box for its origin; in a box its orientation is random.
 
     Raises
     ------
@@ -201,7 +201,7 @@ class RandomStates:
         if law not in LAWS:
             raise DatasetError(f"law = {law!r}: must be one of {', '.join(LAWS)}")
         if not 0 <= seed < 2**64:
-            raise DatasetError(f"seed = {seed!r}: must be an integer from 0, below 2^64")
+            raise DatasetError(f"seed = {seed!r}: must be an integer from 0 to 2^64 - 1")
         if not 1 <= steps <= 1 << 20:
             raise DatasetError(f"steps = {steps!r}: must be an integer from 1 to {1 << 20}")
         self.count = _check_count(count)
@@ -216,18 +216,18 @@ class RandomStates:
             "seed": self._seed,
             "count": self.count,
             "steps": self._steps,
-            "ranges": _exact(self._ranges),
-            "base poses": _exact(self._poses),
-            "base boxes": _exact(self._boxes),
+            "ranges": _to_hex(self._ranges),
+            "base poses": _to_hex(self._poses),
+            "base boxes": _to_hex(self._boxes),
         }
 
     def rows(self, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
         """As `States.rows`."""
         if self._law == "uniform":
-            joints, at, turned = self._drawn(start, stop - start)
+            joints, at, turned = self._draw(start, stop - start)
             return joints, self._base_poses(at, turned)
         first, last = start // self._steps, (stop - 1) // self._steps
-        joints, at, turned = self._drawn(first, last - first + 2)
+        joints, at, turned = self._draw(first, last - first + 2)
         index = np.arange(start, stop)
         leg, along = index // self._steps - first, (index % self._steps) / self._steps
 
@@ -241,8 +241,8 @@ class RandomStates:
         q = q + along[:, None, None] * (sign[..., None] * other - q)
         return between(joints), self._base_poses(between(at), q)
 
-    def _drawn(self, first: int, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Joints, positions and quaternions of bases, of random states from one on."""
+    def _draw(self, first: int, count: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return joints, base positions and base quaternions of `count` random states, starting with index `first`."""
         joints, bases = len(self._ranges), len(self._boxes)
         unit = _unit_numbers(self._seed, first, count, joints + _NUMBERS_OF_BASE * bases)
         low, high = self._ranges.T
@@ -259,16 +259,16 @@ class RandomStates:
 
 
 class GridStates:
-    """All states of a grid; the last joint of the robot changes first.
+    """All states of a grid; the last joint of the robot varies fastest.
 
     Parameters
     ----------
     robot : Robot
     points : int or mapping of str to int
-        Of each joint whose range has two ends, or of those named. 1: the middle of the range. A joint that is not
-        named has 1.
+        Number of points of each joint that can move, or of the named joints; other joints have one. A single point is
+        the middle of the range.
     ranges, bases
-        As for `RandomStates`; bases have poses only.
+        As for `RandomStates`; bases must be poses.
     """
 
     def __init__(
@@ -282,7 +282,7 @@ class GridStates:
         self._ranges = joint_ranges(robot, ranges or {})
         self._poses, boxes = base_boxes(robot, bases or {})
         if not np.isnan(boxes).all():
-            raise DatasetError("bases: a grid has them at poses (4, 4), not in boxes")
+            raise DatasetError("bases: a grid needs poses (4, 4), found a box (3, 2)")
         names = robot.joint_names
         if isinstance(points, Mapping):
             for name in points:
@@ -292,7 +292,7 @@ class GridStates:
         else:
             self._points = [int(points) if low < high else 1 for low, high in self._ranges]
         if min(self._points, default=1) < 1:
-            raise DatasetError(f"grid = {points!r}: must be at least 1 point a joint")
+            raise DatasetError(f"grid = {points!r}: must be at least 1 point per joint")
         self.count = _check_count(math.prod(self._points))
 
     def manifest(self) -> dict[str, Any]:
@@ -301,8 +301,8 @@ class GridStates:
             "law": "grid",
             "count": self.count,
             "points": self._points,
-            "ranges": _exact(self._ranges),
-            "base poses": _exact(self._poses),
+            "ranges": _to_hex(self._ranges),
+            "base poses": _to_hex(self._poses),
         }
 
     def rows(self, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
@@ -319,16 +319,16 @@ class GridStates:
 
 
 class FileStates:
-    """States of a file.
+    """States from a file.
 
-    ``.npy`` (states, joints); ``.csv`` with the joints' names in its first line; ``.npz`` with ``positions``, and where
-    wanted ``joint_names`` and poses of bases ``base_NAME``, (states, 4, 4) or (4, 4). Without names the columns are
-    those of the robot's `joint_names`.
+    ``.npy`` (states, joints); ``.csv`` with joint names in its first line; ``.npz`` with ``positions``, optionally
+    ``joint_names`` and base poses ``base_NAME``, (states, 4, 4) or (4, 4). Without names the columns are those of the
+    robot's `joint_names`.
 
     Raises
     ------
     DatasetError
-        If the file cannot be read as such, lacks joints, or has a number that is not finite.
+        If the file cannot be read in its format, lacks joints, or has a non-finite number.
     """
 
     def __init__(self, robot: Robot, path: Path | str, *, bases: Mapping[str, ArrayLike] | None = None) -> None:
@@ -349,7 +349,7 @@ class FileStates:
 
     def manifest(self) -> dict[str, Any]:
         """As `States.manifest`."""
-        given = {link: _exact(pose) for link, pose in self._given.items()}
+        given = {link: _to_hex(pose) for link, pose in self._given.items()}
         return {"law": "file", "count": self.count, "sha256": self._digest, "base poses": given}
 
     def rows(self, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
@@ -372,39 +372,39 @@ def _read_states(path: Path) -> tuple[FloatArray, Sequence[str] | None, dict[str
             with path.open(encoding="utf-8") as file:
                 lines = [line for line in file if not line.startswith("#")]
             if len(lines) < 2:
-                raise ValueError("must have a line of joints' names, and lines of numbers")
+                raise ValueError("must have a line of joint names, followed by lines of numbers")
             names = [name.strip() for name in lines[0].split(",")]
             return np.loadtxt(lines[1:], delimiter=",", ndmin=2).reshape(-1, len(names)), names, {}
     except OSError as error:
         raise DatasetError(f"states file {path}: {error.strerror or error}") from None
-    except Exception as error:  # zipfile, numpy and the codec have errors of their own
+    except Exception as error:  # zipfile, numpy and codecs raise various types
         raise DatasetError(f"states file {path}: cannot be read as {path.suffix}: {error}") from None
     raise DatasetError(f"states file {path}: its name must end with .npy, .npz or .csv")
 
 
-# --- in and out of a manifest ---
+# --- conversion to and from a manifest ---
 
 
-def _exact(values: FloatArray) -> list[Any]:
-    """Numbers as text that gives every bit back."""
-    return [_exact(value) if value.ndim else float(value).hex() for value in map(np.asarray, values)]
+def _to_hex(values: FloatArray) -> list[Any]:
+    """Return numbers as hexadecimal text, which preserves every bit."""
+    return [_to_hex(value) if value.ndim else float(value).hex() for value in map(np.asarray, values)]
 
 
 def _numbers(texts: list[Any], shape: tuple[int, ...]) -> FloatArray:
-    flat = [float.fromhex(text) for text in _flat(texts)]
+    flat = [float.fromhex(text) for text in _flatten(texts)]
     return np.array(flat, dtype=np.float64).reshape(shape)
 
 
-def _flat(texts: list[Any]) -> list[str]:
-    return [text for each in texts for text in (_flat(each) if isinstance(each, list) else [each])]
+def _flatten(texts: list[Any]) -> list[str]:
+    return [text for each in texts for text in (_flatten(each) if isinstance(each, list) else [each])]
 
 
 def states_of(manifest: Mapping[str, Any], robot: Robot, path: str | Path | None) -> States:
-    """The states that a manifest speaks of; `path` is that of their file, where they have one."""
+    """Return the states that a manifest defines; `path` is their file, if they come from one."""
     law, names, bases = manifest["law"], robot.joint_names, robot.base_links
     if law == "file":
         if path is None:
-            raise DatasetError("states: those of this data set are from a file, which was not named")
+            raise DatasetError("states: this data set reads them from a file, but no path was given")
         given = {link: _numbers(pose, (4, 4)) for link, pose in manifest["base poses"].items()}
         return FileStates(robot, path, bases=given)
     ranges = dict(zip(names, _numbers(manifest["ranges"], (-1, 2)).tolist(), strict=True))

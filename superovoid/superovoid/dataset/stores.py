@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Stores of chunks: Zarr for answers about every pair, Parquet for rows within `max_distance`.
+"""Stores of chunks: Zarr for the results of every pair, Parquet for rows within `max_distance`.
 
-A chunk is in a store when the digests of its arrays are, which are written last. So one that was being written when its
-writer was killed is not there, and is computed again.
+The digests of a chunk's arrays are written last, and a chunk counts as stored once they are. A chunk whose writer was
+killed is therefore absent and is computed again.
 """
 
 from __future__ import annotations
@@ -24,43 +24,43 @@ from numpy.typing import NDArray
 from superovoid.dataset import manifests
 from superovoid.dataset.errors import DatasetError, needs, zarr_module
 from superovoid.dataset.question import Arrays, Column, digests_of
-from superovoid.dataset.whole_files import left_over, left_over_beside, partial_of, write_whole
+from superovoid.dataset.whole_files import leftovers_below, leftovers_of, partial_of, write_whole
 
-_KEY = "superovoid_dataset"  # of the manifest among the attributes
+_KEY = "superovoid_dataset"  # attribute that holds the manifest
 _DIGESTS = "digests"
 _MANIFEST = "_manifest.json"
-# A chunk is one file of its array's folder, so that a list of names says which are there.
+# A chunk is one file in the folder of its array, so that listing the folder shows which chunks exist.
 _NAMES = {"name": "default", "separator": "."}
 _CHUNK_FILE = re.compile(r"c\.(\d+)(?:\.0)*")
 
 
 class Store(Protocol):
-    """Where chunks are."""
+    """Storage of chunks."""
 
     path: Path
     manifest: dict[str, Any]
 
     def done(self) -> NDArray[np.bool_]:
-        """Which chunks are there; their contents are not read."""
+        """Return which chunks exist, as a mask, without reading their contents."""
 
     def has(self, chunk: int) -> bool:
-        """Whether one chunk is there."""
+        """Return whether a chunk exists."""
 
     def discard(self, chunk: int) -> None:
-        """Take a chunk out."""
+        """Remove a chunk."""
 
     def is_there(self) -> bool:
-        """Whether it is still at its path."""
+        """Return whether the store is still at its path."""
 
     def write(self, chunk: int, arrays: Arrays) -> None:
-        """Write a chunk; `OSError` where it cannot be written, or the store is not at its path any more."""
+        """Write a chunk; raise `OSError` if it cannot be written or the store is gone from its path."""
 
     def read(self, chunk: int) -> Arrays:
-        """The arrays of a chunk; `DatasetError` where it is not there or damaged."""
+        """Return the arrays of a chunk; raise `DatasetError` if it is missing or damaged."""
 
 
 def columns_of(manifest: Mapping[str, Any]) -> tuple[Column, ...]:
-    """The columns that a manifest names."""
+    """Return the columns listed in a manifest."""
     return tuple(
         Column(each["name"], tuple(each["tail"]), each["kind"], float(each["fill"]), each["per pair"], each["unit"])
         for each in manifest["question"]["columns"]
@@ -68,27 +68,27 @@ def columns_of(manifest: Mapping[str, Any]) -> tuple[Column, ...]:
 
 
 def states_of_chunk(manifest: Mapping[str, Any], chunk: int) -> range:
-    """The numbers of a chunk's states."""
+    """Return the indices of a chunk's states."""
     size, count = manifest["chunks"]["states"], manifest["states"]["count"]
     return range(chunk * size, min((chunk + 1) * size, count))
 
 
 def make(path: Path, manifest: dict[str, Any]) -> Store:
-    """Make an empty store, whole or not at all; where one is there already, it must be of the same data set.
+    """Create an empty store atomically, or open the one at `path` if it holds the same data set.
 
     Raises
     ------
     DatasetError
-        If something else is there.
+        If something else is at `path`.
     OSError
-        If it cannot be written.
+        If the store cannot be written.
     """
     kind = ParquetStore if path.suffix == ".parquet" else ZarrStore
     if not _is_free(path):
-        return _same(path, manifest)
+        return _open_same(path, manifest)
     path.parent.mkdir(parents=True, exist_ok=True)
-    for left in left_over_beside(path):
-        shutil.rmtree(left, ignore_errors=True)
+    for leftover in leftovers_of(path):
+        shutil.rmtree(leftover, ignore_errors=True)
     partial = partial_of(path)
     try:
         partial.mkdir()
@@ -98,45 +98,46 @@ def make(path: Path, manifest: dict[str, Any]) -> Store:
         except OSError:
             if _is_free(path):
                 raise
-            return _same(path, manifest)  # another process was faster
+            return _open_same(path, manifest)  # another process was faster
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     return open_store(path)
 
 
 def _is_free(path: Path) -> bool:
-    """Whether nothing is there, or an empty folder."""
+    """Return whether the path does not exist or is an empty folder."""
     return not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir()))
 
 
-def _same(path: Path, manifest: dict[str, Any]) -> Store:
+def _open_same(path: Path, manifest: dict[str, Any]) -> Store:
+    """Open a store; raise `DatasetError` if it holds another data set."""
     store = open_store(path)
     manifests.refuse_other(store.manifest, manifest, str(path))
     return store
 
 
 def open_store(path: Path) -> Store:
-    """Open what is there.
+    """Open an existing store.
 
     Raises
     ------
     DatasetError
-        If it is no data set, of another format or damaged.
+        If there is no data set, or it has another format or is damaged.
     """
     if (path / "zarr.json").is_file():
         return ZarrStore(path)
     if (path / _MANIFEST).is_file():
         return ParquetStore(path)
     if not os.path.lexists(path):
-        raise DatasetError(f"{path}: there is nothing")
+        raise DatasetError(f"{path}: does not exist")
     kind = "a folder without zarr.json and _manifest.json" if path.is_dir() else "no folder"
     if path.is_symlink() and not path.exists():
-        kind = f"a link to what is not there, {os.readlink(path)}"
-    raise DatasetError(f"{path}: is no data set: it is {kind}; name a path that is free")
+        kind = f"a link to a missing path, {os.readlink(path)}"
+    raise DatasetError(f"{path}: is no data set: it is {kind}; choose an unused path")
 
 
 def _is_of(digest: str, path: Path, *keys: str) -> bool:
-    """Whether a file has the manifest with a digest, under these keys."""
+    """Return whether a JSON file holds, under these nested keys, the manifest with a digest."""
     try:
         found = json.loads(path.read_bytes())
         for key in keys:
@@ -146,27 +147,28 @@ def _is_of(digest: str, path: Path, *keys: str) -> bool:
         return False
 
 
-def _refuse_where_gone(store: Store) -> None:
+def _refuse_missing(store: Store) -> None:
     if not store.is_there():
-        raise FileNotFoundError(errno.ENOENT, "the store is not there any more", str(store.path))
+        raise FileNotFoundError(errno.ENOENT, "the store is gone", str(store.path))
 
 
 def remove_left_overs(store: Store) -> None:
-    """Remove what writers that are gone left half written."""
-    for path in left_over(store.path):
+    """Remove partial files of ended writers."""
+    for path in leftovers_below(store.path):
         path.unlink(missing_ok=True)
 
 
-def _compared(arrays: Arrays, digests: Mapping[str, str], where: str) -> Arrays:
+def _check_digests(arrays: Arrays, digests: Mapping[str, str], where: str) -> Arrays:
+    """Return the arrays; raise `DatasetError` if their digests differ from those stored."""
     found = digests_of(arrays)
     wrong = [name for name in digests if found.get(name) != digests[name]]
     if wrong or set(found) != set(digests):
-        raise DatasetError(f"{where}: is damaged: other bits than were written: {', '.join(wrong) or 'columns'}")
+        raise DatasetError(f"{where}: is damaged: digests differ from those written: {', '.join(wrong) or 'columns'}")
     return arrays
 
 
 class ZarrStore:
-    """A Zarr 3 group with an array a column, a chunk a file in each, and the digests of chunks as one array more."""
+    """A Zarr 3 group: one array per column with one file per chunk, and one more array with the digests of chunks."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -174,7 +176,7 @@ class ZarrStore:
         try:
             self._group = zarr.open_group(durable_store(path, path), mode="r+", zarr_format=3)
             found = dict(self._group.attrs).get(_KEY)
-            self.manifest = manifests.checked(found, str(path))
+            self.manifest = manifests.check_manifest(found, str(path))
             self.columns = columns_of(self.manifest)
             self._arrays = {column.name: self._group[column.name] for column in self.columns}
             self._digests = self._group[_DIGESTS]
@@ -185,7 +187,7 @@ class ZarrStore:
             raise DatasetError(f"{path}: cannot be opened as a Zarr store: {type(error).__name__}: {error}") from None
 
     def _refuse_other_arrays(self) -> None:
-        """Raise where an array is not as the manifest has it: chunks would lie in other files, or overlap."""
+        """Raise if an array contradicts the manifest: its chunks would lie in other files, or overlap."""
         states, chunks = self.manifest["states"]["count"], self.manifest["chunks"]
         expected = {
             column.name: ((states, *column.tail), (chunks["states"], *column.tail), column.kind)
@@ -199,8 +201,8 @@ class ZarrStore:
             separator = array.metadata.chunk_key_encoding.separator
             if found != wanted or separator != _NAMES["separator"]:
                 raise DatasetError(
-                    f"{self.path}: array {name!r} is not that of the manifest: shape, chunks and type {wanted}, found "
-                    f"{found}, chunks named by {separator!r}"
+                    f"{self.path}: array {name!r}: expected shape, chunks and type {wanted} with separator "
+                    f"{_NAMES['separator']!r}, found {found} with separator {separator!r}"
                 )
 
     @staticmethod
@@ -242,7 +244,7 @@ class ZarrStore:
         found = np.ones(self.manifest["chunks"]["count"], dtype=bool)
         for name in (_DIGESTS, *self._arrays):
             there = np.zeros(len(found), dtype=bool)
-            there[_numbered(self.path / name, _CHUNK_FILE, len(found))] = True
+            there[_chunk_numbers(self.path / name, _CHUNK_FILE, len(found))] = True
             found &= there
         return found
 
@@ -264,7 +266,7 @@ class ZarrStore:
 
     def write(self, chunk: int, arrays: Arrays) -> None:
         """As `Store.write`."""
-        _refuse_where_gone(self)
+        _refuse_missing(self)
         states = states_of_chunk(self.manifest, chunk)
         digests = digests_of(arrays)
         rows = [bytes.fromhex(digests[column.name]) for column in self.columns]
@@ -279,14 +281,14 @@ class ZarrStore:
         try:
             rows = np.asarray(self._digests[chunk])
             if not rows.any():
-                raise DatasetError(f"{where}: is not there yet")
+                raise DatasetError(f"{where}: has not been computed yet")
             arrays = {name: np.asarray(array[states.start : states.stop]) for name, array in self._arrays.items()}
         except DatasetError:
             raise
-        except (OSError, ValueError, RuntimeError) as error:  # of files, checksums and the codec
+        except (OSError, ValueError, RuntimeError) as error:  # from files, checksums and the codec
             raise DatasetError(f"{where}: is damaged: {error}") from None
         names = [column.name for column in self.columns]
-        return _compared(arrays, {name: rows[i].tobytes().hex() for i, name in enumerate(names)}, where)
+        return _check_digests(arrays, {name: rows[i].tobytes().hex() for i, name in enumerate(names)}, where)
 
 
 def _dimensions(column: Column) -> tuple[str, ...]:
@@ -295,8 +297,8 @@ def _dimensions(column: Column) -> tuple[str, ...]:
     return ("pair", *(("joint",) if column.name == "gradient" else ("axis",) * (len(column.tail) - 1)))
 
 
-def _numbered(folder: Path, form: re.Pattern[str], most: int) -> list[int]:
-    """Numbers of the files or folders in a folder whose names have a form."""
+def _chunk_numbers(folder: Path, form: re.Pattern[str], most: int) -> list[int]:
+    """Return the numbers (group 1 of the pattern) in the names of a folder's entries, if below `most`."""
     try:
         names = os.listdir(folder)
     except FileNotFoundError:
@@ -306,7 +308,7 @@ def _numbered(folder: Path, form: re.Pattern[str], most: int) -> list[int]:
 
 
 def durable_store(path: Path, below: Path | None) -> Any:
-    """zarr's store in a folder, but that a file is on the disk when it has been written, and whole at any time.
+    """Return zarr's store in a folder, changed to write each file atomically and to sync it to the disk.
 
     `below` as for `write_whole`.
     """
@@ -322,7 +324,7 @@ def durable_store(path: Path, below: Path | None) -> Any:
 
 
 class ParquetStore:
-    """A folder with a Parquet file a chunk; the digests are in its metadata."""
+    """A folder with one Parquet file per chunk, whose metadata holds the digests."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -330,23 +332,23 @@ class ParquetStore:
             found = json.loads((path / _MANIFEST).read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise DatasetError(f"{path / _MANIFEST}: cannot be read: {error}") from None
-        self.manifest = manifests.checked(found, str(path))
+        self.manifest = manifests.check_manifest(found, str(path))
         self._arrow, self._parquet = _pyarrow()
 
     @staticmethod
     def lay_out(path: Path, manifest: dict[str, Any]) -> None:
-        """Write the manifest, which readers of folders of Parquet leave alone for its underscore."""
+        """Write the manifest; readers of Parquet folders ignore it because of its underscore."""
         _pyarrow()
         write_whole(path / _MANIFEST, json.dumps(manifest, indent=1).encode())
 
     def file(self, chunk: int) -> Path:
-        """The file of a chunk."""
+        """Return the file of a chunk."""
         return self.path / f"chunk-{chunk:09d}.parquet"
 
     def done(self) -> NDArray[np.bool_]:
         """As `Store.done`."""
         found = np.zeros(self.manifest["chunks"]["count"], dtype=bool)
-        found[_numbered(self.path, re.compile(r"chunk-(\d{9,})\.parquet"), len(found))] = True
+        found[_chunk_numbers(self.path, re.compile(r"chunk-(\d{9,})\.parquet"), len(found))] = True
         return found
 
     def has(self, chunk: int) -> bool:
@@ -363,8 +365,8 @@ class ParquetStore:
 
     def write(self, chunk: int, arrays: Arrays) -> None:
         """As `Store.write`."""
-        _refuse_where_gone(self)
-        table = self._arrow.table(_flat(arrays, self.manifest["question"]["joints"]))
+        _refuse_missing(self)
+        table = self._arrow.table(_split_vectors(arrays, self.manifest["question"]["joints"]))
         table = table.replace_schema_metadata({_KEY: json.dumps(digests_of(arrays))})
         sink = self._arrow.BufferOutputStream()
         self._parquet.write_table(table, sink, compression="zstd", write_page_checksum=True)
@@ -374,14 +376,14 @@ class ParquetStore:
         """As `Store.read`."""
         where, path = f"{self.path}: chunk {chunk}", self.file(chunk)
         if not path.is_file():
-            raise DatasetError(f"{where}: is not there yet")
+            raise DatasetError(f"{where}: has not been computed yet")
         try:
             table = self._parquet.read_table(path, page_checksum_verification=True, partitioning=None)
             digests = json.loads(table.schema.metadata[_KEY.encode()])
-            arrays = _folded(table, self.manifest["question"]["joints"])
+            arrays = _join_vectors(table, self.manifest["question"]["joints"])
         except (OSError, ValueError, KeyError, TypeError) as error:  # pyarrow's errors are these
             raise DatasetError(f"{where}: is damaged: {error}") from None
-        return _compared(arrays, digests, where)
+        return _check_digests(arrays, digests, where)
 
 
 def _pyarrow() -> tuple[Any, Any]:
@@ -394,13 +396,13 @@ def _pyarrow() -> tuple[Any, Any]:
 
 
 def _parts(name: str, joints: list[str]) -> list[str]:
-    """The names of the columns that an array of several is in a table."""
+    """Return the names of the table columns that hold the components of an array of vectors."""
     if name == "gradient":
         return [f"d_{joint}" for joint in joints]
     return [f"{name}_{axis}" for axis in "xyz"]
 
 
-def _flat(arrays: Arrays, joints: list[str]) -> Arrays:
+def _split_vectors(arrays: Arrays, joints: list[str]) -> Arrays:
     flat: Arrays = {}
     for name, values in arrays.items():
         if values.ndim == 1:
@@ -410,7 +412,7 @@ def _flat(arrays: Arrays, joints: list[str]) -> Arrays:
     return flat
 
 
-def _folded(table: Any, joints: list[str]) -> Arrays:
+def _join_vectors(table: Any, joints: list[str]) -> Arrays:
     columns = {name: table.column(name).to_numpy() for name in table.column_names}
     for name in ("point_a", "point_b", "normal", "gradient"):
         parts = _parts(name, joints)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Files that are there whole or not at all, whoever is killed while writing them."""
+"""Atomic writing of files: a file is complete or absent, even if its writer is killed."""
 
 from __future__ import annotations
 
@@ -17,41 +17,42 @@ from typing import BinaryIO
 _ENDING = ".partial"
 
 
-def _mark() -> str:
-    """Who writes: machine and process, so that what a dead one left can be told from what a living one writes."""
+def _writer_id() -> str:
+    """Return machine and process, to distinguish files of dead writers from files being written."""
     return f"{socket.gethostname()}-{os.getpid()}"
 
 
 def partial_of(path: Path) -> Path:
-    """A name beside a file, for what is to become that file."""
-    return path.with_name(f".{path.name}.{uuid.uuid4().hex}.{_mark()}{_ENDING}")
+    """Return the path of a new temporary file or folder, next to `path`, to be renamed to `path`."""
+    return path.with_name(f".{path.name}.{uuid.uuid4().hex}.{_writer_id()}{_ENDING}")
 
 
 def write_whole(path: Path, data: bytes | memoryview, below: Path | None = None) -> None:
-    """Write a file so that at any moment there is all of it or what was there before.
+    """Write a file atomically: at any time the path holds the complete file or what was there before.
 
-    Its contents are on the disk before its name is. A power cut may take the name again, as if it had not been written.
+    The contents are on the disk before the name is. A power cut may undo the renaming, as if nothing had been written.
 
     Parameters
     ----------
     path : Path
-        Its folder is made where it is missing.
+        Its folder is created if it is missing.
     data : bytes
     below : Path, optional
-        A folder that is not made where it is missing: somebody has moved it.
+        Folder not to create: if it is missing, it has been moved.
 
     Raises
     ------
     OSError
-        If it cannot be written: a full disk, a limit, no folder. It names a file, and nothing is left of that.
+        If the file cannot be written: full disk, limit, missing folder. The error names a file; no partial file
+        remains.
     """
-    with becoming(path, below) as file:
+    with open_atomically(path, below) as file:
         file.write(data)
 
 
 @contextmanager
-def becoming(path: Path, below: Path | None = None) -> Iterator[BinaryIO]:
-    """A file to be written that gets its name when the block ends, and is removed where that fails.
+def open_atomically(path: Path, below: Path | None = None) -> Iterator[BinaryIO]:
+    """Open a temporary file; rename it to `path` when the block ends, or remove it if the block fails.
 
     Raises
     ------
@@ -72,30 +73,30 @@ def becoming(path: Path, below: Path | None = None) -> Iterator[BinaryIO]:
     except BaseException as error:
         partial.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.errno is not None and error.filename is None:
-            error.filename = str(path)  # what writes does not know the name
+            error.filename = str(path)  # writing through a descriptor does not set it
         raise
 
 
-def left_over(folder: Path) -> Iterator[Path]:
-    """Partial files below a folder whose writers, processes of this machine, are gone."""
-    return filter(_is_left, folder.rglob(f".*{_ENDING}"))
+def leftovers_below(folder: Path) -> Iterator[Path]:
+    """Iterate over the temporary files below a folder whose writers, processes of this machine, have ended."""
+    return filter(_is_leftover, folder.rglob(f".*{_ENDING}"))
 
 
-def left_over_beside(path: Path) -> Iterator[Path]:
-    """What was to become a file or folder, of writers, processes of this machine, that are gone."""
-    return filter(_is_left, path.parent.glob(f".{glob.escape(path.name)}.*{_ENDING}"))
+def leftovers_of(path: Path) -> Iterator[Path]:
+    """Iterate over the temporary versions of a file or folder whose writers, processes of this machine, have ended."""
+    return filter(_is_leftover, path.parent.glob(f".{glob.escape(path.name)}.*{_ENDING}"))
 
 
-def remove_left_overs_of(path: Path) -> None:
-    """Remove what was to become a file, of writers that are gone: one that is killed cannot do so itself."""
-    for partial in left_over_beside(path):
+def remove_leftovers_of(path: Path) -> None:
+    """Remove temporary versions of a file whose writers have ended: a killed process cannot clean up itself."""
+    for partial in leftovers_of(path):
         if partial.is_file():
             partial.unlink(missing_ok=True)
 
 
-def _is_left(partial: Path) -> bool:
-    mark = partial.name.removesuffix(_ENDING).rpartition(".")[2]
-    machine, _, process = mark.rpartition("-")
+def _is_leftover(partial: Path) -> bool:
+    writer = partial.name.removesuffix(_ENDING).rpartition(".")[2]
+    machine, _, process = writer.rpartition("-")
     return machine == socket.gethostname() and process.isdecimal() and not _is_alive(int(process))
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Points, meshes and robots in, superellipsoids, superovoids and other bodies out."""
+"""Fit superellipsoids, superovoids and other bodies to points, meshes and robots."""
 
 from superovoid.fitting.allowed_pairs import PairSearch
 from superovoid.fitting.fit import fit_superellipsoid, fit_superovoid

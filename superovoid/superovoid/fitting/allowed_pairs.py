@@ -1,19 +1,19 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which pairs of links need no check once a robot has other bodies, and why: what an SRDF says, found anew.
+"""Recompute the disabled pairs of links of an SRDF for a robot with other bodies.
 
 ========  =============================================================================================================
-Adjacent  a joint connects the links, links without geometry between them skipped
-Always    they overlap in all states; so do the meshes
-Default   they overlap where all joints are at their default; so do the meshes
-Never     they are apart in all states
+Adjacent  a joint connects the links, directly or through links without geometry
+Always    the bodies overlap in all states, and so do the meshes
+Default   the bodies overlap at the default joint positions, and so do the meshes
+Never     the bodies are apart in all states
 ========  =============================================================================================================
 
 These are the reasons of MoveIt's Setup Assistant. "Always" and "Never" are proved over all positions of the joints
-between the links where that takes no more boxes than allowed (`pair_proofs`); else they rest on random states, and
-their number and seed are said. A pair whose meshes are apart at the default, but not its bodies, is *newly* colliding:
-it is told, and nothing here disables it.
+between the links if the allowed number of boxes suffices (`pair_proofs`); otherwise they are based on random states,
+whose number and seed are reported. If the bodies of a pair overlap at the default positions, but its meshes do not, the
+pair is *newly* colliding: it is reported, and not disabled.
 """
 
 from __future__ import annotations
@@ -36,33 +36,34 @@ from superovoid.values.records import Record
 FloatArray = NDArray[np.float64]
 
 REASONS = ("Adjacent", "Always", "Default", "Never")
-"""Reasons that can be found anew. Any other in an SRDF is somebody's decision, which stays."""
-_MESHES_ASKED = 200  # states in which the meshes are asked, too, whether a pair always overlaps
+"""Recomputed reasons. Pairs with any other reason in an SRDF were disabled by hand and are kept."""
+_MANUAL = "disabled by hand in the given SRDF, kept"
+_MESH_STATES = 200  # number of states in which "Always" is also tested on the meshes
 
 
 @dataclass(frozen=True)
 class PairVerdict(Record):
-    """What was found about two links."""
+    """Result for two links."""
 
     link_a: str
     link_b: str
     reason: str
-    """one of `REASONS`, or what the given SRDF says; "" where the pair is to be checked"""
+    """one of `REASONS`, or the reason in the given SRDF; "" if the pair must be checked"""
     proof: str
-    """"structure" (of the URDF); "proved" over all joint positions; "proved of the meshes, too"; "states" (of the
-    bodies: default, or random ones); "given"; "" where the pair is to be checked"""
+    """evidence: "structure" (of the URDF); "proved" over all joint positions; "proved of the meshes, too"; "states"
+    (default or random states of the bodies); "given" (in the SRDF); "" if the pair must be checked"""
     change: str
-    """against the given SRDF: "kept", "added", "dropped", or "" (checked before and now)"""
+    """change of the given SRDF: "kept", "added", "dropped", or "" (checked before and now)"""
     given: str
-    """reason of the given SRDF; "" where it does not disable the pair"""
+    """reason in the given SRDF; "" if it does not disable the pair"""
     colliding: int
-    """random states in which the bodies overlap"""
+    """number of random states in which the bodies overlap"""
     words: str = ""
 
 
 @dataclass(frozen=True)
 class NewCollision(Record):
-    """Two links whose bodies overlap in a state that a planner starts from, and whose meshes do not."""
+    """Two links whose bodies, but not their meshes, overlap in a state that planners start from."""
 
     link_a: str
     link_b: str
@@ -76,27 +77,28 @@ class NewCollision(Record):
 
 @dataclass(frozen=True, eq=False)
 class PairReport(Record):
-    """Pairs of links of a robot with other bodies."""
+    """Recomputed pairs of links of a robot with other bodies."""
 
     pairs: tuple[PairVerdict, ...]
-    """all that are disabled, or were"""
+    """all pairs that are, or were, disabled"""
     new_collisions: tuple[NewCollision, ...]
     checked: int
-    """pairs of links that are left to be checked"""
+    """number of pairs of links that must be checked"""
     states: int
     seed: int
     words: tuple[str, ...]
-    """what is doubtful"""
+    """warnings"""
 
     def changed(self, change: str) -> tuple[PairVerdict, ...]:
-        """Those with one `PairVerdict.change`."""
+        """Return the pairs with a given `PairVerdict.change`."""
         return tuple(pair for pair in self.pairs if pair.change == change)
 
 
 def named_states(robot: Robot, semantics: Semantics) -> dict[str, FloatArray]:
-    """The default, and the states that an SRDF names: positions in the order of `Robot.joint_names`.
+    """Return the default state and the named states of an SRDF: positions in the order of `Robot.joint_names`.
 
-    The default is 0, or the middle of the limits where 0 is beyond them; joints that a state does not name are there.
+    The default position of a joint is 0, or the middle of its limits if 0 is beyond them. It also applies to joints
+    that a named state omits.
     """
     home = {name: home_of(limits) for name, limits in robot.joint_limits.items()}
     found = {"default": home}
@@ -108,13 +110,13 @@ def named_states(robot: Robot, semantics: Semantics) -> dict[str, FloatArray]:
 
 @dataclass(frozen=True)
 class PairSearch:
-    """How hard pairs are looked at."""
+    """Effort of the search for pairs that need no check."""
 
     states: int = 10_000
-    """random ones"""
+    """number of random states"""
     seed: int = 0
     max_evaluations: int = 20_000
-    """boxes of joint positions for the proof of a pair, at most"""
+    """largest number of boxes of joint positions in the proof of a pair"""
 
     def __post_init__(self) -> None:
         for name in ("states", "max_evaluations"):
@@ -133,22 +135,22 @@ def find_pairs(
     search: PairSearch = USUAL,
     progress: Callable[[int, int], None] | None = None,
 ) -> PairReport:
-    """Find which pairs of links need no check.
+    """Find the pairs of links that need no check.
 
     Parameters
     ----------
     bodies : Robot
-        With the bodies, without an SRDF.
+        The robot with the bodies, without an SRDF.
     meshes : Robot
         The same robot with its meshes, without an SRDF.
     semantics : Semantics
-        What the given SRDF says.
+        Contents of the given SRDF.
     uncovered : mapping of str to float, optional
-        Proved: how far the meshes of a link are from its bodies at most, m. Links that are not in it have meshes of
-        which nothing is known.
+        Proved upper bounds of the distance of a link's meshes from its bodies, m. Nothing is known about the meshes of
+        links missing from it.
     search : PairSearch, optional
     progress : callable, optional
-        Called with what is done and what there is to do.
+        Called with the numbers of finished and of all steps.
 
     Returns
     -------
@@ -170,16 +172,16 @@ def find_pairs(
             progress(search.states + number + 1, steps)
     seen = set(map(frozenset, pairs.pairs))
     order = {link: number for number, link in enumerate(bodies.links)}
-    for pair in finder.adjacent():
-        verdicts.append(finder.neighbours(pair))
+    for pair in finder.adjacent_pairs():
+        verdicts.append(finder.verdict_on_adjacent(pair))
         seen.add(frozenset(pair))
     for links, reason in semantics.disabled.items():
         if links not in seen and len(links) == 2:
             a, b = sorted(links, key=order.__getitem__)
-            verdicts.append(finder.unseen((a, b), reason, left_out))
+            verdicts.append(finder.keep_unexamined((a, b), reason, left_out))
     listed = [each for each in verdicts if each.reason or each.given]
     listed.sort(key=lambda each: (order[each.link_a], order[each.link_b]))
-    words = [f"link '{link}': its geometry is not known; what is said of its pairs stays" for link in left_out]
+    words = [f"link '{link}': its geometry is unknown; its pairs are kept as given" for link in left_out]
     return PairReport(
         tuple(listed),
         tuple(finder.new_collisions()),
@@ -191,7 +193,7 @@ def find_pairs(
 
 
 class _Finder:
-    """What is asked about the pairs of one robot."""
+    """Verdicts on the pairs of one robot."""
 
     def __init__(
         self,
@@ -208,8 +210,8 @@ class _Finder:
         self.state_rows = rows = np.array(list(self.states.values()))
         self.at_states, self.meshes_at_states = meetings(pairs, rows), meetings(others, rows)
 
-    def adjacent(self) -> list[LinkPair]:
-        """Pairs that a joint connects."""
+    def adjacent_pairs(self) -> list[LinkPair]:
+        """Return the pairs connected by a joint."""
         robot, links = self.pairs.robot, self.pairs.links
         found = []
         for i, a in enumerate(links):
@@ -217,58 +219,59 @@ class _Finder:
         return found
 
     def verdict(self, pair: LinkPair, colliding: int, touching: int) -> PairVerdict:
-        """What is found about two links that no joint connects."""
+        """Return the verdict on two links without a joint between them."""
         given = self.semantics.disabled.get(frozenset(pair))
         if frozenset(pair) in self.semantics.enabled or self._by_default(pair):
-            return self._ruled(pair, given or "", colliding)
-        if _is_decision(given):
-            return self.settled(pair, given or "", "given", colliding, "somebody's decision, which stays")
-        reason, proof, words = self._found(pair, colliding, touching)
+            return self._verdict_by_rule(pair, given or "", colliding)
+        if _is_manual(given):
+            return self._make_verdict(pair, given or "", "given", colliding, _MANUAL)
+        reason, proof, words = self._find_reason(pair, colliding, touching)
         at_home = not is_outside(self.pairs.robot, pair) and self._overlap(self.at_states, pair, 0)
         if not reason and given is not None and at_home:
-            words = "overlaps at the default with these bodies, and not with the meshes; as the given SRDF has it"
-            return self.settled(pair, given, "given", colliding, words)
-        return self.settled(pair, reason, proof, colliding, words)
+            words = "overlaps at the default with these bodies, and not with the meshes; kept as in the given SRDF"
+            return self._make_verdict(pair, given, "given", colliding, words)
+        return self._make_verdict(pair, reason, proof, colliding, words)
 
-    def _ruled(self, pair: LinkPair, given: str, colliding: int) -> PairVerdict:
-        """What ``enable_collisions`` and ``disable_default_collisions`` say, which stays."""
+    def _verdict_by_rule(self, pair: LinkPair, given: str, colliding: int) -> PairVerdict:
+        """Return the verdict by ``enable_collisions`` or ``disable_default_collisions``, which are kept."""
         if frozenset(pair) in self.semantics.enabled:
-            return PairVerdict(*pair, "", "", "", "", colliding, "the SRDF says enable_collisions")
+            return PairVerdict(*pair, "", "", "", "", colliding, "enabled in the SRDF by enable_collisions")
         rule = "disable_default_collisions"
-        return PairVerdict(*pair, given or rule, "given", "kept", given or rule, colliding, f"the SRDF says {rule}")
+        words = f"disabled in the SRDF by {rule}"
+        return PairVerdict(*pair, given or rule, "given", "kept", given or rule, colliding, words)
 
-    def neighbours(self, pair: LinkPair) -> PairVerdict:
-        """Two links that a joint connects."""
+    def verdict_on_adjacent(self, pair: LinkPair) -> PairVerdict:
+        """Return the verdict on two links connected by a joint."""
         if frozenset(pair) in self.semantics.enabled:
-            return self._ruled(pair, "", 0)
+            return self._verdict_by_rule(pair, "", 0)
         given = self.semantics.disabled.get(frozenset(pair))
-        if _is_decision(given) and given != NO_REASON:
-            return self.settled(pair, given or "", "given", 0, "somebody's decision, which stays")
-        return self.settled(pair, "Adjacent", "structure", 0)
+        if _is_manual(given) and given != NO_REASON:
+            return self._make_verdict(pair, given or "", "given", 0, _MANUAL)
+        return self._make_verdict(pair, "Adjacent", "structure", 0)
 
-    def settled(self, pair: LinkPair, reason: str, proof: str, colliding: int, words: str = "") -> PairVerdict:
-        """A verdict beside what the given SRDF says."""
+    def _make_verdict(self, pair: LinkPair, reason: str, proof: str, colliding: int, words: str = "") -> PairVerdict:
+        """Return a verdict with its change of the given SRDF."""
         given = self.semantics.disabled.get(frozenset(pair), "")
         if reason and given and given != reason and not words:
-            words = f"the given SRDF says {given}"
+            words = f"reason in the given SRDF: {given}"
         change = "kept" if reason and given else "added" if reason else "dropped" if given else ""
         return PairVerdict(*pair, reason, proof, change, given, colliding, words)
 
-    def unseen(self, pair: LinkPair, reason: str, left_out: tuple[str, ...]) -> PairVerdict:
-        """A pair of the SRDF of which one link has no geometry here."""
+    def keep_unexamined(self, pair: LinkPair, reason: str, left_out: tuple[str, ...]) -> PairVerdict:
+        """Return the verdict on an unexamined pair in the SRDF, mostly one with a link without geometry."""
         robot = self.pairs.robot
-        words = "its geometry is not known" if set(pair) & set(left_out) else "without geometry"
+        words = "its geometry is unknown" if set(pair) & set(left_out) else "without geometry"
         if not set(pair) & set(left_out) and not set(pair) & set(robot.links_without_geometry):
-            words = "was not looked at"
+            words = "was not examined"
         return PairVerdict(*pair, reason, "given", "kept", reason, 0, words)
 
     def _by_default(self, pair: LinkPair) -> bool:
         return bool(set(pair) & self.semantics.disabled_by_default)
 
-    def _found(self, pair: LinkPair, colliding: int, touching: int) -> tuple[str, str, str]:
-        """Reason, proof and words; an empty reason: the pair is to be checked."""
+    def _find_reason(self, pair: LinkPair, colliding: int, touching: int) -> tuple[str, str, str]:
+        """Return reason, proof and words; the reason is empty if the pair must be checked."""
         if is_outside(self.pairs.robot, pair):
-            return "", "", "the pose of one comes from outside"
+            return "", "", "a floating or planar joint is between them"
         if self.search.states and colliding == self.search.states:
             return self._always(pair)
         if self._overlap(self.at_states, pair, 0):
@@ -280,16 +283,16 @@ class _Finder:
         return self._never(pair)
 
     def _always(self, pair: LinkPair) -> tuple[str, str, str]:
-        asked = self.positions[:_MESHES_ASKED]
-        if pair in self.others.pairs and meetings(self.others.only(pair), asked).meets.all():
+        tested = self.positions[:_MESH_STATES]
+        if pair in self.others.pairs and meetings(self.others.select(pair), tested).meets.all():
             proof = prove(self.pairs, pair, "meet", max_evaluations=self.search.max_evaluations)
-            words = f"the meshes overlap in {len(asked)} of {len(asked)} states"
+            words = f"the meshes overlap in {len(tested)} of {len(tested)} states"
             return "Always", "proved" if proof.verdict else "states", words
         return "", "", "always overlaps with these bodies, and not with the meshes"
 
     def _never(self, pair: LinkPair) -> tuple[str, str, str]:
         known = [self.uncovered.get(link) for link in pair]
-        # Surfaces that never meet are those of solids apart where these are apart in one state.
+        # If the surfaces never meet, and the solids are apart in one state, they are apart in all states.
         if None not in known and self._meshes_apart(pair):
             clearance = float(sum(each for each in known if each is not None))
             proof = prove(self.pairs, pair, "apart", clearance=clearance, max_evaluations=self.search.max_evaluations)
@@ -297,13 +300,13 @@ class _Finder:
                 return "Never", "proved of the meshes, too", ""
         proof = prove(self.pairs, pair, "apart", max_evaluations=self.search.max_evaluations)
         if proof.witness:
-            return "", "", "a search found a state in which they touch, which no random state was"
+            return "", "", "a search found a state in which they touch; they touch in no random state"
         if proof.verdict:
             return "Never", "proved", ""
         return ("Never", "states", "") if self.search.states else ("", "", "")
 
     def _meshes_apart(self, pair: LinkPair) -> bool:
-        """Whether the meshes are proved to be apart at the default."""
+        """Return whether the meshes are proved to be apart at the default state."""
         if pair not in self.others.pairs:
             return False
         found, number = self.meshes_at_states, self.others.pairs.index(pair)
@@ -314,13 +317,13 @@ class _Finder:
         return pair in names and bool(found.meets[state, names.index(pair)])
 
     def new_collisions(self) -> list[NewCollision]:
-        """Pairs that overlap at the default or a named state, and whose meshes do not."""
+        """Return the pairs whose bodies, but not their meshes, overlap at the default or a named state."""
         found = []
         known = [not is_outside(self.pairs.robot, pair) for pair in self.pairs.pairs]
         for state, name in enumerate(self.states):
             for number, pair in enumerate(self.pairs.pairs):
                 if not known[number]:
-                    continue  # no state says where they are
+                    continue  # joint positions do not determine their poses
                 if self.at_states.meets[state, number] and not self._overlap(self.meshes_at_states, pair, state):
                     disabled = frozenset(pair) in self.semantics.disabled
                     (depth,) = depths(self.pairs, pair, self.state_rows[state : state + 1])
@@ -328,6 +331,6 @@ class _Finder:
         return found
 
 
-def _is_decision(given: str | None) -> bool:
-    """Whether a reason of an SRDF is none of those that are found anew."""
+def _is_manual(given: str | None) -> bool:
+    """Return whether a reason in an SRDF is not one of the recomputed `REASONS`."""
     return given is not None and given.title() not in REASONS

@@ -1,15 +1,17 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""How far a convex body sticks out of a convex solid, proved without taking either apart.
+"""Bound the protrusion of a convex body out of a convex solid, without subdividing either.
 
-The distance from a convex set is a convex function, so over a polytope that holds the body it is largest at a vertex.
+The distance from a convex set is a convex function, so over a polytope that contains the body it is largest at a
+vertex.
 
-**That a solid is convex** is shown of its triangles: each lies within e of a plane that has all of them on one side,
-and they close. Then no triangle is deeper than e below the surface of their convex hull P. What is deeper than that
-in P is connected and meets no triangle, so the winding number is one integer all over it, and where that is not 0 at
-one place the solid holds it. P shrunk about a point c by the factor 1 - e / d, where d is how deep c is, lies so deep.
-So no point of P is farther from the solid than e / d times the largest distance of P's points from c.
+**Convexity of the solid** is proved from its triangles: they form a closed surface, and each lies within e of a plane
+that has all of them on one side. Then no triangle is deeper than e below the surface of their convex hull P. The part
+of P deeper than e is connected and meets no triangle, so its winding number is one integer everywhere; if that is not
+0 at one point, the solid contains this part. Let d be the depth of a point c. P shrunk about c by the factor 1 - e / d
+is at least e deep. So no point of P is farther from the solid than e / d times the largest distance of P's points from
+c.
 """
 
 from __future__ import annotations
@@ -24,13 +26,13 @@ from superovoid.shapes import Shape
 FloatArray = NDArray[np.float64]
 
 _RESOLUTIONS = (32, 64, 128)
-_ROUNDED = 1e-12  # of the largest coordinate
-_MOST_PRODUCTS = 50_000_000  # of planes and points
-_DEEP = 1e-9  # of the radius: what is less deep in the hull counts as outside, whose distance is tiny then
+_ROUNDED = 1e-12  # rounding errors, relative to the largest coordinate
+_MOST_PRODUCTS = 50_000_000  # largest number of products of planes and points
+_DEEP = 1e-9  # relative to the radius: points less deep in the hull count as outside, at a tiny distance
 
 
 def slack_of_convex(target: Target) -> float | None:
-    """How far a point of the solid's convex hull is from the solid at most; None where that is not shown to be little.
+    """Return a proved bound of the distance of points in the solid's convex hull from the solid.
 
     Parameters
     ----------
@@ -39,7 +41,7 @@ def slack_of_convex(target: Target) -> float | None:
     Returns
     -------
     float or None
-        Less than half of the hull's size; next to 0 for a convex solid.
+        Less than half of the hull's size, nearly 0 for a convex solid; None if no such bound is proved.
     """
     hull = target.hull
     corners = hull.points[hull.vertices]
@@ -56,23 +58,23 @@ def slack_of_convex(target: Target) -> float | None:
 
 
 def protrusion_from_convex(shape: Shape, pose: FloatArray, target: Target, slack: float, enough: float) -> float:
-    """Proved upper bound of how far a body sticks out of a convex solid.
+    """Return a proved upper bound of the protrusion of a body out of a convex solid.
 
     Parameters
     ----------
     shape : Shape
     pose : (4, 4) ndarray
-        Of the body, in the frame of the solid.
+        Pose of the body in the frame of the solid.
     target : Target
     slack : float
-        As `slack_of_convex` has it.
+        Result of `slack_of_convex`.
     enough : float
-        No lower bound is looked for.
+        The bound is refined until it is at most this.
 
     Returns
     -------
     float
-        Infinite where no polytope can be shown to hold the body.
+        Infinite if no polytope is proved to contain the body.
     """
     found = np.inf
     planes = target.hull.equations

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Triangles drawn into a picture, without a display: parallel projection, nearest surface, colours of a palette."""
+"""Render triangles into a picture without a display: parallel projection, depth buffer, colour palette."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from numpy.typing import ArrayLike, NDArray
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_CANDIDATES = 2_000_000  # pixels that triangles are tried on at once
+_CANDIDATES = 2_000_000  # number of (triangle, pixel) pairs tested at once
 _SHADES = 10
-_DARKEST = 0.68  # of a colour, where the surface is seen from the side
+_DARKEST = 0.68  # brightness of a surface seen edge-on
 _WHITE = (255, 255, 255)
 
 
 @dataclass(frozen=True, eq=False)
 class Camera:
-    """Looks at a box along a direction, without perspective."""
+    """Camera with parallel projection along a direction."""
 
     axes: FloatArray
     """(3, 3), rows: right, up, towards the eye"""
     centre: FloatArray
     scale: float
-    """pixels a metre"""
+    """pixels per metre"""
     width: int
     height: int
 
     @classmethod
     def at(cls, points: ArrayLike, direction: ArrayLike, width: int, height: int, margin: float = 0.06) -> Camera:
-        """A camera that sees all of some points.
+        """Return a camera whose picture contains all points.
 
         Parameters
         ----------
         points : (n, 3) array_like
             m.
         direction : (3,) array_like
-            From what is seen to the eye.
+            Direction from the points to the eye.
         width, height : int
             Pixels.
         margin : float
-            That is left free on each side, of the picture.
+            Free margin on each side, relative to the size of the picture.
         """
         towards = np.asarray(direction, dtype=float)
         towards = towards / np.linalg.norm(towards)
@@ -61,14 +61,14 @@ class Camera:
         return cls(axes, 0.5 * (low + high), scale, width, height)
 
     def pixels(self, points: FloatArray) -> FloatArray:
-        """Places in the picture and distances towards the eye: x to the right and y down in pixels, z in m."""
+        """Project points: x to the right and y down in pixels, z towards the eye in m."""
         seen = points @ self.axes.T - self.centre
         x = 0.5 * self.width + self.scale * seen[..., 0]
         y = 0.5 * self.height - self.scale * seen[..., 1]
         return np.stack([x, y, seen[..., 2]], axis=-1)
 
     def points(self, depth: FloatArray) -> FloatArray:
-        """Points in space, m, of a picture of distances towards the eye: (height, width, 3); NaN: nothing there."""
+        """Return the points in space, m, of a depth picture, (height, width, 3); NaN where the picture is empty."""
         depth = np.where(np.isfinite(depth), depth, np.nan)
         x, y = np.meshgrid(np.arange(self.width) + 0.5, np.arange(self.height) + 0.5)
         seen = np.stack([(x - 0.5 * self.width) / self.scale, (0.5 * self.height - y) / self.scale, depth], axis=-1)
@@ -77,18 +77,18 @@ class Camera:
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """The nearest of some triangles at each pixel."""
+    """The nearest triangle at each pixel."""
 
     depth: FloatArray
-    """(height, width), towards the eye, m; -inf where there is none"""
+    """(height, width), towards the eye, m; -inf at empty pixels"""
     triangle: IntArray
-    """(height, width); -1 where there is none"""
+    """(height, width); -1 at empty pixels"""
     facing: FloatArray
     """(height, width), cosine between the normal and the line to the eye, 0 to 1"""
 
 
 def draw(corners: FloatArray, camera: Camera) -> Layer:
-    """Which of some triangles (m, 3, 3) is nearest at each pixel."""
+    """Find the nearest of the triangles (m, 3, 3) at each pixel."""
     shape = camera.height, camera.width
     depth, nearest = np.full(shape[0] * shape[1], -np.inf), np.full(shape[0] * shape[1], -1, dtype=np.int64)
     seen = camera.pixels(corners)
@@ -109,7 +109,7 @@ def draw(corners: FloatArray, camera: Camera) -> Layer:
         z, inside = _heights(seen[which], column + 0.5, row + 0.5)
         pixel = row * camera.width + column
         kept = np.flatnonzero(inside & (z > depth[pixel]))
-        kept = kept[np.argsort(z[kept], kind="stable")]  # of several at one pixel the last, nearest, stays
+        kept = kept[np.argsort(z[kept], kind="stable")]  # the nearest at a pixel is written last
         depth[pixel[kept]], nearest[pixel[kept]] = z[kept], which[kept]
         first = last
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
@@ -120,25 +120,25 @@ def draw(corners: FloatArray, camera: Camera) -> Layer:
 
 
 def _heights(seen: FloatArray, x: FloatArray, y: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Distances towards the eye of triangles at places of the picture, and whether they cover them."""
+    """Return the depths of triangles at positions in the picture, and whether the triangles cover these positions."""
     a, b, c = seen[:, 0], seen[:, 1], seen[:, 2]
     area = (b[:, 0] - a[:, 0]) * (c[:, 1] - a[:, 1]) - (b[:, 1] - a[:, 1]) * (c[:, 0] - a[:, 0])
     u = ((b[:, 0] - x) * (c[:, 1] - y) - (b[:, 1] - y) * (c[:, 0] - x)) / np.where(area == 0.0, np.nan, area)
     v = ((c[:, 0] - x) * (a[:, 1] - y) - (c[:, 1] - y) * (a[:, 0] - x)) / np.where(area == 0.0, np.nan, area)
     w = 1.0 - u - v
-    inside = (u >= -1e-9) & (v >= -1e-9) & (w >= -1e-9)  # of nan none holds
+    inside = (u >= -1e-9) & (v >= -1e-9) & (w >= -1e-9)  # false for nan
     return np.where(inside, u * a[:, 2] + v * b[:, 2] + w * c[:, 2], -np.inf), inside
 
 
 def picture(colour: IntArray, facing: FloatArray, palette: ArrayLike) -> bytes:
-    """A PNG file.
+    """Return a picture as a PNG file.
 
     Parameters
     ----------
     colour : (height, width) ndarray of int
-        Rows of the palette; -1: nothing, which is white.
+        Row of the palette; -1: empty (white).
     facing : (height, width) ndarray
-        How much the surface faces the eye, 0 to 1; the rest is darkened.
+        Cosine between normal and line of sight, 0 to 1; smaller values are drawn darker.
     palette : (n, 3) array_like of int
         At most 25 colours.
     """
@@ -147,13 +147,13 @@ def picture(colour: IntArray, facing: FloatArray, palette: ArrayLike) -> bytes:
     table = np.concatenate([[_WHITE], (colours[:, None, :] * steps[:, None]).reshape(-1, 3)]).round().astype(np.uint8)
     shade = np.clip((facing * _SHADES).astype(np.int64), 0, _SHADES - 1)
     index = np.where(colour < 0, 0, 1 + colour * _SHADES + shade).astype(np.uint8)
-    # Every row begins with its filter, 0: none.
+    # Every row starts with its filter type, 0: none.
     rows = np.column_stack([np.zeros(len(index), np.uint8), index]).tobytes()
-    header = struct.pack(">IIBBBBB", index.shape[1], index.shape[0], 8, 3, 0, 0, 0)  # 8 bits, of a palette
+    header = struct.pack(">IIBBBBB", index.shape[1], index.shape[0], 8, 3, 0, 0, 0)  # 8 bits, indexed colour
     parts = ((b"IHDR", header), (b"PLTE", table.tobytes()), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))
     return b"\x89PNG\r\n\x1a\n" + b"".join(_chunk(*part) for part in parts)
 
 
 def _chunk(kind: bytes, data: bytes) -> bytes:
-    """A part of a PNG file (RFC 2083, 3.2)."""
+    """Return a chunk of a PNG file (RFC 2083, 3.2)."""
     return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

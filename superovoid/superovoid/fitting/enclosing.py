@@ -1,11 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""One convex body of small volume that holds a solid.
+"""Compute one convex body of small volume that contains a solid.
 
-The logarithm of the volume is minimised with every corner of the solid's hull inside (sequential quadratic
-programming), from several starts; the corners are taken in as they come to matter.  What rounding and the optimiser's
-tolerance leave outside is taken in by growing the body, until the engine proves that it holds every corner (`proofs`).
+The logarithm of the volume is minimised by sequential quadratic programming from several starts, subject to every
+corner of the solid's hull being inside; only corners near the surface are used as constraints.  Rounding errors and the
+optimiser's tolerance may leave corners outside, so the body is grown until the engine proves that it contains every
+corner (`proofs`).
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from scipy.spatial.transform import Rotation
 from scipy.special import beta, gammaln
 
 from superovoid.fitting import normal_equations as equations
-from superovoid.fitting.joint import Bodies, boxed, principal_box, rolled, wedges
-from superovoid.fitting.mesh_fits import checked_kinds
+from superovoid.fitting.joint import Bodies, body_in_box, permute_axes, principal_box, wedges
+from superovoid.fitting.mesh_fits import check_kinds
 from superovoid.fitting.proofs import containment_margin
 from superovoid.fitting.robot_files import body_from_record, record_of_body
 from superovoid.fitting.targets import Target
@@ -30,14 +31,14 @@ from superovoid.shapes import Shape
 FloatArray = NDArray[np.float64]
 
 _FOOT_STEPS = 40
-_ACTIVE = 0.07  # of the radius: corners that deep inside do not matter yet
+_ACTIVE = 0.07  # depth below which corners are constraints, relative to the radius
 _FEW_STEPS, _KEPT = 15, 12
 _MOST_ROUNDS, _MOST_STEPS = 4, 60
-_GROWTH = 1e-6  # of the size: more than the optimiser's tolerance leaves
+_GROWTH = 1e-6  # relative to the size; more than the optimiser's tolerance
 _EXPONENTS = ((0.5, 0.5), (1.0, 0.4), (0.5, 1.0), (0.2, 0.4))
-_TAPERS = (0.0, 0.4, -0.4)  # of the convex limit
-_LARGER = 1.15  # than the box of most points
-_TURNED = 60  # starts with axes of no order
+_TAPERS = (0.0, 0.4, -0.4)  # relative to the convex limit
+_LARGER = 1.15  # size relative to the box of most points
+_TURNED = 60  # number of starts with random axes
 _TURNED_KINDS = (
     (equations.SUPEROVOID, (1.0, 0.1)),
     (equations.SUPEROVOID, (0.5, 0.5)),
@@ -50,15 +51,15 @@ _TURNED_KINDS = (
 def enclose(
     target: Target, points: FloatArray | None = None, *, kinds: Sequence[str] = ("superovoid",)
 ) -> tuple[Shape, FloatArray]:
-    """A body of small volume that is proved to hold a solid.
+    """Compute a body of small volume that provably contains a solid.
 
     Parameters
     ----------
     target : Target
     points : (n, 3) ndarray, optional
-        What must be held: the corners of the solid before they were made one. Default: the solid's.
+        Points that the body must contain: the corners of the solid before its repair. Default: those of the solid.
     kinds : sequence of {"superovoid", "box", "cylinder", "capsule"}
-        What it may be.
+        Allowed kinds.
 
     Returns
     -------
@@ -68,18 +69,20 @@ def enclose(
     Raises
     ------
     ValueError
-        If no body was found that is proved to hold the solid.
+        If no body is proved to contain the solid.
     """
     held = target.corners.reshape(-1, 3) if points is None else points
     corners = (target.hull.points[target.hull.vertices] - target.centre) / target.radius
     coarse = [
-        _smallest(start, corners, 1, _FEW_STEPS) for kind in checked_kinds(kinds) for start in _starts(corners, kind)
+        _minimize_volume(start, corners, 1, _FEW_STEPS)
+        for kind in check_kinds(kinds)
+        for start in _starts(corners, kind)
     ]
     coarse.sort(key=lambda each: each[0])
-    fine = [_smallest(bodies, corners, _MOST_ROUNDS, _MOST_STEPS) for _, bodies in coarse[:_KEPT]]
+    fine = [_minimize_volume(bodies, corners, _MOST_ROUNDS, _MOST_STEPS) for _, bodies in coarse[:_KEPT]]
     _, bodies = min(coarse[:1] + fine, key=lambda each: each[0])
     for _ in range(40):
-        # The body as a URDF has it: its pose by angles.
+        # The body as read from a URDF, with its pose as angles.
         shape, pose = body_from_record(record_of_body(*bodies.shapes(target.radius, target.centre)[0]))
         margin = containment_margin(shape, pose, held)
         if margin >= 0.0:
@@ -87,41 +90,41 @@ def enclose(
         unknowns = bodies.unknowns.copy()
         unknowns[:, :3] += _GROWTH + 2.0 * -margin / target.radius / np.exp(unknowns[:, :3]).min()
         bodies = Bodies(bodies.kinds, unknowns, bodies.rotations)
-    raise ValueError("no body was found that is proved to hold the solid")
+    raise ValueError("no body is proved to contain the solid")
 
 
 def _starts(corners: FloatArray, kind: int) -> list[Bodies]:
     axes, half, centre = principal_box(corners)
-    grown = np.zeros(equations.PARAMETERS)
-    grown[:3] = math.log(_LARGER)
+    growth = np.zeros(equations.PARAMETERS)
+    growth[:3] = math.log(_LARGER)
     found = []
     for shift in range(3):
-        turned, lengths = rolled(axes, half, shift)
+        turned, lengths = permute_axes(axes, half, shift)
         for exponents in _EXPONENTS if kind == equations.SUPEROVOID else _EXPONENTS[:1]:
             for taper in _TAPERS if kind == equations.SUPEROVOID else _TAPERS[:1]:
-                start = boxed(kind, turned, _LARGER * lengths, centre, exponents)
+                start = body_in_box(kind, turned, _LARGER * lengths, centre, exponents)
                 start.unknowns[0, 5] = math.asin(taper)
                 found.append(start)
     if kind == equations.SUPEROVOID:
-        found += [start.turned(grown) for start in wedges(corners)]
+        found += [start.apply_step(growth) for start in wedges(corners)]
     for number, rotation in enumerate(Rotation.random(_TURNED, rng=np.random.default_rng(1)).as_matrix()):
         along = corners @ rotation
         low, high = along.min(axis=0), along.max(axis=0)
         each, exponents = _TURNED_KINDS[number % len(_TURNED_KINDS)]
         each = each if kind == equations.SUPEROVOID else kind
-        found.append(boxed(each, rotation, 0.5 * (high - low), rotation @ (0.5 * (low + high)), exponents))
+        found.append(body_in_box(each, rotation, 0.5 * (high - low), rotation @ (0.5 * (low + high)), exponents))
     return found
 
 
 def _distances(bodies: Bodies, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Signed distances of points, and their derivatives by the unknowns."""
+    """Return signed distances of points and their derivatives by the unknowns."""
     distances, slopes = np.empty(len(points)), np.empty((len(points), equations.PARAMETERS))
     equations.body_distances(bodies.rows()[0], points, _FOOT_STEPS, distances, slopes)
     return distances, slopes
 
 
 def _log_volumes(bodies: Bodies) -> FloatArray:
-    """Logarithms of the volumes, by the formulas of the shapes (`Superovoid.volume`)."""
+    """Return the logarithms of the volumes, by the formulas of the shapes (`Superovoid.volume`)."""
     rows = bodies.rows()
     a1, a2, a3 = rows[:, equations.SIZE : equations.SIZE + 3].T
     e1, e2 = rows[:, equations.EXPONENTS : equations.EXPONENTS + 2].T
@@ -140,16 +143,16 @@ def _log_volumes(bodies: Bodies) -> FloatArray:
     return np.asarray(np.log(found))
 
 
-def _smallest(start: Bodies, corners: FloatArray, rounds: int, steps: int) -> tuple[float, Bodies]:
-    """Logarithm of the volume, and a body that holds the corners, shrunk and grown from a start."""
+def _minimize_volume(start: Bodies, corners: FloatArray, rounds: int, steps: int) -> tuple[float, Bodies]:
+    """Shrink and grow a start to a body that contains the corners; return the logarithm of its volume and the body."""
     bodies = start
     for _ in range(rounds):
         distance, _ = _distances(bodies, corners)
         near = distance > -_ACTIVE
-        bodies = _shrunk(bodies, corners[near], steps)
+        bodies = _shrink(bodies, corners[near], steps)
         if _distances(bodies, corners)[0].max() <= 1e-7:
             break
-    # What is still outside is taken in for the comparison of volumes.
+    # Grow the body to contain the remaining corners, so that volumes are comparable.
     for _ in range(30):
         worst = float(_distances(bodies, corners)[0].max())
         if worst <= 0.0:
@@ -160,7 +163,7 @@ def _smallest(start: Bodies, corners: FloatArray, rounds: int, steps: int) -> tu
     return float(_log_volumes(bodies)[0]), bodies
 
 
-def _shrunk(bodies: Bodies, points: FloatArray, steps: int) -> Bodies:
+def _shrink(bodies: Bodies, points: FloatArray, steps: int) -> Bodies:
     used = [0, 2] if bodies.kinds[0] in (equations.CYLINDER, equations.CAPSULE) else [0, 1, 2]
     used += [3, 4, 5] if bodies.kinds[0] in (equations.SUPEROVOID, equations.WEDGE) else []
     used += list(range(6, 12))
@@ -168,13 +171,13 @@ def _shrunk(bodies: Bodies, points: FloatArray, steps: int) -> Bodies:
     def at(x: FloatArray) -> Bodies:
         step = np.zeros(equations.PARAMETERS)
         step[used] = x
-        return bodies.turned(step)
+        return bodies.apply_step(step)
 
     def volume(x: FloatArray) -> float:
         return float(_log_volumes(at(x))[0])
 
     def slope(x: FloatArray) -> FloatArray:
-        # Turn and centre change no volume.
+        # Rotation and centre do not change the volume.
         here, found = at(x), np.zeros(len(used))
         sized = [i for i, name in enumerate(used) if name < 6]
         steps = 1e-6 * np.eye(equations.PARAMETERS)[[used[i] for i in sized]]

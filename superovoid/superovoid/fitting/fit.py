@@ -1,20 +1,20 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fit one superellipsoid or one convex superovoid to a cloud of points or a mesh.
+"""Fit one superellipsoid or one convex superovoid to a point cloud or a mesh.
 
-The target is the convex hull of what is given.  Its surface is sampled uniformly by area, and the sum of
+The target is the convex hull of the input.  Its surface is sampled uniformly by area, and the sum of
 squared *true* signed distances of the samples to the fitted surface is minimised (orthogonal distance
-regression), in two stages as in Solina and Bajcsy 1990 and Liu et al. 2022 (EMS): a cheap first-order
-residual (Taubin 1991) from many starts, then the true distance from the best of them.
+regression), in two stages as in Solina and Bajcsy 1990 and Liu et al. 2022 (EMS): first a cheap first-order
+residual (Taubin 1991) from many starts, then the true distance from the best results.
 
 The derivative of the true distance needs no second projection: with foot point f on the surface G = 0,
 d(distance)/d(parameter) = (dG/d(parameter))(f) / |grad G(f)|  (the envelope theorem).
 
-A superovoid (Gonçalves et al. 2017, eq. 5) is fitted with its tapers measured as fractions of the largest
-convex one.  With equal tapers that makes every fitted body convex by construction.  Unequal tapers
-(``tapers="free"``) are never strictly convex when e2 < 1: they are fitted with e2 >= 1, and what remains of
-the convexity condition (`convexity_margin`) is held by a penalty.
+The tapers of a superovoid (Gonçalves et al. 2017, eq. 5) are parametrised as fractions of the largest
+convex taper.  With equal tapers every fitted body is then convex by construction.  With unequal tapers
+(``tapers="free"``) a body with e2 < 1 is never strictly convex, so they are fitted with e2 >= 1, and a penalty
+enforces the rest of the convexity condition (`convexity_margin`).
 
 Everything is deterministic: samples and starts come from a fixed seed.
 
@@ -50,14 +50,13 @@ from superovoid.values.records import Record
 FloatArray = NDArray[np.float64]
 
 TAPER_SAFETY = 0.98
-"""Fitted tapers stay below this fraction of the convex limit, so that rounding the figures cannot dent a body."""
+"""Fitted tapers stay below this fraction of the convex limit, so that rounded parameters remain convex."""
 
 
 def maximum_taper(e2: float) -> float:
-    """Largest |T| of a convex superovoid with Tx = Ty = T: (1 - e2/2) 2^(e2/2).
+    """Return the largest |T| of a convex superovoid with Tx = Ty = T: (1 - e2/2) 2^(e2/2).
 
-    Derived from the meridian r(w) (1 + T w) with r = (1 - |w|^(2/e2))^(e2/2): it is concave for all w in
-    (-1, 1) exactly up to this taper.
+    Up to this taper, the meridian r(w) (1 + T w) with r = (1 - |w|^(2/e2))^(e2/2) is concave for all w in (-1, 1).
     """
     return (1.0 - e2 / 2.0) * 2.0 ** (e2 / 2.0)
 
@@ -65,17 +64,17 @@ def maximum_taper(e2: float) -> float:
 def convexity_margin(
     epsilon: Sequence[float] | NDArray[np.float64], taper: Sequence[float] | NDArray[np.float64]
 ) -> float:
-    """How far a superovoid with e2 >= 1 is from a dent: positive if strictly convex.
+    """Return the convexity margin of a superovoid with e2 >= 1: positive if it is strictly convex.
 
     With w = z/a3, r(w) = (1 - |w|^(2/e2))^(e2/2), q = 2/(2 - e1), t = T/(1 + T w), the body is convex iff for all
     w in (-1, 1) and c in [0, 1]
 
         r''/r + 2 (r'/r) (c tx + (1-c) ty) + (q-1) c (1-c) (tx - ty)^2 <= 0.
 
-    The margin is minus the largest value of the left side on a grid; the first term is unbounded below at the
-    tips, so the grid's ends are safe.
+    The margin is minus the largest value of the left side on a grid.  The grid may end before the tips, since the
+    first term is unbounded below there.
     """
-    w = np.linspace(-0.999, 0.999, 400)  # an even number: w = 0, where r'' is infinite for e2 > 1, is left out
+    w = np.linspace(-0.999, 0.999, 400)  # an even number excludes w = 0, where r'' is infinite for e2 > 1
     c = np.linspace(0.0, 1.0, 21)
     a, size = 2.0 / epsilon[1], np.abs(w)
     rest = 1.0 - size**a
@@ -89,11 +88,11 @@ def convexity_margin(
 
 @dataclass(frozen=True)
 class FitReport:
-    """How well a body stands for a hull. Lengths in the unit of the input (metres in this package).
+    """Accuracy of a body fitted to a hull. Lengths are in the unit of the input (metres in this package).
 
-    ``mean``, ``rms``, ``p95``, ``maximum``: distances hull sample to fitted surface; ``outside`` and
-    ``inside``: the largest distance of hull samples outside and inside the body; ``volume_ratio``: volume of
-    the body over that of the hull.
+    ``mean``, ``rms``, ``p95``, ``maximum``: distances from hull samples to the fitted surface; ``outside`` and
+    ``inside``: largest distance of hull samples outside and inside the body; ``volume_ratio``: volume of the body
+    divided by the volume of the hull.
     """
 
     mean: float
@@ -108,7 +107,7 @@ class FitReport:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fit(Record):
-    """A fitted body: its shape, its pose in the frame of the input (4x4), and how close it is."""
+    """A fitted body: its shape, its pose in the frame of the input (4x4), and its accuracy."""
 
     shape: Superovoid | Superellipsoid
     pose: FloatArray
@@ -131,20 +130,21 @@ def fit_superellipsoid(
     Parameters
     ----------
     points_or_mesh : array, shape (n, 3), or an object with ``vertices``
-        What to fit, e.g. a `trimesh.Trimesh`. Only its convex hull counts.
+        Points, or a mesh such as a `trimesh.Trimesh`. Only the convex hull is used.
     epsilon_bounds : pair of float
         Bounds of both exponents, within [1e-6, 1.999999].
     initial : iterable of (shape, pose)
-        Extra starts.
+        Additional starts.
     rotations : sequence of arrays, shape (3, 3), optional
-        Start orientations of the body in the frame of the input. Default: the three cyclic permutations of
-        the hull's principal box.
+        Start orientations of the body in the frame of the input. Default: the principal axes of the hull in
+        their three cyclic permutations.
     norm : float
-        The p of sum |distance|^p. 2 for least squares; 3 or 4 to press the largest distance at the mean's cost.
+        The exponent p in sum |distance|^p: 2 for least squares; 3 or 4 to reduce the largest distance at the
+        expense of the mean.
     volume_weight : float
-        Weight of the relative error of volume against the rms distance over the hull's radius (0: volume is free).
+        Weight of the relative volume error, compared with the rms distance over the hull's radius (0: ignored).
     samples : int
-        Number of hull samples the residual is taken at.
+        Number of hull samples in the residual.
     seed : int
         Seed of the sampling.
 
@@ -155,7 +155,7 @@ def fit_superellipsoid(
     Raises
     ------
     ValueError
-        If the input has fewer than four points, is flat, or holds NaN.
+        If the input has fewer than four points, is flat, or contains NaN.
     """
     return _fit(points_or_mesh, "none", True, epsilon_bounds, initial, rotations, norm, volume_weight, samples, seed)
 
@@ -178,10 +178,10 @@ def fit_superovoid(
     Parameters
     ----------
     convex : bool
-        True: the body is convex. False: tapers up to 0.5 whatever the exponents are, as published; the body
-        may have a dent.
+        True: the body is convex. False: tapers up to 0.5 for all exponents, as published; the body may be
+        non-convex.
     tapers : "equal" or "free"
-        Tx = Ty, or each on its own. Free tapers and ``convex`` together need e2 >= 1, which suits wedges.
+        Tx = Ty, or independent tapers. Free tapers with ``convex`` require e2 >= 1, which suits wedges.
 
     Notes
     -----
@@ -200,21 +200,21 @@ def measure(
     samples: int = 4000,
     seed: int = 1,
 ) -> FitReport:
-    """Distances of the hull of ``points_or_mesh`` to the surface of ``shape`` at ``pose``.
+    """Measure the distances of the hull of ``points_or_mesh`` to the surface of ``shape`` at ``pose``.
 
-    The samples are other than those of the fit (another seed), so that the report is not of the residuals that
-    were minimised.  Equal tapers only.
+    The default seed differs from that of the fit, so that the samples are not those whose residuals were minimised.
+    Equal tapers only.
     """
     hull = _hull(points_or_mesh)
     return _report(shape, np.asarray(pose, dtype=float), hull, sample_hull(hull, samples, seed))
 
 
 def sample_hull(hull: ConvexHull, count: int, seed: int) -> np.ndarray:
-    """Points on the surface of a hull, uniform by area, shape (count, 3); stratified over the area."""
+    """Sample the surface of a hull uniformly by area, stratified, shape (count, 3)."""
     corners = hull.points[hull.simplices]
     areas = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
     generator = np.random.default_rng(seed)
-    # One sample in each of `count` equal slices of the cumulated area: less noise than independent draws.
+    # One sample in each of `count` equal slices of the cumulative area has less noise than independent samples.
     where = (np.arange(count) + generator.random(count)) / count
     face = np.searchsorted(np.cumsum(areas) / areas.sum(), where).clip(max=len(areas) - 1)
     u, v = generator.random((2, count))
@@ -232,14 +232,14 @@ _WANTED_MARGIN = 0.02
 
 @dataclass(frozen=True)
 class _Model:
-    """Maps a parameter vector to a body; one instance a start, because it carries the start rotation."""
+    """Map from a parameter vector to a body; one instance per start, since it holds the start rotation."""
 
     start: Rotation
     tapers: str  # "none", "equal" or "free"
     convex: bool
 
     def unpack(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Size, epsilon, taper, rotation, centre."""
+        """Return size, epsilon, taper, rotation and centre."""
         limit = _largest_taper(q[4], self.convex)
         fractions = {"none": np.zeros(2), "equal": q[[5, 5]], "free": q[5:7]}[self.tapers]
         rotation = (Rotation.from_rotvec(q[7:10]) * self.start).as_matrix()
@@ -250,7 +250,7 @@ class _Model:
         return gauge((points - centre) @ rotation, size, epsilon, taper)
 
     def extras(self, q: np.ndarray, volume: float, volume_weight: float) -> np.ndarray:
-        """The two residuals that are no distances: volume and, for free tapers, convexity."""
+        """Return the residuals of volume and, for free tapers, of convexity."""
         size, epsilon, taper, _, _ = self.unpack(q)
         dent = 0.0
         if self.tapers == "free" and self.convex:
@@ -263,13 +263,13 @@ def _largest_taper(e2: float, convex: bool) -> float:
 
 
 def _differences(function: Callable[[np.ndarray], np.ndarray], q: np.ndarray) -> np.ndarray:
-    """Central differences of a function of the parameters, shape (n, 13)."""
+    """Return central differences of a function of the parameters, shape (n, 13)."""
     steps = 1e-6 * np.eye(_COUNT)
     return np.stack([(function(q + step) - function(q - step)) / 2e-6 for step in steps], axis=1)
 
 
 def _volume(size: np.ndarray, epsilon: np.ndarray, taper: np.ndarray) -> float:
-    """Volume by layers: area(e1) a1 a2 a3 times the integral of r(w)^2 (1 + Tx w)(1 + Ty w), beta functions."""
+    """Return the volume: area(e1) a1 a2 a3 times the integral of r(w)^2 (1 + Tx w)(1 + Ty w), by beta functions."""
     e1, e2 = epsilon
     area = 2.0 * e1 * beta(e1 / 2.0, e1 / 2.0 + 1.0)
     layers = e2 * (beta(e2 / 2.0, e2 + 1.0) + taper[0] * taper[1] * beta(1.5 * e2, e2 + 1.0))
@@ -297,7 +297,7 @@ def _fit(
     low, high = epsilon_bounds
     if not MIN_EPSILON <= low < high <= MAX_EPSILON:
         limits = f"[{MIN_EPSILON}, {MAX_EPSILON}]"
-        raise ValueError(f"epsilon_bounds = {epsilon_bounds}: must be two rising numbers within {limits}")
+        raise ValueError(f"epsilon_bounds = {epsilon_bounds}: must be two increasing numbers within {limits}")
     low2 = max(low, 1.0) if tapers == "free" and convex else low
     lower = np.r_[np.full(3, -6.0), low, low2, -1.0, -1.0, np.full(3, -np.pi), np.full(3, -1.0)]
     upper = np.r_[np.full(3, 1.0), high, high, 1.0, 1.0, np.full(3, np.pi), np.full(3, 1.0)]
@@ -392,18 +392,18 @@ def _starts(
 
 
 class _Problem:
-    """The residuals of one start: distances over the root of their number, then volume and convexity."""
+    """Residuals of one start: distances divided by the root of their number, then volume and convexity."""
 
     def __init__(self, model: _Model, points: np.ndarray, norm: float, volume: float, volume_weight: float) -> None:
         self.model = model
         self._points, self._volume, self._volume_weight = points, volume, volume_weight
         self._share = 1.0 / np.sqrt(len(points))
         self._exponent = 0.5 * norm - 1.0
-        self._q: np.ndarray | None = None  # where self._feet belong
+        self._q: np.ndarray | None = None  # parameters for which self._feet were computed
         self._feet, self._distance = points, np.zeros(len(points))
 
     def first_order(self, q: np.ndarray) -> np.ndarray:
-        """Distances to first order, G / |grad G| (Taubin 1991)."""
+        """Return first-order distances, G / |grad G| (Taubin 1991)."""
         size, epsilon, taper, rotation, centre = self.model.unpack(q)
         local = (self._points - centre) @ rotation
         slope = np.linalg.norm(gauge_gradient(local, size, epsilon, taper), axis=1)
@@ -411,7 +411,7 @@ class _Problem:
         return np.r_[self._share * distance, self._extras(q)]
 
     def residual(self, q: np.ndarray) -> np.ndarray:
-        """True signed distances, bent so that their squares sum to |distance|^norm."""
+        """Return true signed distances, rescaled so that their squares sum to |distance|^norm."""
         size, epsilon, taper, rotation, centre = self.model.unpack(q)
         distance, foot = project((self._points - centre) @ rotation, size, epsilon, taper, levels=14)
         self._q, self._feet = q.copy(), foot
@@ -419,7 +419,7 @@ class _Problem:
         return np.r_[self._share * distance * self._bend(), self._extras(q)]
 
     def jacobian(self, q: np.ndarray) -> np.ndarray:
-        """Derivative of `residual`, with the feet held (envelope theorem)."""
+        """Return the derivative of `residual`, with the feet fixed (envelope theorem)."""
         if self._q is None or not np.array_equal(q, self._q):
             self.residual(q)
         size, epsilon, taper, rotation, centre = self.model.unpack(q)
@@ -430,7 +430,8 @@ class _Problem:
         return np.concatenate([self._share * bend[:, None] * distances, _differences(self._extras, q)])
 
     def _bend(self) -> np.ndarray:
-        # Relative to 2 % of the hull's radius, a usual residual, so that the weight of the volume keeps its meaning.
+        # Relative to 2 % of the hull's radius, a typical residual, so that `volume_weight` has a similar effect for
+        # all norms.
         return (np.abs(self._distance) / 0.02 + 1e-9) ** self._exponent
 
     def _extras(self, q: np.ndarray) -> np.ndarray:
@@ -468,4 +469,4 @@ def _hull(points_or_mesh: np.ndarray | object) -> ConvexHull:
     try:
         return ConvexHull(points)
     except QhullError as error:
-        raise ValueError("points: they lie in a plane or a line, there is no hull to fit") from error
+        raise ValueError("points: lie in a plane or on a line, expected a hull with volume") from error

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Points that fill a cube evenly."""
+"""Quasi-random points in a cube."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def halton(seed: int | np.random.Generator) -> qmc.Halton:
-    """Return Halton's sequence in three dimensions, scrambled by a seed."""
-    from scipy.stats import qmc  # late: importing it takes longer than most programs need it
+    """Return the Halton sequence in three dimensions, scrambled by a seed."""
+    from scipy.stats import qmc  # imported here because the import is slow
 
     return qmc.Halton(3, seed=seed)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Hulls of links that are described by spheres, cylinders and boxes."""
+"""Convex hulls of links described by spheres, cylinders and boxes."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from scipy.spatial import ConvexHull
 
 _SEGMENTS = 64
-"""Segments of a circle: the sagitta is 0.12 % of the radius, a tenth of the closest fits' mean distance."""
+"""Segments per circle: the sagitta is 0.12 % of the radius, a tenth of the mean distance of the closest fits."""
 
 
 def hull_points(parts: Sequence[Mapping]) -> np.ndarray:
-    """Corner points of the convex hull of a union of parts, shape (n, 3), in the frame and unit of the parts.
+    """Return the vertices of the convex hull of a union of parts, shape (n, 3), in the frame and unit of the parts.
 
     A part is a mapping with ``centre`` (3) and one of ``sphere: {diameter}``, ``box: {size}`` (axis-aligned),
     ``cylinder: {diameter, length, axis}``.
@@ -23,7 +23,7 @@ def hull_points(parts: Sequence[Mapping]) -> np.ndarray:
     Raises
     ------
     ValueError
-        If a part is none of these.
+        If a part has another kind.
     """
     clouds = []
     for number, part in enumerate(parts):
@@ -55,7 +55,7 @@ def _cylinder(diameter: float, length: float, axis: Sequence[float]) -> np.ndarr
 
 
 def _unit_sphere() -> np.ndarray:
-    """Points of a latitude-longitude grid, poles on x: they meet the cylinders that run along the fingers."""
+    """Return a latitude-longitude grid with poles on x, so that circles coincide with cylinders along x."""
     latitude = np.linspace(0.0, np.pi, _SEGMENTS // 2 + 1)
     longitude = 2.0 * np.pi * np.arange(_SEGMENTS) / _SEGMENTS
     latitude, longitude = (grid.ravel() for grid in np.meshgrid(latitude, longitude))

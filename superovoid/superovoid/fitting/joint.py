@@ -1,26 +1,26 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bodies that are fitted together: starts, descent, and what is kept.
+"""Joint fit of several bodies: starts and descent.
 
-The residual of a sample is the signed distance of the union of the bodies, less that of the target, both cut to a band.
-Samples lie on the target's surface, beside it, and all over its box, so that what sticks out is seen as well as what is
-not covered.  The loss is squared for small and linear for large differences.  The minimum is sought by Levenberg's and
-Marquardt's method with damping scaled by the diagonal, from many starts on few samples, then from the best of them on
-all, with the minimum over bodies less and less soft.
+The residual of a sample is the signed distance of the union of the bodies minus that of the target, both clipped to a
+band.  Samples lie on the target's surface, near it, and throughout its box, so that both protruding and uncovered parts
+contribute.  The loss is quadratic for small and linear for large differences.  It is minimised by the
+Levenberg-Marquardt method with damping scaled by the diagonal, from many starts on few samples, then from the best
+results on all samples, with a decreasing softness of the minimum over bodies.
 
-Exponents and tapers are substituted so that every value of the unknowns is a convex body: exponents within their
-bounds, and equal tapers T below `TAPER_SAFETY` of the convex limit (1 - e2/2) 2^(e2/2) (docs/numerics.md).
+Exponents and tapers are substituted so that all values of the unknowns give convex bodies: exponents within their
+bounds, and equal tapers T below `TAPER_SAFETY` times the convex limit (1 - e2/2) 2^(e2/2) (docs/numerics.md).
 
-Unequal tapers are those of wedges, superovoids with e2 = 1: below that there is always a dent, and above hardly a use.
-They are convex for e1 up to 1.5 and all tapers up to 1/2.  With y = 1 - w^2 and tx = Tx / (1 + Tx w) the condition of
-docs/numerics.md, times y^2, is
+Unequal tapers are used for wedges, superovoids with e2 = 1: with e2 < 1 they are never convex, and e2 > 1 is hardly
+useful.  Wedges are convex for e1 up to 1.5 and all tapers up to 1/2.  With y = 1 - w^2 and tx = Tx / (1 + Tx w) the
+condition of docs/numerics.md, times y^2, is
 
     -1 - 2 w y (c tx + (1-c) ty) + (q-1) c (1-c) y^2 (tx-ty)^2 <= 0   for w in (-1, 1), c in [0, 1].
 
-The left side is convex in (tx, ty), each of which rises with its taper, so it is largest where both tapers are at an
-end; and it rises with q, hence with e1.  Equal tapers of 1/2 are below their limit of 0.707.  That (1/2, -1/2) and
-(-1/2, 1/2) have no dent at e1 = 1.5 is proved by the engine (`Superovoid.convexity`).
+The left side is convex in (tx, ty), and tx and ty increase with their tapers, so it is largest if both tapers are at
+an end of their range; and it increases with q, hence with e1.  Equal tapers of 1/2 are below their limit of 0.707.  For
+(1/2, -1/2) and (-1/2, 1/2) the engine proves convexity at e1 = 1.5 (`Superovoid.convexity`).
 """
 
 from __future__ import annotations
@@ -60,14 +60,14 @@ _EXPONENTS = ((0.4, 0.4), (1.0, 0.4), (0.5, 0.9), (1.0, 1.0))
 
 @dataclass(frozen=True)
 class Bodies:
-    """Some bodies in the optimiser's unknowns; lengths over the target's radius, places from its centre."""
+    """Bodies in the optimiser's unknowns; lengths are relative to the target's radius, positions to its centre."""
 
     kinds: NDArray[np.int64]
-    unknowns: FloatArray  # (bodies, PARAMETERS); those of the turn are zero
+    unknowns: FloatArray  # (bodies, PARAMETERS); the rotation vector is zero
     rotations: FloatArray  # (bodies, 3, 3)
 
     def rows(self) -> FloatArray:
-        """What the kernels read."""
+        """Return the rows that the kernels read (`normal_equations`)."""
         q = self.unknowns
         rows = np.zeros((len(q), equations.ROW_LENGTH))
         rows[:, equations.KIND] = self.kinds
@@ -91,7 +91,7 @@ class Bodies:
             rows[wedge, equations.CHAIN + 1 + i] = MAX_TAPER * np.cos(q[wedge, unknown])
         rows[:, equations.ROTATION : equations.ROTATION + 9] = self.rotations.reshape(-1, 9)
         rows[:, equations.CENTRE : equations.CENTRE + 3] = q[:, _CENTRE]
-        # No point of a body is farther from its centre than the corner of the box around it.
+        # A body lies within the distance of its bounding box's corner from the centre.
         reach = size.copy()
         reach[:, :2] *= 1.0 + np.abs(rows[:, equations.TAPERS : equations.TAPERS + 2])
         turned = (self.kinds == equations.CYLINDER) | (self.kinds == equations.CAPSULE)
@@ -101,12 +101,12 @@ class Bodies:
         rows[:, equations.RADIUS] = np.linalg.norm(reach, axis=1)
         return rows
 
-    def moved(self, step: FloatArray) -> Bodies:
-        """The bodies after a step of the unknowns, as far as a step may go."""
-        return self.turned(np.clip(step.reshape(self.unknowns.shape), -_MOST_STEP, _MOST_STEP))
+    def apply_limited_step(self, step: FloatArray) -> Bodies:
+        """Return the bodies after a step of the unknowns, clipped to the largest step."""
+        return self.apply_step(np.clip(step.reshape(self.unknowns.shape), -_MOST_STEP, _MOST_STEP))
 
-    def turned(self, step: FloatArray) -> Bodies:
-        """The bodies after a step of the unknowns."""
+    def apply_step(self, step: FloatArray) -> Bodies:
+        """Return the bodies after a step of the unknowns."""
         step = step.reshape(self.unknowns.shape)
         unknowns = self.unknowns + step
         unknowns[:, :3] = np.clip(unknowns[:, :3], _SMALLEST, _LARGEST)
@@ -114,22 +114,22 @@ class Bodies:
         turn = Rotation.from_rotvec(step[:, _TURN]).as_matrix()
         return Bodies(self.kinds, unknowns, turn @ self.rotations)
 
-    def some(self, which: Sequence[int] | NDArray[np.int64]) -> Bodies:
-        """A choice of the bodies."""
+    def select(self, which: Sequence[int] | NDArray[np.int64]) -> Bodies:
+        """Return some of the bodies."""
         return Bodies(self.kinds[which], self.unknowns[which], self.rotations[which])
 
-    def with_more(self, others: Bodies) -> Bodies:
-        """These bodies and others."""
+    def add_bodies(self, others: Bodies) -> Bodies:
+        """Return these bodies and others."""
         pairs = zip((self.kinds, self.unknowns, self.rotations), (others.kinds, others.unknowns, others.rotations),
                     strict=True)  # fmt: skip
         return Bodies(*(np.concatenate(pair) for pair in pairs))
 
     def shapes(self, scale: float, origin: FloatArray) -> list[tuple[Shape, FloatArray]]:
-        """Shapes and poses (4, 4) in the unit and frame of the target."""
+        """Return shapes and poses (4, 4) in the unit and frame of the target."""
         found: list[tuple[Shape, FloatArray]] = []
         for row, rotation in zip(self.rows(), self.rotations, strict=True):
             pose = np.eye(4)
-            # Many small turns lose the last digits.
+            # Remove rounding errors of many small rotations.
             u, _, vt = np.linalg.svd(rotation)
             pose[:3, :3] = u @ vt
             pose[:3, 3] = origin + scale * row[equations.CENTRE : equations.CENTRE + 3]
@@ -138,7 +138,7 @@ class Bodies:
 
 
 def _taper_limit(e2: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Largest taper that is used, and its derivative."""
+    """Return the largest allowed taper and its derivative by e2."""
     limit = np.array([TAPER_SAFETY * maximum_taper(float(each)) for each in e2])
     slope = TAPER_SAFETY * 2.0 ** (0.5 * e2) * 0.5 * ((1.0 - 0.5 * e2) * np.log(2.0) - 1.0)
     return np.minimum(limit, MAX_TAPER), np.where(limit < MAX_TAPER, slope, 0.0)
@@ -158,13 +158,15 @@ def _shape(row: FloatArray, scale: float) -> Shape:
 
 
 def _angle(exponent: float, high: float) -> float:
-    """The unknown that an exponent is made of."""
+    """Return the unknown for an exponent."""
     half = 0.5 * (high - _LOW)
     return float(np.arcsin(np.clip((exponent - high + half) / half, -0.98, 0.98)))
 
 
-def boxed(kind: int, rotation: FloatArray, half: FloatArray, centre: FloatArray, exponents: Sequence[float]) -> Bodies:
-    """One body of about the size of a box, its axes those of the box."""
+def body_in_box(
+    kind: int, rotation: FloatArray, half: FloatArray, centre: FloatArray, exponents: Sequence[float]
+) -> Bodies:
+    """Return one body with the axes and about the size of a box."""
     q = np.zeros(equations.PARAMETERS)
     size = np.maximum(half, 1e-2)
     if kind in (equations.CYLINDER, equations.CAPSULE):
@@ -181,7 +183,7 @@ def boxed(kind: int, rotation: FloatArray, half: FloatArray, centre: FloatArray,
 
 
 def evaluate(bodies: Bodies, samples: FloatArray, loss: Loss) -> tuple[float, FloatArray, FloatArray, FloatArray]:
-    """Loss, J^T W J, J^T W r and residuals."""
+    """Return loss, J^T W J, J^T W r and residuals."""
     rows, samples = bodies.rows(), np.ascontiguousarray(samples)
     count = equations.PARAMETERS * len(rows)
     matrix, right = np.empty((count, count)), np.empty(count)
@@ -199,7 +201,7 @@ def evaluate(bodies: Bodies, samples: FloatArray, loss: Loss) -> tuple[float, Fl
 
 
 def descend(bodies: Bodies, samples: FloatArray, loss: Loss, steps: int) -> tuple[float, Bodies]:
-    """Go down from a start, at most so many steps."""
+    """Minimise the loss from a start by at most `steps` steps; return loss and bodies."""
     cost, matrix, right, _ = evaluate(bodies, samples, loss)
     damping = 1e-2
     for _ in range(steps):
@@ -207,7 +209,7 @@ def descend(bodies: Bodies, samples: FloatArray, loss: Loss, steps: int) -> tupl
         floor = 1e-6 * diagonal.max() + 1e-12
         for _ in range(6):
             damped = matrix + np.diag(damping * diagonal + floor * max(damping, 1e-4))
-            trial = bodies.moved(np.asarray(-np.linalg.solve(damped, right), dtype=np.float64))
+            trial = bodies.apply_limited_step(np.asarray(-np.linalg.solve(damped, right), dtype=np.float64))
             found = evaluate(trial, samples, loss)
             if found[0] < cost:
                 break
@@ -223,7 +225,7 @@ def descend(bodies: Bodies, samples: FloatArray, loss: Loss, steps: int) -> tupl
 
 
 def principal_box(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Axes (columns, right-handed, longest first), half lengths and centre of the box of most of the points."""
+    """Return axes (columns, right-handed, longest first), half lengths and centre of a box around most points."""
     mean = points.mean(axis=0)
     _, axes = np.linalg.eigh(np.cov((points - mean).T) + 1e-12 * np.eye(3))
     axes = axes[:, ::-1].copy()
@@ -232,24 +234,24 @@ def principal_box(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArra
     return axes, 0.5 * (high - low), mean + axes @ (0.5 * (high + low))
 
 
-def rolled(axes: FloatArray, half: FloatArray, shift: int) -> tuple[FloatArray, FloatArray]:
-    """A box with its axes in another order."""
+def permute_axes(axes: FloatArray, half: FloatArray, shift: int) -> tuple[FloatArray, FloatArray]:
+    """Return a box with its axes cyclically permuted."""
     return np.roll(axes, shift, axis=1), np.roll(half, shift)
 
 
 def starts(points: FloatArray, count: int, kinds: Sequence[int], rounds: int, seed: int) -> Iterator[Bodies]:
-    """Starts for so many bodies: boxes of clusters of points, in all orders of their axes.
+    """Generate starts for `count` bodies: boxes of clusters of points, in all cyclic orders of their axes.
 
     Parameters
     ----------
     points : (n, 3) ndarray
-        Points that the bodies are to hold.
+        Points that the bodies should contain.
     count : int
-        Bodies.
+        Number of bodies.
     kinds : sequence of int
-        What they may be.
+        Allowed kinds.
     rounds : int
-        Clusterings, each with other seeds (k-means++).
+        Number of clusterings (k-means++) with different seeds.
     seed : int
     """
     generator = np.random.default_rng(seed)
@@ -264,42 +266,42 @@ def starts(points: FloatArray, count: int, kinds: Sequence[int], rounds: int, se
         for shift in range(3):
             for number, exponents in enumerate(_EXPONENTS[:2] if count > 1 else _EXPONENTS):
                 kind = kinds[(turn + shift + number) % len(kinds)] if count > 1 else kinds[0]
-                yield _together(boxes, [shift] * count, [exponents] * count, kind)
+                yield _combine(boxes, [shift] * count, [exponents] * count, kind)
         if count > 1:
             for _ in range(2):
                 shifts = generator.integers(3, size=count)
                 chosen = [_EXPONENTS[i] for i in generator.integers(len(_EXPONENTS), size=count)]
-                yield _together(boxes, list(shifts), chosen, kinds[0])
+                yield _combine(boxes, list(shifts), chosen, kinds[0])
 
 
 def wedges(points: FloatArray) -> Iterator[Bodies]:
-    """Starts for one wedge: the box of the points, in all orders of its axes, wide at one of its four ends."""
+    """Generate starts for one wedge: the box of the points, in all cyclic orders of its axes, with several tapers."""
     axes, half, centre = principal_box(points)
     for shift in range(3):
         for e1 in _WEDGE_EXPONENTS:
             for tapers in _WEDGE_TAPERS:
-                start = boxed(equations.WEDGE, *rolled(axes, half, shift), centre, (e1, 1.0))
+                start = body_in_box(equations.WEDGE, *permute_axes(axes, half, shift), centre, (e1, 1.0))
                 start.unknowns[0, _E2 : _TAPER + 1] = np.arcsin(np.asarray(tapers) / MAX_TAPER)
                 yield start
 
 
-def _together(boxes: Sequence, shifts: Sequence[int], exponents: Sequence, kind: int) -> Bodies:
+def _combine(boxes: Sequence, shifts: Sequence[int], exponents: Sequence, kind: int) -> Bodies:
     found = None
     for (axes, half, centre), shift, pair in zip(boxes, shifts, exponents, strict=True):
-        one = boxed(kind, *rolled(axes, half, int(shift)), centre, pair)
-        found = one if found is None else found.with_more(one)
+        one = body_in_box(kind, *permute_axes(axes, half, int(shift)), centre, pair)
+        found = one if found is None else found.add_bodies(one)
     assert found is not None
     return found
 
 
-def with_kind(bodies: Bodies, which: int, kind: int) -> Bodies:
-    """The same bodies, one of them of another kind and about the same size."""
+def replace_kind(bodies: Bodies, which: int, kind: int) -> Bodies:
+    """Return the bodies with one of them replaced by another kind of about the same size."""
     row = bodies.rows()[which]
     half = row[equations.SIZE : equations.SIZE + 3]
     rotation = bodies.rotations[which]
     is_wedge = kind == equations.WEDGE
     exponents = row[equations.EXPONENTS : equations.EXPONENTS + 2] if is_wedge else (0.5, 0.5)
-    other = boxed(kind, rotation, half, row[equations.CENTRE : equations.CENTRE + 3], exponents)
+    other = body_in_box(kind, rotation, half, row[equations.CENTRE : equations.CENTRE + 3], exponents)
     if is_wedge:
         tapers = row[equations.TAPERS : equations.TAPERS + 2] / MAX_TAPER
         other.unknowns[0, _E2 : _TAPER + 1] = np.arcsin(np.clip(tapers, -0.9, 0.9))

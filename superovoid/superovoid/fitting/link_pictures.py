@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pictures of fitted links: mesh and bodies laid over each other, the error as colour, the worst points marked.
+"""Pictures of fitted links: mesh and bodies overlaid, errors as colours, the worst points marked.
 
-At each pixel what is nearer to the eye is seen: the mesh where it sticks out of the bodies, in blue, or a body where it
-sticks out of the mesh, in orange. Both go from light to dark, and no colour means one thing to some eyes and another to
-others (ColorBrewer's Blues and Oranges).
+Each pixel shows the surface nearer to the eye: the mesh, in blue, where it protrudes from the bodies, or a body, in
+orange, where it protrudes from the mesh. Both scales go from light to dark and are safe for colour-blind readers
+(ColorBrewer's Blues and Oranges).
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from superovoid.fitting.triangle_tree import TriangleTree
 FloatArray = NDArray[np.float64]
 
 UNCOVERED = ((222, 235, 247), (198, 219, 239), (158, 202, 225), (107, 174, 214), (49, 130, 189), (8, 81, 156))
-"""Colours of a mesh that sticks out of the bodies, from least to most."""
+"""Colours of the mesh where it protrudes from the bodies, from least to most."""
 PROTRUDING = ((254, 237, 222), (253, 208, 162), (253, 174, 107), (253, 141, 60), (230, 85, 13), (166, 54, 3))
-"""Colours of bodies that stick out of the mesh, from least to most."""
+"""Colours of bodies where they protrude from the mesh, from least to most."""
 BODIES = ((230, 159, 0), (86, 180, 233), (0, 158, 115), (240, 228, 66), (0, 114, 178), (213, 94, 0), (204, 121, 167))
-"""Colours of bodies one by one (Okabe and Ito 2008)."""
+"""Colours of individual bodies (Okabe and Ito 2008)."""
 MESH = (190, 190, 190)
 _SAMPLES = 4000
-_TRIANGLES = 96  # facets round a body
-_ALIKE = 0.6  # cosine between two views from which on they are one
-_BESIDE = (0.45, -0.6, 0.4)  # is looked from, too, so that a worst point is not seen straight on
+_TRIANGLES = 96  # facets around a body
+_ALIKE = 0.6  # cosine between two view directions above which they count as the same view
+_OBLIQUE = (0.45, -0.6, 0.4)  # added to view directions, so that a worst point is not seen face-on
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +43,11 @@ class Mark:
     what: str
     """"uncovered" or "protruding" """
     distance: float
-    """m, the largest of samples"""
+    """m, largest over samples"""
     place: tuple[float, float]
     """pixels, to the right and down"""
     hidden: bool
-    """whether something stands before it"""
+    """whether another surface hides it"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class LinkPicture:
     height: int
     marks: tuple[Mark, ...]
     looked_from: str
-    """in words: along which axes of the link"""
+    """axes of the link that point towards the eye, in words"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,14 +71,14 @@ class _Worst:
 
 
 def link_pictures(bodies: Placed, target: Target, largest: float, pixels: int) -> list[LinkPicture]:
-    """Two views of a link: one towards the point that is covered worst, one towards that which sticks out most.
+    """Draw two views of a link: of the worst uncovered point and of the worst protruding point.
 
     Parameters
     ----------
     bodies : sequence of (Shape, (4, 4) ndarray)
     target : Target
     largest : float
-        The distance from which on the darkest colour is taken, m.
+        Distance from which on the darkest colour is used, m.
     pixels : int
         Width and height of a view.
     """
@@ -89,7 +89,7 @@ def link_pictures(bodies: Placed, target: Target, largest: float, pixels: int) -
     found: list[LinkPicture] = []
     first: FloatArray | None = None
     for number, each in enumerate(worst):
-        side = np.array(_BESIDE) * (1.0, -1.0 if number else 1.0, 1.0)
+        side = np.array(_OBLIQUE) * (1.0, -1.0 if number else 1.0, 1.0)
         away = each.point - target.centre
         away = away / max(float(np.linalg.norm(away)), 1e-12)
         direction = each.normal + 0.5 * away + 0.4 * side
@@ -97,7 +97,7 @@ def link_pictures(bodies: Placed, target: Target, largest: float, pixels: int) -
             direction = side
         direction = direction / np.linalg.norm(direction)
         if first is not None and direction @ first > _ALIKE:
-            direction = side - first  # both are on one side, so the other one is shown
+            direction = side - first  # both points are on the same side, so show the other side
         first = direction if first is None else first
         camera = Camera.at(seen, direction, pixels, pixels)
         found.append(_view(camera, bodies, target, union, tree, worst, largest))
@@ -148,7 +148,7 @@ def _view(
     png = picture(colour, facing, (*UNCOVERED, *PROTRUDING))
     nearest = np.maximum(mesh.depth, body.depth)
     marks = tuple(_mark(camera, each, nearest, target.radius) for each in worst if each.distance > 0.0)
-    return LinkPicture(png, camera.width, camera.height, marks, _words(camera.axes[2]))
+    return LinkPicture(png, camera.width, camera.height, marks, _direction_name(camera.axes[2]))
 
 
 def _level(distance: FloatArray, largest: float, levels: int) -> NDArray[np.int64]:
@@ -164,21 +164,21 @@ def _mark(camera: Camera, worst: _Worst, nearest: FloatArray, radius: float) -> 
     return Mark(worst.what, worst.distance, (float(x), float(y)), hidden)
 
 
-def _words(towards: FloatArray) -> str:
-    """From where something is looked at, by the axes of its frame."""
+def _direction_name(towards: FloatArray) -> str:
+    """Name a direction by the main axes of its frame, such as "+x -z"."""
     order = np.argsort(-np.abs(towards))
     return " ".join(f"{'+' if towards[i] > 0 else '-'}{'xyz'[i]}" for i in order if abs(towards[i]) > 0.35)
 
 
-def assembled(
+def assembly_picture(
     parts: Sequence[tuple[FloatArray, int]], camera: Camera, palette: Sequence[tuple[int, int, int]]
 ) -> bytes:
-    """A picture of triangles with a colour each.
+    """Draw several sets of triangles, one colour each; return a PNG file.
 
     Parameters
     ----------
     parts : sequence of ((m, 3, 3) ndarray, int)
-        Triangles and the row of the palette that they have.
+        Triangles and their row of the palette.
     camera : Camera
     palette : sequence of (int, int, int)
     """

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Meshes and clouds of points in, several bodies that are fitted together out."""
+"""Fit several bodies jointly to a mesh or a point cloud."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from superovoid.fitting.halton import halton
 from superovoid.fitting.joint import (
     KINDS,
     Bodies,
-    boxed,
+    body_in_box,
     descend,
     evaluate,
+    permute_axes,
     principal_box,
-    rolled,
+    replace_kind,
     starts,
     wedges,
-    with_kind,
 )
 from superovoid.fitting.normal_equations import SUPEROVOID, WEDGE, Loss
 from superovoid.fitting.quality import Quality, inside_any, measure_union
@@ -37,29 +37,29 @@ from superovoid.values.records import Record
 FloatArray = NDArray[np.float64]
 
 MOST_BODIES = 16
-# Lengths over the target's radius. Found by trying on the links of one robot (docs/fitting_robots.md).
+# Lengths are relative to the target's radius. Values were tuned on the links of one robot (docs/fitting_robots.md).
 _COARSE = Loss(band=0.4, softness=0.02, knee=0.05, steps=1, fill=0.0)
 _MIDDLE = Loss(band=0.15, softness=0.006, knee=0.02, steps=5, fill=0.0)
 _FINE = Loss(band=0.15, softness=0.0, knee=0.02, steps=5, fill=0.0)
-# A shift g of a flat surface changes the mean of |cut distance - cut distance| over a slab by g, whatever the band is:
-# with a low knee and samples all over the box the loss is close to the volume that bodies and solid do not share.
+# A shift g of a flat surface changes the mean difference of clipped distances over a slab by g, for any band: with a
+# low knee and samples throughout the box, the loss approximates the volume of the symmetric difference.
 _SHARED = (Loss(0.15, 0.0, 0.01, 12, 0.0), Loss(0.15, 0.0, 0.003, 12, 0.0))
 _FEW, _MANY, _ALL_OVER = 500, 2500, 8000  # samples of the search, of the descent, and of the last descent
-_SURFACE, _BESIDE = 0.45, 0.3  # of the samples; the rest lies all over the box
-_WEIGHTS = (1.0, 0.5, 0.5)  # of samples on the surface, beside it, and in the box
-_DEPTH, _MARGIN = 0.1, 0.1  # how far samples lie beside the surface, and the box around it
-_BEYOND = 0.2  # how far out of the solid's box bodies may reach before samples are taken there, too
-_WIDER, _FAR = 0.5, 0.25  # margin of the box of these over its sides; their number over that of the others
-_ROUNDS, _KEPT = 5, 4  # clusterings; starts that are followed to the end
+_SURFACE, _NEAR = 0.45, 0.3  # shares of samples on and near the surface; the rest lies throughout the box
+_WEIGHTS = (1.0, 0.5, 0.5)  # of samples on the surface, near it, and in the box
+_DEPTH, _MARGIN = 0.1, 0.1  # largest distance of near samples from the surface; margin of the box
+_BEYOND = 0.2  # overhang of bodies beyond the solid's box above which samples are added there
+_WIDER, _FAR = 0.5, 0.25  # margin of the box of added samples, relative to its sides; their number, to the others'
+_ROUNDS, _KEPT = 5, 4  # clusterings; number of refined starts
 _COARSE_STEPS, _FINE_STEPS, _SHARED_STEPS = 25, 40, 40
-_LESS_SHARED = 1.1  # times the volume that is not shared, from which on bodies are worse than fewer
-_LAGGING = 0.6  # intersection over union: below, there are more starts, and what is shared chooses among the bodies
-_MORE = 3  # times the clusterings
-_USELESS = 1e-3  # of the loss: a body whose absence raises it by less is left out
+_LESS_SHARED = 1.1  # factor of the symmetric difference above which more bodies count as worse than fewer
+_LAGGING = 0.6  # intersection over union below which more starts are tried and compared by symmetric difference
+_MORE = 3  # factor of the clusterings then
+_USELESS = 1e-3  # relative rise of the loss below which a body is dropped
 
 
 class _Samples(NamedTuple):
-    """Samples of the search, of the descent, and of the last descent, which lie all over the box."""
+    """Samples of the search, of the descent, and of the last descent (throughout the box)."""
 
     few: FloatArray
     many: FloatArray
@@ -76,35 +76,36 @@ class FittedBody(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MeshFit(Record):
-    """Bodies that stand for a mesh, and how close they are."""
+    """Bodies fitted to a mesh, with their accuracy."""
 
     bodies: tuple[FittedBody, ...]
     quality: Quality
-    """against `aimed_at`"""
+    """measured against the target named by `aimed_at`"""
     aimed_at: str
-    """"mesh", or "hull" where that was asked for or the triangles enclose nothing"""
+    """"mesh", or "hull" if requested or if the triangles enclose nothing"""
     notes: tuple[str, ...]
-    """what was done to the mesh"""
+    """repairs of the mesh"""
     seed: int
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CloudFit(Record):
-    """Bodies that stand for a cloud of points, and how close the points are. Lengths in the unit of the input."""
+    """Bodies fitted to a point cloud, with their accuracy. Lengths are in the unit of the input."""
 
     bodies: tuple[FittedBody, ...]
     mean: float
-    """mean distance of the points taken from the surface of the bodies"""
+    """mean distance of inliers from the surface of the bodies"""
     p95: float
+    """95th percentile of this distance"""
     points: int
-    """points taken"""
+    """number of inliers"""
     outliers: int
-    """points left out"""
+    """number of ignored points"""
     seed: int
 
 
 def target_of(mesh: object, target: str = "mesh") -> Target:
-    """The solid of a mesh: an object with `vertices` and `faces`, a pair of arrays, or points alone (their hull)."""
+    """Return the solid of a mesh: an object with `vertices` and `faces`, a pair of arrays, or points (their hull)."""
     if isinstance(mesh, Target):
         return mesh
     if hasattr(mesh, "vertices"):
@@ -114,12 +115,12 @@ def target_of(mesh: object, target: str = "mesh") -> Target:
     return Target.from_triangles(np.asarray(mesh, dtype=np.float64), None, target)
 
 
-def checked_kinds(kinds: Sequence[str]) -> tuple[int, ...]:
-    """Numbers of kinds of bodies; `ValueError` names what is none."""
+def check_kinds(kinds: Sequence[str]) -> tuple[int, ...]:
+    """Return the numbers of kinds of bodies; raise `ValueError` for an unknown kind."""
     kinds = (kinds,) if isinstance(kinds, str) else tuple(kinds)
     for kind in kinds:
         if kind not in KINDS:
-            raise ValueError(f"kinds: {kind!r} is none of {', '.join(KINDS)}")
+            raise ValueError(f"kinds: {kind!r} must be one of {', '.join(KINDS)}")
     if not kinds:
         raise ValueError(f"kinds: is empty, expected some of {', '.join(KINDS)}")
     return tuple(dict.fromkeys(KINDS[kind] for kind in kinds))
@@ -134,112 +135,112 @@ def fit_mesh(
     kinds: Sequence[str] = ("superovoid",),
     seed: int = 0,
 ) -> MeshFit:
-    """Fit several bodies to a mesh, all together.
+    """Fit several bodies jointly to a mesh.
 
     Parameters
     ----------
     mesh : object
-        With ``vertices`` and ``faces``, e.g. a `trimesh.Trimesh`; a pair (vertices, faces); or points (n, 3), which
-        stand for their convex hull. Open meshes, hollow ones and parts that are inside out are taken as
-        `superovoid.fitting.targets` says.
+        Object with ``vertices`` and ``faces``, e.g. a `trimesh.Trimesh`; a pair (vertices, faces); or points (n, 3),
+        which represent their convex hull. `superovoid.fitting.targets` describes the treatment of open, hollow and
+        inverted meshes.
     bodies : int
-        How many, from 1 to 16; with `atol`: how many at most.
+        Number of bodies, from 1 to 16; with `atol`: the largest number.
     atol : float, optional
-        The fewest bodies are taken for which 95 % of the surface of the solid are this close to that of the bodies, and
-        95 % of theirs to the solid's. In the unit of the mesh.
+        Use the smallest number of bodies for which 95 % of the solid's surface is within this distance of the bodies'
+        surface, and vice versa. In the unit of the mesh.
     target : {"mesh", "hull"}
-        Whether the mesh is aimed at, or its convex hull.
+        Whether to fit the mesh or its convex hull.
     kinds : sequence of {"superovoid", "box", "cylinder", "capsule"}
-        What the bodies may be.
+        Allowed kinds of bodies.
     seed : int
-        Of samples and starts. The same input and seed give the same bodies, on one machine.
+        Seed of samples and starts. On one machine, the same input and seed give the same bodies.
 
     Returns
     -------
     MeshFit
-        May have fewer bodies than asked for, where one more would change nothing. Every body is convex.
+        Has fewer bodies than requested if another one would not improve the fit. Every body is convex.
 
     Raises
     ------
     ValueError
-        Naming what is wrong: fewer than four points, points on a line, a number that is not finite, an index out of
-        range, an option without sense.
+        If there are fewer than four points, points lie on a line, a number is not finite, an index is out of range, or
+        an option is invalid.
     """
     whole("bodies", bodies, 1)
     if bodies > MOST_BODIES:
         raise ValueError(f"bodies = {bodies}: must be from 1 to {MOST_BODIES}")
     if atol is not None and not (np.isfinite(atol) and atol > 0.0):
         raise ValueError(f"atol = {atol!r}: must be a positive length, in the unit of the mesh")
-    chosen = checked_kinds(kinds)
+    chosen = check_kinds(kinds)
     solid = target_of(mesh, target)
-    for placed in grown(solid, bodies, chosen, seed, each=atol is not None):
+    for placed in grow_bodies(solid, bodies, chosen, seed, each=atol is not None):
         quality = measure_union(placed, solid, seed=seed + 2)
         if atol is not None and max(quality.to_bodies_p95, quality.to_solid_p95) <= atol:
             break
     notes = solid.notes
     if atol is not None and max(quality.to_bodies_p95, quality.to_solid_p95) > atol:
-        notes = (*notes, f"{bodies} bodies are farther than atol = {atol:g}")
+        notes = (*notes, f"atol = {atol:g} is not reached with {bodies} bodies")
     fitted = tuple(FittedBody(shape, pose) for shape, pose in placed)
     return MeshFit(fitted, quality, solid.kind, notes, seed)
 
 
-def grown(
+def grow_bodies(
     solid: Target, bodies: int, kinds: tuple[int, ...], seed: int, *, each: bool = True
 ) -> Iterator[list[tuple[Shape, FloatArray]]]:
-    """Bodies for a solid, at most one, at most two, and so on (with `each`; else the last of these only)."""
+    """Yield bodies for a solid: at most one, at most two, and so on (with `each`; otherwise only the last)."""
     samples = _Samples(_samples(solid, _FEW, seed), _samples(solid, _MANY, seed + 1), _box_samples(solid, seed))
     found: Bodies | None = None
     wide = False
     for count in range(1, bodies + 1):
         more = _search(solid, count, kinds, samples, seed, found)
-        if not wide and _beyond(more, solid) > _BEYOND:
-            # Nothing counts what sticks out where there is no sample: long needles hold much of a link that is bent.
+        if not wide and _overhang(more, solid) > _BEYOND:
+            # Protrusions into regions without samples cost nothing: long needles contain much of a bent link.
             wide = True
-            samples = _Samples(*(_with_far(solid, some, seed) for some in samples))
+            samples = _Samples(*(_add_far_samples(solid, some, seed) for some in samples))
             more = _search(solid, count, kinds, samples, seed, found)
-        found = more if found is None else _closer(found, more, samples)
+        found = more if found is None else _closer_of(found, more, samples)
         if each or count == bodies:
-            yield _finished(found, samples).shapes(solid.radius, solid.centre)
+            yield _finish(found, samples).shapes(solid.radius, solid.centre)
 
 
 def _samples(target: Target, count: int, seed: int) -> FloatArray:
-    """Rows of point, signed distance, weight: lengths over the radius, places from the centre."""
+    """Return rows of point, signed distance and weight, relative to the target's radius and centre."""
     generator = np.random.default_rng([seed, 1])
     on, _ = target.surface(int(_SURFACE * count), seed)
-    beside, normals = target.surface(int(_BESIDE * count), seed + 1)
-    beside = beside + _DEPTH * target.radius * generator.uniform(-1.0, 1.0, (len(beside), 1)) * normals
+    near, normals = target.surface(int(_NEAR * count), seed + 1)
+    near = near + _DEPTH * target.radius * generator.uniform(-1.0, 1.0, (len(near), 1)) * normals
     margin = _MARGIN * target.radius
     low, high = target.lower - margin, target.upper + margin
-    around = low + (high - low) * halton(generator).random(count - len(on) - len(beside))
-    groups = (on, beside, around)
+    around = low + (high - low) * halton(generator).random(count - len(on) - len(near))
+    groups = (on, near, around)
     weight = np.concatenate([np.full(len(group), w) for group, w in zip(groups, _WEIGHTS, strict=True)])
     return _rows(target, np.concatenate(groups), len(on), weight)
 
 
 def _rows(target: Target, points: FloatArray, on: int, weight: FloatArray) -> FloatArray:
-    """Samples of points, the first of which lie on the surface."""
+    """Return the samples at points; the first `on` points lie on the surface."""
     distance = np.concatenate([np.zeros(on), target.signed_distance(points[on:])])
     scale = target.radius
     return np.column_stack([(points - target.centre) / scale, distance / scale, weight / weight.sum()])
 
 
 def _box_samples(target: Target, seed: int) -> FloatArray:
-    """Samples all over the solid's box and as far around it as distances count."""
+    """Return samples throughout the solid's box, with a margin as wide as the band of distances."""
     margin = _SHARED[0].band * target.radius
     low, high = target.lower - margin, target.upper + margin
     points = low + (high - low) * halton(np.random.default_rng([seed, 3])).random(_ALL_OVER)
     return _rows(target, points, 0, np.ones(len(points)))
 
 
-def _beyond(bodies: Bodies, target: Target) -> float:
-    """How far the bodies reach out of the solid's box, over its radius."""
+def _overhang(bodies: Bodies, target: Target) -> float:
+    """Return the largest overhang of the bodies beyond the solid's box, relative to its radius."""
     boxes = [pose[:3, 3] + np.array(shape.aabb(pose[:3, :3])) for shape, pose in bodies.shapes(1.0, np.zeros(3))]
     lower, upper = ((end - target.centre) / target.radius for end in (target.lower, target.upper))
     return float(max(np.max([lower - box[0] for box in boxes]), np.max([box[1] - upper for box in boxes])))
 
 
-def _with_far(target: Target, samples: FloatArray, seed: int) -> FloatArray:
-    """Samples, and more of them in a box that is twice as long on every side."""
+def _add_far_samples(target: Target, samples: FloatArray, seed: int) -> FloatArray:
+    """Return the samples with additional ones in a box twice as large."""
     margin = _WIDER * (target.upper - target.lower) + _MARGIN * target.radius
     count, generator = int(_FAR * len(samples)), np.random.default_rng([seed, 4, len(samples)])
     low, high = target.lower - margin, target.upper + margin
@@ -249,41 +250,41 @@ def _with_far(target: Target, samples: FloatArray, seed: int) -> FloatArray:
     return rows
 
 
-def _unshared(bodies: Bodies, all_over: FloatArray) -> float:
-    """Share of the samples that either the bodies or the solid hold."""
+def _disagreement(bodies: Bodies, all_over: FloatArray) -> float:
+    """Return the share of samples in the symmetric difference of bodies and solid."""
     held = inside_any(bodies.shapes(1.0, np.zeros(3)), all_over[:, :3])
     return float(np.mean(held != (all_over[:, 3] < 0.0)))
 
 
 def _iou(bodies: Bodies, all_over: FloatArray) -> float:
-    """Intersection over union, by samples."""
+    """Return the intersection over union, estimated on samples."""
     held, solid = inside_any(bodies.shapes(1.0, np.zeros(3)), all_over[:, :3]), all_over[:, 3] < 0.0
     return float(np.sum(held & solid) / max(int(np.sum(held | solid)), 1))
 
 
-def _closer(found: Bodies, more: Bodies, samples: _Samples) -> Bodies:
-    """More bodies, or those found before where more share less with the solid."""
-    # The loss of the search counts depths and pockets, so that it may fall while less is shared. The last descent
-    # mends that of some bodies and not of others; it is gone where there is doubt.
+def _closer_of(found: Bodies, more: Bodies, samples: _Samples) -> Bodies:
+    """Return `more` bodies, or the fewer `found` before if their symmetric difference with the solid is smaller."""
+    # The loss of the search may decrease while the symmetric difference grows, since it depends on depths. The last
+    # descent corrects this for some bodies only, so in doubtful cases compare the results after it.
     all_over = samples.all_over
-    if _unshared(more, all_over) <= _LESS_SHARED * _unshared(found, all_over):
+    if _disagreement(more, all_over) <= _LESS_SHARED * _disagreement(found, all_over):
         return more
-    unshared, before = (_unshared(_finished(each, samples), all_over) for each in (more, found))
+    unshared, before = (_disagreement(_finish(each, samples), all_over) for each in (more, found))
     return more if unshared < before else found
 
 
-def _finished(bodies: Bodies, samples: _Samples) -> Bodies:
-    """The bodies as wedges where these are closer, and with the least volume that they and the solid do not share."""
+def _finish(bodies: Bodies, samples: _Samples) -> Bodies:
+    """Replace bodies by wedges if these are closer, then minimise the symmetric difference with the solid."""
     _, many, all_over = samples
     cost = evaluate(bodies, many, _FINE)[0]
     for which in np.flatnonzero(bodies.kinds == SUPEROVOID):
-        other = descend(with_kind(bodies, int(which), WEDGE), many, _FINE, _FINE_STEPS)
+        other = descend(replace_kind(bodies, int(which), WEDGE), many, _FINE, _FINE_STEPS)
         if other[0] < cost:
             cost, bodies = other
     last = bodies
     for loss in _SHARED:
         _, last = descend(last, all_over, loss, _SHARED_STEPS)
-    # Of a solid of little volume, as of letters, nothing at all would share least.
+    # For a solid of little volume, such as letters, vanishing bodies would minimise the symmetric difference.
     return last if _iou(last, all_over) >= _iou(bodies, all_over) else bodies
 
 
@@ -295,7 +296,7 @@ def _search(
     seed: int,
     fewer: Bodies | None,
 ) -> Bodies:
-    """The best bodies found, at most so many."""
+    """Search the best bodies, at most `count`."""
     scale = target.radius
     few, many, all_over = samples
     held = np.concatenate([target.interior(600, seed), target.surface(300, seed + 5)[0]])
@@ -306,22 +307,22 @@ def _search(
     if fewer is not None:
         candidates += _additions(fewer, few, kinds[0])
         candidates.append(fewer)
-    fine = _followed(candidates, samples, _KEPT * (3 if count == 1 else 1))
+    fine = _descend_best(candidates, samples, _KEPT * (3 if count == 1 else 1))
     if fewer is not None:
         fine.append((evaluate(fewer, many, _FINE)[0], fewer))
     fine.sort(key=lambda each: each[0])
     if count > 1 and _iou(fine[0][1], all_over) < _LAGGING:
-        # The loss is not what is wanted then. What the last descent makes of the best of more starts decides.
-        others = _followed(list(starts(held, count, kinds, _MORE * _ROUNDS, seed + 1)), samples, _KEPT)
+        # The loss is a poor measure then: try more starts, and compare the best ones after the last descent.
+        others = _descend_best(list(starts(held, count, kinds, _MORE * _ROUNDS, seed + 1)), samples, _KEPT)
         fine = fine[:_KEPT] + others
-        fine.sort(key=lambda each: _unshared(descend(each[1], all_over, _SHARED[0], _SHARED_STEPS)[1], all_over))
+        fine.sort(key=lambda each: _disagreement(descend(each[1], all_over, _SHARED[0], _SHARED_STEPS)[1], all_over))
     cost, bodies = fine[0]
     cost, bodies = _best_kinds(cost, bodies, kinds, many)
-    return _without_useless(cost, bodies, many)
+    return _drop_useless(cost, bodies, many)
 
 
-def _followed(candidates: Sequence[Bodies], samples: _Samples, kept: int) -> list[tuple[float, Bodies]]:
-    """The best of some starts, followed to the end, and their losses."""
+def _descend_best(candidates: Sequence[Bodies], samples: _Samples, kept: int) -> list[tuple[float, Bodies]]:
+    """Refine the best `kept` of some starts; return losses and bodies."""
     coarse = [descend(start, samples.few, _COARSE, _COARSE_STEPS) for start in candidates]
     coarse.sort(key=lambda each: each[0])
     fine = []
@@ -332,7 +333,7 @@ def _followed(candidates: Sequence[Bodies], samples: _Samples, kept: int) -> lis
 
 
 def _additions(bodies: Bodies, few: FloatArray, kind: int) -> Iterator[Bodies]:
-    """The bodies and one more, where the solid is covered worst."""
+    """Generate starts with one more body where the solid is covered worst."""
     residuals = evaluate(bodies, few, _COARSE)[3]
     uncovered = np.flatnonzero((residuals > 0.0) & (few[:, 3] <= 0.0))
     worst = uncovered[np.argsort(-residuals[uncovered])][: max(12, len(uncovered) // 2)]
@@ -346,26 +347,26 @@ def _additions(bodies: Bodies, few: FloatArray, kind: int) -> Iterator[Bodies]:
                 continue
             axes, half, centre = principal_box(points[label == part])
             for shift in range(3):
-                turned, lengths = rolled(axes, half, shift)
-                yield bodies.with_more(boxed(kind, turned, np.maximum(lengths, 0.03), centre, (0.5, 0.5)))
+                turned, lengths = permute_axes(axes, half, shift)
+                yield bodies.add_bodies(body_in_box(kind, turned, np.maximum(lengths, 0.03), centre, (0.5, 0.5)))
 
 
 def _best_kinds(cost: float, bodies: Bodies, kinds: tuple[int, ...], many: FloatArray) -> tuple[float, Bodies]:
-    """Bodies that are closer as another kind, as that kind."""
+    """Change the kinds of bodies if that lowers the loss."""
     for which in range(len(bodies.kinds)):
         for kind in kinds:
             if kind != bodies.kinds[which]:
-                other = descend(with_kind(bodies, which, kind), many, _FINE, _FINE_STEPS)
+                other = descend(replace_kind(bodies, which, kind), many, _FINE, _FINE_STEPS)
                 if other[0] < cost:
                     cost, bodies = other
     return cost, bodies
 
 
-def _without_useless(cost: float, bodies: Bodies, many: FloatArray) -> Bodies:
-    """The bodies without those that change nothing."""
+def _drop_useless(cost: float, bodies: Bodies, many: FloatArray) -> Bodies:
+    """Drop bodies whose absence hardly raises the loss."""
     which = len(bodies.kinds) - 1
     while which >= 0 and len(bodies.kinds) > 1:
-        rest = bodies.some(np.delete(np.arange(len(bodies.kinds)), which))
+        rest = bodies.select(np.delete(np.arange(len(bodies.kinds)), which))
         without = evaluate(rest, many, _FINE)[0]
         if without <= cost * (1.0 + _USELESS):
             cost, bodies = without, rest
@@ -376,8 +377,8 @@ def _without_useless(cost: float, bodies: Bodies, many: FloatArray) -> Bodies:
 # --------------------------------------------------------------------------------------------------------- clouds
 
 _NEIGHBOURS = 8
-_LONELY = 4.0  # times the median distance to neighbours: a point that far from others is left out
-_FILL = 10.0  # logarithms of the likelihood that a length is worth, e times as large
+_LONELY = 4.0  # distance to neighbours, relative to the median, above which a point is an outlier
+_FILL = 10.0  # log-likelihood that must be gained for a length e times as large
 
 
 def fit_points(
@@ -388,23 +389,23 @@ def fit_points(
     kinds: Sequence[str] = ("superovoid",),
     seed: int = 0,
 ) -> CloudFit:
-    """Fit bodies to a cloud of points of a surface, as a depth camera sees it: with holes, noise and outliers.
+    """Fit bodies to a point cloud of a surface with holes, noise and outliers, as from a depth camera.
 
-    What is unseen is made small, where what is seen does not tell: a length e times as large must be e^10 times as
-    likely by the points.  Points count with a loss that no longer grows beyond a few
-    times the noise, so that outliers stay where they are.
+    Lengths that the points do not determine are kept small: an e times larger length must make the points e^10 times
+    as likely.  The loss of a point is constant beyond a few times the noise, so that outliers have no influence.
 
     Parameters
     ----------
     points : (n, 3) array_like
-        At least 20.
+        At least 20 points.
     bodies : int
-        How many, from 1 to 16.
+        Number of bodies, from 1 to 16.
     noise : float, optional
-        Standard deviation of the points across the surface; default: 1 % of the cloud's radius.
+        Standard deviation of the points normal to the surface; default: 1 % of the cloud's radius.
     kinds : sequence of {"superovoid", "box", "cylinder", "capsule"}
-        What the bodies may be.
+        Allowed kinds of bodies.
     seed : int
+        Seed of samples and starts.
 
     Returns
     -------
@@ -420,7 +421,7 @@ def fit_points(
         raise ValueError(f"bodies = {bodies}: must be from 1 to {MOST_BODIES}")
     if noise is not None and not (np.isfinite(noise) and noise > 0.0):
         raise ValueError(f"noise = {noise!r}: must be a positive length, in the unit of the points")
-    chosen = checked_kinds(kinds)
+    chosen = check_kinds(kinds)
     cloud = np.asarray(points, dtype=np.float64)
     if cloud.ndim != 2 or cloud.shape[1:] != (3,) or len(cloud) < 20:
         raise ValueError(f"points: shape {cloud.shape}, expected (n, 3) with n >= 20")
@@ -431,7 +432,7 @@ def fit_points(
     centre = 0.5 * (kept.min(axis=0) + kept.max(axis=0))
     scale = float(np.linalg.norm(kept - centre, axis=1).max())
     if not scale > 0.0:
-        raise ValueError("points: they lie at one place, there is nothing to fit")
+        raise ValueError("points: coincide, expected points of a surface")
     knee = 0.01 if noise is None else noise / scale
     local = (kept - centre) / scale
     generator = np.random.default_rng(seed)

@@ -3,26 +3,27 @@
 
 r"""Signed distances of samples to several bodies, and the normal equations of a fit.
 
-All bodies are convex.  Then the signed distance of a point p is the largest of all heights above supporting planes,
+All bodies are convex.  Then the signed distance of a point p is its largest height above any supporting plane,
 
-    d(p) = max over unit n of  n . p - h(n) = max over points x of the surface of  n(x) . (p - x),
+    d(p) = max over unit n of  n . p - h(n) = max over surface points x of  n(x) . (p - x),
 
-inside as outside, so every surface point proves a lower bound and the search below only keeps what is better.  Where
-the maximum is attained, at the foot f with normal n, the derivative needs no second search (the envelope theorem):
+inside and outside, so every surface point gives a lower bound, and the search below keeps the best.  At the maximum,
+the foot f with normal n, the derivative needs no second search (the envelope theorem):
 
     d d / d centre = -n,    d d / d turn = -(f - centre) x n,    d d / d parameter = -d h / d parameter.
 
-Of a superovoid with gauge N (see `projection`; N = 1 on the surface) the last is (d N / d parameter)(f) / |grad N(f)|.
+For a superovoid with gauge N (see `projection`; N = 1 on the surface) the last one is
+(d N / d parameter)(f) / |grad N(f)|.
 
 A body is a row of numbers: kind, three lengths, exponents e1 and e2, tapers Tx and Ty, rotation, centre, and four
-derivatives of exponents and tapers by the optimiser's parameters.  Parameters of a body, twelve of each kind:
+derivatives of exponents and tapers by the optimiser's parameters.  A body of any kind has twelve parameters:
 
 ====== =======================================================================================
 0 - 2  logarithms of the lengths; superovoid and box a1 a2 a3, cylinder and capsule radius (0)
        and half length without caps (2)
-3 - 5  by substitutions that keep them in bounds, superovoid: exponents e1 and e2 and the taper, equal in x and y;
+3 - 5  substitutions that keep the values in bounds, superovoid: exponents e1 and e2 and the taper, equal in x and y;
        wedge (a superovoid with e2 = 1): exponent e1 and tapers Tx and Ty
-6 - 8  turn about the centre, added to the rotation
+6 - 8  rotation vector about the centre, applied to the rotation
 9 - 11 centre
 ====== =======================================================================================
 """
@@ -43,27 +44,27 @@ SUPEROVOID, BOX, CYLINDER, CAPSULE, WEDGE = 0, 1, 2, 3, 4
 KIND, SIZE, EXPONENTS, TAPERS, ROTATION, CENTRE, CHAIN, RADIUS, ROW_LENGTH = 0, 1, 4, 6, 8, 17, 20, 24, 25
 
 _TINY = 1e-300
-_LEAST_FACTOR = 0.02  # of the taper, for points far outside
+_LEAST_FACTOR = 0.02  # smallest taper factor 1 + T w, for points far outside
 _STEP_DOWN, _STEP_UP = 0.3, 1.6
 
 
 class Loss(NamedTuple):
-    """How a difference of distances counts. Lengths in the unit of the samples."""
+    """Parameters of the loss. Lengths are in the unit of the samples."""
 
     band: float
-    """both distances are cut to [-band, band]"""
+    """distances are clipped to [-band, band]"""
     softness: float
-    """of the minimum over bodies; 0: the minimum itself"""
+    """smoothing length of the minimum over bodies; 0: the exact minimum"""
     knee: float
-    """differences count squared below, and linearly above"""
+    """the loss is quadratic for differences below it, and linear above"""
     steps: int
-    """of the search for a foot, at most"""
+    """largest number of steps in the search for a foot"""
     fill: float
-    """weight of the logarithms of the lengths: what is unseen is made small"""
+    """weight of the logarithms of the lengths, which shrinks bodies where no samples determine them"""
 
 
 class Surface(NamedTuple):
-    """A point of the surface of an untapered unit shape, with the gauge's derivatives."""
+    """A surface point of an untapered unit shape, with derivatives of the gauge."""
 
     u: tuple
     radial: float  # d N / d r
@@ -79,7 +80,7 @@ def _ratio_power(ratio, exponent):
 
 @kernel
 def _pair_norm(x, y, power):
-    """(x^power + y^power)^(1/power) for x, y >= 0, scaled by the larger so that no power overflows."""
+    """Return (x^power + y^power)^(1/power) for x, y >= 0, scaled by the larger to avoid overflow."""
     large, small = max(x, y), min(x, y)
     if large <= 0.0:
         return 0.0
@@ -88,7 +89,7 @@ def _pair_norm(x, y, power):
 
 @kernel
 def _unit_surface(row, u):
-    """The point of the unit surface along u, with derivatives."""
+    """Return the point of the unit surface along u, with derivatives."""
     p, s = 2.0 / row[EXPONENTS], 2.0 / row[EXPONENTS + 1]
     x, y, z = abs(u[0]), abs(u[1]), abs(u[2])
     r = _pair_norm(x, y, p)
@@ -105,7 +106,7 @@ def _unit_surface(row, u):
 
 
 @kernel
-def _untapered(row, x):
+def _untaper(row, x):
     w = x[2] / row[SIZE + 2]
     kx, ky = max(1.0 + row[TAPERS] * w, _LEAST_FACTOR), max(1.0 + row[TAPERS + 1] * w, _LEAST_FACTOR)
     return (x[0] / (row[SIZE] * kx), x[1] / (row[SIZE + 1] * ky), w)
@@ -113,7 +114,7 @@ def _untapered(row, x):
 
 @kernel
 def _surface_point(row, unit):
-    """Point, unit normal and |grad N| in the frame of the body."""
+    """Return point, unit normal and |grad N| in the frame of the body."""
     u = unit.u
     tx, ty = row[TAPERS], row[TAPERS + 1]
     kx, ky = 1.0 + tx * u[2], 1.0 + ty * u[2]
@@ -129,17 +130,17 @@ def _surface_point(row, unit):
 
 @kernel
 def _superovoid_distance(row, p, steps):
-    """Signed distance, foot, normal, |grad N| and the foot's unit surface."""
-    unit = _unit_surface(row, _untapered(row, p))
+    """Return signed distance, foot, normal, |grad N|, and the foot on the unit surface."""
+    unit = _unit_surface(row, _untaper(row, p))
     x, n, slope = _surface_point(row, unit)
     d = dot(sub(p, x), n)
     share = 1.0
     for _ in range(steps):
-        # Towards where the plane of the best point so far is nearest to p, by as much as pays.
+        # Step towards the projection of p onto the tangent plane at the best point, with an adaptive step length.
         along = sub(combine(1.0, p, -d, n), x)
         if share * norm(along) < 1e-9 * row[RADIUS]:
             break
-        trial = _unit_surface(row, _untapered(row, combine(1.0, x, share, along)))
+        trial = _unit_surface(row, _untaper(row, combine(1.0, x, share, along)))
         x_trial, n_trial, slope_trial = _surface_point(row, trial)
         d_trial = dot(sub(p, x_trial), n_trial)
         if d_trial > d:
@@ -152,7 +153,7 @@ def _superovoid_distance(row, p, steps):
 
 @kernel
 def _superovoid_slopes(row, unit, slope, out):
-    """Derivatives of the distance by the first six parameters."""
+    """Fill in the derivatives of the distance by the first six parameters."""
     u = unit.u
     p, s = 2.0 / row[EXPONENTS], 2.0 / row[EXPONENTS + 1]
     by_tx = -unit.gu * u[0] * u[2] / (1.0 + row[TAPERS] * u[2]) / slope
@@ -184,7 +185,7 @@ def _superovoid_slopes(row, unit, slope, out):
 
 @kernel
 def _box_distance(a, p):
-    """Signed distance, foot and normal of a box of half lengths a about the origin."""
+    """Return signed distance, foot and normal for a box of half lengths a about the origin."""
     q = (abs(p[0]) - a[0], abs(p[1]) - a[1], abs(p[2]) - a[2])
     out = (max(q[0], 0.0), max(q[1], 0.0), max(q[2], 0.0))
     d = norm(out)
@@ -201,8 +202,8 @@ def _box_distance(a, p):
 
 
 @kernel
-def _turned_distance(kind, radius, half, p):
-    """Signed distance, foot and normal of a cylinder or capsule about z."""
+def _axial_distance(kind, radius, half, p):
+    """Return signed distance, foot and normal for a cylinder or capsule about z."""
     across = math.hypot(p[0], p[1])
     ex, ey = (p[0] / across, p[1] / across) if across > 0.0 else (1.0, 0.0)
     if kind == CAPSULE:
@@ -218,7 +219,7 @@ def _turned_distance(kind, radius, half, p):
 
 @kernel
 def body_distance(row, p, steps, out):
-    """Signed distance of a point to a body, with its derivatives by the parameters in `out`."""
+    """Return the signed distance of a point to a body; fill its derivatives by the parameters into `out`."""
     local = rotate_back(
         row[ROTATION : ROTATION + 9].reshape(3, 3), sub(p, (row[CENTRE], row[CENTRE + 1], row[CENTRE + 2]))
     )
@@ -232,7 +233,7 @@ def body_distance(row, p, steps, out):
             d, x, n = _box_distance((row[SIZE], row[SIZE + 1], row[SIZE + 2]), local)
             out[0], out[1] = -row[SIZE] * abs(n[0]), -row[SIZE + 1] * abs(n[1])
         else:
-            d, x, n = _turned_distance(kind, row[SIZE], row[SIZE + 2], local)
+            d, x, n = _axial_distance(kind, row[SIZE], row[SIZE + 2], local)
             out[0] = -row[SIZE] * (1.0 if kind == CAPSULE else math.hypot(n[0], n[1]))
         out[2] = -row[SIZE + 2] * abs(n[2])
     moment = cross(x, n)
@@ -261,7 +262,7 @@ def normal_equations(
     slopes: Floats2,
     values: Floats1,
 ) -> float:
-    """Fill in J^T W J and J^T W r of all samples, and the residuals; return the loss.
+    """Fill in J^T W J, J^T W r and the residuals of all samples; return the loss.
 
     A sample is a row: point, target distance, weight.
     """
@@ -289,7 +290,7 @@ def normal_equations(
             if total > 0.0:
                 distance = least - loss.softness * math.log(max(total, 1.0))
         else:
-            for b in range(bodies):  # the first of those that are nearest
+            for b in range(bodies):  # the first of the nearest bodies
                 values[b] = 1.0 if total == 0.0 and values[b] <= least else 0.0
                 total += values[b]
         cut = min(max(distance, -loss.band), loss.band)

@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Polytopes that are proved to hold a convex body.
+"""Compute polytopes that provably contain a convex body.
 
-A polytope is the convex hull of points of the body's surface, scaled about a point inside until every facet lies beyond
-the body's support plane of the same normal.
+A polytope is the convex hull of points on the body's surface, scaled about an interior point until every facet lies
+beyond the body's support plane with the same normal.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from superovoid.shapes import Shape
 
 FloatArray = NDArray[np.float64]
 
-_BEYOND = 1e-6  # of the size: what single precision may lose
-_ROUNDED = 1e-9  # of the size: what support functions and planes of facets may lose
+_BEYOND = 1e-6  # rounding errors of single precision, relative to the size
+_ROUNDED = 1e-9  # rounding errors of support functions and facet planes, relative to the size
 
 
 def polytope_around(shape: Shape, resolution: int) -> tuple[FloatArray, NDArray[np.int64]] | None:
-    """A polytope that holds a body; None where it cannot be shown to.
+    """Compute a polytope that contains a body; return None if containment cannot be proved.
 
     Parameters
     ----------
     shape : Shape
-        Convex, or to be held with its convex hull.
+        A body; if it is not convex, the polytope contains its convex hull.
     resolution : int
-        Of the points on its surface, round its axis.
+        Number of surface points around the axis.
 
     Returns
     -------
     vertices : (n, 3) ndarray
-        In the frame of the body; numbers of single precision.
+        In the frame of the body; representable in single precision.
     faces : (m, 3) ndarray of int
         Triangles, counter-clockwise seen from outside.
     """

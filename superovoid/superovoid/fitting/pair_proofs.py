@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Whether two links of a robot ever meet: by random states, and proved over all positions of the joints between them.
+"""Decide whether two links of a robot ever meet: by random states, and proved over all joint positions between them.
 
-A box of joint positions is looked at in its middle. In all of it the distance of two bodies is at least that in the
-middle less what `Robot.relative_speeds` says of half the box (Schwarzer, Saha, Latombe 2005). A box of which that does
-not say enough is cut in two where the bound moves most.
+The distance of two bodies is evaluated at the centre of a box of joint positions. Everywhere in the box it is at least
+that distance minus the largest relative motion over half of the box, by `Robot.relative_speeds` (Schwarzer, Saha,
+Latombe 2005). If this bound does not decide, the box is halved along the joint that contributes most to the motion.
 """
 
 from __future__ import annotations
@@ -28,23 +28,24 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 LinkPair = tuple[str, str]
 
-_BLOCK = 500  # states that are asked about at once
-_TOUCHING = 1e-9  # m; nearer than that pairs are looked at one by one
-_MEETING = 1e-12  # m; above the rounding of a distance that is zero
-_ROUNDED = 1e-9  # of what a bound adds up, m and relative
+_BLOCK = 500  # states per query
+_TOUCHING = 1e-9  # m; pairs below this distance are examined individually
+_MEETING = 1e-12  # m; above the rounding error of a distance of zero
+_ROUNDED = 1e-9  # rounding errors of a sum of bounds, m and relative
 
 
 class LinkPairs:
-    """Pairs of links of a robot with the pairs of bodies that they have.
+    """Pairs of links of a robot, with their pairs of bodies.
 
     Parameters
     ----------
     robot : Robot
-        Its own rules of collision count: pairs that a joint connects are not among them.
+        Its collision rules apply: pairs connected by a joint are excluded.
     left_out : sequence of str
-        Links whose pairs are left out.
+        Links whose pairs are excluded.
     outside : bool
-        Whether pairs are among them between which a joint has a pose from outside (floating, planar).
+        If false, exclude pairs with a floating or planar joint between them, whose pose joint positions do not
+        determine.
     """
 
     def __init__(self, robot: Robot, left_out: Sequence[str] = (), *, outside: bool = True) -> None:
@@ -66,8 +67,8 @@ class LinkPairs:
         table[a, b] = table[b, a] = self.of_bodies
         self.table = table
 
-    def only(self, pair: LinkPair) -> LinkPairs:
-        """One pair of links of these."""
+    def select(self, pair: LinkPair) -> LinkPairs:
+        """Return one pair of links only."""
         number = self.pairs.index(pair)
         one = copy.copy(self)
         one.pairs, one.bodies = [pair], self.bodies[self.of_bodies == number]
@@ -75,11 +76,11 @@ class LinkPairs:
         one.table = np.where(self.table == number, 0, -1)
         return one
 
-    def without(self, dropped: Sequence[LinkPair]) -> LinkPairs:
-        """All but some pairs of links."""
+    def drop(self, dropped: Sequence[LinkPair]) -> LinkPairs:
+        """Return all pairs of links except some."""
         gone = set(dropped)
         kept = [number for number, pair in enumerate(self.pairs) if pair not in gone]
-        number = np.full(len(self.pairs) + 1, -1, dtype=np.int64)  # the last: of bodies that are no pair
+        number = np.full(len(self.pairs) + 1, -1, dtype=np.int64)  # the last entry, index -1: bodies that form no pair
         number[kept] = np.arange(len(kept))
         rest = copy.copy(self)
         rest.pairs = [self.pairs[each] for each in kept]
@@ -89,38 +90,38 @@ class LinkPairs:
         return rest
 
     def scene(self) -> Scene:
-        """A scene of these pairs."""
+        """Return a scene of these pairs."""
         return Scene(self.robot.bodies, self.bodies)
 
 
 @dataclass(frozen=True, eq=False)
 class Meetings:
-    """What pairs of links do in some states, shape (states, pairs)."""
+    """Contacts of pairs of links in some states, shape (states, pairs)."""
 
     meets: NDArray[np.bool_]
-    """proved to overlap, or to be no farther apart than `_MEETING`: surfaces that cross are at distance zero"""
+    """proved to overlap, or to be at most `_MEETING` apart: surfaces that cross are at distance zero"""
     touches: NDArray[np.bool_]
-    """so close that it is not proved either way"""
+    """too close to prove either overlap or separation"""
 
     def of_pairs(self, which: NDArray[np.bool_]) -> Meetings:
-        """Those of some pairs."""
+        """Return the contacts of some pairs."""
         return Meetings(self.meets[:, which], self.touches[:, which])
 
     def of_pair(self, number: int) -> Meetings:
-        """Those of one pair, shape (states,)."""
+        """Return the contacts of one pair, shape (states,)."""
         return Meetings(self.meets[:, number], self.touches[:, number])
 
     def of_any(self) -> Meetings:
-        """Whether any pair does, shape (states,)."""
+        """Return whether any pair is in contact, shape (states,)."""
         meets = np.asarray(self.meets.any(axis=1))
         return Meetings(meets, self.touches.any(axis=1) & ~meets)
 
 
 def meetings(pairs: LinkPairs, positions: FloatArray, done: Callable[[int], None] | None = None) -> Meetings:
-    """Which pairs of links overlap in which states, or touch.
+    """Find the states in which pairs of links overlap or touch.
 
-    Meshes are looked at where their convex hulls meet, and asked whether they meet, not how deep: that may take
-    seconds of a state.
+    Meshes are tested only if their convex hulls meet, and only for contact, not for depth, which may take seconds per
+    state.
 
     Parameters
     ----------
@@ -128,7 +129,7 @@ def meetings(pairs: LinkPairs, positions: FloatArray, done: Callable[[int], None
     positions : (states, joints) ndarray
         In the order of `Robot.joint_names`.
     done : callable, optional
-        Called with the number of states that were answered.
+        Called with the number of states done.
     """
     shape = len(positions), len(pairs.pairs)
     meets, touches, nearby = (np.zeros(shape, dtype=bool) for _ in range(3))
@@ -160,8 +161,8 @@ def meetings(pairs: LinkPairs, positions: FloatArray, done: Callable[[int], None
 
 
 def depths(pairs: LinkPairs, pair: LinkPair, positions: FloatArray) -> FloatArray:
-    """How deep the deepest two bodies of two links overlap in some states, m; 0 where none do."""
-    one = pairs.only(pair)
+    """Return the largest penetration depth of any two bodies of two links in each state, m; 0 if none overlap."""
+    one = pairs.select(pair)
     depth = np.zeros(len(positions))
     found = StateQuery(pairs.robot, one.scene(), max_distance=0.0)(positions, base_poses=_at_origin(pairs.robot))
     np.maximum.at(depth, found.state, np.maximum(-found.distance, 0.0))
@@ -174,20 +175,20 @@ def _at_origin(robot: Robot) -> dict[str, FloatArray]:
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """What is proved of two links everywhere within the limits of the joints."""
+    """Result of a proof about two links, for all positions within the joint limits."""
 
     verdict: str
-    """"apart", "meet", or "" where neither is proved"""
+    """"apart", "meet", or "" if neither is proved"""
     boxes: int
-    """of joint positions that were looked at"""
+    """number of boxes of joint positions evaluated"""
     witness: dict[str, float] = field(default_factory=dict)
-    """where that was looked for and is not so: a state"""
+    """a state that refutes the wanted verdict, if one was found"""
 
 
 def prove(
     pairs: LinkPairs, pair: LinkPair, wanted: str, *, clearance: float = 0.0, max_evaluations: int = 20_000
 ) -> Proof:
-    """Prove that two links are apart everywhere, or that they overlap everywhere.
+    """Prove that two links are apart in all states, or that they overlap in all states.
 
     Parameters
     ----------
@@ -196,14 +197,14 @@ def prove(
         One of `pairs.pairs`.
     wanted : {"apart", "meet"}
     clearance : float
-        How far apart they must be, m; of "apart" only.
+        Distance that "apart" requires, m.
     max_evaluations : int
-        Boxes of joint positions to evaluate, at most.
+        Largest number of boxes of joint positions to evaluate.
 
     Returns
     -------
     Proof
-        Nothing is proved of links between which a joint has a pose from outside, or no limits.
+        Nothing is proved if a joint between the links is floating or planar, or has no limits.
     """
     robot = pairs.robot
     if is_outside(robot, pair):
@@ -239,7 +240,7 @@ def prove(
             break
         if not len(matters):
             return Proof("", seen)  # nothing moves, and the interval holds zero
-        # Cut where the bound moves most.
+        # Halve along the joint that contributes most to the motion bound.
         share = (half[:, None, :] * speeds[None, :, matters]).max(axis=1)
         axis = share.argmax(axis=1)
         rows = np.arange(len(centre))
@@ -252,7 +253,7 @@ def prove(
 
 
 def _bounds(robot: Robot, scene: Scene, bodies: IntArray, states: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Proved bounds of the distances of pairs of bodies in states, shape (states, pairs) each."""
+    """Return proved bounds of the distances of pairs of bodies in states, each of shape (states, pairs)."""
     table = np.full((len(robot.bodies), len(robot.bodies)), -1, dtype=np.int64)
     a, b = bodies.T
     table[a, b] = table[b, a] = np.arange(len(bodies))

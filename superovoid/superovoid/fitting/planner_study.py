@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a fit does to a planner: where bodies and meshes disagree whether a state collides, and how fast both are.
+"""Measure the effect of a fit on a planner: collision verdicts of bodies and meshes that differ, and their speed.
 
-States are uniform within the joint limits. A state is a *false positive* where the bodies are proved to overlap and the
-meshes are not, a *false negative* where the meshes are and the bodies are not. Shares have the intervals of Clopper and
-Pearson (1934), which hold the true share with at least the confidence given.
+States are uniform within the joint limits. A state is a *false positive* if the bodies, but not the meshes, are proved
+to overlap, and a *false negative* if the meshes, but not the bodies, are. Shares are given with the intervals of
+Clopper and Pearson (1934), which contain the true share with at least the stated confidence.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ from superovoid.values.records import Record
 
 FloatArray = NDArray[np.float64]
 Share = tuple[int, float, float]
-"""A count, and the ends of the interval of its share."""
+"""A count, and the lower and upper end of the confidence interval of its share."""
 
 QUESTIONS = ("all distances", "any overlap", "the least distance of each pair of links")
-"""What is timed; the last where a link has several bodies."""
+"""Timed queries; the last only if a link has several bodies."""
 BODIES, HULLS, MESHES = "the bodies", "the meshes as convex hulls", "the meshes"
-"""Who is asked."""
+"""Timed geometries."""
 
 
 class Asked(NamedTuple):
-    """A question, and who answers it with how many bodies and pairs of them."""
+    """A timed query: its question, the geometry, and the numbers of bodies and of pairs of them."""
 
     question: str
     """one of `QUESTIONS`"""
@@ -50,62 +50,63 @@ class Asked(NamedTuple):
 
 
 Calls = Mapping[Asked, Callable[[int], object]]
-"""Calls that answer all pairs of the first so many states."""
+"""Functions that answer a query for all pairs in the first n states, n being their argument."""
 Beside = Callable[[str, LinkPairs, FloatArray], Calls]
 
 CONFIDENCE = 0.95
-_TIMED, _FEW = 500, 10  # states that are timed: at most, at least
-_ALWAYS = 0.95  # of the states; MoveIt's Setup Assistant takes as much for always
-_LONGEST = 2.0  # s; of one timed call
+_TIMED, _FEW = 500, 10  # largest and smallest number of timed states
+_ALWAYS = 0.95  # share of states that counts as always, as in MoveIt's Setup Assistant
+_LONGEST = 2.0  # s; target for the longest timed call
 _TURNS = 3
 
 
 @dataclass(frozen=True)
 class PairStudy(Record):
-    """Two links in random states."""
+    """Comparison of bodies and meshes of two links in random states."""
 
     link_a: str
     link_b: str
     colliding: int
-    """states in which the meshes overlap"""
+    """number of states in which the meshes overlap"""
     false_positive: Share
     false_negative: Share
     missed_depth: float
-    """how deep the meshes overlap at most where the bodies do not, m"""
+    """largest depth of the meshes in states in which the bodies do not overlap, m"""
     undecided: int
-    """states in which it is not proved of one of the two whether it overlaps; they count as neither"""
+    """number of states in which bodies or meshes are too close to decide; they count as no difference"""
 
 
 @dataclass(frozen=True)
 class Speed(Record):
-    """How many states are answered in a second of processor time, all pairs, one thread."""
+    """Speed of a query for all pairs in one thread."""
 
     asked: Asked
     states: int
-    """that were timed"""
+    """number of timed states"""
     per_second: float
+    """states per second of processor time"""
 
 
 @dataclass(frozen=True)
 class PlannerStudy(Record):
-    """A robot with fitted bodies beside the same with its meshes."""
+    """Comparison of a robot with fitted bodies and the same robot with its meshes."""
 
     states: int
     seed: int
     confidence: float
     whole: PairStudy
-    """of states: whether any pair overlaps; its depth is that of the deepest pair"""
+    """whether any pair overlaps, with the depth of the deepest pair"""
     pairs: tuple[PairStudy, ...]
-    """those about which bodies and meshes disagree anywhere, or which overlap; most disagreements first"""
+    """pairs with overlapping meshes or a false positive in any state; most differences first"""
     pairs_checked: int
     left_out: tuple[LinkPair, ...]
-    """pairs whose meshes overlap at the default or nearly always; none where an SRDF was given"""
+    """pairs whose meshes overlap at the default or nearly always; empty if an SRDF was given"""
     speeds: tuple[Speed, ...]
 
 
 def share_of(count: int, states: int, confidence: float = CONFIDENCE) -> Share:
-    """A count, and the interval of Clopper and Pearson of its share."""
-    from scipy.stats import beta  # late: importing it takes longer than most programs need it
+    """Return a count with the Clopper-Pearson interval of its share."""
+    from scipy.stats import beta  # imported here because the import is slow
 
     rest = 0.5 * (1.0 - confidence)
     low = float(beta.ppf(rest, count, states - count + 1)) if count else 0.0
@@ -125,29 +126,31 @@ def study_planner(
 ) -> PlannerStudy:
     """Compare a fitted robot with its meshes in random states.
 
-    Without an SRDF, pairs whose meshes overlap where all joints are at their default, or in 95 % of the states, are
-    left out, as MoveIt's Setup Assistant does for the reasons "Default" and "Always"; else nearly every state would
-    count as a collision.
+    Without an SRDF, pairs whose meshes overlap at the default joint positions, or in 95 % of the states, are excluded,
+    as MoveIt's Setup Assistant does for the reasons "Default" and "Always"; otherwise nearly every state would count as
+    a collision.
 
     Parameters
     ----------
     fit : RobotFit
     srdf : str or path, optional
-        Pairs that it disables are left out; a path, an address or the document.
+        SRDF whose disabled pairs are excluded: a path, an address or the document.
     package_directories : mapping of str to path, optional
-        Where packages are.
+        Folders of ROS packages.
     states : int
+        Number of random states.
     seed : int
+        Seed of the states.
     progress : callable, optional
-        Called with what is done and what there is to do.
+        Called with the numbers of finished and of all steps.
     beside : callable, optional
-        Makes what others are timed by: of the URDF, the pairs of the robot with convex hulls in the place of meshes,
-        and states, what answers one of `QUESTIONS` about these states.
+        Function that returns further calls to time, such as those of other libraries, from the URDF, the pairs of the
+        robot with meshes replaced by convex hulls, and the states; each call answers one of `QUESTIONS`.
 
     Raises
     ------
     RobotDescriptionError
-        If the SRDF cannot be used, or a mesh that was fitted can no longer be read.
+        If the SRDF is invalid, or a fitted mesh can no longer be read.
     """
     packages = PackageFolders(package_directories)
     text = None if srdf is None else read_document("SRDF", srdf, packages)[0]
@@ -156,7 +159,7 @@ def study_planner(
     dropped: tuple[LinkPair, ...] = ()
     if text is None:
         dropped = _overlapping_at_default(meshes)
-        meshes = meshes.without(dropped)
+        meshes = meshes.drop(dropped)
     positions = random_states(robots[0], states, seed)
     steps = 2 * states
     theirs = meetings(meshes, positions, None if progress is None else lambda done: progress(done, steps))
@@ -164,7 +167,7 @@ def study_planner(
         often = theirs.meets.mean(axis=0) >= _ALWAYS
         dropped += tuple(pair for pair, drop in zip(meshes.pairs, often, strict=True) if drop)
         theirs = theirs.of_pairs(~often)
-        bodies, meshes = bodies.without(dropped), meshes.without(dropped)
+        bodies, meshes = bodies.drop(dropped), meshes.drop(dropped)
     ours = meetings(bodies, positions, None if progress is None else lambda done: progress(states + done, steps))
     order = [meshes.pairs.index(pair) for pair in bodies.pairs]
     theirs = Meetings(theirs.meets[:, order], theirs.touches[:, order])
@@ -174,29 +177,29 @@ def study_planner(
         at = np.flatnonzero(missed[:, number])
         depth[at, number] = depths(meshes, bodies.pairs[number], positions[at])
     found = [
-        _compared(*pair, ours.of_pair(number), theirs.of_pair(number), depth[:, number])
+        _compare(*pair, ours.of_pair(number), theirs.of_pair(number), depth[:, number])
         for number, pair in enumerate(bodies.pairs)
     ]
-    whole = _compared("any", "any", ours.of_any(), theirs.of_any(), depth.max(axis=1, initial=0.0))
-    told = [pair for pair in found if pair.colliding or pair.false_positive[0]]
-    told.sort(key=lambda pair: -(pair.false_positive[0] + pair.false_negative[0]))
+    whole = _compare("any", "any", ours.of_any(), theirs.of_any(), depth.max(axis=1, initial=0.0))
+    listed = [pair for pair in found if pair.colliding or pair.false_positive[0]]
+    listed.sort(key=lambda pair: -(pair.false_positive[0] + pair.false_negative[0]))
     timed = positions[:_TIMED]
-    hulls = LinkPairs(with_hulls(robots[1]), tuple(robots[0].left_out), outside=False).without(dropped)
+    hulls = LinkPairs(with_hulls(robots[1]), tuple(robots[0].left_out), outside=False).drop(dropped)
     named = {BODIES: bodies, HULLS: hulls, MESHES: meshes}
     others = {} if beside is None else beside(fit.source, hulls, timed)
     speeds = _speeds(named, timed, others)
-    return PlannerStudy(states, seed, CONFIDENCE, whole, tuple(told), len(found), dropped, speeds)
+    return PlannerStudy(states, seed, CONFIDENCE, whole, tuple(listed), len(found), dropped, speeds)
 
 
 def _overlapping_at_default(pairs: LinkPairs) -> tuple[LinkPair, ...]:
-    """Pairs of links that are proved to overlap where all joints are at their default."""
+    """Return the pairs of links with a proved overlap at the default joint positions."""
     default = named_states(pairs.robot, Semantics({}, {}, ()))["default"]
     meets = meetings(pairs, default[None]).meets[0]
     return tuple(pair for pair, overlap in zip(pairs.pairs, meets, strict=True) if overlap)
 
 
-def _compared(link_a: str, link_b: str, ours: Meetings, theirs: Meetings, depth: FloatArray) -> PairStudy:
-    """Two answers in all states; where one is not proved either way, they do not disagree."""
+def _compare(link_a: str, link_b: str, ours: Meetings, theirs: Meetings, depth: FloatArray) -> PairStudy:
+    """Compare two verdicts in all states; an undecided verdict agrees with any other."""
     positive = ours.meets & ~theirs.meets & ~theirs.touches
     negative = theirs.meets & ~ours.meets & ~ours.touches
     count = len(positive)
@@ -212,7 +215,7 @@ def _compared(link_a: str, link_b: str, ours: Meetings, theirs: Meetings, depth:
 
 
 def _speeds(robots: Mapping[str, LinkPairs], positions: FloatArray, others: Calls) -> tuple[Speed, ...]:
-    """All distances of all pairs in some states, in turns, the median of the processor's time."""
+    """Time `QUESTIONS` for all pairs in some states."""
     calls: dict[Asked, Callable[[int], object]] = {}
     bases = {link: np.eye(4) for pairs in robots.values() for link in pairs.robot.base_links}
     for who, pairs in robots.items():
@@ -236,14 +239,14 @@ def _speeds(robots: Mapping[str, LinkPairs], positions: FloatArray, others: Call
 
 
 def timed_in_turns(calls: Calls, states: int) -> tuple[Speed, ...]:
-    """States a second of calls that answer so many, once before they are timed, then in turns.
+    """Time calls in turns after a warm-up; return states per second by the median processor time.
 
-    A call that would take longer than `_LONGEST` is timed on fewer states, `_FEW` at least.
+    A call that would take longer than `_LONGEST` is timed on fewer states, but at least `_FEW`.
     """
     counts = {}
     for asked, call in calls.items():
         few = min(_FEW, states)
-        call(few)  # reads and keeps what later calls need
+        call(few)  # fills caches
         seconds = _processor_time(call, few)
         counts[asked] = min(states, max(few, int(few * _LONGEST / max(seconds, 1e-9))))
     times: dict[Asked, list[float]] = {asked: [] for asked in calls}

@@ -1,20 +1,18 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Signed distance of many points to one superovoid, as the fits need it.
+"""Signed distances of many points to one superovoid, for fitting.
 
 The fits are orthogonal-distance regressions: their residual is the true signed distance of a sample to
-the surface, not a first-order estimate of it.  This module holds the three functions they need.  All of
-it is written in the *radial gauge*
+the surface, not a first-order estimate of it.  The functions are written in the *radial gauge*
 
     N(X, Y, Z) = ( (|X|^p + |Y|^p)^(s/p) + |Z|^s )^(1/s),   p = 2/e1,  s = 2/e2,
 
 of the untapered unit shape (X = x/(a1 kx), Y = y/(a2 ky), Z = z/a3, kx = 1 + Tx Z, ky = 1 + Ty Z).  N is homogeneous of
-degree one, so ``N - 1`` is well scaled however small the exponents are, and every direction u meets the
-unit surface exactly once, at u / N(u): a parametrisation without the bunching of the trigonometric one.
+degree one, so ``N - 1`` is well scaled even for small exponents, and every direction u meets the unit surface exactly
+once, at u / N(u).  This parametrisation does not cluster points as the trigonometric one does.
 
-Symbols: size (3,) semi-axes, epsilon (2,) = (e1, e2), taper (2,) = (Tx, Ty); all lengths in one unit of the
-caller's choice.
+Symbols: size (3,) semi-axes, epsilon (2,) = (e1, e2), taper (2,) = (Tx, Ty); all lengths in the same unit.
 """
 
 from __future__ import annotations
@@ -25,13 +23,13 @@ _SMALL = 1e-300
 
 
 def gauge(points: np.ndarray, size: np.ndarray, epsilon: np.ndarray, taper: np.ndarray) -> np.ndarray:
-    """N - 1 at ``points``, shape (..., 3) in the body frame: negative inside, zero on the surface."""
+    """Return N - 1 at ``points``, shape (..., 3), in the body frame: negative inside, zero on the surface."""
     x, y, z, _, _ = _untaper(points, size, taper)
     return _norm(x, y, z, epsilon) - 1.0
 
 
 def gauge_gradient(points: np.ndarray, size: np.ndarray, epsilon: np.ndarray, taper: np.ndarray) -> np.ndarray:
-    """Gradient of `gauge` with respect to the point, shape (..., 3)."""
+    """Return the gradient of `gauge` with respect to the point, shape (..., 3)."""
     p, s = 2.0 / epsilon[0], 2.0 / epsilon[1]
     x, y, z, kx, ky = _untaper(points, size, taper)
     r = _pair_norm(x, y, p)
@@ -45,7 +43,7 @@ def gauge_gradient(points: np.ndarray, size: np.ndarray, epsilon: np.ndarray, ta
 
 
 def surface_along(directions: np.ndarray, size: np.ndarray, epsilon: np.ndarray, taper: np.ndarray) -> np.ndarray:
-    """Surface points whose untapered unit shape lies along ``directions`` (any length), shape (..., 3)."""
+    """Return the surface points whose untapered images lie along ``directions`` (any length), shape (..., 3)."""
     n = _norm(directions[..., 0], directions[..., 1], directions[..., 2], epsilon)
     unit = directions / n[..., None]
     kx, ky = 1.0 + taper[0] * unit[..., 2], 1.0 + taper[1] * unit[..., 2]
@@ -60,19 +58,19 @@ def project(
     *,
     levels: int = 18,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Closest surface point of every sample near the surface.
+    """Find the closest surface point of every sample near the surface.
 
-    A pattern search over directions, all samples at once: a 5 x 5 stencil around the best direction so
-    far, its step 0.6 times as long at every level.  It needs no derivative, so corners with e = 0.1 and
-    tips with e = 1.9 cost nothing extra; the distance it finds is from above and exact to second order in
-    the last step.
+    The method is a pattern search over directions, for all samples at once: a 5 x 5 stencil around the best
+    direction, with a step that shrinks by 0.6 at every level.  It needs no derivative, so corners with e = 0.1 and
+    tips with e = 1.9 cost nothing extra; the resulting distance is an upper bound, exact to second order in the last
+    step.
 
     Parameters
     ----------
     points : array, shape (n, 3)
         Samples in the body frame, within about a semi-axis of the surface.
     size, epsilon, taper
-        The body.
+        Parameters of the body.
     levels : int
         Levels of the search; the last step is ``0.35 * 0.6**levels`` rad.
 
@@ -81,14 +79,14 @@ def project(
     distance : array, shape (n,)
         Signed: negative inside.
     foot : array, shape (n, 3)
-        The surface points, body frame.
+        Closest surface points, body frame.
     """
     u = np.stack(_untaper(points, size, taper)[:3], axis=-1)
     u /= np.maximum(np.linalg.norm(u, axis=-1, keepdims=True), _SMALL)
     offsets = np.array([(i, j) for i in range(-2, 3) for j in range(-2, 3)], dtype=float) / 2.0
     step = 0.35
     for _ in range(levels):
-        # A basis of the tangent plane of the unit sphere at u: cross u with the axis it leans on least.
+        # Basis of the tangent plane of the unit sphere at u, from the coordinate axis most nearly perpendicular to u.
         axis = np.zeros_like(u)
         axis[np.arange(len(u)), np.argmin(np.abs(u), axis=1)] = 1.0
         t1 = np.cross(u, axis)
@@ -106,14 +104,14 @@ def project(
 
 
 def _untaper(points: np.ndarray, size: np.ndarray, taper: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Coordinates X, Y, Z of the untapered unit shape, and kx, ky (kept positive for samples far outside)."""
+    """Return X, Y, Z in the untapered unit shape, and kx, ky (kept positive for samples far outside)."""
     z = points[..., 2] / size[2]
     kx, ky = np.maximum(1.0 + taper[0] * z, 0.02), np.maximum(1.0 + taper[1] * z, 0.02)
     return points[..., 0] / (size[0] * kx), points[..., 1] / (size[1] * ky), z, kx, ky
 
 
 def _pair_norm(x: np.ndarray, y: np.ndarray, power: float) -> np.ndarray:
-    """(|x|^power + |y|^power)^(1/power), scaled by the larger term so that no power overflows."""
+    """Return (|x|^power + |y|^power)^(1/power), scaled by the larger term to avoid overflow."""
     x, y = np.abs(x), np.abs(y)
     large = np.maximum(np.maximum(x, y), _SMALL)
     return large * (1.0 + (np.minimum(x, y) / large) ** power) ** (1.0 / power)

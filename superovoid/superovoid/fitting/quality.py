@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""How close some bodies are to a solid, by samples that a fit has not seen.
+"""Measure how close bodies are to a solid, on samples independent of the fit.
 
-Nothing here uses the residuals of a fit: volumes are counted on low-discrepancy points, inside of the bodies as the
-shapes say it; distances are between points of one surface and triangles of the other.  The surface of the union is that
-of the bodies' meshes (`Shape.triangles`) without what lies inside of another body.
+Volumes are estimated by counting low-discrepancy points, with the shapes' own inside tests; distances are measured from
+points on one surface to triangles of the other.  The surface of the union consists of the bodies' meshes
+(`Shape.triangles`) without the parts inside of another body.
 """
 
 from __future__ import annotations
@@ -28,31 +28,31 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 Placed = Sequence[tuple[Shape, FloatArray]]
 
-_RESOLUTION = 128  # of the bodies' meshes: they are off by 3e-4 of a radius of curvature at most
-_LONGEST = 0.05  # of the union's diagonal: edges of its triangles
-_SPLITS = 6  # of triangles that the border of another body crosses
-_STRAIGHT = 1e-4  # of the union's diagonal: how far the border in a triangle is from a line
-_HALVINGS = 50  # of an edge, to find where a border crosses it
-_BESIDE = 5e-7  # of the union's diagonal: how far from a surface it is told what lies inside of another body
+_RESOLUTION = 128  # of the bodies' meshes: the error is at most 3e-4 of a radius of curvature
+_LONGEST = 0.05  # longest edge of a triangle, relative to the union's diagonal
+_SPLITS = 6  # largest number of splits of triangles crossed by the border of another body
+_STRAIGHT = 1e-4  # tolerance for the border in a triangle to be a line, relative to the union's diagonal
+_HALVINGS = 50  # bisection steps for the crossing of an edge and a border
+_ASIDE = 5e-7  # offset from a surface of the inside test for another body, relative to the union's diagonal
 _REPLICATES = 8
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Quality(Record):
-    """Measured figures; lengths in the unit of the input, shares from 0 to 1. All are estimates from samples."""
+    """Measured accuracy of bodies; lengths in the unit of the input, shares from 0 to 1. All are sample estimates."""
 
     iou: float
-    """volume of the intersection of bodies and solid over that of their union"""
+    """intersection over union of the volumes of bodies and solid"""
     iou_error: float
     """standard error of `iou`, from eight replicates of the points"""
     volume_ratio: float
-    """volume of the union of the bodies over that of the solid"""
+    """volume of the union of the bodies divided by that of the solid"""
     coverage: float
-    """share of the solid's volume in the bodies"""
+    """share of the solid's volume inside of the bodies"""
     protrusion: float
     """share of the bodies' volume outside of the solid"""
     mean: float
-    """mean of the two directed means: solid's surface to the union's, union's surface to the solid's"""
+    """mean of the two directed mean distances, from the solid's surface to the union's and back"""
     to_bodies_mean: float
     to_bodies_p95: float
     to_bodies_max: float
@@ -60,15 +60,16 @@ class Quality(Record):
     to_solid_p95: float
     to_solid_max: float
     uncovered_mean: float
-    """mean over the solid's surface of the distance from the union, 0 inside of it"""
+    """mean over the solid's surface of the distance from the union, which is 0 inside"""
     uncovered_max: float
     protruding_mean: float
-    """mean over the union's surface of the distance from the solid, 0 inside of it"""
+    """mean over the union's surface of the distance from the solid, which is 0 inside"""
     protruding_max: float
     volume_points: int
     surface_points: int
-    """of the solid"""
+    """on the solid"""
     union_points: int
+    """on the union of the bodies"""
 
     @property
     def hausdorff(self) -> float:
@@ -79,7 +80,7 @@ class Quality(Record):
 def measure_union(
     bodies: Placed, target: Target, *, volume_points: int = 1 << 16, surface_points: int = 10_000, seed: int = 1
 ) -> Quality:
-    """Measure how close some bodies are to a solid.
+    """Measure how close bodies are to a solid.
 
     Parameters
     ----------
@@ -87,9 +88,9 @@ def measure_union(
         Shapes and poses in the frame of the solid.
     target : Target
     volume_points : int
-        Points that volumes are counted on, in the box around both.
+        Number of points for volumes, in the box around bodies and solid.
     surface_points : int
-        Points on each surface.
+        Number of points on each surface.
     seed : int
 
     Returns
@@ -102,14 +103,14 @@ def measure_union(
         If there is no body.
     """
     if not len(bodies):
-        raise ValueError("bodies: there are none, expected at least one")
+        raise ValueError("bodies: is empty, expected at least one")
     volumes = _volumes(bodies, target, volume_points, seed)
     surface = union_surface(bodies)
     tree = TriangleTree(surface)
     points, _ = target.surface(surface_points, seed)
     to_bodies = np.linalg.norm(points - tree.nearest(points)[0], axis=1)
     uncovered = np.where(inside_any(bodies, points), 0.0, to_bodies)
-    others = _spread(surface, surface_points, seed)
+    others = _sample_triangles(surface, surface_points, seed)
     to_solid = target.distance(others)
     protruding = np.where(target.contains(others), 0.0, to_solid)
     return Quality(
@@ -132,7 +133,7 @@ def measure_union(
 
 
 def inside_any(bodies: Placed, points: FloatArray) -> NDArray[np.bool_]:
-    """Whether rows of points lie in any of the bodies."""
+    """Return whether rows of points lie in any of the bodies."""
     found = np.zeros(len(points), dtype=bool)
     for shape, pose in bodies:
         found |= shape.contains((points - pose[:3, 3]) @ pose[:3, :3])
@@ -162,15 +163,15 @@ def _volumes(bodies: Placed, target: Target, count: int, seed: int) -> dict[str,
 
 
 def union_surface(bodies: Placed, resolution: int = _RESOLUTION) -> FloatArray:
-    """Triangles (m, 3, 3) of the boundary of a union of convex bodies, counter-clockwise seen from outside.
+    """Return triangles (m, 3, 3) of the boundary of a union of convex bodies, counter-clockwise seen from outside.
 
-    What of a body's triangles lies in another body is cut away where the border crosses their edges. Cut away is the
-    hull of points of a convex body, so nothing that bounds the union is missing. What is kept too much lies no deeper
-    in another body than 1/sqrt(3) of the longest edge, a thirtieth of the union's diagonal: none of a triangle's
-    corners are in that body, so none are nearer to a point than it is deep, and no point of a triangle is farther from
-    all corners. That is reached only where a body ends inside of one triangle. Where the border crosses edges,
-    triangles are split until the other body bulges no more than 1e-4 of the diagonal beyond the middle of the line
-    between the crossings, at most six times.
+    The part of a body's triangles inside another body is cut off along the line between the points where that body's
+    border crosses their edges. A removed part is the hull of points of a convex body, so no part of the union's
+    boundary is lost. Parts kept in excess lie at most 1/sqrt(3) of the longest edge, a thirtieth of the
+    union's diagonal, deep in another body: the corners of such a triangle are outside of that body, so they are at
+    least as far from a point as its depth, and every point of a triangle is that close to a corner. This bound is
+    reached only if a body ends inside of one triangle. Triangles whose edges are crossed are split, at most six times,
+    until the other body bulges at most 1e-4 of the diagonal beyond the midpoint of the line between the crossings.
     """
     meshes = []
     for shape, pose in bodies:
@@ -178,7 +179,7 @@ def union_surface(bodies: Placed, resolution: int = _RESOLUTION) -> FloatArray:
         meshes.append((vertices @ pose[:3, :3].T + pose[:3, 3])[faces])
     every = np.concatenate(meshes).reshape(-1, 3)
     diagonal = float(np.linalg.norm(np.ptp(every, axis=0)))
-    step = _BESIDE * diagonal
+    step = _ASIDE * diagonal
     kept = []
     for number, corners in enumerate(meshes):
         while len(meshes) > 1 and len(too_long := np.flatnonzero(_edges(corners).max(axis=1) > _LONGEST * diagonal)):
@@ -187,8 +188,8 @@ def union_surface(bodies: Placed, resolution: int = _RESOLUTION) -> FloatArray:
         normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
         for other, body in enumerate(bodies):
             if other != number:
-                # A face that two bodies share is kept of the first of them: looked at a step inwards it lies inside of
-                # the second, a step outwards outside of the first.
+                # A face shared by two bodies is kept for the first only: a step inwards lies inside of the second body,
+                # a step outwards lies outside of the first.
                 aside = (-step if other < number else step) * normals
                 corners, normals = _cut(corners, normals, body, aside, _STRAIGHT * diagonal)
         kept.append(corners)
@@ -198,14 +199,14 @@ def union_surface(bodies: Placed, resolution: int = _RESOLUTION) -> FloatArray:
 def _cut(
     corners: FloatArray, normals: FloatArray, body: tuple[Shape, FloatArray], aside: FloatArray, straight: float
 ) -> tuple[FloatArray, FloatArray]:
-    """What of triangles lies outside of a convex body, with their normals.
+    """Return the parts of triangles outside of a convex body, with their normals.
 
-    Whether a point is held is looked at a vector `aside` of it. Triangles are split until the border is straight to
-    about the length given.
+    The inside test of a point is made at its offset by the vector `aside`. Triangles are split until the border
+    deviates from a line by at most about `straight`.
     """
     kept, kept_normals = [], []
     for level in range(_SPLITS + 1):
-        inside = _held(body, corners, aside[:, None, :])
+        inside = _is_inside(body, corners, aside[:, None, :])
         outside = ~inside.any(axis=1)
         kept.append(corners[outside])
         kept_normals.append(normals[outside])
@@ -213,13 +214,13 @@ def _cut(
         corners, normals, aside, inside = corners[crossed], normals[crossed], aside[crossed], inside[crossed]
         if not len(corners):
             break
-        # The corner that is alone on its side comes first.
+        # Rotate the corner that is alone on its side to the front.
         is_in = inside.sum(axis=1) == 1
         first = np.argmax(inside == is_in[:, None], axis=1)
         turned = corners[np.arange(len(corners))[:, None], (first[:, None] + np.arange(3)) % 3]
         a, b, c = turned.transpose(1, 0, 2)
         p, q = (_crossing(body, a, end, aside, is_in) for end in (b, c))
-        # The body holds the chord from p to q, and bulges beyond it, into what is kept.
+        # The body contains the chord from p to q, and bulges beyond it into the kept part.
         middle = 0.5 * (p + q)
         far = np.where(is_in[:, None], 0.5 * (b + c), a)
         end = _crossing(body, middle, far, aside, np.ones(len(a), dtype=bool))
@@ -232,23 +233,23 @@ def _cut(
     return np.concatenate(kept), np.concatenate(kept_normals)
 
 
-def _held(body: tuple[Shape, FloatArray], points: FloatArray, aside: FloatArray) -> NDArray[np.bool_]:
+def _is_inside(body: tuple[Shape, FloatArray], points: FloatArray, aside: FloatArray) -> NDArray[np.bool_]:
     return inside_any([body], (points + aside).reshape(-1, 3)).reshape(points.shape[:-1])
 
 
 def _crossing(
     body: tuple[Shape, FloatArray], start: FloatArray, end: FloatArray, aside: FloatArray, is_in: NDArray[np.bool_]
 ) -> FloatArray:
-    """Where segments leave a body (or enter it, where their start is not in it), by bisection."""
+    """Return the points where segments leave a body (or enter it, if they start outside), by bisection."""
     for _ in range(_HALVINGS):
         middle = 0.5 * (start + end)
-        same = (_held(body, middle, aside) == is_in)[:, None]
+        same = (_is_inside(body, middle, aside) == is_in)[:, None]
         start, end = np.where(same, middle, start), np.where(same, end, middle)
     return 0.5 * (start + end)
 
 
 def split(corners: FloatArray) -> FloatArray:
-    """Four triangles of each, by the middles of its edges."""
+    """Split each triangle into four at the midpoints of its edges."""
     a, b, c = corners.transpose(1, 0, 2)
     ab, bc, ca = 0.5 * (a + b), 0.5 * (b + c), 0.5 * (c + a)
     parts = [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
@@ -259,8 +260,8 @@ def _edges(corners: FloatArray) -> FloatArray:
     return np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)
 
 
-def _spread(corners: FloatArray, count: int, seed: int) -> FloatArray:
-    """Points on triangles, uniform by area."""
+def _sample_triangles(corners: FloatArray, count: int, seed: int) -> FloatArray:
+    """Return points on triangles, uniform by area."""
     generator = np.random.default_rng(seed)
     areas = np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1)
     where = (np.arange(count) + generator.random(count)) / count

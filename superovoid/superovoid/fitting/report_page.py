@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The report of a fit, or of a check, as one HTML file: tables and pictures, nothing from elsewhere."""
+"""Write the report of a fit, or of a check, as one self-contained HTML file with tables and pictures."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from superovoid.fitting.link_pictures import (
     UNCOVERED,
     LinkPicture,
     Mark,
-    assembled,
+    assembly_picture,
     link_pictures,
 )
 from superovoid.fitting.mesh_fits import target_of
@@ -40,10 +40,10 @@ from superovoid.robot.groups import home_of
 
 FloatArray = NDArray[np.float64]
 
-_SIZES = ((15, 250), (30, 210), (60, 160), (10**9, 110))  # links up to so many, and pixels of their pictures
+_SIZES = ((15, 250), (30, 210), (60, 160), (10**9, 110))  # up to this number of links, pixels of their pictures
 _WHOLE = 460  # pixels of a picture of the whole robot
-_TRIANGLES = 48  # facets round a body in it
-_SHOWN = 400  # rows of a table
+_TRIANGLES = 48  # facets around a body in it
+_SHOWN = 400  # largest number of rows of a table
 
 
 def report_page(
@@ -56,19 +56,19 @@ def report_page(
     study: PlannerStudy | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> str:
-    """The report as a page.
+    """Return the report as an HTML page.
 
     Parameters
     ----------
     found : RobotFit or RobotCheck
     packages : mapping of str to Path
-        Where packages are.
+        Folders of ROS packages.
     title : str
         Name of the robot's file.
     pairs, meshes, study : optional
-        What else was found.
+        Further results to include.
     progress : callable, optional
-        Called with how many links are drawn and how many there are.
+        Called with the numbers of drawn and of all links.
     """
     targets = targets_of(found, packages)
     done = [link for link in found.links if link.link in targets]
@@ -83,10 +83,10 @@ def report_page(
     parts = [
         f"<h1>{html.escape(title)}</h1>",
         _summary(found, done),
-        _whole(found, targets, done),
+        _robot_pictures(found, targets, done),
         "<h2>Links</h2>",
         _link_table(done),
-        _others(found.links),
+        _remarks(found.links),
         f'<h2>Link by link</h2>{legend(largest)}<div class="links">{"".join(blocks)}</div>' if blocks else "",
     ]
     if pairs is not None:
@@ -97,8 +97,8 @@ def report_page(
         rows = [(name, _mm(value)) for name, value in meshes.overshoot.items()]
         parts.append(
             f"<h2>Meshes for other programs</h2><p>Package <code>{html.escape(meshes.package)}</code>, "
-            f"{meshes.triangles:,} triangles. Each mesh holds its body (proved).</p>"
-            + _table(("link", "sticks out of its bodies by at most, mm (proved)"), rows)
+            f"{meshes.triangles:,} triangles. Each mesh contains its body (proved).</p>"
+            + _table(("link", "largest overshoot beyond its bodies, mm (proved)"), rows)
         )
     parts.append(_footer(found))
     body = "\n".join(parts)
@@ -110,7 +110,7 @@ def report_page(
 
 
 def targets_of(found: RobotFit | RobotCheck, packages: Mapping[str, Path]) -> dict[str, Target]:
-    """What links were aimed at, or measured against."""
+    """Return the targets that links were fitted to, or measured against."""
     if isinstance(found, RobotCheck):
         text, kinds = found.against, dict(found.targets)
     else:
@@ -125,7 +125,7 @@ def targets_of(found: RobotFit | RobotCheck, packages: Mapping[str, Path]) -> di
 
 
 def scale_of(links: Sequence[LinkFit]) -> float:
-    """Return where the colours end: a round length that samples of three quarters of the links do not exceed."""
+    """Return the end of the colour scale: a round length not exceeded by the samples of three quarters of the links."""
     worst = [max(link.quality.uncovered_max, link.quality.protruding_max) for link in links if link.quality is not None]
     if not worst:
         return 1e-3
@@ -197,18 +197,18 @@ def _link_table(links: Sequence[LinkFit]) -> str:
         for (low, high), name in zip(spans, names, strict=False)
     )
     note = (
-        "✓ proved: the largest distance lies in the interval; where it says yes, the link lies inside of a body "
+        "✓ proved: the largest distance lies in the interval; “yes”: the link lies inside of a body "
         "(a dash: not proved). "
         f"All other figures are measured on samples: {counts}."
     )
     return _table(_COLUMNS, rows, note) if rows else ""
 
 
-def _others(links: Sequence[LinkFit]) -> str:
+def _remarks(links: Sequence[LinkFit]) -> str:
     rows = [
         (link.link, link.state, "; ".join(link.words)) for link in links if link.words and link.state != "empty"
     ] + [(link.link, link.state, "") for link in links if link.state == "empty"]
-    return _table(("link", "", "what there is to say"), rows, words=True) if rows else ""
+    return _table(("link", "", "remarks"), rows, words=True) if rows else ""
 
 
 def _image(png: bytes, width: int, height: int, inner: str, words: str) -> str:
@@ -225,7 +225,7 @@ def _mark(mark: Mark, size: int) -> str:
     radius = max(6.0, size / 40.0)
     dash = ' stroke-dasharray="3 3"' if mark.hidden else ""
     letter = "U" if mark.what == "uncovered" else "P"
-    # The words stay inside of the picture.
+    # Keep the text inside of the picture.
     left, low = x > 0.7 * size, y < 0.12 * size
     shift = -radius - 2 if left else radius + 2
     anchor = "end" if left else "start"
@@ -239,7 +239,7 @@ def _mark(mark: Mark, size: int) -> str:
 
 
 def link_block(link: LinkFit, pictures: Sequence[LinkPicture]) -> str:
-    """Pictures of a link, as HTML."""
+    """Return the pictures of a link as HTML."""
     views = []
     for each in pictures:
         marks = "".join(_mark(mark, each.width) for mark in each.marks)
@@ -255,7 +255,7 @@ def link_block(link: LinkFit, pictures: Sequence[LinkPicture]) -> str:
 
 
 def legend(largest: float) -> str:
-    """What the colours of such pictures mean, as HTML."""
+    """Return the legend of the pictures' colours as HTML."""
 
     def row(colours: Sequence[tuple[int, int, int]], words: str) -> str:
         step = largest / len(colours)
@@ -267,53 +267,53 @@ def legend(largest: float) -> str:
         return f'<div class="legend"><span class="name">{words}</span><span class="cells">{cells}</span></div>'
 
     return (
-        "<p>Link and bodies are laid over each other: at each place that is seen which is nearer to the eye. "
-        "U marks the point of the link that is farthest from the bodies, P the point of the bodies that is farthest "
-        "from the link, of samples; a dashed ring lies behind something. Lengths in mm; "
-        "a colour begins at its figure.</p>"
-        + row(UNCOVERED, "the link sticks out of the bodies")
-        + row(PROTRUDING, "the bodies stick out of the link")
+        "<p>Link and bodies are overlaid; each pixel shows the surface nearer to the eye. "
+        "U marks the sampled point of the link farthest from the bodies, P the sampled point of the bodies farthest "
+        "from the link; a dashed ring means that another surface hides the point. Lengths are in mm; "
+        "each colour starts at its figure.</p>"
+        + row(UNCOVERED, "the link protrudes from the bodies")
+        + row(PROTRUDING, "the bodies protrude from the link")
     )
 
 
-def _whole(found: RobotFit | RobotCheck, targets: Mapping[str, Target], done: Sequence[LinkFit]) -> str:
-    """The robot before and after, joints at their default."""
+def _robot_pictures(found: RobotFit | RobotCheck, targets: Mapping[str, Target], done: Sequence[LinkFit]) -> str:
+    """Return pictures of the robot with its meshes and with its bodies, at the default joint positions."""
     if not done:
         return ""
     bodies = {link.link: [(body.shape, body.pose) for body in link.bodies] for link in done}
     robot = robot_with(found.source, bodies)
     home = {name: home_of(limits) for name, limits in robot.joint_limits.items()}
     poses = robot.forward_kinematics(home, {link: np.eye(4) for link in robot.base_links})
-    before = [(_placed(target.corners, poses[name]), 0) for name, target in targets.items()]
+    before = [(_transform(target.corners, poses[name]), 0) for name, target in targets.items()]
     after: list[np.ndarray] = []
     others: list[np.ndarray] = []
     for body in robot.bodies:
         vertices, faces = body.shape.triangles(_TRIANGLES)
-        corners = _placed(_placed(vertices[faces], body.link_from_body), poses[body.link])
+        corners = _transform(_transform(vertices[faces], body.link_from_body), poses[body.link])
         (after if body.link in targets else others).append(corners)
     before += [(corners, 1) for corners in others]
     coloured = [(corners, 1 + number % len(BODIES)) for number, corners in enumerate(after)]
     coloured += [(corners, 0) for corners in others]
     camera = Camera.at(_corners(part for part, _ in (*before, *coloured)), (1.0, -0.8, 0.45), _WHOLE, _WHOLE)
     pictures = (
-        (assembled(before, camera, (MESH, (140, 140, 140))), "before: the meshes"),
-        (assembled(coloured, camera, ((140, 140, 140), *BODIES)), "after: the bodies, one colour each"),
+        (assembly_picture(before, camera, (MESH, (140, 140, 140))), "before: the meshes"),
+        (assembly_picture(coloured, camera, ((140, 140, 140), *BODIES)), "after: the bodies, one colour each"),
     )
     figures = "".join(
         f"<figure>{_image(png, _WHOLE, _WHOLE, '', words)}<figcaption>{words}</figcaption></figure>"
         for png, words in pictures
     )
-    rest = "; what is darker has no fit and stays as it is" if others else ""
-    return f'<h2>The robot</h2><div class="links">{figures}</div><p>All joints at their default{rest}.</p>'
+    rest = "; darker links have no fit and are kept" if others else ""
+    return f'<h2>The robot</h2><div class="links">{figures}</div><p>All joints are at their default{rest}.</p>'
 
 
 def _corners(parts: Iterable[FloatArray]) -> FloatArray:
     boxes = [np.stack([part.reshape(-1, 3).min(axis=0), part.reshape(-1, 3).max(axis=0)]) for part in parts]
-    # All eight corners of each box, so that a turned view holds it.
+    # All eight corners of each box, so that every view contains it.
     return np.concatenate([np.array(np.meshgrid(*box.T)).reshape(3, -1).T for box in boxes])
 
 
-def _placed(corners: FloatArray, pose: FloatArray) -> FloatArray:
+def _transform(corners: FloatArray, pose: FloatArray) -> FloatArray:
     return corners @ pose[:3, :3].T + pose[:3, 3]
 
 
@@ -321,9 +321,9 @@ def _pairs(report: PairReport) -> str:
     kept, added, dropped = (len(report.changed(change)) for change in ("kept", "added", "dropped"))
     counts = Counter((pair.reason, pair.proof) for pair in report.pairs if pair.reason)
     parts = [
-        f"<h2>Pairs of links</h2><p>{report.checked} are to be checked; {kept} stay disabled, {added} more are, "
-        f"{dropped} no longer are. Random states: {report.states:,}, seed {report.seed}.</p>",
-        _table(("reason", "rests on", "pairs"), [(*key, count) for key, count in counts.items()]),
+        f"<h2>Pairs of links</h2><p>{report.checked} must be checked; {kept} stay disabled, {added} are newly "
+        f"disabled, {dropped} are enabled again. Random states: {report.states:,}, seed {report.seed}.</p>",
+        _table(("reason", "evidence", "pairs"), [(*key, count) for key, count in counts.items()]),
     ]
     if report.new_collisions:
         rows = [
@@ -333,14 +333,14 @@ def _pairs(report: PairReport) -> str:
         parts.append("<h3>Newly colliding: the bodies overlap, the meshes do not</h3>")
         parts.append(_table(("link", "link", "at", "depth, mm", "disabled"), rows))
     else:
-        parts.append("<p>No pair newly collides at the default or a named state.</p>")
+        parts.append("<p>No pair is newly colliding at the default or a named state.</p>")
     changed = [pair for pair in report.pairs if pair.change in ("added", "dropped")]
     if changed:
         lines = [
             (each.link_a, each.link_b, each.change, each.reason or f"was {each.given}", each.proof, each.words)
             for each in changed[:_SHOWN]
         ]
-        parts.append(f"<h3>Changed</h3>{_table(('link', 'link', '', 'reason', 'rests on', ''), lines, words=True)}")
+        parts.append(f"<h3>Changed</h3>{_table(('link', 'link', '', 'reason', 'evidence', ''), lines, words=True)}")
     parts += [f"<p>{html.escape(words)}</p>" for words in report.words]
     return "".join(parts)
 
@@ -362,23 +362,23 @@ def _study(study: PlannerStudy) -> str:
     ]
     whole = study.whole
     return (
-        f"<h2>What a planner sees</h2><p>{study.states:,} random states, seed {study.seed}. In "
-        f"{whole.colliding:,} of them the meshes collide. The bodies collide where the meshes do not in "
-        f"{_share(whole.false_positive)} of the states, and do not where they do in {_share(whole.false_negative)}, "
-        f"{_mm(whole.missed_depth)} mm deep at most. In {whole.undecided:,} one of the two is not proved either way. "
+        f"<h2>Effect on a planner</h2><p>{study.states:,} random states, seed {study.seed}. The meshes collide in "
+        f"{whole.colliding:,} of them. Only the bodies collide in {_share(whole.false_positive)} of the states; only "
+        f"the meshes collide in {_share(whole.false_negative)}, at most {_mm(whole.missed_depth)} mm deep. In "
+        f"{whole.undecided:,} states bodies or meshes are too close to decide. "
         f"Intervals: Clopper and Pearson, {100 * study.confidence:g} %.</p>"
         + _table(("pair", "meshes collide", "bodies only", "meshes only", "missed depth, mm"), rows)
-        + _left_out(study)
-        + _table(("question", "asked of", "bodies", "pairs", "states/s, one thread"), timings, words=True)
+        + _excluded_pairs(study)
+        + _table(("query", "geometry", "bodies", "pairs", "states/s, one thread"), timings, words=True)
     )
 
 
-def _left_out(study: PlannerStudy) -> str:
-    """Pairs that no SRDF disables, and that the study leaves out all the same."""
+def _excluded_pairs(study: PlannerStudy) -> str:
+    """Return the list of pairs that the study excludes without an SRDF."""
     if not study.left_out:
         return ""
     names = "; ".join(html.escape(f"{a}, {b}") for a, b in study.left_out)
-    return f"<p>Left out, for their meshes overlap at the default or nearly always: {names}.</p>"
+    return f"<p>Excluded pairs, whose meshes overlap at the default or nearly always: {names}.</p>"
 
 
 def _share(found: tuple[int, float, float]) -> str:
@@ -391,7 +391,7 @@ def _footer(found: RobotFit | RobotCheck) -> str:
     if isinstance(found, RobotFit):
         lines += [f"{name}: {value}" for name, value in found.options.to_dict().items() if value is not None]
     else:
-        lines.append(f"meshes of: SHA-256 {found.against_digest}")
+        lines.append(f"URDF with the meshes: SHA-256 {found.against_digest}")
     return f"<footer>{'<br>'.join(map(html.escape, lines))}</footer>"
 
 

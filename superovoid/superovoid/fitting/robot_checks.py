@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measure the bodies that a URDF has, whoever made them, against the meshes of its links."""
+"""Measure the bodies in a URDF, of any origin, against the meshes of its links."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ Bodies = list[tuple[Shape, FloatArray]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RobotCheck(Record):
-    """How close the bodies of a robot's links are to its meshes.
+    """Accuracy of the bodies of a robot's links, compared with its meshes.
 
-    Links that could be measured are "measured"; those with bodies and without meshes are "unmeasured", those whose
-    meshes make no solid "failed".
+    The state of a link is "measured", "unmeasured" (it has bodies but no meshes) or "failed" (its meshes form no
+    solid).
     """
 
     links: tuple[LinkFit, ...]
@@ -54,12 +54,12 @@ class RobotCheck(Record):
     against: str
     """the URDF with the meshes"""
     targets: Mapping[str, str]
-    """of a link that was measured: "collision", "visual" or "hull" """
+    """target of each measured link: "collision", "visual" or "hull" """
     package_directories: Mapping[str, Path] = field(default_factory=dict)
-    """where the packages were that meshes lay in"""
+    """folders of the packages with meshes"""
 
     def report(self) -> dict[str, Any]:
-        """Everything as numbers, lists and words; which figures are proved and which are measured is said."""
+        """Return everything as plain values, with lists of the proved and of the measured figures."""
         links = [{**link_record(link), "target": self.targets.get(link.link, "")} for link in self.links]
         return {
             "program": f"superovoid {__version__}",
@@ -86,26 +86,26 @@ def check_robot(
 ) -> RobotCheck:
     """Measure the bodies of a URDF against meshes.
 
-    The bodies of a link are its contact geometry (the mixed representation); where it has none, its collision elements,
-    meshes as their convex hulls.
+    The bodies of a link are its contact geometry (the mixed representation), or else its collision elements, with
+    meshes replaced by their convex hulls.
 
     Parameters
     ----------
     robot : str or path
         The URDF with the bodies: a path, an address ``package://...``, or the document itself.
     against : str or path, optional
-        The URDF with the meshes, links by the same names; default: the same.
+        The URDF with the meshes, with the same link names; default: the same URDF.
     target : {"collision", "visual", "hull"}, optional
-        Which elements are measured against. Default: those of "collision" where the bodies are not made of them and
-        there are meshes among them, else "visual".
+        Elements to compare with. Default: "collision" if the bodies are not made from these elements and they contain
+        meshes, otherwise "visual".
     package_directories : mapping of str to path, optional
-        Where packages are, beside those of `Robot.load`.
+        Folders of ROS packages, in addition to those found as in `Robot.load`.
     seed : int
-        Of samples.
+        Seed of the samples.
     threads : int, optional
-        Links that are measured at once; default: as many as there are processors.
+        Number of links measured at once; default: one per processor.
     progress : callable, optional
-        Called with each link that is done, and how many there are.
+        Called with each finished link, and the number of all links.
 
     Returns
     -------
@@ -114,9 +114,9 @@ def check_robot(
     Raises
     ------
     ValueError
-        If an option makes no sense.
+        If an option is invalid.
     RobotDescriptionError
-        If a URDF cannot be used.
+        If a URDF is invalid.
     OSError
         If a file cannot be read.
     """
@@ -134,7 +134,7 @@ def check_robot(
     placed: dict[str, Bodies] = {link: [] for link in description.links}
     for each in description.geometry:
         if each.link in own:
-            placed[each.link].append((each.shape, each.link_from_body))  # type: ignore[arg-type] # every kind is one
+            placed[each.link].append((each.shape, each.link_from_body))  # type: ignore[arg-type] # every kind is a Shape
     collisions, unreadable = read_collision_bodies(
         text, packages, [link for link in description.links if link not in own]
     )
@@ -149,13 +149,13 @@ def check_robot(
         targets[link] = kind
         links.append((link, placed[link], geometry[kind].get(link), unreadable.get(link, ())))
 
-    def measured(each: tuple[str, Bodies, LinkGeometry | None, tuple[str, ...]]) -> LinkFit:
-        done = _measured(*each, hull=targets[each[0]] == "hull", seed=seed)
+    def measure(each: tuple[str, Bodies, LinkGeometry | None, tuple[str, ...]]) -> LinkFit:
+        done = _measure_link(*each, hull=targets[each[0]] == "hull", seed=seed)
         if progress is not None:
             progress(done, len(links))
         return done
 
-    done = dict(spread(lambda number: measured(links[number]), range(len(links)), threads=threads))
+    done = dict(spread(lambda number: measure(links[number]), range(len(links)), threads=threads))
     found = tuple(done[number] for number in range(len(links)))
     digests = [hashlib.sha256(each.encode()).hexdigest() for each in (text, other)]
     known = {link.link: targets[link.link] for link in found if link.state == "measured"}
@@ -167,7 +167,7 @@ def _default_target(collision: LinkGeometry | None, may_be_collision: bool) -> s
     return "collision" if may_be_collision and is_there else "visual"
 
 
-def _measured(
+def _measure_link(
     link: str, bodies: Bodies, geometry: LinkGeometry | None, words: tuple[str, ...], *, hull: bool, seed: int
 ) -> LinkFit:
     if words:
@@ -179,7 +179,7 @@ def _measured(
     if geometry.state != "meshes":
         if geometry.state == "unreadable":
             return LinkFit(link, "unreadable", geometry.words)
-        return LinkFit(link, "unmeasured", ("has no meshes to be measured against",))
+        return LinkFit(link, "unmeasured", ("has no meshes to measure against",))
     begun = time.perf_counter()
     try:
         target = target_of((geometry.vertices, geometry.faces), "hull" if hull else "mesh")
@@ -193,7 +193,7 @@ def _measured(
     made = LinkFit(
         link,
         "measured",
-        (*geometry.words, *target.notes, *_dents(bodies)),
+        (*geometry.words, *target.notes, *_convexity_notes(bodies)),
         tuple(FittedBody(shape, pose) for shape, pose in bodies),
         target.kind,
         measure_union(bodies, target, seed=seed + 2),
@@ -205,12 +205,12 @@ def _measured(
     return replace(made, seconds=time.perf_counter() - begun)
 
 
-def _dents(bodies: Bodies) -> list[str]:
-    dented = [
-        number for number, (shape, _) in enumerate(bodies) if isinstance(shape, Superovoid) and not _convex(shape)
+def _convexity_notes(bodies: Bodies) -> list[str]:
+    non_convex = [
+        number for number, (shape, _) in enumerate(bodies) if isinstance(shape, Superovoid) and not _is_convex(shape)
     ]
-    return [f"body {number} is not convex: what is proved is proved of its convex hull" for number in dented]
+    return [f"body {number} is not convex: proofs hold for its convex hull" for number in non_convex]
 
 
-def _convex(shape: Superovoid) -> bool:
+def _is_convex(shape: Superovoid) -> bool:
     return bool(shape.convexity().convex)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bodies as elements of a URDF, and as records of a report."""
+"""Convert bodies to URDF elements and to records of a report."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ FloatArray = NDArray[np.float64]
 
 
 def roll_pitch_yaw(rotation: FloatArray) -> FloatArray:
-    """Angles of a rotation matrix about the fixed axes x, y, z (URDF), shape (3,).
+    """Return the angles of a rotation matrix about the fixed axes x, y, z (URDF), shape (3,).
 
-    Next to a pitch of a quarter turn, where roll and yaw are not apart, roll is 0.
+    Near gimbal lock (pitch of a quarter turn), where only a combination of roll and yaw is defined, roll is 0.
     """
     pitch = np.arctan2(-rotation[2, 0], np.hypot(rotation[0, 0], rotation[1, 0]))
     if np.hypot(rotation[0, 0], rotation[1, 0]) < 1e-9:
@@ -30,7 +30,7 @@ def roll_pitch_yaw(rotation: FloatArray) -> FloatArray:
 
 
 def record_of_body(shape: Shape, pose: FloatArray) -> dict[str, Any]:
-    """A body as numbers: kind and parameters as in a URDF, and the pose as xyz and rpy."""
+    """Return a body as a mapping: kind and parameters as in a URDF, and the pose as xyz and rpy."""
     record: dict[str, Any] = {}
     if isinstance(shape, Sphere):
         record |= {"kind": "sphere", "radius": shape.radius}
@@ -48,14 +48,14 @@ def record_of_body(shape: Shape, pose: FloatArray) -> dict[str, Any]:
     elif isinstance(shape, ConvexMesh):
         record |= {"kind": "hull of a mesh", "vertices": len(shape.vertices)}
     else:
-        raise TypeError(f"shape: a {type(shape).__name__} has no element in a URDF")
+        raise TypeError(f"shape: a {type(shape).__name__} cannot be written to a URDF")
     record["xyz"] = [float(value) for value in pose[:3, 3]]
     record["rpy"] = [float(value) for value in roll_pitch_yaw(pose[:3, :3])]
     return record
 
 
 def body_from_record(record: Mapping[str, Any]) -> tuple[Shape, FloatArray]:
-    """The body of a record, as a reader of the URDF makes it."""
+    """Return the body of a record, exactly as a URDF reader constructs it."""
     kind = record["kind"]
     shape: Shape
     if kind == "superovoid":
@@ -65,19 +65,19 @@ def body_from_record(record: Mapping[str, Any]) -> tuple[Shape, FloatArray]:
     elif kind in ("cylinder", "capsule"):
         shape = {"cylinder": Cylinder, "capsule": Capsule}[kind](record["radius"], record["length"])
     else:
-        raise ValueError(f"kind = {kind!r}: is none of superovoid, box, cylinder, capsule")
+        raise ValueError(f"kind = {kind!r}: must be superovoid, box, cylinder or capsule")
     return shape, pose_matrix(record["xyz"], record["rpy"])
 
 
 def urdf_with_bodies(text: str, bodies: Mapping[str, Sequence[Mapping[str, Any]]]) -> str:
-    """A URDF with contact geometry added to its links; all else stays as it is, comments included.
+    """Add contact geometry to the links of a URDF; everything else is kept, including comments.
 
     Parameters
     ----------
     text : str
-        A URDF that `superovoid.robot.urdf.read_urdf` takes.
+        A URDF accepted by `superovoid.robot.urdf.read_urdf`.
     bodies : mapping of str to sequence of mapping
-        Of a link: its bodies in its frame, as `record_of_body` makes them.
+        For each link, its bodies in its frame, as returned by `record_of_body`.
     """
     edits = Edits(text)
     for link in edits.root.children:
@@ -98,5 +98,5 @@ def _element(record: Mapping[str, Any]) -> str:
 
 
 def _numbers(values: object) -> str:
-    """Numbers with all their digits: the same bits come back."""
+    """Return numbers as text that reads back to the same bits."""
     return " ".join(repr(float(value)) for value in np.asarray(values).ravel())

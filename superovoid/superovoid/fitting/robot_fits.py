@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fit the links of a robot: a URDF in, bodies of every link and a report out."""
+"""Fit bodies to the links of a robot, given by a URDF, and report their accuracy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from superovoid import __version__
 from superovoid.dataset.spreading import spread
 from superovoid.fitting.enclosing import enclose
 from superovoid.fitting.link_geometry import SOURCES, LinkGeometry, read_links
-from superovoid.fitting.mesh_fits import MOST_BODIES, FittedBody, MeshFit, checked_kinds, fit_mesh, target_of
+from superovoid.fitting.mesh_fits import MOST_BODIES, FittedBody, MeshFit, check_kinds, fit_mesh, target_of
 from superovoid.fitting.proofs import Interval, containment_margin, largest_protrusion, largest_uncovered
 from superovoid.fitting.quality import Quality, measure_union
 from superovoid.fitting.robot_files import body_from_record, record_of_body, urdf_with_bodies
@@ -33,14 +33,14 @@ from superovoid.values.records import Record
 FloatArray = NDArray[np.float64]
 
 PROOF_WIDTH = 2e-3
-"""Of a link's radius: width of the proved intervals."""
+"""Width of the proved intervals, relative to a link's radius."""
 FORM = 6
-"""Of fits: raised when other bodies or bounds are found, so that those kept in files are made anew."""
+"""Version of the fits; increase it when bodies or bounds change, so that stored fits are recomputed."""
 
 
 @dataclass(frozen=True)
 class LinkOptions(Record):
-    """What a link's bodies depend on, beside its geometry."""
+    """Options of the fit of a link."""
 
     target: str
     bodies: int
@@ -52,31 +52,30 @@ class LinkOptions(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LinkFit(Record):
-    """What became of a link. Lengths in metres."""
+    """Result of the fit of a link. Lengths are in metres."""
 
     link: str
     state: str
-    """"fitted"; or why it was not: "empty" (no geometry), "primitives" (stay as they are), "own" (contact geometry of
-    its
-    own stays), "unreadable", "failed\""""
+    """"fitted", or the reason why it was not: "empty" (no geometry), "primitives" (kept), "own" (existing contact
+    geometry is kept), "unreadable", "failed\""""
     words: tuple[str, ...]
-    """what is wrong, doubtful or was done, with element and file"""
+    """errors, warnings and repairs, with element and file"""
     bodies: tuple[FittedBody, ...] = ()
     aimed_at: str = ""
     quality: Quality | None = None
     """measured on samples"""
     uncovered: Interval | None = None
-    """proved: the largest distance of the solid's surface from the bodies"""
+    """proved bounds of the largest distance of the solid's surface from the bodies"""
     protruding: Interval | None = None
-    """proved: the largest distance of the bodies' points from the solid"""
+    """proved bounds of the largest distance of points of the bodies from the solid"""
     contained: bool = False
-    """whether it is proved that the bodies hold the whole solid"""
+    """whether the bodies are proved to contain the whole solid"""
     hull_volume_ratio: float | None = None
-    """volume of a containing body over that of the solid's convex hull"""
+    """volume of a containing body divided by that of the solid's convex hull"""
     seconds: float = 0.0
-    """of the clock, when it was fitted"""
+    """wall-clock time of the fit"""
     elements: tuple[dict[str, Any], ...] = ()
-    """the bodies in the numbers of the URDF; `bodies` are what a reader makes of them, to the last bit"""
+    """the bodies as numbers in the URDF; a reader obtains `bodies` from them bit for bit"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,16 +85,16 @@ class RobotFit(Record):
     links: tuple[LinkFit, ...]
     options: LinkOptions
     urdf_digest: str
-    """SHA-256 of the URDF that was read"""
+    """SHA-256 of the input URDF"""
     urdf: str
-    """the same URDF, with the bodies as contact geometry of their links"""
+    """the input URDF with the bodies added as contact geometry of their links"""
     source: str = ""
-    """the URDF that was read"""
+    """the input URDF"""
     package_directories: Mapping[str, Path] = field(default_factory=dict)
-    """where the packages were that meshes lay in"""
+    """folders of the packages with meshes"""
 
     def report(self) -> dict[str, Any]:
-        """Everything as numbers, lists and words; which figures are proved and which are measured is said."""
+        """Return everything as plain values, with lists of the proved and of the measured figures."""
         return {
             "program": f"superovoid {__version__}",
             "urdf_sha256": self.urdf_digest,
@@ -129,40 +128,37 @@ def fit_robot(
 ) -> RobotFit:
     """Fit bodies to the links of a robot.
 
-    Links of primitives, and links that have contact geometry of their own, stay as they are. A link whose mesh cannot
-    be
-    read, or that cannot be fitted, stays as it is, too, and says why; the others are fitted.
+    Links of primitives, and links that already have contact geometry, are kept. A link whose mesh cannot be read or
+    fitted is kept as well, with the reason in its `words`; the other links are fitted.
 
     Parameters
     ----------
     robot : str or path
         The URDF: a path, an address ``package://name/urdf/robot.urdf``, or the document itself.
     package_directories : mapping of str to path, optional
-        Where packages are, beside those of `Robot.load`.
+        Folders of ROS packages, in addition to those found as in `Robot.load`.
     target : {"collision", "visual", "hull"}
-        What is aimed at: the meshes of the collision elements, those of the visual elements, or the convex hull of all
-        of
-        a link's collision elements.
+        Target of the fit: the meshes of the collision elements, those of the visual elements, or the convex hull of
+        all collision elements of a link.
     bodies : int
-        How many a link, from 1 to 16; with `atol`: at most.
+        Number of bodies per link, from 1 to 16; with `atol`: the largest number.
     atol : float, optional
         As for `fit_mesh`, m.
     contain : bool
-        One body a link that is proved to hold it, of small volume.
+        If true, fit one body of small volume per link that provably contains it.
     kinds : sequence of {"superovoid", "box", "cylinder", "capsule"}
-        What the bodies may be.
+        Allowed kinds of bodies.
     links : mapping of str to int, optional
-        Links that get another number of bodies.
+        Different numbers of bodies for some links.
     seed : int
-        The same robot and options give the same bodies, on one machine.
+        Seed of samples and starts. On one machine, the same robot and options give the same bodies.
     folder : path, optional
-        Where each link is kept as soon as it is fitted. A link that is there, with the same geometry and options, is
-        not
-        fitted again.
+        Folder in which each link is stored as soon as it is fitted. A stored link with the same geometry and options is
+        not fitted again.
     threads : int, optional
-        Links that are fitted at once; default: as many as there are processors.
+        Number of links fitted at once; default: one per processor.
     progress : callable, optional
-        Called with each link that is done, and how many there are.
+        Called with each finished link, and the number of all links.
 
     Returns
     -------
@@ -171,13 +167,13 @@ def fit_robot(
     Raises
     ------
     ValueError
-        If an option makes no sense.
+        If an option is invalid.
     RobotDescriptionError
-        If the URDF cannot be used.
+        If the URDF is invalid.
     OSError
         If a file cannot be read or written.
     """
-    options = _checked(target, bodies, atol, contain, kinds, seed)
+    options = _check_options(target, bodies, atol, contain, kinds, seed)
     text, package = read_document("URDF", robot, PackageFolders(package_directories))
     folders = {name: Path(path) for name, path in {**package, **(package_directories or {})}.items()}
     packages = PackageFolders(folders)
@@ -185,7 +181,7 @@ def fit_robot(
     names = {link.name for link in geometry}
     for name, count in (links or {}).items():
         if name not in names:
-            raise ValueError(f"links: there is no link '{name}' in the URDF")
+            raise ValueError(f"links: the URDF has no link '{name}'")
         _check_count(f"links['{name}']", count)
     kept = None if folder is None else Path(folder)
     if kept is not None:
@@ -194,15 +190,15 @@ def fit_robot(
     keys = [_key(link, each) for link, each in zip(geometry, own, strict=True)]
     first = {key: number for number, key in reversed(list(enumerate(keys)))}
 
-    def fitted(number: int) -> LinkFit:
+    def fit_one(number: int) -> LinkFit:
         done = _fit_link(geometry[number], own[number], keys[number], kept)
         if progress is not None:
             progress(done, len(geometry))
         return done
 
-    # The largest first, so that none is left alone at the end; equal links share one fit.
+    # The largest first, so that no long fit remains alone at the end; equal links share one fit.
     order = sorted(first.values(), key=lambda number: -len(geometry[number].faces))
-    found = dict(spread(fitted, order, threads=threads))
+    found = dict(spread(fit_one, order, threads=threads))
     result = []
     for number, key in enumerate(keys):
         link = found[first[key]]
@@ -210,14 +206,14 @@ def fit_robot(
             link = replace(link, words=(*link.words, f"is the same as link '{link.link}'"))
             if progress is not None:
                 progress(link, len(geometry))
-        # A fit that is shared, or kept, knows nothing of the elements and files of this link.
+        # A shared or stored fit does not contain the messages about elements and files of this link.
         result.append(replace(link, link=geometry[number].name, words=(*geometry[number].words, *link.words)))
     placed = {link.link: link.elements for link in result if link.elements}
     digest = hashlib.sha256(text.encode()).hexdigest()
     return RobotFit(tuple(result), options, digest, urdf_with_bodies(text, placed), text, folders)
 
 
-def _checked(
+def _check_options(
     target: str, bodies: int, atol: float | None, contain: bool, kinds: Sequence[str], seed: int
 ) -> LinkOptions:
     if target not in SOURCES:
@@ -225,10 +221,10 @@ def _checked(
     _check_count("bodies", bodies)
     if atol is not None and not (np.isfinite(atol) and atol > 0.0):
         raise ValueError(f"atol = {atol!r}: must be a positive length, m")
-    checked_kinds(kinds)
+    check_kinds(kinds)
     whole("seed", seed, 0)
     if contain and atol is not None:
-        raise ValueError("contain: a containing body has no atol")
+        raise ValueError("contain: cannot be combined with atol")
     return LinkOptions(target, 1 if contain else bodies, atol, contain, tuple(kinds), seed)
 
 
@@ -239,7 +235,7 @@ def _check_count(name: str, count: int) -> None:
 
 
 def _key(link: LinkGeometry, options: LinkOptions) -> str:
-    """What the bodies of a link depend on; the name of a link without bodies."""
+    """Return a digest of everything that a link's bodies depend on; for a link without bodies, its name."""
     if link.state != "meshes":
         return f"{link.state} {link.name}"
     text = json.dumps([FORM, __version__, options.to_dict(), link.digest])
@@ -250,12 +246,12 @@ def _fit_link(link: LinkGeometry, options: LinkOptions, key: str, folder: Path |
     if link.state != "meshes":
         return LinkFit(link.name, link.state, ())
     file = None if folder is None else folder / f"{key[:32]}.json"
-    kept = None if file is None else _kept(file, key)
+    kept = None if file is None else _read_stored(file, key)
     if kept is not None:
         return replace(kept, link=link.name)
     begun = time.perf_counter()
     try:
-        made = _made(link, options)
+        made = _fit_bodies(link, options)
     except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
         return LinkFit(link.name, "failed", (f"cannot be fitted: {error}",))
     made = replace(made, seconds=time.perf_counter() - begun)
@@ -266,7 +262,7 @@ def _fit_link(link: LinkGeometry, options: LinkOptions, key: str, folder: Path |
     return made
 
 
-def _made(link: LinkGeometry, options: LinkOptions) -> LinkFit:
+def _fit_bodies(link: LinkGeometry, options: LinkOptions) -> LinkFit:
     mesh = link.vertices, link.faces
     points = link.vertices[np.unique(link.faces)]
     target = target_of(mesh, "hull" if options.target == "hull" else "mesh")
@@ -275,7 +271,7 @@ def _made(link: LinkGeometry, options: LinkOptions) -> LinkFit:
         fit = MeshFit(bodies, None, target.kind, target.notes, options.seed)  # type: ignore[arg-type] # measured below
     else:
         fit = fit_mesh(target, bodies=options.bodies, atol=options.atol, kinds=options.kinds, seed=options.seed)
-    # What is written is what is proved: poses as the numbers of a URDF give them.
+    # Bounds are proved for the bodies as written: with poses computed from the numbers in the URDF.
     records = [record_of_body(body.shape, body.pose) for body in fit.bodies]
     bodies = tuple(FittedBody(*body_from_record(record)) for record in records)
     placed = [(body.shape, body.pose) for body in bodies]
@@ -297,7 +293,7 @@ def _made(link: LinkGeometry, options: LinkOptions) -> LinkFit:
 
 
 def link_record(link: LinkFit) -> dict[str, object]:
-    """A link as numbers, lists and words."""
+    """Return a link as plain values."""
     return {
         "link": link.link,
         "state": link.state,
@@ -313,8 +309,8 @@ def link_record(link: LinkFit) -> dict[str, object]:
     }
 
 
-def _kept(file: Path, key: str) -> LinkFit | None:
-    """A link that was fitted before; none where the file is not of this package, or is damaged."""
+def _read_stored(file: Path, key: str) -> LinkFit | None:
+    """Read a stored fit of a link; return None if the file has another origin or is damaged."""
     try:
         record = json.loads(file.read_text(encoding="utf-8"))
         if record.pop("key") != key:

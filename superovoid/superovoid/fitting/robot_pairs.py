@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The SRDF of a robot that was fitted."""
+"""Compute the SRDF of a fitted robot."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from superovoid.values.records import Record
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FittedPairs(Record):
-    """Disabled pairs of a fitted robot, found anew."""
+    """Recomputed disabled pairs of a fitted robot."""
 
     report: PairReport
     srdf: str
-    """the SRDF with them; all else in it is as it was given"""
+    """the SRDF with these pairs; everything else in it is as given"""
 
 
 def fitted_pairs(
@@ -40,24 +40,24 @@ def fitted_pairs(
     search: PairSearch = USUAL,
     progress: Callable[[int, int], None] | None = None,
 ) -> FittedPairs:
-    """Find which pairs of links of a fitted robot need no check, and write it as an SRDF.
+    """Find the pairs of links of a fitted robot that need no check, and write them to an SRDF.
 
     Parameters
     ----------
     fit : RobotFit
     srdf : str or path, optional
-        The SRDF of the robot: a path, an address ``package://name/...``, or the document; none: a new one is made.
+        The SRDF of the robot: a path, an address ``package://name/...``, or the document; default: make a new one.
     package_directories : mapping of str to path, optional
-        Where packages are.
+        Folders of ROS packages.
     search : PairSearch, optional
-        How many random states, from which seed, and how many boxes a proof may take.
+        Number and seed of the random states, and largest number of boxes in a proof.
     progress : callable, optional
-        Called with what is done and what there is to do.
+        Called with the numbers of finished and of all steps.
 
     Raises
     ------
     RobotDescriptionError
-        If the SRDF cannot be used, or a mesh that was fitted can no longer be read.
+        If the SRDF is invalid, or a fitted mesh can no longer be read.
     OSError
         If a file cannot be read.
     """
@@ -74,11 +74,11 @@ def fitted_pairs(
 
 
 def largest_distances(fit: RobotFit, packages: Mapping[str, Path]) -> dict[str, float]:
-    """How far the surface of each link is from its bodies at most, proved, m; all of it, inner walls too."""
-    # Links of primitives, and those with geometry of their own, are what they are.
+    """Return proved bounds of the distance of each link's whole surface, with inner walls, from its bodies, m."""
+    # Links of primitives, and links with contact geometry, are exact.
     found = {link.link: 0.0 for link in fit.links if link.state in ("primitives", "own")}
     found |= {link.link: link.uncovered.upper for link in fit.links if link.uncovered is not None}
-    # Of a mesh that something was done to, the fit has proved it of what was aimed at.
+    # For repaired meshes the fit has bounded the distance of the repaired solid only.
     changed = {
         link.link: [(body.shape, body.pose) for body in link.bodies]
         for link in fit.links

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`show` of fits and of checks."""
+"""The method `show` of fits and of checks."""
 
 from __future__ import annotations
 
@@ -22,33 +22,34 @@ def show(
     near: float | None = None,
     **options: Any,
 ) -> Viewer:
-    """Serve a page with the robot as these bodies have it, their figures and pictures of their errors.
+    """Serve a page that shows the robot with these bodies, their figures and pictures of their errors.
 
     Parameters
     ----------
     package_directories : mapping of str to path, optional
-        Where packages are, beside those known when this was made: meshes are read again for the pictures.
+        Folders of ROS packages, in addition to those given when this object was made: meshes are read again for the
+        pictures.
     srdf : str or path, optional
-        Pairs that it disables are left out; a path, an address or the document.
+        SRDF whose disabled pairs are not shown: a path, an address or the document.
     near : float, optional
-        Pairs at most this far apart are shown, m; default: about a fiftieth of the robot's extent.
+        Show pairs at most this far apart, m; default: about a fiftieth of the robot's extent.
     **options
-        ``host``, by default this machine only, and ``port``, by default one that is free.
+        ``host``, by default this machine only, and ``port``, by default a free one.
 
     Returns
     -------
     Viewer
-        `url` is where the page is, `wait` waits, `close` ends it.
+        `url` is the address of the page, `wait` blocks until it is closed, `close` stops serving it.
 
     Raises
     ------
     ValueError
-        If `near` is no distance.
+        If `near` is not a valid distance.
     RobotDescriptionError
-        If the SRDF cannot be used.
+        If the SRDF is invalid.
     ServingError
-        If viser is missing, or the address is not to be had; a RuntimeError.
+        If viser is missing, or the address is unavailable; a RuntimeError.
     """
-    from superovoid.viewing import show as show_page  # late: pages import fits
+    from superovoid.viewing import show as show_page  # imported here because pages import fits
 
     return show_page("fit_page", self, package_directories=package_directories, srdf=srdf, near=near, **options)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""An SRDF with the pairs that were found; all else in it stays as it is, comments included."""
+"""Write disabled pairs into an SRDF; everything else in it is kept, including comments."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _HEADINGS = {
 
 
 def srdf_with_pairs(text: str | None, robot: str, report: PairReport) -> str:
-    """An SRDF whose disabled pairs are those of a report.
+    """Return an SRDF with the disabled pairs of a report.
 
     Parameters
     ----------
     text : str or None
-        The given SRDF, one that `superovoid.robot.srdf.read_srdf` takes; none: a new one.
+        An SRDF accepted by `superovoid.robot.srdf.read_srdf`; None: make a new one.
     robot : str
-        Name of the robot, for a new one.
+        Name of the robot, for a new SRDF.
     report : PairReport
-        Pairs that it drops are taken out, others get its reason, those that it adds come last, by reason, under a
-        comment that says what they rest on. Pairs that are not in it stay.
+        Dropped pairs are removed, kept ones get the report's reason, and added ones are appended, grouped by reason
+        under a comment that states the evidence. Pairs missing from the report are kept.
     """
     edits = Edits(text if text is not None and text.strip() else element("robot", {"name": robot}))
     verdicts = {frozenset((each.link_a, each.link_b)): each for each in report.pairs}
@@ -59,11 +59,11 @@ def _groups(report: PairReport) -> list[tuple[str, list[PairVerdict]]]:
         for proof in (*_HEADINGS, "states"):
             pairs = [pair for pair in added if (pair.reason, pair.proof) == (reason, proof)]
             if pairs:
-                found.append((f"{reason}: {_HEADINGS.get(proof) or _seen(reason, report)}", pairs))
+                found.append((f"{reason}: {_HEADINGS.get(proof) or _evidence(reason, report)}", pairs))
     return found
 
 
-def _seen(reason: str, report: PairReport) -> str:
+def _evidence(reason: str, report: PairReport) -> str:
     if reason == "Default":
         return "the bodies overlap at the default state, and so do the meshes"
     share = "all" if reason == "Always" else "none"

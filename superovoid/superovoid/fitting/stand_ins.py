@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A robot as a fit has it beside the same robot as its meshes have it, and random states of both."""
+"""Build robots with fitted bodies and with their meshes, and random states of both."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from superovoid.robot.urdf import Geometry, Joint, read_urdf
 from superovoid.shapes import ConvexMesh, Mesh, Shape, Shell
 
 FloatArray = NDArray[np.float64]
-_SLIDE = 1.0  # m; how far a sliding joint without limits goes in random states
+_SLIDE = 1.0  # m; range of a sliding joint without limits in random states, to either side
 
 
 def robot_with(text: str, bodies: Mapping[str, Sequence[tuple[Shape, FloatArray]]]) -> Robot:
-    """A robot whose links have some bodies in the place of their geometry; other links keep theirs, but for meshes.
+    """Build a robot with given bodies as the geometry of some links; other links keep theirs, except meshes.
 
     Parameters
     ----------
     text : str
         The URDF.
     bodies : mapping of str to sequence of (Shape, (4, 4) ndarray)
-        Of a link: shapes and poses in its frame.
+        For each link, shapes and their poses in its frame.
     """
     description = read_urdf(text, meshes="ignore")
     kept = [geometry for geometry in description.geometry if geometry.link not in bodies]
@@ -44,7 +44,7 @@ def robot_with(text: str, bodies: Mapping[str, Sequence[tuple[Shape, FloatArray]
 
 
 def with_rules(robot: Robot, srdf: str | None) -> Robot:
-    """The robot with the rules of an SRDF, the text of one."""
+    """Return the robot with the rules of an SRDF, given as text."""
     if srdf is None:
         return robot
     description, _ = robot._made_of
@@ -52,7 +52,7 @@ def with_rules(robot: Robot, srdf: str | None) -> Robot:
 
 
 def with_hulls(robot: Robot) -> Robot:
-    """The robot with the convex hulls of its meshes; itself if it has none. Flat meshes have none, and stay."""
+    """Return the robot with its meshes replaced by their convex hulls, except flat ones; itself if it has no meshes."""
     if not any(isinstance(body.shape, Mesh | Shell) for body in robot.bodies):
         return robot
     description, semantics = robot._made_of
@@ -64,24 +64,24 @@ def _hull_of(shape: object) -> object:
     if isinstance(shape, Mesh | Shell):
         try:
             return ConvexMesh(shape.vertices)
-        except ValueError:  # its points are of one plane
+        except ValueError:  # its points lie in a plane
             return shape
     return shape
 
 
 def robots_of(fit: RobotFit, packages: Mapping[str, Path]) -> tuple[Robot, Robot]:
-    """A robot with its fitted bodies, and the same with what they were fitted to; both without an SRDF.
+    """Return a robot with its fitted bodies, and the same with the original solids; both without an SRDF.
 
     Parameters
     ----------
     fit : RobotFit
     packages : mapping of str to Path
-        Where packages are.
+        Folders of ROS packages.
 
     Raises
     ------
     RobotDescriptionError
-        If a mesh that was fitted can no longer be read.
+        If a fitted mesh can no longer be read.
     """
     fitted = {link.link: [(body.shape, body.pose) for body in link.bodies] for link in fit.links if link.bodies}
     return robot_with(fit.source, fitted), robot_with(
@@ -90,17 +90,18 @@ def robots_of(fit: RobotFit, packages: Mapping[str, Path]) -> tuple[Robot, Robot
 
 
 def joint_spans(robot: Robot) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """Where each joint of `Robot.joint_names` may be, and whether that is all there is.
+    """Return a range of each joint in `Robot.joint_names`, and whether it covers all positions.
 
-    A joint that turns once round or more, with followers that turn whole times as fast, is everywhere in one turn. A
-    joint that slides without limits, or one that turns without limits and has another kind of follower, has no span
-    that is all.
+    One turn covers a joint with a range of a full turn or more if its followers turn an integer number of times as
+    fast. A sliding joint without limits, or a revolute one without limits and with other followers, has no bounded
+    range that covers all positions.
 
     Returns
     -------
     spans : (joints, 2) ndarray
         rad or m.
     whole : (joints,) ndarray of bool
+        Whether the range covers all positions.
     """
     spans, whole = np.empty((len(robot.joint_names), 2)), np.ones(len(robot.joint_names), dtype=bool)
     for number, name in enumerate(robot.joint_names):
@@ -118,7 +119,7 @@ def joint_spans(robot: Robot) -> tuple[FloatArray, NDArray[np.bool_]]:
 
 
 def _is_periodic(robot: Robot, name: str) -> bool:
-    """Whether a joint and all that follow it are where they were after a turn of it."""
+    """Return whether a full turn of a joint leaves it and all its followers in the same pose."""
     factors = {name: 1.0}
     pending = [name]
     while pending:
@@ -133,13 +134,13 @@ def _is_periodic(robot: Robot, name: str) -> bool:
 
 
 def random_states(robot: Robot, count: int, seed: int) -> FloatArray:
-    """Positions of the joints, uniform in `joint_spans`, one row a state."""
+    """Return joint positions, uniform in `joint_spans`, one row per state."""
     spans, _ = joint_spans(robot)
     return np.random.default_rng(seed).uniform(spans[:, 0], spans[:, 1], (count, len(spans)))
 
 
 def joints_between(robot: Robot, link_a: str, link_b: str) -> tuple[Joint, ...]:
-    """The joints on the way from one link to another, fixed ones too."""
+    """Return the joints on the path from one link to another, including fixed ones."""
     above = {joint.child: joint for joint in robot.joints.values()}
 
     def way(link: str) -> list[Joint]:
@@ -157,5 +158,5 @@ def joints_between(robot: Robot, link_a: str, link_b: str) -> tuple[Joint, ...]:
 
 
 def is_outside(robot: Robot, pair: tuple[str, str]) -> bool:
-    """Whether a joint between two links has a pose that no position says."""
+    """Return whether a joint between two links has a pose that joint positions do not determine."""
     return any(joint.kind in OUTSIDE for joint in joints_between(robot, *pair))

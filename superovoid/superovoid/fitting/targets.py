@@ -1,21 +1,22 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a fit aims at: the solid that triangles mean to enclose, with signed distances.
+"""The target of a fit: the solid that triangles are meant to enclose, with signed distances.
 
-Meshes of robots are often open, inside out, or of parts that overlap.  So
+Meshes of robots are often open, inside out, or made of overlapping parts.  Therefore
 
-* corners that agree to 1e-6 of the extent are one, triangles without area are left out;
-* the triangles of a part are turned the same way round, and each part so that it encloses a positive volume: hollows
-  inside of a solid part count as solid, since no body of a fit could leave them free;
-* a point is inside where the winding number is above one half (`triangle_tree`), which holds for open meshes, too;
-* triangles with the same side of the solid on both faces (inner walls) are no part of the surface;
-* inner walls of hollow parts are left out, so that the hollow is solid: triangles from which hardly any ray gets away,
-  where that adds to the volume.
+* corners closer than 1e-6 of the extent are merged, and triangles without area are removed;
+* the triangles of a part get a consistent orientation that encloses a positive volume: cavities inside of a solid part
+  count as solid, since convex bodies cannot leave them free;
+* a point is inside if its winding number is above one half (`triangle_tree`), a rule that also works for open meshes;
+* triangles with the solid on both sides or on neither (inner walls) do not belong to the surface;
+* inner walls of hollow parts, triangles from which hardly any ray escapes, are removed if that adds volume, so that the
+  hollow becomes solid.
 
-Where hardly any of the surface has an inside, the triangles enclose nothing, and the solid is their convex hull.  So it
-is of thin skins around a hollow that is open to the outside.  No convex body could stand for such a skin.  It is told
-from a plate or a bracket by the rays of points between the skin and its hull, most of which meet the skin.
+If hardly any of the surface has an inside, the triangles enclose nothing, and the target is their convex hull.  The
+hull is also the target of a thin skin around a hollow that is open to the outside, since no convex body could represent
+such a skin.  Rays from points between the surface and its hull distinguish a skin from a plate or a bracket: most of
+them meet a skin.
 """
 
 from __future__ import annotations
@@ -37,36 +38,36 @@ from superovoid.shapes.mesh_library import trimesh_for
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_WELDED = 1e-6  # of the extent
-_PROBE = 2e-4  # of the radius: how far from the surface its two sides are looked at
-_ENCLOSING = 0.5  # of the area that must have the solid on one side only
+_WELDED = 1e-6  # distance of merged corners, relative to the extent
+_PROBE = 2e-4  # distance of probes from the surface, relative to the radius
+_ENCLOSING = 0.5  # share of the area that must have the solid on one side only
 _PROBED = 2000
-_SHEET = 1e-3  # of the extent: thickness that is given to points that lie in a plane
+_SHEET = 1e-3  # thickness given to coplanar points, relative to the extent
 _INSIDE = 0.5
-# Decided by what 156 links of ten robots have (docs/fitting_robots.md).
-_SOLID = 0.9  # of the hull's volume: what has more is not looked at for hollows
-_HIDDEN = 0.2  # of the rays of a triangle, weighted by the cosine, that get away: fewer of an inner wall
-_ADDED = 0.05  # of the solid's volume that leaving out inner walls must add
-_THIN, _SHELTERED = 0.055, 0.45  # a skin: thickness over the radius; mean share of the hollow's rays that meet it
-_RAYS, _LEAST_RAYS, _MOST_RAYS = 300_000, 6, 64  # of all triangles, and of each
+# Chosen by the 156 links of ten robots (docs/fitting_robots.md).
+_SOLID = 0.9  # share of the hull's volume above which a solid is not searched for hollows
+_HIDDEN = 0.2  # share of escaping rays, weighted by the cosine, below which a triangle is an inner wall
+_ADDED = 0.05  # share of volume that removing inner walls must add
+_THIN, _SHELTERED = 0.055, 0.45  # skin: thickness over radius; mean share of rays in the hollow that meet the skin
+_RAYS, _LEAST_RAYS, _MOST_RAYS = 300_000, 6, 64  # in total; per triangle
 _HOLLOW_POINTS, _HOLLOW_RAYS = 2000, 32
-_LEAST_POINTS = 100  # of the former, in the hull
-_OFF = 1e-5  # of the radius: rays begin so far off their triangle
+_LEAST_POINTS = 100  # least number of the hollow points in the hull
+_OFF = 1e-5  # offset of ray origins from their triangle, relative to the radius
 
 
 class Target:
-    """A solid, as the triangles of its surface.
+    """A solid, given by the triangles of its surface.
 
     Parameters
     ----------
     corners : (m, 3, 3) ndarray
         Corners of triangles, counter-clockwise seen from outside.
     kind : {"mesh", "hull"}
-        What the triangles are.
+        Origin of the triangles.
     notes : sequence of str
-        What was done to make them one.
+        Repairs that made the triangles a solid.
     moved : float
-        How far a corner was moved to do so, at most.
+        Largest displacement of a corner by these repairs.
     """
 
     def __init__(self, corners: FloatArray, kind: str = "mesh", notes: Sequence[str] = (), moved: float = 0.0) -> None:
@@ -86,21 +87,21 @@ class Target:
 
     @classmethod
     def from_triangles(cls, vertices: ArrayLike, faces: ArrayLike | None, target: str = "mesh") -> Target:
-        """The solid of a mesh.
+        """Return the solid of a mesh.
 
         Parameters
         ----------
         vertices : (n, 3) array_like
-            m, or whatever unit the fit is to be in.
+            m, or any other unit, which the fit then has too.
         faces : (m, 3) array_like of int, or None
-            Triangles; none: the hull of the vertices.
+            Triangles; None: use the hull of the vertices.
         target : {"mesh", "hull"}
-            Whether the triangles are aimed at, or their convex hull.
+            Whether the target is the solid of the triangles, or their convex hull.
 
         Raises
         ------
         ValueError
-            If there are fewer than four points, all at one place or on a line, or one that is not finite.
+            If there are fewer than four points, they coincide or lie on a line, or one is not finite.
         """
         if target not in ("mesh", "hull"):
             raise ValueError(f"target = {target!r}: must be 'mesh' or 'hull'")
@@ -109,21 +110,21 @@ class Target:
         if rows.size and (rows.min() < 0 or rows.max() >= len(points)):
             raise ValueError(f"faces: indices must be in [0, {len(points)}), found {rows.min()} to {rows.max()}")
         if len(rows):
-            # Points that no triangle has are no part of the surface, and would count in its hull.
+            # Unused points do not belong to the surface, but would enlarge its hull.
             used, corners_of = np.unique(rows, return_inverse=True)
             points, rows = points[used], corners_of.reshape(rows.shape)
         if target == "hull":
             return _hull_of(points, ())
         if not len(rows):
             return _hull_of(points, ("has no triangles: the convex hull of its points is fitted",))
-        corners, notes, moved = _oriented(points, rows)
+        corners, notes, moved = _orient(points, rows)
         if len(corners):
             found = cls(corners, "mesh", notes, moved)
-            share = found._enclosing()
+            share = found._enclosing_share()
             if share >= _ENCLOSING:
                 if share < 0.98:
-                    notes.append(f"{100.0 * (1.0 - share):.0f} % of its area bounds no solid and is not aimed at")
-                filled = found._filled(notes)
+                    notes.append(f"{100.0 * (1.0 - share):.0f} % of its area bounds no solid and is ignored")
+                filled = found._fill_hollows(notes)
                 if filled is not None:
                     filled.notes = tuple(notes)
                     return filled
@@ -132,21 +133,21 @@ class Target:
         return _hull_of(points, notes)
 
     def _sides(self, points: FloatArray, normals: FloatArray) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Whether the solid is before and behind points of the surface."""
+        """Return whether the solid is in front of, and behind, points on the surface."""
         step = _PROBE * self.radius * normals
         return self.contains(points + step), self.contains(points - step)
 
-    def _enclosing(self) -> float:
-        """Share of the area that has the solid on one side, and not on the other."""
-        points, normals = self._spread(_PROBED, np.random.default_rng(0))
+    def _enclosing_share(self) -> float:
+        """Return the share of the area that has the solid on one side only."""
+        points, normals = self._sample_triangles(_PROBED, np.random.default_rng(0))
         before, behind = self._sides(points, normals)
-        # What lies inside of another part says nothing.
+        # Points inside of another part are ignored.
         open_to_air = ~(before & behind)
         return float((before != behind)[open_to_air].mean()) if open_to_air.any() else 0.0
 
-    def _filled(self, notes: list[str]) -> Target | None:
-        """The solid without inner walls; None for a skin, whose hull is to be taken. What was done goes to `notes`."""
-        points = self._in_hull()
+    def _fill_hollows(self, notes: list[str]) -> Target | None:
+        """Return the solid without inner walls, or None for a skin, to be replaced by its hull; append to `notes`."""
+        points = self._points_in_hull()
         inside = self.contains(points)
         if inside.mean() > _SOLID:
             return self
@@ -166,21 +167,21 @@ class Target:
         if thickness < _THIN * self.radius and not inside.all():
             hollow = np.repeat(points[~inside], _HOLLOW_RAYS, axis=0)
             directions = np.random.default_rng(0).normal(size=hollow.shape)
-            if self.tree.blocked(hollow, directions).mean() >= _SHELTERED:
+            if self.tree.is_blocked(hollow, directions).mean() >= _SHELTERED:
                 notes.append(
                     f"is a skin around a hollow, {100.0 * inside.mean():.0f} % of its convex hull: the hull is fitted"
                 )
                 return None
         return found
 
-    def _in_hull(self) -> FloatArray:
-        """Points spread over the convex hull."""
+    def _points_in_hull(self) -> FloatArray:
+        """Return points distributed over the convex hull."""
         points = self.lower + (self.upper - self.lower) * halton(0).random(_HOLLOW_POINTS)
         planes = self.hull.equations
         points = points[(points @ planes[:, :3].T + planes[:, 3] < 0.0).all(axis=1)]
         if len(points) >= _LEAST_POINTS:
             return points
-        # A slender hull across its box has hardly any of them: pyramids from its middle to its triangles have all.
+        # A slender hull across its box contains hardly any: sample pyramids from its centre to its triangles instead.
         apex = self.hull.points[self.hull.vertices].mean(axis=0)
         edges = self.hull.points[self.hull.simplices] - apex
         volumes = np.abs(np.linalg.det(edges))
@@ -190,7 +191,7 @@ class Target:
         return np.asarray(apex + np.einsum("ij,ijk->ik", weights[:, 1:], edges[which]))
 
     def _exposure(self) -> FloatArray:
-        """Share of the rays from the outer side of each triangle, weighted by the cosine, that meet no triangle."""
+        """Return the share of rays from the outer side of each triangle, cosine-weighted, that meet no triangle."""
         count = len(self.corners)
         each = int(np.clip(_RAYS // count, _LEAST_RAYS, _MOST_RAYS))
         which = np.repeat(np.arange(count), each)
@@ -201,14 +202,14 @@ class Target:
         a, b, c = self.corners[which].transpose(1, 0, 2)
         normals = self.normals[which]
         start = a + u[:, None] * (b - a) + v[:, None] * (c - a) + _OFF * self.radius * normals
-        # A point of the unit sphere about the tip of the normal: directions are as frequent as their cosine.
+        # A uniform point on the unit sphere about the tip of the normal gives cosine-distributed directions.
         ball = generator.normal(size=start.shape)
         ball *= (1.0 - 1e-6) / np.linalg.norm(ball, axis=1)[:, None]
-        free = ~self.tree.blocked(start, normals + ball)
+        free = ~self.tree.is_blocked(start, normals + ball)
         return free.reshape(count, each).mean(axis=1)
 
-    def _spread(self, count: int, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Points on the triangles, one in each of `count` equal slices of the area, and normals."""
+    def _sample_triangles(self, count: int, generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Return points on the triangles, one in each of `count` equal slices of the area, and normals."""
         where = (np.arange(count) + generator.random(count)) / count
         which = np.searchsorted(np.cumsum(self.areas) / self.areas.sum(), where).clip(max=len(self.areas) - 1)
         u, v = generator.random((2, count))
@@ -218,26 +219,26 @@ class Target:
         return a + u[:, None] * (b - a) + v[:, None] * (c - a), self.normals[which]
 
     def surface(self, count: int, seed: int) -> tuple[FloatArray, FloatArray]:
-        """Points of the solid's surface, uniform by area, and outward normals.
+        """Sample the surface of the solid, uniformly by area; return points and outward normals.
 
         Parameters
         ----------
         count : int
-            Fewer come back where triangles lie inside of the solid, or bound none.
+            Fewer points are returned if some triangles do not bound the solid.
         seed : int
 
         Returns
         -------
         points, normals : (n, 3) ndarray
         """
-        points, normals = self._spread(count, np.random.default_rng(seed))
+        points, normals = self._sample_triangles(count, np.random.default_rng(seed))
         before, behind = self._sides(points, normals)
         bounding = before != behind
         normals = np.where(before[:, None], -normals, normals)
         return points[bounding], normals[bounding]
 
     def contains(self, points: FloatArray) -> NDArray[np.bool_]:
-        """Whether rows of points lie inside, by winding numbers."""
+        """Return whether rows of points lie inside, by winding numbers."""
         points = np.asarray(points, dtype=np.float64)
         inside = np.zeros(len(points), dtype=bool)
         boxed = ((points >= self.lower) & (points <= self.upper)).all(axis=1)
@@ -245,12 +246,12 @@ class Target:
         return inside
 
     def distance(self, points: FloatArray) -> FloatArray:
-        """Distance of rows of points from the triangles."""
+        """Return the distance of rows of points from the triangles."""
         feet, _ = self.tree.nearest(points)
         return np.linalg.norm(points - feet, axis=1)
 
     def signed_distance(self, points: FloatArray) -> FloatArray:
-        """Distance from the triangles, negative inside."""
+        """Return the distance of rows of points from the triangles, negative inside."""
         distance = self.distance(points)
         return np.where(self.contains(points), -distance, distance)
 
@@ -261,9 +262,10 @@ class Target:
 
     @cached_property
     def rim(self) -> FloatArray:
-        """Ends (n, 2, 3) of the edges that triangles do not pass as often one way as the other.
+        """Ends (n, 2, 3) of unbalanced edges: those that triangles traverse more often in one direction.
 
-        An edge is there as often as it is passed too often. None: the triangles close, and winding numbers are whole.
+        An edge is repeated by its excess. Without such edges the triangles are closed, and winding numbers are
+        integers.
         """
         points, corner = np.unique(self.corners.reshape(-1, 3), axis=0, return_inverse=True)
         ends = corner.reshape(-1, 3)[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
@@ -272,7 +274,7 @@ class Target:
         return np.asarray(points[np.repeat(edges, np.abs(sums).astype(np.int64), axis=0)])
 
     def interior(self, count: int, seed: int) -> FloatArray:
-        """About `count` points spread over the inside (Halton)."""
+        """Return at most `count` points distributed over the inside (Halton)."""
         sampler = halton(seed)
         found: list[FloatArray] = []
         for _ in range(20):
@@ -292,8 +294,8 @@ def _points(vertices: ArrayLike) -> FloatArray:
     return points
 
 
-def _oriented(points: FloatArray, faces: IntArray) -> tuple[FloatArray, list[str], float]:
-    """Corners of welded triangles, each part enclosing a positive volume; what was done; how far a corner moved."""
+def _orient(points: FloatArray, faces: IntArray) -> tuple[FloatArray, list[str], float]:
+    """Merge corners and orient each part to a positive volume; return corners, notes and the largest displacement."""
     extent = float(np.ptp(points, axis=0).max())
     notes: list[str] = []
     if not extent > 0.0:
@@ -309,10 +311,10 @@ def _oriented(points: FloatArray, faces: IntArray) -> tuple[FloatArray, list[str
     mesh = trimesh_for("a fit").Trimesh(points, faces, process=False)
     if not mesh.is_winding_consistent:
         trimesh_for("a fit").repair.fix_winding(mesh)
-        notes.append("its triangles were not all the same way round")
+        notes.append("its triangles were not oriented consistently")
     faces = np.array(mesh.faces)
     if not _is_closed(faces):
-        notes.append("is open: winding numbers tell inside from outside")
+        notes.append("is open: winding numbers decide what is inside")
     corners = points[faces]
     part = _parts(faces, mesh.face_adjacency, len(points))
     count = np.bincount(part)
@@ -329,12 +331,12 @@ def _oriented(points: FloatArray, faces: IntArray) -> tuple[FloatArray, list[str
 
 
 def _is_closed(faces: IntArray) -> bool:
-    """Whether every edge is passed as often one way as the other; winding numbers are whole then, and only then."""
+    """Return whether every edge is traversed equally often both ways, which makes winding numbers integers."""
     return not len(_open_edges(faces, np.zeros(len(faces), dtype=np.int64)))
 
 
 def _open_edges(faces: IntArray, group: IntArray) -> IntArray:
-    """The groups of edges that the triangles of a group do not pass as often one way as the other."""
+    """Return the group of each edge that the triangles of the group traverse more often in one direction."""
     ends = faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
     groups = np.repeat(group, 3)
     edges, edge = np.unique(np.column_stack([groups, np.sort(ends, axis=1)]), axis=0, return_inverse=True)
@@ -343,19 +345,19 @@ def _open_edges(faces: IntArray, group: IntArray) -> IntArray:
 
 
 def _parts(faces: IntArray, adjacent: IntArray, points: int) -> IntArray:
-    """The part of each triangle.
+    """Return the part of each triangle.
 
-    Triangles that share a corner are of one part. What closes by itself is one, too, if it shares corners or whole
-    edges with another: each has an inside of its own, whichever way the other is turned.
+    Triangles that share a corner belong to the same part. But a closed surface is a part of its own, even if it shares
+    corners or whole edges with another: it has its own inside, for any orientation of the other.
 
     Parameters
     ----------
     faces : (n, 3) ndarray
-        Turned the same way round across edges that two triangles share.
+        Oriented consistently across edges shared by two triangles.
     adjacent : (m, 2) ndarray
-        Triangles that share such an edge.
+        Pairs of triangles that share such an edge.
     points : int
-        How many corners there are.
+        Number of corners.
     """
     ends = faces[:, :2].ravel(), faces[:, 1:].ravel()
     touching = _components(ends, points)[faces[:, 0]]
@@ -365,18 +367,18 @@ def _parts(faces: IntArray, adjacent: IntArray, points: int) -> IntArray:
 
 
 def _components(links: tuple[IntArray, IntArray], count: int) -> IntArray:
-    """The component of each of some things that links connect."""
+    """Return the connected component of each of `count` nodes."""
     table = coo_matrix((np.ones(len(links[0])), links), (count, count))
     return np.asarray(connected_components(table, directed=False)[1], dtype=np.int64)
 
 
 def _hull_of(points: FloatArray, notes: Sequence[str]) -> Target:
-    """The convex hull; points that lie in a plane are given a thickness."""
+    """Return the convex hull as a target; coplanar points are given a thickness."""
     centre = points.mean(axis=0)
     _, sizes, axes = np.linalg.svd(points - centre, full_matrices=False)
     scale = float(sizes[0]) / math.sqrt(len(points))
     if not scale > 0.0 or sizes[1] < 1e-9 * sizes[0]:
-        raise ValueError("points: they lie on a line or at one place, there is nothing to fit")
+        raise ValueError("points: coincide or lie on a line, expected points that span at least a plane")
     notes = list(notes)
     if sizes[2] < 1e-6 * sizes[0]:
         thickness = _SHEET * float(np.ptp(points, axis=0).max())
@@ -385,7 +387,7 @@ def _hull_of(points: FloatArray, notes: Sequence[str]) -> Target:
     try:
         hull = ConvexHull(points)
     except QhullError as error:
-        raise ValueError(f"points: their convex hull cannot be had ({str(error).splitlines()[0]})") from error
+        raise ValueError(f"points: their convex hull cannot be computed ({str(error).splitlines()[0]})") from error
     corners = points[hull.simplices]
     outward = np.einsum("ij,ij->i", np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]),
                         hull.equations[:, :3]) > 0.0  # fmt: skip

@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fitted bodies for readers of URDF that know meshes only: polytopes that hold them, as a ROS package.
+"""Write fitted bodies as a ROS package of meshes that contain them, for URDF readers that support meshes only.
 
-The mesh of a body is a polytope that is proved to hold it (`outer_polytopes`). How far it sticks out is proved as well:
-the distance from a convex body is a convex function, so it is largest at a vertex. Both are of the numbers in the file,
-which are of single precision.
+The mesh of a body is a polytope that provably contains it (`outer_polytopes`). The overshoot is bounded as well: the
+distance from a convex body is a convex function, so it is largest at a vertex. Both proofs hold for the numbers in the
+file, which have single precision.
 """
 
 from __future__ import annotations
@@ -30,54 +30,55 @@ from superovoid.values.records import Record
 FloatArray = NDArray[np.float64]
 
 _RESOLUTIONS = (8, 12, 16, 24, 32, 48, 64, 96, 128)
-_PLAIN = ("box", "cylinder")  # kinds that every reader knows
+_PLAIN = ("box", "cylinder")  # kinds that every reader supports
 
 
 @dataclass(frozen=True, eq=False)
 class Tessellation(Record):
-    """A closed triangle mesh that holds a convex body."""
+    """A closed triangle mesh that contains a convex body."""
 
     vertices: FloatArray
-    """(n, 3), frame of the body, m; numbers of single precision"""
+    """(n, 3), frame of the body, m; representable in single precision"""
     faces: NDArray[np.int64]
     """(m, 3), counter-clockwise seen from outside"""
     overshoot: float
-    """proved: no point of the mesh is farther from the body, m"""
+    """proved upper bound of the distance of mesh points from the body, m"""
 
 
 def tessellation_around(shape: Shape, atol: float) -> Tessellation:
-    """The coarsest mesh of a convex body that holds it and sticks out by no more than a length.
+    """Compute the coarsest mesh that contains a convex body and whose overshoot is at most `atol`.
 
     Parameters
     ----------
     shape : Shape
-        Convex.
+        A convex body.
     atol : float
-        m. Where 128 segments round the axis do not keep it, the finest mesh is returned; `overshoot` says it.
+        Largest overshoot, m. If 128 segments around the axis do not reach it, the finest mesh is returned; compare its
+        `overshoot`.
 
     Raises
     ------
     ValueError
-        If no mesh can be shown to hold the body, as where it is as thin as rounding.
+        If no mesh is proved to contain the body, as for a body as thin as rounding errors.
     """
     if not (np.isfinite(atol) and atol > 0.0):
         raise ValueError(f"atol = {atol!r}: must be a positive length, m")
     best: Tessellation | None = None
     for resolution in _RESOLUTIONS:
-        found = _around(shape, resolution)
+        found = _tessellation(shape, resolution)
         if found is not None and (best is None or found.overshoot < best.overshoot):
             best = found
         if best is not None and best.overshoot <= atol:
             break
     if best is None:
         raise ValueError(
-            f"{type(shape).__name__}: no mesh around it can be shown to hold it; is it as thin as rounding?"
+            f"{type(shape).__name__}: no mesh is proved to contain it; it may be as thin as rounding errors"
         )
     return best
 
 
-def _around(shape: Shape, resolution: int) -> Tessellation | None:
-    """The mesh of one resolution; None where it cannot be shown to hold the body."""
+def _tessellation(shape: Shape, resolution: int) -> Tessellation | None:
+    """Compute the mesh of one resolution; return None if it is not proved to contain the body."""
     found = polytope_around(shape, resolution)
     if found is None:
         return None
@@ -88,40 +89,40 @@ def _around(shape: Shape, resolution: int) -> Tessellation | None:
 
 @dataclass(frozen=True)
 class TessellatedRobot(Record):
-    """A ROS package with a URDF whose collision meshes hold the fitted bodies."""
+    """A ROS package with a URDF whose collision meshes contain the fitted bodies."""
 
     urdf: Path
     package: str
     folder: Path
-    """of the package"""
+    """folder of the package"""
     overshoot: dict[str, float]
-    """proved: how far the meshes of a link stick out of its bodies at most, m"""
+    """for each link, a proved upper bound of the distance of its mesh points from its bodies, m"""
     triangles: int
 
 
 def write_tessellated(fit: RobotFit, folder: Path, name: str, atol: float = 1e-3) -> TessellatedRobot:
-    """Write a fitted robot for readers that know meshes and primitives only.
+    """Write a fitted robot for readers that support meshes and primitives only.
 
     Parameters
     ----------
     fit : RobotFit
     folder : Path
-        The package goes into a folder of its own in it.
+        Folder in which the folder of the package is created.
     name : str
-        Of the robot's files.
+        Name of the robot's files.
     atol : float
-        How far meshes may stick out of the bodies, m.
+        Largest overshoot of meshes beyond the bodies, m.
 
     Returns
     -------
     TessellatedRobot
-        Collision elements of fitted links are those bodies, boxes and cylinders as such, the rest as meshes. All else
-        is as in the URDF that was fitted.
+        The collision elements of fitted links are the fitted bodies: boxes and cylinders as primitives, others as
+        meshes. Everything else is as in the fitted URDF.
 
     Raises
     ------
     ValueError
-        If a body cannot be held.
+        If no mesh is proved to contain a body.
     OSError
         If a file cannot be written.
     """
@@ -139,7 +140,7 @@ def write_tessellated(fit: RobotFit, folder: Path, name: str, atol: float = 1e-3
             address = ""
             if record["kind"] not in _PLAIN:
                 mesh = tessellation_around(body.shape, atol)
-                file = f"{number:03d}_{_safe(link.link)}_{which}.stl"
+                file = f"{number:03d}_{_file_name(link.link)}_{which}.stl"
                 (root / "meshes" / file).write_bytes(binary_stl(mesh.vertices, mesh.faces))
                 address = f"package://{package}/meshes/{file}"
                 overshoot[link.link] = max(overshoot[link.link], mesh.overshoot)
@@ -153,17 +154,17 @@ def write_tessellated(fit: RobotFit, folder: Path, name: str, atol: float = 1e-3
 
 
 def package_name(name: str) -> str:
-    """A name that a ROS package may have, of that of a robot."""
+    """Return a valid ROS package name derived from the name of a robot."""
     plain = re.sub(r"_+", "_", re.sub(r"[^a-z0-9_]", "_", name.lower())).strip("_") or "robot"
     return f"{plain if plain[0].isalpha() else 'robot_' + plain}_tessellated"
 
 
-def _safe(name: str) -> str:
+def _file_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:60]
 
 
 def binary_stl(vertices: FloatArray, faces: NDArray[np.int64]) -> bytes:
-    """A mesh as a binary STL file; its numbers are of single precision."""
+    """Return a mesh as a binary STL file, in single precision."""
     corners = vertices[faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     normals /= np.maximum(np.linalg.norm(normals, axis=1), 1e-300)[:, None]
@@ -188,7 +189,7 @@ def _numbers(values: Sequence[float]) -> str:
 
 
 def _with_collisions(text: str, elements: Mapping[str, Sequence[str]]) -> str:
-    """A URDF with other collision elements on some links."""
+    """Return a URDF with the collision elements of some links replaced."""
     edits = Edits(text)
     for link in edits.root.children:
         added = elements.get(link.attributes.get("name", ""), ()) if link.tag == "link" else ()
@@ -202,9 +203,9 @@ _PACKAGE = """<?xml version="1.0"?>
 <package format="3">
   <name>{package}</name>
   <version>0.1.0</version>
-  <description>{name}: collision meshes that hold the bodies fitted to its links</description>
+  <description>{name}: collision meshes that contain the bodies fitted to its links</description>
   <maintainer email="nobody@example.com">nobody</maintainer>
-  <license>that of the robot's description</license>
+  <license>same as the robot's description</license>
   <buildtool_depend>ament_cmake</buildtool_depend>
   <export>
     <build_type>ament_cmake</build_type>

@@ -1,12 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Nearest points of triangles and winding numbers of many points, by a tree of boxes over the triangles (`aabb_tree`).
+"""Nearest points of triangles, winding numbers and ray queries for many points, by a tree of boxes (`aabb_tree`).
 
-**Winding numbers.** A triangle soup that is open, or whose parts overlap, has no inside. Its winding number about a
-point, the sum of the solid angles over 4 pi, is near 1 inside of what it means to enclose and near 0 outside (Jacobson
-et al., "Robust inside-outside segmentation using generalized winding numbers", SIGGRAPH 2013). What is far away counts
-as one dipole (Barill et al., "Fast winding numbers for soups and clouds", SIGGRAPH 2018, order 1).
+**Winding numbers.** An open triangle soup, or one with overlapping parts, has no inside. Its winding number about a
+point, the sum of the solid angles divided by 4 pi, is near 1 inside of the intended solid and near 0 outside (Jacobson
+et al., "Robust inside-outside segmentation using generalized winding numbers", SIGGRAPH 2013). Distant nodes of the
+tree are replaced by dipoles (Barill et al., "Fast winding numbers for soups and clouds", SIGGRAPH 2018, order 1).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from superovoid.contact.minkowski.difference import triangle_weights
 
 FloatArray = NDArray[np.float64]
 
-_FAR = 3.5  # radii from which a node is a dipole
+_FAR = 3.5  # distance, in radii of a node, beyond which it is replaced by a dipole
 _STACK = 128
 _TINY = 1e-300
 
@@ -36,7 +36,7 @@ def _corner(row, i):
 
 @kernel
 def _nearest_on_triangle(row, p):
-    """Point of a triangle nearest to p."""
+    """Return the point of a triangle nearest to p."""
     a, b, c = _corner(row, 0), _corner(row, 1), _corner(row, 2)
     s, t, u = triangle_weights(sub(a, p), sub(b, p), sub(c, p))
     return combine(1.0, combine(s, a, t, b), u, c)
@@ -44,7 +44,7 @@ def _nearest_on_triangle(row, p):
 
 @kernel
 def _box_gap(box, p):
-    """Squared distance of a point from a box."""
+    """Return the squared distance of a point from a box."""
     gap = 0.0
     for i in range(3):
         outside = max(box[LOWER + i] - p[i], p[i] - box[UPPER + i], 0.0)
@@ -54,7 +54,7 @@ def _box_gap(box, p):
 
 @kernel
 def _nearest(triangles, nodes, p, stack, gaps):
-    """Squared distance, nearest point and number of its triangle."""
+    """Return squared distance, nearest point and the number of its triangle."""
     best, foot, which = np.inf, p, -1
     stack[0], gaps[0], depth = 0, _box_gap(nodes[0], p), 1
     while depth:
@@ -73,7 +73,7 @@ def _nearest(triangles, nodes, p, stack, gaps):
             continue
         left, right = node + 1, node + second
         gap_left, gap_right = _box_gap(nodes[left], p), _box_gap(nodes[right], p)
-        if gap_left < gap_right:  # the nearer child is looked at first
+        if gap_left < gap_right:  # visit the nearer child first
             left, right, gap_left, gap_right = right, left, gap_right, gap_left
         if gap_left < best:
             stack[depth], gaps[depth] = left, gap_left
@@ -88,7 +88,7 @@ def _nearest(triangles, nodes, p, stack, gaps):
 def nearest_points(
     triangles: Floats2, nodes: Floats2, points: Floats2, feet: Floats2, numbers: Ints1, stack: Ints1, gaps: Floats1
 ) -> None:
-    """Fill in the nearest point of the triangles for each point, and which triangle it is of."""
+    """Fill in the nearest point of the triangles for each point, and the number of its triangle."""
     for i in range(len(points)):
         p = (points[i, 0], points[i, 1], points[i, 2])
         _, foot, numbers[i] = _nearest(triangles, nodes, p, stack, gaps)
@@ -97,7 +97,7 @@ def nearest_points(
 
 @kernel
 def _half_solid_angle(row, p):
-    """Half of a triangle's signed solid angle about a point (Van Oosterom and Strackee 1983)."""
+    """Return half of a triangle's signed solid angle about a point (Van Oosterom and Strackee 1983)."""
     a, b, c = sub(_corner(row, 0), p), sub(_corner(row, 1), p), sub(_corner(row, 2), p)
     la, lb, lc = norm(a), norm(b), norm(c)
     below = la * lb * lc + dot(a, b) * lc + dot(b, c) * la + dot(c, a) * lb
@@ -122,7 +122,7 @@ def sum_below(moments: Floats2, nodes: Floats2, sums: Floats2) -> None:
 def winding_numbers(
     triangles: Floats2, nodes: Floats2, dipoles: Floats2, points: Floats2, numbers: Floats1, stack: Ints1
 ) -> None:
-    """Fill in winding numbers; far nodes count as dipoles."""
+    """Fill in winding numbers, with dipoles for distant nodes."""
     for i in range(len(points)):
         p = (points[i, 0], points[i, 1], points[i, 2])
         total = 0.0
@@ -146,7 +146,7 @@ def winding_numbers(
 
 @entry_point(nogil=True)
 def exact_winding_numbers(triangles: Floats2, points: Floats2, numbers: Floats1) -> None:
-    """Fill in winding numbers; every triangle counts by its own angle."""
+    """Fill in winding numbers by the solid angle of every triangle."""
     for i in range(len(points)):
         p = (points[i, 0], points[i, 1], points[i, 2])
         total = 0.0
@@ -157,7 +157,7 @@ def exact_winding_numbers(triangles: Floats2, points: Floats2, numbers: Floats1)
 
 @kernel
 def _meets_box(box, p, inverse):
-    """Whether a ray meets a box, by the slabs between its faces."""
+    """Return whether a ray meets a box (slab test)."""
     near, far = 0.0, math.inf
     for i in range(3):
         s, t = (box[LOWER + i] - p[i]) * inverse[i], (box[UPPER + i] - p[i]) * inverse[i]
@@ -167,7 +167,7 @@ def _meets_box(box, p, inverse):
 
 @kernel
 def _meets_triangle(row, p, along):
-    """Whether a ray meets a triangle (Moeller and Trumbore 1997)."""
+    """Return whether a ray meets a triangle (Moeller and Trumbore 1997)."""
     a = _corner(row, 0)
     ab, ac, ap = sub(_corner(row, 1), a), sub(_corner(row, 2), a), sub(p, a)
     across, turned = cross(along, ac), cross(ap, ab)
@@ -186,7 +186,7 @@ def blocked_rays(
     for i in range(len(points)):
         p = (points[i, 0], points[i, 1], points[i, 2])
         along = (directions[i, 0], directions[i, 1], directions[i, 2])
-        # Next to a plane of an axis: as good as in it, and no infinity times zero.
+        # Replace zero components by tiny ones, to avoid infinity times zero.
         x, y, z = along
         x, y, z = (math.copysign(max(abs(x), _TINY), x), math.copysign(max(abs(y), _TINY), y),
                    math.copysign(max(abs(z), _TINY), z))  # fmt: skip
@@ -220,13 +220,13 @@ class TriangleTree:
     def __init__(self, corners: FloatArray) -> None:
         order, self._nodes = tree_of_triangles(corners)
         self.order = order.astype(np.int64)
-        """Number of each triangle of the tree among those that were given."""
+        """Index into `corners` of each triangle of the tree."""
         corners = np.ascontiguousarray(corners[order])
         self._triangles = corners.reshape(-1, 9)
         self._dipoles = _dipoles(corners, self._nodes)
 
     def nearest(self, points: FloatArray) -> tuple[FloatArray, NDArray[np.int64]]:
-        """Nearest point of the triangles for rows of points, and the number of its triangle as it was given."""
+        """Return the nearest point of the triangles for rows of points, and the index of its triangle in `corners`."""
         points = np.ascontiguousarray(points, dtype=np.float64)
         feet, numbers = np.empty_like(points), np.empty(len(points), dtype=np.int64)
         stack, gaps = np.empty(_STACK, dtype=np.int64), np.empty(_STACK)
@@ -234,7 +234,7 @@ class TriangleTree:
         return feet, self.order[numbers]
 
     def winding(self, points: FloatArray, *, exact: bool = False) -> FloatArray:
-        """Winding numbers about rows of points; `exact`: every triangle counts by its own angle."""
+        """Return winding numbers about rows of points; `exact`: by the solid angle of every triangle."""
         points = np.ascontiguousarray(points, dtype=np.float64)
         numbers = np.empty(len(points))
         if exact:
@@ -244,8 +244,8 @@ class TriangleTree:
             winding_numbers(self._triangles, self._nodes, self._dipoles, points, numbers, stack)
         return numbers
 
-    def blocked(self, points: FloatArray, directions: FloatArray) -> NDArray[np.bool_]:
-        """Whether rays from rows of points meet a triangle."""
+    def is_blocked(self, points: FloatArray, directions: FloatArray) -> NDArray[np.bool_]:
+        """Return whether rays from rows of points meet a triangle."""
         points, directions = (np.ascontiguousarray(rows, dtype=np.float64) for rows in (points, directions))
         found, stack = np.empty(len(points), dtype=np.bool_), np.empty(_STACK, dtype=np.int64)
         blocked_rays(self._triangles, self._nodes, points, directions, found, stack)
@@ -253,9 +253,9 @@ class TriangleTree:
 
 
 def _dipoles(corners: FloatArray, nodes: FloatArray) -> FloatArray:
-    """Area vector and centre of all triangles below a node, and the squared distance beyond which it is a dipole."""
+    """Return, for each node, the area vector and centre of its triangles, and the squared distance for the dipole."""
     area_vectors = 0.5 * np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    # Triangles without area have a place, too.
+    # A small extra weight gives degenerate triangles a centre, too.
     weights = np.linalg.norm(area_vectors, axis=1)
     weights = weights + 1e-12 * weights.max() + 1e-300
     moments = np.column_stack([area_vectors, weights[:, None] * corners.mean(axis=1), weights])
@@ -263,7 +263,7 @@ def _dipoles(corners: FloatArray, nodes: FloatArray) -> FloatArray:
     sum_below(moments, nodes, rows)
     centres = rows[:, 3:6]
     centres /= rows[:, 6:]
-    # The farthest corner of the box: no nearer than the farthest point of a triangle.
+    # The farthest corner of the box is at least as far as any point of its triangles.
     reach = np.maximum(np.abs(nodes[:, LOWER:UPPER] - centres), np.abs(nodes[:, UPPER : UPPER + 3] - centres))
     rows[:, 6] = _FAR**2 * (reach**2).sum(axis=1)
     return rows

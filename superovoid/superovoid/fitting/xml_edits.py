@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Edits of an XML document as text: what is not edited stays as it is, comments and white space included.
+"""Edit an XML document as text; everything else is kept, including comments and white space.
 
-The document is one that `superovoid.robot.xml.parse_document` takes: without document type or entities.
+The document must be accepted by `superovoid.robot.xml.parse_document`: without document type or entities.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _START_TAG = re.compile(rb"<[^\s/>]+(?:\s+[^\s=]+" + _VALUE + rb")*\s*/?>")
 
 @dataclass
 class Place:
-    """Where an element is in a document, in bytes."""
+    """Byte offsets of an element in a document."""
 
     tag: str
     attributes: dict[str, str]
     start: int
     inside: int
-    """behind the start tag"""
+    """just after the start tag"""
     end: int = 0
-    """behind the element"""
+    """just after the element"""
     children: list[Place] = field(default_factory=list)
 
 
 class Edits:
-    """A document and edits of it; `text` applies them.
+    """A document and pending edits; `text` applies them.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ class Edits:
         self._edits.append((at, at, f" {new}"))
 
     def remove(self, places: Sequence[Place]) -> None:
-        """Remove elements that are inside the same one, in their order, each with its line; text around them stays."""
+        """Remove elements with a common parent, given in document order, each with its line; keep text around them."""
         last = -1
         for place in reversed(places):
             behind = self._skip(place.end, 1)
@@ -96,12 +96,12 @@ class Edits:
                 self._edits.append((place.start, place.end if is_text else behind, ""))
 
     def append(self, place: Place, elements: Sequence[str], indent: str = "    ") -> None:
-        """Add elements at the end of one, each on a line of its own and indented as its first child is."""
+        """Append elements to `place`, each on its own line and indented like the first child."""
         if place.children:
             first = place.children[0].start
             line = self._data[self._data.rfind(b"\n", place.start, first) + 1 : first].decode()
             indent = line if line.isspace() else indent
-        lines = "".join(f"\n{indent}{_indented(element, indent)}" for element in elements) + f"\n{indent[:-2]}"
+        lines = "".join(f"\n{indent}{_indent(element, indent)}" for element in elements) + f"\n{indent[:-2]}"
         if self._is_empty(place):
             self._edits.append((place.end - 2, place.end, f">{lines}</{place.tag}>"))
         else:
@@ -109,7 +109,7 @@ class Edits:
             self._edits.append((self._skip(end, -1), end, lines))
 
     def _skip(self, at: int, step: int) -> int:
-        """Return where white space from a place on ends, forwards (1) or backwards (-1)."""
+        """Return the end of the white space that starts at `at`, forwards (step 1) or backwards (-1)."""
         data = self._data
         while 0 < at < len(data) and data[at if step > 0 else at - 1 : at + 1 if step > 0 else at].isspace():
             at += step
@@ -125,11 +125,11 @@ class Edits:
 
 
 def element(tag: str, attributes: Mapping[str, str], children: Sequence[str] = ()) -> str:
-    """Return an element as text, its children indented by two spaces."""
+    """Return an element as text, with children indented by two spaces."""
     start = f"<{tag}" + "".join(f" {name}={quoteattr(value)}" for name, value in attributes.items())
-    lines = "".join(f"\n  {_indented(child, '  ')}" for child in children)
+    lines = "".join(f"\n  {_indent(child, '  ')}" for child in children)
     return f"{start}>{lines}\n</{tag}>" if children else f"{start}/>"
 
 
-def _indented(text: str, indent: str) -> str:
+def _indent(text: str, indent: str) -> str:
     return text.replace("\n", f"\n{indent}")

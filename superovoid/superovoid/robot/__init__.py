@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""URDF and SRDF in; bodies on links, allowed pairs, forward kinematics and Jacobians out. No ROS messages."""
+"""Robots from URDF and SRDF: bodies on links, allowed pairs, forward kinematics and Jacobians. No ROS messages."""
 
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.limits import LimitError, Limits

@@ -1,12 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The errors of what reads robots."""
+"""Errors raised while reading robots and planning scenes."""
 
 
 class RobotDescriptionError(ValueError):
-    """A URDF or SRDF that cannot be used. The message names the element, what was found and what is expected."""
+    """An invalid URDF or SRDF. The message names the element, what was found and what is expected."""
 
 
 class LimitError(ValueError):
-    """There would be more of something than there may be; the message has both numbers."""
+    """A limit would be exceeded. The message contains the count and the limit."""

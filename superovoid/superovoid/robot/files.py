@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where a robot's documents are: files, packages by name, or the text itself."""
+"""Find and read the documents of a robot, from files, ROS packages or text."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _INDEX = Path("share") / "ament_index" / "resource_index" / "packages"
 
 
 class PackageFolders(Mapping[str, Path]):
-    """Folders of packages by name: those given, those of sourced ROS workspaces, and of checkouts.
+    """Folders of packages by name, from an argument, sourced ROS workspaces and source checkouts.
 
     Parameters
     ----------
     given : mapping of str to path, optional
-        Folders that win over all others.
+        Folders that take precedence over all others.
     """
 
     def __init__(self, given: Mapping[str, str | Path] | None = None) -> None:
@@ -55,16 +55,16 @@ class PackageFolders(Mapping[str, Path]):
 
 
 def _prefixes() -> list[Path]:
-    """Where ROS packages are installed: AMENT_PREFIX_PATH, which a sourced workspace sets, and this environment."""
+    """Return the prefixes of installed ROS packages: AMENT_PREFIX_PATH of sourced workspaces, and `sys.prefix`."""
     given = [entry for entry in os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep) if entry]
     return [Path(entry) for entry in [*given, sys.prefix]]
 
 
 def _checkout(name: str) -> Path | None:
-    """Return the source folder of an ament_python package that is imported from it, as editable installs are."""
+    """Return the source folder of an ament_python package imported from there, such as an editable install."""
     try:
         spec = find_spec(name) if name.isidentifier() else None
-    except ValueError:  # a module without a file, as `__main__` is
+    except ValueError:  # a module without a file, such as `__main__`
         return None
     if spec is None or spec.origin is None:
         return None
@@ -75,29 +75,29 @@ def _checkout(name: str) -> Path | None:
 def read_document(
     kind: str, source: str | os.PathLike[str], packages: Mapping[str, Path]
 ) -> tuple[str, dict[str, Path]]:
-    """The text of a document, and the package that its file is in.
+    """Return the text of a document, and the package that contains its file.
 
     Parameters
     ----------
     kind : str
-        What it is, for errors: ``"URDF"`` or ``"SRDF"``.
+        Kind of document, for errors: ``"URDF"`` or ``"SRDF"``.
     source : str or path
-        The document itself, which begins with ``<``; a path; or ``package://name/...``.
+        The XML text, which begins with ``<``; a path; or ``package://name/...``.
     packages : mapping of str to Path
-        Where packages are.
+        Folders of packages by name.
 
     Returns
     -------
     text : str
     package : dict of str to Path
-        Name and folder of the package around the file, by its package.xml; empty where there is none.
+        Name and folder of the package that contains the file, from its package.xml; empty if there is none.
 
     Raises
     ------
     RobotDescriptionError
-        If the package is unknown, or the file is no text or too long.
+        If the package is unknown, or the file is too long or not UTF-8 text.
     OSError
-        If there is no such file, or it cannot be read.
+        If the file does not exist or cannot be read.
     """
     if not isinstance(source, str | os.PathLike):
         raise TypeError(f"{kind}: must be a path, a package:// address or XML text, found {type(source).__name__}")
@@ -107,11 +107,13 @@ def read_document(
     with open(path, "rb") as file:
         data = file.read(MAXIMUM_BYTES + 1)
     if len(data) > MAXIMUM_BYTES:
-        raise RobotDescriptionError(f"{kind}: {path} has more than {MAXIMUM_BYTES} bytes")
+        raise RobotDescriptionError(f"{kind}: {path} has more than the allowed {MAXIMUM_BYTES} bytes")
     try:
         return data.decode("utf-8-sig"), _package_around(path)
     except UnicodeDecodeError as error:
-        raise RobotDescriptionError(f"{kind}: {path} is no UTF-8 text ({error.reason} at byte {error.start})") from None
+        raise RobotDescriptionError(
+            f"{kind}: {path} is not UTF-8 text ({error.reason} at byte {error.start})"
+        ) from None
 
 
 def _path_of(kind: str, source: str | os.PathLike[str], packages: Mapping[str, Path]) -> Path:
@@ -126,14 +128,14 @@ def _path_of(kind: str, source: str | os.PathLike[str], packages: Mapping[str, P
         return Path(inside)
     if address.netloc not in packages:
         raise RobotDescriptionError(
-            f"{kind}: '{short(source)}': package '{short(address.netloc)}' is unknown; source its workspace, or give "
-            "its folder in package_directories"
+            f"{kind}: '{short(source)}': package '{short(address.netloc)}' is unknown; source its workspace, or add "
+            "its folder to package_directories"
         )
     return packages[address.netloc] / inside.lstrip("/")
 
 
 def _package_around(path: Path) -> dict[str, Path]:
-    """The ROS package that a file lies in: the nearest folder above with a package.xml."""
+    """Return the ROS package that contains a file: the nearest parent folder with a package.xml."""
     for folder in path.absolute().parents:
         manifest = folder / "package.xml"
         if manifest.is_file():

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Forward kinematics of many states, and how distances change with the joints: loops over states and rows."""
+"""Kernels for forward kinematics of many states, and for derivatives of distances by joint positions."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.vector import cross, dot, rotate, sub
 from superovoid.values.poses import QUATERNION_TOLERANCE
 
-# What the joint above a link does. Outside: the link's pose in the root frame is given.
+# Kind of the joint above a link. OUTSIDE: the pose of the link in the root frame is an input.
 FIXED, TURNS, SLIDES, OUTSIDE = 0, 1, 2, 3
 
 
 @bundle
 class Tree(NamedTuple):
-    """A tree of joints, one row a link, parents before children; row 0 is the root, and its own parent."""
+    """A tree of joints, one row per link, parents before children. Row 0 is the root; its parent is itself."""
 
     parent: Ints1
     kind: Ints1
-    # The position of the joint is factor * position[source] + offset: mimicking joints follow their master.
+    # The position of the joint is factor * position[source] + offset, where source is the mimicked joint, if any.
     source: Ints1
     factor: Floats1
     offset: Floats1
@@ -33,21 +33,21 @@ class Tree(NamedTuple):
     cosine: Floats3
     slide: Floats3
     axis: Floats2  # in the frame of the link
-    base: Ints1  # which of the given poses
+    base: Ints1  # index of the input pose of an OUTSIDE link
 
 
 @entry_point(nogil=True)
 def poses_of_numbers(numbers: Floats2, out: Floats3) -> int:
-    """Rows of x y z qx qy qz qw as matrices, shape (rows, 4, 4).
+    """Convert rows of x y z qx qy qz qw to matrices, shape (rows, 4, 4).
 
-    Returns the first row that has a number that is not finite, or a quaternion whose square is off from one by more
-    than a hundredth, which is more than rounding takes; -1 where there is none.
+    Returns the index of the first row with a non-finite number, or with a quaternion whose squared length differs from
+    one by more than `QUATERNION_TOLERANCE`; -1 if all rows are valid.
     """
     for k in range(numbers.shape[0]):
         x, y, z, w = numbers[k, 3], numbers[k, 4], numbers[k, 5], numbers[k, 6]
         square = x * x + y * y + z * z + w * w
         apart = numbers[k, 0] - numbers[k, 0] + (numbers[k, 1] - numbers[k, 1]) + (numbers[k, 2] - numbers[k, 2])
-        if not (abs(square - 1.0) <= QUATERNION_TOLERANCE and apart == 0.0):  # of nan neither holds
+        if not (abs(square - 1.0) <= QUATERNION_TOLERANCE and apart == 0.0):  # false for nan
             return k
         s = 2.0 / square
         pose = out[k]
@@ -61,9 +61,9 @@ def poses_of_numbers(numbers: Floats2, out: Floats3) -> int:
     return -1
 
 
-@kernel(forceinline=True)  # a call would copy all that describes the arrays
+@kernel(forceinline=True)  # a call would copy the array descriptors
 def _set_column(parent, x, y, z, j, out):
-    """One column of the product of a pose and another, of which it is x, y, z."""
+    """Set column j of the product of a pose and a matrix whose column j is (x, y, z)."""
     for i in range(3):
         out[i, j] = parent[i, 0] * x + parent[i, 1] * y + parent[i, 2] * z
     if j == 3:
@@ -74,7 +74,7 @@ def _set_column(parent, x, y, z, j, out):
 
 @kernel(forceinline=True)
 def _set_product(parent, tree, row, position, out):
-    """Pose of a link from that of its parent and the position of the joint between them."""
+    """Set the pose of a link, given the pose of its parent and the position of the joint between them."""
     o, kind = tree.origin[row], tree.kind[row]
     if kind == TURNS:
         sine, cosine = math.sin(position), 1.0 - math.cos(position)
@@ -96,16 +96,16 @@ def _set_product(parent, tree, row, position, out):
 
 @entry_point(nogil=True)
 def poses_of_states(tree: Tree, root: Floats2, positions: Floats2, bases: Floats4, out: Floats4) -> None:
-    """Poses of all links in the world.
+    """Compute the poses of all links in the world frame.
 
     Parameters
     ----------
     tree : Tree
     root : array, shape (4, 4)
-        Pose of the root link.
+        Pose of the root link, world_from_root.
     positions : array, shape (states, joints)
     bases : array, shape (states, bases, 4, 4) or (1, bases, 4, 4)
-        root_from_link of the links that hang on nothing, for each state or for all.
+        root_from_link of the OUTSIDE links, per state or for all states.
     out : array, shape (states, links, 4, 4)
     """
     for s in range(out.shape[0]):
@@ -129,7 +129,7 @@ def poses_of_states(tree: Tree, root: Floats2, positions: Floats2, bases: Floats
 
 @kernel
 def _add_rates(tree, poses, row, point, n, sign, by_joint, by_base):
-    """Add the velocity along n of a point of a link, for each joint and base that carries it."""
+    """Add the velocity along n of a point of a link, for each joint and base that moves it."""
     while row > 0:
         pose = poses[row]
         arm = sub(point, (pose[0, 3], pose[1, 3], pose[2, 3]))
@@ -160,21 +160,21 @@ def gradients_of_states(
     by_joint: Floats2,
     by_base: Floats3,
 ) -> None:
-    """Derivatives of distances by joints and bases, to be added to zeros.
+    """Add the derivatives of distances by joint positions and base twists to arrays of zeros.
 
     Parameters
     ----------
     tree : Tree
     poses : array, shape (states, links, 4, 4)
-        As `poses_of_states` gives them.
+        Output of `poses_of_states`.
     first : array of int, shape (states + 1,)
-        Distances first[s] to first[s + 1] - 1, counted from first[0], are those of state s.
+        Distances first[s] to first[s + 1] - 1, counted from first[0], belong to state s.
     links : array of int, shape (distances, 2)
         Rows in the tree of the links of both bodies; -1 for a body that no joint moves.
     points_a, points_b, normals : array, shape (distances, 3)
     by_joint : array, shape (distances, joints)
     by_base : array, shape (distances, bases, 6)
-        By twists in the axes of the world; (distances, 0, 6) where they are not wanted.
+        Derivatives by twists in world axes; shape (distances, 0, 6) to omit them.
     """
     for s in range(poses.shape[0]):
         for k in range(first[s] - first[0], first[s + 1] - first[0]):

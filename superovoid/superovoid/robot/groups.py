@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A group of the SRDF as planners use it: the joints that move it, its tip, its named states.
+"""SRDF groups for planners: the joints that move a group, its tip, its named states.
 
-As in MoveIt's robot model the joints of a group are the parent joints of its links: those named by links, joints and
-chains, and those of its subgroups. What is planned are the independent movable ones among them.
+As in MoveIt's robot model, the joints of a group are the parent joints of its links, which come from the links, joints,
+chains and subgroups of the group. A planner moves the independent movable joints among them.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from superovoid.robot.urdf import Joint
 
 @dataclass(frozen=True)
 class Group:
-    """What a group of the SRDF is made of."""
+    """A group of the SRDF."""
 
     name: str
     links: tuple[str, ...]
-    """Children of its joints, and what is named in it, in the order of the URDF."""
+    """Child links of its joints and links named in the group, in the order of the URDF."""
     joints: tuple[str, ...]
-    """Independent movable joints, in the order of `Robot.joint_names`: what is planned."""
+    """Independent movable joints, in the order of `Robot.joint_names`: the joints to plan."""
     outside: tuple[str, ...]
-    """Floating and planar joints in it, whose pose comes from outside: nothing here moves them."""
+    """Floating and planar joints of the group. Their poses are inputs, and no planner here moves them."""
     base: str | None
-    """Parent link of the first joint of a group whose joints form a chain; else None."""
+    """Parent link of the first joint if the joints form a chain; otherwise None."""
     tip: str | None
-    """The link that a pose goal is for unless another is named: the last link of a chain, else the link that carries
-    the only end effector that names this group as its parent; None where there is neither."""
+    """Default link for pose goals: the last link of a chain; otherwise the parent link of the only end effector that
+    names this group as its parent group; None if there is neither."""
     states: Mapping[str, Mapping[str, float]]
-    """Its named states (``group_state``): joint -> position, rad or m."""
+    """Named states (``group_state``): joint -> position, rad or m."""
 
 
 def read_group(
@@ -46,21 +46,21 @@ def read_group(
     states: Mapping[str, Mapping[str, float]],
     end_effectors: Sequence[EndEffector],
 ) -> Group:
-    """Put together what is known about a group.
+    """Return a group with its joints, base and tip.
 
     Parameters
     ----------
     name : str
     links : sequence of str
-        Its links.
+        Links of the group.
     joints : mapping of str to Joint
-        All of the robot's.
+        All joints of the robot.
     independent : collection of str
         `Robot.joint_names`.
     states : mapping of str to mapping of str to float
-        Its named states.
+        Named states of the group.
     end_effectors : sequence of EndEffector
-        The robot's.
+        All end effectors of the robot.
     """
     of_link = {joint.child: joint for joint in joints.values()}
     members = [of_link[link] for link in links if link in of_link]
@@ -81,9 +81,9 @@ def read_group(
 
 
 def _chain(members: Sequence[Joint], of_link: Mapping[str, Joint]) -> tuple[str | None, str | None]:
-    """The first and the last link of joints that form a chain, fixed joints between them left out or not."""
+    """Return the first and last link if joints form a chain, possibly with fixed joints missing from it; else Nones."""
     names = {joint.name for joint in members}
-    carrying: set[str] = set()  # joints that another of the group follows on the way from the root
+    carrying: set[str] = set()  # joints with a next joint of the group below them
     first: list[Joint] = []
     for joint in members:
         above = of_link.get(joint.parent)
@@ -92,7 +92,7 @@ def _chain(members: Sequence[Joint], of_link: Mapping[str, Joint]) -> tuple[str 
         if above is None or above.name not in names:
             first.append(joint)
         elif above.name in carrying:
-            return None, None  # two joints on one: it branches
+            return None, None  # two joints below one: a branch
         else:
             carrying.add(above.name)
     if len(first) != 1 or not any(joint.kind != "fixed" and joint.mimic is None for joint in members):
@@ -102,7 +102,7 @@ def _chain(members: Sequence[Joint], of_link: Mapping[str, Joint]) -> tuple[str 
 
 
 def home_of(limits: tuple[float, float]) -> float:
-    """Where a joint is at first: 0, or the middle where 0 is beyond its limits, as in MoveIt; rad or m."""
+    """Return the default position of a joint as in MoveIt: 0, or mid-range if 0 is beyond its limits; rad or m."""
     lower, upper = limits
     if lower <= 0.0 <= upper:
         return 0.0

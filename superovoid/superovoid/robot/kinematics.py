@@ -1,15 +1,15 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Forward kinematics and Jacobians of a tree of joints, in arrays.
+"""Forward kinematics and Jacobians of a tree of joints, with arrays.
 
-Joint i turns or slides its child link; with position q_i its child lies at
+Joint i rotates or translates its child link. At position q_i, the pose of the child in the parent frame is
 
     parent_from_child = O_i + sin(q_i) S_i + (1 - cos(q_i)) C_i + q_i P_i,
 
-where O is the joint's origin, S = O K and C = O K^2 (Rodrigues; K the cross product matrix of the axis) for turning
-joints, and P = O [0 axis] for sliding ones, zero otherwise.  Links are kept parents before children, so that one
-compiled loop over states and links does it all (`forward`).
+where O is the origin of the joint, S = O K and C = O K^2 (Rodrigues; K is the cross product matrix of the axis) for
+revolute joints, P = O [0 axis] for prismatic joints, and all others are zero.  Links are sorted parents before
+children, so that one compiled loop over states and links computes all poses (`forward`).
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 OUTSIDE = ("floating", "planar")
-"""Joints whose child's pose is not for a position to say: it comes from outside."""
-_TURNING = ("revolute", "continuous")
+"""Kinds of joints without a position: the pose of the child link is an input."""
+_ROTATING = ("revolute", "continuous")
 
 
 class Kinematics:
-    """A tree of joints ready for evaluation.
+    """Kinematics of a tree of joints.
 
     Parameters
     ----------
     root : str
-        The root link.
+        Root link.
     links : sequence of str
         All links.
     joints : sequence of Joint
@@ -46,21 +46,21 @@ class Kinematics:
     Attributes
     ----------
     joint_names : tuple of str
-        Independent movable joints, in the order given.
+        Independent movable joints, in the order of `joints`.
     base_links : tuple of str
-        Links whose pose comes from outside: children of floating and planar joints.
+        Child links of floating and planar joints, whose poses are inputs.
     """
 
     def __init__(self, root: str, links: Sequence[str], joints: Sequence[Joint]) -> None:
         by_child = {joint.child: joint for joint in joints}
-        order, depth = _by_depth(root, links, by_child)
+        order, depth = _sort_by_depth(root, links, by_child)
         self._row = {link: row for row, link in enumerate(order)}
         self._links = order
-        self._joints = [by_child.get(link) for link in order]  # row 0, the root, has none
+        self._joints = [by_child.get(link) for link in order]  # None for row 0, the root
         count = len(order)
 
         self.joint_names = tuple(
-            joint.name for joint in joints if joint.kind in (*_TURNING, "prismatic") and joint.mimic is None
+            joint.name for joint in joints if joint.kind in (*_ROTATING, "prismatic") and joint.mimic is None
         )
         self.base_links = tuple(joint.child for joint in joints if joint.kind in OUTSIDE)
         self._base_rows = np.array([self._row[link] for link in self.base_links], dtype=int)
@@ -78,13 +78,13 @@ class Kinematics:
                 continue
             self._parent[row] = self._row[joint.parent]
             if joint.kind in OUTSIDE:
-                self._parent[row] = 0  # its pose is given in the root frame
+                self._parent[row] = 0  # the input pose is in the root frame
                 continue
             self._origin[row] = joint.parent_from_joint
             if joint.kind == "fixed":
                 continue
             cross = np.zeros((4, 4))
-            cross[:3, :3] = np.cross(np.eye(3), joint.axis)  # rows e_i x a are those of the matrix of a x
+            cross[:3, :3] = np.cross(np.eye(3), joint.axis)  # the rows e_i x a form the matrix of a x
             if joint.kind == "prismatic":
                 translation = np.zeros((4, 4))
                 translation[:3, 3] = joint.axis
@@ -92,15 +92,15 @@ class Kinematics:
             else:
                 self._sine[row] = joint.parent_from_joint @ cross
                 self._cosine[row] = joint.parent_from_joint @ cross @ cross
-            source, factor, offset = _master(joint, by_name)
+            source, factor, offset = _resolve_mimic(joint, by_name)
             self._source[row], self._factor[row], self._offset[row] = index[source], factor, offset
         levels = [np.flatnonzero(depth == level) for level in range(1, int(depth.max()) + 1)]
         self._movable = np.array(
-            [joint is not None and joint.kind in (*_TURNING, "prismatic") for joint in self._joints]
+            [joint is not None and joint.kind in (*_ROTATING, "prismatic") for joint in self._joints]
         )
         self._slides = np.array([joint is not None and joint.kind == "prismatic" for joint in self._joints])
         axes = np.array([np.zeros(3) if joint is None else joint.axis for joint in self._joints])
-        # Which links move with which: row i holds the links on the way from i to the root, itself included.
+        # Row i marks the links on the path from link i to the root, including link i.
         self._carried_by = np.eye(count, dtype=bool)
         for rows in levels:
             self._carried_by[rows] |= self._carried_by[self._parent[rows]]
@@ -126,9 +126,9 @@ class Kinematics:
         )
 
     def positions(self, positions: Mapping[str, float] | ArrayLike) -> FloatArray:
-        """The independent joints' positions as an array, in the order of ``joint_names``; others are ignored.
+        """Return the positions of the independent joints as an array, in the order of ``joint_names``.
 
-        An array must have that order, shape (joints,).
+        Other joints of a mapping are ignored. An array must have that order, shape (joints,).
 
         Raises
         ------
@@ -164,17 +164,17 @@ class Kinematics:
     def poses(
         self, positions: Mapping[str, float] | ArrayLike, base_poses: Mapping[str, PosesLike] | None
     ) -> FloatArray:
-        """root_from_link of every link, shape (links, 4, 4), in the order of `links`."""
+        """Return root_from_link of every link, shape (links, 4, 4), in the order of `links`."""
         bases = np.array([_base_pose(link, base_poses) for link in self.base_links]).reshape(1, -1, 4, 4)
         return self.poses_of_states(self.positions(positions)[None], bases)[0]
 
     def poses_of_rows(self, positions: ArrayLike, base_poses: Mapping[str, PosesLike] | None) -> FloatArray:
-        """`poses_of_states` of positions that are not checked yet, shape (states, joints).
+        """Check positions, shape (states, joints), and return the result of `poses_of_states`.
 
         Raises
         ------
         ValueError
-            If the shape is another, or a number is not finite.
+            If the shape is wrong, or a number is not finite.
         """
         try:
             rows = np.ascontiguousarray(positions, dtype=np.float64)
@@ -182,7 +182,7 @@ class Kinematics:
             raise ValueError(f"positions: {error}") from error
         if rows.ndim != 2 or rows.shape[1] != len(self.joint_names):
             raise ValueError(
-                f"positions: must have shape (states, {len(self.joint_names)}), a column a joint, found {rows.shape}"
+                f"positions: must have shape (states, {len(self.joint_names)}), a column per joint, found {rows.shape}"
             )
         if not np.isfinite(rows).all():
             state, column = np.argwhere(~np.isfinite(rows))[0]
@@ -194,25 +194,49 @@ class Kinematics:
     def poses_of_states(
         self, positions: np.ndarray, base_poses: np.ndarray, root_pose: np.ndarray | None = None
     ) -> FloatArray:
-        """Pose of every link in many states, shape (states, links, 4, 4), links in the order of `links`.
+        """Return the pose of every link in many states, shape (states, links, 4, 4), in the order of `links`.
 
         Parameters
         ----------
         positions : array, shape (states, joints)
-            Finite, columns in the order of ``joint_names``.
+            Finite numbers, columns in the order of ``joint_names``.
         base_poses : array, shape (states, bases, 4, 4) or (1, bases, 4, 4)
-            Rigid transforms in the root frame, in the order of ``base_links``, for each state or for all.
+            Rigid transforms in the root frame, in the order of ``base_links``, per state or for all states.
         root_pose : array, shape (4, 4), optional
-            Of the root link, in the frame in which the poses are wanted; default: the root frame.
+            Pose of the root link in the frame of the returned poses; default: the root frame.
         """
         poses = np.empty((len(positions), len(self._links), 4, 4))
         forward.poses_of_states(self._tree, np.eye(4) if root_pose is None else root_pose, positions, base_poses, poses)
         return poses
 
+    def poses_of_links(
+        self, rows: IntArray, positions: np.ndarray, base_poses: np.ndarray, root_pose: np.ndarray
+    ) -> FloatArray:
+        """Return the poses of a few links, shape (states, rows, 4, 4), by evaluating only their chains to the root.
+
+        Parameters
+        ----------
+        rows : array of int
+            Rows in `links`.
+        positions, base_poses, root_pose
+            As for `poses_of_states`.
+        """
+        kept = {0}
+        for row in rows.tolist():
+            while row not in kept:
+                kept.add(row)
+                row = int(self._tree.parent[row])
+        needed = np.array(sorted(kept))
+        part = forward.Tree(*(column[needed] for column in self._tree))
+        part = part._replace(parent=np.searchsorted(needed, part.parent))
+        poses = np.empty((len(positions), len(needed), 4, 4))
+        forward.poses_of_states(part, root_pose, positions, base_poses, poses)
+        return poses[:, np.searchsorted(needed, rows)]
+
     def rows_of(self, links: tuple[str, ...]) -> IntArray:
-        """Rows of links in `links`, -1 for those that are not there; an array that is not to be changed."""
-        asked, rows = self._last_rows
-        if asked != links:
+        """Return the rows of links in `links`, -1 for unknown links; callers must not change the array."""
+        last_links, rows = self._last_rows
+        if last_links != links:
             rows = np.array([self._row.get(link, -1) for link in links], dtype=np.int64)
             self._last_rows = links, rows
         return rows
@@ -227,27 +251,27 @@ class Kinematics:
         normals: np.ndarray,
         with_bases: bool,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """How distances of many states change with the joints and the bases.
+        """Return the derivatives of distances in many states by the joint positions and the base poses.
 
         Parameters
         ----------
         poses : array, shape (states, links, 4, 4)
-            Of `poses_of_states`.
+            Result of `poses_of_states`.
         first : array of int, shape (states + 1,)
-            Distances first[s] to first[s + 1] - 1, counted from first[0], are those of state s.
+            Distances first[s] to first[s + 1] - 1, counted from first[0], belong to state s.
         links : array of int, shape (distances, 2)
             Rows in `links` of the links of both bodies, -1 for a body that no joint moves.
         points_a, points_b, normals : array, shape (distances, 3)
             In the frame of the poses, normals from body a to body b.
         with_bases : bool
-            Whether the derivatives by the bases are wanted.
+            Whether to compute the derivatives by the bases.
 
         Returns
         -------
         by_joint : array, shape (distances, joints)
         by_base : array, shape (distances, bases, 6)
-            By twists (linear; angular) about the origins of the base links, in the axes of the poses; (distances, 0, 6)
-            where they are not wanted.
+            Derivatives by twists (linear; angular) about the origins of the base links, in the axes of the poses; shape
+            (distances, 0, 6) without `with_bases`.
         """
         by_joint = np.zeros((len(links), len(self.joint_names)))
         by_base = np.zeros((len(links), len(self.base_links) if with_bases else 0, 6))
@@ -267,13 +291,13 @@ class Kinematics:
         positions: Mapping[str, float] | ArrayLike,
         base_poses: Mapping[str, PosesLike] | None,
     ) -> FloatArray:
-        """Velocity of ``point`` (root frame) as part of ``link``, shape (6, joints); linear part first."""
+        """Return the Jacobian of ``point`` (root frame) fixed to ``link``, shape (6, joints); linear part first."""
         poses = self.poses(positions, base_poses)
         result = np.zeros((6, len(self.joint_names)))
         row = self._row[link]
         while row != 0:
             joint = self._joints[row]
-            if joint is not None and self._movable[row]:  # the root has none
+            if joint is not None and self._movable[row]:  # the root has no joint
                 axis = poses[row, :3, :3] @ joint.axis
                 column = np.zeros(6)
                 if joint.kind == "prismatic":
@@ -287,23 +311,24 @@ class Kinematics:
     def levers(
         self, links: Sequence[str], reach: np.ndarray, limits: Mapping[str, tuple[float, float]]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """How fast, at most, points move by each joint on the way from the root to their link, within the limits.
+        """Return upper bounds of the speed of points by each joint between the root and their link, within the limits.
 
         Parameters
         ----------
         links : sequence of str
-            The link each point belongs to.
+            Link of each point.
         reach : array, shape (n,)
-            How far a point can be from its link's origin, m.
+            Largest distance of each point from the origin of its link, m.
         limits : mapping of str to (float, float)
-            Of the independent joints.
+            Limits of the independent joints.
 
         Returns
         -------
         levers : array, shape (n, links)
-            Per unit of the joint above each link in the order of `links`, mimicking ones by themselves; m/rad or m/m.
+            Speed per unit speed of the joint above each link, in the order of `links`, with mimicking joints counted
+            separately; m/rad or m/m.
         moved : array of bool, shape (n, links)
-            Whether the joint above that link carries the point.
+            Whether the joint above that link moves the point.
         """
         span = np.array([limits[name] for name in self.joint_names]).reshape(-1, 2)
         levers = np.zeros((len(links), len(self._links)))
@@ -320,15 +345,15 @@ class Kinematics:
         return levers, moved
 
     def by_joint(self, by_link: np.ndarray) -> np.ndarray:
-        """Sums over the joints above links (n, links) by the independent joint behind each: shape (n, joints)."""
+        """Sum values per link (n, links) over the joints driven by each independent joint: shape (n, joints)."""
         weights = np.abs(self._per_joint)
-        # Columns of joints that nobody asks for may be infinite: 0 * inf is no 0 here.
+        # Not a matrix product: values of unrelated joints may be infinite, and 0 * inf is nan.
         columns = [by_link[:, column > 0.0] @ column[column > 0.0] for column in weights.T]
         return np.stack(columns, axis=1) if columns else np.empty((len(by_link), 0))
 
 
-def _by_depth(root: str, links: Sequence[str], by_child: Mapping[str, Joint]) -> tuple[list[str], np.ndarray]:
-    """Links sorted by their number of joints to the nearest given pose (root or base), and those numbers."""
+def _sort_by_depth(root: str, links: Sequence[str], by_child: Mapping[str, Joint]) -> tuple[list[str], np.ndarray]:
+    """Sort links by their depth, the number of joints up to the root or a base link; return links and depths."""
     depth = {root: 0}
     for link in links:
         path = []
@@ -338,12 +363,12 @@ def _by_depth(root: str, links: Sequence[str], by_child: Mapping[str, Joint]) ->
             link = root if joint.kind in OUTSIDE else joint.parent
         for number, below in enumerate(reversed(path)):
             depth[below] = depth[link] + 1 + number
-    order = sorted(links, key=depth.__getitem__)  # stable: the order of the document within a level
+    order = sorted(links, key=depth.__getitem__)  # stable: keeps the order of the document for equal depths
     return order, np.array([depth[link] for link in order])
 
 
-def _master(joint: Joint, by_name: Mapping[str, Joint]) -> tuple[str, float, float]:
-    """The independent joint behind a mimic chain, with the factor and offset of the whole chain."""
+def _resolve_mimic(joint: Joint, by_name: Mapping[str, Joint]) -> tuple[str, float, float]:
+    """Return the independent joint at the end of a mimic chain, with the factor and offset of the whole chain."""
     factor, offset = 1.0, 0.0
     while joint.mimic is not None:
         offset += factor * joint.mimic.offset
@@ -354,13 +379,15 @@ def _master(joint: Joint, by_name: Mapping[str, Joint]) -> tuple[str, float, flo
 
 def _base_pose(link: str, base_poses: Mapping[str, PosesLike] | None) -> np.ndarray:
     if base_poses is None or link not in base_poses:
-        raise ValueError(f"base_poses: the pose of '{link}' is missing (its joint is floating: it comes from outside)")
+        raise ValueError(
+            f"base_poses: the pose of '{link}' is missing (its joint is floating, so its pose is an input)"
+        )
     pose = np.asarray(matrices_of(f"base_poses['{link}']", base_poses[link]), dtype=float)
     if pose.shape != (4, 4):
         raise ValueError(f"base_poses['{link}']: shape {pose.shape}, expected (4, 4)")
     if not np.isfinite(pose).all():
-        raise ValueError(f"base_poses['{link}']: holds a number that is not finite")
+        raise ValueError(f"base_poses['{link}']: must be finite, found nan or inf")
     rotation = pose[:3, :3]
     if np.abs(rotation.T @ rotation - np.eye(3)).max() > 1e-6:
-        raise ValueError(f"base_poses['{link}']: its upper left 3x3 block is no rotation")
+        raise ValueError(f"base_poses['{link}']: upper left 3x3 block is not a rotation")
     return pose

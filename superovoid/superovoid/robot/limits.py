@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""How much a planning scene may hold. What is counted is all of it, whoever brought it and in however many messages."""
+"""Size limits of a planning scene. Counts are totals over all senders and messages."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from dataclasses import dataclass
 from superovoid.robot.errors import LimitError
 
 MOST_PAIRS = 50_000_000
-"""Pairs of bodies in one table (16 bytes each), whatever limits say."""
+"""Largest number of pairs of bodies in one table (16 bytes each), independent of `Limits`."""
 MAXIMUM_NAME = 255
-"""Characters of the name of an object."""
+"""Largest number of characters in the name of an object."""
 MOST_NAMES = 1_000
-"""Of rows in an allowed collision matrix, which has an entry for each two."""
+"""Largest number of rows of an allowed collision matrix, which has one entry for each two rows."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Largest numbers of a planning scene; docs/planning_scene.md has what they cost."""
+    """Largest counts in a planning scene; docs/planning_scene.md lists their cost."""
 
     bodies: int = 50_000
-    """Of the robot, of all objects and of the octomap together."""
+    """Bodies of the robot, of all objects and of the octomap together."""
     pairs: int = 5_000_000
-    """Of bodies that are checked against each other."""
+    """Pairs of bodies checked against each other."""
     objects: int = 5_000
     attached: int = 500
-    """Of the objects, those on links."""
+    """Objects attached to links."""
     triangles: int = 1_000_000
-    """Of all meshes of objects together."""
+    """Triangles of all meshes of objects together."""
     names: int = 10_000
-    """Of default entries of an allowed collision matrix, of paddings by name and of colours each."""
+    """Limit for each of: default entries of an allowed collision matrix, paddings by name, colours."""
     rules: int = 100_000
-    """Of the run time."""
+    """Runtime collision rules."""
     octomap_bytes: int = 16_000_000
 
     def check(self, what: str, count: int, remedy: str = "") -> None:
-        """Raise `LimitError` where there is more of something than there may be.
+        """Raise `LimitError` if a count exceeds its limit.
 
         Parameters
         ----------
         what : str
-            The name of a limit.
+            Name of a limit.
         count : int
-            How many there would be.
+            Count to check.
         remedy : str
-            What can be done about it.
+            Advice, for the message.
         """
         most = getattr(self, what)
         if count > most:

@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Strict readers of the mesh formats that list vertices and polygons: STL, OBJ, OFF and PLY.
+"""Strict readers of mesh formats with lists of vertices and polygons: STL, OBJ, OFF and PLY.
 
-A file is read in full or refused: every declared count holds, every row is complete, nothing is left over, and a
-statement that could carry a surface but is not supported is an error.  docs/dependencies.md says why no library reads
-these.  Each reader returns `Polygons`; `triangulate` (`superovoid.robot.polygons`) makes triangles of them.
+A file is read completely or rejected: counts must match, rows must be complete, there must be no trailing data, and an
+unsupported statement that could describe a surface is an error.  docs/dependencies.md explains why no library is used.
+Each reader returns `Polygons`, which `triangulate` (`superovoid.robot.polygons`) converts to triangles.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 MOST_TRIANGLES = 500_000
-"""Of one mesh, however often it is repeated in its file."""
+"""Largest number of triangles of one file, with repeated parts counted each time."""
 
 _Number = TypeVar("_Number", int, float)
 _Row = tuple[int, list[bytes]]
-"""Number of a line, and its words."""
+"""Line number, and words of the line."""
 
 
 class MalformedError(ValueError):
-    """A file that is not what its format demands."""
+    """A file that violates its format."""
 
 
 class UnsupportedError(ValueError):
-    """A file of which more is needed than its reader supports, or that is too large."""
+    """A file that uses an unsupported feature, or is too large."""
 
 
 @dataclass(frozen=True)
 class Polygons:
-    """The surface that a file describes."""
+    """Surface of a file, as polygons."""
 
     vertices: NDArray[np.float64]
-    """Shape (n, 3)."""
+    """Coordinates, shape (n, 3)."""
     sizes: NDArray[np.int64]
-    """How many corners each polygon has, shape (m,)."""
+    """Number of corners of each polygon, shape (m,)."""
     corners: NDArray[np.int64]
-    """Indices of the corners of all polygons, one polygon after the other, shape (sum of sizes,)."""
+    """Vertex indices of the corners of all polygons, one polygon after another, shape (sum of sizes,)."""
 
     @classmethod
-    def of(cls, coordinates: Sequence[float], sizes: Sequence[int], corners: Sequence[int]) -> Polygons:
-        """Take plain sequences, the coordinates one vertex after the other."""
+    def from_sequences(cls, coordinates: Sequence[float], sizes: Sequence[int], corners: Sequence[int]) -> Polygons:
+        """Convert sequences to arrays; `coordinates` has three numbers per vertex."""
         return cls(
             np.array(coordinates, dtype=float).reshape(-1, 3), np.array(sizes, np.int64), np.array(corners, np.int64)
         )
@@ -61,25 +61,25 @@ def _text(line: bytes) -> str:
 
 
 def _floats(words: Sequence[bytes], where: str) -> list[float]:
-    return _parsed(float, words, where)
+    return _parse(float, words, where)
 
 
 def _integers(words: Sequence[bytes], where: str) -> list[int]:
-    return _parsed(int, words, where)
+    return _parse(int, words, where)
 
 
-def _parsed(kind: Callable[[bytes], _Number], words: Sequence[bytes], where: str) -> list[_Number]:
+def _parse(kind: Callable[[bytes], _Number], words: Sequence[bytes], where: str) -> list[_Number]:
     try:
-        if b"_" not in b"".join(words):  # Python's digits may hold them
+        if b"_" not in b"".join(words):  # Python allows underscores in numbers
             return [kind(word) for word in words]
     except ValueError:
         pass
-    what = "numbers" if kind is float else "whole numbers"
-    raise MalformedError(f"{where}: {_text(b' '.join(words))} are no {what}")
+    what = "numbers" if kind is float else "integers"
+    raise MalformedError(f"{where}: found {_text(b' '.join(words))}, expected {what}")
 
 
 def _rows(data: bytes, comment: bytes = b"") -> Iterator[_Row]:
-    """Each line that has words, what follows the sign of a comment left out; LF, CRLF and CR end lines."""
+    """Yield the non-empty lines without comments; LF, CRLF and CR end lines."""
     text = data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     for number, line in enumerate(io.BytesIO(text), 1):
         words = (line.partition(comment)[0] if comment else line).split()
@@ -88,22 +88,22 @@ def _rows(data: bytes, comment: bytes = b"") -> Iterator[_Row]:
 
 
 def _take(rows: Iterator[_Row], what: str, count: int) -> Iterator[_Row]:
-    """The next rows; `MalformedError` if there are fewer."""
+    """Yield the next `count` rows; `MalformedError` if there are fewer."""
     for done in range(count):
         row = next(rows, None)
         if row is None:
-            raise MalformedError(f"declares {count} rows of {what}, the file ends after {done}")
+            raise MalformedError(f"declares {count} rows of {what}, but the file ends after {done}")
         yield row
 
 
 def _expect_end(rows: Iterator[_Row]) -> None:
     row = next(rows, None)
     if row is not None:
-        raise MalformedError(f"has more rows than it declares, line {row[0]}: {_text(b' '.join(row[1]))}")
+        raise MalformedError(f"has more rows than declared, line {row[0]}: {_text(b' '.join(row[1]))}")
 
 
 def _check_size(vertices: int, polygons: int) -> None:
-    """Refuse what is too large before time and memory are spent on it."""
+    """Reject an oversized mesh before spending time and memory on it."""
     if polygons > MOST_TRIANGLES:
         raise UnsupportedError(f"has {polygons} or more triangles, expected at most {MOST_TRIANGLES}")
     if vertices > 3 * MOST_TRIANGLES:
@@ -114,7 +114,7 @@ def _check_size(vertices: int, polygons: int) -> None:
 
 
 def read_stl(data: bytes) -> Polygons:
-    """Read an STL file: binary if its length is the one that its count demands, text otherwise."""
+    """Read an STL file: binary if its length matches its triangle count, text otherwise."""
     count = int.from_bytes(data[80:84], "little")
     if len(data) >= 84 and len(data) == 84 + 50 * count:
         facets = np.frombuffer(data, dtype=[("normal", "<f4", 3), ("corners", "<f4", 9), ("more", "<u2")], offset=84)
@@ -124,13 +124,13 @@ def read_stl(data: bytes) -> Polygons:
     text = data.removeprefix(b"\xef\xbb\xbf").lstrip()
     if text and (text[:5].lower() != b"solid" or b"\0" in text):
         raise MalformedError(
-            f"neither text that begins with solid nor binary: {count} triangles are declared, which are "
-            f"{84 + 50 * count} bytes, there are {len(data)}"
+            f"neither text that begins with solid nor binary: {count} triangles are declared, which need "
+            f"{84 + 50 * count} bytes, found {len(data)}"
         )
     return _read_stl_text(text)
 
 
-_STL_NEXT = {  # what may follow a statement
+_STL_NEXT = {  # statements allowed after each statement
     "endsolid": ("solid",),
     "solid": ("facet", "endsolid"),
     "facet": ("outer",),
@@ -161,7 +161,7 @@ def _read_stl_text(text: bytes) -> Polygons:
     if last != "endsolid":
         raise MalformedError(f"ends after '{last}', expected {' or '.join(_STL_NEXT[last])}")
     count = len(coordinates) // 3
-    return Polygons.of(coordinates, [3] * (count // 3), range(count))
+    return Polygons.from_sequences(coordinates, [3] * (count // 3), range(count))
 
 
 # -- OBJ
@@ -171,8 +171,8 @@ _OBJ_WITHOUT_SURFACE = _OBJ_NAMES | frozenset(b"vt vn vp s mg l p bevel c_interp
 
 
 def read_obj(data: bytes) -> Polygons:
-    """Read a Wavefront OBJ file; what it refers to is not opened."""
-    begun: list[bytes] = []  # a statement that goes on in the next line
+    """Read a Wavefront OBJ file; files that it refers to are not opened."""
+    begun: list[bytes] = []  # a statement continued in the next line
     coordinates, sizes, corners, lines = array("d"), array("q"), array("q"), array("q")
     for number, row in _rows(data, b"#"):
         begun.extend(row)
@@ -206,16 +206,16 @@ def read_obj(data: bytes) -> Polygons:
             lines.append(number)
         elif words[0] not in _OBJ_WITHOUT_SURFACE:
             raise UnsupportedError(
-                f"line {number}: {_text(b' '.join(words))} is not supported, expected v, f or what has no surface"
+                f"line {number}: {_text(b' '.join(words))} is not supported, expected v, f or one without surface"
             )
     if begun:
         raise MalformedError(f"ends within {_text(b' '.join(begun))}")
-    found = Polygons.of(coordinates, sizes, corners)
+    found = Polygons.from_sequences(coordinates, sizes, corners)
     beyond = np.flatnonzero(found.corners >= len(found.vertices))
     if len(beyond):
         face = np.searchsorted(np.cumsum(found.sizes), beyond[0], side="right")
         index = found.corners[beyond[0]] + 1
-        raise MalformedError(f"line {lines[face]}: vertex {index}, there are {len(found.vertices)}")
+        raise MalformedError(f"line {lines[face]}: vertex {index}, but there are {len(found.vertices)}")
     return found
 
 
@@ -223,7 +223,7 @@ def read_obj(data: bytes) -> Polygons:
 
 
 def read_off(data: bytes) -> Polygons:
-    """Read an OFF file of text: a row for each vertex, a row for each face."""
+    """Read a text OFF file."""
     rows = _rows(data, b"#")
     _, (keyword, *head) = next(rows, (0, [b""]))
     if not re.fullmatch(rb"(ST)?C?N?OFF", keyword):
@@ -231,7 +231,7 @@ def read_off(data: bytes) -> Polygons:
     if not head:
         _, head = next(rows, (0, []))
     if len(head) not in (2, 3):
-        raise MalformedError(f"has {len(head)} counts, expected those of vertices, faces and edges")
+        raise MalformedError(f"has {len(head)} counts, expected counts of vertices, faces and edges")
     number_of_vertices, number_of_faces = _integers(head[:2], "counts")
     _check_size(number_of_vertices, number_of_faces)
     coordinates, sizes, corners = array("d"), array("q"), array("q")
@@ -247,7 +247,7 @@ def read_off(data: bytes) -> Polygons:
         _floats(words[1 + size :], f"line {number}: colour")
         sizes.append(size)
     _expect_end(rows)
-    return Polygons.of(coordinates, sizes, corners)
+    return Polygons.from_sequences(coordinates, sizes, corners)
 
 
 # -- PLY
@@ -272,10 +272,10 @@ class _Element:
     name: str
     count: int
     properties: list[tuple[str, str, str]] = field(default_factory=list)
-    """Name, type, and type of the number of entries: empty for what is no list."""
+    """Name, type, and type of the list length, which is empty for a scalar."""
 
     def find(self, names: Sequence[str], is_list: bool) -> int:
-        """Where the one property of these names is."""
+        """Return the index of the only property with one of these names."""
         found = [i for i, (name, _, size) in enumerate(self.properties) if name in names and bool(size) == is_list]
         if len(found) != 1:
             raise MalformedError(f"element {self.name} has {len(found)} properties {' or '.join(names)}, expected 1")
@@ -300,18 +300,18 @@ def read_ply(data: bytes) -> Polygons:
         for one in elements:
             tables[one.name], at = _ply_binary_rows(data, at, one, "<" if form == "binary_little_endian" else ">")
         if data[at:].strip():
-            raise MalformedError(f"has {len(data) - at} bytes more than its elements take")
+            raise MalformedError(f"has {len(data) - at} bytes after its elements")
     vertices = np.column_stack([tables["vertex"][vertex.find([axis], False)][1] for axis in "xyz"]).astype(float)
     if not face.count:
         return Polygons(vertices, np.zeros(0, np.int64), np.zeros(0, np.int64))
     sizes, corners = tables["face"][face.find(_PLY_CORNERS, True)]
     if corners.dtype.kind == "f":
-        raise MalformedError("has vertex indices that are no whole numbers")
+        raise MalformedError("has vertex indices that are not integers")
     return Polygons(vertices, sizes.astype(np.int64), corners.astype(np.int64))
 
 
 def _ply_header(data: bytes) -> tuple[list[_Element], str, int]:
-    """Elements, form, and where the header ends."""
+    """Return elements, format, and the offset of the first byte after the header."""
     end = re.match(rb"\s*ply[ \t]*(\r\n|\n|\r)", data)
     if end is None:
         raise MalformedError(f"begins with {_text(data[:10])}, expected 'ply'")
@@ -337,7 +337,7 @@ def _ply_header(data: bytes) -> tuple[list[_Element], str, int]:
                 elements.append(_Element(name, int(count)))
             case ["property", "list", size, kind, name] if elements and {size, kind} <= _PLY_TYPES.keys():
                 if _PLY_TYPES[size][0] == "f":
-                    raise MalformedError(f"list '{name}' has a length of type {size}, expected a whole number")
+                    raise MalformedError(f"list '{name}' has a length of type {size}, expected an integer type")
                 elements[-1].properties.append((name, _PLY_TYPES[kind], _PLY_TYPES[size]))
             case ["property", kind, name] if elements and kind in _PLY_TYPES:
                 elements[-1].properties.append((name, _PLY_TYPES[kind], ""))
@@ -352,7 +352,7 @@ def _ply_header(data: bytes) -> tuple[list[_Element], str, int]:
 
 
 _Table = list[tuple[np.ndarray, np.ndarray]]
-"""For each property how many entries each row has, and all entries."""
+"""For each property, the number of entries in each row, and all entries."""
 
 
 def _ply_text_rows(rows: Iterator[_Row], element: _Element) -> _Table:
@@ -377,8 +377,8 @@ def _ply_text_rows(rows: Iterator[_Row], element: _Element) -> _Table:
 
 
 def _ply_binary_rows(data: bytes, at: int, element: _Element, order: str) -> tuple[_Table, int]:
-    """The rows of an element, and where they end: in one step if all lists are as long as in the first row."""
-    if element.count > len(data) - at:  # each has a byte or more
+    """Return the rows of an element and their end; read in one step if all lists are as long as in the first row."""
+    if element.count > len(data) - at:  # each row has at least one byte
         raise MalformedError(f"declares {element.count} rows of {element.name} in {len(data) - at} bytes")
     fields: list[tuple] = []
     for i, (_, kind, size) in enumerate(element.properties):
@@ -395,10 +395,10 @@ def _ply_binary_rows(data: bytes, at: int, element: _Element, order: str) -> tup
         if all((rows[f"n{i}"] == rows[f"n{i}"][:1]).all() for i, one in enumerate(element.properties) if one[2]):
             values = [rows[f"v{i}"] for i in range(len(element.properties))]
             return [(np.full(len(one), one.shape[1]), one.ravel()) for one in values], at + rows.nbytes
-    return _ply_unlike_rows(data, at, element, order)
+    return _ply_unequal_rows(data, at, element, order)
 
 
-def _ply_unlike_rows(data: bytes, at: int, element: _Element, order: str) -> tuple[_Table, int]:
+def _ply_unequal_rows(data: bytes, at: int, element: _Element, order: str) -> tuple[_Table, int]:
     _check_size(0, element.count)
     lengths = [array("q") for _ in element.properties]
     values = [array("d" if kind[0] == "f" else "q") for _, kind, _ in element.properties]
@@ -418,6 +418,6 @@ def _ply_unlike_rows(data: bytes, at: int, element: _Element, order: str) -> tup
                 at += struct.calcsize(row)
     except struct.error as error:
         raise MalformedError(
-            f"declares {element.count} rows of {element.name}, the file ends before the last"
+            f"declares {element.count} rows of {element.name}, but the file ends before the last"
         ) from error
     return [(np.array(length, np.int64), np.array(value)) for length, value in zip(lengths, values, strict=True)], at

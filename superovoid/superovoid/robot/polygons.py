@@ -3,10 +3,10 @@
 
 """Triangulation of the polygons of a mesh file.
 
-A polygon is projected along its normal (Newell's: the sum of the cross products of its edges from one corner).  A
-strictly convex one becomes a fan from its first corner; any other is cut ear by ear: an ear is a convex corner b with
-neighbours a and c such that no other corner lies in the triangle abc and no edge crosses ac.  A polygon that crosses
-itself bounds no region; it is refused.
+A polygon is projected along its normal (Newell's normal: the sum of the cross products of consecutive vectors from one
+corner to the others).  A strictly convex polygon becomes a fan from its first corner.  Any other polygon is cut ear by
+ear: an ear is a convex corner b with neighbours a and c such that no other corner lies in the triangle abc and no edge
+crosses ac.  A polygon that crosses itself bounds no region and is rejected.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-_MOST_CORNERS = 500  # of a polygon that is not convex; the time grows with their square
-_TINY = 1e-12  # of a polygon's extent squared: an area of this size is rounding
+_MOST_CORNERS = 500  # of a non-convex polygon; the time grows with the square of the number of corners
+_TINY = 1e-12  # smaller areas, relative to the squared extent of a polygon, are rounding errors
 
 
 def triangulate(vertices: FloatArray, sizes: NDArray[np.int64], corners: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the triangles of polygons.
+    """Return a triangulation of polygons.
 
     Parameters
     ----------
     vertices : array, shape (n, 3)
     sizes : array of int, shape (m,)
-        How many corners each polygon has.
+        Number of corners of each polygon.
     corners : array of int, shape (sum of sizes,)
-        Vertices of all polygons, one polygon after the other.
+        Vertex indices of all polygons, one polygon after another.
 
     Returns
     -------
     array of int, shape (k, 3)
-        Turned as their polygons are.
+        Vertex indices, with the orientation of the polygons.
 
     Raises
     ------
     ValueError
-        If a polygon crosses itself, or is not convex and has very many corners.
+        If a polygon crosses itself, or is not convex and has too many corners.
     """
     first = np.cumsum(sizes) - sizes
     triangles = [np.zeros((0, 3), dtype=np.int64)]
@@ -57,13 +57,13 @@ def triangulate(vertices: FloatArray, sizes: NDArray[np.int64], corners: NDArray
 
 
 def _normals(points: FloatArray) -> FloatArray:
-    """Twice the vector area of each polygon; points: shape (m, n, 3)."""
+    """Return twice the vector area of each polygon; points: shape (m, n, 3)."""
     edges = points - points[:, :1]
     return np.cross(edges, np.roll(edges, -1, axis=1)).sum(axis=1)
 
 
 def _are_convex(points: FloatArray) -> NDArray[np.bool_]:
-    """Whether each polygon, projected along its normal, turns left at all corners and once around in all."""
+    """Return whether each polygon, projected along its normal, turns left at every corner and by 2 pi in total."""
     with np.errstate(all="ignore"):
         normals = _normals(points)
         normals = (normals / np.linalg.norm(normals, axis=1)[:, None])[:, None]
@@ -75,7 +75,7 @@ def _are_convex(points: FloatArray) -> NDArray[np.bool_]:
 
 
 def _cut(vertices: FloatArray, polygon: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The triangles of one polygon that is not strictly convex."""
+    """Return the triangles of a polygon that is not strictly convex."""
     polygon = polygon[polygon != np.roll(polygon, 1)]
     if len(polygon) > _MOST_CORNERS:
         raise ValueError(f"has a concave polygon of {len(polygon)} corners, expected at most {_MOST_CORNERS}")
@@ -87,17 +87,17 @@ def _cut(vertices: FloatArray, polygon: NDArray[np.int64]) -> NDArray[np.int64]:
     if np.linalg.norm(normal) <= tiny:
         edges = points - points[0]
         if np.linalg.norm(np.cross(edges, edges[np.linalg.norm(edges, axis=1).argmax()]), axis=1).max() <= tiny:
-            return _fan(polygon)  # on one line: it covers nothing
-        raise _crossed(polygon)
+            return _fan(polygon)  # collinear corners: zero area
+        raise _crossing_error(polygon)
     x_axis = np.cross(normal, np.eye(3)[np.abs(normal).argmin()])
     y_axis = np.cross(normal, x_axis)
     plane = points @ np.column_stack([x_axis / np.linalg.norm(x_axis), y_axis / np.linalg.norm(y_axis)])
     if _cross_any(plane, np.roll(plane, -1, axis=0), tiny):
-        raise _crossed(polygon)
+        raise _crossing_error(polygon)
     left, triangles, at, misses = list(range(len(plane))), [], 0, 0
     while len(left) > 3:
         if misses > len(left):
-            raise _crossed(polygon)
+            raise _crossing_error(polygon)
         at %= len(left)
         ear = left[at - 1], left[at], left[(at + 1) % len(left)]
         a, b, c = plane[list(ear)]
@@ -114,19 +114,19 @@ def _fan(polygon: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.array([(polygon[0], polygon[i], polygon[i + 1]) for i in range(1, len(polygon) - 1)])
 
 
-def _crossed(polygon: NDArray[np.int64]) -> ValueError:
+def _crossing_error(polygon: NDArray[np.int64]) -> ValueError:
     some = ", ".join(map(str, polygon[:6])) + (", ..." if len(polygon) > 6 else "")
     return ValueError(f"has a polygon that crosses itself (vertices {some}, counted from 0)")
 
 
 def _turn(a: FloatArray, b: FloatArray, c: FloatArray) -> FloatArray:
-    """Twice the area of the triangles abc, above 0 if they turn left; points: shape (..., 2)."""
+    """Return twice the signed area of the triangles abc, positive for a left turn; points: shape (..., 2)."""
     ab, ac = b - a, c - a
     return ab[..., 0] * ac[..., 1] - ab[..., 1] * ac[..., 0]
 
 
 def _crossings(a: FloatArray, b: FloatArray, c: FloatArray, d: FloatArray, tiny: float) -> NDArray[np.bool_]:
-    """Whether the segments ab and cd cross at an inner point of both."""
+    """Return whether the segments ab and cd cross at an interior point of both."""
     apart_c, apart_d = _turn(a, b, c), _turn(a, b, d)
     apart_a, apart_b = _turn(c, d, a), _turn(c, d, b)
     sure = np.minimum(np.minimum(abs(apart_a), abs(apart_b)), np.minimum(abs(apart_c), abs(apart_d))) > tiny
@@ -138,7 +138,7 @@ def _cross_any(begins: FloatArray, ends: FloatArray, tiny: float) -> bool:
 
 
 def _is_ear(left: FloatArray, a: FloatArray, b: FloatArray, c: FloatArray, tiny: float) -> bool:
-    """Whether the corner b may be cut off the polygon that is left, shape (n, 2)."""
+    """Return whether corner b can be cut off the remaining polygon, shape (n, 2)."""
     if _turn(a, b, c) <= tiny:
         return False
     others = ~((left == a).all(axis=1) | (left == b).all(axis=1) | (left == c).all(axis=1))

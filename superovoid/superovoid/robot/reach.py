@@ -1,18 +1,18 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joint positions that put links of a robot at wanted poses relative to others.
+"""Inverse kinematics: joint positions for desired poses of links relative to other links.
 
-Damped least squares with the robot's own Jacobian.  With J the Jacobian of the poses as seen from the other
-links, e what is missing of them, and c a comfortable posture, one step is
+The method is damped least squares with the Jacobian of the robot.  One step is
 
     dq = J^T (J J^T + m^2 1)^-1 e + (1 - J^+ J)(c - q),
 
-the second part being what moves the posture towards c without moving the pose.  Joints that the step would take past
-a limit are put on it and left out of J, one after the other, until none is.  The end is a posture as near to c as the
-pose and the limits allow, so that along a path of poses it moves as smoothly as they do.
+where J is the Jacobian of the relative poses, e their error, m the damping and c a comfortable posture.  The second
+term moves the posture towards c without changing the poses.  Joints that the step would move past a limit are fixed at
+the limit and removed from J, one at a time, until no joint is past a limit.  The result is the posture nearest to c
+that the poses and the limits allow, so that along a smooth path of poses the posture changes smoothly.
 
-Metres, radians.
+Units: metres, radians.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from superovoid.robot.robot import Robot
 from superovoid.values.poses import PosesLike
 
 _DAMPING = 1e-3
-"""m / missing pose, so that the damping vanishes with what it damps and the last steps are Newton's."""
+"""Damping m per pose error: it vanishes with the error, so that the last steps are Newton steps."""
 _LONGEST = 0.3
-"""rad (or m); a longer step is shortened: its linear model does not reach so far."""
+"""Longest step, rad (or m), for which the linear model is accurate enough; longer steps are scaled down."""
 
 
 POSE, POSITION, ORIENTATION = slice(0, 6), slice(0, 3), slice(3, 6)
-"""What of a pose is wanted: rows of what is missing of it."""
+"""Parts of a pose that a target may specify: rows of the pose error."""
 
 
 class Target(NamedTuple):
-    """A pose of one link as seen from another, or a part of it."""
+    """Desired pose of link b in the frame of link a, or a part of the pose."""
 
     link_a: str
     link_b: str
@@ -48,14 +48,14 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True)
 class Reached:
-    """Where `reach` ended."""
+    """Result of `reach`."""
 
     positions: dict[str, float]
-    """Of the joints that were free to move."""
+    """Positions of the joints that may move."""
     position_error: float
-    """Distance of b's origin from the one wanted, m."""
+    """Distance of the origin of b from its desired position, m."""
     angle_error: float
-    """Angle between b's orientation and the one wanted, rad."""
+    """Angle between the orientation of b and the desired one, rad."""
     iterations: int
 
 
@@ -67,28 +67,28 @@ def pose_errors(
     positions: Mapping[str, float],
     base_poses: Mapping[str, PosesLike] | None = None,
 ) -> tuple[float, float]:
-    """How far two links are from a wanted relative pose.
+    """Return the position and angle errors of the pose of one link relative to another.
 
     Parameters
     ----------
     robot : Robot
     link_a, link_b : str
-        The links.
+        Names of the links.
     wanted : array, shape (4, 4)
-        a_from_b.
+        Desired a_from_b.
     positions : mapping of str to float
-        Of all of the robot's joints, rad or m.
+        Positions of all joints of the robot, rad or m.
     base_poses : mapping of str to pose, optional
         As for `Robot.forward_kinematics`.
 
     Returns
     -------
     position : float
-        Distance of the origin of b from where it should be, m.
+        Distance of the origin of b from its desired position, m.
     angle : float
-        Angle of the rotation from the orientation of b to the one wanted, rad.
+        Angle of the rotation from the orientation of b to the desired one, rad.
     """
-    from scipy.spatial.transform import Rotation  # late: importing it takes longer than most programs need it
+    from scipy.spatial.transform import Rotation  # here, because its import is slow and few programs need it
 
     poses = robot.forward_kinematics(positions, base_poses)
     a, b = poses[link_a], poses[link_b]
@@ -109,36 +109,36 @@ def reach(
     atol: float = 1e-13,
     max_iterations: int = 400,
 ) -> Reached:
-    """Find positions of joints that put one link at a pose relative to another.
+    """Find joint positions that bring one link to a desired pose relative to another.
 
     Parameters
     ----------
     robot : Robot
-        Without floating joints.
+        A robot without floating joints.
     link_a, link_b : str
-        The links.
+        Names of the links.
     wanted : array, shape (4, 4)
-        a_from_b.
+        Desired a_from_b.
     start : mapping of str to float
-        Positions of all of the robot's joints to begin at, rad or m.
+        Initial positions of all joints of the robot, rad or m.
     joints : sequence of str
-        The joints that may move, within their limits.
+        Joints that may move, within their limits.
     comfortable : mapping of str to float, optional
-        Positions that these joints should have if the pose left them the choice; default: those of ``start``.
+        Preferred positions of these joints; default: those of ``start``.
     atol : float
-        The end is where the pose is missed by no more than this (m and rad) and the posture has come to rest.
+        The search ends when the pose error is at most this (m and rad) and the posture no longer changes.
     max_iterations : int
-        Steps at most.
+        Largest number of steps.
 
     Returns
     -------
     Reached
-        The best found. Whether that is good enough is for the caller to say: a pose out of reach is no error here.
+        The best result found. The caller must check its errors: an unreachable pose does not raise an error.
 
     Raises
     ------
     ValueError
-        If a joint or link does not exist, a position is missing, or the pose is none.
+        If a joint or link does not exist, a position is missing, or the pose is invalid.
     """
     return reach_all(
         robot,
@@ -164,13 +164,13 @@ def reach_all(
     settle: bool = True,
     max_iterations: int = 400,
 ) -> Reached:
-    """Find positions of joints that put several links where they are wanted, or turn them as wanted.
+    """Find joint positions that bring several links to desired poses, positions or orientations at once.
 
     Parameters
     ----------
     robot : Robot
     targets : sequence of Target
-        All of them are wanted at once.
+        Targets to reach together.
     start, joints, comfortable, atol, max_iterations
         As for `reach`.
     base_poses : mapping of str to pose, optional
@@ -178,21 +178,22 @@ def reach_all(
     limits : mapping of str to (float, float), optional
         Lower and upper limits of the joints that may move, instead of the robot's; rad or m.
     settle : bool
-        Whether the posture has to come to rest too; else the first that misses no target is the answer.
+        If true, iterate until the posture no longer changes; otherwise stop at the first posture that reaches all
+        targets.
 
     Returns
     -------
     Reached
-        With the largest errors of what is wanted of any target.
+        Its errors are the largest over all targets.
 
     Raises
     ------
     ValueError
-        As `reach` does.
+        As for `reach`.
     """
     unknown = [name for name in joints if name not in robot.joint_names]
     if unknown or not joints:
-        named = f"'{unknown[0]}' is no independent joint of '{robot.name}'" if unknown else "no joint is named"
+        named = f"'{unknown[0]}' is not an independent joint of '{robot.name}'" if unknown else "must not be empty"
         raise ValueError(f"joints: {named} (joints: {', '.join(robot.joint_names)})")
     if not targets:
         raise ValueError("targets: is empty, expected at least one")
@@ -218,7 +219,7 @@ def reach_all(
     for _ in range(max_iterations):
         taken += 1
         positions.update(zip(joints, q.tolist(), strict=True))
-        jacobian, error = _linearised(robot, checked, positions, base_poses)
+        jacobian, error = _linearise(robot, checked, positions, base_poses)
         missed = float(np.abs(error).max())
         if missed < best[0]:
             best = (missed, q)
@@ -239,13 +240,13 @@ def reach_all(
     return Reached({name: positions[name] for name in joints}, distance, angle, taken)
 
 
-def _linearised(
+def _linearise(
     robot: Robot,
     targets: Sequence[Target],
     positions: Mapping[str, float],
     base_poses: Mapping[str, PosesLike] | None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Jacobian (rows, joints) of the poses as seen from a, and what is missing of them (rows), root frame."""
+    """Return the Jacobian (rows, joints) of the relative poses, and the pose error (rows), in the root frame."""
     from scipy.spatial.transform import Rotation
 
     poses = robot.forward_kinematics(positions, base_poses)
@@ -266,7 +267,7 @@ def _linearised(
 def _step(
     jacobian: np.ndarray, error: np.ndarray, q: np.ndarray, rest: np.ndarray, lower: np.ndarray, upper: np.ndarray
 ) -> np.ndarray:
-    """Change of the joints, those that meet a limit held there."""
+    """Return the change of the joint positions, with joints that reach a limit held there."""
     step = np.zeros_like(q)
     free = np.ones(len(q), dtype=bool)
     damping = (_DAMPING * min(1.0, float(np.linalg.norm(error)))) ** 2
@@ -278,7 +279,7 @@ def _step(
         past = free & ((q + step < lower) | (q + step > upper))
         if not past.any():
             break
-        # The one that goes farthest past its limit first: without it the others may not.
+        # Start with the joint farthest past its limit: once it is fixed, the others may stay within theirs.
         over = np.where(past, np.maximum(lower - q - step, q + step - upper), -np.inf)
         worst = int(np.argmax(over))
         step[worst] = (lower if q[worst] + step[worst] < lower[worst] else upper)[worst] - q[worst]

@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A robot: bodies on links, the pairs of them that may meet, and where everything is for given joints.
+"""Robot model: bodies on links, pairs of bodies to check, forward kinematics and derivatives of distances.
 
-Frames are named ``root_from_link``: the matrix (4, 4) that maps link coordinates to those of the root link.
-Metres, radians.
+Transforms are named like ``root_from_link``, the matrix (4, 4) that maps link coordinates to root coordinates.
+Units: metres, radians.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from superovoid.robot.limits import MOST_PAIRS
 from superovoid.robot.rules import CollisionRules
 from superovoid.robot.srdf import Semantics, VirtualJoint, read_srdf
 from superovoid.robot.urdf import Description, Joint, Mimic, read_urdf
-from superovoid.robot.xml import listed, short
+from superovoid.robot.xml import join_names, short
 from superovoid.scene import Body, Scene, SceneResult
 from superovoid.values.poses import PosesLike
 from superovoid.values.records import Record
@@ -42,71 +42,73 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DistanceGradients(Record):
-    """Derivatives of the signed distances of pairs by what moves a robot, one row a pair."""
+    """Derivatives of signed distances by joint positions and base poses, one row per pair."""
 
     by_joint: FloatArray
-    """Shape (pairs, joints), m/rad or m/m; followers (mimic joints) are part of their master's column."""
+    """Derivatives by joint positions, shape (pairs, joints), m/rad or m/m. A column includes the effect of joints that
+    mimic its joint."""
     joint_names: tuple[str, ...]
-    """The columns of `by_joint`: `Robot.joint_names`."""
+    """Columns of `by_joint`: `Robot.joint_names`."""
     by_base: FloatArray
-    """Shape (pairs, bases, 6): by the twist (linear; angular) of each base link about the origin of its frame, in the
-    axes of the root frame, m/m and m/rad."""
+    """Derivatives by the twist (linear; angular) of each base link about the origin of its frame, in the axes of the
+    root frame, shape (pairs, bases, 6), m/m and m/rad."""
     base_links: tuple[str, ...]
-    """The second axis of `by_base`: `Robot.base_links`."""
+    """Second axis of `by_base`: `Robot.base_links`."""
     status: NDArray[np.uint8]
     """`superovoid.Status` of the distances, shape (pairs,)."""
 
     @property
     def differentiable(self) -> NDArray[np.bool_]:
-        """`Status.differentiable` of each row: false for one of several contacts, or one not proved the best."""
+        """`Status.differentiable` of each row: false for non-unique contacts, and for contacts without a proof."""
         return differentiable_rows(self.status)
 
 
 class Robot:
-    """A robot read from a URDF and, optionally, an SRDF. Make one with `load` (a file) or `from_urdf` (the text).
+    """A robot from a URDF and, optionally, an SRDF. Create one with `load` (from files) or `from_urdf` (from text).
 
     Attributes
     ----------
     name, root : str
-        Of the robot, of its root link.
+        Names of the robot and of its root link.
     root_link : str
-        The root link of the URDF: `root`, unless the robot moves in a frame of the world (``with_root_joint``).
+        Root link of the URDF: `root`, unless the robot moves in a world frame (``with_root_joint``).
     links : tuple of str
         All links, in the order of the URDF.
     bodies : tuple of Body
-        The contact geometry; a body has its link's name, or ``link/0``, ``link/1``, ... where a link has several.
+        Contact geometry. A body has the name of its link, or ``link/0``, ``link/1``, ... if a link has several.
     joint_names : tuple of str
-        Independent movable joints (mimicking joints left out), in the order of the URDF.
+        Independent movable joints (without mimic joints), in the order of the URDF.
     joint_limits : dict of str to (float, float)
-        Lower and upper limit of these joints; infinite for continuous ones.
+        Lower and upper limit of each joint in `joint_names`; infinite for continuous joints.
     joints : mapping of str to Joint
-        All joints, fixed ones too.
+        All joints, including fixed ones.
     mimic : mapping of str to Mimic
-        The joints that follow others.
+        Mimic joints.
     base_links : tuple of str
-        Children of floating joints: their pose in the root frame comes from outside.
+        Child links of floating and planar joints; their poses in the root frame are inputs.
     groups : mapping of str to tuple of str
-        The SRDF's groups, as links.
+        Links of each group of the SRDF.
     group_states : mapping of str to mapping
-        The SRDF's named states: group -> state -> joint -> position, rad or m.
+        Named states of the SRDF: group -> state -> joint -> position, rad or m.
     end_effectors : tuple of EndEffector
-        The SRDF's.
+        End effectors of the SRDF.
     passive_joints : frozenset of str
-        Joints that the SRDF calls passive.
+        Passive joints of the SRDF.
     fixed_frames : mapping of str to str
-        Frames that the SRDF's fixed virtual joints put at a link -> that link; MoveIt's names for where a robot stands.
+        Parent frames of the fixed virtual joints of the SRDF -> child link; MoveIt's names for the frame that the robot
+        is mounted in.
     root_joint : VirtualJoint or None
-        The SRDF's virtual joint of the URDF's root link: how the robot moves in the world (fixed, planar, floating).
+        Virtual joint of the SRDF between the world and the root link of the URDF (fixed, planar or floating).
     links_without_geometry : tuple of str
-        Links that no distance can be asked for.
+        Links without contact geometry, which have no distances.
     left_out : mapping of str to tuple of str
-        Links of whose collision geometry something has no shape here -> what (``mesh`` with ``meshes="ignore"``): what
-        is asked of these is answered for less than there is.
+        Links with ignored collision elements -> kinds of these elements (``mesh`` with ``meshes="ignore"``). Distances
+        of these links do not include the ignored elements.
     rules : CollisionRules
-        Which pairs of links are checked, and why (a copy may be changed, this one is the robot's own).
+        Rules that decide which pairs of links are checked, and why. Change a copy, not the robot's own rules.
     warnings : tuple of str
-        What was ignored: geometry without a shape here, what the SRDF says of links and joints that do not exist; what
-        is doubtful about meshes and limits.
+        Ignored parts of the URDF and SRDF, such as geometry without a shape and entries for unknown links and joints,
+        and doubtful values of meshes and limits.
     """
 
     def __init__(self, description: Description, semantics: Semantics) -> None:
@@ -162,26 +164,27 @@ class Robot:
         with_root_joint: bool = False,
         world_frame: str = "",
     ) -> Robot:
-        """Read a robot from a file, a package or the text itself.
+        """Read a robot from a file, a package or XML text.
 
         Parameters
         ----------
         source : str or path
-            The URDF: a path, an address ``package://name/urdf/robot.urdf``, or the document itself.
+            The URDF: a path, an address ``package://name/urdf/robot.urdf``, or the XML text.
         srdf : str or path, optional
-            The SRDF, in the same ways.
+            The SRDF, in the same forms.
         representation, meshes, strict, with_root_joint, world_frame
             As for `from_urdf`.
         package_directories : mapping of str to path, optional
-            Where packages are, for `source` and for meshes. Packages of sourced ROS workspaces
-            (``AMENT_PREFIX_PATH``) and the one that the URDF's file lies in (by its package.xml) are known without.
+            Folders of packages by name, for `source` and for meshes. Packages of sourced ROS workspaces
+            (``AMENT_PREFIX_PATH``) and the package that contains the URDF file (by its package.xml) are found without
+            this argument.
 
         Raises
         ------
         RobotDescriptionError
-            As `from_urdf` does, and if a package is unknown.
+            As for `from_urdf`, and if a package is unknown.
         OSError
-            If a file is not there or cannot be read.
+            If a file does not exist or cannot be read.
 
         Examples
         --------
@@ -216,7 +219,7 @@ class Robot:
         with_root_joint: bool = False,
         world_frame: str = "",
     ) -> Robot:
-        """Read a robot.
+        """Read a robot from XML text.
 
         Parameters
         ----------
@@ -225,30 +228,31 @@ class Robot:
         srdf : str, optional
             The SRDF document.
         representation : {"mixed", "superovoids", "superellipsoids"}
-            Which of several contact geometries of a link to take (see `superovoid.robot.urdf`).
+            Contact geometry to use if a link has several (see `superovoid.robot.urdf`).
         package_directories : mapping of str to path, optional
-            Where packages are: ``package://name/...`` is looked for in the folder of ``name``. Meshes are opened in
-            these folders only, those named by an absolute path too.
+            Folders of packages by name, for ``package://name/...``. Meshes are opened in these folders only, including
+            those with an absolute path.
         meshes : {"hull", "triangles", "shells", "ignore"}
-            What a mesh of a collision element becomes: its convex hull; a body bounded by its triangles, or the hull
-            with a warning where they do not close; nothing, with a warning (see `superovoid.robot.mesh_files`).
+            Body of a mesh of a collision element: its convex hull; the solid bounded by its triangles, or the hull with
+            a warning if they are not closed; its triangles, without an interior if they are not closed; none, with a
+            warning (see `superovoid.robot.mesh_files`).
         strict : bool
-            Whether what readers of MoveIt leave out with a word in the log is an error: an SRDF for a robot of another
-            name, groups of links and joints that do not exist, a joint that mimics none, limits that are absurd,
-            ``package:///`` addresses. Else it is in `warnings`, and the rest counts (see
-            `superovoid.robot.srdf.read_srdf` and `superovoid.robot.urdf.read_urdf`).
+            If true, raise an error for problems that MoveIt's readers only log: an SRDF for a robot with another name,
+            groups with unknown links and joints, a mimic joint of an unknown joint, absurd limits, ``package:///``
+            addresses. Otherwise they become `warnings`, and the rest is used (see `superovoid.robot.srdf.read_srdf` and
+            `superovoid.robot.urdf.read_urdf`).
         with_root_joint : bool
-            Whether the SRDF's virtual joint of the root link is a joint of this robot where it is planar or floating:
-            the root is then the frame of the world that it names, which no collision geometry is on, and the URDF's
-            root link one of `base_links`. So obstacles stand still while the robot moves.
+            If true, a planar or floating virtual joint of the SRDF for the root link becomes a joint of this robot. The
+            root is then the world frame that it names, without collision geometry, and the root link of the URDF is one
+            of `base_links`, so that obstacles stand still while the robot moves.
         world_frame : str
-            A frame of the world that the robot moves freely in, whatever the SRDF says about its root link: as a
-            floating virtual joint would have it. Empty: none.
+            World frame in which the robot moves freely, as with a floating virtual joint, whatever the SRDF defines for
+            its root link. Empty: none.
 
         Raises
         ------
         RobotDescriptionError
-            Whatever is wrong with either document, with the element and the value; a mesh that cannot be read.
+            If a document is invalid, with the element and the value, or if a mesh cannot be read.
         """
         description = read_urdf(xml, representation, package_directories, meshes, strict=strict)
         semantics = Semantics({}, {}, ())
@@ -262,9 +266,9 @@ class Robot:
                 with_root_joint=with_root_joint or bool(world_frame),
             )
         if world_frame:
-            semantics = replace(semantics, root_joint=_joint_to(world_frame, description, semantics.root_joint))
+            semantics = replace(semantics, root_joint=_root_joint_in(world_frame, description, semantics.root_joint))
         if with_root_joint or world_frame:
-            description = _in_the_world(description, semantics.root_joint)
+            description = _add_root_joint(description, semantics.root_joint)
         if world_frame and description.root != world_frame:
             raise RobotDescriptionError(description.notes[-1])
         return cls(description, semantics)
@@ -274,15 +278,15 @@ class Robot:
         positions: Mapping[str, float] | ArrayLike,
         base_poses: Mapping[str, PosesLike] | None = None,
     ) -> dict[str, FloatArray]:
-        """Where every link is.
+        """Compute the pose of every link.
 
         Parameters
         ----------
         positions : mapping of str to float, or (joints,) or (states, joints) array_like
-            Positions of at least all joints of `joint_names`, rad or m; of a mapping others, mimicking ones too, are
-            ignored. An array has a column a joint, in the order of `joint_names`.
+            Positions of all joints of `joint_names`, rad or m. Other joints of a mapping, including mimic joints, are
+            ignored. An array has one column per joint, in the order of `joint_names`.
         base_poses : mapping of str to (4, 4) array_like or transform
-            root_from_link of the `base_links`; the same in all states.
+            root_from_link of the `base_links`; the same for all states.
 
         Returns
         -------
@@ -292,7 +296,7 @@ class Robot:
         Raises
         ------
         ValueError
-            If a joint or base pose is missing or not finite, a base pose is no pose, or an array has another shape.
+            If a joint or base pose is missing or not finite, a base pose is not rigid, or an array has a wrong shape.
         """
         if not isinstance(positions, Mapping) and np.ndim(positions) == 2:
             poses = self._kinematics.poses_of_rows(positions, base_poses)
@@ -306,27 +310,27 @@ class Robot:
         positions: Mapping[str, float] | ArrayLike,
         base_poses: Mapping[str, PosesLike] | None = None,
     ) -> FloatArray:
-        """How a point of a link moves with the joints.
+        """Compute the Jacobian of a point fixed to a link.
 
         Parameters
         ----------
         link : str
-            The link the point belongs to.
+            Link that the point is fixed to.
         point : array, shape (3,)
-            Where the point is now, in the root frame.
+            Current position of the point in the root frame.
         positions, base_poses
-            As in `forward_kinematics`.
+            As for `forward_kinematics`.
 
         Returns
         -------
         array, shape (6, len(joint_names))
             Linear velocity of the point (rows 0 to 2) and angular velocity of the link (3 to 5) per unit of joint
-            velocity, root frame. Mimicking joints are part of their master's column.
+            velocity, in the root frame. A column includes the effect of joints that mimic its joint.
 
         Raises
         ------
         ValueError
-            As `forward_kinematics`, and for an unknown link or a point that is none.
+            As for `forward_kinematics`, and if the link is unknown or the point is not three finite numbers.
         """
         self._check_link(link)
         point = np.asarray(point, dtype=float)
@@ -342,39 +346,39 @@ class Robot:
         *,
         bodies: Sequence[Body] | None = None,
     ) -> DistanceGradients:
-        """Derivatives of every reported distance by the joints and the bases.
+        """Compute the derivatives of the distances of a result by the joint positions and base poses.
 
-        The distance changes by the normal's part of the difference of the velocities of its two points; the change of
-        the points and of the normal themselves does not enter (docs/derivatives.md).
+        The rate of a distance is the component along the normal of the relative velocity of its two points, each fixed
+        to its body; the motion of the points on the bodies and of the normal does not contribute (docs/derivatives.md).
 
         Parameters
         ----------
         result : SceneResult
-            Answer of a scene of this robot's `bodies` (in their order) with the links where `forward_kinematics` of
-            the same positions and base poses has them.
+            Result of a scene of this robot's `bodies`, in their order, at the link poses that `forward_kinematics`
+            returns for the same positions and base poses.
         positions, base_poses
-            As in `forward_kinematics`.
+            As for `forward_kinematics`.
         bodies : sequence of Body, optional
-            Those of the scene, where they are not the robot's alone: a planning scene's, whose objects are carried by
-            links too, or with obstacles. Bodies on links that the robot does not have stand still.
+            Bodies of the scene, if they are not just the robot's: for a planning scene with attached objects, or for a
+            scene with obstacles. Bodies on links that the robot does not have are fixed.
 
         Returns
         -------
         DistanceGradients
-            Rows as in the result, whose status comes along. Where it has `Status.NON_UNIQUE` or `ARBITRARY_NORMAL` they
-            are those of the points and normal given, one of several; where it has `UNPROVEN`, those of the contact
-            found: `differentiable` is false for all of these.
+            Rows and status as in the result. With `Status.NON_UNIQUE` or `ARBITRARY_NORMAL` the derivatives are those
+            of the points and normal in the result, one choice of several; with `UNPROVEN`, those of the contact found:
+            `differentiable` is false for all of these.
 
         Raises
         ------
         ValueError
-            As `forward_kinematics`, and if the result names a body that is not among those.
+            As for `forward_kinematics`, and if the result refers to a body outside `bodies`.
         """
         of = f"'{self.name}' has" if bodies is None else "there are"
         bodies = self.bodies if bodies is None else bodies
         last = max(result.body_a.max(initial=-1), result.body_b.max(initial=-1))
         if last >= len(bodies):
-            raise ValueError(f"result: names body {last}, but {of} {len(bodies)} bodies")
+            raise ValueError(f"result: refers to body {last}, but {of} {len(bodies)} bodies")
         rows = self._kinematics.rows_of(tuple(body.link for body in bodies))
         by_joint, by_base = self._kinematics.gradients_of_states(
             self._kinematics.poses(positions, base_poses)[None],
@@ -388,39 +392,40 @@ class Robot:
         return DistanceGradients(by_joint, self.joint_names, by_base, self.base_links, result.status)
 
     def relative_speeds(self, bodies: Sequence[Body], pairs: ArrayLike) -> FloatArray:
-        """Bounds of how fast the bodies of pairs can move against each other, anywhere within the joint limits.
+        """Compute upper bounds of the relative speed of pairs of bodies by each joint, within the joint limits.
 
-        While the joints move by dq, each on a straight line, no point of one body moves farther against the other
-        than the sum of these times abs(dq): neither does their distance change by more (Schwarzer, Saha, Latombe 2005).
+        While the joints move by dq along a straight line, no point of one body moves relative to the other body by more
+        than the sum of these bounds times abs(dq). Neither does their distance change by more (Schwarzer, Saha, Latombe
+        2005).
 
         Parameters
         ----------
         bodies : sequence of Body
-            Those on links that this robot does not have stand still.
+            Bodies on links that this robot does not have are fixed.
         pairs : array of int, shape (n, 2)
             Indices into `bodies`.
 
         Returns
         -------
         array, shape (n, len(joint_names))
-            m/rad or m/m. Joints that carry both bodies of a pair count nothing; mimicking joints are part of their
-            master's column. Infinite where a sliding joint without limits is between a turning one and a body.
+            m/rad or m/m; 0 for a joint that moves both bodies of a pair. A column includes the effect of joints that
+            mimic its joint. Infinite if a prismatic joint without limits lies between a revolute joint and a body.
         """
         spheres = [body.shape.bounding_sphere() for body in bodies]
         centres = zip(bodies, spheres, strict=True)
         reach = np.array([np.linalg.norm(_apply(body.link_from_body, sphere.centre)) for body, sphere in centres])
         reach = reach + [sphere.radius for sphere in spheres]
-        levers, moved = self._kinematics.levers(self._carriers(bodies), reach, self.joint_limits)
+        levers, moved = self._kinematics.levers(self._moving_links(bodies), reach, self.joint_limits)
         a, b = np.asarray(pairs).reshape(-1, 2).T
         return self._kinematics.by_joint(np.where(moved[b], 0.0, levers[a]) + np.where(moved[a], 0.0, levers[b]))
 
     def links_of(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Links of a list of link and group names, in the order of the URDF, each once.
+        """Return the links for a list of link and group names, in the order of the URDF, without duplicates.
 
         Raises
         ------
         ValueError
-            If a name is neither; the message says what exists.
+            If a name is neither a link nor a group; the message lists the known names.
         """
         if isinstance(names, str):
             names = (names,)
@@ -433,7 +438,7 @@ class Robot:
             else:
                 groups = ", ".join(self.groups) or "none"
                 raise ValueError(
-                    f"'{name}' is no link and no group of '{self.name}' (groups: {groups}; links: "
+                    f"'{name}' is not a link or group of '{self.name}' (groups: {groups}; links: "
                     f"{', '.join(self.links)})"
                 )
         return tuple(link for link in self.links if link in found)
@@ -446,29 +451,29 @@ class Robot:
         rules: CollisionRules | None = None,
         most: int = MOST_PAIRS,
     ) -> IntArray:
-        """Pairs of bodies that may be checked against each other.
+        """Return the pairs of bodies to check against each other.
 
-        Left out are pairs on one link, on links that a joint connects, and those the SRDF disables.
+        Pairs on one link, on links connected by a joint, and pairs that the SRDF disables are excluded.
 
         Parameters
         ----------
         links_a, links_b : sequence of str, optional
-            Link and group names. A pair is kept if one body is on a link of ``links_a`` and the other on one of
-            ``links_b``; by default both are all links.
+            Link and group names. A pair is included if one body is on a link of ``links_a`` and the other on one of
+            ``links_b``; default: all links for both.
         rules : CollisionRules, optional
-            Others than the robot's own.
+            Rules to use instead of the robot's own.
         most : int
-            How many there may be.
+            Largest allowed number of pairs.
 
         Returns
         -------
         array of int, shape (n, 2)
-            Indices into `bodies`, the smaller first; in ascending order.
+            Indices into `bodies`, the smaller one first; in ascending order.
 
         Raises
         ------
         LimitError
-            If there are more; a ValueError.
+            If there are more than `most` pairs; a ValueError.
         """
         of_a = set(self.links if links_a is None else self.links_of(links_a))
         of_b = set(self.links if links_b is None else self.links_of(links_b))
@@ -483,42 +488,44 @@ class Robot:
         bodies_on = np.bincount(rows)
         count = int(bodies_on @ wanted.astype(np.int64) @ bodies_on) // 2
         if count > most:
-            raise LimitError(self._crowded(count, most, tuple(number), bodies_on, wanted))
+            raise LimitError(self._limit_message(count, most, tuple(number), bodies_on, wanted))
         return _pairs_of_rows(wanted, rows, count)
 
-    def _crowded(self, count: int, most: int, links: Sequence[str], bodies_on: np.ndarray, wanted: np.ndarray) -> str:
-        """Words about too many pairs: where most of them are."""
+    def _limit_message(
+        self, count: int, most: int, links: Sequence[str], bodies_on: np.ndarray, wanted: np.ndarray
+    ) -> str:
+        """Return an error message about too many pairs, with the two links that contribute most."""
         products = np.where(wanted, bodies_on[:, None] * bodies_on, 0)
         i, j = map(int, np.unravel_index(int(products.argmax()), products.shape))
         between = f"'{links[i]}' ({bodies_on[i]} bodies) and '{links[j]}' ({bodies_on[j]})"
         return (
-            f"robot '{self.name}': {count} pairs of bodies are to be checked, at most {most} are allowed; "
-            f"{products[i, j]} of them are between {between}: give links fewer bodies or disable pairs"
+            f"robot '{self.name}': {count} pairs of bodies to check, at most {most} are allowed; "
+            f"{products[i, j]} of them are between {between}: use fewer bodies per link or disable pairs"
         )
 
     def group(self, name: str) -> Group:
-        """A group of the SRDF with its joints, its tip and its named states.
+        """Return a group of the SRDF with its joints, its tip and its named states.
 
         Raises
         ------
         ValueError
-            If there is no such group.
+            If the group does not exist.
         """
         if name not in self.groups:
-            raise ValueError(f"'{name}' is no group of '{self.name}' (groups: {', '.join(self.groups) or 'none'})")
+            raise ValueError(f"'{name}' is not a group of '{self.name}' (groups: {', '.join(self.groups) or 'none'})")
         states = self.group_states.get(name, {})
         return read_group(name, self.groups[name], self.joints, self.joint_names, states, self.end_effectors)
 
     def links_moved_by(self, group: str) -> tuple[str, ...]:
-        """Links that the joints of a group move, in the order of the URDF: what MoveIt checks for a group.
+        """Return the links that the joints of a group move, in the order of the URDF: those MoveIt checks for a group.
 
-        These are more than the group's own links, a hand at the end of an arm among them, and links of joints that
-        follow (mimic) one of the group's. A joint that cannot move, or follows another, moves nothing by itself.
+        They include links outside the group, such as the hand at the end of an arm, and links moved by joints that
+        mimic a joint of the group. Fixed and mimic joints of the group move no links by themselves.
 
         Raises
         ------
         ValueError
-            If there is no such group.
+            If the group does not exist.
         """
         links = set(self.group(group).links)
         moving = {
@@ -536,18 +543,18 @@ class Robot:
         return tuple(link for link in self.links if link in found)
 
     def position_of(self, joint: str, positions: Mapping[str, float]) -> float | None:
-        """The position of a joint, one that follows another included, rad or m.
+        """Return the position of a joint, which may be a mimic joint, rad or m.
 
         Parameters
         ----------
         joint : str
         positions : mapping of str to float
-            Of independent joints.
+            Positions of independent joints.
 
         Returns
         -------
         float or None
-            None where the joint, or the one it follows, has no position there.
+            None if `positions` has no entry for the joint, or for the joint that it mimics.
         """
         factor, offset = 1.0, 0.0
         while joint in self.mimic:
@@ -556,7 +563,7 @@ class Robot:
         return factor * positions[joint] + offset if joint in positions else None
 
     def why_not(self, link_a: str, link_b: str) -> str | None:
-        """The rule that forbids a pair of links, in words; None if the pair may be checked."""
+        """Return the reason why a pair of links is not checked; None if it is checked."""
         self._check_link(link_a)
         self._check_link(link_b)
         for link in (link_a, link_b):
@@ -566,7 +573,7 @@ class Robot:
         return None if verdict.checked else verdict.words
 
     def scene(self) -> Scene:
-        """A scene of all bodies and all allowed pairs."""
+        """Return a scene of all bodies and all pairs to check."""
         return Scene(self.bodies, self.body_pairs())
 
     def show(
@@ -577,48 +584,48 @@ class Robot:
         near: float | None = None,
         **options: Any,
     ) -> Viewer:
-        """Serve a page with this robot and a slider for every joint, for a browser (docs/viewing.md).
+        """Serve a web page with this robot and a slider for every joint (docs/viewing.md).
 
         Parameters
         ----------
         positions, base_poses
-            As in `forward_kinematics`, where it is at first; what is missing is at 0, or in the middle of its limits,
-            and bases stand side by side.
+            Initial state, as for `forward_kinematics`. A missing position is 0, or mid-range if 0 is beyond the limits;
+            missing base poses are placed side by side.
         near : float, optional
-            Pairs at most this far apart are shown, m; default: about a fiftieth of the robot's extent.
+            Largest distance of the pairs to show, m; default: about a fiftieth of the robot's extent.
         **options
-            ``host``, by default this machine only, and ``port``, by default one that is free.
+            ``host``, by default this machine only, and ``port``, by default a free one.
 
         Returns
         -------
         Viewer
-            `url` is where the page is, `wait` waits, `close` ends it.
+            `url` is the address of the page, `wait` blocks, `close` stops the page.
 
         Raises
         ------
         ValueError
-            If positions, poses or `near` make no sense.
+            If positions, poses or `near` are invalid.
         ServingError
-            If viser is missing, or the address is not to be had; a RuntimeError.
+            If viser is missing, or the address is not available; a RuntimeError.
         """
-        from superovoid.viewing import show  # late: pages import robots
+        from superovoid.viewing import show  # here, because `viewing` imports robots
 
         return show("robot_page", self, positions=positions, base_poses=base_poses, near=near, **options)
 
-    def _carriers(self, bodies: Sequence[Body]) -> list[str]:
-        """The link that carries each body; the root link, which never moves, for those on links of others."""
+    def _moving_links(self, bodies: Sequence[Body]) -> list[str]:
+        """Return the link of each body, or the root link, which never moves, if the robot does not have its link."""
         known = set(self.links)
         return [body.link if body.link in known else self.root for body in bodies]
 
     def _check_link(self, link: str) -> None:
         if link not in self.links:
-            raise ValueError(f"'{link}' is no link of '{self.name}' (links: {', '.join(self.links)})")
+            raise ValueError(f"'{link}' is not a link of '{self.name}' (links: {', '.join(self.links)})")
 
 
 def _pairs_of_rows(wanted: np.ndarray, rows: np.ndarray, count: int) -> np.ndarray:
-    """All pairs of bodies whose rows are a pair of a table; there are so many."""
+    """Return the `count` pairs of bodies whose rows are marked in a symmetric table."""
     pairs = np.empty((count, 2), dtype=int)
-    partners: dict[int, np.ndarray] = {}  # of the bodies in a row: all bodies in the rows that are wanted with it
+    partners: dict[int, np.ndarray] = {}  # row -> all bodies in the rows marked together with it
     done = 0
     for body, row in enumerate(rows.tolist()):
         if row not in partners:
@@ -651,9 +658,9 @@ def _bodies(description: Description) -> tuple[Body, ...]:
 
 
 def _adjacent_links(description: Description, with_geometry: set[str]) -> dict[frozenset[str], str]:
-    """Pairs of links that a joint connects, links without geometry between them skipped -> names of the joints.
+    """Return pairs of links connected by joints, skipping links without geometry -> names of the joints.
 
-    A joint whose pose comes from outside connects nothing: what floats may hit what it floats over.
+    Floating and planar joints do not connect links: a floating body may collide with the link below it.
     """
     above = {joint.child: joint for joint in description.joints if joint.kind not in OUTSIDE}
     pairs = {}
@@ -662,14 +669,14 @@ def _adjacent_links(description: Description, with_geometry: set[str]) -> dict[f
         while joint is not None:
             names.append(joint.name)
             if joint.parent in with_geometry:
-                pairs[frozenset((link, joint.parent))] = listed(names)
+                pairs[frozenset((link, joint.parent))] = join_names(names)
                 break
             joint = above.get(joint.parent)
     return pairs
 
 
-def _joint_to(frame: str, description: Description, virtual: VirtualJoint | None) -> VirtualJoint:
-    """The joint by which a robot moves in a frame of the world: the SRDF's where that is its, or a floating one."""
+def _root_joint_in(frame: str, description: Description, virtual: VirtualJoint | None) -> VirtualJoint:
+    """Return the joint between a world frame and a robot: the SRDF's if it has that parent frame, or a floating one."""
     if frame in description.links:
         raise RobotDescriptionError(
             f"world_frame = '{short(frame)}': is a link of robot '{description.name}', must be a frame of the world"
@@ -680,10 +687,10 @@ def _joint_to(frame: str, description: Description, virtual: VirtualJoint | None
     return VirtualJoint(name, "floating", frame, description.root)
 
 
-def _in_the_world(description: Description, virtual: VirtualJoint | None) -> Description:
-    """The description with the joint by which its root link moves in the world; as it is where it has none.
+def _add_root_joint(description: Description, virtual: VirtualJoint | None) -> Description:
+    """Return the description with the virtual joint of its root link, or unchanged if there is none or it is fixed.
 
-    For a fixed one MoveIt's planning frame is the root link, too.
+    With a fixed virtual joint, MoveIt's planning frame is the root link, too.
     """
     if virtual is None or virtual.kind == "fixed":
         return description

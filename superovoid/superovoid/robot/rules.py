@@ -1,24 +1,23 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Which pairs are checked against each other, and why: every allowed-collision rule in one object that can be asked.
+"""Collision rules: decide which pairs of links and objects are checked against each other, and why.
 
-Names are those of links and of objects. The rules, the strongest last:
+The rules, in order of increasing priority:
 
 ===============  ====================================================================================================
-default          checked; two objects of the world are not, since neither is the robot's
-same_link        one name twice: bodies of one link or one object. Never checked, whatever the others say
-adjacent         a joint connects the links, links without geometry between them skipped: not checked
+default          checked, except for two world objects, because neither belongs to the robot
+same_link        twice the same name: bodies of one link or one object. Never checked, whatever the other rules
+adjacent         a joint connects the links, possibly through links without geometry: not checked
 srdf             ``disable_collisions`` and ``enable_collisions`` of the SRDF
 planning_scene   the allowed collision matrix of a planning scene: its entries, then its default entries
-touch_link       an attached object with a link that it may touch; with an object on the same link; with an object that
-                 one of the two may touch: not checked. The link that carries it is no exception, as in MoveIt
-runtime          said while the program runs; the later of two holds
+touch_link       an attached object and a link that it may touch, or an object attached to the same link, or an object
+                 that one of the two may touch: not checked. As in MoveIt, this does not include its own link
+runtime          set while the program runs; the latest rule wins
 ===============  ====================================================================================================
 
-A matrix in the sense of MoveIt says which collisions are *allowed*, so that ``True`` in it means *not checked*. A pair
-about which it says nothing falls to the weaker rules, the SRDF's among them (MoveIt forgets those with the first
-matrix it is given).
+As in MoveIt, the matrix contains *allowed* collisions, so that ``True`` means *not checked*. If the matrix has no entry
+for a pair, rules of lower priority decide, including those of the SRDF (MoveIt drops these when it receives a matrix).
 """
 
 from __future__ import annotations
@@ -48,22 +47,22 @@ DEFAULT = "default"
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a pair is checked, by which rule, and that in words."""
+    """Decision whether a pair is checked, with the rule and a description in words."""
 
     rule: str
-    """One of the constants of this module."""
+    """One of the rule names of this module."""
     checked: bool
     words: str
 
 
 @dataclass(frozen=True)
 class AllowedCollisionMatrix:
-    """What the matrix of a planning scene says: True allows the collision, so the pair is not checked."""
+    """Allowed collision matrix of a planning scene: True allows a collision, so that the pair is not checked."""
 
     entries: Mapping[frozenset[str], bool]
-    """By pair of names."""
+    """Entries by pair of names."""
     defaults: Mapping[str, bool]
-    """By name, for pairs without an entry; where both names have one, both must allow it."""
+    """Default entries by name, for pairs without an entry; if both names have one, both must allow the collision."""
 
     @classmethod
     def from_rows(
@@ -78,9 +77,9 @@ class AllowedCollisionMatrix:
         Parameters
         ----------
         names : sequence of str
-            Of rows and columns.
+            Names of rows and columns.
         rows : sequence of sequence of bool, n by n
-            Whether the collision is allowed. The half above the diagonal counts, as in MoveIt.
+            Whether the collision is allowed. As in MoveIt, only entries above the diagonal are used.
         default_names : sequence of str
         default_values : sequence of bool
 
@@ -119,7 +118,7 @@ class AllowedCollisionMatrix:
         return cls(entries, dict(zip(default_names, map(bool, default_values), strict=True)))
 
     def allowed(self, name_a: str, name_b: str) -> bool | None:
-        """Whether a collision is allowed; None where the matrix says nothing."""
+        """Return whether a collision is allowed; None without an entry or default entry."""
         entry = self.entries.get(frozenset((name_a, name_b)))
         if entry is not None:
             return entry
@@ -131,7 +130,7 @@ class AllowedCollisionMatrix:
         return frozenset(itertools.chain.from_iterable(self.entries))
 
     def without(self, names: Set[str]) -> AllowedCollisionMatrix:
-        """Return this matrix without the entries of some names; their defaults stay, as in MoveIt."""
+        """Return this matrix without the entries of some names; as in MoveIt, their default entries remain."""
         if self._names.isdisjoint(names):
             return self
         entries = {pair: allowed for pair, allowed in self.entries.items() if pair.isdisjoint(names)}
@@ -143,31 +142,31 @@ NO_MATRIX = AllowedCollisionMatrix({}, {})
 
 @dataclass(frozen=True)
 class Attachment:
-    """An attached object: the link that carries it, and the links and objects that it may touch."""
+    """Attachment of an object: its parent link, and the links and objects that it may touch."""
 
     link: str
     touch_links: frozenset[str]
 
 
 class CollisionRules:
-    """The rules of a robot, and of the objects around and on it.
+    """Collision rules of a robot, of attached objects and of world objects.
 
     Parameters
     ----------
     links : iterable of str
-        The robot's links.
+        Links of the robot.
     adjacent : mapping of pair of links to str
-        Links that a joint connects -> name of that joint, or of those of the links without geometry between them.
+        Pairs connected by joints, possibly through links without geometry -> names of the joints.
     disabled : mapping of pair of links to str
-        Not checked, by the SRDF -> its reason.
+        Pairs that the SRDF disables -> its reason.
     enabled : iterable of pair of links
-        Checked, by the SRDF.
+        Pairs that the SRDF enables.
     disabled_by_default : iterable of str
-        Links whose pairs are not checked, by the SRDF, but for those enabled.
+        Links whose pairs the SRDF disables by default, except for enabled pairs.
 
     Notes
     -----
-    A pair is a frozenset of two names. `copy` gives rules that can be changed and leave these alone.
+    A pair is a frozenset of two names. To change rules without affecting these, change a `copy`.
     """
 
     def __init__(
@@ -183,31 +182,31 @@ class CollisionRules:
         self._adjacent, self._disabled, self._enabled = dict(adjacent), dict(disabled), frozenset(enabled)
         self._matrix = NO_MATRIX
         self._attached: dict[str, Attachment] = {}
-        # (name, name), (name, None) and (None, None) -> (number, checked, reason); None is any name.
+        # (name, name), (name, None) and (None, None) -> (number, checked, reason); None matches any name.
         self._runtime: dict[frozenset[str | None], tuple[int, bool, str]] = {}
         self._runtime_count = 0
 
     def __repr__(self) -> str:
         counts = f"{len(self._disabled)} disabled pairs, {len(self._matrix.entries)} entries of a matrix"
-        return f"CollisionRules({len(self.links)} links, {counts}, {len(self._runtime)} rules of the run time)"
+        return f"CollisionRules({len(self.links)} links, {counts}, {len(self._runtime)} runtime rules)"
 
     def copy(self) -> CollisionRules:
-        """Rules of their own that say the same."""
+        """Return an independent copy of these rules."""
         other = CollisionRules.__new__(CollisionRules)
         other.__dict__.update(self.__dict__)
         other._attached = dict(self._attached)
         other._runtime = dict(self._runtime)
         return other
 
-    # --- asking ---
+    # --- queries ---
 
     def why(self, name_a: str, name_b: str) -> Verdict:
-        """The rule that decides about a pair of links or objects.
+        """Return the rule that decides about a pair of links or objects.
 
         Parameters
         ----------
         name_a, name_b : str
-            Links or objects, in either order. A name that is not one of `links` counts as an object.
+            Links or objects, in either order. A name that is not in `links` is treated as an object.
 
         Returns
         -------
@@ -226,35 +225,35 @@ class CollisionRules:
         )
 
     def checked(self, name_a: str, name_b: str) -> bool:
-        """Whether a pair of links or objects is checked."""
+        """Return whether a pair of links or objects is checked."""
         return self.why(name_a, name_b).checked
 
     def table(self, names: Sequence[str]) -> NDArray[np.bool_]:
-        """Which pairs of many links and objects are checked, shape (n, n), symmetric.
+        """Return which pairs of many links and objects are checked, shape (n, n), symmetric.
 
-        Only the pairs that some rule names are asked about one by one.
+        Only pairs that a rule refers to are evaluated one by one.
         """
         row = {name: i for i, name in enumerate(names)}
-        in_world = np.array([self._in_world(name) for name in names], dtype=bool).reshape(-1)
+        in_world = np.array([self._is_in_world(name) for name in names], dtype=bool).reshape(-1)
         found = ~(in_world[:, None] & in_world[None, :])
         by_default = np.array([name in self._by_default for name in names], dtype=bool).reshape(-1)
         is_link = np.array([name in self.links for name in names], dtype=bool).reshape(-1)
         found &= ~((by_default[:, None] & is_link[None, :]) | (is_link[:, None] & by_default[None, :]))
         np.fill_diagonal(found, False)
-        # These are about any pair of theirs.
+        # Names with rules that apply to all of their pairs.
         every: Set[str] = self._matrix.defaults.keys() | self._attached.keys()
         every = every | {name for pair in self._runtime if None in pair for name in pair if name is not None}
         if frozenset((None,)) in self._runtime:
             every = row.keys()
         pairs = {pair for rules in (self._adjacent, self._disabled, self._enabled, self._matrix.entries, self._runtime)
                  for pair in rules if len(pair) == 2 and row.keys() >= pair}  # fmt: skip
-        asked = itertools.chain(pairs, itertools.product((name for name in names if name in every), names))
-        for a, b in cast("Iterable[tuple[str, str]]", asked):  # None is no row
+        by_rule = itertools.chain(pairs, itertools.product((name for name in names if name in every), names))
+        for a, b in cast("Iterable[tuple[str, str]]", by_rule):  # None is not a row
             found[row[a], row[b]] = found[row[b], row[a]] = self.checked(a, b)
         return found
 
     def mentioned(self) -> frozenset[str] | None:
-        """Names that some rule beyond the robot's own is about; None where one is about every name."""
+        """Return the names in the matrix, runtime rules and attachments; None if a rule affects all names."""
         if self._matrix.defaults or any(None in pair for pair in self._runtime):
             return None
         named = {name for pair in (*self._matrix.entries, *self._runtime) for name in pair if name is not None}
@@ -262,79 +261,79 @@ class CollisionRules:
 
     @property
     def matrix(self) -> AllowedCollisionMatrix:
-        """The allowed collision matrix in force."""
+        """Current allowed collision matrix."""
         return self._matrix
 
     def as_matrix(self) -> AllowedCollisionMatrix:
-        """What the matrix in force, the SRDF and the joints say of all names that occur in them, as one matrix.
+        """Return the rules of the current matrix, the SRDF and the joints as one matrix of all names in them.
 
-        Put in the place of the matrix in force it changes no answer of `checked`: what attached objects may touch and
-        runtime rules are not in it, and go before it.
+        Replacing the current matrix by it does not change `checked`. It excludes the touch links of attached objects
+        and the runtime rules, which have higher priority.
         """
         by_default = self.links if self._by_default else ()
-        said_of = itertools.chain(self._matrix.entries, self._adjacent, self._disabled, self._enabled, (by_default,))
-        names = sorted(set(itertools.chain.from_iterable(said_of)))
+        pairs = itertools.chain(self._matrix.entries, self._adjacent, self._disabled, self._enabled, (by_default,))
+        names = sorted(set(itertools.chain.from_iterable(pairs)))
         entries = {}
         for pair in map(frozenset, itertools.combinations(names, 2)):
-            said = self._matrix.allowed(*pair)
-            if said is None:
+            allowed = self._matrix.allowed(*pair)
+            if allowed is None:
                 verdict = self._robot_verdict(pair)
-                said = verdict is not None and not verdict.checked
-            entries[pair] = said
+                allowed = verdict is not None and not verdict.checked
+            entries[pair] = allowed
         return AllowedCollisionMatrix(entries, self._matrix.defaults)
 
     @property
     def attached(self) -> Mapping[str, Attachment]:
-        """The attached objects."""
+        """Attached objects by name."""
         return MappingProxyType(self._attached)
 
     @property
     def runtime_pairs(self) -> Set[frozenset[str | None]]:
-        """The pairs that runtime rules are about."""
+        """Pairs with runtime rules."""
         return self._runtime.keys()
 
     @property
     def runtime(self) -> list[tuple[frozenset[str | None], bool, str]]:
-        """The runtime rules, oldest first: names (None: any), checked, reason."""
+        """Runtime rules, oldest first: names (None: any), checked, reason."""
         return [(pair, checked, reason) for pair, (_, checked, reason) in sorted(
             self._runtime.items(), key=lambda item: item[1][0])]  # fmt: skip
 
-    # --- changing ---
+    # --- changes ---
 
     def set_matrix(self, matrix: AllowedCollisionMatrix) -> None:
-        """Take the matrix of a planning scene in the place of the one before."""
+        """Replace the allowed collision matrix."""
         self._matrix = matrix
 
     def attach(self, name: str, link: str, touch_links: Iterable[str]) -> None:
-        """An object is carried by a link from now on, and may touch some; that link too only where it is one of them.
+        """Attach an object to a link, and set the links that it may touch; `link` only if it is one of them.
 
         Raises
         ------
         ValueError
-            If the link is not the robot's.
+            If the robot does not have the link.
         """
         self.check_link(name, link)
         self._attached[name] = Attachment(link, frozenset(touch_links))
 
     def check_link(self, name: str, link: str) -> None:
-        """Raise `ValueError` where a link that is to carry an object is not the robot's."""
+        """Raise `ValueError` if the robot does not have the link that an object would be attached to."""
         if link not in self.links:
             raise ValueError(f"object '{name}': link '{link}' does not exist (links: {', '.join(sorted(self.links))})")
 
     def detach(self, name: str) -> None:
-        """An object belongs to the world from now on."""
+        """Detach an object, which becomes a world object."""
         self._attached.pop(name, None)
 
     def set_runtime(self, name_a: str | None, name_b: str | None, checked: bool, reason: str = "") -> None:
-        """Have a pair checked, or not, whatever all other rules say.
+        """Set whether a pair is checked, with priority over all other rules.
 
         Parameters
         ----------
         name_a, name_b : str or None
-            Links or objects; None: any, those still to come too.
+            Links or objects; None: any, including those added later.
         checked : bool
         reason : str
-            Comes back in the words of `why`.
+            Text to include in the words of `why`.
 
         Raises
         ------
@@ -347,17 +346,17 @@ class CollisionRules:
         self._runtime[frozenset((name_a, name_b))] = self._runtime_count, bool(checked), reason
 
     def clear_runtime(self) -> None:
-        """Forget all runtime rules."""
+        """Remove all runtime rules."""
         self._runtime = {}
 
     def forget(self, names: Set[str]) -> None:
-        """Forget what is said about objects that are gone: matrix entries, runtime rules, who carries them."""
+        """Remove the matrix entries, runtime rules and attachments of removed objects."""
         for name in names:
             self.detach(name)
         self._matrix = self._matrix.without(names)
         self._runtime = {pair: rule for pair, rule in self._runtime.items() if pair.isdisjoint(names)}
 
-    # --- one layer each; None: it says nothing ---
+    # --- one rule each; None if it does not apply ---
 
     def _runtime_verdict(self, name_a: str, name_b: str) -> Verdict | None:
         if not self._runtime:
@@ -372,8 +371,8 @@ class CollisionRules:
         if not found:
             return None
         _, checked, reason = max(found)
-        said = "a runtime rule enables it" if checked else "a runtime rule disables it"
-        return Verdict(RUNTIME, checked, f"{said} ({reason})" if reason else said)
+        words = "a runtime rule enables it" if checked else "a runtime rule disables it"
+        return Verdict(RUNTIME, checked, f"{words} ({reason})" if reason else words)
 
     def _touch_verdict(self, name_a: str, name_b: str) -> Verdict | None:
         a, b = self._attached.get(name_a), self._attached.get(name_b)
@@ -389,14 +388,14 @@ class CollisionRules:
         return None
 
     def _matrix_verdict(self, name_a: str, name_b: str) -> Verdict | None:
-        # A matrix speaks of the robot: objects of the world are never checked against each other by it.
-        if self._matrix is NO_MATRIX or (self._in_world(name_a) and self._in_world(name_b)):
+        # A matrix applies to pairs with the robot: it never enables a pair of world objects.
+        if self._matrix is NO_MATRIX or (self._is_in_world(name_a) and self._is_in_world(name_b)):
             return None
         allowed = self._matrix.allowed(name_a, name_b)
         if allowed is None:
             return None
-        said = "allows" if allowed else "does not allow"
-        return Verdict(PLANNING_SCENE, not allowed, f"the planning scene's matrix {said} their collision")
+        verb = "allows" if allowed else "does not allow"
+        return Verdict(PLANNING_SCENE, not allowed, f"the planning scene's matrix {verb} their collision")
 
     def _robot_verdict(self, pair: frozenset[str]) -> Verdict | None:
         if pair in self._disabled:
@@ -410,9 +409,9 @@ class CollisionRules:
         return None
 
     def _default_verdict(self, name_a: str, name_b: str) -> Verdict:
-        if self._in_world(name_a) and self._in_world(name_b):
-            return Verdict(DEFAULT, False, "both are objects of the world")
-        return Verdict(DEFAULT, True, "no rule speaks against it")
+        if self._is_in_world(name_a) and self._is_in_world(name_b):
+            return Verdict(DEFAULT, False, "both are world objects")
+        return Verdict(DEFAULT, True, "no rule disables it")
 
-    def _in_world(self, name: str) -> bool:
+    def _is_in_world(self, name: str) -> bool:
         return name not in self.links and name not in self._attached

@@ -1,27 +1,27 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""URDF in, a checked description out: links, joints as matrices, contact geometry as shapes.
+"""URDF reader: a checked description with links, joints as matrices, and contact geometry as shapes.
 
-Everything is checked and read here; which mesh files are opened for the contact geometry, and what becomes of them, is
-the matter of `meshes`.  No other file that a URDF names is opened.
+The argument `meshes` decides which mesh files are opened for the contact geometry, and which bodies they become.  No
+other file that a URDF refers to is opened.
 
-Contact geometry of a link comes from the first of these that the link has:
+The contact geometry of a link comes from the first of these sources that the link has:
 
-1. our extension elements, which other readers of URDF ignore:
+1. extension elements, which other URDF readers ignore:
 
        <contact_geometry representation="superovoid" mixed="true">
          <origin xyz="0.011 0 0" rpy="0 1.5708 0"/>
          <superovoid size="0.007 0.007 0.013" epsilon="0.9 0.6" taper="0.1 0.1"/>
        </contact_geometry>
 
-   with a superovoid (size = semi-axes in metres, epsilon = section exponent, then profile exponent,
-   the opposite of the usual order of superquadrics, taper = Tx Ty), a superellipsoid (size, epsilon),
-   an ellipsoid (size), a sphere (radius), a box (size = full lengths), a cylinder or a capsule (radius, length).
-   ``representation`` is superovoid or superellipsoid; without it the element is part of every representation.
-   ``mixed="true"`` makes it part of the mixed representation;
-2. ``<geometry>`` of the collision elements: box, cylinder, sphere, capsule and mesh, as every URDF has them, beside the
-   shapes above (the form of Gonçalves et al. 2017); the collision element's own origin places them;
+   with a superovoid (size = semi-axes in metres; epsilon = section exponent, profile exponent, the opposite of the
+   usual order of superquadrics; taper = Tx Ty), a superellipsoid (size, epsilon), an ellipsoid (size), a sphere
+   (radius), a box (size = full lengths), a cylinder or a capsule (radius, length).  ``representation`` is superovoid or
+   superellipsoid; without it the element belongs to every representation.  ``mixed="true"`` adds it to the mixed
+   representation;
+2. ``<geometry>`` of the collision elements, placed by the origin of the element: the standard shapes box, cylinder,
+   sphere, capsule and mesh, and the shapes above (in the form of Gonçalves et al. 2017);
 3. superovoids, superellipsoids and ellipsoids of the visual elements, if the link has no collision element.
 """
 
@@ -37,7 +37,7 @@ import numpy as np
 
 from superovoid.robot.errors import RobotDescriptionError
 from superovoid.robot.mesh_files import MeshReader, split_address
-from superovoid.robot.xml import Doubts, describe, listed, name_of, numbers, parse_document
+from superovoid.robot.xml import Problems, describe, join_names, name_of, numbers, parse_document
 from superovoid.shapes import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere, Superellipsoid, Superovoid
 from superovoid.values.checks import is_refusal
 
@@ -45,18 +45,18 @@ REPRESENTATIONS = ("mixed", "superovoids", "superellipsoids")
 
 _KIND = "URDF"
 _MAXIMUM_LINKS = 1_000
-_LENGTH, _ANGLE, _FACTOR = 1e4, 1e4, 1e4  # absurd beyond: 10 km, 1,600 turns, gears of 1 to 10,000
+_LENGTH, _ANGLE, _FACTOR = 1e4, 1e4, 1e4  # largest values: 10 km, 1,600 turns, gear ratio 1 to 10,000
 _SHAPES = ("superovoid", "superellipsoid", "ellipsoid", "sphere")
 _OF_VISUALS = _SHAPES[:3]
 _OF_CONTACT = (*_SHAPES, "box", "cylinder", "capsule")
 _OF_COLLISIONS = (*_OF_CONTACT, "mesh")
 _JOINT_TYPES = ("fixed", "revolute", "continuous", "prismatic", "floating", "planar")
-_WITHOUT_AXIS = ("fixed", "floating")  # what a URDF says of the axis of such a joint has no meaning, often '0 0 0'
+_WITHOUT_AXIS = ("fixed", "floating")  # the axis of such a joint is ignored; it is often '0 0 0'
 
 
 @dataclass(frozen=True)
 class Mimic:
-    """A joint that follows another: position = multiplier * position of ``joint`` + offset."""
+    """Relation of a mimic joint: position = multiplier * position of ``joint`` + offset."""
 
     joint: str
     multiplier: float
@@ -76,7 +76,7 @@ class Joint:
     limits: tuple[float, float]
     mimic: Mimic | None
     velocity: float = np.inf
-    """Limit of its speed, rad/s or m/s; infinite where the URDF gives none, or zero."""
+    """Speed limit, rad/s or m/s; infinite if the URDF has none, or zero."""
 
 
 @dataclass(frozen=True)
@@ -90,10 +90,10 @@ class Geometry:
 
 @dataclass(frozen=True)
 class Description:
-    """What a URDF says.
+    """Content of a URDF.
 
-    ``unsupported`` maps a link to the geometry elements that were left out, ``notes`` are warnings about those taken.
-    ``root_link`` is the URDF's root link where ``root`` is a frame of the world that it moves in; else empty.
+    ``unsupported`` maps a link to its ignored geometry elements; ``notes`` are warnings about the others. ``root_link``
+    is the root link of the URDF if ``root`` is a world frame in which it moves; otherwise empty.
     """
 
     name: str
@@ -121,21 +121,22 @@ def read_urdf(
     xml : str
         The document.
     representation : {"mixed", "superovoids", "superellipsoids"}
-        Which of several contact geometries of a link to take. A link that has none of the wanted kind keeps
-        the one it has.
+        Contact geometry to use if a link has several. A link without the requested representation keeps the one that it
+        has.
     package_directories : mapping of str to path, optional
-        Where packages are: the only folders that meshes are opened in.
+        Folders of packages by name. Meshes are opened in these folders only.
     meshes : {"hull", "triangles", "shells", "ignore"}
-        What a mesh of a collision element becomes (see `superovoid.robot.mesh_files`).
+        Body of a mesh of a collision element (see `superovoid.robot.mesh_files`).
     strict : bool
-        Whether these are errors. Else they are warnings: a joint that mimics one that does not exist is a joint of its
-        own; limits beyond 10,000 rad or m are none; ``package:///name/...`` is read as ``package://name/...``.
+        Whether the following problems are errors. Otherwise they are warnings: a joint that mimics an unknown joint
+        becomes independent; limits beyond 10,000 rad or m are ignored; ``package:///name/...`` is read as
+        ``package://name/...``.
 
     Raises
     ------
     RobotDescriptionError
-        Whatever is wrong, with the element and the value. A mesh that cannot be read is wrong, too: a robot without
-        some of its geometry would be taken to be free where it is not.
+        If the document is invalid, with the element and the value. An unreadable mesh is an error, too, because
+        collisions with the missing geometry would not be found.
     """
     if representation not in REPRESENTATIONS:
         raise RobotDescriptionError(f"representation = {representation!r}: must be one of {', '.join(REPRESENTATIONS)}")
@@ -147,16 +148,16 @@ def read_urdf(
     name = name_of(robot, _KIND)
     links = _links(robot)
     joints = robot.findall("joint")
-    doubts = Doubts(strict)
-    _check_joints(joints, links, doubts)
+    problems = Problems(strict)
+    _check_joints(joints, links, problems)
     root = _check_tree(joints, links)
     if not strict:
-        name_packages(robot, doubts)
+        name_packages(robot, problems)
     for mesh in robot.iter("mesh"):
         _check_address(mesh)
 
     geometry: list[Geometry] = []
-    notes = list(doubts.words(_KIND))
+    notes = list(problems.warnings(_KIND))
     unsupported: dict[str, tuple[str, ...]] = {}
     for link, element in links.items():
         found, strange = _link_geometry(link, element, representation, reader, notes)
@@ -185,7 +186,7 @@ def _links(robot: ET.Element) -> dict[str, ET.Element]:
     return links
 
 
-def _check_joints(joints: list[ET.Element], links: Mapping[str, ET.Element], doubts: Doubts) -> None:
+def _check_joints(joints: list[ET.Element], links: Mapping[str, ET.Element], problems: Problems) -> None:
     if len(joints) > _MAXIMUM_LINKS:
         raise RobotDescriptionError(f"{_KIND}: robot: {len(joints)} joints, expected at most {_MAXIMUM_LINKS}")
     by_name: dict[str, ET.Element] = {}
@@ -208,50 +209,52 @@ def _check_joints(joints: list[ET.Element], links: Mapping[str, ET.Element], dou
         length = 1.0 if axis is None else np.linalg.norm(numbers(axis, "xyz", 3, _KIND, limit=_LENGTH))
         if axis is not None and length < 1e-6 and kind not in _WITHOUT_AXIS:
             raise RobotDescriptionError(f"{_KIND}: joint '{name}': axis xyz = '{axis.get('xyz')}': has no direction")
-        _check_limit(name, kind, element.find("limit"), doubts)
-    _check_mimics(by_name, doubts)
+        _check_limit(name, kind, element.find("limit"), problems)
+    _check_mimics(by_name, problems)
 
 
-def _check_limit(name: str, kind: str, limit: ET.Element | None, doubts: Doubts) -> None:
+def _check_limit(name: str, kind: str, limit: ET.Element | None, problems: Problems) -> None:
     if limit is None:
         if kind in ("revolute", "prismatic"):
-            raise RobotDescriptionError(f"{_KIND}: joint '{name}': is {kind} and has no limit")
+            raise RobotDescriptionError(f"{_KIND}: joint '{name}': is {kind} without a limit")
         return
     lower, upper = (numbers(limit, end, 1, _KIND, limit=np.inf, default=(0.0,))[0] for end in ("lower", "upper"))
     for end, value in (("lower", lower), ("upper", upper)):
         if abs(value) > _ANGLE:
-            doubts.note(
-                f"{_KIND}: joint '{name}': limit {end} = {value:g}: is absurd, expected at most {_ANGLE:g}; "
-                "it is taken for none"
+            problems.report(
+                f"{_KIND}: joint '{name}': limit {end} = {value:g}: is too large, expected at most {_ANGLE:g}; "
+                "it is ignored"
             )
     if lower > upper:
         raise RobotDescriptionError(f"{_KIND}: joint '{name}': limit lower = {lower:g} is above upper = {upper:g}")
-    # The effort is not used here; a reader after us should not meet a NaN.
+    # The effort is not used here, but checked so that no later reader of the URDF finds a nan.
     for attribute in ("effort", "velocity"):
         numbers(limit, attribute, 1, _KIND, limit=1e12, default=(0.0,))
 
 
-def _check_mimics(joints: Mapping[str, ET.Element], doubts: Doubts) -> None:
-    settled: set[str] = set()  # joints that are known to lead to a master of their own
+def _check_mimics(joints: Mapping[str, ET.Element], problems: Problems) -> None:
+    settled: set[str] = set()  # joints whose mimic chain ends at an independent joint
     for first in joints:
-        name, path = first, dict[str, None]()  # a dict: it knows the order, and what is in it at once
+        name, path = first, dict[str, None]()  # a dict, for its order and fast lookup
         while name not in settled:
             if name in path:
-                raise RobotDescriptionError(f"{_KIND}: joint '{first}': mimics itself: {listed([*path, name], ' -> ')}")
+                raise RobotDescriptionError(
+                    f"{_KIND}: joint '{first}': mimics itself: {join_names([*path, name], ' -> ')}"
+                )
             path[name] = None
             mimic = joints[name].find("mimic")
             if mimic is None:
                 break
             if mimic.get("joint") not in joints:
                 master = name_of(mimic, _KIND, "joint")
-                doubts.note(f"{_KIND}: joint '{name}': mimics joint '{master}', which does not exist")
+                problems.report(f"{_KIND}: joint '{name}': mimics joint '{master}', which does not exist")
                 joints[name].remove(mimic)
                 break
-            name = _checked_master(name, mimic, joints)
+            name = _check_master(name, mimic, joints)
         settled.update(path)
 
 
-def _checked_master(name: str, mimic: ET.Element, joints: Mapping[str, ET.Element]) -> str:
+def _check_master(name: str, mimic: ET.Element, joints: Mapping[str, ET.Element]) -> str:
     master = name_of(mimic, _KIND, "joint")
     kind = joints[master].get("type")
     if kind not in ("revolute", "continuous", "prismatic"):
@@ -262,7 +265,7 @@ def _checked_master(name: str, mimic: ET.Element, joints: Mapping[str, ET.Elemen
 
 
 def _check_tree(joints: list[ET.Element], links: Mapping[str, ET.Element]) -> str:
-    """One root, one parent a link, no cycle. Returns the root."""
+    """Check that the links form a tree: one root, one parent per link, no cycle. Return the root."""
     parent: dict[str, tuple[str, str]] = {}
     for element in joints:
         name, child = element.get("name", ""), _link_at(element, "child")
@@ -273,8 +276,8 @@ def _check_tree(joints: list[ET.Element], links: Mapping[str, ET.Element]) -> st
         parent[child] = (name, _link_at(element, "parent"))
     roots = [link for link in links if link not in parent]
     if len(roots) > 1:
-        raise RobotDescriptionError(f"{_KIND}: robot: {len(roots)} root links ({listed(roots)}), expected one")
-    # With one parent a link, a link that does not lead to a root leads into a cycle.
+        raise RobotDescriptionError(f"{_KIND}: robot: {len(roots)} root links ({join_names(roots)}), expected one")
+    # With one parent per link, the ancestors of a link lead either to the root or into a cycle.
     settled = set(roots)
     for link in links:
         path = dict[str, None]()
@@ -282,7 +285,7 @@ def _check_tree(joints: list[ET.Element], links: Mapping[str, ET.Element]) -> st
             if link in path:
                 way = list(path)
                 cycle = [*way[way.index(link) :], link]
-                raise RobotDescriptionError(f"{_KIND}: robot: the joints form a cycle: {listed(cycle)}")
+                raise RobotDescriptionError(f"{_KIND}: robot: the joints form a cycle: {join_names(cycle)}")
             path[link] = None
             link = parent[link][1]
         settled.update(path)
@@ -290,7 +293,7 @@ def _check_tree(joints: list[ET.Element], links: Mapping[str, ET.Element]) -> st
 
 
 def _read_joint(element: ET.Element) -> Joint:
-    """A joint that `_check_joints` has let pass."""
+    """Return a joint that `_check_joints` has accepted."""
     kind, given, limit = element.get("type", ""), element.find("axis"), element.find("limit")
     axis: tuple[float, ...] = (1.0, 0.0, 0.0)
     if given is not None and kind not in _WITHOUT_AXIS:
@@ -314,7 +317,7 @@ def _read_joint(element: ET.Element) -> Joint:
 
 
 def _speed_of(limit: ET.Element | None) -> float:
-    """The largest speed that a limit gives; infinite where there is none."""
+    """Return the speed limit of a joint; infinite if there is none."""
     speed = 0.0 if limit is None else abs(numbers(limit, "velocity", 1, _KIND, limit=1e12, default=(0.0,))[0])
     return speed or math.inf
 
@@ -334,7 +337,7 @@ def _link_at(joint: ET.Element, end: str) -> str:
 
 
 def origin_of(element: ET.Element) -> np.ndarray:
-    """The <origin> of an element as a matrix (4, 4); the identity if it has none."""
+    """Return the <origin> of an element as a matrix (4, 4); the identity if it has none."""
     origin = element.find("origin")
     if origin is None:
         return np.eye(4)
@@ -344,7 +347,7 @@ def origin_of(element: ET.Element) -> np.ndarray:
 
 
 def pose_matrix(xyz: tuple[float, ...], rpy: tuple[float, ...]) -> np.ndarray:
-    """Matrix (4, 4) of an origin: roll, pitch, yaw about the fixed axes x, y, z, then the translation."""
+    """Return the matrix (4, 4) of an origin: roll, pitch, yaw about the fixed axes x, y, z, then the translation."""
     (sr, sp, sy), (cr, cp, cy) = np.sin(rpy), np.cos(rpy)
     return np.array(
         [
@@ -362,29 +365,29 @@ def pose_matrix(xyz: tuple[float, ...], rpy: tuple[float, ...]) -> np.ndarray:
 def _link_geometry(
     link: str, element: ET.Element, representation: str, reader: MeshReader, notes: list[str]
 ) -> tuple[list[Geometry], list[str]]:
-    """Bodies of a link, and the geometry elements that were left out; warnings are added to the notes."""
+    """Return the bodies of a link, and its ignored geometry elements; append warnings to the notes."""
     own = element.findall("contact_geometry")
     if own:
         every = [
             (child.get("representation"), child.get("mixed", "false"), _contact_element(link, child)) for child in own
         ]
-        return _chosen(every, representation), []
+        return _select(every, representation), []
     collisions = element.findall("collision")
     if collisions:
         known = tuple(kind for kind in _OF_COLLISIONS if kind != "mesh" or reader.meshes != "ignore")
-        return _ordinary(link, collisions, known, reader, notes)
-    found, strange = _ordinary(link, element.findall("visual"), _OF_VISUALS, reader, notes)
+        return _read_geometry(link, collisions, known, reader, notes)
+    found, strange = _read_geometry(link, element.findall("visual"), _OF_VISUALS, reader, notes)
     return found, [] if not found else strange
 
 
-def _chosen(elements: list[tuple[str | None, str, Geometry]], representation: str) -> list[Geometry]:
+def _select(elements: list[tuple[str | None, str, Geometry]], representation: str) -> list[Geometry]:
     if representation == "mixed":
         wanted = [g for kind, mixed, g in elements if kind is None or mixed == "true"]
     else:
         wanted = [g for kind, _, g in elements if kind is None or kind + "s" == representation]
     if wanted:
         return wanted
-    # A link keeps what it has: the superovoids if there are any, else the superellipsoids.
+    # Without the requested representation, use superovoids if there are any, otherwise superellipsoids.
     kinds = {kind for kind, _, _ in elements}
     kept = "superovoid" if "superovoid" in kinds else "superellipsoid"
     return [g for kind, _, g in elements if kind == kept]
@@ -406,10 +409,10 @@ def _contact_element(link: str, element: ET.Element) -> Geometry:
     return Geometry(link, shape_of(shapes[0]), origin_of(element))
 
 
-def _ordinary(
+def _read_geometry(
     link: str, elements: list[ET.Element], shapes: tuple[str, ...], reader: MeshReader, notes: list[str]
 ) -> tuple[list[Geometry], list[str]]:
-    """Bodies of collision or visual elements, and what has none of these shapes."""
+    """Return the bodies of collision or visual elements, and the tags of elements without one of these shapes."""
     found, strange = [], []
     for element in elements:
         geometry = element.find("geometry")
@@ -423,7 +426,7 @@ def _ordinary(
 
 
 def shape_of(element: ET.Element) -> Shape:
-    """The shape of a geometry element that is no mesh."""
+    """Return the shape of a geometry element other than a mesh."""
 
     def values(attribute: str, count: int, default: tuple[float, ...] | None = None) -> tuple[float, ...]:
         return numbers(element, attribute, count, _KIND, limit=_LENGTH, default=default)
@@ -451,21 +454,23 @@ def shape_of(element: ET.Element) -> Shape:
 
 
 def _mesh(element: ET.Element, reader: MeshReader, notes: list[str]) -> Shape:
-    """Body of a mesh; the convex hull or the triangles, as the reader makes it."""
+    """Return the body that the reader makes of a mesh."""
     filename, scale = mesh_file_of(element)
     try:
         shape, note = reader.body(filename, scale)
     except ValueError as error:
         if not is_refusal(error):
             raise
-        raise RobotDescriptionError(f"{_mesh_words(element)}: {error} (meshes = 'ignore' leaves meshes out)") from error
+        raise RobotDescriptionError(
+            f"{_mesh_words(element)}: {error} (set meshes = 'ignore' to ignore meshes)"
+        ) from error
     if note:
         notes.append(f"{_mesh_words(element)}: {note}")
     return shape
 
 
 def mesh_file_of(element: ET.Element) -> tuple[str, tuple[float, ...]]:
-    """The file that a mesh element names, and the factors along its axes."""
+    """Return the file name of a mesh element, and the scale factors along its axes."""
     scale = numbers(element, "scale", 3, _KIND, limit=_FACTOR, default=(1.0, 1.0, 1.0))
     if 0.0 in scale:
         raise RobotDescriptionError(f"{_KIND}: {describe(element)}: scale = '{element.get('scale')}': must not be 0")
@@ -475,18 +480,18 @@ def mesh_file_of(element: ET.Element) -> tuple[str, tuple[float, ...]]:
     return filename, scale
 
 
-def name_packages(robot: ET.Element, doubts: Doubts) -> None:
-    """Read addresses that name no package, ``package:///name/...``, as if they had one slash less."""
+def name_packages(robot: ET.Element, problems: Problems) -> None:
+    """Remove the extra slash of addresses without a package name, ``package:///name/...``."""
     nameless = [mesh for mesh in robot.iter("mesh") if mesh.get("filename", "").startswith("package:///")]
     if nameless:
         count = f", like {len(nameless) - 1} more" if len(nameless) > 1 else ""
-        doubts.note(f"{_mesh_words(nameless[0])}: names no package{count}; it is read with one slash less")
+        problems.report(f"{_mesh_words(nameless[0])}: has no package name{count}; it is read with one slash less")
     for mesh in nameless:
         mesh.set("filename", "package://" + mesh.get("filename", "").removeprefix("package://").lstrip("/"))
 
 
 def _check_address(mesh: ET.Element) -> None:
-    """Refuse a mesh that is named to lie outside of its package, whether it would be opened or not."""
+    """Reject a mesh address that leads out of its package, even if the mesh would not be opened."""
     try:
         split_address(mesh.get("filename", ""))
     except ValueError as error:

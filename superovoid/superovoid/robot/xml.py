@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""XML from anywhere, read without trust.
+"""XML parser for untrusted documents.
 
-A robot description may come from a topic or a parameter that anybody can set.  So: no document type, no entities,
-no network, a bounded size, and every number is checked before anything computes with it.
+A robot description may come from a topic or a parameter that any process can set.  Therefore: no document type, no
+entities, no network access, a bounded size, and every number is checked before use.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from collections.abc import Sequence
 from superovoid.robot.errors import RobotDescriptionError
 
 MAXIMUM_BYTES = 8_000_000
-"""Largest document that is read. A humanoid with all its meshes named takes about 200 kB."""
+"""Largest accepted document. The URDF of a humanoid has about 200 kB."""
 MAXIMUM_NAME = 255
-_MOST_DEPTH = 256  # elements inside each other
-_MOST_WARNINGS = 100  # more are counted only
+_MOST_DEPTH = 256  # levels of nested elements
+_MOST_WARNINGS = 100  # further warnings are only counted
 
 _PATH = re.compile(r"[^\n]{0,4096}(/[^\n]{0,4096}|\.(urdf|srdf|xacro|xml))")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
-class _ElementInside(ET.Element):
-    """An element that knows the one around it."""
+class _ChildElement(ET.Element):
+    """An element with a reference to its parent."""
 
     __slots__ = ("parent",)
     parent: ET.Element | None
 
 
 def parent_of(element: ET.Element) -> ET.Element | None:
-    """Return the element around one of a parsed document; None for its root."""
+    """Return the parent of an element of a parsed document; None for the root."""
     return getattr(element, "parent", None)
 
 
 class _Builder(ET.TreeBuilder):
-    """Builds the tree of a document without document type."""
+    """Tree builder that rejects document types and deep nesting."""
 
     def __init__(self, before: str) -> None:
-        super().__init__(element_factory=_ElementInside)
+        super().__init__(element_factory=_ChildElement)
         self._before = before
         self._open: list[ET.Element] = []
 
@@ -51,7 +51,7 @@ class _Builder(ET.TreeBuilder):
         if len(self._open) >= _MOST_DEPTH:
             raise RobotDescriptionError(f"{self._before}nests elements deeper than {_MOST_DEPTH} levels")
         element = super().start(tag, attributes)
-        assert isinstance(element, _ElementInside)
+        assert isinstance(element, _ChildElement)
         element.parent = self._open[-1] if self._open else None
         self._open.append(element)
         return element
@@ -65,15 +65,15 @@ class _Builder(ET.TreeBuilder):
         raise RobotDescriptionError(f"{self._before}{words}")
 
 
-class Doubts:
-    """What of a document does not fit: an error where it is read strictly, else a warning, and the rest counts.
+class Problems:
+    """Problems of a document: the first is an error in strict mode; otherwise they are warnings, and the rest is read.
 
-    As a context it turns an error about one element into a warning.
+    As a context manager it turns a `RobotDescriptionError` about one element into a warning, unless in strict mode.
 
     Parameters
     ----------
     strict : bool
-        Whether the first is an error.
+        Whether the first problem is an error.
     """
 
     def __init__(self, strict: bool) -> None:
@@ -82,23 +82,23 @@ class Doubts:
         self._count = 0
 
     def warn(self, words: str) -> None:
-        """Take a warning down, however the document is read."""
+        """Add a warning, also in strict mode."""
         self._count += 1
         if len(self._words) < _MOST_WARNINGS:
             self._words.append(words)
 
-    def note(self, words: str) -> None:
-        """Take a doubt down; `RobotDescriptionError` where the document is read strictly."""
+    def report(self, words: str) -> None:
+        """Add a warning; in strict mode, raise `RobotDescriptionError` instead."""
         if self.strict:
             raise RobotDescriptionError(words)
         self.warn(words)
 
-    def words(self, kind: str) -> tuple[str, ...]:
-        """Return the warnings about a kind of document, and how many more there are."""
+    def warnings(self, kind: str) -> tuple[str, ...]:
+        """Return the warnings about a kind of document, and the number of further ones."""
         more = self._count - len(self._words)
-        return (*self._words, *([f"{kind}: {more} more elements do not fit; they are ignored"] if more else ()))
+        return (*self._words, *([f"{kind}: {more} more elements are invalid; they are ignored"] if more else ()))
 
-    def __enter__(self) -> Doubts:
+    def __enter__(self) -> Problems:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
@@ -116,14 +116,15 @@ def parse_document(text: str, kind: str, root: str) -> ET.Element:
     text : str
         The document.
     kind : str
-        What it is, for messages: ``"URDF"`` or ``"SRDF"``.
+        Kind of document, for messages: ``"URDF"`` or ``"SRDF"``.
     root : str
-        Tag the root element must have.
+        Required tag of the root element.
 
     Raises
     ------
     RobotDescriptionError
-        If it is no text, empty, too long, has a document type or entities, is malformed, or has another root.
+        If the document is not a string, is empty, too long or malformed, has a document type or entities, or has a
+        different root.
     """
     if not isinstance(text, str):
         hint = "; Robot.load() reads files" if isinstance(text, os.PathLike) else ""
@@ -132,59 +133,59 @@ def parse_document(text: str, kind: str, root: str) -> ET.Element:
         raise RobotDescriptionError(f"{kind}: is empty, expected a document with root <{root}>")
     if "<" not in text and _PATH.fullmatch(text):
         raise RobotDescriptionError(
-            f"{kind}: '{short(text)}' is no XML but looks like a path; expected the text of the document "
+            f"{kind}: '{short(text)}' is not XML but looks like a path; expected the text of the document "
             "(Robot.load() reads files)"
         )
     try:
         data = text.encode()
     except UnicodeEncodeError as error:
-        raise RobotDescriptionError(f"{kind}: holds a character that is no text ({error.reason})") from None
+        raise RobotDescriptionError(f"{kind}: has a character that cannot be encoded ({error.reason})") from None
     if len(data) > MAXIMUM_BYTES:
         raise RobotDescriptionError(f"{kind}: {len(data)} bytes, expected at most {MAXIMUM_BYTES}")
     try:
         element = parse_bytes(data, f"{kind}: ", "utf-8")
     except ET.ParseError as error:
-        raise RobotDescriptionError(f"{kind}: is no well-formed XML: {error}") from None
+        raise RobotDescriptionError(f"{kind}: is not well-formed XML: {error}") from None
     if element.tag != root:
         raise RobotDescriptionError(f"{kind}: the root element is <{element.tag}>, expected <{root}>")
     return element
 
 
 def parse_bytes(data: bytes, before: str, encoding: str | None = None) -> ET.Element:
-    """Parse a document of any root.
+    """Parse a document with any root element.
 
     Parameters
     ----------
     data : bytes
         The document.
     before : str
-        What the words of an error begin with.
+        Prefix of error messages.
     encoding : str, optional
-        Of the data, whatever the document says; default: what the document says.
+        Encoding of the data, which overrides the declaration in the document; default: as declared.
 
     Raises
     ------
     RobotDescriptionError
-        If it has a document type, in whatever encoding, or elements that nest too deeply.
+        If the document has a document type, in any encoding, or its elements are nested too deeply.
     xml.etree.ElementTree.ParseError
-        If it is malformed, or its encoding is unknown.
+        If the document is malformed, or its encoding is unknown.
     """
     builder = _Builder(before)
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
         builder.doctype("", None, None)
-    # In other encodings than UTF-8 the parser finds them.
+    # The parser finds document types in encodings other than UTF-8.
     try:
         parser = ET.XMLParser(target=builder, encoding=encoding)
         parser.feed(data)
         return parser.close()
     except RobotDescriptionError:
         raise
-    except (LookupError, ValueError) as error:  # an encoding that Python does not know, or expat cannot read
+    except (LookupError, ValueError) as error:  # an encoding unknown to Python, or unsupported by expat
         raise ET.ParseError(str(error)) from None
 
 
 def describe(element: ET.Element | None) -> str:
-    """An element in a few words for messages, with the named elements around it: ``link 'palm' collision``."""
+    """Return a short description of an element and its ancestors, for messages: ``link 'palm' collision``."""
     words = []
     while element is not None and parent_of(element) is not None:
         name = element.get("name")
@@ -194,7 +195,7 @@ def describe(element: ET.Element | None) -> str:
 
 
 def name_of(element: ET.Element, kind: str, attribute: str = "name") -> str:
-    """A name that must be there."""
+    """Return a required attribute with a name."""
     value = element.get(attribute)
     if value is None or not value.strip():
         raise RobotDescriptionError(f"{kind}: {describe(element)}: has no attribute {attribute}")
@@ -214,21 +215,21 @@ def numbers(
     limit: float,
     default: tuple[float, ...] | None = None,
 ) -> tuple[float, ...]:
-    """The numbers of an attribute.
+    """Return the numbers of an attribute.
 
     Parameters
     ----------
     count : int
-        How many there must be.
+        Required count of numbers.
     limit : float
-        Largest magnitude that makes sense; more is an error.
+        Largest allowed magnitude.
     default : tuple of float, optional
-        What a missing attribute means; without it the attribute must be there.
+        Result if the attribute is missing; without a default the attribute is required.
 
     Raises
     ------
     RobotDescriptionError
-        If the attribute is missing, has another count, or an entry that is no finite number within the limit.
+        If the attribute is missing, has a wrong count, or an entry other than a finite number within the limit.
     """
     text = element.get(attribute)
     where = f"{kind}: {describe(element)}: {attribute}"
@@ -245,16 +246,16 @@ def numbers(
         if not math.isfinite(value):
             raise RobotDescriptionError(f"{where} = '{short(text)}': '{short(word)}' is not a finite number")
         if abs(value) > limit:
-            raise RobotDescriptionError(f"{where} = '{short(text)}': {word} is absurd, expected at most {limit:g}")
+            raise RobotDescriptionError(f"{where} = '{short(text)}': {word} is too large, expected at most {limit:g}")
         values.append(value)
     return tuple(values)
 
 
 def short(text: str, most: int = 60) -> str:
-    """A text, cut where it is longer than `most` characters."""
+    """Return a text, truncated to at most `most` characters."""
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-def listed(names: Sequence[str], separator: str = ", ") -> str:
-    """The first of some names."""
+def join_names(names: Sequence[str], separator: str = ", ") -> str:
+    """Return the first six of some names as a list in words."""
     return separator.join(names[:6]) + (f"{separator}..." if len(names) > 6 else "")

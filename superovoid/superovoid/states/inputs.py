@@ -85,6 +85,16 @@ class Posing:
         """Poses of the robot's links, shape (states, links, 4, 4)."""
         return self._kinematics.poses_of_states(joints, bases, root)
 
+    def of_some(self, links: NDArray[np.int64], joints: FloatArray, bases: FloatArray, root: FloatArray) -> FloatArray:
+        """Poses of some of the scene's links in states, in the shape of `of_scene`; those of others are arbitrary."""
+        rows = self.row_of_link[links]
+        carried = rows >= 0
+        poses = np.empty((len(joints), *self.tables.link_poses.shape))
+        of_links = self._kinematics.poses_of_links(rows[carried], joints, bases, root)
+        poses[:, links[carried]] = as_poses("poses of the robot's links", of_links)
+        poses[:, links[~carried]] = self.tables.link_poses[links[~carried]]
+        return poses
+
     def of_scene(self, poses: FloatArray) -> FloatArray:
         """Poses of the scene's links from those of the robot's, in the order of the scene."""
         carried = as_poses("poses of the robot's links", poses.take(self._rows, axis=1))

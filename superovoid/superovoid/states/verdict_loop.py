@@ -204,9 +204,16 @@ def _first_closer(asked, floors, needed, ends, rounding, memory):
 
 @entry_point(nogil=True)
 def over_states(
-    asked: Asked, poses: Floats4, floors: Floats2, needed: Floats2, ends: bool, memory: Memory, found: Found
+    asked: Asked,
+    poses: Floats4,
+    floors: Floats2,
+    needed: Floats2,
+    ends: bool,
+    is_new: bool,
+    memory: Memory,
+    found: Found,
 ) -> int:
-    """Answer states from nothing that was known before; return how many.
+    """Answer states of a block; return how many.
 
     Parameters
     ----------
@@ -216,13 +223,16 @@ def over_states(
         As for one state (`_first_closer`).
     ends : bool
         Whether the first state in which a pair is not proved to be at its floor is the last one that is answered.
+    is_new : bool
+        Whether these are the first states of a block: nothing that was known before is used.
     memory : Memory
     found : Found
     """
-    for k in range(memory.order.shape[0]):
-        memory.order[k] = k
-    memory.states[:] = 0.0
-    memory.directions[:] = 0.0
+    if is_new:
+        for k in range(memory.order.shape[0]):
+            memory.order[k] = k
+        memory.states[:] = 0.0
+        memory.directions[:] = 0.0
     verdict = FARTHER
     for s in range(poses.shape[0]):
         of_state, need = floors[own_or_only(floors, s)], needed[own_or_only(needed, s)]
@@ -238,3 +248,14 @@ def over_states(
         if ends and verdict == CLOSER:
             return s + 1
     return poses.shape[0]
+
+
+@entry_point(nogil=True)
+def over_front(asked: Asked, poses: Floats4, threshold: float, memory: Memory, found: Found) -> None:
+    """Answer the states in which the first pair in the order is proved closer, and leave the others.
+
+    Only the poses of this pair's two links are read.
+    """
+    for s in range(poses.shape[0]):
+        if _is_front_closer(asked, poses[s], threshold, memory):
+            found.verdicts[s], found.pairs[s], found.looked[s] = CLOSER, memory.order[0], 1

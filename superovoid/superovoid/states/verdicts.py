@@ -35,6 +35,8 @@ from superovoid.values.poses import PoseLike, PosesLike
 from superovoid.values.records import Record, Statistics
 
 _BLOCK, _BLOCK_OF_MOTION = 256, 64  # states
+_FIRST = 16  # states of a block, which may show that one pair is closer in nearly all
+_NEARLY_ALL = 14  # of these
 _MOST_KEPT = 1 << 14  # pairs of which each has a warm start
 
 BELOW, SHORT, CLEAR = CLOSER, UNDECIDED, FARTHER
@@ -127,10 +129,12 @@ class _PairQuery:
         def answer(block: slice, memory: verdict_loop.Memory) -> tuple[verdict_loop.Found, verdict_loop.Memory]:
             nonlocal is_over
             of_block, *limits = (each[block] if len(each) > 1 else each for each in (bases, floors, needed))
-            poses = self._posing.of_scene(self._posing.of_states(joints[block], of_block, root))
+            if not ends:
+                return self._answer_block((joints[block], of_block, root), floors, memory), memory
+            poses = self._place(joints[block], of_block, root)
             found = verdict_loop.found_for(len(poses))
-            done = verdict_loop.over_states(self._asked, poses, *limits, ends, memory, found)
-            is_over = is_over or (ends and bool(done) and bool(found.verdicts[done - 1] == CLOSER))
+            done = verdict_loop.over_states(self._asked, poses, *limits, True, True, memory, found)
+            is_over = is_over or (bool(done) and bool(found.verdicts[done - 1] == CLOSER))
             return verdict_loop.Found._make(each[:done] for each in found), memory
 
         size = _BLOCK_OF_MOTION if ends else _BLOCK
@@ -144,6 +148,42 @@ class _PairQuery:
             if ends and len(part.verdicts) and part.verdicts[-1] == CLOSER:
                 break
         return verdict_loop.Found(*map(np.concatenate, zip(*first, strict=True)))
+
+    def _place(self, joints: FloatArray, bases: FloatArray, root: FloatArray) -> FloatArray:
+        """Poses of the scene's links in states."""
+        return self._posing.of_scene(self._posing.of_states(joints, bases, root))
+
+    def _answer_block(
+        self, states: tuple[FloatArray, FloatArray, FloatArray], threshold: FloatArray, memory: verdict_loop.Memory
+    ) -> verdict_loop.Found:
+        """Answer all states of a block, with one threshold for all pairs.
+
+        If a pair is closer in nearly all of the first states, it is asked in the others before all links are placed.
+        """
+        joints, bases, root = states
+        found = verdict_loop.found_for(len(joints))
+
+        def those(rows: NDArray[np.int64]) -> tuple[FloatArray, FloatArray, FloatArray]:
+            return joints[rows], bases[rows] if len(bases) > 1 else bases, root
+
+        def answer(rows: NDArray[np.int64], is_new: bool) -> None:
+            some = verdict_loop.found_for(len(rows))
+            poses = self._place(*those(rows))
+            verdict_loop.over_states(self._asked, poses, threshold, threshold, False, is_new, memory, some)
+            for whole, part in zip(found, some, strict=True):
+                whole[rows] = part
+
+        first, rest = np.arange(min(_FIRST, len(joints))), np.arange(_FIRST, len(joints))
+        answer(first, True)
+        if np.count_nonzero(found.verdicts[first] == CLOSER) >= _NEARLY_ALL and len(rest) > _FIRST:
+            links = self._asked.link[self._asked.pairs[memory.order[0]]]
+            poses = self._posing.of_some(np.unique(links), *those(rest))
+            some = verdict_loop.Found._make(each[_FIRST:] for each in found)
+            verdict_loop.over_front(self._asked, poses, float(threshold[0, 0]), memory, some)
+            rest = rest[some.verdicts != CLOSER]
+        if len(rest):
+            answer(rest, False)
+        return found
 
 
 class ThresholdQuery(_PairQuery):

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Checks of arguments, with the name of the argument in each error; refusals told from mistakes; equality of arrays."""
+"""Argument checks whose errors name the argument, equality of values with arrays, and the origin of a `ValueError`."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from numpy.typing import NDArray
 
 FloatArray = NDArray[np.float64]
 
-# Lengths and coordinates that the arithmetic carries, m: kernels multiply up to six lengths, and again as many that
-# are as small as roundings of lengths. Measured, test_rounding.py.
+# Range of lengths and coordinates, m, without overflow or underflow: kernels multiply up to six lengths, and then up to
+# six rounding errors of lengths. Measured in test_rounding.py.
 LEAST_LENGTH, MOST_LENGTH = 1e-30, 1e30
-_MOST = 2**32 - 1  # as many as messages hold
+_MOST = 2**32 - 1  # uint32 in ROS messages
 
 
 def floats(name: str, value: Any) -> FloatArray:
-    """Return an array of float64, the one given where it is one; `ValueError` for text, truth values and the like."""
+    """Return `value` as a float64 array, without a copy if it is one; `ValueError` for strings, booleans and others."""
     try:
         array = np.asarray(value)
-        # Integers of any length are objects to numpy, and None would be nan.
+        # numpy stores integers beyond 64 bits as objects, and would convert None to nan.
         if array.dtype.kind in "iuf" or (array.dtype.kind == "O" and not any(v is None for v in array.flat)):
             return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -34,7 +34,7 @@ def floats(name: str, value: Any) -> FloatArray:
 
 
 def number(name: str, value: Any, unit: str = "") -> float:
-    """Return a finite number as a float; `ValueError` for anything else."""
+    """Return `value` as a float; `ValueError` unless it is a finite number."""
     real = _real(value)
     if not math.isfinite(real):
         raise ValueError(f"{name} = {short(value)}: must be a finite number{unit and f' ({unit})'}")
@@ -42,7 +42,7 @@ def number(name: str, value: Any, unit: str = "") -> float:
 
 
 def positive(name: str, value: Any, unit: str) -> float:
-    """Return a positive number, infinity included, as a float; `ValueError` for anything else."""
+    """Return `value` as a float; `ValueError` unless it is a positive number or infinity."""
     real = _real(value)
     if not real > 0.0:
         raise ValueError(f"{name} = {short(value)}: must be a positive number ({unit})")
@@ -50,7 +50,7 @@ def positive(name: str, value: Any, unit: str) -> float:
 
 
 def greatest_distance(value: Any) -> float:
-    """Return `max_distance`, a number or an infinity, as a float; `ValueError` for anything else."""
+    """Return the argument `max_distance` as a float; `ValueError` unless it is a number or an infinity."""
     real = _real(value)
     if math.isnan(real):
         raise ValueError(f"max_distance = {short(value)}: must be a number (metres)")
@@ -58,7 +58,7 @@ def greatest_distance(value: Any) -> float:
 
 
 def _real(value: Any) -> float:
-    """A real number as a float; nan for anything else."""
+    """Return a real number as a float, and nan for anything else."""
     if isinstance(value, int | float | np.floating | np.integer) and not isinstance(value, bool):
         try:
             return float(value)
@@ -68,23 +68,23 @@ def _real(value: Any) -> float:
 
 
 def whole(name: str, value: Any, least: int) -> int:
-    """Return an integer from a least one to 2**32 - 1; `ValueError` for anything else."""
+    """Return `value` as an int; `ValueError` unless it is an integer from `least` to 2**32 - 1."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not least <= value <= _MOST:
         raise ValueError(f"{name} = {short(value)}: must be an integer of at least {least}, at most {_MOST}")
     return int(value)
 
 
 def short(value: Any) -> str:
-    """What was found, for an error."""
+    """Return a short representation of a value, for an error message."""
     try:
         text = repr(value)
-    except Exception:  # of an object that cannot say what it is, or an integer too long to print
+    except Exception:  # from a broken `__repr__`, or for an integer too long to print
         return type(value).__name__
     return text if len(text) <= 60 else f"{text[:60]}... ({type(value).__name__})"
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are equal; arrays are when their shapes and all entries are, nan being equal to nan."""
+    """Return whether two values are equal; arrays if their shapes and all entries are. nan equals nan."""
     if isinstance(one, np.ndarray) or isinstance(other, np.ndarray):
         one, other = np.asarray(one), np.asarray(other)
         return np.array_equal(one, other, equal_nan=one.dtype.kind == "f" and other.dtype.kind == "f")
@@ -98,10 +98,10 @@ def same(one: Any, other: Any) -> bool:
 
 
 def is_refusal(error: BaseException) -> bool:
-    """Whether a `raise` statement of this package, or of one beside it, raised an error, and not numpy.
+    """Return whether a `raise` statement in a package ``superovoid*`` raised the error.
 
-    What is refused is a `ValueError`, and so are mistakes of ours that numpy notices (arrays that do not fit). A
-    function of C has no frame of its own: the innermost frame may then be ours, but stands at a call.
+    Invalid arguments raise `ValueError`, and so does numpy after a bug of this package (arrays whose shapes do not
+    match). A C function has no frame: the innermost frame is then in this package, but at a call instruction.
     """
     innermost = error.__traceback__
     if innermost is None:

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Rigid transforms: from the forms of other libraries to homogeneous matrices, their check, and quaternions."""
+"""Rigid transforms: convert the types of other libraries to homogeneous matrices, check them, compute quaternions."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from superovoid.values.checks import MOST_LENGTH, short
 FloatArray = NDArray[np.float64]
 
 ROTATION_TOLERANCE = 2e-6
-"""Largest norm of R^T R - I of a rotation: single precision leaves a tenth of that."""
+"""Largest norm of R^T R - I of a rotation matrix, ten times the error of single precision."""
 QUATERNION_TOLERANCE = 1e-2
-"""How far the squared length may be from one, as in tf2 (which normalises first, and so lets everything but zero pass):
-a quaternion farther from unit length is a mistake of the sender, not rounding."""
+"""Largest deviation of the squared length of a quaternion from one, as in tf2 (which normalises first, and so accepts
+every quaternion but zero). A larger deviation is an error of the sender, not rounding."""
 
 
 @runtime_checkable
 class Homogeneous(Protocol):
-    """What has its 4 x 4 matrix as an attribute, as `pinocchio.SE3`."""
+    """An object with its 4 x 4 matrix as an attribute, such as `pinocchio.SE3`."""
 
     @property
     def homogeneous(self) -> Any:
-        """The matrix, shape (4, 4)."""
+        """Homogeneous matrix, shape (4, 4)."""
 
 
 @runtime_checkable
 class AsMatrix(Protocol):
-    """What gives its matrix when asked, as `scipy.spatial.transform.RigidTransform` and `Rotation`."""
+    """An object with a method that returns its matrix: `scipy.spatial.transform.RigidTransform` and `Rotation`."""
 
     def as_matrix(self) -> Any:
-        """The matrix, shape (..., 4, 4) of a transform, (..., 3, 3) of a rotation."""
+        """Return the matrix, shape (..., 4, 4) for a transform, (..., 3, 3) for a rotation."""
 
 
 PoseLike: TypeAlias = ArrayLike | Homogeneous | AsMatrix | tuple[ArrayLike | AsMatrix, ArrayLike]
 """A rigid transform: a 4 x 4 array, an object with `as_matrix()` or `homogeneous`, or (rotation, translation)."""
 PosesLike: TypeAlias = PoseLike | Sequence[PoseLike]
-"""One or many of them: an array (n, 4, 4), one object that stands for many, or a sequence."""
+"""One or more rigid transforms: also an array (n, 4, 4), one object for many transforms, or a sequence."""
 
 EXPECTED = (
     "a 4 x 4 matrix of numbers, a scipy RigidTransform, an object with .homogeneous (pinocchio), or a pair "
@@ -51,7 +51,7 @@ EXPECTED = (
 
 
 def as_matrices(name: str, poses: PosesLike) -> FloatArray:
-    """Return rigid transforms as homogeneous matrices, whose numbers are not checked yet.
+    """Return rigid transforms as homogeneous matrices; `check_rigid` checks their numbers.
 
     Parameters
     ----------
@@ -62,14 +62,14 @@ def as_matrices(name: str, poses: PosesLike) -> FloatArray:
     Returns
     -------
     (..., 4, 4) ndarray
-        C-contiguous float64; the array given, if it is one.
+        C-contiguous float64, without a copy if `poses` is such an array.
 
     Raises
     ------
     ValueError
-        If the shape is wrong or a number is not real.
+        If the shape is wrong or an entry is not a real number.
     """
-    given = poses if type(poses) is np.ndarray else matrices_of(name, poses)  # arrays, the fast way, are taken as is
+    given = poses if type(poses) is np.ndarray else matrices_of(name, poses)  # fast path for arrays
     if type(given) is np.ndarray and given.dtype.kind == "c":
         raise ValueError(f"{name}: must be real, found complex numbers; expected {EXPECTED}")
     try:
@@ -86,7 +86,7 @@ def as_matrices(name: str, poses: PosesLike) -> FloatArray:
 
 
 def check_rigid(name: str, matrices: FloatArray) -> None:
-    """Raise `ValueError` if one of the matrices, shape (n, 4, 4), is not a rigid transform within `MOST_LENGTH`."""
+    """Raise `ValueError` unless all matrices, shape (n, 4, 4), are rigid transforms within `MOST_LENGTH`."""
     if not np.isfinite(matrices).all():
         raise ValueError(f"{name}: must be finite, found nan or inf")
     if not (matrices[:, 3] == (0.0, 0.0, 0.0, 1.0)).all():
@@ -103,7 +103,7 @@ def check_rigid(name: str, matrices: FloatArray) -> None:
 
 
 def quaternions_of(rotations: FloatArray) -> FloatArray:
-    """Return unit quaternions x y z w of the rotations nearest to matrices that are rotations up to rounding.
+    """Return the unit quaternions x y z w of the rotations nearest to matrices with rounding errors.
 
     Parameters
     ----------
@@ -115,10 +115,11 @@ def quaternions_of(rotations: FloatArray) -> FloatArray:
 
     Notes
     -----
-    `outer` is 4 q q^T for a rotation of quaternion q. For a matrix near a rotation, the quaternion of the nearest one
-    is the eigenvector of largest eigenvalue of `outer` (Bar-Itzhack, "New method for extracting the quaternion from a
-    rotation matrix", 2000). Two squarings keep the eigenvectors and take the other eigenvalues, at most 1e-6 of the
-    largest, below rounding. Then any column is a multiple of q; that of the largest component loses no digits.
+    `outer` is 4 q q^T for the rotation of a quaternion q. For a matrix near a rotation, the quaternion of the nearest
+    rotation is the eigenvector of the largest eigenvalue of `outer` (Bar-Itzhack, "New method for extracting the
+    quaternion from a rotation matrix", 2000). Squaring `outer` twice keeps its eigenvectors, and reduces the other
+    eigenvalues, at most 1e-6 of the largest, below rounding. Then each column is a multiple of q; the column of the
+    largest component loses no digits.
     """
     m = np.asarray(rotations, dtype=np.float64)
     xx, yy, zz = m[..., 0, 0], m[..., 1, 1], m[..., 2, 2]
@@ -136,7 +137,7 @@ def quaternions_of(rotations: FloatArray) -> FloatArray:
 
 
 def matrices_of(name: str, poses: PosesLike) -> Any:
-    """Homogeneous matrices of rigid transforms; what is none of the other forms is given back as it is.
+    """Return homogeneous matrices of rigid transforms; values of unknown types are returned unchanged.
 
     Parameters
     ----------
@@ -147,12 +148,12 @@ def matrices_of(name: str, poses: PosesLike) -> Any:
     Returns
     -------
     array_like
-        Not checked yet, not even their shape: `as_matrices` does that.
+        Neither shape nor numbers are checked: see `as_matrices`.
 
     Raises
     ------
     ValueError
-        If it is a rotation alone, or a pair whose parts do not fit.
+        If `poses` is a rotation without translation, or a pair whose shapes do not match.
     """
     if isinstance(poses, np.ndarray):
         return poses if poses.dtype != object else _from_sequence(name, poses.tolist())
@@ -173,8 +174,8 @@ def _from_sequence(name: str, poses: Sequence[Any]) -> Any:
     if len(poses) == 2:
         rotation = _rotation(first)
         if rotation is not None:
-            return _joined(name, rotation, poses[1])
-    # Arrays of numbers, the usual case, are left to numpy as they are.
+            return _from_pair(name, rotation, poses[1])
+    # Usual case: numpy converts sequences of arrays.
     if isinstance(first, np.ndarray | list) and not (isinstance(first, list) and len(first) == 2):
         if all(isinstance(pose, np.ndarray | list) for pose in poses):
             return poses
@@ -184,7 +185,7 @@ def _from_sequence(name: str, poses: Sequence[Any]) -> Any:
 
 
 def _rotation(value: Any) -> FloatArray | None:
-    """The rotation matrices of a pair's first part; None where it is none."""
+    """Return the first item of a pair as rotation matrices, or None if it is not a rotation."""
     if isinstance(value, AsMatrix):
         matrix = np.asarray(value.as_matrix())
         return matrix if matrix.shape[-2:] == (3, 3) else None
@@ -197,7 +198,7 @@ def _rotation(value: Any) -> FloatArray | None:
     return None
 
 
-def _joined(name: str, rotation: FloatArray, translation: Any) -> FloatArray:
+def _from_pair(name: str, rotation: FloatArray, translation: Any) -> FloatArray:
     try:
         place = np.asarray(translation, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -210,7 +211,7 @@ def _joined(name: str, rotation: FloatArray, translation: Any) -> FloatArray:
         shape = np.broadcast_shapes(rotation.shape[:-2], place.shape[:-1])
     except ValueError:
         raise ValueError(
-            f"{name}: {rotation.shape[:-2]} rotations and {place.shape[:-1]} translations do not fit"
+            f"{name}: {rotation.shape[:-2]} rotations and {place.shape[:-1]} translations do not match"
         ) from None
     matrix = np.zeros((*shape, 4, 4))
     matrix[..., :3, :3] = rotation

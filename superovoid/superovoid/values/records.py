@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Records, which are answers that compare by value, and tables of them: a row a pair, with masks, names and words.
+"""Records, which are results that compare by value, and tables with one row per pair.
 
-`Table` selects rows. `ResultTable` adds the words of a status, printing and data frames, `PairTable` the names of the
-bodies, and `StateTable` the states of a robot that the rows belong to.
+`Table` selects rows. `ResultTable` adds status words, printing and data frames, `PairTable` the names of the bodies,
+and `StateTable` the robot state of each row.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Which: TypeAlias = slice | NDArray[Any] | list[int] | list[bool]
-"""Selected rows: a slice, a mask of bools, or indices."""
+"""Selection of rows: a slice, a boolean mask, or indices."""
 Row = TypeVar("Row", bound="Record")
 Row_co = TypeVar("Row_co", covariant=True)
 _PRINTED_NUMBERS, _PRINTED_ROWS = 16, 5
 
 
 class Statistics(SimpleNamespace):
-    """Counters of the work that an answer took, as attributes.
+    """Counters of the work done for a result, as attributes.
 
-    They inform about speed. No decision needs them, and another version may count other things.
+    They are for profiling only: no code depends on them, and their names may change between versions.
     """
 
     PER_ROW: ClassVar[frozenset[str]] = frozenset({"iterations", "solves", "supports"})
-    """Counters with an entry for each row of a table; all others are for the whole answer, or for each state."""
+    """Counters with one entry per row of a table; all others count for the whole result, or per state."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"statistics.{name}: cannot be assigned")
@@ -52,10 +52,10 @@ class Statistics(SimpleNamespace):
         return same(vars(self), vars(other)) if isinstance(other, Statistics) else NotImplemented
 
     def __repr__(self) -> str:
-        return f"Statistics({', '.join(f'{name}={_shortened(value)}' for name, value in vars(self).items())})"
+        return f"Statistics({', '.join(f'{name}={_short_repr(value)}' for name, value in vars(self).items())})"
 
     def __getitem__(self, rows: Any) -> Statistics:
-        """Select rows of a table: an index gives the counters of that row, a slice or a mask all counters."""
+        """Select rows: an index returns the per-row counters of that row, a slice or a mask returns all counters."""
         per_row = {name: value[rows] for name, value in vars(self).items() if name in self.PER_ROW}
         if isinstance(rows, int | np.integer):
             return Statistics(**{name: value.item() for name, value in per_row.items()})
@@ -63,9 +63,10 @@ class Statistics(SimpleNamespace):
 
 
 class Record:
-    """A frozen dataclass of numbers and arrays.
+    """Base of frozen dataclasses of numbers and arrays.
 
-    Two of one class are equal when all their fields are. There is no hash: a dictionary would compare long arrays.
+    Two records of one class are equal if all their fields are. A record has no hash, because a dictionary would compare
+    long arrays.
     """
 
     __hash__ = None  # type: ignore[assignment]
@@ -78,19 +79,19 @@ class Record:
         return all(same(getattr(self, each.name), getattr(other, each.name)) for each in fields(self))  # type: ignore[arg-type] # a dataclass
 
     def __repr__(self) -> str:
-        shown = (f"{name}={_shortened(value)}" for name, value in self._printed().items())
+        shown = (f"{name}={_short_repr(value)}" for name, value in self._printed_fields().items())
         return f"{type(self).__name__}({', '.join(shown)})"
 
     def to_dict(self) -> dict[str, Any]:
-        """The fields as plain Python: numbers, lists and words, such as `json` writes."""
-        return _plain(self._printed())
+        """Return the fields as numbers, lists and strings, which `json` can write."""
+        return _to_plain(self._printed_fields())
 
-    def _printed(self) -> dict[str, Any]:
+    def _printed_fields(self) -> dict[str, Any]:
         return {each.name: getattr(self, each.name) for each in fields(self) if each.repr}  # type: ignore[arg-type] # a dataclass
 
 
-def _plain(value: Any) -> Any:
-    """A value as numbers, lists and words."""
+def _to_plain(value: Any) -> Any:
+    """Return a value as numbers, lists and strings."""
     if isinstance(value, Enum):
         return str(value)
     if isinstance(value, np.ndarray | np.generic):
@@ -100,17 +101,17 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Statistics):
         value = vars(value)
     if isinstance(value, Mapping):
-        return {key: _plain(each) for key, each in value.items()}
+        return {key: _to_plain(each) for key, each in value.items()}
     if isinstance(value, tuple | list):
-        values = map(_plain, value)
+        values = map(_to_plain, value)
         return tuple(values) if isinstance(value, tuple) else list(values)
     if is_dataclass(value) and not isinstance(value, type):
-        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+        return {each.name: _to_plain(getattr(value, each.name)) for each in fields(value)}
     return value
 
 
-def _shortened(value: Any) -> str:
-    """A value in few characters."""
+def _short_repr(value: Any) -> str:
+    """Return a short representation of a value."""
     if isinstance(value, np.ndarray):
         if value.size > _PRINTED_NUMBERS:
             return f"<{value.dtype} array of shape {value.shape}>"
@@ -127,33 +128,33 @@ class Result(Record):
 
     @property
     def certified(self) -> bool:
-        """`Status.certified`: whether the interval is as narrow as was asked for."""
+        """`Status.certified`: whether the interval meets the requested tolerance."""
         return self.status.certified
 
     @property
     def differentiable(self) -> bool:
-        """`Status.differentiable`: whether gradients are the derivative of the distance."""
+        """`Status.differentiable`: whether the gradients are the derivative of the distance."""
         return self.status.differentiable
 
 
 class _OneRow(Protocol[Row_co]):
-    """A table with rows of one class."""
+    """A table whose rows are of one class."""
 
     def _row(self, row: int) -> Row_co: ...
 
 
 class Table(Record):
-    """A record of arrays with an entry a row."""
+    """A record of arrays with one entry per row."""
 
     PER_ROW: ClassVar[tuple[str, ...]]
-    """The fields that have an entry a row."""
+    """Names of the fields with one entry per row."""
 
     @abstractmethod
     def _row(self, row: int) -> Record:
         """Return one row."""
 
     def _made(self, kind: type[Row], row: int, **converted: Any) -> Row:
-        """Make one row of the fields that it has in common with the table, and of `converted`."""
+        """Return a row as a record of class `kind`: the fields it shares with the table, and `converted`."""
         values = {each.name: getattr(self, each.name)[row] for each in fields(kind) if each.name in self.PER_ROW}  # type: ignore[arg-type] # a dataclass
         values = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
         return kind(**{**values, **converted})
@@ -184,7 +185,7 @@ class Table(Record):
         if which.ndim != 1 or which.dtype.kind not in "biu":
             raise IndexError("rows: must be an integer, a slice, a mask of bools or a sequence of integers")
         if which.dtype.kind == "b" and len(which) != len(self):
-            raise IndexError(f"rows: a mask must have an entry a row, found {len(which)} for {len(self)} rows")
+            raise IndexError(f"rows: a mask must have one entry per row, found {len(which)} for {len(self)} rows")
         return self._select(which)
 
     def _select(self, rows: slice | NDArray[Any]) -> Self:
@@ -194,7 +195,7 @@ class Table(Record):
 
 
 class ResultTable(Table):
-    """Signed distances, one row a pair."""
+    """Signed distances, one row per pair."""
 
     distance: FloatArray
     lower: FloatArray
@@ -203,33 +204,33 @@ class ResultTable(Table):
 
     @property
     def certified(self) -> NDArray[np.bool_]:
-        """`Status.certified` of each row: whether the interval is as narrow as was asked for."""
+        """`Status.certified` of each row: whether the interval meets the requested tolerance."""
         return certified_rows(self.status)
 
     @property
     def differentiable(self) -> NDArray[np.bool_]:
-        """`Status.differentiable` of each row: whether the gradients of a row are the derivative of its distance."""
+        """`Status.differentiable` of each row: whether its gradients are the derivative of its distance."""
         return differentiable_rows(self.status)
 
     @property
     def status_words(self) -> NDArray[np.str_]:
-        """The status of each row in words: `CERTIFIED`, `UNPROVEN|DENT`."""
+        """Status of each row in words: `CERTIFIED`, `UNPROVEN|DENT`."""
         return words_of(self.status)
 
     def _made(self, kind: type[Row], row: int, **converted: Any) -> Row:
         return super()._made(kind, row, status=Status(int(self.status[row])), **converted)
 
     def to_dict(self) -> dict[str, Any]:
-        """All fields as plain Python: numbers, lists with an entry a row, and words, such as `json` writes."""
-        return {**super().to_dict(), **_plain(self._labels())}
+        """Return all fields as numbers, lists with one entry per row, and strings, which `json` can write."""
+        return {**super().to_dict(), **_to_plain(self._labels())}
 
     def to_dataframe(self) -> pandas.DataFrame:
-        """A table with a row a pair and a column a number; the status in words.
+        """Return a data frame with one row per pair and one column per number; the status is in words.
 
         Raises
         ------
         ImportError
-            If pandas is not installed, which this package does without.
+            If pandas, an optional dependency, is not installed.
         """
         try:
             import pandas
@@ -242,11 +243,11 @@ class ResultTable(Table):
         return pandas.DataFrame(columns)
 
     def _labels(self) -> dict[str, NDArray[Any]]:
-        """Columns that are derived from the fields: words and names."""
+        """Return the text columns derived from the fields: status words and names."""
         return {"status": self.status_words}
 
     def _columns(self, name: str) -> dict[str, NDArray[Any]]:
-        """Columns of one field; vectors have three."""
+        """Return the columns of one field, three for a vector."""
         values = getattr(self, name)
         if isinstance(values, Statistics):
             return {counter: each for counter, each in vars(values).items() if counter in Statistics.PER_ROW}
@@ -274,7 +275,7 @@ class ResultTable(Table):
 
 
 class PairTable(ResultTable):
-    """Signed distances of pairs whose bodies are known."""
+    """Signed distances of pairs of known bodies."""
 
     body_a: IntArray
     body_b: IntArray
@@ -310,11 +311,11 @@ class PairTable(ResultTable):
 
     def _texts(self, what: str) -> NDArray[np.str_]:
         if len(self) and not self._has_names:
-            raise ValueError("these results were made without bodies, so that they have indices only")
+            raise ValueError("bodies: empty, so that these results have indices of bodies but no names or links")
         return np.array([self._text(what, index) for index in range(len(self.bodies))], dtype=np.str_)
 
     def _names_of(self, row: int) -> dict[str, str]:
-        """Names and links of the bodies of one row."""
+        """Return the names and links of the bodies of one row."""
         sides = {"a": self.body_a[row], "b": self.body_b[row]}
         return {f"{what}_{side}": self._text(what, int(i)) for side, i in sides.items() for what in ("name", "link")}
 
@@ -340,30 +341,30 @@ class StateTable(PairTable):
 
     @property
     def states(self) -> int:
-        """States that the rows speak of."""
+        """Number of states."""
         return len(self.first) - 1
 
     @property
     def state(self) -> IntArray:
-        """The state that each row belongs to, shape (rows,)."""
+        """Index of the state of each row, shape (rows,)."""
         return np.repeat(np.arange(self.states), np.diff(self.first))
 
     @property
     def closest(self) -> FloatArray:
-        """Least distance of each state, m, shape (states,).
+        """Smallest distance of each state, m, shape (states,).
 
-        It is inf where no pair is within `max_distance`, and nan where the state was not answered.
+        It is inf if no pair is within `max_distance`, and nan if the state was not evaluated.
         """
         least = np.full(self.states, math.nan)
         least[: self.done] = math.inf
-        # Not the first row of each state: a selection by indices may have changed their order.
+        # The first row of a state need not be the closest: a selection by indices may have changed the order.
         np.minimum.at(least, self.state, self.distance)
         return least
 
     def _select(self, rows: slice | NDArray[Any]) -> Self:
         state = self.state[rows]
         if (state[1:] < state[:-1]).any():
-            raise IndexError("rows: must be in the order of the states; of_state() gives the rows of one state")
+            raise IndexError("rows: must be in the order of the states; of_state() returns the rows of one state")
         first = np.concatenate([[0], np.bincount(state, minlength=self.states).cumsum()])
         return replace(super()._select(rows), first=first)  # type: ignore[type-var] # a dataclass
 

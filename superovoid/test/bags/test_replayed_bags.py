@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recorded runs with their distances: those of the library, at their times, in a bag that others read."""
+"""Replay of bags: distances equal the library's, at the recorded times, and other readers decode the output."""
 
 import csv
 import math
@@ -34,11 +34,11 @@ def arm():
 
 
 def run_of(path, count=300, robot=True):
-    """The slide moves to and fro; a base that stands, one state without its wrist, one with it again."""
-    said = [("/robot_description", "String", 0.0, {"data": URDF}),
-            ("/robot_description_semantic", "String", 0.0, {"data": SRDF})]  # fmt: skip
+    """Write a bag: the slide oscillates, the base stands still, and the first state lacks the wrist."""
+    texts = [("/robot_description", "String", 0.0, {"data": URDF}),
+             ("/robot_description_semantic", "String", 0.0, {"data": SRDF})]  # fmt: skip
     states = [joints(0.01 * i, slide=slide_at(i), wrist=0.2) for i in range(1, count)]
-    return written(path, *(said if robot else ()), ball(0.0, 2.0, "/tf_static"), joints(0.0, slide=0.0), *states)
+    return written(path, *(texts if robot else ()), ball(0.0, 2.0, "/tf_static"), joints(0.0, slide=0.0), *states)
 
 
 def slide_at(number):
@@ -58,11 +58,11 @@ def rows_of(path):
 
 
 def decoded(path, topic="/distance_service/distances"):
-    """Time, ns, and message, by a decoder of others."""
+    """Return time, ns, and message of each entry, decoded by mcap_ros2."""
     return [(each.log_time_ns, each.ros_msg) for each in reader_module.read_ros2_messages(str(path), topics=[topic])]
 
 
-def test_every_state_has_the_distances_of_the_library_at_its_time(arm, tmp_path):
+def test_replayed_distances_equal_direct_queries(arm, tmp_path):
     run = run_of(tmp_path / "run.mcap")
     table, bag = tmp_path / "t.csv", tmp_path / "out.mcap"
     did = replay(run, arm, Asked(max_results=None), table=table, bag=bag, threads=2)
@@ -92,7 +92,7 @@ def test_every_state_has_the_distances_of_the_library_at_its_time(arm, tmp_path)
     assert did.least.distance_m == float(least["distance_m"])
 
 
-def test_what_is_written_does_not_depend_on_threads(arm, tmp_path, monkeypatch):
+def test_outputs_do_not_depend_on_number_of_threads(arm, tmp_path, monkeypatch):
     monkeypatch.setattr(spreading, "_AHEAD", 1)
     run, bits = run_of(tmp_path / "run.mcap", 600), []
     for threads in (1, 3):
@@ -102,7 +102,7 @@ def test_what_is_written_does_not_depend_on_threads(arm, tmp_path, monkeypatch):
     assert bits[0] == bits[1]
 
 
-def test_where_nothing_is_within_max_distance_the_answer_says_how_far_all_is(arm, tmp_path):
+def test_states_without_pair_within_max_distance_have_that_lower_bound(arm, tmp_path):
     asked = Asked(max_distance=1e-6, max_results=None)
     did = replay(run_of(tmp_path / "run.mcap", 3), arm, asked, table=tmp_path / "t.csv",
                  bag=tmp_path / "out.mcap")  # fmt: skip
@@ -111,13 +111,13 @@ def test_where_nothing_is_within_max_distance_the_answer_says_how_far_all_is(arm
     assert [len(message.pairs) for _, message in decoded(tmp_path / "out.mcap")] == [0, 0] and did.least is None
 
 
-def test_at_an_even_pace_the_last_message_before_counts(arm, tmp_path):
+def test_states_at_fixed_rate_use_latest_message(arm, tmp_path):
     did = replay(run_of(tmp_path / "run.mcap"), arm, Asked(), rate=25.0, table=tmp_path / "t.csv")
     times = [float(row["time_s"]) for row in rows_of(tmp_path / "t.csv")]
     assert times == pytest.approx(np.arange(75) / 25.0) and did.known == 74
 
 
-def test_the_recording_is_copied_message_by_message_where_it_is_asked_for(arm, tmp_path):
+def test_recording_is_copied_message_by_message_on_request(arm, tmp_path):
     run = run_of(tmp_path / "run.mcap", 20)
     replay(run, arm, Asked(), bag=tmp_path / "out.mcap", with_recording=True)
     for topic in ("/joint_states", "/tf_static", "/robot_description"):
@@ -127,14 +127,14 @@ def test_the_recording_is_copied_message_by_message_where_it_is_asked_for(arm, t
         )
         assert there == here and there
     assert len(decoded(tmp_path / "out.mcap")) == 19
-    with pytest.raises(RecordingError, match="has a topic /distance_service/distances already: choose another --name"):
+    with pytest.raises(RecordingError, match="already has a topic /distance_service/distances: choose another --name"):
         replay(tmp_path / "out.mcap", arm, Asked(), bag=tmp_path / "more.mcap", with_recording=True)
     assert not (tmp_path / "more.mcap").exists() and not list(tmp_path.glob(".*"))
     replay(tmp_path / "out.mcap", arm, Asked(), bag=tmp_path / "more.mcap", name="/again", with_recording=True)
     assert len(decoded(tmp_path / "more.mcap", "/again/distances")) == 19
 
 
-def test_the_definition_of_the_message_is_that_of_the_interfaces():
+def test_message_definition_matches_superovoid_interfaces():
     def fields(text):
         lines = (re.sub(r"\s+", " ", line.partition("#")[0]).strip() for line in text.splitlines())
         return [line.replace(" = ", "=") for line in lines if line]
@@ -144,7 +144,7 @@ def test_the_definition_of_the_message_is_that_of_the_interfaces():
     assert fields(parts[1])[1:] == fields((MESSAGES / "PairDistance.msg").read_text())
 
 
-def test_the_bytes_are_those_that_ros_reads(arm, tmp_path):
+def test_ros_deserializes_the_messages(arm, tmp_path):
     serialization = pytest.importorskip("rclpy.serialization")
     kind = pytest.importorskip("superovoid_interfaces.msg").DistanceArray
     replay(run_of(tmp_path / "run.mcap", 3), arm, Asked(max_results=None), bag=tmp_path / "out.mcap")
@@ -159,12 +159,12 @@ def test_the_bytes_are_those_that_ros_reads(arm, tmp_path):
             (p.link_a, p.body_b, p.distance, p.upper, p.normal.z, p.status, p.iterations) for p in ours.pairs
         ]
         assert (read.solved, read.pairs_considered, read.solve_time) == (ours.solved, ours.pairs_considered, 0.0)
-        assert len(serialization.serialize_message(read)) - len(data) in range(4)  # what is between numbers is anything
+        assert len(serialization.serialize_message(read)) - len(data) in range(4)  # alignment padding may differ
 
 
 @pytest.mark.parametrize("names", [(b"", b"\xc3\xa9"), (b"a", b"bc"), (b"abcdefg", b"abcdefgh")])
 @pytest.mark.parametrize("frame", ["", "w", "wor", "world/of"])
-def test_names_of_any_length_are_decoded(arm, frame, names):
+def test_names_of_any_length_decode(arm, frame, names):
     from superovoid.states import state_distances
 
     found = state_distances(arm, arm.scene(), np.array([[0.3, 0.1]]), base_poses={"ball": np.eye(4)})
@@ -190,20 +190,20 @@ def _read(data):
     return DecoderFactory().decoder_for("cdr", schema)(data)
 
 
-def test_the_command_takes_robot_and_rules_from_the_bag(tmp_path, capsys):
+def test_command_reads_robot_and_rules_from_bag(tmp_path, capsys):
     folder = tmp_path / "recorded"
     folder.mkdir()
     run_of(folder / "run_0.mcap", 30)
     assert main(["replay", str(folder), "--output", str(tmp_path), "--closest", "2", "--parquet"]) == 0
-    said = capsys.readouterr().out
-    assert "30 states in 0.290 s, 29 known" in said
-    assert "not known first at 0.000 s: not recorded up to here: joint wrist" in said
-    assert "least distance" in said and (tmp_path / "run_0_distances.mcap").stat().st_size > 1000
+    printed = capsys.readouterr().out
+    assert "30 states in 0.290 s, 29 known" in printed
+    assert "not known first at 0.000 s: not recorded up to here: joint wrist" in printed
+    assert "least distance" in printed and (tmp_path / "run_0_distances.mcap").stat().st_size > 1000
     parquet = pytest.importorskip("pyarrow.parquet")
     assert parquet.read_table(tmp_path / "run_0_distances.parquet").num_rows == 1 + 2 * 29
 
 
-def test_where_no_state_is_known_the_command_fails(tmp_path, capsys):
+def test_command_fails_if_no_state_is_known(tmp_path, capsys):
     written(tmp_path / "run.mcap", *(joints(0.1 * i, slide=0.0) for i in range(3)))
     (tmp_path / "arm.urdf").write_text(URDF)
     assert main(["replay", f"{tmp_path}/run.mcap", f"{tmp_path}/arm.urdf", "--output", str(tmp_path)]) == 1
@@ -220,7 +220,7 @@ def test_where_no_state_is_known_the_command_fails(tmp_path, capsys):
         (["run.mcap", "--rate", "0"], "must be more than 0"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(tmp_path, capsys, monkeypatch, words, problem):
+def test_invalid_arguments_are_usage_errors(tmp_path, capsys, monkeypatch, words, problem):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
     run_of(tmp_path / "run.mcap", 2)
@@ -239,12 +239,12 @@ def test_what_cannot_be_asked_is_refused(tmp_path, capsys, monkeypatch, words, p
         (["run.mcap", "--rate", "100000"], "are more than 10000000 moments: choose a lower --rate"),
     ],
 )
-def test_what_cannot_be_done_is_said_and_leaves_nothing(tmp_path, capsys, monkeypatch, words, problem):
+def test_failed_command_names_problem_and_leaves_no_files(tmp_path, capsys, monkeypatch, words, problem):
     monkeypatch.chdir(tmp_path)
     run = run_of(tmp_path / "run.mcap", 2)
     if "--rate" in words:
-        said = ("/robot_description", "String", 0.0, {"data": URDF})
-        written(run, said, joints(0.0, slide=0.0), joints(1e6, slide=0.0))
+        description = ("/robot_description", "String", 0.0, {"data": URDF})
+        written(run, description, joints(0.0, slide=0.0), joints(1e6, slide=0.0))
     run_of(tmp_path / "bare.mcap", 2, robot=False)
     (tmp_path / "torn.mcap").write_bytes(run.read_bytes()[:-100])
     before = sorted(os.listdir(tmp_path))
@@ -252,16 +252,16 @@ def test_what_cannot_be_done_is_said_and_leaves_nothing(tmp_path, capsys, monkey
     assert problem in capsys.readouterr().err and sorted(os.listdir(tmp_path)) == before
 
 
-def test_a_recording_is_not_overwritten_by_what_is_made_of_it(arm, tmp_path):
+def test_input_bag_is_never_overwritten(arm, tmp_path):
     run = run_of(tmp_path / "run.mcap", 3)
     (tmp_path / "link.mcap").symlink_to(run)
     before = run.read_bytes()
-    with pytest.raises(RecordingError, match="is to be read, and cannot be written to"):
+    with pytest.raises(RecordingError, match="is the input and cannot be overwritten"):
         replay(run, arm, Asked(), bag=tmp_path / "link.mcap")
     assert run.read_bytes() == before
 
 
-def test_stamps_are_those_of_the_oldest_part_of_a_state(arm, tmp_path):
+def test_stamp_of_a_state_is_that_of_its_oldest_part(arm, tmp_path):
     def stamped(seconds, sec, **positions):
         topic, kind, then, message = joints(seconds, **positions)
         return topic, kind, then, {**message, "header": {"stamp": {"sec": sec, "nanosec": 5}, "frame_id": ""}}
@@ -275,7 +275,7 @@ def test_stamps_are_those_of_the_oldest_part_of_a_state(arm, tmp_path):
     assert found == [(90, 0.5), (95, 0.75), (94, 0.0)]
 
 
-def test_what_a_replay_that_was_killed_left_half_written_goes_with_the_next(arm, tmp_path):
+def test_next_replay_removes_partial_files_of_a_killed_one(arm, tmp_path):
     run = run_of(tmp_path / "run.mcap", 20)
     outputs = {"table": tmp_path / "t.csv", "bag": tmp_path / "out.mcap"}
     child = os.fork()
@@ -291,7 +291,7 @@ def test_what_a_replay_that_was_killed_left_half_written_goes_with_the_next(arm,
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(range(1, 25), marks=pytest.mark.slow)])
-def test_a_bag_that_is_cut_or_has_other_bits_is_replayed_or_refused_in_words(arm, tmp_path, seed):
+def test_corrupted_bag_is_replayed_or_refused_with_its_name(arm, tmp_path, seed):
     data = run_of(tmp_path / "run.mcap", 30).read_bytes()
     harmed, outputs = tmp_path / "harmed.mcap", {"table": tmp_path / "t.csv", "bag": tmp_path / "out.mcap"}
     for each in [seed] if isinstance(seed, int) else seed:
@@ -314,7 +314,7 @@ def test_a_bag_that_is_cut_or_has_other_bits_is_replayed_or_refused_in_words(arm
         assert "refused" in ended and not list(tmp_path.glob(".*.partial"))
 
 
-def said_joints(seconds, names, positions):
+def joints_named(seconds, names, positions):
     topic, kind, then, message = joints(seconds)
     return topic, kind, then, {**message, "name": names, "position": positions}
 
@@ -332,16 +332,16 @@ def said_joints(seconds, names, positions):
         (["slide", "wrist", "slide"], [0.3, 0.2, 0.3], "known"),
     ],
 )
-def test_a_position_that_cannot_be_is_not_known_until_the_next(arm, tmp_path, names, positions, words):
+def test_invalid_position_makes_state_unknown_until_next_message(arm, tmp_path, names, positions, words):
     run = written(
-        tmp_path / "run.mcap", ball(0.0, 2.0, "/tf_static"), said_joints(0.0, ["slide", "wrist"], [0.1, 0.2]),
-        said_joints(0.1, names, positions), said_joints(0.2, ["wrist"], [0.2]), said_joints(0.3, ["slide"], [0.3]),
+        tmp_path / "run.mcap", ball(0.0, 2.0, "/tf_static"), joints_named(0.0, ["slide", "wrist"], [0.1, 0.2]),
+        joints_named(0.1, names, positions), joints_named(0.2, ["wrist"], [0.2]), joints_named(0.3, ["slide"], [0.3]),
     )  # fmt: skip
     replay(run, arm, Asked(), table=tmp_path / "t.csv", threads=1)
     assert [row["state"] for row in rows_of(tmp_path / "t.csv")] == ["known", words, words, "known"]
 
 
-def test_a_pose_that_cannot_be_is_said(arm, tmp_path):
+def test_invalid_base_pose_is_reported(arm, tmp_path):
     run = written(
         tmp_path / "run.mcap", ball(0.0, 2.0), ball(0.05, math.nan), joints(0.1, slide=0.1, wrist=0.2),
         ball(0.15, 2.0), joints(0.2, slide=0.1, wrist=0.2),
@@ -352,13 +352,13 @@ def test_a_pose_that_cannot_be_is_said(arm, tmp_path):
 
 
 def test_fewer_positions_than_names_leave_the_joints_unknown(arm, tmp_path):
-    run = written(tmp_path / "run.mcap", ball(0.0, 2.0, "/tf_static"), said_joints(0.0, ["slide", "wrist"], [0.1]))
+    run = written(tmp_path / "run.mcap", ball(0.0, 2.0, "/tf_static"), joints_named(0.0, ["slide", "wrist"], [0.1]))
     did = replay(run, arm, Asked(), threads=1)
     assert (did.states, did.first_unknown[1]) == (1, "not recorded up to here: joint slide, joint wrist")
 
 
 def with_another_channel(run, to, topic, kind, encoding, definition):
-    """A bag with a message more, of another type or encoding, on a topic."""
+    """Copy a bag and add a message of another type or encoding on a topic."""
     from mcap.reader import make_reader
     from mcap.writer import Writer
 
@@ -377,13 +377,13 @@ def with_another_channel(run, to, topic, kind, encoding, definition):
 
 
 @pytest.mark.parametrize("kind", ["foxglove.Log", ""])
-def test_messages_of_another_type_on_the_topic_are_left_aside(arm, tmp_path, kind):
+def test_messages_of_another_type_on_the_topic_are_ignored(arm, tmp_path, kind):
     run = run_of(tmp_path / "run.mcap", 5)
     other = with_another_channel(run, tmp_path / "o.mcap", "/joint_states", kind, "json", "jsonschema")
     assert replay(other, arm, Asked(), threads=1).states == 5
 
 
-def test_joint_states_in_another_encoding_are_refused_by_topic(arm, tmp_path):
+def test_joint_states_in_another_encoding_are_refused_with_topic(arm, tmp_path):
     run, kind = run_of(tmp_path / "run.mcap", 5), "sensor_msgs/msg/JointState"
     other = with_another_channel(run, tmp_path / "o.mcap", "/joint_states", kind, "json", "jsonschema")
     with pytest.raises(RecordingError, match=r"topic /joint_states: .* 'json' and defined by 'jsonschema'; expected"):
@@ -393,7 +393,7 @@ def test_joint_states_in_another_encoding_are_refused_by_topic(arm, tmp_path):
         replay(other, arm, Asked(), threads=1)
 
 
-def test_the_table_and_the_bag_are_two_files(arm, tmp_path):
+def test_table_and_bag_cannot_be_the_same_file(arm, tmp_path):
     run = run_of(tmp_path / "run.mcap", 3)
     with pytest.raises(RecordingError, match="cannot be both the table and the bag"):
         replay(run, arm, Asked(), table=tmp_path / "out", bag=tmp_path / "." / "out")
@@ -401,15 +401,15 @@ def test_the_table_and_the_bag_are_two_files(arm, tmp_path):
 
 
 @pytest.mark.parametrize("then", [0, 2**31 * 10**9, 2**63, 2**64 - 1])
-def test_any_time_of_recording_is_kept(arm, tmp_path, then):
+def test_extreme_recording_times_are_kept(arm, tmp_path, then):
     run = run_of(tmp_path / "run.mcap", 2)
-    moved = raw_moved(run, tmp_path / "moved.mcap", then)
+    moved = with_time(run, tmp_path / "moved.mcap", then)
     did = replay(moved, arm, Asked(), table=tmp_path / "t.csv", bag=tmp_path / "out.mcap", threads=1)
     assert did.states == 2 and {row["recorded_ns"] for row in rows_of(tmp_path / "t.csv")} == {str(then)}
 
 
-def raw_moved(path, to, then):
-    """A bag all of whose messages were recorded at one time."""
+def with_time(path, to, then):
+    """Copy a bag so that all messages were recorded at one time."""
     from mcap.reader import make_reader
     from mcap.writer import Writer
 
@@ -425,7 +425,7 @@ def raw_moved(path, to, then):
     return to
 
 
-def test_links_without_a_pair_to_be_checked_are_named(arm, tmp_path):
+def test_error_names_links_without_a_pair_to_check(arm, tmp_path):
     run = run_of(tmp_path / "run.mcap", count=2)
-    with pytest.raises(RecordingError, match="'arm' has no pair between hand, thumb and thumb that may be checked"):
+    with pytest.raises(RecordingError, match="'arm' has no pair between hand, thumb and thumb to check"):
         replay(run, arm, Asked(between=(["hand", "thumb"], ["thumb"])), table=tmp_path / "t.csv")

@@ -76,7 +76,7 @@ def test_one_object_may_stand_for_many_poses():
         ((TURN, (1.0, 2.0)), r"translation must be three numbers.*found shape \(2,\)"),
         ((TURN, "there"), "translation must be three numbers.*'there'"),
         ((np.ones((3, 3)), PLACE), "must be a rotation"),
-        ((Rotation.random(2, rng=RNG), np.ones((3, 3))), "do not fit"),
+        ((Rotation.random(2, rng=RNG), np.ones((3, 3))), "do not match"),
         ([], r"found \(0,\)"),
     ),
 )

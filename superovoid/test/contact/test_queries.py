@@ -127,7 +127,7 @@ def test_masks_and_slices_select_verdicts_as_they_select_distances():
     assert [verdict.closer for verdict in found] == found.closer.tolist() == [True, False, False]
     assert found[found.closer][0] == found[0] and found[1:][-1] == found[-1] and isinstance(found[0].proof, Proof)
     assert len(found[found.undecided]) == 0
-    with pytest.raises(IndexError, match="an entry a row"):
+    with pytest.raises(IndexError, match="one entry per row"):
         found[[True]]
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid dataset`: what it makes, says and refuses."""
+"""The command `superovoid dataset`: stores, output and refused arguments."""
 
 import re
 
@@ -19,7 +19,7 @@ STATES = ("--states", "300", "--seed", "5", "--chunk-states", "128")
 BOX = ("--base-within", "ball=-0.5:0.5,0.2:0.9,0:0.3")
 
 
-def said(capsys, *words, code=0):
+def run(capsys, *words, code=0):
     assert main(["dataset", *map(str, words)]) == code
     found = capsys.readouterr()
     assert (found.err != "") == (code != 0)
@@ -31,52 +31,52 @@ def urdf(tmp_path):
     return balls.write(tmp_path)
 
 
-def test_from_nothing_to_a_store_that_is_verified(capsys, tmp_path, urdf):
+def test_command_creates_computes_verifies_and_checks_a_store(capsys, tmp_path, urdf):
     output = ("--output", tmp_path / "a.zarr")
-    first = said(capsys, urdf, *STATES, *BOX, "--also", "points,normals", *output)
+    first = run(capsys, urdf, *STATES, *BOX, "--also", "points,normals", *output)
     assert re.search(r"300 states of 2 pairs in 3 chunks of 128 states, 0 there\ncomputed 3 chunks, 600 answers", first)
     assert first.endswith("a.zarr: complete\n")
-    assert "2 of 3 chunks computed again, 0 with other bits" in said(capsys, "--verify", 2, *output)
-    assert "3 of 3 chunks read, 0 damaged" in said(capsys, "--check", *output)
-    assert "computed 0 chunks" in said(capsys, "--resume", *output)
+    assert "2 of 3 chunks computed again, 0 with other bits" in run(capsys, "--verify", 2, *output)
+    assert "3 of 3 chunks read, 0 damaged" in run(capsys, "--check", *output)
+    assert "computed 0 chunks" in run(capsys, "--resume", *output)
     found = dataset.open(tmp_path / "a.zarr")
     arrays = found.read(0)
     true = balls.distances(found, arrays["positions"], arrays["base_poses"])
     assert np.abs(arrays["distance"] - true).max() < 1e-9
 
 
-def test_jobs_of_an_array_make_a_store_together(capsys, tmp_path, urdf):
+def test_chunk_jobs_complete_a_store_together(capsys, tmp_path, urdf):
     output = ("--output", tmp_path / "a.zarr")
-    assert "in 3 chunks" in said(capsys, urdf, *STATES, *BOX, "--create", *output)
+    assert "in 3 chunks" in run(capsys, urdf, *STATES, *BOX, "--create", *output)
     for chunk, left in ((2, 2), (0, 1)):
-        assert f"{left} of 3 chunks are missing" in said(capsys, "--chunk", chunk, *output)
-    # The same words as those that created it, as scripts of jobs have them.
-    assert "complete" in said(capsys, urdf, *STATES, *BOX, "--chunk", 1, *output)
-    assert "chunk 3: there are 3, from 0 on" in said(capsys, "--chunk", 3, *output, code=1)
+        assert f"{left} of 3 chunks are missing" in run(capsys, "--chunk", chunk, *output)
+    # Job scripts repeat the arguments of --create.
+    assert "complete" in run(capsys, urdf, *STATES, *BOX, "--chunk", 1, *output)
+    assert "chunk 3: must be from 0 to 2" in run(capsys, "--chunk", 3, *output, code=1)
 
 
-def test_damage_is_found_taken_out_and_mended(capsys, tmp_path, urdf):
+def test_damaged_chunk_is_found_discarded_and_recomputed(capsys, tmp_path, urdf):
     output = ("--output", tmp_path / "a.parquet")
-    said(capsys, urdf, *STATES, *BOX, "--max-distance", "0.3", *output)
+    run(capsys, urdf, *STATES, *BOX, "--max-distance", "0.3", *output)
     (tmp_path / "a.parquet" / "chunk-000000001.parquet").write_bytes(b"PAR1")
-    assert "chunk 1: is damaged" in said(capsys, "--check", *output, code=1)
-    assert "1 damaged and taken out" in said(capsys, "--check", "--discard", *output, code=1)
-    assert "computed 1 chunks" in said(capsys, "--resume", *output)
-    assert "3 of 3 chunks read, 0 damaged" in said(capsys, "--check", *output)
+    assert "chunk 1: is damaged" in run(capsys, "--check", *output, code=1)
+    assert "1 damaged and taken out" in run(capsys, "--check", "--discard", *output, code=1)
+    assert "computed 1 chunks" in run(capsys, "--resume", *output)
+    assert "3 of 3 chunks read, 0 damaged" in run(capsys, "--check", *output)
 
 
-def test_grids_files_ranges_and_poses(capsys, tmp_path, urdf):
-    said(capsys, urdf, "--grid", "slide=5,turn=2", "--base=ball=0,0.5,0,0,0,1,0", "--output", tmp_path / "grid.zarr")
+def test_command_accepts_grids_files_ranges_and_poses(capsys, tmp_path, urdf):
+    run(capsys, urdf, "--grid", "slide=5,turn=2", "--base=ball=0,0.5,0,0,0,1,0", "--output", tmp_path / "grid.zarr")
     arrays = dataset.open(tmp_path / "grid.zarr").read(0)
     assert arrays["positions"][:3].tolist() == [[-1.0, -3.0], [-1.0, 3.0], [-0.25, -3.0]]
     assert arrays["base_poses"][0, 0, :3, 3].tolist() == [0.0, 0.5, 0.0]
     assert arrays["base_poses"][0, 0, 0, 0] == -1.0
     np.save(tmp_path / "q.npy", arrays["positions"])
     file = ("--states-file", tmp_path / "q.npy")
-    said(capsys, urdf, *file, "--base=ball=0,0.5,0,0,0,1,0", "--output", tmp_path / "file.zarr")
+    run(capsys, urdf, *file, "--base=ball=0,0.5,0,0,0,1,0", "--output", tmp_path / "file.zarr")
     assert dataset.open(tmp_path / "file.zarr").read(0)["distance"].tobytes() == arrays["distance"].tobytes()
     ranges = ("--range=slide=-0.5:0.5", "--range=turn=1")
-    said(capsys, urdf, "--states", 50, *ranges, *BOX, "--output", tmp_path / "ranges.zarr")
+    run(capsys, urdf, "--states", 50, *ranges, *BOX, "--output", tmp_path / "ranges.zarr")
     joints = dataset.open(tmp_path / "ranges.zarr").read(0)["positions"]
     assert np.abs(joints[:, 0]).max() <= 0.5 and (joints[:, 1] == 1.0).all()
 
@@ -85,24 +85,24 @@ def test_grids_files_ranges_and_poses(capsys, tmp_path, urdf):
     ("words", "problem"),
     [
         ((*STATES,), "base 'ball': its joint is floating"),
-        ((*STATES, *BOX, "--between", "hand", "palm"), "'palm' is no link and no group"),
-        ((*STATES, *BOX, "--max-distance", "0.1"), "rows within max_distance go to NAME.parquet"),
+        ((*STATES, *BOX, "--between", "hand", "palm"), "'palm' is not a link or group"),
+        ((*STATES, *BOX, "--max-distance", "0.1"), "must be NAME.parquet if and only if max_distance"),
         ((*STATES, *BOX, "--srdf", __file__), "SRDF"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_in_words(capsys, tmp_path, urdf, words, problem):
-    assert problem in said(capsys, urdf, *words, "--output", tmp_path / "a.zarr", code=1)
+def test_command_refuses_invalid_queries(capsys, tmp_path, urdf, words, problem):
+    assert problem in run(capsys, urdf, *words, "--output", tmp_path / "a.zarr", code=1)
     assert not (tmp_path / "a.zarr").exists()
 
 
-def test_a_store_that_is_there_is_not_begun_again(capsys, tmp_path, urdf):
+def test_command_does_not_overwrite_existing_output(capsys, tmp_path, urdf):
     output = ("--output", tmp_path / "a.zarr")
-    said(capsys, urdf, *STATES, *BOX, "--create", *output)
-    assert "is there already: --resume goes on" in said(capsys, urdf, *STATES, *BOX, *output, code=1)
+    run(capsys, urdf, *STATES, *BOX, "--create", *output)
+    assert "is there already: --resume goes on" in run(capsys, urdf, *STATES, *BOX, *output, code=1)
     other = ("--states", "300", "--seed", "6", "--chunk-states", "128")
-    assert "seed: 5 there, 6 asked for" in said(capsys, urdf, *other, *BOX, "--resume", *output, code=1)
-    assert "complete" in said(capsys, urdf, *STATES, *BOX, "--resume", *output)
+    assert "seed: 5 there, 6 requested" in run(capsys, urdf, *other, *BOX, "--resume", *output, code=1)
+    assert "complete" in run(capsys, urdf, *STATES, *BOX, "--resume", *output)
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis" / "chapter.tex").write_text("years of work")
-    assert "is no data set" in said(capsys, urdf, *STATES, *BOX, "--output", tmp_path / "thesis", code=1)
-    assert "there is nothing" in said(capsys, "--resume", "--output", tmp_path / "no.zarr", code=1)
+    assert "is no data set" in run(capsys, urdf, *STATES, *BOX, "--output", tmp_path / "thesis", code=1)
+    assert "does not exist" in run(capsys, "--resume", "--output", tmp_path / "no.zarr", code=1)

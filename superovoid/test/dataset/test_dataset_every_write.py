@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Makers of data sets that are killed at every step of every file they write: the same bits in the end, none twice."""
+"""Kill writers of data sets at every step of every file: the final bits are equal, and no chunk is computed twice."""
 
 import os
 import re
@@ -24,7 +24,10 @@ NAMES = ["a.zarr", "a.parquet"]
 
 
 class Killing:
-    """Kills this process at the n-th step; a file has five: no file, half of it, all of it, on the disk, its name."""
+    """Kills this process at the n-th step.
+
+    Writing a file has five steps: before it, half written, written, synced to the disk, renamed.
+    """
 
     def __init__(self, nth):
         self.left = nth
@@ -66,7 +69,7 @@ class Killing:
 
         def killing(path, data, below=None):
             self.step()
-            with whole_files.becoming(path, below) as file:
+            with whole_files.open_atomically(path, below) as file:
                 Half(file).write(data)
 
         whole_files.os = Os()
@@ -78,7 +81,7 @@ def made(folder, name):
 
 
 def killed_at(nth, work):
-    """Do something in a process that is killed at its n-th step; return whether it was."""
+    """Run a function in a process killed at its n-th step; return whether it was killed."""
     child = os.fork()
     if child == 0:
         try:
@@ -110,7 +113,7 @@ def undisturbed(request, tmp_path_factory):
 
 
 def attack(folder, undisturbed, nth):
-    """Kill a run at a step; have another one end it. Returns whether the first was killed."""
+    """Kill a run at a step and complete it by another; return whether the first was killed."""
     name, whole, _ = undisturbed
     found = made(folder, name)
     killed = killed_at(nth, lambda: found.run(threads=1))
@@ -118,7 +121,7 @@ def attack(folder, undisturbed, nth):
     before = {path: at for path, at in times(found).items() if any(_is_of(path, chunk) for chunk in there)}
     for chunk in there:
         assert digests_of(found.read(chunk)) == whole[chunk]
-    assert len(list(whole_files.left_over(found.path))) <= 1
+    assert len(list(whole_files.leftovers_below(found.path))) <= 1
     found.remove_left_overs()
     did = found.run(threads=1)
     assert sorted([*there, *did.computed]) == list(range(CHUNKS))
@@ -133,12 +136,12 @@ def _is_of(path, chunk):
 
 
 @pytest.mark.parametrize("share", [0.31, 0.83])
-def test_killed_at_a_step_and_resumed(undisturbed, tmp_path, share):
+def test_run_resumes_after_kill_at_some_steps(undisturbed, tmp_path, share):
     assert attack(tmp_path, undisturbed, round(share * 5 * undisturbed[2]))
 
 
 @pytest.mark.slow
-def test_killed_at_every_step_and_resumed(undisturbed, tmp_path):
+def test_run_resumes_after_kill_at_every_step(undisturbed, tmp_path):
     steps = 5 * undisturbed[2]
     for nth in range(1, steps + 2):
         folder = tmp_path / str(nth)
@@ -147,8 +150,8 @@ def test_killed_at_every_step_and_resumed(undisturbed, tmp_path):
 
 
 @pytest.mark.parametrize("name", [pytest.param("a.zarr", marks=pytest.mark.slow), "a.parquet"])
-def test_killed_while_it_is_laid_out_and_begun_again(name, tmp_path):
-    """At every step there is no store, or a whole one; what is half there goes when it is begun again."""
+def test_creation_can_be_repeated_after_kill_at_every_step(name, tmp_path):
+    """Kill the creation at every step: the store is absent or complete, and the next creation removes leftovers."""
     nth, killed = 0, True
     while killed:
         nth += 1

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Data sets whose makers are killed, or whose disk is full: nothing lost, nothing twice, the same bits."""
+"""Data sets whose writers are killed, or whose disk is full: no chunk is lost or computed twice, bits are equal."""
 
 import errno
 import os
@@ -26,7 +26,7 @@ skip_without("zarr", "pyarrow", reason="pip install 'superovoid[dataset]'")
 
 CHUNKS, SIZE = 4, 2048
 
-# Makes chunks, and kills itself where its n-th file is written but does not have its name yet.
+# Computes chunks, and kills itself when its n-th file is written but not yet renamed.
 KILLED = """
 import os, signal, sys
 from superovoid import dataset
@@ -70,28 +70,28 @@ def script(text, *arguments):
 
 
 def written(found):
-    """When each file of a chunk was written."""
+    """Return the modification time of each chunk file."""
     names = re.compile(r"c\..*|chunk-.*")
     return {path: path.stat().st_mtime_ns for path in found.path.rglob("*") if names.fullmatch(path.name)}
 
 
 @pytest.fixture(scope="module", params=["a.zarr", pytest.param("a.parquet", marks=pytest.mark.slow)])
 def whole(request, tmp_path_factory):
-    """Bits of an undisturbed run, and the number of files that a chunk is."""
+    """Name of a store, bits of an undisturbed run, and number of files per chunk."""
     found = made(tmp_path_factory.mktemp("whole"), request.param)
     found.run(threads=1)
     return request.param, bits(found), len(written(found)) // CHUNKS
 
 
 @pytest.mark.parametrize("of_chunk", [0.0, 0.5, 1.0])
-def test_killed_in_the_midst_of_a_chunk(whole, tmp_path, of_chunk):
+def test_run_resumes_after_kill_within_a_chunk(whole, tmp_path, of_chunk):
     name, undisturbed, files = whole
     found = made(tmp_path, name)
-    nth = files + 1 + round(of_chunk * (files - 1))  # of the second chunk: its first file, one in the middle, its last
+    nth = files + 1 + round(of_chunk * (files - 1))  # the second chunk's first file, middle file or last file
     ended = script(KILLED, found.path, nth)
     assert ended.returncode == -signal.SIGKILL, ended.stderr
     assert found.done.tolist() == [True, False, False, False]
-    assert len(list(whole_files.left_over(found.path))) == 1
+    assert len(list(whole_files.leftovers_below(found.path))) == 1
     first = {path: at for path, at in written(found).items() if re.search(r"c\.0\.|chunk-0+\.", path.name)}
     assert len(first) == files
     found.remove_left_overs()
@@ -101,7 +101,7 @@ def test_killed_in_the_midst_of_a_chunk(whole, tmp_path, of_chunk):
     assert bits(found) == undisturbed and found.check() == {}
 
 
-def test_what_living_writers_write_is_not_removed(tmp_path):
+def test_files_of_running_writers_are_not_removed(tmp_path):
     found = made(tmp_path)
     ours = whole_files.partial_of(found.path / "lower" / "c.0.0")
     ours.write_bytes(b"half")
@@ -109,7 +109,7 @@ def test_what_living_writers_write_is_not_removed(tmp_path):
     assert ours.exists()
 
 
-def test_killed_while_the_store_is_laid_out_leaves_none(tmp_path):
+def test_kill_during_creation_leaves_no_store(tmp_path):
     text = KILLED.replace(
         "dataset.open(sys.argv[1]).run(threads=1)",
         "dataset.create(sys.argv[1], sys.argv[3], dataset.Grid(3, bases={'ball': __import__('numpy').eye(4)}))",
@@ -122,19 +122,19 @@ def test_killed_while_the_store_is_laid_out_leaves_none(tmp_path):
 
 @pytest.mark.parametrize("limit", [1000, 20000])
 @pytest.mark.slow
-def test_a_disk_that_is_full_is_said_and_what_is_there_stays(whole, tmp_path, limit):
+def test_full_disk_is_reported_and_written_chunks_are_kept(whole, tmp_path, limit):
     name, undisturbed, _ = whole
     found = made(tmp_path, name)
     found.run([0])
     ended = script(LIMITED, found.path, limit)
     assert ended.returncode == 3, ended.stderr
-    assert re.search(r"a\.\w+: chunk 1 cannot be written: File too large. What is there stays", ended.stdout)
+    assert re.search(r"a\.\w+: chunk 1 cannot be written: File too large. Chunks already written", ended.stdout)
     assert found.done.tolist() == [True, False, False, False] and not list(found.path.rglob("*.partial"))
     assert found.run().computed and bits(found) == undisturbed
 
 
 @pytest.mark.slow
-def test_a_store_that_cannot_be_laid_out_leaves_nothing(tmp_path):
+def test_failed_creation_leaves_no_files(tmp_path):
     path = balls.write(tmp_path)
     text = LIMITED.replace("found = dataset.open(sys.argv[1])\nfound.positions(0)", "import superovoid.dataset.stores")
     text = text.replace("found.run(threads=1)", f"dataset.create(sys.argv[1], {str(path)!r}, dataset.Random(3))")
@@ -145,7 +145,7 @@ def test_a_store_that_cannot_be_laid_out_leaves_nothing(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["balls.urdf"]
 
 
-def test_a_folder_that_may_not_be_written_to_is_said(tmp_path):
+def test_read_only_folder_is_reported(tmp_path):
     if os.geteuid() == 0:
         pytest.skip("root may write anywhere")
     found = made(tmp_path)
@@ -155,7 +155,7 @@ def test_a_folder_that_may_not_be_written_to_is_said(tmp_path):
     (found.path / "lower").chmod(0o700)
 
 
-def test_a_failure_of_one_chunk_ends_the_others_and_says_what_it_was(tmp_path, monkeypatch):
+def test_failed_write_stops_other_chunks_and_is_raised(tmp_path, monkeypatch):
     found = made(tmp_path)
 
     def failing(chunk, arrays):
@@ -173,7 +173,7 @@ def test_a_failure_of_one_chunk_ends_the_others_and_says_what_it_was(tmp_path, m
 
 @pytest.mark.slow
 @pytest.mark.parametrize("round_", range(3))
-def test_killed_again_and_again_at_any_time(tmp_path, round_):
+def test_run_survives_repeated_kills_at_random_times(tmp_path, round_):
     found = made(tmp_path, count=40 * 4096, size=4096)
     undisturbed = made(tmp_path, "b.zarr", count=40 * 4096, size=4096)
     undisturbed.run()
@@ -188,14 +188,14 @@ def test_killed_again_and_again_at_any_time(tmp_path, round_):
             time.sleep(chance.random() * 0.02)
         process.kill()
         kills += process.wait() == -signal.SIGKILL
-        assert (found.done | ~done).all()  # what was there stays
+        assert (found.done | ~done).all()  # no chunk is lost
         done = found.done
     assert kills >= 3 and bits(found) == bits(undisturbed)
 
 
 @pytest.mark.parametrize("name", ["a.zarr", "a.parquet"])
 @pytest.mark.parametrize("how", ["moved", "another in its place", "removed"])
-def test_a_store_that_is_moved_while_it_is_written_loses_nothing(tmp_path, name, how):
+def test_moving_a_store_during_a_run_loses_no_chunks(tmp_path, name, how):
     found = balls.store(tmp_path, name, 6, 64)
     at, to = found.path, tmp_path / f"elsewhere{found.path.suffix}"
 
@@ -214,9 +214,7 @@ def test_a_store_that_is_moved_while_it_is_written_loses_nothing(tmp_path, name,
                     max_distance=max_distance,
                 )
 
-    with pytest.raises(
-        DatasetError, match=r"cannot be written: the store is not there any more\. What there was stays"
-    ):
+    with pytest.raises(DatasetError, match=r"cannot be written: the store is gone\. If it was moved"):
         found.run(threads=1, progress=move)
     if how == "another in its place":
         assert not dataset.open(at).done.any()
@@ -228,8 +226,8 @@ def test_a_store_that_is_moved_while_it_is_written_loses_nothing(tmp_path, name,
         assert len(again.run(threads=1).computed) == 4
 
 
-def test_a_failure_to_write_names_the_file(tmp_path):
+def test_write_error_names_the_file(tmp_path):
     path = tmp_path / "out.mcap"
-    with pytest.raises(OSError, match="No space left") as raised, whole_files.becoming(path):
+    with pytest.raises(OSError, match="No space left") as raised, whole_files.open_atomically(path):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     assert raised.value.filename == str(path) and not list(tmp_path.iterdir())

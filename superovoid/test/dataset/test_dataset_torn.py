@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Stores whose files are torn, whose manifests are nonsense, and whose paths are links: never another answer."""
+"""Stores with torn files, invalid manifests or links in their paths never return wrong data."""
 
 import copy
 import json
@@ -41,7 +41,7 @@ def files(folder):
 
 
 def torn(data, chance):
-    """A file that was cut, or that has a block of another, of zeros, or of noise."""
+    """Truncate data, zero it from some point on, replace a part by noise, or append noise."""
     how = chance.randrange(4)
     at = chance.randrange(len(data)) if data else 0
     if how == 0:
@@ -54,7 +54,7 @@ def torn(data, chance):
 
 
 def judge(path, undisturbed):
-    """Nothing is read from a store but the bits that were written; what cannot be read is said by name."""
+    """Check that a store returns the written bits or raises an error that names the store and the chunk."""
     try:
         found = dataset.open(path)
         for chunk in range(found.chunks):
@@ -71,7 +71,7 @@ def judge(path, undisturbed):
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(range(1, 40), marks=pytest.mark.slow)])
-def test_a_file_that_is_torn_is_said_and_its_chunk_computed_again(whole, tmp_path, seed):
+def test_torn_file_is_reported_and_its_chunk_recomputed(whole, tmp_path, seed):
     undisturbed = balls.digests(whole)
     for each in [seed] if isinstance(seed, int) else seed:
         chance = random.Random(each)
@@ -85,7 +85,7 @@ def test_a_file_that_is_torn_is_said_and_its_chunk_computed_again(whole, tmp_pat
 
 
 def places(value, at=()):
-    """All places within nested lists and mappings; of long lists the first and the last."""
+    """Iterate over all places in nested lists and mappings; in long lists only over the first and the last."""
     yield at
     keys = list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
     for key in keys if isinstance(value, dict) or len(keys) < 3 else (keys[0], keys[-1]):
@@ -96,7 +96,7 @@ NONSENSE = (None, "", "7", -1, 0, 2**63, 2**70, 1.5, math.nan, math.inf, True, [
 
 
 def spoiled(manifest, place, value):
-    """A manifest with something else at a place, or nothing, and the digest of that."""
+    """Return a manifest with the value at a place replaced, or removed if it is ``...``, and a matching digest."""
     found = copy.deepcopy(manifest)
     part = found
     for key in place[:-1]:
@@ -111,7 +111,7 @@ def spoiled(manifest, place, value):
 
 
 def put(path, manifest):
-    """Write a manifest to where it is in a store."""
+    """Replace the manifest of a store."""
     file = path / ("zarr.json" if (path / "zarr.json").exists() else "_manifest.json")
     about = json.loads(file.read_text())
     if file.name == "zarr.json":
@@ -129,7 +129,7 @@ def opened_and_used(path):
 
 
 @pytest.mark.parametrize("share", [0.03, pytest.param(1.0, marks=pytest.mark.slow)])
-def test_a_manifest_of_nonsense_is_refused_in_words_or_changes_nothing(whole, tmp_path, share):
+def test_invalid_manifest_is_refused_or_harmless(whole, tmp_path, share):
     path = tmp_path / f"b{whole.path.suffix}"
     shutil.copytree(whole.path, path)
     chance, undisturbed, tried = random.Random(5), balls.digests(whole)[0], 0
@@ -150,7 +150,7 @@ def test_a_manifest_of_nonsense_is_refused_in_words_or_changes_nothing(whole, tm
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_store_behind_links_is_the_same_store(name, tmp_path):
+def test_store_can_be_reached_through_links(name, tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "link").symlink_to("real")
     found = made(tmp_path / "link", name)
@@ -162,22 +162,22 @@ def test_a_store_behind_links_is_the_same_store(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_link_to_nowhere_or_to_itself_is_said_and_stays(name, tmp_path):
+def test_broken_link_is_reported_and_kept(name, tmp_path):
     ending = os.path.splitext(name)[1]
     (tmp_path / f"lost{ending}").symlink_to("nowhere")
     (tmp_path / f"loop{ending}").symlink_to(f"loop{ending}")
     for each in ("lost", "loop"):
         path = tmp_path / f"{each}{ending}"
-        with pytest.raises(DatasetError, match=f"{each}{ending}: is no data set: it is a link to what is not there"):
+        with pytest.raises(DatasetError, match=f"{each}{ending}: is no data set: it is a link to a missing path"):
             made(tmp_path, path.name)
-        with pytest.raises(DatasetError, match=f"{each}{ending}: is no data set: it is a link to what is not there"):
+        with pytest.raises(DatasetError, match=f"{each}{ending}: is no data set: it is a link to a missing path"):
             dataset.open(path)
         assert path.is_symlink()
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_two_processes_at_one_store_leave_one_whole_one(name, tmp_path):
-    """Two that begin it at once, each with a clock of its own that goes back."""
+def test_two_processes_complete_one_store(name, tmp_path):
+    """Two processes create and compute the store at once; each sets the time of its folder back."""
     ours = made(tmp_path, name)
     ours.run(threads=1)
     undisturbed = balls.digests(ours)

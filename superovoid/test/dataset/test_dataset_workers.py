@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Data sets by workers of dask.distributed: the same bits, whoever is killed meanwhile."""
+"""Data sets computed by workers of dask.distributed: equal bits, even if processes are killed during the run."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def bits(found):
     return [digests_of(found.read(chunk)) for chunk in range(found.chunks)]
 
 
-def test_no_scheduler_is_said(tmp_path, monkeypatch):
+def test_unreachable_scheduler_is_reported(tmp_path, monkeypatch):
     monkeypatch.setattr(spreading, "_PATIENCE", 0.5)
     with pytest.raises(dataset.DatasetError, match=r"scheduler tcp://127\.0\.0\.1:9: cannot be reached"):
         made(tmp_path).run(scheduler="tcp://127.0.0.1:9")
@@ -39,7 +39,7 @@ def test_no_scheduler_is_said(tmp_path, monkeypatch):
         made(tmp_path).run(scheduler="abacus://x")
 
 
-def test_what_takes_the_connection_and_says_nothing_is_no_scheduler(tmp_path, monkeypatch):
+def test_silent_server_is_reported_as_unreachable(tmp_path, monkeypatch):
     monkeypatch.setattr(spreading, "_PATIENCE", 0.5)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -49,29 +49,29 @@ def test_what_takes_the_connection_and_says_nothing_is_no_scheduler(tmp_path, mo
             made(tmp_path).run(scheduler=address)
 
 
-def test_tls_without_a_certificate_is_said(tmp_path):
+def test_tls_without_certificate_is_reported(tmp_path):
     with pytest.raises(dataset.DatasetError, match=r"scheduler tls://127\.0\.0\.1:9: cannot be reached: TLS expects"):
         made(tmp_path).run(scheduler="tls://127.0.0.1:9")
 
 
-def test_a_worker_is_no_scheduler(tmp_path):
+def test_address_of_a_worker_is_refused(tmp_path):
     import distributed
 
     with (
         distributed.LocalCluster(n_workers=1, processes=False, dashboard_address=None, protocol="tcp") as cluster,
-        pytest.raises(dataset.DatasetError, match="is none: it answers as 'Worker'; expected 'Scheduler'"),
+        pytest.raises(dataset.DatasetError, match="is not a scheduler: found 'Worker', expected 'Scheduler'"),
     ):
         made(tmp_path).run(scheduler=cluster.workers[0].address)
 
 
-def test_where_dask_is_missing_that_is_said(tmp_path, monkeypatch):
+def test_missing_dask_is_reported(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(dataset.DatasetError, match=r"no module 'distributed': pip install 'superovoid\[dataset\]'"):
         made(tmp_path).run(workers=1)
 
 
 @pytest.mark.slow
-def test_workers_write_the_bits_that_threads_write(tmp_path):
+def test_workers_and_threads_write_equal_bits(tmp_path):
     found, by_threads = made(tmp_path), made(tmp_path, "b.zarr")
     by_threads.run()
     found.run([3])
@@ -80,7 +80,7 @@ def test_workers_write_the_bits_that_threads_write(tmp_path):
 
 
 def worker_processes():
-    """Processes that this one has spawned as workers, and that live."""
+    """Return the ids of running worker processes spawned by this process."""
     import psutil
 
     found = []
@@ -94,8 +94,8 @@ def worker_processes():
 
 
 @pytest.mark.slow
-def test_workers_killed_again_and_again(tmp_path):
-    """A worker is killed after every fourth chunk, while others are computed."""
+def test_run_completes_while_workers_are_killed(tmp_path):
+    """Kill a worker after every fourth chunk, while others compute."""
     found, undisturbed = made(tmp_path, chunks=32), made(tmp_path, "b.zarr", chunks=32)
     undisturbed.run()
     kills = []
@@ -114,11 +114,11 @@ def test_workers_killed_again_and_again(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_scheduler_that_is_lost_is_said_and_the_store_goes_on_without(tmp_path):
+def test_lost_scheduler_is_reported_and_run_can_resume(tmp_path):
     found = made(tmp_path, chunks=64)
     python = [sys.executable, "-m"]
     place = tmp_path / "scheduler.json"
-    # By itself, not with the workers: these are to lose it.
+    # In a separate process, so that the workers lose it.
     options = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--scheduler-file", place]
     command = [*python, "distributed.cli.dask_scheduler", *options]
     scheduler = subprocess.Popen(command, stderr=subprocess.DEVNULL)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Chunks by threads and by workers: each once, in order where that is asked for, none after an end."""
+"""Work spread over threads and workers: every chunk once, in order on request, none after an end."""
 
 import threading
 import time
@@ -18,13 +18,13 @@ def doubled(chunk):
 
 
 @pytest.mark.parametrize("threads", [1, 2, 7])
-def test_every_chunk_is_done_once(threads):
+def test_every_chunk_is_computed_once(threads):
     done = list(spread(doubled, iter(range(100)), threads=threads))
     assert sorted(done) == [(chunk, 2 * chunk) for chunk in range(100)]
 
 
 @pytest.mark.parametrize("threads", [1, 3])
-def test_in_order_however_long_each_takes(threads):
+def test_results_keep_order_despite_a_slow_chunk(threads):
     first_may_end = threading.Event()
 
     def work(chunk):
@@ -39,7 +39,7 @@ def test_in_order_however_long_each_takes(threads):
     assert list(in_order(work, range(50), threads=threads)) == [(chunk, -chunk) for chunk in range(50)]
 
 
-def test_a_slow_chunk_bounds_how_many_results_wait_for_it():
+def test_number_of_results_waiting_for_a_slow_chunk_is_bounded():
     first_may_end, given = threading.Event(), []
 
     def chunks():
@@ -49,7 +49,7 @@ def test_a_slow_chunk_bounds_how_many_results_wait_for_it():
 
     def work(chunk):
         if chunk == 0:
-            # Ends when nothing more is given out: others have done all that they were given.
+            # Ends once no more chunks are submitted, since the other thread has done all submitted ones.
             last = -1
             while last != len(given):
                 last = len(given)
@@ -58,11 +58,11 @@ def test_a_slow_chunk_bounds_how_many_results_wait_for_it():
 
     with closing(in_order(work, chunks(), threads=2)) as done:
         assert next(done) == (0, 0)
-        assert 2 <= len(given) <= 17  # 8 a thread, and what is given out as the first ends
+        assert 2 <= len(given) <= 17  # 8 per thread, and one submitted as the first ends
     assert [chunk for chunk, _ in in_order(work, chunks(), threads=2)] == list(range(1000))
 
 
-def test_the_end_of_the_caller_ends_the_rest():
+def test_closing_the_generator_stops_remaining_chunks():
     stop, begun = threading.Event(), []
 
     def work(chunk):
@@ -77,7 +77,7 @@ def test_the_end_of_the_caller_ends_the_rest():
 
 
 @pytest.mark.parametrize("way", [spread, in_order])
-def test_a_failure_of_a_chunk_or_of_their_source_is_raised(way):
+def test_errors_of_chunks_and_of_their_source_are_raised(way):
     def chunks():
         yield from range(5)
         raise OSError("the source")
@@ -95,7 +95,7 @@ def slept(seconds, chunk):
 
 
 @pytest.mark.slow
-def test_workers_give_what_threads_give_in_order():
+def test_workers_and_threads_give_equal_results_in_order():
     pytest.importorskip("distributed", reason="pip install 'superovoid[dataset]'")
     work = partial(slept, 0.01)
     expected = [(chunk, chunk**2) for chunk in range(60)]

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Disabled pairs of a robot with other bodies: found by reason, proved where they can be, written and told."""
+"""Disabled pairs of a robot with other bodies: reasons, proofs, written SRDF and reports."""
 
 import dataclasses
 import itertools
@@ -33,7 +33,7 @@ def joint(name, parent, child, kind="revolute", more="", limits=(-1.0, 1.0), ori
     )
 
 
-# Balls in a row, 0.3 m apart, that turn about z: a, b, c, d; e is fixed to d; f rides on a slide of its own.
+# Balls in a row, 0.3 m apart, that turn about z: a, b, c, d; e is fixed to d; f is on a separate slide.
 URDF = (
     '<robot name="row">'
     + "".join(f'<link name="{name}"/>' for name in "abcdef")
@@ -66,7 +66,7 @@ def found(bodies, meshes, given, **options):
 @pytest.mark.parametrize(
     "options", [{"states": -1}, {"states": 1.5}, {"max_evaluations": -1}, {"max_evaluations": "x"}]
 )
-def test_an_effort_that_is_no_count_is_named(options):
+def test_invalid_search_effort_is_named(options):
     with pytest.raises(ValueError, match=f"{next(iter(options))} = .*: must be an integer"):
         PairSearch(**options)
 
@@ -75,27 +75,27 @@ def reasons(report):
     return {f"{pair.link_a}{pair.link_b}": (pair.reason, pair.proof, pair.change) for pair in report.pairs}
 
 
-def test_pairs_are_disabled_by_reason_and_proved_where_they_can_be():
+def test_pairs_are_disabled_with_reasons_and_proofs():
     report = found(balls(c=0.21, e=0.05), balls(c=0.21, e=0.05), semantics())
     got = reasons(report)
     for pair in ("ab", "bc", "cd", "de", "af"):
         assert got[pair] == ("Adjacent", "structure", "added"), pair
-    # b and c are large beside each other, but a joint connects them; c and e are 0.3 to 0.4 m apart.
+    # b and c overlap, but a joint connects them; c and e are 0.3 to 0.4 m apart.
     assert got["ac"] == ("Never", "proved of the meshes, too", "added")
     assert got["be"] == ("Never", "proved of the meshes, too", "added")
     assert "ad" not in got or got["ad"][0] == "Never"
-    # f slides through all others: these pairs are checked.
+    # f slides through all others, so these pairs are checked.
     assert "bf" not in got and "cf" not in got
     assert report.states == 300 and not report.new_collisions
 
 
-def test_what_lies_inside_of_a_mesh_is_not_proved_to_be_apart_from_it():
-    # At the default a lies within c's mesh, whose surface, as is said, is nowhere far from the body.
+def test_body_inside_a_mesh_is_not_proved_apart_from_the_mesh():
+    # At the default a lies within c's mesh; `uncovered` states that the mesh's surface is close to the body.
     got = reasons(found(balls(), balls(c=0.8), semantics()))
     assert got["ac"] == ("Never", "proved", "added")
 
 
-def test_the_distance_of_a_link_from_its_bodies_is_that_of_its_inner_walls_too(tmp_path):
+def test_largest_distances_include_inner_walls(tmp_path):
     half = trimesh.creation.box((0.2, 0.2, 0.2))
     wall = trimesh.creation.box((0.02, 0.02, 0.02))
     trimesh.util.concatenate([half, wall]).export(tmp_path / "case.stl")
@@ -103,7 +103,7 @@ def test_the_distance_of_a_link_from_its_bodies_is_that_of_its_inner_walls_too(t
         '<robot name="r"><link name="case"><collision><geometry><mesh filename="package://pkg/case.stl"/></geometry>'
         "</collision></link></robot>"
     )
-    # Six plates that hold the outer walls, and a mesh of which was said that its inner walls are not aimed at.
+    # Six plates that contain the outer walls, and a note that the inner walls of the mesh were left out.
     plates = []
     for axis, side in itertools.product(range(3), (-0.1, 0.1)):
         half_extents, pose = np.full(3, 0.11), np.eye(4)
@@ -117,7 +117,7 @@ def test_the_distance_of_a_link_from_its_bodies_is_that_of_its_inner_walls_too(t
     assert largest_distances(dataclasses.replace(fit, links=(untouched,)), {"pkg": tmp_path}) == {"case": 0.0}
 
 
-def test_what_is_said_to_be_apart_everywhere_is_so_on_a_fine_grid():
+def test_proofs_of_separation_hold_on_a_fine_grid():
     robot = balls(b=0.17, d=0.4)
     pairs = LinkPairs(robot)
     spans, whole = joint_spans(robot)
@@ -140,16 +140,16 @@ def test_what_is_said_to_be_apart_everywhere_is_so_on_a_fine_grid():
     assert prove(pairs, ("b", "d"), "apart").witness
 
 
-def test_a_clearance_is_proved_up_to_what_there_is():
+def test_clearance_is_proved_up_to_the_true_gap():
     pairs = LinkPairs(balls())
-    # b stands 0.3 m from the turning c; with c between, b and d come to 2 * 0.3 * cos(0.5) apart.
+    # b is 0.3 m from c, and c turns by up to 1 rad: b and d come as close as 2 * 0.3 * cos(0.5).
     gap = 2.0 * 0.3 * math.cos(0.5) - 0.2
     assert prove(pairs, ("b", "d"), "apart", clearance=gap - 5e-3).verdict == "apart"
     assert prove(pairs, ("b", "d"), "apart", clearance=gap + 5e-3).witness
     assert prove(pairs, ("b", "d"), "apart", clearance=gap - 5e-3, max_evaluations=3).verdict == ""
 
 
-def test_links_that_nothing_moves_against_each_other_are_settled_at_once():
+def test_rigidly_connected_links_are_decided():
     text = (
         '<robot name="r">' + "".join(f'<link name="{name}"/>' for name in "abc")
         + joint("ab", "a", "b", "fixed") + joint("bc", "b", "c", "fixed") + "</robot>"
@@ -162,11 +162,11 @@ def test_links_that_nothing_moves_against_each_other_are_settled_at_once():
     assert (pair.reason, pair.proof) == ("Always", "proved")
 
 
-def test_a_pair_that_newly_collides_is_told_and_not_disabled():
+def test_newly_colliding_pair_is_reported_and_not_disabled():
     state = '<group_state name="bent" group="g"><joint name="cd" value="3"/></group_state>'
     report = found(balls(d=0.55), balls(), semantics(more=state))
     new = {(each.link_a, each.link_b, each.state): each for each in report.new_collisions}
-    # At the default d is 0.6 m from b, at "bent" nearly at it.
+    # d is 0.6 m from b at the default, and nearly at b in the state "bent".
     assert new["b", "d", "default"].depth == pytest.approx(0.05, abs=1e-6) and not new["b", "d", "default"].disabled
     assert new["b", "d", "g/bent"].depth > 0.05
     assert not any(pair.reason for pair in report.pairs if {pair.link_a, pair.link_b} == {"b", "d"})
@@ -177,7 +177,7 @@ def test_a_pair_that_newly_collides_is_told_and_not_disabled():
     assert reasons(same)["bd"][0] in ("Default", "Always") and not same.new_collisions
 
 
-def test_what_a_given_srdf_says_is_kept_or_dropped_and_told():
+def test_given_srdf_pairs_are_kept_or_dropped():
     given = semantics(("a", "c", "Never"), ("b", "f", "Never"), ("c", "f", "User"), ("a", "b", "Adjacent"),
                       ("b", "c", "User"))  # fmt: skip
     report = found(balls(), balls(), given)
@@ -195,7 +195,7 @@ def test_what_a_given_srdf_says_is_kept_or_dropped_and_told():
     assert "Adjacent: a joint connects them" in text
 
 
-def test_an_srdf_that_enables_or_disables_by_itself_is_left_alone():
+def test_enable_and_disable_rules_of_srdf_are_kept():
     more = '<enable_collisions link1="a" link2="c"/><disable_default_collisions link="f"/>'
     given = semantics(more=more)
     report = found(balls(), balls(), given)
@@ -208,7 +208,7 @@ def test_an_srdf_that_enables_or_disables_by_itself_is_left_alone():
     ]
 
 
-def test_a_link_whose_geometry_is_not_known_keeps_what_is_said_of_it():
+def test_pairs_of_links_with_unknown_geometry_are_kept():
     text = URDF.replace('<link name="c"/>', '<link name="c"><collision><geometry><mesh filename="package://x/y.stl"/>'
                         "</geometry></collision></link>")  # fmt: skip
     robot = robot_with(text, {name: [(Sphere(0.1), np.eye(4))] for name in "abdef"})
@@ -217,7 +217,7 @@ def test_a_link_whose_geometry_is_not_known_keeps_what_is_said_of_it():
     assert "link 'c'" in " ".join(report.words) and not any("c" in pair for pair in reasons(report) if pair != "ac")
 
 
-def test_a_new_srdf_says_what_its_pairs_rest_on():
+def test_new_srdf_states_the_evidence_of_its_pairs():
     report = found(balls(), balls(), semantics(), max_evaluations=0)
     text = srdf_with_pairs(None, "row", report)
     assert "Never: seen in none of 300 random states, seed 0; not proved" in text
@@ -225,7 +225,7 @@ def test_a_new_srdf_says_what_its_pairs_rest_on():
     assert all(pair.proof == "states" for pair in report.pairs if pair.reason == "Never")
 
 
-def test_a_wheel_is_looked_at_in_one_turn_and_a_slide_without_end_is_not_proved():
+def test_joint_spans_of_wheels_and_geared_joints():
     text = (
         '<robot name="r">' + "".join(f'<link name="{name}"/>' for name in "abcd")
         + joint("ab", "a", "b", "continuous") + joint("bc", "b", "c", limits=(-9.0, 9.0))
@@ -242,7 +242,7 @@ def test_a_wheel_is_looked_at_in_one_turn_and_a_slide_without_end_is_not_proved(
     assert random_states(geared, 5, 1).tolist() == random_states(geared, 5, 1).tolist()
 
 
-def test_links_across_a_floating_joint_are_left_to_be_checked():
+def test_pairs_across_a_floating_joint_remain_checked():
     text = URDF.replace('name="bc" type="revolute"', 'name="bc" type="floating"')
     robot, meshes = (
         robot_with(text, {name: [(Sphere(radius), np.eye(4))] for name in "abcdef"}) for radius in (2, 0.1)
@@ -251,12 +251,12 @@ def test_links_across_a_floating_joint_are_left_to_be_checked():
     report = find_pairs(robot, meshes, given, search=PairSearch(states=20))
     got = reasons(report)
     assert got["ac"] == ("", "", "dropped") and "bd" not in got
-    # Nothing says where c is, so nothing says that it newly collides.
+    # The pose of c is unknown, so it cannot be newly colliding.
     sides = [{each.link_a, each.link_b} & {"c", "d", "e"} for each in report.new_collisions]
     assert sides and all(len(side) in (0, 2) for side in sides)
 
 
-def test_what_is_written_around_the_pairs_of_an_srdf_stays():
+def test_text_around_srdf_pairs_is_kept():
     pair = '<disable_collisions link1="a" link2="f" reason="Never"/>'
     text = f'<!-- head --><robot name="row">one{pair}two</robot><!-- end -->'
     given = read_srdf(text, "row", balls().links, list(balls().joints.values()))

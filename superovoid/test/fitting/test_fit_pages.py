@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The report as a page: pictures show the nearest surface and the error, and nothing comes from elsewhere."""
+"""Report pages: pictures show the nearest surface and the errors, and the file is self-contained."""
 
 import io
 import json
@@ -25,24 +25,24 @@ def corners_of(shape, resolution=64):
     return vertices[faces]
 
 
-def test_the_nearest_surface_of_a_ball_is_drawn_where_it_is():
+def test_drawn_depth_of_a_ball_is_its_surface():
     corners = corners_of(Sphere(0.5), 256)
     camera = Camera.at(corners.reshape(-1, 3), (1.0, -0.7, 0.3), 80, 60)
     layer = draw(corners, camera)
-    with np.errstate(all="raise"):  # where nothing is drawn, too: numpy would warn whoever runs the command
+    with np.errstate(all="raise"):  # empty pixels must not raise numpy warnings
         points = camera.points(layer.depth)
     assert np.isnan(points[layer.triangle < 0]).all()
     points = points[layer.triangle >= 0]
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 0.5, atol=2e-4)
     assert (points @ camera.axes[2] > -1e-3).all()
-    # A disc of 0.88 of the lower side.
+    # A disc with a diameter of 0.88 of the picture's height.
     assert (layer.triangle >= 0).sum() == pytest.approx(np.pi * (0.44 * 60) ** 2, rel=0.01)
     again = camera.pixels(points)
     rows, columns = np.nonzero(layer.triangle >= 0)
     np.testing.assert_allclose(again[:, :2], np.column_stack([columns, rows]) + 0.5, atol=1e-9)
 
 
-def test_what_is_before_hides_what_is_behind_in_whatever_order_it_comes():
+def test_nearer_triangles_hide_farther_ones_in_any_order():
     near = corners_of(Box((0.2, 0.2, 0.2))) - np.array([0.0, 1.0, 0.0])
     far = corners_of(Box((0.6, 0.2, 0.6)))
     camera = Camera.at(np.concatenate([near, far]).reshape(-1, 3), (0.0, -1.0, 0.0), 60, 60)
@@ -53,7 +53,7 @@ def test_what_is_before_hides_what_is_behind_in_whatever_order_it_comes():
     assert one.triangle[30, 30] < len(near) <= one.triangle[5, 5]
 
 
-def test_a_picture_has_the_colours_of_the_palette():
+def test_picture_has_the_colours_of_the_palette():
     colour = np.array([[-1, 0], [1, 1]])
     image = Image.open(io.BytesIO(picture(colour, np.ones((2, 2)), [(10, 20, 30), (200, 100, 0)]))).convert("RGB")
     assert [image.getpixel(place) for place in ((0, 0), (1, 0), (0, 1))] == [
@@ -62,17 +62,17 @@ def test_a_picture_has_the_colours_of_the_palette():
 
 
 def is_of(ramp, pixels):
-    """Pixels whose hue is that of one of the darker colours of a ramp."""
+    """Return which pixels have the hue of one of the darker colours of a ramp."""
     names = np.array(ramp[3:], dtype=float)
     names /= np.linalg.norm(names, axis=1)[:, None]
     near = pixels / np.maximum(np.linalg.norm(pixels, axis=-1), 1e-9)[..., None]
     return (near @ names.T).max(axis=-1) > 0.999
 
 
-def test_what_sticks_out_is_coloured_and_its_worst_point_is_marked():
+def test_errors_are_coloured_and_worst_points_marked():
     box = trimesh.creation.box((0.2, 0.2, 0.2))
     target = Target.from_triangles(box.vertices, box.faces)
-    # The body ends 30 mm before the mesh at +x and sticks out 20 mm at -x.
+    # The body ends 30 mm inside of the mesh at +x and protrudes by 20 mm at -x.
     pose = np.eye(4)
     pose[0, 3] = -0.025
     views = link_pictures([(Box((0.19, 0.2, 0.2)), pose)], target, 0.03, 120)
@@ -87,13 +87,13 @@ def test_what_sticks_out_is_coloured_and_its_worst_point_is_marked():
             x, y = marks[what].place
             assert 0 <= x < 120 and 0 <= y < 120
             if not marks[what].hidden:
-                # A worst point lies on an edge of both; the face beside it has the colour.
+                # A worst point lies on an edge of both; the adjacent face has the colour.
                 assert is_of(ramp, pixels).any(), what
     assert not next(mark for mark in views[0].marks if mark.what == "uncovered").hidden
 
 
 class Page(HTMLParser):
-    """Tags that are open, and addresses."""
+    """Parser that records open tags, addresses and text."""
 
     def __init__(self):
         super().__init__()
@@ -139,7 +139,7 @@ def fitted(folder):
     return folder / "out"
 
 
-def test_the_page_is_one_file_that_opens_alone(fitted):
+def test_report_page_is_self_contained(fitted):
     text = (fitted / "report.html").read_text()
     page = Page()
     page.feed(text)
@@ -151,7 +151,7 @@ def test_the_page_is_one_file_that_opens_alone(fitted):
         "<b>arm",
         "proved",
         "65,536 points for volumes",
-        "What a planner sees",
+        "Effect on a planner",
         "Pairs of links",
         "capsule",
     ):
@@ -160,7 +160,7 @@ def test_the_page_is_one_file_that_opens_alone(fitted):
 
 
 @pytest.mark.slow
-def test_a_check_has_a_page_too(folder, fitted):
+def test_check_writes_a_page(folder, fitted):
     line = ["fit", str(fitted / "bars_superovoids.urdf"), "--check", "--package", f"pkg={folder / 'pkg'}"]
     assert main([*line, "--output", str(folder / "checked")]) == 0
     page = Page()
@@ -168,7 +168,7 @@ def test_a_check_has_a_page_too(folder, fitted):
     assert not page.open and len(page.addresses) == 2 + 2 * 3
 
 
-def test_the_study_finds_where_a_capsule_collides_and_its_bar_does_not(fitted):
+def test_study_counts_differences_between_capsules_and_bars(fitted):
     study = json.loads((fitted / "report.json").read_text())["study"]
     whole = study["whole"]
     assert study["states"] == 400 and study["pairs_checked"] == 1

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fits: known bodies are found again."""
+"""Fits of one body: known bodies are recovered."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ SLOW = pytest.mark.slow
 
 
 @pytest.mark.parametrize("epsilon", [(0.5, 0.7), pytest.param((1.0, 0.3), marks=SLOW), (1.3, 0.8)])
-def test_a_superellipsoid_is_found_again(epsilon):
+def test_superellipsoid_is_recovered(epsilon):
     shape = Superellipsoid.from_goncalves((0.007, 0.009, 0.014), epsilon)
     fit = fit_superellipsoid(placed(shape))
     assert fit.report.mean < 2e-5
@@ -39,7 +39,7 @@ def test_a_superellipsoid_is_found_again(epsilon):
 
 @pytest.mark.parametrize("taper", [0.3, pytest.param(-0.2, marks=SLOW)])
 @pytest.mark.slow
-def test_a_superovoid_is_found_again(taper):
+def test_superovoid_is_recovered(taper):
     shape = Superovoid((0.007, 0.009, 0.014), section_exponent=0.6, profile_exponent=0.7, taper=(taper, taper))
     fit = fit_superovoid(placed(shape))
     assert fit.report.mean < 3e-5
@@ -48,7 +48,7 @@ def test_a_superovoid_is_found_again(taper):
 
 
 @pytest.mark.slow
-def test_a_superovoid_with_unequal_tapers_is_found_again_and_is_convex():
+def test_superovoid_with_unequal_tapers_is_recovered_and_convex():
     shape = Superovoid((0.005, 0.005, 0.014), section_exponent=0.4, profile_exponent=1.1, taper=(0.45, -0.1))
     assert shape.convexity().convex
     free = fit_superovoid(placed(shape), tapers="free")
@@ -58,7 +58,7 @@ def test_a_superovoid_with_unequal_tapers_is_found_again_and_is_convex():
 
 
 @pytest.mark.slow
-def test_a_fit_is_the_same_every_time_and_moves_with_its_points():
+def test_fit_is_deterministic_and_translates_with_its_points():
     points = hull_points(
         [
             {"sphere": {"diameter": 0.01}, "centre": [0.004, 0, 0]},
@@ -72,7 +72,7 @@ def test_a_fit_is_the_same_every_time_and_moves_with_its_points():
     assert moved.report.mean == pytest.approx(first.report.mean, rel=0.05)
 
 
-def test_measure_knows_the_distance_of_parallel_surfaces():
+def test_measure_returns_distance_of_parallel_surfaces():
     sphere = hull_points([{"sphere": {"diameter": 2.0}, "centre": [0, 0, 0]}])
     report = measure(Superellipsoid((1.1, 1.1, 1.1), section_exponent=1.0, profile_exponent=1.0), np.eye(4), sphere)
     # The facets of the sphere's hull lie up to a sagitta (0.24 %) inside it.
@@ -82,7 +82,7 @@ def test_measure_knows_the_distance_of_parallel_surfaces():
     assert report.volume_ratio == pytest.approx(1.1**3, rel=0.01)
 
 
-def test_maximum_taper_is_where_bodies_stop_being_convex():
+def test_maximum_taper_is_the_limit_of_convexity():
     for e2 in (1.45, 1.6, 1.8):
         limit = maximum_taper(e2)
         inside, outside = 0.99 * limit, 1.01 * limit
@@ -96,7 +96,7 @@ def test_maximum_taper_is_where_bodies_stop_being_convex():
 
 @pytest.mark.parametrize("epsilon", [(0.1, 1.0), (0.9, 1.2), (1.5, 1.05)])
 @pytest.mark.parametrize("taper", [(0.5, 0.0), (0.2, -0.2), (0.45, 0.3), (0.5, -0.5)])
-def test_convexity_margin_agrees_with_the_shape(epsilon, taper):
+def test_convexity_margin_agrees_with_shape_convexity(epsilon, taper):
     assert (convexity_margin(epsilon, taper) > 0.0) == Superovoid.from_goncalves(
         (1, 1, 1), epsilon, taper
     ).convexity().convex
@@ -118,15 +118,15 @@ def test_hull_samples_lie_on_the_hull_and_are_uniform_by_area():
         (np.zeros((3, 3)), "expected \\(n, 3\\) with n >= 4"),
         (np.zeros((5, 2)), "expected \\(n, 3\\)"),
         (np.full((5, 3), np.nan), r"points\[0\]: not finite"),
-        (np.random.default_rng(0).random((9, 3)) * [1, 1, 0], "plane or a line"),
+        (np.random.default_rng(0).random((9, 3)) * [1, 1, 0], "plane or on a line"),
     ],
 )
-def test_points_without_a_hull_are_an_error(points, message):
+def test_points_without_hull_are_refused(points, message):
     with pytest.raises(ValueError, match=message):
         fit_superellipsoid(points)
 
 
-def test_bad_options_are_errors_that_name_them():
+def test_invalid_options_are_named():
     cube = hull_points([{"box": {"size": [1, 1, 1]}, "centre": [0, 0, 0]}])
     with pytest.raises(ValueError, match="epsilon_bounds"):
         fit_superellipsoid(cube, epsilon_bounds=(0.5, 2.5))
@@ -136,7 +136,7 @@ def test_bad_options_are_errors_that_name_them():
         hull_points([{"cone": {}, "centre": [0, 0, 0]}])
 
 
-def test_roll_pitch_yaw_is_the_inverse_of_the_pose_matrix():
+def test_roll_pitch_yaw_inverts_pose_matrix():
     angles = [(0.1, 0.2, 0.3), (3.0, -1.2, -3.0), (0.0, np.pi / 2, 0.7), (0.0, -np.pi / 2, -2.0), (-0.5, 0.0, 3.1)]
     for rpy in angles:
         rotation = pose_matrix((0, 0, 0), rpy)[:3, :3]

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Several bodies fitted to meshes and clouds, what is measured of them, and what is proved."""
+"""Fits of several bodies to meshes and point clouds, their measured figures and proved bounds."""
 
 import itertools
 
@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 from superovoid import Box, Capsule, Sphere, Superovoid
 from superovoid.fitting import fit_mesh, fit_points, mesh_fits
 from superovoid.fitting.enclosing import enclose
-from superovoid.fitting.joint import boxed
+from superovoid.fitting.joint import body_in_box
 from superovoid.fitting.normal_equations import BOX
 from superovoid.fitting.proofs import (
     containment_margin,
@@ -51,7 +51,7 @@ def angle():
 
 @pytest.fixture(scope="module")
 def one():
-    """At most one body, which does not keep the tolerance."""
+    """A fit of one body, which does not reach the tolerance."""
     return fit_mesh(angle(), bodies=1, atol=0.004)
 
 
@@ -61,43 +61,43 @@ def two():
 
 
 @pytest.mark.slow
-def test_two_bars_are_two_bodies_and_one_is_much_worse(one, two):
+def test_two_bars_need_two_bodies(one, two):
     assert len(two.bodies) == 2 and all(body.shape.convexity().convex for body in two.bodies)
     assert two.quality.iou > 0.96 and two.quality.mean < 1e-3
     assert one.quality.iou < 0.75
 
 
 @pytest.mark.slow
-def test_a_tolerance_takes_as_few_bodies_as_keep_it(one, two):
+def test_atol_selects_the_fewest_sufficient_bodies(one, two):
     assert len(two.bodies) == 2 and not two.notes
     assert max(two.quality.to_bodies_p95, two.quality.to_solid_p95) <= 0.004
-    assert any("farther than atol" in note for note in one.notes)
+    assert any("is not reached" in note for note in one.notes)
     loose = fit_mesh(angle(), bodies=4, atol=0.2)
     assert len(loose.bodies) == 1 and not loose.notes
 
 
-def test_more_bodies_that_share_clearly_less_with_the_solid_than_fewer_are_not_taken(monkeypatch):
-    # The search may find such ones: depths and pockets count there, too (on a wrist of the UR5: 0.90 for 0.95).
+def test_worse_result_with_more_bodies_is_rejected(monkeypatch):
+    # The loss of the search depends on depths, too, so it may prefer them (a wrist of the UR5: IoU 0.90 for 0.95).
     box = solid(trimesh.creation.box((0.2, 0.1, 0.1)))
     half = [0.1 / box.radius, 0.05 / box.radius, 0.05 / box.radius]
-    whole = boxed(BOX, np.eye(3), np.array(half), np.zeros(3), (0.1, 0.1))
-    small = boxed(BOX, np.eye(3), 0.7 * np.array(half), np.zeros(3), (0.1, 0.1))
+    whole = body_in_box(BOX, np.eye(3), np.array(half), np.zeros(3), (0.1, 0.1))
+    small = body_in_box(BOX, np.eye(3), 0.7 * np.array(half), np.zeros(3), (0.1, 0.1))
     tried = []
 
     def search(_solid, count, *_):
         tried.append(_[-1])
-        return {1: whole, 2: small.with_more(small), 3: whole.with_more(small)}[count]
+        return {1: whole, 2: small.add_bodies(small), 3: whole.add_bodies(small)}[count]
 
     monkeypatch.setattr(mesh_fits, "_search", search)
-    one, two, three = mesh_fits.grown(box, 3, (BOX,), 0)
+    one, two, three = mesh_fits.grow_bodies(box, 3, (BOX,), 0)
     assert [len(one), len(two), len(three)] == [1, 1, 2]
     assert measure_union(two, box, volume_points=4096, surface_points=500).iou > 0.97
-    assert tried == [None, whole, whole]  # what is worse is not begun from either
-    assert len(next(mesh_fits.grown(box, 2, (BOX,), 0, each=False))) == 1
+    assert tried == [None, whole, whole]  # a worse result is no start either
+    assert len(next(mesh_fits.grow_bodies(box, 2, (BOX,), 0, each=False))) == 1
 
 
 def bent_rod():
-    """A rod with a boss on one side at each end: along its middle a needle is close to both."""
+    """Return a rod with a boss on one side at each end; a needle along its middle is close to both."""
     parts = [trimesh.creation.box((0.12, 0.12, 1.0))] + [trimesh.creation.box((0.18, 0.18, 0.1)) for _ in range(2)]
     for boss, z in zip(parts[1:], (0.45, -0.45), strict=True):
         boss.apply_translation((0.0, 0.06, z))
@@ -105,24 +105,24 @@ def bent_rod():
 
 
 def outside(bodies, target):
-    """How far bodies reach out of a solid's box."""
+    """Return the largest overhang of bodies beyond a solid's box."""
     boxes = [pose[:3, 3] + np.array(shape.aabb(pose[:3, :3])) for shape, pose in bodies]
     return max(max((target.lower - low).max(), (high - target.upper).max()) for low, high in boxes)
 
 
 @pytest.mark.slow
-def test_no_body_is_a_needle_that_sticks_out_of_the_solid_where_no_samples_were():
+def test_fit_of_a_bent_rod_is_not_a_needle():
     rod = solid(bent_rod())
     found = fit_mesh(rod, bodies=1)
     assert outside([(body.shape, body.pose) for body in found.bodies], rod) < 0.2 * rod.radius
     assert found.quality.iou > 0.7
 
 
-def test_bodies_that_reach_far_out_of_the_solid_are_sought_again_with_samples_there(monkeypatch):
+def test_large_overhang_repeats_search_with_samples_farther_out(monkeypatch):
     box = solid(trimesh.creation.box((0.2, 0.1, 0.1)))
     half = np.array([0.1, 0.05, 0.05]) / box.radius
-    needle = boxed(BOX, np.eye(3), half * (3.0, 1.0, 1.0), np.zeros(3), (0.1, 0.1))
-    whole = boxed(BOX, np.eye(3), half, np.zeros(3), (0.1, 0.1))
+    needle = body_in_box(BOX, np.eye(3), half * (3.0, 1.0, 1.0), np.zeros(3), (0.1, 0.1))
+    whole = body_in_box(BOX, np.eye(3), half, np.zeros(3), (0.1, 0.1))
     reached, losses = [], []
 
     def search(_solid, _count, _kinds, samples, *_):
@@ -131,54 +131,54 @@ def test_bodies_that_reach_far_out_of_the_solid_are_sought_again_with_samples_th
         return needle if len(losses) == 1 else whole
 
     monkeypatch.setattr(mesh_fits, "_search", search)
-    (placed,) = mesh_fits.grown(box, 1, (BOX,), 0)
+    (placed,) = mesh_fits.grow_bodies(box, 1, (BOX,), 0)
     assert len(losses) == 2 and losses[1] > 1.1 * losses[0]
     assert (np.array(reached[1]) > 1.8 * half[0]).all() and (np.array(reached[0]) < 1.3 * half[0]).all()
     assert outside(placed, box) < 1e-2 * box.radius
 
 
-def test_more_bodies_are_compared_with_fewer_after_the_last_descent_where_there_is_doubt(monkeypatch):
-    # As for the pedestal of Baxter, of which two bodies share 0.42 before it and 0.62 after it.
+def test_doubtful_results_are_compared_after_the_last_descent(monkeypatch):
+    # For example, two bodies for the pedestal of Baxter have an IoU of 0.42 before it and 0.62 after it.
     bars = solid(angle())
     middle = [(place - bars.centre) / bars.radius for place in ((0.12, 0.0, 0.0), (0.0, 0.12, 0.0))]
     halves = [np.array(side) / bars.radius for side in ((0.15, 0.03, 0.04), (0.03, 0.15, 0.04))]
-    good = [boxed(BOX, np.eye(3), half, at_, (0.1, 0.1)) for half, at_ in zip(halves, middle, strict=True)]
-    loose = [boxed(BOX, np.eye(3), half * (1.6, 1.6, 1.6), at_, (0.1, 0.1)) for half, at_ in zip(halves, middle,
+    good = [body_in_box(BOX, np.eye(3), half, at_, (0.1, 0.1)) for half, at_ in zip(halves, middle, strict=True)]
+    loose = [body_in_box(BOX, np.eye(3), half * (1.6, 1.6, 1.6), at_, (0.1, 0.1)) for half, at_ in zip(halves, middle,
              strict=True)]  # fmt: skip
     monkeypatch.setattr(
-        mesh_fits, "_search", lambda _solid, count, *_: good[0] if count == 1 else loose[0].with_more(loose[1])
+        mesh_fits, "_search", lambda _solid, count, *_: good[0] if count == 1 else loose[0].add_bodies(loose[1])
     )
-    one, two = mesh_fits.grown(bars, 2, (BOX,), 0)
+    one, two = mesh_fits.grow_bodies(bars, 2, (BOX,), 0)
     assert [len(one), len(two)] == [1, 2]
     assert measure_union(two, bars, volume_points=4096, surface_points=500).iou > 0.95
 
 
-def test_a_last_descent_that_shares_less_is_not_taken(monkeypatch):
-    # Of solids that fill little of their box, as the letters of a logo, next to nothing may be left by it.
+def test_last_descent_that_lowers_iou_is_rejected(monkeypatch):
+    # For solids that fill little of their box, such as the letters of a logo, it may shrink bodies to almost nothing.
     box = solid(trimesh.creation.box((0.2, 0.1, 0.1)))
     half = np.array([0.1, 0.05, 0.05]) / box.radius
-    whole, left = (boxed(BOX, np.eye(3), share * half, np.zeros(3), (0.1, 0.1)) for share in (0.9, 0.2))
+    whole, left = (body_in_box(BOX, np.eye(3), share * half, np.zeros(3), (0.1, 0.1)) for share in (0.9, 0.2))
     samples = mesh_fits._Samples(*(mesh_fits._box_samples(box, seed) for seed in range(3)))
     for worse, kept in ((left, whole), (whole, whole)):
         monkeypatch.setattr(mesh_fits, "descend", lambda *_, worse=worse: (0.0, worse))
-        assert mesh_fits._finished(whole, samples) is kept
+        assert mesh_fits._finish(whole, samples) is kept
     monkeypatch.setattr(mesh_fits, "descend", lambda *_: (0.0, whole))
-    assert mesh_fits._finished(left, samples) is whole
+    assert mesh_fits._finish(left, samples) is whole
 
 
-def test_the_same_seed_gives_the_same_bodies_whether_asked_by_number_or_by_tolerance():
+def test_number_and_tolerance_give_equal_bodies_for_a_seed():
     found = fit_mesh(angle(), bodies=4, atol=0.004, kinds=("box",))
     assert len(found.bodies) == 2
     assert fit_mesh(angle(), bodies=2, kinds=("box",)) == found
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_superovoids(two):
+def test_equal_seeds_give_equal_superovoids(two):
     assert fit_mesh(angle(), bodies=2) == two
 
 
 @pytest.mark.slow
-def test_a_body_is_found_again_whatever_its_place_and_unit():
+def test_superovoid_is_recovered_in_any_pose_and_unit():
     shape = Superovoid((0.05, 0.07, 0.14), section_exponent=0.6, profile_exponent=0.7, taper=(0.25, 0.25))
     pose = at(3.0, -2.0, 1.0)
     pose[:3, :3] = Rotation.from_rotvec((1.0, 0.4, -0.8)).as_matrix()
@@ -193,7 +193,7 @@ def test_a_body_is_found_again_whatever_its_place_and_unit():
 
 
 @pytest.mark.slow
-def test_a_wedge_is_found_again_with_tapers_that_are_not_equal():
+def test_wedge_with_unequal_tapers_is_recovered():
     shape = Superovoid((0.08, 0.05, 0.12), section_exponent=0.3, profile_exponent=1.0, taper=(0.45, -0.3))
     mesh = shape.tessellate(48)
     mesh.apply_transform(trimesh.transformations.rotation_matrix(0.7, (1, 2, 3)))
@@ -205,7 +205,7 @@ def test_a_wedge_is_found_again_with_tapers_that_are_not_equal():
 
 
 @pytest.mark.parametrize(("kind", "shape"), [("capsule", Capsule(0.05, 0.2)), ("box", Box((0.1, 0.2, 0.4)))])
-def test_a_body_of_another_kind_is_found_as_one(kind, shape):
+def test_body_of_another_kind_is_recovered(kind, shape):
     mesh = shape.tessellate(48)
     mesh.apply_transform(trimesh.transformations.rotation_matrix(0.7, (1, 2, 3)))
     fit = fit_mesh(mesh, bodies=1, kinds=(kind,))
@@ -215,7 +215,7 @@ def test_a_body_of_another_kind_is_found_as_one(kind, shape):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("kind", "shape"), [("capsule", Capsule(0.05, 0.2)), ("box", Box((0.1, 0.2, 0.4)))])
-def test_of_several_kinds_a_close_one_is_taken(kind, shape):
+def test_closest_of_several_kinds_is_chosen(kind, shape):
     assert fit_mesh(shape.tessellate(48), bodies=1, kinds=("superovoid", kind)).quality.iou > 0.985
 
 
@@ -227,19 +227,19 @@ def test_of_several_kinds_a_close_one_is_taken(kind, shape):
         ({"atol": -1.0}, "atol = -1.0: must be a positive length"),
         ({"atol": np.nan}, "atol = nan"),
         ({"target": "skin"}, "target = 'skin': must be 'mesh' or 'hull'"),
-        ({"kinds": ("sphere",)}, "kinds: 'sphere' is none of superovoid"),
+        ({"kinds": ("sphere",)}, "kinds: 'sphere' must be one of superovoid"),
         ({"kinds": ()}, "kinds: is empty"),
     ],
 )
-def test_an_option_without_sense_is_refused(options, words):
-    with pytest.raises(ValueError, match=r"must be|none of|empty") as error:
+def test_invalid_options_are_refused(options, words):
+    with pytest.raises(ValueError, match=r"must be|empty") as error:
         fit_mesh(angle(), **options)
     assert words in str(error.value)
 
 
 @pytest.mark.parametrize(("unseen", "within"), [(-0.01, 0.02), (0.02, 0.08)])
-def test_a_cloud_with_a_hole_noise_and_outliers_gives_the_body_it_was_seen_of(unseen, within):
-    # Seen are three fifths of the body's width, then a third. Over seeds the volume is spread by 0.5 % and 2 %.
+def test_body_is_recovered_from_cloud_with_hole_noise_and_outliers(unseen, within):
+    # Three fifths of the body's width are visible, then a third. The volume varies with the seed by 0.5 % and 2 %.
     generator = np.random.default_rng(0)
     shape = Superovoid((0.05, 0.04, 0.1), section_exponent=0.6, profile_exponent=0.8, taper=(0.1, 0.1))
     cloud = shape.surface_point(*generator.uniform((-1.57, -3.14), (1.57, 3.14), (3000, 2)).T)
@@ -252,7 +252,7 @@ def test_a_cloud_with_a_hole_noise_and_outliers_gives_the_body_it_was_seen_of(un
     np.testing.assert_allclose(fit.bodies[0].pose[:3, 3], (0.3, 0.0, 1.0), atol=2e-3)
 
 
-def test_what_is_unseen_of_a_flat_patch_is_made_small():
+def test_unseen_thickness_of_a_flat_patch_is_small():
     generator = np.random.default_rng(0)
     patch = np.column_stack([generator.uniform(-0.1, 0.1, (400, 2)), 1e-3 * generator.normal(size=400)])
     (body,) = fit_points(patch, noise=1e-3).bodies
@@ -263,11 +263,11 @@ def test_what_is_unseen_of_a_flat_patch_is_made_small():
     ("points", "words"),
     [
         (np.zeros((5, 3)), "expected (n, 3) with n >= 20"),
-        (np.zeros((50, 3)), "at one place"),
+        (np.zeros((50, 3)), "points: coincide"),
         (np.full((50, 3), np.inf), "points[0]: not finite"),
     ],
 )
-def test_a_cloud_that_makes_no_body_is_refused(points, words):
+def test_invalid_clouds_are_refused(points, words):
     with pytest.raises(ValueError, match="points") as error:
         fit_points(points)
     assert words in str(error.value)
@@ -277,7 +277,7 @@ def test_a_cloud_that_makes_no_body_is_refused(points, words):
 
 
 @pytest.mark.slow
-def test_measures_of_concentric_spheres_are_those_of_formulas():
+def test_measures_of_concentric_spheres_match_formulas():
     ball = solid(trimesh.creation.icosphere(4))
     found = measure_union([(Sphere(0.9), HERE)], ball)
     assert found.iou == pytest.approx(0.9**3, abs=0.01) and abs(found.iou - 0.9**3) < 6.0 * found.iou_error + 2e-3
@@ -291,21 +291,21 @@ def test_measures_of_concentric_spheres_are_those_of_formulas():
     assert grown.protruding_mean == pytest.approx(0.1, abs=2e-3)
 
 
-def test_what_of_a_body_lies_inside_another_is_no_surface_of_the_union():
+def test_union_surface_excludes_parts_inside_other_bodies():
     apart = 1.0
     surface = union_surface([(Sphere(1.0), HERE), (Sphere(1.0), at(apart, 0.0, 0.0)), (Sphere(0.2), HERE)])
     area = 0.5 * np.linalg.norm(np.cross(surface[:, 1] - surface[:, 0], surface[:, 2] - surface[:, 0]), axis=1).sum()
-    # Two spheres less a cap of height 1/2 each (Archimedes: 2 pi r h).
+    # Two spheres without a cap of height 1/2 each (Archimedes: 2 pi r h).
     assert area == pytest.approx(2.0 * (4.0 * np.pi - 2.0 * np.pi * (1.0 - 0.5 * apart)), rel=5e-3)
 
 
-def test_a_union_of_boxes_measures_as_the_boxes_it_is_fitted_to():
+def test_exact_union_of_boxes_has_no_error():
     bars = [(Box((0.3, 0.06, 0.08)), at(0.12, 0.0, 0.0)), (Box((0.06, 0.3, 0.08)), at(0.0, 0.12, 0.0))]
     found = measure_union(bars, solid(angle()))
     assert found.iou == 1.0 and found.mean < 1e-12 and found.hausdorff < 1e-12
 
 
-def test_a_union_s_surface_misses_nothing_and_keeps_hardly_anything_that_lies_inside():
+def test_union_surface_is_complete_with_little_excess():
     generator = np.random.default_rng(3)
     bodies = []
     for turn in Rotation.random(3, rng=generator):
@@ -315,11 +315,11 @@ def test_a_union_s_surface_misses_nothing_and_keeps_hardly_anything_that_lies_in
         bodies.append((Superovoid.from_goncalves(size, exponents), pose))
     surface = union_surface(bodies)
     diagonal = np.linalg.norm(np.ptp(surface.reshape(-1, 3), axis=0))
-    looked_at = np.concatenate([surface.reshape(-1, 3)[::20], surface.mean(axis=1)[::7]])
+    tested = np.concatenate([surface.reshape(-1, 3)[::20], surface.mean(axis=1)[::7]])
     tree = TriangleTree(surface)
     for shape, pose in bodies:
-        depth = -point_distances(shape, pose, looked_at)[1]
-        assert depth.max() <= 0.05 / np.sqrt(3.0) * diagonal  # what is derived
+        depth = -point_distances(shape, pose, tested)[1]
+        assert depth.max() <= 0.05 / np.sqrt(3.0) * diagonal  # the bound in `union_surface`
         assert np.mean(depth > 1e-3 * diagonal) < 1e-3
         vertices, faces = shape.triangles(128)
         own = (vertices @ pose[:3, :3].T + pose[:3, 3])[faces[::7]].mean(axis=1)
@@ -329,8 +329,8 @@ def test_a_union_s_surface_misses_nothing_and_keeps_hardly_anything_that_lies_in
         np.testing.assert_allclose(feet, bounding, atol=1e-6 * diagonal)
 
 
-def test_no_bodies_cannot_be_measured():
-    with pytest.raises(ValueError, match="bodies: there are none"):
+def test_measuring_no_bodies_is_refused():
+    with pytest.raises(ValueError, match="bodies: is empty"):
         measure_union([], solid(angle()))
 
 
@@ -342,16 +342,16 @@ def cube():
     return solid(trimesh.creation.box((2.0, 2.0, 2.0)))
 
 
-def test_bounds_of_a_ball_in_and_around_a_cube_hold_the_formula_s_figures(cube):
+def test_bounds_of_a_ball_and_a_cube_contain_the_exact_distances(cube):
     gap = largest_uncovered([(Sphere(1.0), HERE)], cube, 1e-4)
     assert gap.lower <= np.sqrt(3.0) - 1.0 <= gap.upper <= gap.lower + 1e-4
-    width = 2e-3 * cube.radius  # that of a fit's report
+    width = 2e-3 * cube.radius  # as in the report of a fit
     over = largest_protrusion([(Sphere(1.5), at(0.2, 0.0, 0.0))], cube, width)
     assert over.lower <= 0.7 <= over.upper <= over.lower + width
     assert largest_protrusion([(Sphere(0.5), HERE)], cube, 1e-3).upper <= 1e-3
 
 
-def test_the_worst_place_between_two_bodies_is_found_though_no_corner_is_near_it():
+def test_largest_uncovered_distance_is_found_far_from_corners():
     # Cubes at both ends leave the middle of a bar uncovered; its corners are covered.
     bar = solid(trimesh.creation.box((6.0, 1.0, 1.0)))
     ends = [(Box((2.0, 1.2, 1.2)), at(x, 0.0, 0.0)) for x in (-2.2, 2.2)]
@@ -361,7 +361,7 @@ def test_the_worst_place_between_two_bodies_is_found_though_no_corner_is_near_it
 
 
 @pytest.mark.parametrize("turn", [0.0, 0.7])
-def test_what_sticks_out_of_a_convex_solid_has_narrow_bounds_though_both_agree_nearly_everywhere(turn):
+def test_protrusion_from_nearly_equal_convex_solid_has_narrow_bounds(turn):
     half = np.array((0.05, 0.03, 0.15))
     pose = at(0.1, -0.2, 0.3)
     pose[:3, :3] = Rotation.from_rotvec(turn * np.array((1.0, 2.0, 3.0))).as_matrix()
@@ -375,28 +375,28 @@ def test_what_sticks_out_of_a_convex_solid_has_narrow_bounds_though_both_agree_n
         width,
     )
     assert over.lower <= 0.001 <= over.upper <= over.lower + width
-    # Of a solid without one corner the body's corner is as far from it as from the plane of the cut.
+    # With one corner of the solid cut off, the body's corner is as far from the solid as from the plane of the cut.
     corners = half * np.array(list(itertools.product((-1, 1), repeat=3)))
     cut = np.concatenate([corners[1:], corners[0] + 0.01 * np.eye(3)]) @ pose[:3, :3].T + pose[:3, 3]
     over = largest_protrusion([(Box(2.0 * half), pose)], solid(trimesh.convex.convex_hull(cut)), width)
     assert over.lower <= 0.01 / np.sqrt(3.0) <= over.upper <= over.lower + width
 
 
-def test_what_lies_in_a_notch_is_not_taken_for_inside_because_the_hull_holds_it():
+def test_body_in_a_notch_counts_as_outside():
     bars = [trimesh.creation.box(bounds=((0, 0, 0), far)) for far in ((3, 1, 1), (1, 1, 3))]
     over = largest_protrusion([(Box((0.8, 0.8, 0.8)), at(2.0, 0.5, 2.0))], solid(trimesh.util.concatenate(bars)), 0.05)
     assert over.lower <= 1.4 <= over.upper <= over.lower + 0.05
 
 
-def test_what_sticks_out_of_an_open_mesh_is_bounded_where_no_triangle_parts_inside_from_outside():
+def test_protrusion_through_the_opening_of_a_mesh_is_bounded():
     mesh = trimesh.creation.box((2.0, 2.0, 2.0))
     cup = Target(mesh.triangles[mesh.face_normals[:, 2] < 0.5])
-    # The winding number is one half all over the plane of the lid. The middle of the lid is 1 from its rim.
+    # The winding number is one half everywhere in the plane of the lid, whose centre is 1 from its rim.
     over = largest_protrusion([(Box((0.2, 0.2, 0.1)), at(0.0, 0.0, 0.99))], cup, 0.02)
     assert over.lower <= np.hypot(1.0, 0.04) <= over.upper <= over.lower + 0.02
 
 
-def test_containment_is_decided_next_to_the_border(cube):
+def test_containment_is_decided_near_the_border(cube):
     for share, holds in ((1.0 + 1e-9, True), (1.0 - 1e-9, False)):
         margin = containment_margin(Sphere(share * np.sqrt(3.0)), HERE, cube.corners.reshape(-1, 3))
         assert (margin >= 0.0) == holds
@@ -404,15 +404,15 @@ def test_containment_is_decided_next_to_the_border(cube):
 
 @pytest.mark.parametrize("kind", ["superovoid", "capsule", "box"])
 @pytest.mark.slow
-def test_an_enclosing_body_holds_every_corner_and_is_hardly_larger_than_it_must_be(kind):
+def test_enclosing_body_is_tight_and_contains_every_corner(kind):
     generator = np.random.default_rng(7)
     points = generator.normal(size=(60, 3)) * (0.05, 0.08, 0.15) + (1.0, 2.0, 3.0)
     target = Target.from_triangles(points, None, "hull")
     shape, pose = enclose(target, kinds=(kind,))
     local = (points - pose[:3, 3]) @ pose[:3, :3]
-    assert shape.contains(local).all()  # by the shape's own function, which shares nothing with the proof
+    assert shape.contains(local).all()  # by the shape's own function, which is independent of the proof
     assert not shape.contains(1.001 * local).all()
-    # Neither is larger than what the points' principal axes give without a search.
+    # It is smaller than the body given by the points' principal axes without a search.
     axes = np.linalg.eigh(np.cov(points.T))[1]
     along = (points - points.mean(axis=0)) @ axes
     reach = np.hypot(along[:, 0], along[:, 1]).max()

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where bodies and meshes disagree: counts, intervals and depths that can be had another way."""
+"""Differences of bodies and meshes in random states: counts, intervals and depths with known values."""
 
 import numpy as np
 import pytest
@@ -13,10 +13,10 @@ from superovoid.fitting.stand_ins import random_states, robots_of
 
 
 @pytest.mark.parametrize(("count", "states"), [(0, 100), (1, 100), (37, 200), (99, 100), (100, 100)])
-def test_ends_of_the_interval_are_where_the_count_is_just_unlikely(count, states):
-    from scipy.stats import binom  # late: every process imports this file, and scipy.stats takes long
+def test_share_interval_is_clopper_pearson(count, states):
+    from scipy.stats import binom  # imported here because the import is slow
 
-    # Clopper and Pearson: at an end, as many or more, or as few or fewer, have a chance of 2.5 %.
+    # Clopper and Pearson: at the ends, a count at least as large, or as small, has a probability of 2.5 %.
     found, low, high = share_of(count, states)
     assert found == count and low <= count / states <= high
     assert low == 0.0 if count == 0 else binom.sf(count - 1, states, low) == pytest.approx(0.025)
@@ -24,7 +24,7 @@ def test_ends_of_the_interval_are_where_the_count_is_just_unlikely(count, states
 
 
 def slide(tmp_path, upper):
-    """Two cubes on a slide, with a link between so that no joint connects them, and the folder of their mesh."""
+    """Return a URDF of two cubes on a slide, not adjacent because of a link between them, and the mesh's folder."""
     trimesh.creation.box((0.2, 0.2, 0.2)).export(tmp_path / "cube.stl")
     mesh = '<geometry><mesh filename="package://pkg/cube.stl"/></geometry>'
     text = (
@@ -38,9 +38,9 @@ def slide(tmp_path, upper):
     return text, {"pkg": tmp_path}
 
 
-def test_states_in_which_a_slide_overlaps_are_counted_as_they_must_be(tmp_path):
+def test_overlaps_of_a_slide_are_counted_exactly(tmp_path):
     text, folders = slide(tmp_path, 1.0)
-    # Cubes and a ball of the volume's like: a body of another size is a capsule here.
+    # The fitted capsules differ in size from the cubes.
     fit = fit_robot(text, package_directories=folders, bodies=1, kinds=("capsule",))
     study = study_planner(fit, '<robot name="r"/>', package_directories=folders, states=2000, seed=3)
     capsule = fit.links[0].bodies[0]
@@ -50,7 +50,7 @@ def test_states_in_which_a_slide_overlaps_are_counted_as_they_must_be(tmp_path):
     (pair,) = study.pairs
     assert (pair.link_a, pair.link_b) == ("a", "b") and study.pairs_checked == 1
     lower, upper = capsule.shape.aabb(capsule.pose[:3, :3])
-    # Both have the same body, so along x it meets its like at one width, or before.
+    # Both links have the same body, so along x they meet at a distance of at most its width.
     width = float((upper - lower)[0])
     positive, negative = pair.false_positive[0], pair.false_negative[0]
     assert positive <= int(((positions >= 0.2) & (positions < width)).sum())
@@ -60,7 +60,7 @@ def test_states_in_which_a_slide_overlaps_are_counted_as_they_must_be(tmp_path):
 
 
 @pytest.mark.slow
-def test_without_an_srdf_what_overlaps_at_the_default_is_left_out_and_told(tmp_path):
+def test_pairs_overlapping_at_default_are_excluded_without_srdf(tmp_path):
     text, folders = slide(tmp_path, 1.0)
     fit = fit_robot(text, package_directories=folders, bodies=1, kinds=("capsule",))
     study = study_planner(fit, package_directories=folders, states=50)
@@ -74,9 +74,9 @@ def test_without_an_srdf_what_overlaps_at_the_default_is_left_out_and_told(tmp_p
     assert {speed.asked.pairs for speed in study.speeds} == {1}
 
 
-def test_without_an_srdf_what_nearly_always_overlaps_is_left_out_and_told(tmp_path):
+def test_pairs_nearly_always_overlapping_are_excluded_without_srdf(tmp_path):
     text, folders = slide(tmp_path, 1.0)
-    # A rod that comes from 10 mm beside the cube, where the slide is at its default, and then goes through it.
+    # At the default of the slide the rod ends 10 mm from the cube; then it goes through the cube.
     trimesh.creation.box((2.0, 0.1, 0.1), trimesh.transformations.translation_matrix((-1.11, 0.0, 0.0))).export(
         tmp_path / "rod.stl"
     )
@@ -90,35 +90,35 @@ def test_without_an_srdf_what_nearly_always_overlaps_is_left_out_and_told(tmp_pa
         assert study.left_out == dropped and study.pairs_checked == 1 - len(dropped)
 
 
-def test_times_are_those_of_the_calls():
-    asked_of = []
+def test_speeds_reflect_the_calls():
+    counts = []
 
     def busy(states):
-        asked_of.append(states)
+        counts.append(states)
         sum(i * i for i in range(2_000 * states))
 
     calls = {Asked("any overlap", "one", 1, 1): busy, Asked("any overlap", "nothing", 1, 1): lambda states: None}
     speeds = {speed.asked.who: speed for speed in timed_in_turns(calls, 12)}
     assert speeds["nothing"].per_second > speeds["one"].per_second > 0.0
-    assert speeds["one"].states == speeds["nothing"].states == asked_of[-1] == 12
+    assert speeds["one"].states == speeds["nothing"].states == counts[-1] == 12
 
 
 def test_slow_calls_are_timed_on_fewer_states(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(planner_study.time, "process_time", lambda: clock[0])
-    asked_of = []
+    counts = []
 
     def slow(states):
-        asked_of.append(states)
+        counts.append(states)
         clock[0] += 0.1 * states
 
     (speed,) = timed_in_turns({Asked("all distances", "the meshes", 1, 1): slow}, 500)
-    assert speed.states == asked_of[-1] == 20 and speed.per_second == pytest.approx(10.0)
+    assert speed.states == counts[-1] == 20 and speed.per_second == pytest.approx(10.0)
 
 
 @pytest.mark.slow
-def test_triangles_that_do_not_close_and_cross_are_a_collision(tmp_path):
-    # A surface has no inside: what crosses it is at distance zero, and nothing says how deep.
+def test_crossing_open_meshes_collide(tmp_path):
+    # An open surface has no inside: crossing it gives distance zero and no depth.
     box = trimesh.creation.box((0.2, 0.2, 0.2))
     text, folders = slide(tmp_path, 1.0)
     trimesh.Trimesh(box.vertices, box.faces[:-2]).export(tmp_path / "cube.stl")
@@ -127,13 +127,13 @@ def test_triangles_that_do_not_close_and_cross_are_a_collision(tmp_path):
     positions = np.abs(random_states(robots_of(fit, folders)[1], 300, 0)[:, 0])
     assert study.whole.colliding == int((positions < 0.2).sum()) > 0
     assert study.whole.undecided == 0
-    # At the default all of their walls lie in one another: the fit brings no new collision.
+    # At the default the walls of both meshes coincide, so the fit adds no collision.
     report = fitted_pairs(fit, package_directories=folders, search=PairSearch(states=50)).report
     assert not report.new_collisions
     assert {(pair.link_a, pair.link_b): pair.reason for pair in report.pairs}["a", "b"] == "Default"
 
 
-def test_a_flat_mesh_has_no_hull_and_is_looked_at_as_it_is(tmp_path):
+def test_flat_mesh_without_hull_is_studied(tmp_path):
     text, folders = slide(tmp_path, 1.0)
     corners = [(-0.1, -0.1, 0.0), (0.1, -0.1, 0.0), (-0.1, 0.1, 0.0), (0.1, 0.1, 0.0)]
     trimesh.Trimesh(corners, [(0, 1, 2), (1, 3, 2)]).export(tmp_path / "flat.stl")

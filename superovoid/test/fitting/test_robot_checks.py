@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid fit --check`: bodies that a URDF has, whoever made them, are measured against meshes."""
+"""`superovoid fit --check`: the bodies in a URDF, of any origin, are measured against meshes."""
 
 import io
 import itertools
@@ -22,7 +22,7 @@ from superovoid.fitting.report_page import _link_table, scale_of
 from superovoid.viewing.fit_page import _cells
 
 MESH = '<geometry><mesh filename="package://pkg/bar.stl"/></geometry>'
-# The mesh is a box of lengths that single precision holds.
+# The mesh is a box with lengths representable in single precision.
 EXACT = '<collision><geometry><box size="0.125 0.0625 0.25"/></geometry></collision>'
 SMALL = '<collision><geometry><box size="0.1 0.0625 0.25"/></geometry></collision>'
 LARGE = '<collision><geometry><box size="0.15 0.0626 0.2502"/></geometry></collision>'
@@ -74,7 +74,7 @@ def links(package):
     return {link.link: link for link in found.links}
 
 
-def test_boxes_beside_a_box_have_the_figures_that_they_must_have(links):
+def test_boxes_measured_against_a_box_have_exact_figures(links):
     exact, small, large = links["exact"], links["small"], links["large"]
     assert exact.state == small.state == "measured" and exact.quality.iou > 0.999
     assert small.quality.iou == pytest.approx(0.8, abs=0.01) and large.quality.iou == pytest.approx(1 / 1.2, abs=0.01)
@@ -84,7 +84,7 @@ def test_boxes_beside_a_box_have_the_figures_that_they_must_have(links):
     assert large.contained and not small.contained
 
 
-def test_a_wide_interval_is_printed_with_both_ends_wherever_figures_are_proved(links):
+def test_wide_intervals_are_printed_with_both_ends(links):
     wide = replace(links["large"], protruding=Interval(0.000474, 0.049201))
     printed = io.StringIO()
     print_links(Console(file=printed, width=120), [wide], holds=True)
@@ -98,32 +98,32 @@ def test_intervals_are_printed_rounded_outwards():
     assert Interval(0.0012399, 0.0012301 + 1e-6).millimetres() == "1.23 to 1.24"
 
 
-def test_a_wide_interval_does_not_stretch_the_colours(links):
+def test_wide_interval_does_not_stretch_the_colour_scale(links):
     large = links["large"]
     assert scale_of([replace(large, protruding=Interval(0.0, 10.0))]) == scale_of([large]) < 0.03
 
 
-def test_a_model_of_spheres_is_measured_against_the_visual_mesh(links):
+def test_sphere_model_is_measured_against_the_visual_mesh(links):
     link = links["spheres"]
     assert len(link.bodies) == 3 and {each["kind"] for each in link.elements} == {"sphere"}
-    # The corner at the end, from the last centre: that is the farthest of all.
+    # The corner at the end is farthest, measured from the last centre.
     corner = float(np.linalg.norm([0.0625, 0.03125, 0.045])) - 0.06
     assert link.uncovered.lower <= corner <= link.uncovered.upper < corner + 1e-3
     assert link.protruding.lower <= 0.02875 <= link.protruding.upper < 0.0293
 
 
-def test_contact_geometry_and_hulls_of_meshes_are_bodies_too(links):
+def test_contact_geometry_and_mesh_hulls_are_measured(links):
     assert links["own"].state == "measured" and 0.9 < links["own"].quality.iou < 1.0
     assert links["hull"].elements[0]["kind"] == "hull of a mesh" and links["hull"].uncovered.upper < 1e-6
 
 
-def test_links_that_cannot_be_measured_say_why(links):
-    assert links["unseen"].state == "unmeasured" and "no meshes to be measured against" in links["unseen"].words[-1]
+def test_unmeasured_links_have_a_reason(links):
+    assert links["unseen"].state == "unmeasured" and "no meshes to measure against" in links["unseen"].words[-1]
     assert links["missing"].state == "unreadable" and "none.stl" in links["missing"].words[0]
     assert links["bare"].words == links["empty"].words == ("has no bodies",)
 
 
-def test_bodies_of_one_file_are_measured_against_the_meshes_of_another(package, tmp_path, capsys):
+def test_bodies_are_measured_against_meshes_of_another_file(package, tmp_path, capsys):
     (tmp_path / "model.urdf").write_text(urdf(a=SPHERES, b=EXACT))
     (tmp_path / "robot.urdf").write_text(urdf(a=f"<collision>{MESH}</collision>"))
     out = tmp_path / "out"
@@ -133,11 +133,11 @@ def test_bodies_of_one_file_are_measured_against_the_meshes_of_another(package, 
     assert [link["state"] for link in report["links"]] == ["measured", "unmeasured"]
     assert report["links"][0]["target"] == "collision" and report["links"][0]["quality"]["surface_points"] > 9000
     assert report["urdf_sha256"] != report["against_sha256"]
-    said = capsys.readouterr().out
-    assert "link 'b' (unmeasured): is not in the URDF with the meshes" in said
+    printed = capsys.readouterr().out
+    assert "link 'b' (unmeasured): is not in the URDF with the meshes" in printed
 
 
-def test_a_mesh_that_is_no_solid_fails_its_own_link_alone(package, tmp_path, capsys):
+def test_degenerate_mesh_fails_only_its_link(package, tmp_path, capsys):
     line = trimesh.Trimesh([[0, 0, 0], [1, 0, 0], [2, 0, 0], [3, 0, 0]], [[0, 1, 2], [1, 2, 3]], process=False)
     line.export(package / "line.stl")
     path, out = tmp_path / "r.urdf", tmp_path / "out"
@@ -145,20 +145,20 @@ def test_a_mesh_that_is_no_solid_fails_its_own_link_alone(package, tmp_path, cap
     assert main(["fit", str(path), "--check", "--package", f"pkg={package}", "--output", str(out)]) == 1
     states = [link["state"] for link in json.loads((out / "check.json").read_text())["links"]]
     assert states == ["failed", "measured"]
-    assert "link 'flat' (failed): cannot be measured: points: they lie on a line" in capsys.readouterr().out
+    assert "link 'flat' (failed): cannot be measured: points: coincide or lie on a line" in capsys.readouterr().out
 
 
-def test_a_body_with_a_dent_is_told():
-    (words,) = robot_checks._dents(
+def test_non_convex_body_is_reported():
+    (words,) = robot_checks._convexity_notes(
         [
             (Box((2, 2, 2)), np.eye(4)),
             (Superovoid((1, 1, 1), section_exponent=0.1, profile_exponent=1.9, taper=(0.5, 0.5)), np.eye(4)),
         ]
     )
-    assert words == "body 1 is not convex: what is proved is proved of its convex hull"
+    assert words == "body 1 is not convex: proofs hold for its convex hull"
 
 
-def test_what_a_fit_wrote_is_measured_the_same_again(package, tmp_path):
+def test_check_of_a_written_fit_reproduces_its_figures(package, tmp_path):
     path, out = tmp_path / "bar.urdf", tmp_path / "out"
     path.write_text(urdf(a=f"<collision>{MESH}</collision>"))
     assert main(["fit", str(path), "--package", f"pkg={package}", "--kinds", "capsule", "--bodies", "1",
@@ -177,7 +177,7 @@ def test_what_a_fit_wrote_is_measured_the_same_again(package, tmp_path):
         ("fit a.urdf --against b.urdf", "--against: there is something to measure against with --check only"),
     ],
 )
-def test_options_that_do_not_go_together_are_refused(line, words, capsys):
+def test_incompatible_options_are_refused(line, words, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(line.split())
     assert words in capsys.readouterr().err

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`fit_robot` and `superovoid fit robot.urdf`: every link is fitted, or says why not; what is there stays."""
+"""`fit_robot` and `superovoid fit robot.urdf`: every link is fitted or has a reason; existing elements are kept."""
 
 import importlib.util
 import json
@@ -60,7 +60,7 @@ def urdf(links=LINKS, more=""):
 def package(tmp_path_factory):
     folder = tmp_path_factory.mktemp("robot") / "pkg"
     folder.mkdir()
-    # A corner is cut off: there a body sticks out clearly, so that the proved interval is narrow soon.
+    # A corner is cut off: a body protrudes clearly there, so that the proved interval becomes narrow quickly.
     corners = np.array(trimesh.creation.box((0.1, 0.06, 0.3)).vertices)
     cut = [corners[-1] - 0.03 * axis for axis in np.eye(3)]
     bar = trimesh.convex.convex_hull(np.concatenate([corners[:-1], cut])).subdivide()
@@ -73,7 +73,7 @@ def package(tmp_path_factory):
     trimesh.Trimesh([(0, 0, 0), (0.1, 0, 0), (0.1, 0.2, 0), (0, 0.2, 0)], [(0, 1, 2), (0, 2, 3)]).export(
         folder / "flat.stl"
     )
-    # Two bars that cross each other, as one part: they share a corner.
+    # Two crossing bars that are one part, since they share a corner.
     cross = trimesh.creation.box(bounds=((-0.15, -0.02, -0.02), (0.15, 0.02, 0.02)))
     other = trimesh.creation.box(bounds=((-0.02, -0.02, -0.15), (0.02, 0.02, 0.15)))
     other.vertices[0] = cross.vertices[0]
@@ -92,11 +92,11 @@ def fitted(package, text=None, **options):
 
 @pytest.fixture(scope="module")
 def links(package):
-    """All links, fitted once, with boxes: they are fitted soon."""
+    """All links, fitted once, with boxes, which are fast."""
     return {link.link: link for link in fitted(package, threads=3, kinds=("box",)).links}
 
 
-def test_every_link_is_fitted_or_stays_and_says_why(links):
+def test_every_link_is_fitted_or_kept_with_a_reason(links):
     assert list(links) == [*LINKS, "empty"]
     for name in (
         "good",
@@ -122,7 +122,7 @@ def test_every_link_is_fitted_or_stays_and_says_why(links):
     assert "lies in a plane" in words["flat"]
     assert "collision mesh 'package://pkg/bar.stl': is 11.8 m across" in words["inches"] and "0.0254" in words["inches"]
     assert "is 0.3 mm across; its scale may be applied twice" in words["scaled twice"]
-    # Of the crossing bars both are inside, their common part once: by winding numbers of each, 400,000 points.
+    # Both crossing bars are inside, with their common part counted once; volume by winding numbers at 400,000 points.
     crossing = links["crossing"]
     assert crossing.aimed_at == "mesh"
     solid = crossing.bodies[0].shape.volume() / crossing.quality.volume_ratio
@@ -130,16 +130,16 @@ def test_every_link_is_fitted_or_stays_and_says_why(links):
     for name, expected in {
         "huge": "collision mesh 'package://pkg/huge.stl': has 1000000 triangles",
         "missing": "collision mesh 'package://pkg/nowhere.stl': there is no file",
-        "broken": "collision mesh 'package://pkg/broken.stl': is no well-formed stl file",
-        "cloud": "collision mesh 'package://pkg/cloud.ply': holds no triangles",
-        "elsewhere": "collision mesh 'package://other/bar.stl': package 'other' is none of",
+        "broken": "collision mesh 'package://pkg/broken.stl': is not a well-formed stl file",
+        "cloud": "collision mesh 'package://pkg/cloud.ply': has no triangles",
+        "elsewhere": "collision mesh 'package://other/bar.stl': package 'other' is not among",
     }.items():
         assert links[name].state == "unreadable" and not links[name].bodies
         assert expected in words[name]
     assert links["simple"].state == "primitives" and links["empty"].state == "empty"
 
 
-def test_the_urdf_has_the_bodies_beside_what_it_had(package):
+def test_written_urdf_adds_bodies_and_keeps_the_rest(package):
     text = urdf({name: LINKS[name] for name in ("good", "simple")})
     fit = fitted(package, text)
     without, count = re.subn(r"<contact_geometry>.*?</contact_geometry>", "", fit.urdf, flags=re.DOTALL)
@@ -153,7 +153,7 @@ def test_the_urdf_has_the_bodies_beside_what_it_had(package):
             np.testing.assert_array_equal(of_link[link.link].link_from_body, body.pose)
 
 
-def test_figures_are_those_of_the_bodies_that_were_written(package, links):
+def test_figures_hold_for_the_written_bodies(package, links):
     link = links["good"]
     bar = trimesh.load(package / "bar.stl")
     bar.apply_transform(Robot.from_urdf(urdf({"a": '<box size="1 1 1"/>'})).bodies[0].link_from_body)
@@ -165,9 +165,9 @@ def test_figures_are_those_of_the_bodies_that_were_written(package, links):
     assert found.protruding_max <= link.protruding.upper
 
 
-def test_what_was_fitted_is_not_fitted_again_unless_something_changed(package, tmp_path, monkeypatch):
+def test_stored_fits_are_reused_unless_something_changed(package, tmp_path, monkeypatch):
     folder, text = tmp_path / "kept", urdf({"good": LINKS["good"], "inverted": LINKS["inverted"]})
-    kept = {"folder": folder, "kinds": ("box",)}  # boxes are fitted soon
+    kept = {"folder": folder, "kinds": ("box",)}  # boxes are fast
     first = fitted(package, text, **kept)
     count = []
 
@@ -187,14 +187,14 @@ def test_what_was_fitted_is_not_fitted_again_unless_something_changed(package, t
     assert len(count) <= 1 and {link.state for link in repaired.links} == {"fitted", "empty"}
 
 
-def test_the_same_seed_gives_the_same_bodies_whatever_the_threads_and_the_other_links(package, links):
+def test_bodies_do_not_depend_on_threads_or_other_links(package, links):
     found = fitted(package, urdf({name: LINKS[name] for name in ("open", "mirrored")}), threads=1, kinds=("box",)).links
     assert [link.elements for link in found] == [links["open"].elements, links["mirrored"].elements, ()]
     assert found[0].bodies == links["open"].bodies and found[0].quality == links["open"].quality
 
 
 @pytest.mark.slow
-def test_a_containing_robot_is_proved_to_hold_its_links(package):
+def test_contain_gives_bodies_proved_to_contain_their_links(package):
     fit = fitted(package, urdf({"good": LINKS["good"]}), contain=True)
     (link, _) = fit.links
     assert link.contained and link.uncovered.upper == 0.0 and link.hull_volume_ratio < 1.2
@@ -204,7 +204,7 @@ def test_a_containing_robot_is_proved_to_hold_its_links(package):
     assert body.shape.contains((bar.vertices - body.pose[:3, 3]) @ body.pose[:3, :3]).all()
 
 
-def test_contact_geometry_of_other_kinds_is_read_back(package):
+def test_contact_geometry_of_other_kinds_round_trips(package):
     fit = fitted(package, urdf({"good": LINKS["good"]}), kinds=("box", "capsule"))
     (body,) = fit.links[0].bodies
     assert isinstance(body.shape, Box) and fit.links[0].quality.iou > 0.99
@@ -223,35 +223,35 @@ def test_contact_geometry_of_other_kinds_is_read_back(package):
     ("options", "words"),
     [
         ({"target": "shadow"}, "target = 'shadow': must be one of collision, visual, hull"),
-        ({"links": {"nobody": 2}}, "there is no link 'nobody'"),
+        ({"links": {"nobody": 2}}, "links: the URDF has no link 'nobody'"),
         ({"links": {"good": 0}}, "links['good'] = 0"),
         ({"atol": 0.0}, "atol = 0.0"),
-        ({"contain": True, "atol": 0.1}, "contain: a containing body has no atol"),
+        ({"contain": True, "atol": 0.1}, "contain: cannot be combined with atol"),
         ({"seed": -1}, "seed = -1"),
     ],
 )
-def test_an_option_without_sense_is_refused_before_anything_is_fitted(package, options, words):
-    with pytest.raises(ValueError, match=r"must|there is no|has no") as error:
+def test_invalid_options_are_refused_before_fitting(package, options, words):
+    with pytest.raises(ValueError, match=r"must|has no|cannot") as error:
         fitted(package, urdf({"good": LINKS["good"]}), **options)
     assert words in str(error.value)
 
 
-def test_a_urdf_that_is_none_is_refused(tmp_path):
-    with pytest.raises(RobotDescriptionError, match="no well-formed XML"):
+def test_invalid_urdf_is_refused(tmp_path):
+    with pytest.raises(RobotDescriptionError, match="not well-formed XML"):
         fit_robot("<robot")
     with pytest.raises(OSError, match="nothing"):
         fit_robot(tmp_path / "nothing.urdf")
 
 
 @pytest.mark.slow
-def test_the_command_writes_a_robot_and_a_report_and_tells_what_failed(package, tmp_path, capsys):
+def test_command_writes_robot_and_report_and_prints_failures(package, tmp_path, capsys):
     text = urdf({"good": LINKS["good"], "missing": LINKS["missing"]})
     path, out = tmp_path / "arm.urdf", tmp_path / "out"
     path.write_text(text)
     line = ["fit", str(path), "--package", f"pkg={package}", "--bodies", "1", "--output", str(out)]
     assert main(line) == 1
-    said = capsys.readouterr().out
-    assert "link 'missing' (unreadable): collision mesh 'package://pkg/nowhere.stl': there is no file" in said
+    printed = capsys.readouterr().out
+    assert "link 'missing' (unreadable): collision mesh 'package://pkg/nowhere.stl': there is no file" in printed
     report = json.loads((out / "report.json").read_text())
     assert [link["state"] for link in report["links"]] == ["fitted", "unreadable", "empty"]
     assert report["options"]["bodies"] == 1 and len(report["urdf_sha256"]) == 64
@@ -264,15 +264,15 @@ def test_the_command_writes_a_robot_and_a_report_and_tells_what_failed(package, 
 
 
 @pytest.mark.slow
-def test_the_command_writes_an_srdf_and_tells_what_changed(package, tmp_path, capsys):
+def test_command_writes_srdf_and_prints_changes(package, tmp_path, capsys):
     path, given, out = tmp_path / "arm.urdf", tmp_path / "arm.srdf", tmp_path / "out"
     path.write_text(urdf({name: LINKS[name] for name in ("good", "inverted", "simple")}))
     given.write_text('<robot name="r"><disable_collisions link1="good" link2="simple" reason="Never"/></robot>')
     line = ["fit", str(path), "--package", f"pkg={package}", "--bodies", "1", "--kinds", "box", "--output", str(out)]
     assert main([*line, "--srdf", str(given), "--states", "50"]) == 0
-    said = capsys.readouterr().out
-    # All links are fixed to each other, one in the other.
-    assert "now disabled: good and inverted (Adjacent, structure)" in said
+    printed = capsys.readouterr().out
+    # All links are fixed to each other and overlap.
+    assert "now disabled: good and inverted (Adjacent, structure)" in printed
     pairs = json.loads((out / "report.json").read_text())["pairs"]
     assert {each["reason"] for each in pairs["pairs"]} == {"Adjacent", "Always"} and pairs["states"] == 50
     robot = Robot.load(out / "arm_superovoids.urdf", srdf=out / "arm_superovoids.srdf", meshes="ignore")
@@ -289,7 +289,7 @@ def test_the_command_writes_an_srdf_and_tells_what_changed(package, tmp_path, ca
         ("fit package://nowhere/a.urdf", "package 'nowhere' is unknown"),
     ],
 )
-def test_the_command_says_what_it_cannot_read(line, words, tmp_path, capsys):
+def test_command_reports_unreadable_input(line, words, tmp_path, capsys):
     assert main([*line.split(), "--output", str(tmp_path / "out")]) == 1
     assert words in capsys.readouterr().err
 
@@ -306,13 +306,13 @@ def test_the_command_says_what_it_cannot_read(line, words, tmp_path, capsys):
         ("fit a.urdf --kinds ball", "'ball': must be some of superovoid"),
     ],
 )
-def test_options_of_the_command_are_checked(line, words, capsys):
+def test_command_refuses_invalid_options(line, words, capsys):
     with pytest.raises(SystemExit, match="2"):
         main(line.split())
     assert words in capsys.readouterr().err
 
 
-# ------------------------------------------------------------------------------------------------- a robot of others
+# --------------------------------------------------------------------------------------------------------- the Panda
 
 NEEDS_ROBOTS = pytest.mark.skipif(
     importlib.util.find_spec("cmeel") is None,
@@ -323,7 +323,7 @@ NEEDS_ROBOTS = pytest.mark.skipif(
 @pytest.mark.slow
 @NEEDS_ROBOTS
 @pytest.mark.parametrize(("bodies", "iou", "mean"), [(1, 0.88, 2.8e-3), (2, 0.93, 1.6e-3), (3, 0.95, 1.2e-3)])
-def test_a_panda_has_the_figures_of_the_documentation(bodies, iou, mean):
+def test_panda_fit_has_the_documented_figures(bodies, iou, mean):
     spec = importlib.util.find_spec("cmeel")
     share = Path(spec.submodule_search_locations[0]).parent / "cmeel.prefix" / "share" / "example-robot-data"
     if not share.is_dir():

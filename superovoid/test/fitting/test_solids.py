@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What fits rest on: trees of triangles, solids of meshes, distances of bodies with their derivatives."""
+"""Foundations of fits: trees of triangles, solids of meshes, distances of bodies with derivatives."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ def target(mesh, **options):
 
 
 @pytest.mark.parametrize("count", [1, 4, 5, 37, 1280])
-def test_nearest_points_are_those_of_a_search_through_all_triangles(count):
+def test_nearest_points_match_brute_force(count):
     corners = np.asarray(trimesh.creation.icosphere(3).triangles)[:count] * (1.0, 0.5, 0.3)
     points = np.random.default_rng(0).normal(size=(200, 3))
     feet, numbers = TriangleTree(corners).nearest(points)
@@ -35,7 +35,7 @@ def test_nearest_points_are_those_of_a_search_through_all_triangles(count):
     np.testing.assert_allclose(on_triangles, feet, atol=1e-14)
 
 
-def test_winding_numbers_are_whole_for_closed_triangles_and_dipoles_are_near_them():
+def test_winding_numbers_of_closed_meshes_are_integers():
     corners = np.asarray(trimesh.creation.icosphere(4).triangles) * (1.0, 0.5, 0.3)
     points = np.random.default_rng(0).normal(size=(300, 3))
     tree = TriangleTree(corners)
@@ -45,7 +45,7 @@ def test_winding_numbers_are_whole_for_closed_triangles_and_dipoles_are_near_the
     np.testing.assert_allclose(tree.winding(points), exact, atol=0.02)
 
 
-def test_a_mesh_inside_out_and_an_open_one_have_the_inside_that_they_mean():
+def test_inverted_and_open_meshes_have_the_intended_inside():
     inverted = BOX.copy()
     inverted.invert()
     found = target(inverted)
@@ -57,16 +57,16 @@ def test_a_mesh_inside_out_and_an_open_one_have_the_inside_that_they_mean():
     np.testing.assert_array_equal(Target.from_triangles(fine.vertices, one_face_turned).contains(AROUND), IN_BOX)
     holed = Target.from_triangles(fine.vertices, fine.faces[1:])
     assert holed.kind == "mesh" and any("open" in note for note in holed.notes)
-    away = np.linalg.norm(AROUND - fine.triangles_center[0], axis=1) > 0.1  # next to the hole there is no saying
+    away = np.linalg.norm(AROUND - fine.triangles_center[0], axis=1) > 0.1  # undefined near the hole
     np.testing.assert_array_equal(holed.contains(AROUND)[away], IN_BOX[away])
 
 
-def test_parts_that_overlap_are_one_solid_and_their_inner_walls_no_surface():
+def test_overlapping_parts_form_one_solid_without_inner_walls():
     other = BOX.copy()
     other.apply_translation((0.1, 0.0, 0.0))
     both = trimesh.util.concatenate([BOX, other])
     found = target(both)
-    assert not found.notes  # no edge is open, though the parts share some
+    assert not found.notes  # no edge is open, though the parts share some edges
     union = IN_BOX | (np.abs(AROUND - (0.1, 0.0, 0.0)) < (0.1, 0.15, 0.2)).all(axis=1)
     np.testing.assert_array_equal(found.contains(AROUND), union)
     points, normals = found.surface(3000, 0)
@@ -75,13 +75,13 @@ def test_parts_that_overlap_are_one_solid_and_their_inner_walls_no_surface():
     assert not found.contains(points + 1e-4 * normals).any() and found.contains(points - 1e-4 * normals).all()
 
 
-def test_signed_distances_of_a_box_are_those_of_the_formula():
+def test_signed_distances_of_a_box_match_formula():
     q = np.abs(AROUND) - (0.1, 0.15, 0.2)
     expected = np.linalg.norm(np.maximum(q, 0.0), axis=1) + np.minimum(q.max(axis=1), 0.0)
     np.testing.assert_allclose(target(BOX).signed_distance(AROUND), expected, atol=1e-14)
 
 
-def test_what_encloses_nothing_counts_as_its_hull_and_says_so():
+def test_mesh_that_encloses_nothing_becomes_its_hull_with_a_note():
     generator = np.random.default_rng(3)
     leaves = generator.normal(size=(60, 1, 3)) + 0.1 * generator.normal(size=(60, 3, 3))
     found = Target.from_triangles(leaves.reshape(-1, 3), np.arange(180).reshape(-1, 3))
@@ -98,46 +98,46 @@ def test_what_encloses_nothing_counts_as_its_hull_and_says_so():
     ("vertices", "faces", "words"),
     [
         (np.zeros((3, 3)), None, "expected (n, 3) with n >= 4"),
-        (np.zeros((9, 3)), None, "on a line or at one place"),
-        (np.outer(np.arange(9.0), (1, 2, 3)), None, "on a line or at one place"),
+        (np.zeros((9, 3)), None, "coincide or lie on a line"),
+        (np.outer(np.arange(9.0), (1, 2, 3)), None, "coincide or lie on a line"),
         ([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, np.nan)], None, "points[3]: not finite"),
         (np.eye(4, 3), [(0, 1, 9)], "indices must be in [0, 4), found 0 to 9"),
     ],
 )
-def test_points_that_make_no_solid_are_refused_with_the_reason(vertices, faces, words):
+def test_invalid_points_and_faces_are_refused(vertices, faces, words):
     with pytest.raises(ValueError, match=r"^(points|faces)") as error:
         Target.from_triangles(vertices, faces)
     assert words in str(error.value)
 
 
-def turned_on_a_lathe(*profile):
-    """A body of revolution; heights and radii of its profile."""
+def solid_of_revolution(*profile):
+    """Return a body of revolution with a given profile."""
     return trimesh.creation.revolve(np.array(profile), sections=32)
 
 
-BOTTLE = turned_on_a_lathe(
+BOTTLE = solid_of_revolution(
     (0, 0), (0.1, 0), (0.1, 0.3), (0.03, 0.3), (0.03, 0.295), (0.095, 0.295), (0.095, 0.005), (0, 0.005)
 )
-CUP = turned_on_a_lathe((0, 0), (0.1, 0), (0.1, 0.1), (0.097, 0.1), (0.097, 0.003), (0, 0.003))
+CUP = solid_of_revolution((0, 0), (0.1, 0), (0.1, 0.1), (0.097, 0.1), (0.097, 0.003), (0, 0.003))
 
 
 @pytest.mark.parametrize("scale", [1.0, 1000.0])
-def test_a_hollow_of_a_part_counts_as_solid(scale):
+def test_hollow_part_becomes_solid(scale):
     found = Target.from_triangles(scale * BOTTLE.vertices, BOTTLE.faces)
     assert found.kind == "mesh" and any("is hollow: inner walls are left out" in note for note in found.notes)
     generator = np.random.default_rng(0)
     points = generator.uniform((-0.13, -0.13, -0.05), (0.13, 0.13, 0.35), (2000, 3))
     across = np.hypot(points[:, 0], points[:, 1])
-    below_the_neck = across > 0.06  # in the neck there is no saying
+    below_the_neck = across > 0.06  # undefined in the neck
     inside = (across < 0.0995 * np.cos(np.pi / 32)) & (points[:, 2] > 0.0) & (points[:, 2] < 0.3)
     clear = below_the_neck & (np.abs(across - 0.1) > 0.001)
     np.testing.assert_array_equal(found.contains(scale * points[clear]), inside[clear])
-    # Nor is the inner wall a surface to be near to.
+    # The inner wall does not count as surface.
     middle = scale * np.array([[0.07, 0.0, 0.15]])
     assert found.signed_distance(middle) == pytest.approx(-0.03 * scale, rel=0.03)
 
 
-def test_a_thin_cup_is_aimed_at_as_its_hull_and_says_so():
+def test_thin_cup_becomes_its_hull_with_a_note():
     found = target(CUP)
     assert found.kind == "hull" and any("is a skin around a hollow" in note for note in found.notes)
     assert found.contains(np.array([[0.0, 0.0, 0.09]])).all()
@@ -145,7 +145,7 @@ def test_a_thin_cup_is_aimed_at_as_its_hull_and_says_so():
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("name", ["wire", "tube"])
-def test_what_is_slender_and_lies_across_its_box_is_looked_at_for_hollows_too(name):
+def test_slender_diagonal_meshes_are_searched_for_hollows(name):
     mesh = {
         "wire": trimesh.creation.box((1e-3, 1e-3, 1.0)),
         "tube": trimesh.creation.annulus(0.0095, 0.01, 1.0, sections=16),
@@ -156,14 +156,14 @@ def test_what_is_slender_and_lies_across_its_box_is_looked_at_for_hollows_too(na
     assert [note.split(":")[0] for note in found.notes] == ["is hollow"] * (name == "tube")
 
 
-def test_what_is_concave_but_not_hollow_stays_as_it_is():
+def test_concave_solid_without_hollow_is_unchanged():
     bracket = trimesh.util.concatenate([
         trimesh.creation.box(bounds=((0, 0, 0), (0.2, 0.1, 0.02))),
         trimesh.creation.box(bounds=((0, 0, 0), (0.02, 0.1, 0.2))),
     ])  # fmt: skip
     plate = trimesh.creation.box((0.3, 0.2, 0.004))
     ring = trimesh.creation.torus(0.1, 0.02)
-    bowl = turned_on_a_lathe((0, 0), (0.1, 0), (0.1, 0.1), (0.08, 0.1), (0.08, 0.04), (0, 0.04))
+    bowl = solid_of_revolution((0, 0), (0.1, 0), (0.1, 0.1), (0.08, 0.1), (0.08, 0.04), (0, 0.04))
     for mesh in (bracket, plate, ring, bowl):
         found = target(mesh)
         assert found.kind == "mesh" and not found.notes
@@ -171,12 +171,12 @@ def test_what_is_concave_but_not_hollow_stays_as_it_is():
 
 
 @pytest.mark.parametrize("count", [1, 4, 37, 1280])
-def test_rays_meet_what_a_search_through_all_triangles_meets(count):
+def test_ray_queries_match_brute_force(count):
     corners = np.asarray(trimesh.creation.icosphere(3).triangles)[:count] * (1.0, 0.5, 0.3)
     generator = np.random.default_rng(1)
     points, along = generator.normal(size=(2, 300, 3))
     along[:30] = np.eye(3)[generator.integers(3, size=30)] * generator.choice((-1.0, 1.0), (30, 1))  # along an axis
-    found = TriangleTree(corners).blocked(points, along)
+    found = TriangleTree(corners).is_blocked(points, along)
     for point, direction, meets in zip(points, along, found, strict=True):
         # Point + t direction = a + u ab + v ac, all triangles at once.
         a, b, c = corners.transpose(1, 0, 2)
@@ -235,7 +235,7 @@ def distances(made, points, steps=200):
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_distances_of_bodies_are_never_above_the_engine_s_and_agree_near_the_surface(name):
+def test_body_distances_are_lower_bounds_and_agree_near_the_surface(name):
     kind, epsilon, tapers, shape = BODIES[name]
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = ROTATION, CENTRE
@@ -269,7 +269,7 @@ def moved(made, parameter, step):
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_derivatives_of_distances_are_those_of_differences(name):
+def test_distance_derivatives_match_finite_differences(name):
     kind, epsilon, tapers, _ = BODIES[name]
     made = row(kind, epsilon, tapers)
     points = CENTRE + np.random.default_rng(2).normal(size=(40, 3)) * 0.4
@@ -282,8 +282,8 @@ def test_derivatives_of_distances_are_those_of_differences(name):
         assert np.median(np.abs(slopes[:, parameter] - (ahead - behind) / 2e-6)) < 1e-5
 
 
-def test_every_wedge_that_a_fit_may_try_is_convex():
-    # The condition grows with e1, and over the tapers it is largest at their ends (`joint`): these are all to look at.
+def test_all_wedge_parameters_give_convex_bodies():
+    # The condition increases with e1 and is largest at the ends of the tapers (`joint`), so these cases suffice.
     for tapers in ((0.5, 0.5), (0.5, -0.5), (-0.5, 0.5), (-0.5, -0.5)):
         assert (
             Superovoid((1.0, 1.0, 1.0), section_exponent=joint.WEDGE_HIGH, profile_exponent=1.0, taper=tapers)
@@ -292,17 +292,17 @@ def test_every_wedge_that_a_fit_may_try_is_convex():
         )
     generator = np.random.default_rng(3)
     for _ in range(200):
-        body = joint.boxed(equations.WEDGE, np.eye(3), np.ones(3), np.zeros(3), (1.0, 1.0))
+        body = joint.body_in_box(equations.WEDGE, np.eye(3), np.ones(3), np.zeros(3), (1.0, 1.0))
         body.unknowns[0, 3:6] = generator.uniform(-9.0, 9.0, 3)
         ((shape, _),) = body.shapes(1.0, np.zeros(3))
         assert shape.convexity().convex and shape.profile_exponent == 1.0
         tangent = shape.surface_point(*generator.uniform((-1.57, -3.14), (1.57, 3.14), (40, 2)).T)
-        # Middles of chords lie inside: nothing of the formulas of convexity.
+        # Midpoints of chords lie inside: a test independent of the formulas of convexity.
         assert shape.contains(0.5 * (tangent[:20] + tangent[20:])).all()
 
 
 @pytest.mark.parametrize("shift", [(0.2, 0.3, 0.4), (0.2, 0.3, 0.0)], ids=["corner", "edge"])
-def test_a_part_that_is_inside_out_and_touches_another_has_its_own_inside(shift):
+def test_inverted_part_touching_another_has_its_own_inside(shift):
     other = BOX.copy()
     other.apply_translation(shift)
     other.invert()
@@ -312,6 +312,6 @@ def test_a_part_that_is_inside_out_and_touches_another_has_its_own_inside(shift)
 
 
 @pytest.mark.parametrize("kind", ["mesh", "hull"])
-def test_points_that_no_triangle_has_count_for_nothing(kind):
+def test_unused_vertices_are_ignored(kind):
     found = Target.from_triangles(np.vstack([[9.0, 0.0, 0.0], BOX.vertices]), BOX.faces + 1, kind)
     np.testing.assert_array_equal([found.lower, found.upper], BOX.bounds)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Meshes that hold the fitted bodies, as a ROS package: inside of them lies the body, outside of it next to nothing."""
+"""ROS package of meshes that contain the fitted bodies with a small, proved overshoot."""
 
 import importlib.util
 import json
@@ -34,14 +34,14 @@ SHAPES = (
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=repr)
-def test_the_mesh_in_the_file_holds_the_body_and_sticks_out_as_little_as_it_says(shape):
+def test_written_mesh_contains_body_with_stated_overshoot(shape):
     tolerance = 0.01 * float(np.max(shape.aabb()))
     mesh = tessellation_around(shape, tolerance)
     vertices, faces = read_triangles(binary_stl(mesh.vertices, mesh.faces), "stl")
     solid = trimesh.Trimesh(vertices, faces)
     assert solid.is_watertight and solid.volume >= shape.volume()
     planes = ConvexHull(vertices).equations
-    # Points of the body's surface, from a mesh that the program does not use.
+    # Surface points at a resolution that the program does not use.
     surface = shape.triangles(101)[0]
     assert (surface @ planes[:, :3].T + planes[:, 3]).max() <= 0.0
     # The distance from a convex body is the largest of n . x - h(n) over unit normals n.
@@ -52,7 +52,7 @@ def test_the_mesh_in_the_file_holds_the_body_and_sticks_out_as_little_as_it_says
     assert mesh.overshoot <= tolerance
 
 
-def test_a_finer_mesh_is_made_where_it_is_asked_for():
+def test_smaller_atol_gives_finer_mesh():
     coarse, fine = (tessellation_around(SHAPES[0], tolerance) for tolerance in (5e-3, 3e-4))
     assert coarse.overshoot <= 5e-3 and fine.overshoot <= 3e-4 and len(fine.faces) > len(coarse.faces)
     with pytest.raises(ValueError, match="atol = 0"):
@@ -64,7 +64,7 @@ def test_a_finer_mesh_is_made_where_it_is_asked_for():
     [("panda", "panda_tessellated"), ("My Robot-2", "my_robot_2_tessellated"), ("7dof", "robot_7dof_tessellated"),
      ("__", "robot_tessellated")],
 )  # fmt: skip
-def test_names_of_packages_are_those_that_ros_allows(name, package):
+def test_package_names_are_valid_for_ros(name, package):
     assert package_name(name) == package
 
 
@@ -97,7 +97,7 @@ def written(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_the_package_opens_in_our_reader_with_every_body_inside_of_its_mesh(written):
+def test_package_reads_back_with_bodies_inside_their_meshes(written):
     root = written / "out" / "bar_tessellated"
     report = json.loads((written / "out" / "report.json").read_text())
     assert set(report["tessellated"]["overshoot"]) == {"a/b", "c"}
@@ -113,10 +113,10 @@ def test_the_package_opens_in_our_reader_with_every_body_inside_of_its_mesh(writ
     assert ElementTree.parse(root / "package.xml").findtext("name") == "bar_tessellated"
 
 
-def test_the_package_opens_in_urchin_and_pinocchio(written):
+def test_urchin_and_pinocchio_read_the_package(written):
     root = written / "out" / "bar_tessellated"
     text = (root / "urdf" / "bar.urdf").read_text()
-    # urchin knows no packages.
+    # urchin does not resolve package addresses.
     text = text.replace("package://bar_tessellated", str(root)).replace("package://pkg", str(written / "pkg"))
     (written / "plain.urdf").write_text(text)
     robot = URDF.load(str(written / "plain.urdf"))

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Edits of XML documents keep everything else, byte for byte."""
+"""Edits of XML documents preserve everything else byte for byte."""
 
 from xml.etree import ElementTree
 
@@ -24,15 +24,15 @@ TEXT = """<!-- made by xacro -->
 """
 
 
-def test_a_document_without_edits_stays_as_it_is():
+def test_unedited_document_is_unchanged():
     assert Edits(TEXT).text() == DECLARATION + TEXT
 
 
-def test_a_declaration_of_another_encoding_is_replaced():
+def test_declaration_of_another_encoding_is_replaced():
     assert Edits(f'\ufeff\n<?xml version="1.0" encoding="latin-1"?>\n{TEXT}').text() == DECLARATION + TEXT
 
 
-def test_elements_are_appended_however_an_element_is_closed():
+def test_elements_are_appended_to_every_form_of_element():
     edits = Edits(TEXT)
     for link in edits.root.children[:3]:
         edits.append(link, [element("new", {"n": 'a"<b'}, [element("inner", {})])])
@@ -62,7 +62,7 @@ def test_removing_and_appending_replaces_elements():
     assert "    <!-- kept -->\n    <new/>\n  </link>" in edits.text()
 
 
-def test_an_attribute_is_set_and_not_what_looks_like_one():
+def test_set_changes_the_attribute_only():
     edits = Edits(TEXT)
     for pair in edits.root.children[3:]:
         edits.set(pair, "reason", "a < b")

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A small robot with known answers: balls on a sliding arm, and another on a floating base."""
+"""A small robot with known distances: balls on an arm with a prismatic joint, and a ball on a floating base."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ JOINTS = ["slide", "wrist"]
 
 
 def at(x: float, y: float, z: float) -> np.ndarray:
-    """Return the pose of something that is not turned."""
+    """Return a pose without rotation."""
     pose = np.eye(4)
     pose[:3, 3] = x, y, z
     return pose
@@ -69,7 +69,7 @@ AHEAD = at(2.0, 0.0, 0.0)
 
 
 def send_state(client, positions: Sequence[float] = (0.0, 0.0), ball: np.ndarray = AHEAD, stamp=None, prefix: str = ""):
-    """Publish joint positions and the ball's pose as measured at one time, now if not given, and return that time."""
+    """Publish joint positions and the pose of the ball with one stamp (default: now), and return the stamp."""
     stamp = stamp or client.now()
     client.send_joints(JOINTS, list(positions), stamp)
     client.send_transform(f"{prefix}ground", f"{prefix}ball", ball, stamp=stamp)
@@ -84,15 +84,15 @@ def set_state(
     stamp=None,
     prefix: str = "",
 ):
-    """Publish a state, wait until a node answers from it, and return that answer."""
-    from superovoid_interfaces.srv import GetMinDistance  # late: tests of the library know no messages
+    """Publish a state, wait until a node uses it for a response, and return the response."""
+    from superovoid_interfaces.srv import GetMinDistance  # here, because tests of the library run without ROS messages
 
     stamp = send_state(client, positions, ball, stamp, prefix)
 
     def answers_from_it(response) -> bool:
         if response.success and response.distances.header.stamp == stamp:
             return True
-        send_state(client, positions, ball, stamp, prefix)  # the first may have come before this node listened
+        send_state(client, positions, ball, stamp, prefix)  # the first may have arrived before this node subscribed
         return False
 
     return client.call_until(answers_from_it, GetMinDistance, f"{node}/get_min_distance")

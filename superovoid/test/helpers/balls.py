@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A robot of balls for data sets, whose distances are known in closed form."""
+"""A robot with balls as bodies, for data sets with closed-form distances."""
 
 import numpy as np
 
@@ -32,19 +32,19 @@ def write(folder):
 
 
 def store(folder, name, chunks, chunk_states):
-    """Begin a data set of random states, a Parquet file's within `max_distance`; return it."""
+    """Create a data set of random states and return it; a Parquet file has a `max_distance`."""
     states = dataset.Random(chunks * chunk_states, 8, bases={"ball": BOX})
     max_distance = 0.4 if name.endswith(".parquet") else None
     return dataset.create(folder / name, write(folder), states, chunk_states=chunk_states, max_distance=max_distance)
 
 
 def digests(found):
-    """Digests of all chunks of a data set."""
+    """Return the digests of all chunks of a data set."""
     return [digests_of(found.read(chunk)) for chunk in range(found.chunks)]
 
 
 def centres(joints, base_poses):
-    """Where the balls are, body -> (states, 3)."""
+    """Return the centres of the balls, body -> (states, 3)."""
     slide, turn = joints.T
     zero = np.zeros_like(slide)
     hand = np.stack([slide + 0.5 * np.cos(turn), 0.5 * np.sin(turn), zero], axis=1)
@@ -53,7 +53,7 @@ def centres(joints, base_poses):
 
 
 def distances(found, joints, base_poses):
-    """Signed distances (states, pairs) of the pairs of a data set."""
+    """Return the signed distances (states, pairs) of the pairs of a data set."""
     at = centres(joints, base_poses)
     columns = []
     for a, b in found.pairs:

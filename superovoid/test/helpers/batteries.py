@@ -20,5 +20,5 @@ def _load(name):
 
 @pytest.fixture(scope="session")
 def battery():
-    """Loader of the reference batteries; columns in data/README.md."""
+    """Return the loader of the reference batteries; data/README.md describes their columns."""
     return _load

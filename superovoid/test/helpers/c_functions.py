@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The functions of superovoid.h, called by ctypes."""
+"""The functions of superovoid.h, called through ctypes."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ class Result(ctypes.Structure):
 
 
 def doubles(values):
-    """Return numbers as an array of C; None as NULL."""
+    """Return numbers as a C array; None as NULL."""
     return None if values is None else (c_double * np.size(values))(*np.ravel(values).tolist())
 
 
 def create(name, *arguments):
-    """Call a function that makes a body; return its error and the body."""
+    """Call a function that creates a body; return its error and the body."""
     body = c_void_p()
     given = [c_double(each) if isinstance(each, float) else doubles(each) for each in arguments]
     return getattr(C, f"superovoid_{name}_create")(*given, byref(body)), body
 
 
 def triangles_of(faces):
-    """Return triangles as counts and arrays of C."""
+    """Return triangles as a count and a C array."""
     return c_size_t(len(faces)), (ctypes.c_int32 * np.size(faces))(*np.ravel(faces).tolist())
 
 
@@ -75,7 +75,7 @@ def mesh(vertices, faces, hull):
 
 
 def body_of(shape):
-    """Make the body of C that a shape of Python is."""
+    """Create the C body of a Python shape."""
     match shape:
         case Sphere():
             made = create("sphere", shape.radius)
@@ -95,7 +95,7 @@ def body_of(shape):
         case Mesh():
             made = mesh(shape.vertices, shape.faces, hull_triangles(shape.vertices))
         case _:
-            raise TypeError(f"{type(shape).__name__} is no body of the C library")
+            raise TypeError(f"{type(shape).__name__} has no equivalent in the C library")
     assert made[0] == 0, C.superovoid_error_message(made[0])
     return made[1]
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bytes of a valid file with a few changes, as a strategy of hypothesis."""
+"""A hypothesis strategy for damaged files: the bytes of a valid file with a few changes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from collections.abc import Callable
 from hypothesis import strategies as st
 
 PIECES = (b"", b"nan", b"1e400", b"-1", b"0", b"4294967295", b"\xe9", b"<a>", b"\xff" * 4, b"\x00\x00\x80\x7f", b"\n")
-"""What is put in: numbers in text and in binary, markup, bytes that are no text."""
+"""Inserted bytes: numbers in text and binary form, markup, non-text bytes."""
 
 
 @st.composite
 def damaged(draw: Callable, good: bytes) -> bytes:
-    """Bytes after one to four changes: cut, repeated, overwritten, put in, or one bit changed."""
+    """Return bytes after one to four changes: parts removed, repeated, overwritten or inserted, or one bit flipped."""
     for _ in range(draw(st.integers(1, 4))):
         start = draw(st.integers(0, len(good)))
         end = min(len(good), start + draw(st.sampled_from((0, 1, 4, 30, 3000))))

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Do triangles with integer corners meet, and do they hold a point? In integers of any length: nothing is rounded."""
+"""Intersection and containment tests for triangles with integer corners, exact by integer arithmetic."""
 
 import itertools
 
@@ -19,7 +19,7 @@ def _dot(a, b):
 
 
 def side(a, b, c, d):
-    """Sign of the volume of a tetrahedron."""
+    """Return the sign of the volume of a tetrahedron."""
     volume = _dot(_cross(_sub(b, a), _sub(c, a)), _sub(d, a))
     return (volume > 0) - (volume < 0)
 
@@ -29,8 +29,8 @@ def _turn(p, q, r):
     return (area > 0) - (area < 0)
 
 
-def _on(p, q, r):
-    """Whether r, on the line of p and q, is between them."""
+def _is_between(p, q, r):
+    """Return whether r, a point on the line through p and q, lies between them."""
     return all(min(p[k], q[k]) <= r[k] <= max(p[k], q[k]) for k in range(2))
 
 
@@ -39,11 +39,11 @@ def _segments_meet(p, q, r, s):
     if one != two and three != four:
         return True
     pairs = ((one, p, q, r), (two, p, q, s), (three, r, s, p), (four, r, s, q))
-    return any(turn == 0 and _on(a, b, c) for turn, a, b, c in pairs)
+    return any(turn == 0 and _is_between(a, b, c) for turn, a, b, c in pairs)
 
 
-def _flat_meets(p, q, triangle):
-    """A segment in the plane of a triangle that is none of a line."""
+def _coplanar_meets(p, q, triangle):
+    """Return whether a segment in the plane of a non-degenerate triangle meets it."""
     normal = _cross(_sub(triangle[1], triangle[0]), _sub(triangle[2], triangle[0]))
     drop = max(range(3), key=lambda k: abs(normal[k]))
     p, q, *corners = ([x for k, x in enumerate(point) if k != drop] for point in (p, q, *triangle))
@@ -57,7 +57,7 @@ def _segment_meets(p, q, triangle):
     a, b, c = triangle
     one, other = side(a, b, c, p), side(a, b, c, q)
     if one == other == 0:
-        return _flat_meets(p, q, triangle)
+        return _coplanar_meets(p, q, triangle)
     if one * other > 0:
         return False
     turns = {side(p, q, a, b), side(p, q, b, c), side(p, q, c, a)}
@@ -65,7 +65,7 @@ def _segment_meets(p, q, triangle):
 
 
 def triangles_meet(one, other):
-    """Whether two triangles, borders counted, have a common point; neither is a line."""
+    """Return whether two closed triangles have a common point; neither may be degenerate."""
     for k in range(3):
         if max(p[k] for p in one) < min(p[k] for p in other) or max(p[k] for p in other) < min(p[k] for p in one):
             return False
@@ -77,7 +77,7 @@ def triangles_meet(one, other):
 
 
 def surfaces_meet(one, other):
-    """Whether any two triangles of two lists meet."""
+    """Return whether any triangle of one list meets a triangle of the other."""
     return any(triangles_meet(a, b) for a, b in itertools.product(one, other))
 
 
@@ -85,7 +85,7 @@ _FAR = (10**9 + 7, 998_244_353 * 10, 10**10 + 19)
 
 
 def holds(triangles, p):
-    """Whether a closed surface, which does not pass through p, holds it: how often a ray passes through triangles."""
+    """Return whether a closed surface contains a point p off the surface, by the parity of crossings of a ray."""
     far = (p[0] + _FAR[0], p[1] + _FAR[1], p[2] + _FAR[2])
     passed = 0
     for a, b, c in triangles:
@@ -93,7 +93,7 @@ def holds(triangles, p):
         turns = (side(p, far, a, b), side(p, far, b, c), side(p, far, c, a))
         assert (one, other) != (0, 0), "the ray is in the plane of a triangle"
         if one == other or one == 0:
-            continue  # in its plane, but not in the triangle
+            continue  # no crossing, or p in the plane but not in the triangle
         if {1, -1} <= set(turns):
             continue
         assert 0 not in turns, "the ray meets an edge"

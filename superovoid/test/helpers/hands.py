@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The iCub's two hands in the grasp sweep, and two molars that bite: URDFs of this repository, states of test/data."""
+"""Two iCub hands in a grasp sweep, and two molars in a bite: URDFs of this repository, states from test/data."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,7 +26,7 @@ class Frame:
 
 
 class Sweep:
-    """Frames of a motion, as the package superovoid_ros plays them."""
+    """Frames of a motion that the package superovoid_ros can play."""
 
     def __init__(self, name: str) -> None:
         with np.load(STATES) as file:
@@ -48,7 +48,7 @@ def grasp_sweep() -> Sweep:
 
 
 def bite() -> tuple[Robot, Sweep]:
-    """Return the molars and how they bite."""
+    """Return the molars and their motion."""
     return Robot.load(MOLARS_URDF), Sweep("bite")
 
 

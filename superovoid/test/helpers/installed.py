@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tests of what may be missing, skipped without importing it: every process imports every file of tests."""
+"""Skip tests of missing packages without importing the packages: every test process imports every test file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 
 def skip_without(*packages: str, reason: str) -> None:
-    """Skip a file of tests where one of some packages is not installed."""
+    """Skip a test file if one of some packages is not installed."""
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
         pytest.skip(f"{', '.join(missing)}: {reason}", allow_module_level=True)

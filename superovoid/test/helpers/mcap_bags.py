@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bags of ROS 2 (MCAP) as tests write them."""
+"""Write ROS 2 bags (MCAP) for tests."""
 
 import pytest
 
@@ -25,7 +25,7 @@ STAMP = {"stamp": {"sec": 0, "nanosec": 0}, "frame_id": ""}
 
 
 def written(path, *messages, kinds=None):
-    """A bag of (topic, kind, seconds, message); `kinds`: other definitions of types."""
+    """Write a bag of (topic, kind, seconds, message); return its path. `kinds`: additional message definitions."""
     writer = writer_module.Writer(str(path))
     schemas = {kind: writer.register_msgdef(kind, text) for kind, text in {**KINDS, **(kinds or {})}.items()}
     for topic, kind, seconds, message in messages:

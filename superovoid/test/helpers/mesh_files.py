@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Small mesh files, valid and broken: what each must be read as, or the words it must be refused with."""
+"""Small mesh files, valid and broken, each with the expected solid or the expected error text."""
 
 import json
 import struct
@@ -11,7 +11,7 @@ import numpy as np
 
 TETRA_POINTS = [(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)]
 TETRA_FACES = [(0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)]
-# A notched prism: an L of area 3 without a quarter, 1 high. A fan from the first corner of an L is not the L.
+# An L-shaped prism of height 1: a fan of triangles from the first corner does not cover the L.
 _L = [(2, 0), (2, 1), (1, 1), (1, 2), (0, 2), (0, 0)]
 PRISM_POINTS = [(*p, z) for z in (0, 1) for p in _L]
 PRISM_FACES = [(5, 4, 3, 2, 1, 0), tuple(range(6, 12)), *((i, (i + 1) % 6, (i + 1) % 6 + 6, i + 6) for i in range(6))]
@@ -21,7 +21,7 @@ CUBE_FACES = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 
 
 @dataclass(frozen=True)
 class Solid:
-    """Corners, area and volume: the same for every right triangulation."""
+    """Corners, area and volume: the same for every correct triangulation."""
 
     points: np.ndarray
     area: float
@@ -69,7 +69,7 @@ def obj(points=TETRA_POINTS, faces=TETRA_FACES, first=1):
 
 
 def obj_block(offset):
-    """A tetrahedron whose faces count from the last vertex."""
+    """Return a tetrahedron with negative indices, which count from the last vertex."""
     return obj([np.add(p, offset) for p in TETRA_POINTS], [np.subtract(face, 4) for face in TETRA_FACES], first=0)
 
 
@@ -102,7 +102,7 @@ def ply(points=TETRA_POINTS, faces=TETRA_FACES, form="ascii", counts=None, color
 
 
 def glb(change=None, mode=4, indices=None, positions=None, kind=5126, more=b"", cut=0):
-    """A file of one primitive; `change` edits its JSON."""
+    """Return a file with one primitive; `change` edits its JSON header."""
     indices = np.ravel(TETRA_FACES) if indices is None else np.asarray(indices)
     positions = np.array(TETRA_POINTS, "<f4") if positions is None else positions
     index, position = indices.astype("<u2").tobytes(), positions.tobytes()
@@ -134,7 +134,7 @@ def glb(change=None, mode=4, indices=None, positions=None, kind=5126, more=b"", 
 
 
 def edited(**changes):
-    """Edits of a JSON header: a path like ``nodes_0_scale`` and its value."""
+    """Return a function that edits a JSON header: paths like ``nodes__0__scale`` and their values."""
 
     def change(head):
         for path, value in changes.items():
@@ -148,7 +148,7 @@ def edited(**changes):
 
 
 def second_primitive(mode, indices):
-    """Another primitive of the same points."""
+    """Return a function that adds another primitive of the same points."""
 
     def change(head):
         head["meshes"][0]["primitives"].append({**head["meshes"][0]["primitives"][0], "mode": mode})
@@ -201,25 +201,25 @@ def dae_polygons(tag, faces, count=None):
 
 _ASCII = stl_text()
 _TETRA_OBJ = obj()
-_FAN = [(1, 0, 3), (1, 3, 2), (1, 2, 0)]  # of the corner at x = 1: all but the face opposite
+_FAN = [(1, 0, 3), (1, 3, 2), (1, 2, 0)]  # around the corner at x = 1: all faces except the opposite one
 
 FILES = {
-    # what: (format, file, solid or words of the refusal)
+    # case: (format, file, solid or error text)
     "stl text": ("stl", _ASCII, TETRA),
     "stl text, upper case, tabs and CRLF": ("stl", _ASCII.upper().replace("  ", "\t").replace("\n", "\r\n"), TETRA),
     "stl text of two solids": ("stl", _ASCII + stl_text(np.add(TETRA_POINTS, 5)), TETRA + TETRA.moved((5, 5, 5))),
-    "stl text cut off": ("stl", _ASCII[: _ASCII.rfind("vertex")], "is no well-formed stl file"),
-    "stl text cut off between facets": ("stl", _ASCII[: _ASCII.rfind(" facet")], "is no well-formed stl file"),
+    "stl text cut off": ("stl", _ASCII[: _ASCII.rfind("vertex")], "is not a well-formed stl file"),
+    "stl text cut off between facets": ("stl", _ASCII[: _ASCII.rfind(" facet")], "is not a well-formed stl file"),
     "stl text, a row missing": ("stl", _ASCII.replace("   vertex 1.000000e+00 0.000000e+00 0.000000e+00\n", "", 1),
                                 "facet of 2 vertices, expected 3"),
     "stl text, facets of four vertices": ("stl", stl_text(CUBE_POINTS, CUBE_FACES), "facet of 4 vertices, expected 3"),
     "stl text, two coordinates": ("stl", _ASCII.replace("1.000000e+00 0.000000e+00 0.000000e+00", "1 0", 1),
-                                  "is no well-formed stl file"),
+                                  "is not a well-formed stl file"),
     "stl binary": ("stl", stl_binary(), TETRA),
     "stl binary that begins like text": ("stl", stl_binary(head=b"solid facet"), TETRA),
-    "stl binary cut off": ("stl", stl_binary()[:-50], "is no well-formed stl file"),
-    "stl binary, count too small": ("stl", stl_binary(count=3), "is no well-formed stl file"),
-    "stl binary, count too large": ("stl", stl_binary(count=5), "is no well-formed stl file"),
+    "stl binary cut off": ("stl", stl_binary()[:-50], "is not a well-formed stl file"),
+    "stl binary, count too small": ("stl", stl_binary(count=3), "is not a well-formed stl file"),
+    "stl binary, count too large": ("stl", stl_binary(count=5), "is not a well-formed stl file"),
     "obj": ("obj", _TETRA_OBJ, TETRA),
     "obj, negative indices": ("obj", obj_block((0, 0, 0)), TETRA),
     "obj, negative indices in two blocks": ("obj", obj_block((0, 0, 0)) + "g b\n" + obj_block((5, 0, 0)),
@@ -259,34 +259,34 @@ FILES = {
     "off, faces of several lengths": ("off", off(PRISM_POINTS, PRISM_FACES), PRISM),
     "off, colours": ("off", off([(*p, 255, 0, 0, 255) for p in TETRA_POINTS], head="COFF"), TETRA),
     "off, colours of faces": ("off", off().replace("3 0 2 1", "3 0 2 1 0.5 0.5 0.5"), TETRA),
-    "off cut off": ("off", off()[: off().rfind("3 0")], "is no well-formed off file"),
-    "off, a row of vertices missing": ("off", off().replace("1 0 0\n", "", 1), "is no well-formed off file"),
-    "off, a row of faces missing": ("off", off().replace("3 1 2 3\n", ""), "is no well-formed off file"),
-    "off, counts too small": ("off", off(counts=(4, 3)), "is no well-formed off file"),
-    "off, count of vertices too large": ("off", off(counts=(5, 4)), "is no well-formed off file"),
-    "off, count of faces too large": ("off", off(counts=(4, 5)), "is no well-formed off file"),
+    "off cut off": ("off", off()[: off().rfind("3 0")], "is not a well-formed off file"),
+    "off, a row of vertices missing": ("off", off().replace("1 0 0\n", "", 1), "is not a well-formed off file"),
+    "off, a row of faces missing": ("off", off().replace("3 1 2 3\n", ""), "is not a well-formed off file"),
+    "off, counts too small": ("off", off(counts=(4, 3)), "is not a well-formed off file"),
+    "off, count of vertices too large": ("off", off(counts=(5, 4)), "is not a well-formed off file"),
+    "off, count of faces too large": ("off", off(counts=(4, 5)), "is not a well-formed off file"),
     "off, index too large": ("off", off().replace("3 1 2 3", "3 1 2 4"), "vertex 4"),
     "off, negative index": ("off", off().replace("3 1 2 3", "3 1 2 -1"), "vertex -1"),
-    "off, four dimensions": ("off", off([(*p, 1) for p in TETRA_POINTS], head="4OFF"), "is no well-formed off file"),
+    "off, four dimensions": ("off", off([(*p, 1) for p in TETRA_POINTS], head="4OFF"), "is not a well-formed off file"),
     "ply text": ("ply", ply(), TETRA),
     "ply text, more properties": ("ply", ply(color=True), TETRA),
     "ply text, faces of several lengths": ("ply", ply(PRISM_POINTS, PRISM_FACES), PRISM),
     "ply text, another element": ("ply", ply().replace(b"element face", b"element edge 1\nproperty int a\nelement face")
                                   .replace(b"0 0 1\n3", b"0 0 1\n5\n3"), TETRA),
-    "ply text cut off": ("ply", ply()[:-8], "is no well-formed ply file"),
-    "ply text, cut within a row": ("ply", ply()[:-3], "is no well-formed ply file"),
-    "ply text, a row of vertices missing": ("ply", ply().replace(b"1 0 0\n", b"", 1), "is no well-formed ply file"),
-    "ply text, a row of faces missing": ("ply", ply().replace(b"3 1 2 3\n", b""), "is no well-formed ply file"),
-    "ply text, counts too small": ("ply", ply(counts=(4, 3)), "is no well-formed ply file"),
-    "ply text, count of vertices too small": ("ply", ply(counts=(3, 4)), "is no well-formed ply file"),
+    "ply text cut off": ("ply", ply()[:-8], "is not a well-formed ply file"),
+    "ply text, cut within a row": ("ply", ply()[:-3], "is not a well-formed ply file"),
+    "ply text, a row of vertices missing": ("ply", ply().replace(b"1 0 0\n", b"", 1), "is not a well-formed ply file"),
+    "ply text, a row of faces missing": ("ply", ply().replace(b"3 1 2 3\n", b""), "is not a well-formed ply file"),
+    "ply text, counts too small": ("ply", ply(counts=(4, 3)), "is not a well-formed ply file"),
+    "ply text, count of vertices too small": ("ply", ply(counts=(3, 4)), "is not a well-formed ply file"),
     "ply text, index too large": ("ply", ply().replace(b"3 1 2 3", b"3 1 2 4"), "vertex 4"),
     "ply binary": ("ply", ply(form="binary_little_endian"), TETRA),
     "ply binary, more properties": ("ply", ply(form="binary_little_endian", color=True), TETRA),
     "ply binary, most significant first": ("ply", ply(form="binary_big_endian"), TETRA),
     "ply binary, faces of several lengths": ("ply", ply(PRISM_POINTS, PRISM_FACES, "binary_little_endian"), PRISM),
-    "ply binary cut off": ("ply", ply(form="binary_little_endian")[:-13], "is no well-formed ply file"),
+    "ply binary cut off": ("ply", ply(form="binary_little_endian")[:-13], "is not a well-formed ply file"),
     "ply binary, count of faces too small": ("ply", ply(form="binary_little_endian", counts=(4, 3)),
-                                             "is no well-formed ply file"),
+                                             "is not a well-formed ply file"),
     "ply binary, negative index": ("ply", ply(faces=[(0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, -2)],
                                               form="binary_little_endian"), "vertex -2"),
     "ply, strips": ("ply", ply().replace(b"element face", b"element tristrips"), "tristrips"),
@@ -305,7 +305,7 @@ FILES = {
         positions=np.array([(*p, 0) for p in TETRA_POINTS], "<i2")), "positions of type VEC3 of 5122"),
     "glb, interleaved": ("glb", glb(edited(bufferViews__1__byteStride=16),
         positions=np.array([(*p, 7) for p in TETRA_POINTS], "<f4")), TETRA),
-    "glb, fewer positions than declared": ("glb", glb(edited(accessors__1__count=5)), "is no well-formed glb file"),
+    "glb, fewer positions than declared": ("glb", glb(edited(accessors__1__count=5)), "is not a well-formed glb file"),
     "glb, no indices": ("glb", glb(lambda head: head["meshes"][0]["primitives"][0].pop("indices"),
         positions=np.array(TETRA_POINTS, "<f4")[np.ravel(TETRA_FACES)]), TETRA),
     "glb, a material whose image is missing": ("glb", glb(edited(
@@ -314,7 +314,7 @@ FILES = {
     "glb, units of the author": ("glb", glb(edited(meshes__0__extras={"units": "inches"})), TETRA),
     "glb, a part of another scene": ("glb", glb(edited(nodes=[{"mesh": 0}, {"mesh": 0, "translation": [5, 0, 0]}],
         scenes=[{"nodes": [0]}, {"nodes": [1]}])), TETRA),
-    "glb, a draft of a later version": ("glb", glb()[:4] + b"\3" + glb()[5:], "is no well-formed glb file"),
+    "glb, a draft of a later version": ("glb", glb()[:4] + b"\3" + glb()[5:], "is not a well-formed glb file"),
     "glb, instances": ("glb", glb(edited(nodes__0__extensions={"EXT_mesh_gpu_instancing": {"attributes": {}}})),
                        "EXT_mesh_gpu_instancing"),
     "glb, morph weights": ("glb", glb(edited(
@@ -332,7 +332,7 @@ FILES = {
     "glb, indices that are no triples": ("glb", glb(indices=[0, 2, 1, 0, 1]), "5 indices"),
     "glb, another file": ("glb", glb(edited(buffers__0__uri="part.bin")), "part.bin"),
     "glb, index too large": ("glb", glb(indices=[0, 2, 1, 0, 1, 4]), "vertex 4"),
-    "glb cut off": ("glb", glb(cut=8), "is no well-formed glb file"),
+    "glb cut off": ("glb", glb(cut=8), "is not a well-formed glb file"),
     "dae": ("dae", dae(), TETRA),
     "dae, millimetres": ("dae", dae(unit="0.001"), TETRA.moved((0, 0, 0), 0.001)),
     "dae, turned and moved": ("dae", dae(node="<translate>1 2 3</translate><instance_geometry url='#g'/>"),
@@ -368,9 +368,9 @@ FILES = {
     "dae, a material whose image is missing": ("dae", dae().replace("<library_geometries>", """<library_effects>
         <effect id="e"><profile_COMMON><technique sid="t"><phong><diffuse><texture texture="x-sampler" texcoord="u"/>
         </diffuse></phong></technique></profile_COMMON></effect></library_effects><library_geometries>"""), TETRA),
-    "dae, two meshes of one geometry": ("dae", dae().replace("</mesh>", "</mesh><mesh/>"), "<geometry> holds 2 <mesh>"),
+    "dae, two meshes of one geometry": ("dae", dae().replace("</mesh>", "</mesh><mesh/>"), "<geometry> has 2 <mesh>"),
     "dae, lengths in two lists": ("dae", dae(dae_polygons("polylist", TETRA_FACES)
-        .replace("3 3</vcount>", "3</vcount><vcount>3</vcount>")), "<polylist> holds 2 <vcount>"),
+        .replace("3 3</vcount>", "3</vcount><vcount>3</vcount>")), "<polylist> has 2 <vcount>"),
     "dae, two geometries of one name": ("dae", dae().replace("</geometry>", '</geometry><geometry id="g"/>'),
                                         "2 elements with id 'g'"),
     "dae, unit of 0": ("dae", dae(unit="0"), "meter = '0'"),
@@ -383,8 +383,8 @@ FILES = {
     "dae, a polygon with a hole": ("dae", dae(
         f'<polygons count="1">{_INPUT}<ph><p>0 1 2</p><h>0 1 3</h></ph></polygons>'), "<ph>"),
     "dae, a skin": ("dae", dae(node="<instance_controller url='#c'/>"), "instance_controller"),
-    "dae, index too large": ("dae", dae(dae_polygons("triangles", [(0, 1, 4)])), "is no well-formed dae file"),
+    "dae, index too large": ("dae", dae(dae_polygons("triangles", [(0, 1, 4)])), "is not a well-formed dae file"),
     "dae, negative index": ("dae", dae(dae_polygons("triangles", [(0, 1, -1)])), "vertex"),
-    "dae, geometry that is missing": ("dae", dae(node="<instance_geometry url='#h'/>"), "is no well-formed dae file"),
+    "dae, missing geometry": ("dae", dae(node="<instance_geometry url='#h'/>"), "is not a well-formed dae file"),
     "dae, geometry of another file": ("dae", dae(node="<instance_geometry url='other.dae#g'/>"), "dae file"),
 }  # fmt: skip

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Meshes that are not convex."""
+"""Non-convex meshes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from superovoid import Mesh
 
 
 def prism(outline, width):
-    """A mesh between an outline at y = 0, in x and z, and the same at y = width; its first corner sees all others."""
+    """Return a prism along y of width `width`, from an outline in x and z, star-shaped from its first corner."""
     outline = np.array(outline, dtype=float)
     count = len(outline)
     front = np.column_stack([outline[:, 0], np.zeros(count), outline[:, 1]])
@@ -29,7 +29,7 @@ def prism(outline, width):
 
 
 def subdivided(mesh, times):
-    """The same surface in four times as many triangles, and so on."""
+    """Return the same surface with each triangle split into four, `times` times."""
     triangles = mesh.vertices[mesh.faces]
     for _ in range(times):
         a, b, c = triangles[:, 0], triangles[:, 1], triangles[:, 2]

@@ -1,23 +1,23 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Streams of octrees in both forms of OctoMap, written from sets of cells."""
+"""Write sets of cells as octree streams in both formats of OctoMap."""
 
 from __future__ import annotations
 
 import struct
 
-HALF = 1 << 15  # keys of the cells beside the origin are 32768
+HALF = 1 << 15  # key of the cell at the origin, in the positive octant
 FREE_ODDS, OCCUPIED_ODDS = -0.4, 0.85
 
 
 def child_of(key, bit):
-    """Which child of its node a cell is in: one bit of each coordinate."""
+    """Return the index of the child node that contains a cell: one bit of each coordinate."""
     return sum((int(key[axis]) >> bit & 1) << axis for axis in range(3))
 
 
 def branches(cells, bit):
-    """Cells by child of a node whose children have that bit."""
+    """Return the cells of a node grouped by child, where `bit` selects the child."""
     found = {}
     for key, value in cells.items():
         found.setdefault(child_of(key, bit), {})[key] = value
@@ -25,12 +25,12 @@ def branches(cells, bit):
 
 
 def is_leaf(cells, bit):
-    """Whether a node is written without children: a smallest cell, or all of its cells known and alike."""
+    """Return whether a node is written without children: a smallest cell, or all cells known and equal."""
     return bit < 0 or (len(cells) == 8 ** (bit + 1) and len(set(cells.values())) == 1)
 
 
 def binary_stream(cells, bit=15):
-    """cells: key -> occupied."""
+    """Return cells, key -> occupied, as a stream of the binary format."""
     children = branches(cells, bit)
     bits, below = 0, b""
     for child in range(8):
@@ -51,5 +51,5 @@ def full_stream(cells, bit=15, prune=True):
     children = branches(cells, bit)
     flags = sum(1 << child for child in children)
     below = b"".join(full_stream(children[child], bit - 1, prune) for child in sorted(children))
-    # The odds of a node with children say nothing here: OctoMap writes those of its most likely child.
+    # The odds of an inner node are ignored by the reader; OctoMap writes those of its most likely child.
     return struct.pack("<fB", OCCUPIED_ODDS if any(cells.values()) else FREE_ODDS, flags) + below

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A robot with the Panda's joints and limits, bodies of capsules, and the SRDF of its MoveIt package in short."""
+"""A robot with the joints and limits of the Panda, capsules as bodies, and a short form of its SRDF from MoveIt."""
 
 import importlib.util
 
@@ -38,7 +38,7 @@ CAPSULES = {
     7: ((0.0, 0.0, 0.01), (0.0, 0.0, 0.0), 0.04, 0.14),
 }
 READY = (0.0, -np.pi / 4, 0.0, -3 * np.pi / 4, 0.0, np.pi / 2, np.pi / 4)
-# Pairs that are beside each other, or that MoveIt's assistant found never to meet.
+# Adjacent pairs, and pairs that MoveIt's setup assistant found to be never in collision.
 DISABLED = ((0, 2), (0, 3), (0, 4), (1, 3), (1, 4), (2, 4), (2, 6), (3, 5), (3, 6), (3, 7), (4, 6), (4, 7), (5, 7))
 ARM = tuple(f"panda_joint{i}" for i in range(1, 8))
 
@@ -67,7 +67,7 @@ def urdf():
     parts.append(
         '<joint name="panda_joint8" type="fixed"><origin xyz="0 0 0.107"/><parent link="panda_link7"/>'
         '<child link="panda_link8"/></joint>'
-        # A hand with two fingers of which one follows the other.
+        # A hand with two fingers; one mimics the other.
         '<link name="panda_hand"><collision><origin xyz="0 0 0.03"/><geometry><box size="0.05 0.2 0.06"/></geometry>'
         '</collision></link><joint name="panda_hand_joint" type="fixed"><origin rpy="0 0 -0.785398163397"/>'
         '<parent link="panda_link8"/><child link="panda_hand"/></joint>'
@@ -113,7 +113,7 @@ def state_of(values, fingers=0.035):
 
 
 def wall(y=0.0, height=0.7):
-    """A wall before the robot, in the plane of x and z."""
+    """Return a wall in front of the robot, in the plane of x and z."""
     pose = np.eye(4)
     pose[:3, 3] = 0.62, y, height / 2
     return Body("wall", "wall", Box((0.4, 0.04, height)), pose)

@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A real browser: Debian's Chromium without a display, with WebGL in software, driven by playwright.
+"""A real browser: Debian's headless Chromium with software WebGL, controlled by playwright.
 
-The fixtures `chromium` and `tab` are imported where a test needs them.
+Test modules import the fixtures `chromium` and `tab`.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from scipy.spatial.transform import Rotation
 from superovoid.viewing import screenshot
 from superovoid.viewing.serving import Viewer
 
-# Said by the page of viser, or by the renderer in software, about themselves.
+# Console messages of viser's page and of the software renderer, to ignore.
 EXPECTED = ("WebGL", "GPU stall", "GL Driver Message", "THREE.Clock", "swiftshader")
 GRIP = 0.85
-"""Where an arrow of a handle is taken, in lengths of it."""
+"""Position at which an arrow of a handle is grabbed, relative to its length."""
 LONGEST = 600_000.0
-"""Milliseconds after which a page that is open has failed to show something."""
+"""Time-out for waiting on an open page, ms."""
 
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
-    """A browser; tests without one are skipped with the reason."""
+    """Yield a browser; skip the test with a reason if there is none."""
     pytest.importorskip("playwright.sync_api", reason="playwright is missing: pip install '.[browser]'")
     if screenshot.program() is None:
         pytest.skip("there is no Chromium: apt install chromium")
@@ -39,7 +39,7 @@ def chromium() -> Iterator[Any]:
 
 
 class Tab:
-    """A page that is open in the browser; `troubles` is what its console says of errors."""
+    """A page in the browser; `troubles` collects the errors and warnings of its console."""
 
     def __init__(self, browser: Any) -> None:
         self.page = browser.new_page(viewport={"width": screenshot.SIZE[0], "height": screenshot.SIZE[1]})
@@ -48,20 +48,20 @@ class Tab:
         self.troubles: list[str] = []
         self.requested: list[str] = []
         self.failed: list[str] = []
-        self.page.on("console", self._heard)
+        self.page.on("console", self._log_message)
         self.page.on("pageerror", lambda error: self.troubles.append(str(error)))
         self.page.on("request", lambda request: self.requested.append(request.url))
-        self.page.on("requestfailed", self._failed)
+        self.page.on("requestfailed", self._log_failure)
 
-    def _failed(self, request: Any) -> None:
+    def _log_failure(self, request: Any) -> None:
         if request.is_navigation_request():
             self.failed.append(f"{request.url}: {request.failure}")
 
     def open(self, source: Viewer | str) -> None:
-        """Open a page that is served, or an address; wait until it is loaded, as long as browser and server live.
+        """Open a served page or an address, and wait until it is loaded.
 
-        A browser or server that has ended is an error of playwright. A page whose transfer was cut off never loads, and
-        playwright waits for it without end, so that a request that failed is an error here.
+        If the browser or the server ends, playwright raises an error. If the transfer of the page is interrupted,
+        playwright would wait forever, so a failed request is an error here.
         """
         if not isinstance(source, str):
             source.refresher.wait(threading.TIMEOUT_MAX)
@@ -71,18 +71,18 @@ class Tab:
             assert not self.failed, self.failed
             self.page.wait_for_timeout(20.0)
 
-    def _heard(self, message: Any) -> None:
+    def _log_message(self, message: Any) -> None:
         if message.type in ("error", "warning") and not any(words in message.text for words in EXPECTED):
             self.troubles.append(f"{message.type}: {message.text}")
 
     def set_number(self, label: str, value: float) -> None:
-        """Write a number beside the slider of a label, as a user does."""
+        """Type a number into the field next to the slider with a label, like a user."""
         box = self.page.locator(f"xpath=//label[normalize-space()='{label}']/following::input[@inputmode][1]")
         box.fill(repr(value))
         box.press("Enter")
 
     def picture(self, path: Path) -> Any:
-        """What is seen, an array (height, width, 3) of 0 to 1; kept as a file."""
+        """Save a screenshot; return it as an array (height, width, 3) with values from 0 to 1."""
         from matplotlib.image import imread
 
         self.page.screenshot(path=path)
@@ -91,14 +91,14 @@ class Tab:
 
 @pytest.fixture
 def tab(chromium: Any) -> Iterator[Tab]:
-    """A page of one's own."""
+    """Yield a new page."""
     tab = Tab(chromium)
     yield tab
     tab.page.close()
 
 
 def seen_when(tab: Tab, path: Path, holds: Callable[[Any], Any], rest: Callable[[], None] | None = None) -> Any:
-    """A picture for which something holds; a page fades in, and draws when it has time."""
+    """Take screenshots until a condition holds, and return the last; pages fade in, and draw when idle."""
     for _ in range(60):
         picture = tab.picture(path)
         if holds(picture):
@@ -106,11 +106,11 @@ def seen_when(tab: Tab, path: Path, holds: Callable[[Any], Any], rest: Callable[
         if rest is not None:
             rest()
         tab.page.wait_for_timeout(500.0)
-    raise AssertionError(f"never seen; the last picture is {path}")
+    raise AssertionError(f"the condition never held; the last picture is {path}")
 
 
 def on_screen(camera: Any, point: Any) -> tuple[float, float]:
-    """Where a point of the world is seen, pixels from the left and from the top."""
+    """Return the screen position of a world point, in pixels from the left and from the top."""
     w, x, y, z = camera.wxyz
     local = Rotation.from_quat([x, y, z, w]).inv().apply(np.asarray(point) - camera.position)
     height = camera.image_height
@@ -119,7 +119,7 @@ def on_screen(camera: Any, point: Any) -> tuple[float, float]:
 
 
 def drag_up(tab: Tab, page: Any, gizmo: Any, rise: float, folder: Path, rest: Callable[[], None] | None = None) -> None:
-    """Drag the upward arrow of a handle with the mouse, m; `rest` is called wherever one waits."""
+    """Drag the upward arrow of a handle with the mouse by `rise`, m; `rest` is called during each wait."""
 
     def wait() -> None:
         if rest is not None:
@@ -136,11 +136,11 @@ def drag_up(tab: Tab, page: Any, gizmo: Any, rise: float, folder: Path, rest: Ca
         x, y = above(GRIP * gizmo.scale).astype(int)
         return picture[y, x]
 
-    # The arrow of z, beyond the rings: blue, where the grid and the ground are grey.
+    # The z arrow, outside the rings: blue in front of the grey grid and ground.
     before = colour(seen_when(tab, folder / "handle.png", lambda picture: np.ptp(colour(picture)) > 0.3, rest))
     grip, end = above(GRIP * gizmo.scale), above(GRIP * gizmo.scale + rise)
     tab.page.mouse.move(*grip)
-    # It takes hold of what it has been seen to be over.
+    # The handle reacts to a click only after it has been highlighted.
     seen_when(tab, folder / "held.png", lambda picture: np.abs(colour(picture) - before).max() > 0.1, rest)
     tab.page.mouse.down()
     for share in np.linspace(0.0, 1.0, 9)[1:]:

@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a user of the library writes, with the types that a type checker must see; it runs as well.
+"""Example code of a user, with the types that a type checker must infer; it also runs.
 
-`assert_type` fails in the type checker, and a `type: ignore` that nothing needs is an error there: so a line with one
-is a mistake that the type checker must find.
+`assert_type` is checked by the type checker. An unused `type: ignore` is an error there, so each line with one has a
+mistake that the type checker must find.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ URDF = """
 
 
 def pairs() -> None:
-    """Bodies from any numbers, poses in any form, and what the answers are."""
+    """Use bodies and poses in various forms, and check the types of the results."""
     a = Superovoid(np.array([0.1, 0.1, 0.2]), section_exponent=0.9, profile_exponent=0.8, taper=[0.1, 0.1])
     b = Superellipsoid.from_barr((0.1, 0.1, 0.1), [0.5, 1.0])
     assert_type(a.semi_axes, tuple[float, float, float])
@@ -91,7 +91,7 @@ def pairs() -> None:
 
 
 def scenes() -> None:
-    """Bodies by name."""
+    """Query a scene of named bodies."""
     scene = Scene([Body("a", "left", Box((0.2, 0.2, 0.2))), Body("b", "right", Box([0.2] * 3))])
     scene.set_link_poses({"left": np.eye(4), "right": (np.eye(3), (1.0, 0.0, 0.0))})
     found = scene.query(max_distance=2.0)
@@ -102,7 +102,7 @@ def scenes() -> None:
 
 
 def states() -> None:
-    """A robot in many states."""
+    """Query a robot in many states."""
     robot = Robot.load(URDF)
     found = state_distances(robot, robot.scene(), np.array([[0.0, 0.5], [0.0, 0.7]]), gradients=True)
     assert_type(found, StateDistances)
@@ -113,7 +113,7 @@ def states() -> None:
 
 
 def mistakes() -> None:
-    """What a type checker is to find."""
+    """Make mistakes that a type checker must find."""
     ball = Superellipsoid((1.0, 1.0, 1.0))
     try:
         distance(1.0, np.eye(4), ball, np.eye(4))  # type: ignore[arg-type]

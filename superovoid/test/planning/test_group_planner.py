@@ -355,7 +355,7 @@ def test_planning_stops_when_told_to(around_the_wall):
         (lambda p: motion_limits(p.planning.robot, panda.ARM, velocity_scale=0.0), "velocity_scale = 0.0"),
         (lambda p: motion_limits(p.planning.robot, ["wheel"]), "joints: 'wheel' is no independent joint of 'panda'"),
         (lambda p: MotionLimits(np.ones(7), np.zeros(7)), "acceleration = .* must be positive"),
-        (lambda p: GroupPlanner(p.planning, "leg"), "'leg' is no group of 'panda'"),
+        (lambda p: GroupPlanner(p.planning, "leg"), "'leg' is not a group of 'panda'"),
     ],
 )
 def test_what_makes_no_sense_is_refused_by_name(around_the_wall, ask, words):

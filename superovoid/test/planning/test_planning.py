@@ -466,7 +466,7 @@ def test_a_trail_follows_the_links(around_egg):
         ({"clearance": float("nan")}, "clearance = nan: must be"),
         ({"clearance": "1 mm"}, "clearance = '1 mm': must be"),
         ({"obstacles": (Body("mine", "palm", Sphere(0.01)),)}, "'mine' is on link 'palm', which is the robot's"),
-        ({"wanted": (("upper", "pear"),)}, "'pear' is no link and no group"),
+        ({"wanted": (("upper", "pear"),)}, "'pear' is not a link or group"),
         ({"wanted": (("palm", "upper"),)}, r"wanted: \('palm', 'upper'\): no pair of them is checked"),
         ({"ranges": {"x": (0.0, 0.9)}}, r"ranges: x: 0 to 0.9: must ascend within \[-0.2, 0.2\]"),
         ({"ranges": {"z": (0.0, 0.9)}}, "ranges: 'z' is not one of the planned joints"),

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What links look like: triangles of visual and collision elements, with warnings where they cannot be read."""
+"""Triangles of visual and collision elements, with warnings for unreadable ones."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ URDF = """<robot name="two">
 
 
 def volume(look):
-    """Signed volume: positive where triangles turn outwards."""
+    """Return the signed volume, positive if the triangles face outwards."""
     a, b, c = np.moveaxis(look.vertices[look.faces], 1, 0)
     return float(np.einsum("ij,ij->", a, np.cross(b, c))) / 6.0
 
@@ -39,16 +39,16 @@ def test_visual_and_collision_elements_become_triangles(tmp_path):
     assert [look.link for look in looks] == ["a", "a"]
     box, mirrored = looks
     assert volume(box) == pytest.approx(48.0) and box.link_from_mesh[2, 3] == 1.0
-    assert volume(mirrored) == pytest.approx(1.0)  # positive, though it is mirrored
+    assert volume(mirrored) == pytest.approx(1.0)  # positive also for a mirrored mesh
     assert mirrored.vertices.min(axis=0).tolist() == [-1.0, 0.0, 0.0]
     assert len(warnings) == 5
-    for words in ("lost.obj", "none of the packages", "teapot", "must be positive", "nan"):
+    for words in ("lost.obj", "outside the known packages", "teapot", "must be positive", "nan"):
         assert sum(words in warning for warning in warnings) == 1, (words, warnings)
     (ball,), none = read_looks(URDF, "collision", {"shop": tmp_path})
     assert np.linalg.norm(ball.vertices, axis=1) == pytest.approx(3.0) and not none
 
 
-def test_what_is_no_urdf_is_refused():
+def test_document_that_is_not_a_urdf_is_rejected():
     with pytest.raises(RobotDescriptionError):
         read_looks("<robot", "visual")
     with pytest.raises(ValueError, match="element"):

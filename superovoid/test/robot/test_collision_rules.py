@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The rules of pairs: which one decides, what it says, and what overrules it."""
+"""Collision rules of pairs: which rule decides, its words, and its priority."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def matrix(*allowed, names=(), defaults=None):
         ("hand", "base", "srdf", False, "Never"),
         ("arm", "finger", "default", True, ""),
         ("arm", "cup", "default", True, ""),
-        ("table", "cup", "default", False, "objects of the world"),
+        ("table", "cup", "default", False, "world objects"),
         ("cup", "cup", "same_link", False, "same object"),
     ],
 )
@@ -47,42 +47,42 @@ def test_each_pair_is_decided_by_one_rule_in_either_order(rules, a, b, rule, che
         assert words in verdict.words and verdict.words
 
 
-def test_srdf_overrules_neighbours_both_ways():
+def test_srdf_overrides_adjacent_rule_both_ways():
     disabled = CollisionRules(LINKS, {pair("base", "arm"): "j"}, {pair("base", "arm"): "Adjacent"})
     assert disabled.why("base", "arm").words == "the SRDF disables it (Adjacent)"
     enabled = CollisionRules(LINKS, {pair("base", "arm"): "j"}, {}, [pair("base", "arm")])
     assert enabled.why("base", "arm").checked and enabled.why("base", "arm").rule == "srdf"
 
 
-def test_matrix_overrules_srdf_and_neighbours_where_it_has_an_entry(rules):
+def test_matrix_entry_overrides_srdf_and_adjacent_rule(rules):
     rules.set_matrix(matrix(pair("arm", "finger"), names=("base", "arm", "finger")))
     assert not rules.checked("arm", "finger")
     assert rules.why("base", "arm").rule == "planning_scene" and rules.checked("base", "arm")
-    assert rules.why("base", "hand").rule == "srdf"  # it does not speak of the hand
+    assert rules.why("base", "hand").rule == "srdf"  # the matrix has no entry for the hand
 
 
-def test_default_entries_hold_for_pairs_without_an_entry_and_both_must_allow(rules):
+def test_default_entries_apply_to_pairs_without_an_entry(rules):
     rules.set_matrix(matrix(names=("arm", "cup"), defaults={"cup": True, "finger": True, "arm": False}))
-    assert rules.checked("arm", "cup")  # the entry goes first
+    assert rules.checked("arm", "cup")  # the entry has priority
     assert not rules.checked("cup", "hand")
     assert not rules.checked("cup", "finger")
-    assert rules.checked("finger", "arm")  # one default allows, the other does not
+    assert rules.checked("finger", "arm")  # both defaults must allow
     assert not rules.checked("finger", "base")
 
 
-def test_matrix_never_has_two_objects_of_the_world_checked(rules):
+def test_matrix_never_enables_a_pair_of_world_objects(rules):
     rules.set_matrix(matrix(names=("cup", "table")))
     assert not rules.checked("cup", "table")
 
 
-def test_attached_object_may_touch_its_touch_links_alone_whatever_the_matrix_says(rules):
+def test_touch_links_of_attached_object_override_the_matrix(rules):
     rules.set_matrix(matrix(names=(*LINKS, "cup", "tray")))
     rules.attach("cup", "hand", ["finger"])
-    assert rules.checked("cup", "hand")  # as in MoveIt: the link that carries it is no exception
+    assert rules.checked("cup", "hand")  # as in MoveIt, its own link is checked, too
     rules.attach("cup", "hand", ["finger", "hand"])
     assert rules.why("cup", "hand").rule == rules.why("finger", "cup").rule == "touch_link"
     assert not rules.checked("cup", "finger") and rules.checked("cup", "arm")
-    assert rules.checked("cup", "table")  # no longer two objects of the world
+    assert rules.checked("cup", "table")  # no longer two world objects
     rules.attach("tray", "arm", [])
     assert rules.checked("cup", "tray")
     rules.attach("tray", "arm", ["cup"])
@@ -95,7 +95,7 @@ def test_attached_object_may_touch_its_touch_links_alone_whatever_the_matrix_say
         rules.attach("cup", "elbow", [])
 
 
-def test_runtime_rules_go_before_all_others_but_never_within_a_link(rules):
+def test_runtime_rules_override_all_others_except_same_link(rules):
     rules.attach("cup", "hand", ["hand"])
     rules.set_runtime("cup", "hand", True, "squeeze test")
     rules.set_runtime("base", "arm", True)
@@ -110,7 +110,7 @@ def test_runtime_rules_go_before_all_others_but_never_within_a_link(rules):
     assert not rules.checked("base", "arm")
 
 
-def test_later_runtime_rule_holds_also_where_one_names_any(rules):
+def test_latest_runtime_rule_wins_also_with_wildcards(rules):
     rules.set_runtime("finger", None, False, "gripping")
     rules.set_runtime("finger", "arm", True)
     assert rules.checked("finger", "arm") and not rules.checked("finger", "cup")
@@ -118,7 +118,7 @@ def test_later_runtime_rule_holds_also_where_one_names_any(rules):
     assert not rules.checked("finger", "arm")
 
 
-def test_object_that_is_gone_is_forgotten(rules):
+def test_forget_removes_all_rules_of_an_object(rules):
     rules.set_matrix(matrix(pair("arm", "cup"), names=("arm", "cup", "finger")))
     rules.set_runtime("cup", "base", False)
     rules.attach("cup", "hand", [])
@@ -127,7 +127,7 @@ def test_object_that_is_gone_is_forgotten(rules):
     assert rules.why("arm", "finger").rule == "planning_scene"
 
 
-def test_copy_changes_without_the_original(rules):
+def test_changes_to_a_copy_do_not_affect_the_original(rules):
     other = rules.copy()
     other.set_runtime("arm", "finger", False)
     other.attach("cup", "hand", [])
@@ -145,22 +145,22 @@ def test_copy_changes_without_the_original(rules):
         (([], [], ["a"], []), "1 default names, 0 values"),
     ],
 )
-def test_matrix_of_wrong_size_is_refused(arguments, words):
+def test_matrix_with_wrong_size_is_rejected(arguments, words):
     with pytest.raises(ValueError, match=words):
         AllowedCollisionMatrix.from_rows(*arguments)
 
 
 @pytest.mark.parametrize("defaults", [{}, {"cup": True}, {"arm": True, "finger": True, "gone": False}])
-def test_one_matrix_of_all_that_is_said_changes_no_answer(rules, defaults):
+def test_replacing_the_matrix_by_as_matrix_changes_no_decision(rules, defaults):
     rules.attach("cup", "hand", ["finger"])
     rules.set_runtime("table", "base", False)
     rules.set_matrix(matrix(pair("arm", "cup"), names=("arm", "cup", "table"), defaults=defaults))
     names = (*LINKS, "cup", "table", "other")
     before = {(a, b): rules.checked(a, b) for a in names for b in names}
-    told = rules.as_matrix()
-    assert told.defaults == defaults
-    assert told.entries[pair("base", "hand")] and told.entries[pair("hand", "finger")]
-    assert told.entries[pair("arm", "cup")] and not told.entries[pair("arm", "table")]
-    rules.set_matrix(told)
+    combined = rules.as_matrix()
+    assert combined.defaults == defaults
+    assert combined.entries[pair("base", "hand")] and combined.entries[pair("hand", "finger")]
+    assert combined.entries[pair("arm", "cup")] and not combined.entries[pair("arm", "table")]
+    rules.set_matrix(combined)
     assert before == {(a, b): rules.checked(a, b) for a in names for b in names}
-    assert rules.as_matrix() == told
+    assert rules.as_matrix() == combined

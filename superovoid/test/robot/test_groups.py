@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Groups as planners use them: joints, tip and named states, as MoveIt's robot model has them."""
+"""SRDF groups for planners: joints, tip and named states, as in MoveIt's robot model."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from superovoid.robot import Robot
 
 import hands
 
-# A column that turns, with two arms on it; the left one has a gripper, whose second finger follows the first.
+# A rotating column with two arms; the left one has a gripper whose second finger mimics the first.
 URDF = """
 <robot name="two_arms">
   <link name="base"/><link name="column"/>
@@ -38,30 +38,30 @@ def robot_of(srdf):
     return Robot.from_urdf(URDF, srdf=f'<robot name="two_arms">{srdf}</robot>')
 
 
-def test_a_chain_has_the_joints_between_its_links_and_its_last_link_as_tip():
+def test_chain_has_joints_between_its_ends_and_a_tip():
     group = robot_of('<group name="left"><chain base_link="base" tip_link="left_tool"/></group>').group("left")
     assert group.joints == ("turn", "left_a", "left_b")
     assert (group.base, group.tip) == ("base", "left_tool")
     assert group.outside == ()
 
 
-def test_joints_and_links_make_a_chain_as_well_and_a_fixed_joint_between_them_may_be_missing():
+def test_joints_form_a_chain_despite_a_missing_fixed_joint():
     robot = robot_of('<group name="g"><joint name="grip"/><joint name="left_b"/><link name="left_1"/></group>')
     assert robot.group("g").joints == ("left_a", "left_b", "grip")
     assert (robot.group("g").base, robot.group("g").tip) == ("column", "finger")
 
 
-def test_a_joint_that_is_missing_in_between_breaks_the_chain():
+def test_missing_movable_joint_breaks_the_chain():
     assert robot_of('<group name="g"><joint name="turn"/><joint name="left_b"/></group>').group("g").tip is None
 
 
-def test_what_follows_another_joint_is_not_planned():
+def test_mimic_joints_are_not_planned():
     group = robot_of('<group name="hand"><joint name="grip"/><joint name="grip_too"/></group>').group("hand")
     assert group.joints == ("grip",)
     assert group.tip is None  # two fingers
 
 
-def test_subgroups_bring_their_joints_and_the_only_end_effector_is_the_tip_of_a_tree():
+def test_tip_of_a_branched_group_is_its_only_end_effector():
     groups = """
       <group name="left"><chain base_link="column" tip_link="left_tool"/></group>
       <group name="right"><link name="right_1"/><link name="right_2"/></group>
@@ -77,7 +77,7 @@ def test_subgroups_bring_their_joints_and_the_only_end_effector_is_the_tip_of_a_
     assert two.group("both").tip is None
 
 
-def test_named_states_are_kept_and_what_does_not_fit_is_left_out_with_a_warning():
+def test_named_states_are_read_and_invalid_entries_ignored_with_warnings():
     robot = robot_of("""
       <virtual_joint name="stand" type="floating" parent_frame="world" child_link="base"/>
       <group name="left"><chain base_link="column" tip_link="left_tool"/></group>
@@ -97,18 +97,18 @@ def test_named_states_are_kept_and_what_does_not_fit_is_left_out_with_a_warning(
         assert any(words in warning for warning in robot.warnings), words
 
 
-def test_the_speeds_of_joints_are_kept_and_none_means_no_limit():
+def test_zero_or_missing_velocity_means_no_speed_limit():
     joints = robot_of("").joints
     assert joints["turn"].velocity == 0.5
     assert joints["left_a"].velocity == joints["left_b"].velocity == np.inf
 
 
-def test_an_unknown_group_is_refused_by_name():
-    with pytest.raises(ValueError, match=r"'arm' is no group of 'two_arms' \(groups: left\)"):
+def test_error_names_the_unknown_group():
+    with pytest.raises(ValueError, match=r"'arm' is not a group of 'two_arms' \(groups: left\)"):
         robot_of('<group name="left"><link name="left_1"/></group>').group("arm")
 
 
-def test_the_shipped_upper_body_has_arms_with_tips():
+def test_arms_of_the_upper_body_have_tips():
     robot = Robot.load(hands.UPPER_BODY_URDF, srdf=hands.UPPER_BODY_SRDF)
     for side in "left", "right":
         arm = robot.group(f"{side}_arm")

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Mesh files, valid and broken: each is read as the body it describes, or refused with the reason."""
+"""Mesh files, valid and broken: each is read as the body it describes, or rejected with the reason."""
 
 import re
 
@@ -27,7 +27,7 @@ def as_set(points):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_mesh_file_is_read_as_its_body_or_refused_with_the_reason(name):
+def test_mesh_file_is_read_or_rejected_with_the_reason(name):
     kind, data, expected = FILES[name]
     data = data.encode() if isinstance(data, str) else data
     if isinstance(expected, str):
@@ -36,7 +36,7 @@ def test_a_mesh_file_is_read_as_its_body_or_refused_with_the_reason(name):
         return
     vertices, faces = read_triangles(data, kind)
     np.testing.assert_allclose(as_set(vertices), as_set(expected.points), atol=1e-6)
-    # The area of a wrong triangulation is larger, the volume of one that is turned over is smaller.
+    # A wrong triangulation has a larger area; one with reversed faces has a smaller volume.
     np.testing.assert_allclose(area_and_volume(vertices, faces), (expected.area, expected.volume), rtol=1e-6)
 
 
@@ -46,7 +46,7 @@ def obj_of(points, polygons):
 
 
 def turned(outline, rng):
-    """An outline in the plane, put into space at random."""
+    """Return a plane outline with a random pose in space."""
     basis, _ = np.linalg.qr(rng.normal(size=(3, 3)))
     return outline @ basis[:2] + rng.normal(size=3)
 
@@ -57,7 +57,7 @@ def shoelace(outline):
 
 
 def star(rng):
-    """A polygon that its centre sees, half of them with a corner on a straight edge."""
+    """Return a star-shaped polygon; half of them have a corner on a straight edge."""
     angles = np.sort(rng.uniform(0.0, 2.0 * np.pi, rng.integers(5, 40)))
     while np.diff(angles, append=angles[0] + 2.0 * np.pi).max() > 3.0:
         angles = np.sort(rng.uniform(0.0, 2.0 * np.pi, len(angles)))
@@ -69,7 +69,7 @@ def star(rng):
 
 
 def comb(rng):
-    """A polygon of deep teeth."""
+    """Return a polygon with deep teeth."""
     teeth = rng.integers(2, 12)
     depth = rng.uniform(0.5, 5.0, teeth)
     outline = [(0.0, 0.0), (2.0 * teeth, 0.0)]
@@ -80,14 +80,14 @@ def comb(rng):
 
 
 def ring(rng):
-    """A square with a square hole, as one polygon with a seam that is passed twice."""
+    """Return a square with a square hole, as one polygon with a seam traversed twice."""
     hole = rng.uniform(0.2, 0.9) * np.array([(-1, -1), (-1, 1), (1, 1), (1, -1), (-1, -1)], dtype=float)
     outer = np.array([(-1, -1), (1, -1), (1, 1), (-1, 1), (-1, -1)], dtype=float)
     return np.vstack([outer, hole])
 
 
 @pytest.mark.parametrize("shape", [star, comb, ring])
-def test_concave_polygons_are_covered_once_by_their_triangles(shape):
+def test_triangles_of_a_concave_polygon_cover_it_once(shape):
     rng = np.random.default_rng(11)
     concave = 0
     for _ in range(60):
@@ -98,7 +98,7 @@ def test_concave_polygons_are_covered_once_by_their_triangles(shape):
         concave += len(faces) > 3
         a, b, c = (vertices[faces[:, i]] for i in range(3))
         normals = np.cross(b - a, c - a)
-        # All turn the same way, and together they have the polygon's area: they do not overlap.
+        # All have the same orientation and in total the area of the polygon: they do not overlap.
         total = normals.sum(axis=0)
         assert (normals @ total > 0.0).all()
         np.testing.assert_allclose(0.5 * np.linalg.norm(normals, axis=1).sum(), shoelace(flat), rtol=1e-9)
@@ -108,14 +108,14 @@ def test_concave_polygons_are_covered_once_by_their_triangles(shape):
 
 
 def count_around(points, centre, normal):
-    """How often a polygon goes around a point of its plane, in the sense of its normal."""
+    """Return the winding number of a polygon around a point of its plane, about its normal."""
     to = points - centre
     after = np.roll(to, -1, axis=0)
     sine = np.cross(to, after) @ (normal / np.linalg.norm(normal))
     return round(np.arctan2(sine, (to * after).sum(axis=1)).sum() / (2.0 * np.pi))
 
 
-def test_polygons_that_cover_nothing_are_kept_and_repeated_corners_are_left_out():
+def test_degenerate_polygons_are_kept_and_repeated_corners_removed():
     points = [(0, 0, 0), (1, 0, 0), (2, 0, 0), (3, 0, 0), (0, 1, 0), (0, 0, 1)]
     vertices, faces = read_triangles(obj_of(points, [(0, 1, 2, 3), (0, 0, 3, 4), (0, 3, 3, 5)]), "obj")
     assert len(faces) == 4 and len(vertices) == 6
@@ -123,14 +123,14 @@ def test_polygons_that_cover_nothing_are_kept_and_repeated_corners_are_left_out(
 
 
 @pytest.mark.parametrize("order", [(0, 2, 4, 1, 3), (0, 1, 3, 2, 4)])
-def test_a_polygon_that_crosses_itself_is_refused(order):
+def test_self_crossing_polygon_is_rejected(order):
     angles = 0.4 * np.pi * np.array(order)
     points = turned(np.column_stack([np.cos(angles), np.sin(angles)]), np.random.default_rng(1))
     with pytest.raises(ValueError, match="crosses itself"):
         read_triangles(obj_of(points, [range(5)]), "obj")
 
 
-def test_a_concave_polygon_of_very_many_corners_is_refused():
+def test_concave_polygon_with_too_many_corners_is_rejected():
     angles = np.linspace(0.0, 2.0 * np.pi, 601)[:-1]
     radius = np.where(np.arange(600) % 2, 1.0, 0.5)
     points = np.column_stack([radius * np.cos(angles), radius * np.sin(angles), np.zeros(600)])
@@ -147,7 +147,7 @@ GOOD = [
 
 @settings(max_examples=300, deadline=None)
 @given(st.data(), st.sampled_from(GOOD))
-def test_any_damage_to_a_mesh_file_gives_triangles_or_a_refusal(data, file):
+def test_damaged_mesh_file_gives_triangles_or_a_clear_error(data, file):
     kind, good = file
     try:
         vertices, faces = read_triangles(data.draw(damaged(good)), kind)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Streams of octrees, written by the rules of the format from sets of cells, are read as those cells."""
+"""Octree streams written from sets of cells are read as the same cells."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from octrees import HALF, binary_stream, full_stream
 
 
 def cells_of(octree, most=10_000):
-    """The smallest cells within the cubes, as keys."""
+    """Return the keys of the smallest cells within the cubes."""
     centres, sides = octree.cubes(most)
     found = set()
     for centre, side in zip(centres / octree.resolution, sides / octree.resolution, strict=True):
@@ -32,7 +32,7 @@ def cells_of(octree, most=10_000):
 
 
 def some_cells(seed):
-    """Single cells far and near on both sides of the origin, and a filled block with a hole."""
+    """Return random cells on both sides of the origin, and a filled block with a hole."""
     rng = np.random.default_rng(seed)
     reach = [3, 40, HALF][seed % 3]
     cells = {tuple(key): bool(rng.random() < 0.6) for key in rng.integers(HALF - reach, HALF + reach, (60, 3))}
@@ -43,7 +43,7 @@ def some_cells(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_both_forms_are_read_as_the_cells_they_were_written_from(seed):
+def test_both_formats_give_back_the_written_cells(seed):
     cells = some_cells(seed)
     occupied = {key for key, value in cells.items() if value}
     for data, binary in (
@@ -54,13 +54,13 @@ def test_both_forms_are_read_as_the_cells_they_were_written_from(seed):
         assert cells_of(Octree(data, 0.05, binary)) == occupied
 
 
-def test_cell_is_where_octomap_has_it():
+def test_cell_position_matches_octomap():
     centres, sides = Octree(binary_stream({(HALF + 2, HALF - 1, HALF): True}), 0.1, True).cubes(1)
     assert centres[0] == pytest.approx([0.25, -0.05, 0.05], abs=1e-9)
     assert sides[0] == pytest.approx(0.1)
 
 
-def test_leaf_that_fills_a_larger_cube_is_one_body_written_as_one_or_not():
+def test_full_cube_is_one_body_pruned_or_not():
     block = {(HALF + x, HALF + y, HALF + z): True for x, y, z in np.ndindex(4, 4, 4)}
     for data, binary in (
         (binary_stream(block), True),
@@ -71,7 +71,7 @@ def test_leaf_that_fills_a_larger_cube_is_one_body_written_as_one_or_not():
         assert centres == pytest.approx(np.full((1, 3), 0.5)) and sides == pytest.approx([1.0])
 
 
-def test_odds_of_one_are_occupied():
+def test_cells_with_nonnegative_log_odds_are_occupied():
     cells = {(HALF, HALF, HALF): True}
     odds = bytearray(full_stream(cells))
     for value, count in ((0.0, 1), (-1e-6, 0), (-np.inf, 0), (np.inf, 1)):
@@ -84,7 +84,7 @@ def test_tree_without_occupied_cells_has_no_cubes():
     assert centres.shape == (0, 3) and sides.shape == (0,)
 
 
-def test_more_cubes_than_allowed_are_an_error():
+def test_too_many_cubes_are_an_error():
     cells = {(HALF + 2 * x, HALF + 2 * y, HALF): True for x, y in np.ndindex(20, 20)}
     assert len(Octree(binary_stream(cells), 0.1, True).cubes(400)[0]) == 400
     for most in (399, 10):
@@ -116,7 +116,7 @@ def test_damaged_stream_is_an_error(data, binary, words):
 
 @settings(max_examples=200, deadline=None)
 @given(damaged(GOOD), st.booleans(), st.integers(1, 1000))
-def test_any_damage_to_a_stream_gives_cubes_or_a_refusal(data, binary, most):
+def test_damaged_stream_gives_cubes_or_a_clear_error(data, binary, most):
     try:
         centres, sides = Octree(data, 0.1, binary).cubes(most)
     except ValueError as error:
@@ -127,6 +127,6 @@ def test_any_damage_to_a_stream_gives_cubes_or_a_refusal(data, binary, most):
 
 
 @pytest.mark.parametrize("resolution", [0.0, -0.1, np.nan, np.inf])
-def test_resolution_must_be_a_length(resolution):
+def test_resolution_must_be_positive_and_finite(resolution):
     with pytest.raises(ValueError, match="resolution"):
         Octree(GOOD, resolution, True)

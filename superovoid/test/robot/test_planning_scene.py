@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A robot with objects: who is checked against whom, what moves with what, and that a change is whole or none."""
+"""Planning scenes: checked pairs, motion of attached objects, and atomic changes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def empty(robot):
 
 
 def answers(planning, shoulder=0.0, wrist=0.0):
-    """Distance by pair of owners."""
+    """Return the distance by pair of owners."""
     planning.scene.set_link_poses(planning.robot.forward_kinematics({"shoulder": shoulder, "wrist": wrist}))
     result = planning.scene.query()
     owners = planning.owners
@@ -71,7 +71,7 @@ def with_ball(planning, name="ball", pose=None, **options):
     return edit.commit()
 
 
-def test_world_object_is_checked_against_all_links_and_stands_still(empty):
+def test_world_object_is_checked_against_all_links_and_fixed(empty):
     planning = with_ball(empty)
     found = answers(planning)
     assert found.keys() == {
@@ -84,7 +84,7 @@ def test_world_object_is_checked_against_all_links_and_stands_still(empty):
     assert turned[frozenset(("base", "ball"))] == pytest.approx(2.8, abs=1e-12)
 
 
-def test_objects_of_the_world_are_not_checked_against_each_other(empty):
+def test_world_objects_are_not_checked_against_each_other(empty):
     planning = with_ball(with_ball(empty), "other", at(0.0, 3.05))
     assert frozenset(("ball", "other")) not in answers(planning)
     edit = planning.edit()
@@ -92,10 +92,10 @@ def test_objects_of_the_world_are_not_checked_against_each_other(empty):
     assert answers(edit.commit())[frozenset(("ball", "other"))] == pytest.approx(-0.15, abs=1e-12)
 
 
-def test_attached_object_moves_with_its_link_and_may_touch_its_touch_links(empty):
+def test_attached_object_moves_with_its_link_and_ignores_touch_links(empty):
     planning = with_ball(with_ball(empty, "wall", at(0.0, 5.0)))
     edit = planning.edit()
-    edit.attach("ball", "hand", at(2.15), ["arm_group"])  # a group: the link of its joint
+    edit.attach("ball", "hand", at(2.15), ["arm_group"])  # a group: the child link of its joint
     assert answers(edit.commit())[frozenset(("ball", "hand"))] == pytest.approx(-0.05, abs=1e-12)
     edit.attach("ball", "hand", at(2.2), ["arm_group", "hand"])
     held = edit.commit()
@@ -109,7 +109,7 @@ def test_attached_object_moves_with_its_link_and_may_touch_its_touch_links(empty
     assert answers(edit.commit()) == pytest.approx(answers(planning))
 
 
-def test_object_of_several_shapes_keeps_them_together(empty):
+def test_shapes_of_one_object_move_together(empty):
     edit = empty.edit()
     edit.add("rack", [Sphere(0.1), Sphere(0.1)], [at(0.0, 1.0), at(0.0, 2.0)], at(0.0, 3.0))
     planning = edit.commit()
@@ -126,7 +126,7 @@ def test_object_of_several_shapes_keeps_them_together(empty):
     assert answers(edit.commit())[frozenset(("base", "rack"))] == pytest.approx(4.8, abs=1e-12)
 
 
-def test_replacing_and_removing_leaves_the_other_bodies(empty):
+def test_replacing_or_removing_an_object_keeps_other_bodies(empty):
     planning = with_ball(with_ball(empty), "other", at(0.0, -2.0))
     replaced = with_ball(planning, "ball", at(0.0, 4.0))
     assert answers(replaced)[frozenset(("base", "ball"))] == pytest.approx(3.8, abs=1e-12)
@@ -140,7 +140,7 @@ def test_replacing_and_removing_leaves_the_other_bodies(empty):
     assert answers(edit.commit()) == answers(empty)
 
 
-def test_many_objects_at_once_are_the_same_as_one_after_the_other(empty):
+def test_adding_objects_at_once_or_one_by_one_is_equivalent(empty):
     edit, one_by_one = empty.edit(), empty
     for number in range(20):
         pose = at(0.3 * number, 1.0 + 0.2 * number)
@@ -151,7 +151,7 @@ def test_many_objects_at_once_are_the_same_as_one_after_the_other(empty):
     assert answers(edit.commit(), 0.3, 0.2) == pytest.approx(answers(one_by_one, 0.3, 0.2), abs=1e-12)
 
 
-def test_matrix_and_its_end_change_the_pairs(empty):
+def test_setting_and_clearing_the_matrix_changes_the_pairs(empty):
     planning = with_ball(empty)
     edit = planning.edit()
     names = ["arm", "ball", "base", "hand"]
@@ -159,14 +159,14 @@ def test_matrix_and_its_end_change_the_pairs(empty):
     edit.set_matrix(AllowedCollisionMatrix.from_rows(names, allowed))
     ruled = edit.commit()
     assert frozenset(("arm", "ball")) not in answers(ruled) and frozenset(("base", "hand")) not in answers(ruled)
-    assert frozenset(("base", "arm")) in answers(ruled)  # neighbours, but the matrix has them checked
+    assert frozenset(("base", "arm")) in answers(ruled)  # adjacent, but the matrix enables the pair
     assert ruled.rules.why("arm", "ball").rule == "planning_scene"
     edit = ruled.edit()
     edit.set_matrix(AllowedCollisionMatrix({}, {}))
     assert answers(edit.commit()) == answers(planning)
 
 
-def test_change_that_fails_leaves_everything_as_it_was(empty):
+def test_failed_change_leaves_the_scene_unchanged(empty):
     planning = with_ball(empty)
     before = answers(planning)
     edit = planning.edit()
@@ -194,12 +194,12 @@ def test_change_that_fails_leaves_everything_as_it_was(empty):
         (lambda e: e.set_runtime("ball", "leg", True), "'leg' is no link"),
     ],
 )
-def test_change_that_makes_no_sense_names_what_is_wrong(empty, change, words):
+def test_error_about_an_invalid_change_names_the_cause(empty, change, words):
     with pytest.raises(ValueError, match=words):
         change(with_ball(empty).edit())
 
 
-def test_pairs_can_be_chosen_by_links_groups_and_objects(empty):
+def test_pairs_can_be_selected_by_links_groups_and_objects(empty):
     planning = with_ball(empty)
     owners = np.array(planning.owners)
     assert owners[planning.body_pairs(["ball"], ["arm_group"])].tolist() == [["arm", "ball"]]
@@ -209,7 +209,7 @@ def test_pairs_can_be_chosen_by_links_groups_and_objects(empty):
         planning.owners_of(["cup"])
 
 
-def test_padding_grows_links_against_the_world_and_objects_against_all(empty):
+def test_padding_applies_to_links_and_objects(empty):
     edit = with_ball(with_ball(empty), "held", at(2.0, 1.0), link="hand").edit()
     edit.padding = Padding({"hand": 0.01, "ball": 0.002}, default=0.03, margin=0.5)
     planning = edit.commit()
@@ -222,7 +222,7 @@ def test_padding_grows_links_against_the_world_and_objects_against_all(empty):
     }
     assert less[frozenset(("hand", "ball"))] == pytest.approx(0.5 + 0.01 + 0.002)
     assert less[frozenset(("arm", "ball"))] == pytest.approx(0.5 + 0.03 + 0.002)
-    assert less[frozenset(("held", "ball"))] == pytest.approx(0.5 + 0.01 + 0.002)  # that of the link that carries it
+    assert less[frozenset(("held", "ball"))] == pytest.approx(0.5 + 0.01 + 0.002)  # the padding of its parent link
     assert less[frozenset(("base", "hand"))] == pytest.approx(0.5)
     assert less[frozenset(("base", "held"))] == pytest.approx(0.5)
     assert max(less.values()) <= planning.largest_padding()
@@ -236,7 +236,7 @@ def test_padding_grows_links_against_the_world_and_objects_against_all(empty):
         Padding({"hand": -1.0})
 
 
-def test_objects_survive_another_description_of_the_robot(robot):
+def test_objects_survive_a_change_of_the_robot(robot):
     planning = with_ball(with_ball(PlanningScene(robot)), "held", at(0.0), link="hand", touch_links=["arm"])
     edit = planning.edit()
     edit.set_runtime("ball", "arm", False, "why not")
@@ -259,7 +259,7 @@ STAND = '<link name="floor"/><joint name="stand" type="{}"><parent link="floor"/
 ORIGIN = '<origin xyz="0 0 1" rpy="0 0 1.5707963267948966"/><axis xyz="0 0 1"/>'
 
 
-def test_objects_of_the_world_stay_where_they_are_when_fixed_joints_say_where_the_root_link_is(robot):
+def test_world_objects_stay_in_place_for_a_new_fixed_root(robot):
     planning = with_ball(with_ball(PlanningScene(robot), pose=at(1.0)), "held", at(0.0), link="hand")
     higher = planning.for_robot(Robot.from_urdf(URDF.replace("</robot>", STAND.format("fixed", ORIGIN))))
     assert not higher.misfits
@@ -270,7 +270,7 @@ def test_objects_of_the_world_stay_where_they_are_when_fixed_joints_say_where_th
     assert back.objects["ball"].pose == pytest.approx(planning.objects["ball"].pose, abs=1e-15)
 
 
-def test_objects_of_the_world_are_nowhere_when_the_root_link_moves_in_another(robot):
+def test_world_objects_have_no_place_below_a_moving_root(robot):
     planning = with_ball(with_ball(PlanningScene(robot), pose=at(1.0)), "held", at(0.0), link="hand")
     turning = planning.for_robot(Robot.from_urdf(URDF.replace("</robot>", STAND.format("continuous", ORIGIN))))
     assert tuple(turning.misfits) == ("ball",) and tuple(turning.objects) == ("held",)
@@ -279,7 +279,7 @@ def test_objects_of_the_world_are_nowhere_when_the_root_link_moves_in_another(ro
     assert not back.misfits and np.array_equal(back.objects["ball"].pose, planning.objects["ball"].pose)
 
 
-def test_what_is_too_much_together_is_kept_apart_until_there_is_room(robot):
+def test_objects_beyond_the_limits_wait_until_there_is_room(robot):
     planning = with_ball(with_ball(PlanningScene(robot)), "other", at(5.0))
     full = planning.for_robot(robot, limits=Limits(bodies=len(robot.bodies) + 1))
     assert tuple(full.objects) == ("ball",) and tuple(full.misfits) == ("other",)
@@ -290,7 +290,7 @@ def test_what_is_too_much_together_is_kept_apart_until_there_is_room(robot):
     assert set(few.for_robot(robot, limits=Limits()).objects) == {"ball", "other"}
 
 
-def test_what_does_not_fit_is_removed_or_added_anew_and_nothing_else(robot):
+def test_misfit_objects_can_only_be_removed_or_added_again(robot):
     start = with_ball(with_ball(PlanningScene(robot), "a", at(0.0), link="hand"), "b", at(0.0), link="hand")
     planning = start.for_robot(Robot.from_urdf('<robot name="s"><link name="base"/></robot>'))
     edit = planning.edit()
@@ -308,12 +308,12 @@ def test_what_does_not_fit_is_removed_or_added_anew_and_nothing_else(robot):
     assert not found.misfits and tuple(found.objects) == ("b",)
     edit = planning.edit()
     edit.remove_all()
-    assert set(edit.misfits) == {"a", "b"}  # on links, not in the world
+    assert set(edit.misfits) == {"a", "b"}  # attached to links, not in the world
     edit.remove_all(attached=True, but=("b",))
     assert set(edit.commit().misfits) == {"b"}
 
 
-def test_object_that_is_refused_leaves_no_trace_of_its_bodies(robot):
+def test_rejected_object_leaves_no_bodies(robot):
     planning = PlanningScene(robot, limits=Limits(bodies=len(robot.bodies) + 2))
     edit = planning.edit()
     two = [Sphere(0.1), Sphere(0.1)], [np.eye(4), np.eye(4)]
@@ -326,14 +326,14 @@ def test_object_that_is_refused_leaves_no_trace_of_its_bodies(robot):
     assert edit.commit().owners.count("b") == 2
 
 
-def test_group_moves_the_links_behind_its_joints(robot):
+def test_group_moves_the_links_below_its_joints(robot):
     assert robot.links_moved_by("arm_group") == ("arm", "hand", "tip")
     assert robot.links_moved_by("wrist_group") == ("hand", "tip")
     with pytest.raises(ValueError, match="arm_group"):
         robot.links_moved_by("leg")
 
 
-def test_gradients_of_distances_to_objects_are_those_of_small_steps(empty):
+def test_gradients_to_objects_agree_with_finite_differences(empty):
     planning = with_ball(with_ball(empty, "held", at(2.0, 0.3), link="hand"), pose=at(1.0, 2.0, 0.3))
     robot, state = planning.robot, {"shoulder": 0.4, "wrist": 0.2}
     planning.scene.set_link_poses(robot.forward_kinematics(state))
@@ -352,7 +352,7 @@ def test_gradients_of_distances_to_objects_are_those_of_small_steps(empty):
         assert gradients.by_joint[order, column] == pytest.approx(expected, abs=1e-6)
 
 
-def test_no_pair_at_all_can_be_asked_for(empty):
+def test_query_without_pairs_is_allowed(empty):
     empty.scene.set_link_poses(empty.robot.forward_kinematics({"shoulder": 0.0, "wrist": 0.0}))
     assert len(empty.scene.query(pairs=np.empty((0, 2), dtype=int), max_distance=0.1)) == 0
 
@@ -367,7 +367,7 @@ def with_octomap(planning, tree, pose=None, most=1000):
     return edit.commit()
 
 
-def test_octomap_has_one_distance_to_each_body_that_to_the_nearest_cube(empty):
+def test_octomap_distance_is_that_of_the_nearest_cube(empty):
     rng = np.random.default_rng(3)
     cells = [tuple(cell) for cell in rng.integers(-40, 40, (200, 3))]
     planning = with_ball(with_octomap(empty, octree(cells), at(0.3, 2.0)), "held", at(0.5), link="hand")
@@ -386,7 +386,7 @@ def test_octomap_has_one_distance_to_each_body_that_to_the_nearest_cube(empty):
         frozenset(("hand", "held")),
     }
     for owner, centre in centres.items():
-        # From the centre of a ball to each cube, by its lowest corner.
+        # Distance from the centre of a ball to each cube, given by its lowest corner.
         low = 0.1 * np.array(cells) + (0.3, 2.0, 0.0)
         outside = np.maximum(np.maximum(low - centre, centre - (low + 0.1)), 0.0)
         nearest = np.linalg.norm(outside, axis=1).min()
@@ -400,7 +400,7 @@ def test_octomap_has_one_distance_to_each_body_that_to_the_nearest_cube(empty):
     assert len(near) == 4 and near.statistics.pairs == result.statistics.pairs == len(planning.body_pairs())
 
 
-def test_octomap_that_comes_again_keeps_its_boxes_and_the_rules_about_it(empty):
+def test_repeated_octomap_keeps_its_boxes_and_rules(empty):
     planning = with_octomap(empty, octree([(5, 0, 0), (7, 0, 0)]))
     edit = planning.edit()
     edit.set_matrix(AllowedCollisionMatrix.from_rows([OCTOMAP, "hand"], [[False, True], [True, False]]))
@@ -412,7 +412,7 @@ def test_octomap_that_comes_again_keeps_its_boxes_and_the_rules_about_it(empty):
     assert moved.objects[OCTOMAP].shapes is planning.objects[OCTOMAP].shapes
     edit = moved.edit()
     edit.remove_octomap()
-    edit.remove_octomap()  # where there is none nothing happens
+    edit.remove_octomap()  # no effect without an octomap
     gone = edit.commit()
     assert OCTOMAP not in gone.owners and not gone.objects
     back = with_octomap(gone, octree([(1, 0, 0)])).for_robot(gone.robot)
@@ -430,13 +430,13 @@ def test_octomap_that_comes_again_keeps_its_boxes_and_the_rules_about_it(empty):
         (lambda edit: edit.add(OCTOMAP, [Sphere(1.0)], [np.eye(4)], np.eye(4)), "the name is that of the octomap"),
     ],
 )
-def test_octomap_that_makes_no_sense_is_an_error(empty, change, words):
+def test_invalid_octomap_is_an_error(empty, change, words):
     with pytest.raises(ValueError, match=words):
         change(empty.edit())
 
 
 def random_change(edit, rng, links):
-    """Change something at random."""
+    """Apply a random change."""
     name = f"o{rng.integers(6)}"
     there = name in edit.names
     pose = at(*rng.uniform(-3.0, 3.0, 3))
@@ -474,7 +474,7 @@ def random_change(edit, rng, links):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_after_any_changes_pairs_and_places_are_what_rules_and_objects_say(robot, seed):
+def test_pairs_and_places_after_random_changes_match_a_reference(robot, seed):
     rng = np.random.default_rng(seed)
     planning, links = PlanningScene(robot), ["base", "arm", "hand"]
     for _ in range(25):
@@ -503,11 +503,11 @@ def test_after_any_changes_pairs_and_places_are_what_rules_and_objects_say(robot
                 assert rules.attached.keys() == {n for n, o in planning.objects.items() if o.link is not None}
 
 
-# -- how much there may be ---------------------------------------------------------------------------------------------
+# -- limits ---------------------------------------------------------------------------------------------
 
 
 def crowd(links, bodies):
-    """A robot of links that all float over the first, with so many balls each."""
+    """Return a robot whose links float over the first one, each with a number of balls."""
     ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
     joint = '<joint name="j#" type="floating"><parent link="l0"/><child link="l#"/></joint>'
     return Robot.from_urdf(
@@ -518,11 +518,9 @@ def crowd(links, bodies):
     )
 
 
-def test_a_robot_of_too_many_pairs_is_refused_before_there_is_a_table_of_them():
+def test_too_many_pairs_are_rejected_before_allocation():
     robot = crowd(3, 5000)
-    with pytest.raises(
-        ValueError, match=r"75000000 pairs of bodies are to be checked, at most 5000000 .*25000000 of them"
-    ):
+    with pytest.raises(ValueError, match=r"75000000 pairs of bodies to check, at most 5000000 .*25000000 of them"):
         PlanningScene(robot)
     with pytest.raises(ValueError, match="at most 50000000"):
         robot.scene()
@@ -532,7 +530,7 @@ def test_a_robot_of_too_many_pairs_is_refused_before_there_is_a_table_of_them():
     assert robot.body_pairs(["l0"], ["l1"], rules=allowed).shape == (0, 2)
 
 
-def test_the_pairs_of_bodies_are_those_of_a_loop_over_all_in_their_order():
+def test_body_pairs_match_a_loop_over_all_pairs():
     robot = crowd(4, 3)
     rules = robot.rules.copy()
     rules.set_runtime("l1", "l2", False)
@@ -550,7 +548,7 @@ def test_the_pairs_of_bodies_are_those_of_a_loop_over_all_in_their_order():
         assert robot.body_pairs(a, b, rules=rules).tolist() == [list(pair) for pair in expected]
 
 
-def test_the_table_of_rules_says_what_each_rule_says():
+def test_table_of_rules_matches_single_decisions():
     random = Random(3)
     links, objects = [f"l{i}" for i in range(6)], [f"o{i}" for i in range(5)]
     names = [*links, *objects]
@@ -589,7 +587,7 @@ def too_many(what, found, most):
     return pytest.raises(ValueError, match=f"{found} {what}, at most {most} are allowed")
 
 
-def test_every_sum_that_messages_can_make_grow_is_bounded():
+def test_every_total_count_is_limited():
     box = ConvexMesh(np.array(list(itertools.product((-1.0, 1.0), repeat=3))))  # 12 triangles
     start = PlanningScene(crowd(3, 1), limits=LIMITS)
 
@@ -604,7 +602,7 @@ def test_every_sum_that_messages_can_make_grow_is_bounded():
     edit = start.edit()
     for number in range(5):
         add(edit, f"o{number}")
-    add(edit, "o0", 2)  # in the place of the one before
+    add(edit, "o0", 2)  # replaces the previous object
     with too_many("objects", 6, 5):
         add(edit, "o5")
     edit = start.edit()
@@ -651,7 +649,7 @@ def test_every_sum_that_messages_can_make_grow_is_bounded():
         AllowedCollisionMatrix.from_rows(["x" * 300], [[True]])
 
 
-def test_what_is_gone_counts_no_more():
+def test_removed_objects_no_longer_count():
     edit = PlanningScene(crowd(2, 1), limits=LIMITS).edit()
     for round_ in range(4):
         for number in range(5):
@@ -660,14 +658,14 @@ def test_what_is_gone_counts_no_more():
             edit.move(f"o{number}", np.eye(4))
         for number in range(5):
             edit.remove(f"o{number}")
-        add(edit, "o1/0")  # the name of a body that was there
+        add(edit, "o1/0")  # the name of a previous body
         if round_ % 2:
             edit = edit.commit().edit()
         edit.remove("o1/0")
     assert len(edit.commit().scene.bodies) == 2
 
 
-def test_bodies_of_two_objects_with_one_name_are_refused_as_before():
+def test_equal_body_names_of_two_objects_are_rejected():
     edit = PlanningScene(crowd(2, 1)).edit()
     add(edit, "o", 2)
     with pytest.raises(ValueError, match="'o/1': its body 'o/1' has the name of another body"):
@@ -678,7 +676,7 @@ def test_bodies_of_two_objects_with_one_name_are_refused_as_before():
         add(edit, "o", 3)
 
 
-def test_many_objects_that_go_are_forgotten_together(monkeypatch):
+def test_many_removed_objects_are_forgotten_together(monkeypatch):
     walks = []
     forget = CollisionRules.forget
     monkeypatch.setattr(CollisionRules, "forget", lambda self, names: walks.append(len(names)) or forget(self, names))
@@ -693,16 +691,16 @@ def test_many_objects_that_go_are_forgotten_together(monkeypatch):
     assert not planning.rules.runtime and set(planning.rules.matrix.entries) == {frozenset(("l0", "l1"))}
 
 
-# -- what could not be read, and frames that the robot does not carry
+# -- unreadable objects, and frames outside the robot
 
 
-def test_what_could_not_be_read_is_a_misfit_until_it_is_removed_or_added_anew(empty):
+def test_unreadable_object_is_a_misfit_until_removed_or_added_again(empty):
     edit = with_ball(empty).edit()
     edit.refuse("ball", "object 'ball': broken", source="s")
     edit.refuse("new", "object 'new': broken", source="s")
     planning = edit.commit()
     assert planning.misfits.keys() == {"ball", "new"} and all(one.is_unread for one in planning.misfits.values())
-    assert answers(planning) == answers(with_ball(empty))  # the ball is as it was
+    assert answers(planning) == answers(with_ball(empty))  # the ball is unchanged
     kept = planning.for_robot(planning.robot)
     assert {name: one.reason for name, one in kept.misfits.items()} == {
         "ball": "object 'ball': broken", "new": "object 'new': broken"
@@ -726,7 +724,7 @@ def test_what_could_not_be_read_is_a_misfit_until_it_is_removed_or_added_anew(em
     assert not edit.commit().misfits
 
 
-def test_one_whose_new_place_alone_could_not_be_read_is_right_again_when_it_is_moved(empty):
+def test_unreadable_move_is_repaired_by_the_next_move(empty):
     edit = with_ball(empty).edit()
     edit.refuse("ball", "object 'ball': nowhere", doubt=Doubt.POSE)
     edit.refuse("unknown", "object 'unknown': nowhere", doubt=Doubt.POSE)
@@ -738,7 +736,7 @@ def test_one_whose_new_place_alone_could_not_be_read_is_right_again_when_it_is_m
         edit.move("ball", at(0.0, 7.0))
 
 
-def test_there_are_only_so_many_names_of_what_could_not_be_read(robot):
+def test_number_of_unreadable_object_names_is_limited(robot):
     edit = PlanningScene(robot, limits=Limits(objects=3)).edit()
     for number in range(10):
         edit.refuse(str(number), f"object '{number}': broken")
@@ -748,12 +746,12 @@ def test_there_are_only_so_many_names_of_what_could_not_be_read(robot):
     for number in range(3):
         edit.remove(str(number))
     edit.remove_all()
-    assert edit.commit().misfits.keys() == {MORE}  # of the others nobody has said anything
+    assert edit.commit().misfits.keys() == {MORE}  # the names beyond the limit are unknown
     edit.remove_all(attached=True)
     assert not edit.commit().misfits
 
 
-def test_one_whose_shapes_were_to_be_moved_in_it_is_right_again_when_they_are_moved_too(empty):
+def test_unreadable_shape_move_is_repaired_by_moving_the_shapes(empty):
     edit = empty.edit()
     edit.add("two", [Sphere(0.1)] * 2, [at(0.0), at(1.0)], at(0.0, 3.0))
     edit.refuse("two", "object 'two': nowhere", doubt=Doubt.PLACES)
@@ -764,7 +762,7 @@ def test_one_whose_shapes_were_to_be_moved_in_it_is_right_again_when_they_are_mo
     assert not edit.commit().misfits
 
 
-def test_one_that_was_to_be_put_down_is_right_again_when_it_is(empty):
+def test_unreadable_detach_is_repaired_by_detaching(empty):
     edit = empty.edit()
     for name, link in (("held", "hand"), ("other", "hand"), ("high", "arm"), ("wall", None)):
         edit.add(name, [Sphere(0.1)], [np.eye(4)], at(5.0), link=link)
@@ -782,7 +780,7 @@ def test_one_that_was_to_be_put_down_is_right_again_when_it_is(empty):
     assert edit.misfits.keys() == {"other", "high"}
 
 
-def test_objects_of_one_source_that_are_replaced_leave_those_of_another_of_which_something_was_not_read(empty):
+def test_replacing_one_source_keeps_objects_of_another(empty):
     edit = with_ball(empty, source="a").edit()
     edit.refuse("ball", "object 'ball': broken", source="b")
     edit.remove_all(source="b")
@@ -790,7 +788,7 @@ def test_objects_of_one_source_that_are_replaced_leave_those_of_another_of_which
     assert planning.objects.keys() == {"ball"} and not planning.misfits
 
 
-def test_the_octomap_that_could_not_be_read_is_there_again_with_the_next_though_that_is_the_one_of_before(empty):
+def test_unreadable_octomap_is_repaired_by_the_previous_one(empty):
     tree = Octree(binary_stream({(HALF,) * 3: True}), 0.1, True)
     edit = empty.edit()
     edit.set_octomap(tree, at(0.0, 9.0), 10)
@@ -800,7 +798,7 @@ def test_the_octomap_that_could_not_be_read_is_there_again_with_the_next_though_
     assert not edit.commit().misfits
 
 
-def test_pairs_concern_the_world_where_an_object_of_it_is_among_them(empty):
+def test_pairs_with_a_world_object_concern_the_world(empty):
     assert not empty.concerns_world()
     planning = with_ball(empty)
     assert planning.concerns_world() and planning.concerns_world(planning.body_pairs(["ball"]))
@@ -810,7 +808,7 @@ def test_pairs_concern_the_world_where_an_object_of_it_is_among_them(empty):
     assert not edit.commit().concerns_world()
 
 
-def test_an_object_given_in_a_frame_goes_with_a_robot_that_moves_in_that_frame(empty):
+def test_object_in_world_frame_is_converted_for_a_moving_robot(empty):
     there = GivenIn("odom", at(3.0))
     planning = with_ball(empty, given_in=there)
     moving = planning.for_robot(Robot.from_urdf(URDF, world_frame="odom"))

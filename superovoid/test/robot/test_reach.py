@@ -18,7 +18,7 @@ HANDS = ("l_hand", "r_hand")
 
 
 def random_positions(generator, room=0.0):
-    """Positions of all joints, this part of their range away from the limits."""
+    """Return random positions of all joints, away from the limits by a fraction `room` of the range."""
     lower, upper = np.array([ROBOT.joint_limits[name] for name in ROBOT.joint_names]).T
     margin = room * (upper - lower)
     return dict(zip(ROBOT.joint_names, generator.uniform(lower + margin, upper - margin).tolist(), strict=True))
@@ -29,19 +29,19 @@ def relative_pose(positions):
     return np.linalg.inv(poses[HANDS[0]]) @ poses[HANDS[1]]
 
 
-def test_pose_that_the_arms_can_have_is_found_from_a_posture_nearby():
+def test_reachable_pose_is_found_from_a_nearby_posture():
     generator = np.random.default_rng(7)
     for _ in range(12):
         there = random_positions(generator, room=0.15)
         wanted = relative_pose(there)
         start = there | {name: there[name] + generator.uniform(-0.15, 0.15) for name in ARMS}
         found = reach(ROBOT, *HANDS, wanted, start, ARMS)
-        # The pose is judged by forward kinematics alone.
+        # The pose is checked by forward kinematics only.
         np.testing.assert_allclose(relative_pose(start | found.positions), wanted, atol=1e-12)
         assert max(found.position_error, found.angle_error) < 1e-12
 
 
-def test_limits_hold_also_where_the_posture_wished_for_is_beyond_them():
+def test_limits_hold_if_the_comfortable_posture_is_beyond_them():
     generator = np.random.default_rng(8)
     for _ in range(12):
         wanted = relative_pose(random_positions(generator))
@@ -53,13 +53,13 @@ def test_limits_hold_also_where_the_posture_wished_for_is_beyond_them():
             assert lower <= value <= upper
 
 
-def test_posture_found_is_the_nearest_to_the_comfortable_one():
+def test_result_is_the_posture_nearest_to_the_comfortable_one():
     generator = np.random.default_rng(9)
     there = random_positions(generator, room=0.3)
     wanted = relative_pose(there)
     comfortable = {name: there[name] + 0.05 for name in ARMS}
     found = reach(ROBOT, *HANDS, wanted, there, ARMS, comfortable=comfortable).positions
-    # Stationary: what pulls towards comfort does so across the pose, never along a motion that leaves the pose alone.
+    # Stationary: the pull towards comfort has no component along motions that preserve the pose.
     columns = [ROBOT.joint_names.index(name) for name in ARMS]
     positions = there | found
     point = ROBOT.forward_kinematics(positions)["r_hand"][:3, 3]
@@ -69,7 +69,7 @@ def test_posture_found_is_the_nearest_to_the_comfortable_one():
     assert np.abs(free).max() < 1e-8 < 1e-3 < np.abs(pull).max()
 
 
-def test_pose_out_of_reach_ends_with_what_is_missing():
+def test_unreachable_pose_returns_its_remaining_error():
     wanted = np.eye(4)
     wanted[2, 3] = 2.0  # metres; the arms have 0.3 each
     start = dict.fromkeys(ROBOT.joint_names, 0.3)
@@ -80,14 +80,14 @@ def test_pose_out_of_reach_ends_with_what_is_missing():
     assert errors == (found.position_error, found.angle_error)
 
 
-def test_only_the_joints_named_move():
+def test_only_the_listed_joints_move():
     positions = dict.fromkeys(ROBOT.joint_names, 0.3)
     wanted = relative_pose(positions | {"r_elbow": 0.8, "r_wrist_yaw": -0.2})
     found = reach(ROBOT, *HANDS, wanted, positions, ["r_elbow", "r_wrist_yaw"])
     assert found.positions == pytest.approx({"r_elbow": 0.8, "r_wrist_yaw": -0.2}, abs=1e-12)
 
 
-def test_errors_are_the_distance_and_the_angle_that_were_added():
+def test_pose_errors_are_the_added_distance_and_angle():
     positions = dict.fromkeys(ROBOT.joint_names, 0.3)
     wanted = relative_pose(positions)
     wanted[:3, :3] = wanted[:3, :3] @ Rotation.from_rotvec([0.0, 0.03, 0.04]).as_matrix()
@@ -98,14 +98,14 @@ def test_errors_are_the_distance_and_the_angle_that_were_added():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"joints": ["r_ellbow"]}, "'r_ellbow' is no independent joint"),
-        ({"joints": ["right_tj6"]}, "'right_tj6' is no independent joint"),
-        ({"joints": []}, "no joint is named"),
+        ({"joints": ["r_ellbow"]}, "'r_ellbow' is not an independent joint"),
+        ({"joints": ["right_tj6"]}, "'right_tj6' is not an independent joint"),
+        ({"joints": []}, "joints: must not be empty"),
         ({"wanted": np.diag([1.0, 1.0, -1.0, 1.0])}, "expected a pose"),
         ({"wanted": np.full((4, 4), np.nan)}, "expected a pose"),
     ],
 )
-def test_wrong_arguments_are_named(change, words):
+def test_error_names_the_wrong_argument(change, words):
     arguments = {"wanted": np.eye(4), "joints": ARMS} | change
     start = dict.fromkeys(ROBOT.joint_names, 0.3)
     with pytest.raises(ValueError, match=words):

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A robot from a file, a package or text; arrays beside mappings; distances in states from the robot itself."""
+"""Robots from files, packages or text; positions as arrays or mappings; distances in many states."""
 
 import pickle
 import sys
@@ -24,7 +24,7 @@ def arm():
     return Robot.from_urdf(URDF)
 
 
-def test_a_robot_is_read_from_a_path_an_address_or_text(tmp_path):
+def test_load_accepts_a_path_an_address_or_text(tmp_path):
     (tmp_path / "arm.urdf").write_text(URDF, encoding="utf-8")
     (tmp_path / "arm.srdf").write_text(SRDF, encoding="utf-8")
     directories = {"mine": tmp_path}
@@ -36,7 +36,7 @@ def test_a_robot_is_read_from_a_path_an_address_or_text(tmp_path):
     assert Robot.load(URDF, srdf=SRDF).why_not("ground", "thumb") == found.why_not("ground", "thumb")
 
 
-def test_a_file_in_a_package_finds_the_meshes_of_its_package(tmp_path):
+def test_load_finds_meshes_in_the_package_of_the_urdf(tmp_path):
     folder = tmp_path / "my_arm" / "urdf"
     folder.mkdir(parents=True)
     (tmp_path / "my_arm" / "package.xml").write_text("<package><name>arm_files</name></package>", encoding="utf-8")
@@ -50,7 +50,7 @@ def test_a_file_in_a_package_finds_the_meshes_of_its_package(tmp_path):
         Robot.load(text)
 
 
-def test_a_sourced_workspace_is_looked_through(tmp_path, monkeypatch):
+def test_load_finds_packages_of_a_sourced_workspace(tmp_path, monkeypatch):
     index = tmp_path / "share" / "ament_index" / "resource_index" / "packages"
     index.mkdir(parents=True)
     (index / "installed").write_text("", encoding="utf-8")
@@ -60,13 +60,13 @@ def test_a_sourced_workspace_is_looked_through(tmp_path, monkeypatch):
     assert Robot.load("package://installed/arm.urdf").name == "arm"
 
 
-def test_a_package_named_as_a_module_without_a_file_is_unknown(monkeypatch):
+def test_package_named_like_a_module_without_file_is_unknown(monkeypatch):
     monkeypatch.setattr(sys.modules["__main__"], "__spec__", None)  # as in a script
     with pytest.raises(RobotDescriptionError, match="package '__main__' is unknown"):
         Robot.load("package://__main__/arm.urdf")
 
 
-def test_what_cannot_be_loaded_says_why(tmp_path):
+def test_load_error_has_the_reason(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"missing\.urdf"):
         Robot.load(tmp_path / "missing.urdf")
     with pytest.raises(RobotDescriptionError, match="package 'nowhere' is unknown"):
@@ -74,21 +74,21 @@ def test_what_cannot_be_loaded_says_why(tmp_path):
     with pytest.raises(RobotDescriptionError, match="leads out of its package"):
         Robot.load("package://superovoid_ros/../secret.urdf")
     (tmp_path / "binary.urdf").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(RobotDescriptionError, match=r"binary\.urdf is no UTF-8 text"):
+    with pytest.raises(RobotDescriptionError, match=r"binary\.urdf is not UTF-8 text"):
         Robot.load(tmp_path / "binary.urdf")
     with pytest.raises(TypeError, match="found int"):
         Robot.load(3)
 
 
 @pytest.mark.parametrize("path", ("robot.urdf", "/opt/robot.urdf", Path("robot.urdf"), "package://a/b.urdf"))
-def test_a_path_where_xml_is_expected_says_so(path):
+def test_error_for_a_path_instead_of_xml_suggests_load(path):
     with pytest.raises(RobotDescriptionError, match=r"URDF: .*path.*Robot\.load\(\) reads files|Robot\.load\(\)"):
         Robot.from_urdf(path)
     with pytest.raises(RobotDescriptionError, match=r"SRDF: .*Robot\.load\(\) reads files"):
         Robot.from_urdf(URDF, srdf=path if isinstance(path, str) else str(path))
 
 
-def test_an_array_of_positions_is_as_good_as_a_mapping():
+def test_positions_as_array_or_mapping_give_the_same_poses():
     robot = arm()
     by_name = dict(zip(robot.joint_names, (0.3, -0.4), strict=True))
     expected = robot.forward_kinematics(by_name, BASES)
@@ -114,12 +114,12 @@ def test_an_array_of_positions_is_as_good_as_a_mapping():
         ({"slide": 0.1}, "joint 'wrist' is missing"),
     ),
 )
-def test_positions_of_another_form_are_refused(positions, words):
+def test_positions_of_wrong_form_are_rejected(positions, words):
     with pytest.raises(ValueError, match=words):
         arm().forward_kinematics(positions, BASES)
 
 
-def test_parts_of_an_answer_about_states_keep_the_states():
+def test_selected_rows_keep_their_states():
     robot = arm()
     rows = np.array([[0.0, 0.0], [0.5, 1.0], [2.0, -1.0]])
     found = state_distances(robot, robot.scene(), rows, base_poses=BASES, gradients=True, base_gradients=True)
@@ -137,7 +137,7 @@ def test_parts_of_an_answer_about_states_keep_the_states():
     assert found.to_dict()["joint_names"] == robot.joint_names
 
 
-def test_a_table_of_states_has_columns_of_joints():
+def test_data_frame_of_states_has_gradient_columns_per_joint():
     pytest.importorskip("pandas")
     found = state_distances(
         arm(), arm().scene(), [[0.5, 1.0], [1.0, 0.0]], base_poses=BASES, gradients=True, base_gradients=True
@@ -147,7 +147,7 @@ def test_a_table_of_states_has_columns_of_joints():
     np.testing.assert_array_equal(table["state"].to_numpy(), found.state)
 
 
-def test_a_robot_of_many_links_pickles_and_prints():
+def test_robot_can_be_pickled_and_printed():
     robot = Robot.load(hands.URDF)
     again = pickle.loads(pickle.dumps(robot))
     assert again.bodies == robot.bodies and again.joint_names == robot.joint_names

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ordinary collision geometry of a URDF (box, cylinder, capsule, sphere, mesh) as bodies, and their distances."""
+"""Standard collision geometry of a URDF (box, cylinder, capsule, sphere, mesh) as bodies, and their distances."""
 
 import builtins
 import json
@@ -23,17 +23,17 @@ from superovoid.scene import Body, Scene
 from superovoid.shapes import Box, Capsule, ConvexMesh, Cylinder, HalfSpace, Mesh, Shell, Sphere, Superovoid
 from superovoid.states import state_distances
 
-# A pyramid whose four lowest corners are at z = -0.1, and whose apex leans to +x and +y.
+# A pyramid with a base at z = -0.1, and an apex shifted to +x and +y.
 PYRAMID = trimesh.Trimesh(
     [(-0.1, -0.1, -0.1), (0.1, -0.1, -0.1), (0.1, 0.1, -0.1), (-0.1, 0.1, -0.1), (0.3, 0.1, 0.2)],
     [(0, 2, 1), (0, 3, 2), (0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4)],
 )
-# A block of 2 x 2 x 1 with a quarter cut out: x and y above 1.
+# A block of 2 x 2 x 1 without the quarter x > 1, y > 1.
 NOTCH_OUTLINE = np.array([(0, 0), (2, 0), (2, 1), (1, 1), (1, 2), (0, 2)], dtype=float)
 
 
 def notch() -> trimesh.Trimesh:
-    """The outline above, 1 high."""
+    """Return a prism of height 1 with the outline above."""
     n = len(NOTCH_OUTLINE)
     flat = [(0, 1, 2), (0, 2, 3), (0, 3, 4), (0, 4, 5)]
     vertices = [(*p, z) for z in (0.0, 1.0) for p in NOTCH_OUTLINE]
@@ -58,7 +58,7 @@ def mesh(filename: str = "package://pkg/meshes/part.stl", scale: str = "") -> st
 
 @pytest.fixture
 def package(tmp_path):
-    """A package of one mesh, the pyramid; its folder."""
+    """Return the folder of a package with one mesh, the pyramid."""
     (tmp_path / "pkg" / "meshes").mkdir(parents=True)
     PYRAMID.export(tmp_path / "pkg" / "meshes" / "part.stl")
     return tmp_path / "pkg"
@@ -72,7 +72,7 @@ def body_of(geometry: str, package=None, **options):
     return read(one_link(collision(geometry)), package, **options).bodies[0]
 
 
-# ------------------------------------------------------------------------------------------------- what is read
+# ------------------------------------------------------------------------------------------------- reading
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def body_of(geometry: str, package=None, **options):
         ('<sphere radius="0.1"/>', Sphere(0.1)),
     ],
 )
-def test_every_primitive_is_read_with_the_origin_of_its_collision_element(text, shape):
+def test_primitives_are_read_with_the_origin_of_their_element(text, shape):
     robot = read(one_link(collision(text, '<origin xyz="1 2 3" rpy="0 0 1.5707963267948966"/>')))
     (body,) = robot.bodies
     assert (body.name, body.link, body.shape) == ("a", "a", shape)
@@ -93,20 +93,20 @@ def test_every_primitive_is_read_with_the_origin_of_its_collision_element(text, 
     assert robot.warnings == ()
 
 
-def test_several_collision_elements_of_a_link_are_several_bodies(package):
+def test_each_collision_element_of_a_link_is_a_body(package):
     text = one_link(collision('<box size="1 1 1"/>') + collision(mesh()) + collision('<sphere radius="1"/>'))
     robot = read(text, package)
     assert [body.name for body in robot.bodies] == ["a/0", "a/1", "a/2"]
     assert [type(body.shape) for body in robot.bodies] == [Box, ConvexMesh, Sphere]
 
 
-def test_contact_geometry_goes_before_collision_elements_whose_meshes_are_not_opened():
+def test_meshes_overridden_by_contact_geometry_are_not_opened():
     own = '<contact_geometry><superovoid size="1 2 3" epsilon="0.9 0.8"/></contact_geometry>'
     (body,) = read(one_link(own + collision(mesh("package://nowhere/x.stl")) + collision('<box size="1 1 1"/>'))).bodies
     assert isinstance(body.shape, Superovoid)
 
 
-def test_what_is_only_seen_is_no_contact_geometry():
+def test_visual_elements_are_not_contact_geometry():
     seen = "".join(
         f"<visual><geometry>{geometry}</geometry></visual>"
         for geometry in ('<box size="1 1 1"/>', '<cylinder radius="1" length="1"/>', mesh("/etc/passwd"))
@@ -114,18 +114,18 @@ def test_what_is_only_seen_is_no_contact_geometry():
     assert read(one_link(seen)).links_without_geometry == ("a",)
 
 
-def test_a_mesh_is_its_convex_hull_unless_its_triangles_are_asked_for(package):
+def test_mesh_is_its_convex_hull_by_default(package):
     notch().export(package / "notch.stl")
     hull = body_of(mesh("package://pkg/notch.stl"), package).shape
     assert isinstance(hull, ConvexMesh)
-    assert hull.volume() == pytest.approx(3.5, rel=1e-7)  # of the outline's hull; 1.2e-7 is a float of the file
+    assert hull.volume() == pytest.approx(3.5, rel=1e-7)  # volume of the hull; the file has single precision
     exact = body_of(mesh("package://pkg/notch.stl"), package, meshes="triangles").shape
     assert isinstance(exact, Mesh)
     assert exact.volume() == pytest.approx(3.0, rel=1e-7)
 
 
 @pytest.mark.parametrize(("choice", "kind"), [("hull", ConvexMesh), ("triangles", Mesh)])
-def test_scale_holds_and_a_negative_one_mirrors(package, choice, kind):
+def test_scale_is_applied_and_negative_scale_mirrors(package, choice, kind):
     shape = body_of(mesh(scale="1 -2 0.5"), package, meshes=choice).shape
     assert type(shape) is kind
     expected = np.asarray(PYRAMID.vertices) * (1.0, -2.0, 0.5)
@@ -138,7 +138,7 @@ def test_scale_holds_and_a_negative_one_mirrors(package, choice, kind):
 
 
 @pytest.mark.parametrize("kind", FORMATS)
-def test_every_format_gives_the_same_body(package, kind):
+def test_all_formats_give_the_same_body(package, kind):
     PYRAMID.export(package / f"part.{kind}")
     (package / f"PART.{kind.upper()}").write_bytes((package / f"part.{kind}").read_bytes())
     for name in (f"part.{kind}", f"PART.{kind.upper()}"):
@@ -149,7 +149,7 @@ def test_every_format_gives_the_same_body(package, kind):
             assert shape.volume() == pytest.approx(PYRAMID.volume, rel=1e-6)
 
 
-def test_a_collada_file_s_unit_holds_its_parts_keep_their_places_and_its_up_axis_is_not_looked_at(package):
+def test_collada_unit_and_transforms_apply_but_not_the_up_axis(package):
     parts = [trimesh.creation.box((2.0, 2.0, 2.0)), trimesh.creation.box((2.0, 2.0, 2.0))]
     parts[1].apply_translation((10.0, 0.0, 4.0))
     text = trimesh.exchange.dae.export_collada(parts).decode()
@@ -164,7 +164,7 @@ def test_a_collada_file_s_unit_holds_its_parts_keep_their_places_and_its_up_axis
     np.testing.assert_array_equal(shape.contains([(0.0, 0.0, 0.0), (0.005, 0.0, 0.002), (0.01, 0.0, 0.004)]), (1, 0, 1))
 
 
-def test_a_file_named_by_several_links_is_read_once(package, monkeypatch):
+def test_file_used_by_several_links_is_read_once(package, monkeypatch):
     calls = []
     monkeypatch.setattr(mesh_files, "read_triangles", lambda *a: calls.append(a) or read_triangles(*a))
     robot = read(one_link(collision(mesh()) + collision(mesh()) + collision(mesh(scale="2 2 2"))), package)
@@ -173,7 +173,7 @@ def test_a_file_named_by_several_links_is_read_once(package, monkeypatch):
     assert robot.bodies[2].shape.volume() == pytest.approx(8.0 * robot.bodies[0].shape.volume())
 
 
-def test_triangles_that_do_not_close_are_taken_as_their_hull_with_a_warning(package):
+def test_open_mesh_becomes_its_hull_with_a_warning(package):
     trimesh.Trimesh(PYRAMID.vertices, PYRAMID.faces[1:]).export(package / "open.stl")
     robot = read(one_link(collision(mesh("package://pkg/open.stl"))), package, meshes="triangles")
     assert isinstance(robot.bodies[0].shape, ConvexMesh)
@@ -184,7 +184,7 @@ def test_triangles_that_do_not_close_are_taken_as_their_hull_with_a_warning(pack
     assert "not closed" in warning
 
 
-def test_triangles_that_do_not_close_may_be_a_shell(package):
+def test_open_mesh_can_become_a_shell(package):
     trimesh.Trimesh(PYRAMID.vertices, PYRAMID.faces[1:]).export(package / "open.stl")
     robot = read(one_link(collision(mesh("package://pkg/open.stl"))), package, meshes="shells")
     assert isinstance(robot.bodies[0].shape, Shell) and not robot.warnings
@@ -193,42 +193,42 @@ def test_triangles_that_do_not_close_may_be_a_shell(package):
     assert type(closed) is Mesh and closed.volume() == pytest.approx(PYRAMID.volume, rel=1e-6)
 
 
-def test_a_mesh_as_large_as_if_drawn_in_millimetres_is_warned_about(package):
+def test_mesh_probably_in_millimetres_gives_a_warning(package):
     robot = read(one_link(collision(mesh(scale="1000 1000 1000"))), package)
-    assert "400 m across; if it is drawn in millimetres" in robot.warnings[0]
+    assert "400 m across; if its unit is the millimetre" in robot.warnings[0]
 
 
-def test_meshes_can_be_left_out_and_are_reported(package):
+def test_ignored_meshes_are_reported(package):
     text = one_link(collision(mesh("package://nowhere/x.stl")) + collision('<box size="1 1 1"/>'))
     robot = read(text, meshes="ignore")
     assert [body.shape for body in robot.bodies] == [Box((1.0, 1.0, 1.0))]
     assert robot.warnings == ("URDF: link 'a': left out of its collision geometry: mesh",)
 
 
-# ------------------------------------------------------------------------------------------------- which files
+# -------------------------------------------------------------------------------------------- rules for opening files
 
 
-def test_absolute_paths_and_addresses_of_files_in_a_package_are_read(package):
+def test_absolute_paths_and_file_addresses_in_a_package_are_read(package):
     file = package / "meshes" / "part.stl"
     for name in (str(file), file.as_uri(), f"file://localhost{file}", f"{package}/meshes/../meshes/part.stl"):
         assert isinstance(body_of(mesh(name), package).shape, ConvexMesh)
 
 
-def test_links_inside_of_a_package_lead_where_they_lead(package, tmp_path):
+def test_symbolic_links_inside_a_package_are_followed(package, tmp_path):
     (tmp_path / "source").mkdir()
     os.rename(package / "meshes" / "part.stl", tmp_path / "source" / "part.stl")
     (package / "meshes" / "part.stl").symlink_to(tmp_path / "source" / "part.stl")
     assert isinstance(body_of(mesh(), package).shape, ConvexMesh)
 
 
-def test_an_absolute_path_and_a_folder_that_are_the_same_by_a_link_are_the_same(package, tmp_path):
+def test_symbolic_links_to_a_package_folder_are_resolved(package, tmp_path):
     (tmp_path / "linked").symlink_to(package)
     name = str(package / "meshes" / "part.stl")
     assert isinstance(body_of(mesh(name), tmp_path / "linked").shape, ConvexMesh)
     assert isinstance(body_of(mesh(name), f"{tmp_path}/pkg/../pkg").shape, ConvexMesh)
 
 
-def test_nothing_is_opened_but_the_file_itself(package, monkeypatch):
+def test_files_referenced_by_a_mesh_are_not_opened(package, monkeypatch):
     (package / "part.obj").write_text("mtllib secret.mtl\n" + PYRAMID.export(file_type="obj"))
     (package / "secret.mtl").write_text("newmtl a\n")
     opened = []
@@ -241,33 +241,36 @@ def test_nothing_is_opened_but_the_file_itself(package, monkeypatch):
 BAD_MESHES = {
     "no such file": (mesh("package://pkg/x.stl"), "there is no file"),
     "a folder": (mesh("package://pkg/folder.stl"), "there is no file"),
-    "unknown package": (mesh("package://other/x.stl"), "package 'other' is none of the 1 known ones"),
+    "unknown package": (mesh("package://other/x.stl"), "package 'other' is not among the 1 known packages"),
     "out of its package": (mesh("package://pkg/../x.stl"), "leads out of its package"),
     "out of its package, escaped": (mesh("package://pkg/%2e%2e/x.stl"), "leads out of its package"),
-    "elsewhere": (mesh("/usr/share/x.stl"), "lies in none of the packages pkg"),
-    "elsewhere, by dots": (mesh("file:///PACKAGE/../x.stl"), "lies in none of the packages pkg"),
-    "a neighbour's folder": (mesh("file:///PACKAGE-secret/x.stl"), "lies in none of the packages pkg"),
-    "relative": (mesh("meshes/part.stl"), "is relative"),
+    "elsewhere": (mesh("/usr/share/x.stl"), "lies outside the known packages (pkg)"),
+    "elsewhere, by dots": (mesh("file:///PACKAGE/../x.stl"), "lies outside the known packages (pkg)"),
+    "a neighbour's folder": (
+        mesh("file:///PACKAGE-secret/x.stl"),
+        "lies outside the known packages (pkg)",
+    ),
+    "relative": (mesh("meshes/part.stl"), "is a relative path"),
     "from the network": (mesh("https://example.org/part.stl"), "begins with 'https:'"),
-    "two slashes": (mesh("file://PACKAGE/meshes/part.stl").replace("PACKAGE", "pkg"), "names a host, 'pkg'"),
+    "two slashes": (mesh("file://PACKAGE/meshes/part.stl").replace("PACKAGE", "pkg"), "refers to a host, 'pkg'"),
     "no address": (mesh("http://[/x.stl"), "filename = 'http://["),
     "a very long name": (mesh(f"package://pkg/{'x' * 5000}.stl"), "cannot be opened: File name too long"),
-    "NUL": (mesh("package://pkg/%00.stl"), "holds a NUL character"),
+    "NUL": (mesh("package://pkg/%00.stl"), "contains a NUL character"),
     "no name": ('<mesh filename=""/>', "has no attribute filename"),
-    "another kind of file": (mesh("package://pkg/secret.txt"), "is no mesh by its name"),
-    "garbage": (mesh("package://pkg/garbage.stl"), "is no well-formed stl file"),
-    "empty": (mesh("package://pkg/empty.stl"), "holds no triangles"),
-    "cut off": (mesh("package://pkg/cut.stl"), "is no well-formed stl file"),
-    "points only": (mesh("package://pkg/points.ply"), "holds no triangles"),
+    "another kind of file": (mesh("package://pkg/secret.txt"), "does not have the extension of a mesh file"),
+    "garbage": (mesh("package://pkg/garbage.stl"), "is not a well-formed stl file"),
+    "empty": (mesh("package://pkg/empty.stl"), "has no triangles"),
+    "cut off": (mesh("package://pkg/cut.stl"), "is not a well-formed stl file"),
+    "points only": (mesh("package://pkg/points.ply"), "has no triangles"),
     "flat": (mesh("package://pkg/flat.stl"), "must span a volume"),
     "flat by scale": (mesh(scale="1 1 0"), "scale = '1 1 0': must not be 0"),
     "one factor": (mesh(scale="2"), "scale = '2': 1 numbers, expected 3"),
     "NaN factor": (mesh(scale="1 nan 1"), "'nan' is not a finite number"),
-    "NaN coordinate": (mesh("package://pkg/nan.obj"), "holds a coordinate that is not finite"),
-    "NaN coordinate of a stl file": (mesh("package://pkg/nan.stl"), "holds a coordinate that is not finite"),
-    "absurd": (mesh(scale="9999 9999 9999").replace("part", "large"), "which is absurd"),
+    "NaN coordinate": (mesh("package://pkg/nan.obj"), "has a coordinate that is not finite"),
+    "NaN coordinate of a stl file": (mesh("package://pkg/nan.stl"), "has a coordinate that is not finite"),
+    "absurd": (mesh(scale="9999 9999 9999").replace("part", "large"), "expected at most 10000 m"),
     "Collada with entities": (mesh("package://pkg/entities.dae"), "document type or entities"),
-    "Collada cut off": (mesh("package://pkg/cut.dae"), "is no well-formed dae file"),
+    "Collada cut off": (mesh("package://pkg/cut.dae"), "is not a well-formed dae file"),
     "flat box": ('<box size="1 0 1"/>', "Box.lengths[1] = 0.0: must be positive"),
     "cylinder without length": ('<cylinder radius="1"/>', "cylinder: length is missing"),
     "negative radius": ('<cylinder radius="-1" length="1"/>', "Cylinder.radius = -1.0: must be positive"),
@@ -276,7 +279,7 @@ BAD_MESHES = {
 
 
 @pytest.mark.parametrize("case", BAD_MESHES)
-def test_what_is_wrong_with_a_collision_element_is_said_with_link_file_and_reason(case, package):
+def test_error_about_a_collision_element_has_link_file_and_reason(case, package):
     (package / "folder.stl").mkdir()
     (package / "secret.txt").write_text("the secret")
     (package / "garbage.stl").write_bytes(b"\x07the secret" * 50)
@@ -316,7 +319,7 @@ def test_without_package_directories_no_mesh_is_opened(package):
             body_of(mesh(name))
 
 
-def test_a_robot_s_meshes_together_have_a_largest_size(package, monkeypatch):
+def test_total_size_of_meshes_is_limited(package, monkeypatch):
     PYRAMID.export(package / "again.stl")
     size = (package / "again.stl").stat().st_size
     monkeypatch.setattr(mesh_files, "_MOST_BYTES", 2 * size - 1)
@@ -325,14 +328,14 @@ def test_a_robot_s_meshes_together_have_a_largest_size(package, monkeypatch):
         read(one_link(collision(mesh()) + collision(mesh("package://pkg/again.stl"))), package)
 
 
-def test_an_unknown_choice_for_meshes_is_an_error_that_names_the_others():
+def test_error_about_an_unknown_meshes_option_lists_the_known():
     with pytest.raises(RobotDescriptionError, match="meshes = 'boxes': must be one of hull, triangles, shells, ignore"):
         body_of('<box size="1 1 1"/>', meshes="boxes")
 
 
 @settings(max_examples=120, deadline=None)
 @given(st.sampled_from(FORMATS), st.integers(0, 2000), st.integers(0, 40), st.binary(max_size=8))
-def test_any_damage_to_a_mesh_gives_triangles_or_the_one_error(kind, at, cut, piece):
+def test_damaged_mesh_gives_triangles_or_a_description_error(kind, at, cut, piece):
     data = PYRAMID.export(file_type=kind)
     data = data.encode() if isinstance(data, str) else data
     at = min(at, len(data))
@@ -345,13 +348,13 @@ def test_any_damage_to_a_mesh_gives_triangles_or_the_one_error(kind, at, cut, pi
     assert faces.max() < len(vertices)
 
 
-# ------------------------------------------------------------------------------------------------- how far
+# ------------------------------------------------------------------------------------------------- distances
 
 FLOOR_HALF, ROD, PILL, BALL = 1.0, (0.05, 0.6), (0.04, 0.3), 0.07
 
 
 def workshop() -> str:
-    """A floor whose top is z = 0 and, over it, four bodies that each slide along x and z and turn about y."""
+    """Return a URDF with a floor below z = 0, and four bodies that slide along x and z and rotate about y."""
     text = '<robot name="workshop"><link name="world"/>'
     text += f'<link name="floor">{collision(f"<box size={chr(34)}{2 * FLOOR_HALF} 2 0.2{chr(34)}/>")}</link>'
     text += '<joint name="f" type="fixed"><parent link="world"/><child link="floor"/><origin xyz="0 0 -0.1"/></joint>'
@@ -373,7 +376,7 @@ def workshop() -> str:
 
 
 def positions(**given: float) -> dict[str, float]:
-    """Joint positions: given ones, and all bodies far apart from each other and from the floor."""
+    """Return joint positions that keep all bodies apart, except for the given ones."""
     rest = {}
     for i, name in enumerate(("rod", "pill", "ball", "part")):
         rest |= {f"{name}_x": 4.0 + 2.0 * i, f"{name}_z": 4.0, f"{name}_turn": 0.3}
@@ -393,39 +396,39 @@ def robot(package):
 
 @pytest.mark.parametrize("turn", [0.0, 0.4, 1.2, -2.0])
 @pytest.mark.parametrize("height", [1.5, 0.31, 0.02])
-def test_distances_over_the_floor_are_those_of_closed_forms(robot, turn, height):
+def test_distances_to_the_floor_match_closed_forms(robot, turn, height):
     scene = robot.scene()
     reach = {
         "rod": 0.5 * ROD[1] * abs(math.cos(turn)) + ROD[0] * abs(math.sin(turn)),
         "pill": 0.5 * PILL[1] * abs(math.cos(turn)) + PILL[0],
         "ball": BALL,
-        # A turn about y takes z to z cos - x sin.
+        # A rotation about y maps z to z cos - x sin.
         "part": -float(np.min(PYRAMID.vertices @ (-math.sin(turn), 0.0, math.cos(turn)))),
     }
     for name, down in reach.items():
         q = positions(**{f"{name}_x": 0.1, f"{name}_z": height, f"{name}_turn": turn})
-        if height - down > -0.1:  # the nearest way out is upwards
+        if height - down > -0.1:  # the shortest separating translation is upwards
             found = distance_between(robot, scene, "floor", name, q)
-            assert found == pytest.approx(height - down, abs=3e-8), name  # the file of the mesh has floats
+            assert found == pytest.approx(height - down, abs=3e-8), name  # the mesh file has single precision
 
 
-def test_a_ball_beside_the_floor_is_as_far_as_its_centre_from_the_edge(robot):
+def test_distance_of_a_ball_next_to_the_floor_edge(robot):
     q = positions(ball_x=1.3, ball_z=0.4)
     assert distance_between(robot, robot.scene(), "floor", "ball", q) == pytest.approx(0.5 - BALL, abs=1e-12)
 
 
-def test_a_ball_beside_a_rod_and_a_pill_beside_it(robot):
+def test_distances_between_ball_rod_and_pill(robot):
     scene = robot.scene()
     q = positions(rod_x=3.0, rod_z=2.0, rod_turn=0.0, ball_x=3.4, ball_z=2.1)
     assert distance_between(robot, scene, "rod", "ball", q) == pytest.approx(0.4 - ROD[0] - BALL, abs=1e-12)
-    # Beyond the rim: from the edge at (radius, half length).
+    # Beyond the rim: distance to the edge at (radius, half length).
     q = positions(rod_x=3.0, rod_z=2.0, rod_turn=0.0, ball_x=3.35, ball_z=2.7)
     assert distance_between(robot, scene, "rod", "ball", q) == pytest.approx(math.hypot(0.3, 0.4) - BALL, abs=1e-12)
     q = positions(rod_x=3.0, rod_z=2.0, rod_turn=0.0, pill_x=2.5, pill_z=2.0, pill_turn=0.0)
     assert distance_between(robot, scene, "rod", "pill", q) == pytest.approx(0.5 - ROD[0] - PILL[0], abs=1e-9)
 
 
-def test_a_ball_in_the_notch_of_triangles_is_free_and_in_their_hull_is_not(package):
+def test_ball_in_a_notch_is_free_with_triangles_not_with_hull(package):
     notch().export(package / "notch.stl")
     text = '<robot name="r"><link name="w"/>'
     for name, geometry in (("block", mesh("package://pkg/notch.stl")), ("ball", '<sphere radius="0.2"/>')):
@@ -438,18 +441,18 @@ def test_a_ball_in_the_notch_of_triangles_is_free_and_in_their_hull_is_not(packa
         robot = read(text, package, meshes=choice)
         found[choice] = distance_between(robot, robot.scene(), "block", "ball", {})
     assert found["triangles"] == pytest.approx(0.3 - 0.2, abs=1e-7)
-    # The hull's slanted face is x + y = 3.
+    # The slanted face of the hull is x + y = 3.
     assert found["hull"] == pytest.approx((2.7 - 3.0) / math.sqrt(2.0) - 0.2, abs=1e-7)
 
 
 def near_states(rng: np.random.Generator, robot: Robot) -> np.ndarray:
-    """States with all bodies near each other and the floor, shape (20, joints)."""
+    """Return states with all bodies near each other and the floor, shape (20, joints)."""
     low = [-0.6 if name.endswith("_x") else 0.5 if name.endswith("_z") else -3.0 for name in robot.joint_names]
     high = [0.6 if name.endswith("_x") else 1.6 if name.endswith("_z") else 3.0 for name in robot.joint_names]
     return rng.uniform(low, high, (20, len(low)))
 
 
-def test_gradients_are_the_finite_differences_of_distances(robot):
+def test_gradients_agree_with_finite_differences(robot):
     scene = robot.scene()
     pairs = robot.body_pairs()
     step, checked = 1e-6, 0
@@ -474,14 +477,14 @@ def test_gradients_are_the_finite_differences_of_distances(robot):
                 both.append([there[key] for key in rows])
             ends.append((np.array(both[0]) - both[1]) / (2.0 * step))
         differences = np.array(ends).T
-        # Where another face or corner becomes the nearest there is a kink; overlaps have more of them.
+        # The distance has a kink where the nearest face or corner changes; overlaps have more kinks.
         smooth = result.distance > 0.02
         checked += int(smooth.sum())
         np.testing.assert_allclose(by_joint[smooth], differences[smooth], atol=2e-4)
     assert checked > 0.4 * 20 * len(pairs)
 
 
-def test_many_states_in_one_call_are_answered_as_one_by_one(robot):
+def test_many_states_in_one_call_agree_with_single_calls(robot):
     scene = robot.scene()
     states = near_states(np.random.default_rng(6), robot)
     found = state_distances(robot, scene, states, gradients=True)
@@ -500,7 +503,7 @@ def test_many_states_in_one_call_are_answered_as_one_by_one(robot):
         np.testing.assert_allclose(found.gradients[rows][unique], gradients[unique], atol=1e-4)
 
 
-def test_such_a_robot_has_clearances_from_objects_in_its_planning_scene(robot):
+def test_robot_has_clearances_from_planning_scene_objects(robot):
     edit = PlanningScene(robot).edit()
     ground = np.eye(4)
     ground[2, 3] = -0.5
@@ -514,8 +517,8 @@ def test_such_a_robot_has_clearances_from_objects_in_its_planning_scene(robot):
         assert planning.clearances(result).distance[0] == pytest.approx(expected, abs=1e-8)
 
 
-def test_a_body_of_the_robot_is_answered_as_the_same_body_of_a_scene(robot):
-    """The way from the file is compared with the same shapes put into a scene by hand."""
+def test_robot_bodies_give_the_distances_of_equal_scene_bodies(robot):
+    """Compare bodies from a file with the same shapes in a scene."""
     state = near_states(np.random.default_rng(7), robot)[0]
     poses = robot.forward_kinematics(dict(zip(robot.joint_names, state, strict=True)))
     shapes = {
@@ -538,7 +541,7 @@ def test_a_body_of_the_robot_is_answered_as_the_same_body_of_a_scene(robot):
         assert distance == pytest.approx(expected[frozenset((own.bodies[a].name, own.bodies[b].name))], abs=1e-9)
 
 
-# -- files that nobody meant ----------------------------------------------------------------------------------
+# -- malicious files ----------------------------------------------------------------------------------
 
 TETRAHEDRON = """<?xml version="1.0" encoding="#"?><!--type-->
 <COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1"><library_geometries>
@@ -559,17 +562,17 @@ def collada(encoding="utf-8", document_type="", name=None):
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le", "utf-16-be", "iso-8859-1"])
-def test_a_document_type_is_refused_and_its_absence_read_in_every_encoding(encoding):
+def test_document_type_is_rejected_in_every_encoding(encoding):
     name = encoding.removesuffix("-le").removesuffix("-be")
     with pytest.raises(ValueError, match="document type"):
         read_triangles(collada(encoding, '<!DOCTYPE c [<!ENTITY e "0 0 0 ">]>', name), "dae")
-    if encoding not in ("utf-16-le", "utf-16-be"):  # these have no mark that a reader could tell them by
+    if encoding not in ("utf-16-le", "utf-16-be"):  # these have no byte order mark
         assert len(read_triangles(collada(encoding, name=name), "dae")[1]) == 4
 
 
 @pytest.mark.parametrize("letters", ["é", "ß comment", "日本"])
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
-def test_names_and_comments_in_other_letters_are_no_obstacle(letters, encoding):
+def test_non_ascii_names_and_comments_are_accepted(letters, encoding):
     foreign = letters.encode(encoding, "replace")
     box = trimesh.creation.box((1.0, 2.0, 3.0))
     text = {kind: trimesh.exchange.export.export_mesh(box, None, kind) for kind in ("obj", "off", "stl_ascii")}
@@ -591,7 +594,7 @@ def test_names_and_comments_in_other_letters_are_no_obstacle(letters, encoding):
 
 
 @pytest.mark.parametrize("kind", ["off", "ply"])
-def test_points_of_a_file_that_no_triangle_has_are_left_out(kind):
+def test_unused_points_of_a_file_are_dropped(kind):
     box = trimesh.creation.box((1.0, 2.0, 3.0))
     stray = trimesh.Trimesh(np.vstack([[9.0, 0.0, 0.0], box.vertices]), box.faces + 1, process=False)
     data = trimesh.exchange.export.export_mesh(stray, None, kind)
@@ -618,7 +621,7 @@ def glb(change):
     return data[:8] + struct.pack("<I", 12 + len(rest)) + rest
 
 
-def test_files_that_unfold_to_far_more_than_they_hold_are_refused():
+def test_files_with_excessive_repetition_are_rejected():
     with pytest.raises(ValueError, match="repeats its parts more than 2000 times"):
         read_triangles(nested_nodes(12, 10), "dae")
     many = collada().replace(b"</mesh>", b"<triangles/>" * 2001 + b"</mesh>")
@@ -648,27 +651,27 @@ def test_files_that_unfold_to_far_more_than_they_hold_are_refused():
         ("obj", b"v 0 0 0\nv 1 0 0\nv 0 1 0\nusemtl m\nf -3 -2 -1\n"),
     ],
 )  # fmt: skip
-def test_a_file_of_very_many_solids_or_materials_is_read(kind, part):
-    """The time grows with their number, not with its square."""
+def test_file_with_very_many_solids_or_materials_is_read(kind, part):
+    """The time grows linearly with their number."""
     assert len(read_triangles(30_000 * part, kind)[1]) == 30_000
 
 
-def test_a_mesh_of_more_triangles_than_there_may_be_is_refused(monkeypatch):
+def test_mesh_with_too_many_triangles_is_rejected(monkeypatch):
     monkeypatch.setattr(mesh_files, "MOST_TRIANGLES", 11)
     with pytest.raises(ValueError, match="has 12 triangles, expected at most 11"):
         read_triangles(trimesh.creation.box().export(file_type="stl"), "stl")
 
 
-def test_a_mistake_of_ours_is_not_taken_for_one_of_the_description(package, monkeypatch):
-    """numpy complains by ValueError, too."""
+def test_internal_error_is_not_reported_as_a_description_error(package, monkeypatch):
+    """numpy raises ValueError, too."""
     monkeypatch.setattr(mesh_files, "read_triangles", lambda data, kind: (np.zeros((3, 2)), np.zeros((1, 3), int)))
     with pytest.raises(ValueError, match="broadcast") as caught:
         Robot.from_urdf(one_link(collision(mesh())), package_directories={"pkg": package})
     assert not isinstance(caught.value, RobotDescriptionError)
 
 
-def test_a_dent_that_one_vertex_makes_is_found_among_many():
-    """The planes are compared with groups of points: as all with all."""
+def test_dent_of_a_single_vertex_is_found():
+    """Comparing planes with groups of points agrees with comparing all with all."""
     random = np.random.default_rng(5)
     for _ in range(40):
         ball = trimesh.creation.icosphere(int(random.integers(1, 4)))
@@ -682,17 +685,17 @@ def test_a_dent_that_one_vertex_makes_is_found_among_many():
         normals /= np.linalg.norm(normals, axis=1)[:, None]
         heights = (normals @ body.vertices.T - np.einsum("ij,ij->i", normals, a)[:, None]).max()
         reach = np.linalg.norm(body.vertices, axis=1).max()
-        if not 0.9e-13 * reach < heights < 1.1e-13 * reach:  # rounding decides there
+        if not 0.9e-13 * reach < heights < 1.1e-13 * reach:  # otherwise rounding decides
             assert body.is_convex() == (heights <= 1e-13 * reach)
 
 
-def test_an_address_that_names_no_package_is_read_with_one_slash_less_and_a_warning(package):
+def test_address_without_package_name_is_fixed_with_a_warning(package):
     text = one_link(2 * collision(mesh("package:///pkg/meshes/part.stl")))
     robot = read(text, package)
     assert len(robot.bodies) == 2
     (warning,) = robot.warnings
-    assert "package:///pkg/meshes/part.stl" in warning and "names no package, like 1 more" in warning
-    with pytest.raises(RobotDescriptionError, match="package '' is none of the 1 known ones"):
+    assert "package:///pkg/meshes/part.stl" in warning and "has no package name, like 1 more" in warning
+    with pytest.raises(RobotDescriptionError, match="package '' is not among the 1 known packages"):
         read(text, package, strict=True)
-    with pytest.raises(RobotDescriptionError, match=r"package '\.\.' is none of the 1 known ones"):
+    with pytest.raises(RobotDescriptionError, match=r"package '\.\.' is not among the 1 known packages"):
         read(one_link(collision(mesh("package:////../x.stl"))), package)

@@ -48,7 +48,7 @@ class Document(io.BytesIO):
 REFERENCE = URDF.load(Document(ARM.encode()))
 
 
-def test_joint_names_are_the_independent_ones_with_their_limits():
+def test_joint_names_and_limits_are_those_of_independent_joints():
     assert ROBOT.joint_names == JOINTS
     assert ROBOT.joint_limits == {"shoulder": (-2, 2), "lift": (0, 1), "wrist": (-math.inf, math.inf), "grip": (-1, 1)}
     assert ROBOT.mimic["follow"].joint == "grip"
@@ -59,7 +59,7 @@ def test_joint_names_are_the_independent_ones_with_their_limits():
 @given(POSITIONS)
 def test_forward_kinematics_agree_with_urchin(positions):
     poses = ROBOT.forward_kinematics(positions)
-    # urchin does not resolve a mimic of a mimic, so the reference gets the followers' positions as they must be.
+    # urchin does not resolve a mimic of a mimic, so these links are not compared.
     for link, pose in REFERENCE.link_fk(cfg={**positions, "follow": 0.0, "last": 0.0}, use_names=True).items():
         if link not in ("right", "flag"):
             np.testing.assert_allclose(poses[link], pose, atol=1e-12)
@@ -67,7 +67,7 @@ def test_forward_kinematics_agree_with_urchin(positions):
 
 @settings(deadline=None)
 @given(POSITIONS)
-def test_a_mimic_of_a_mimic_follows_the_first_master(positions):
+def test_mimic_of_a_mimic_follows_the_independent_joint(positions):
     poses = ROBOT.forward_kinematics(positions)
     follow = -0.5 * positions["grip"] + 0.1
     last = 2.0 * follow - 0.3
@@ -101,30 +101,30 @@ def test_positions_of_other_joints_are_ignored():
     np.testing.assert_array_equal(poses["right"], ROBOT.forward_kinematics(rest)["right"])
 
 
-def test_a_missing_joint_is_an_error_that_names_it():
+def test_error_names_the_missing_joint():
     with pytest.raises(ValueError, match=r"joint 'lift' is missing \(1 of 4 are\)"):
         ROBOT.forward_kinematics({"shoulder": 0.0, "wrist": 0.0, "grip": 0.0})
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_a_position_that_is_not_finite_is_an_error_that_names_it(value):
+def test_error_names_the_joint_with_a_position_that_is_not_finite(value):
     with pytest.raises(ValueError, match=r"positions\['wrist'\] = (nan|inf): must be finite"):
         ROBOT.forward_kinematics({**dict.fromkeys(JOINTS, 0.0), "wrist": value})
 
 
-def test_a_position_that_is_no_number_is_an_error():
+def test_position_that_is_not_a_number_is_an_error():
     with pytest.raises(ValueError, match="positions"):
         ROBOT.forward_kinematics({**dict.fromkeys(JOINTS, 0.0), "wrist": "much"})
 
 
 @pytest.mark.parametrize("point", [[0, 0], [0, 0, math.nan]])
-def test_a_point_that_is_none_is_an_error(point):
+def test_invalid_point_is_an_error(point):
     with pytest.raises(ValueError, match="expected three finite numbers"):
         ROBOT.jacobian("left", np.array(point), dict.fromkeys(JOINTS, 0.0))
 
 
-def test_an_unknown_link_is_an_error_that_names_those_that_exist():
-    with pytest.raises(ValueError, match=r"'nose' is no link of 'arm'.*base"):
+def test_error_about_an_unknown_link_lists_known_links():
+    with pytest.raises(ValueError, match=r"'nose' is not a link of 'arm'.*base"):
         ROBOT.jacobian("nose", np.zeros(3), dict.fromkeys(JOINTS, 0.0))
 
 
@@ -133,7 +133,7 @@ FLOATING = """<robot name="r"><link name="world"/><link name="body"/><link name=
   <joint name="turn" type="continuous"><parent link="body"/><child link="arm"/><origin xyz="1 0 0"/></joint></robot>"""
 
 
-def test_the_pose_of_a_base_comes_from_outside_and_carries_what_hangs_on_it():
+def test_links_below_a_base_move_with_its_input_pose():
     robot = Robot.from_urdf(FLOATING)
     assert robot.base_links == ("body",)
     pose = np.array([[0, -1, 0, 3], [1, 0, 0, 4], [0, 0, 1, 5], [0, 0, 0, 1.0]])
@@ -147,18 +147,18 @@ def test_the_pose_of_a_base_comes_from_outside_and_carries_what_hangs_on_it():
     [
         (None, "the pose of 'body' is missing"),
         (np.eye(3), r"shape \(3, 3\), expected \(4, 4\)"),
-        (np.full((4, 4), math.nan), "not finite"),
-        (2 * np.eye(4), "no rotation"),
+        (np.full((4, 4), math.nan), "must be finite"),
+        (2 * np.eye(4), "not a rotation"),
     ],
 )
-def test_a_bad_base_pose_is_an_error_that_names_the_link(pose, message):
+def test_error_about_a_bad_base_pose_names_the_link(pose, message):
     robot = Robot.from_urdf(FLOATING)
     with pytest.raises(ValueError, match=message):
         robot.forward_kinematics({"turn": 0.0}, None if pose is None else {"body": pose})
 
 
-def test_the_fastest_of_many_evaluations_takes_less_than_a_millisecond():
-    # The promise is 0.3 ms for both hands on an idle machine (benchmark); this guards against losing it by far.
+def test_forward_kinematics_takes_less_than_a_millisecond():
+    # The goal is 0.3 ms for both hands on an idle machine (benchmark); this detects large regressions only.
     rest = dict.fromkeys(JOINTS, 0.1)
     times = []
     for _ in range(50):
@@ -168,7 +168,7 @@ def test_the_fastest_of_many_evaluations_takes_less_than_a_millisecond():
     assert min(times) < 1e-3
 
 
-def test_numbers_of_poses_become_the_matrices_of_scipy_and_bad_rows_are_named():
+def test_pose_numbers_match_scipy_and_bad_rows_are_reported():
     rng = np.random.default_rng(4)
     numbers = rng.normal(size=(50, 7))
     numbers[:, 3:] /= np.linalg.norm(numbers[:, 3:], axis=1)[:, None] * rng.uniform(0.997, 1.003, (50, 1))

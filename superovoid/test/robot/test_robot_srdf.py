@@ -27,7 +27,7 @@ def robot(content: str, name: str = "r", **options) -> Robot:
     return Robot.from_urdf(URDF, srdf=f'<robot name="{name}">{content}</robot>', **options)
 
 
-def test_groups_are_unions_of_links_joints_chains_and_groups_in_the_order_of_the_urdf():
+def test_group_is_the_union_of_its_parts_in_urdf_order():
     groups = robot(
         '<group name="one"><link name="e"/><link name="a"/></group>'
         '<group name="two"><joint name="bc"/></group>'
@@ -37,15 +37,15 @@ def test_groups_are_unions_of_links_joints_chains_and_groups_in_the_order_of_the
     assert groups == {"one": ("a", "e"), "two": ("c",), "three": ("b", "c"), "four": ("a", "b", "c", "e")}
 
 
-def test_links_of_takes_links_and_groups_and_says_what_exists_otherwise():
+def test_links_of_accepts_links_and_groups():
     read = robot('<group name="one"><link name="e"/><link name="a"/></group>')
     assert read.links_of(["c", "one"]) == ("a", "c", "e")
     assert read.links_of([]) == ()
-    with pytest.raises(ValueError, match=r"'x' is no link and no group of 'r' \(groups: one; links: a, b, c, d, e\)"):
+    with pytest.raises(ValueError, match=r"'x' is not a link or group of 'r' \(groups: one; links: a, b, c, d, e\)"):
         read.links_of(["x"])
 
 
-def test_disabled_pairs_are_left_out_and_why_not_says_why():
+def test_disabled_pairs_are_excluded_and_explained_by_why_not():
     read = robot('<disable_collisions link1="e" link2="d" reason="Never"/>')
     names = {tuple(read.bodies[i].link for i in pair) for pair in read.body_pairs()}
     assert names == {("a", "c"), ("a", "d"), ("b", "d"), ("b", "e"), ("c", "e")}
@@ -53,17 +53,17 @@ def test_disabled_pairs_are_left_out_and_why_not_says_why():
     assert read.why_not("a", "b").startswith("a joint connects them (")
     assert read.why_not("a", "a") == "both are the same link"
     assert read.why_not("a", "c") is None
-    with pytest.raises(ValueError, match="'x' is no link"):
+    with pytest.raises(ValueError, match="'x' is not a link"):
         read.why_not("a", "x")
 
 
-def test_pairs_can_be_chosen_by_links_and_groups():
+def test_body_pairs_can_be_selected_by_links_and_groups():
     read = robot('<group name="tail"><link name="c"/><link name="d"/></group>')
     names = {tuple(read.bodies[i].link for i in pair) for pair in read.body_pairs(["tail"], ["a", "e"])}
     assert names == {("a", "c"), ("a", "d"), ("c", "e"), ("d", "e")}
 
 
-def test_pairs_disabled_by_default_can_be_enabled_again():
+def test_pairs_disabled_by_default_can_be_enabled():
     read = robot('<disable_default_collisions link="e"/><enable_collisions link1="e" link2="d"/>')
     assert read.why_not("e", "d") is None
     assert read.why_not("e", "c") is not None
@@ -79,7 +79,7 @@ def test_disabled_pairs_of_unknown_links_are_reported_and_ignored():
         ('<group name="g"><link name="x"/></group>', "group 'g' link 'x': link 'x' does not exist"),
         ('<group name="g"><joint name="x"/></group>', "group 'g': joint 'x' does not exist"),
         ('<group name="g"><group name="x"/></group>', "group 'g': group 'x' does not exist"),
-        ('<group name="g"><chain base_link="e" tip_link="c"/></group>', "'e' is not on the way from 'c' to the root"),
+        ('<group name="g"><chain base_link="e" tip_link="c"/></group>', "'e' is not on the path from 'c' to the root"),
         ('<group name="g"><chain base_link="a"/></group>', "has no attribute tip_link"),
         ('<group name="g"/><group name="g"/>', "group 'g': the name occurs twice"),
         ("<group/>", "has no attribute name"),
@@ -87,21 +87,21 @@ def test_disabled_pairs_of_unknown_links_are_reported_and_ignored():
         ('<disable_collisions link1="a"/>', "has no attribute link2"),
     ],
 )
-def test_a_bad_srdf_is_answered_with_the_element_and_the_value(content, message):
+def test_error_about_a_bad_srdf_has_element_and_value(content, message):
     with pytest.raises(RobotDescriptionError) as error:
         robot(content, strict=True)
     assert message in str(error.value)
 
 
-def test_an_srdf_of_another_robot_is_an_error_where_it_is_read_strictly():
+def test_srdf_of_another_robot_is_an_error_if_strict():
     with pytest.raises(RobotDescriptionError, match="robot name = 'other': the URDF's robot is 'r'"):
         robot("", name="other", strict=True)
 
 
-# -- as srdfdom and MoveIt's robot model read it -----------------------------------------------------------------------
+# -- lenient, as in srdfdom and MoveIt's robot model -----------------------------------------------------------------
 
 
-def test_an_srdf_of_another_robot_counts_with_a_warning():
+def test_srdf_of_another_robot_is_read_with_a_warning():
     read = robot('<disable_collisions link1="a" link2="d"/>', name="other")
     assert read.warnings == ("SRDF: robot name = 'other': the URDF's robot is 'r'",)
     assert "the SRDF disables it" in read.why_not("a", "d")
@@ -117,13 +117,13 @@ def test_an_srdf_of_another_robot_counts_with_a_warning():
         ("<link/>", "SRDF: group 'g' link: has no attribute name"),
     ],
 )
-def test_a_part_of_a_group_that_does_not_exist_is_left_out_and_the_rest_counts(part, words):
+def test_unknown_part_of_a_group_is_ignored(part, words):
     read = robot(f'<group name="g"><link name="b"/>{part}<joint name="ae"/></group>')
     assert read.groups == {"g": ("b", "e")}
     assert read.warnings == (words,)
 
 
-def test_a_group_with_a_subgroup_that_does_not_exist_is_left_out_and_so_is_what_contains_it():
+def test_groups_with_an_unknown_subgroup_are_ignored():
     read = robot(
         '<group name="f"><group name="g"/></group><group name="g"><link name="b"/><group name="x"/></group>'
         '<group name="h"><link name="b"/></group>'
@@ -131,58 +131,58 @@ def test_a_group_with_a_subgroup_that_does_not_exist_is_left_out_and_so_is_what_
     assert read.groups == {"h": ("b",)}
     assert read.warnings == (
         "SRDF: group 'g': group 'x' does not exist",
-        "SRDF: group 'f': group 'g' is left out, too",
+        "SRDF: group 'f': group 'g' is ignored, too",
     )
 
 
-def test_a_ring_of_groups_is_left_out_and_the_rest_counts():
+def test_cyclic_groups_are_ignored():
     ring = "".join(f'<group name="{a}"><link name="{a}"/><group name="{b}"/></group>' for a, b in ("ab", "bc", "ca"))
     read = robot(f'<group name="o"><group name="b"/></group>{ring}<group name="h"><link name="b"/></group>')
     assert read.groups == {"h": ("b",)}
     assert "SRDF: group 'b': contains itself: o -> b -> c -> a -> b" in read.warnings
 
 
-def test_of_two_groups_of_a_name_the_first_counts():
+def test_first_of_two_groups_with_one_name_is_used():
     read = robot('<group name="g"><link name="a"/></group><group name="g"><link name="b"/></group>')
     assert read.groups == {"g": ("a",)} and "the name occurs twice" in read.warnings[0]
 
 
-def test_a_chain_between_two_branches_has_both_ends_and_the_link_where_they_meet():
-    # MoveIt's RobotModel::addJointModelGroup: up from the tip to the meeting link with its joint, and up from the base.
+def test_chain_between_branches_has_both_ends_and_common_ancestor():
+    # As in MoveIt's RobotModel::addJointModelGroup: both paths up to the common ancestor, inclusive.
     read = robot('<group name="g"><chain base_link="e" tip_link="c"/></group>')
     assert read.groups == {"g": ("a", "b", "c", "e")} and not read.warnings
 
 
-def test_pairs_and_virtual_joints_without_an_attribute_are_left_out():
+def test_incomplete_pairs_and_virtual_joints_are_ignored():
     read = robot(
         '<disable_collisions link1="a"/><disable_collisions link1="a" link2="d"/><virtual_joint name="v"/>'
         '<virtual_joint name="w" type="screw" parent_frame="odom" child_link="a"/>'
         '<virtual_joint name="u" type="planar" parent_frame="odom" child_link="x"/>'
     )
     assert len(read.warnings) == 4 and read.root_joint == ("w", "fixed", "odom", "a")
-    assert read.fixed_frames == {"odom": "a"}  # an unknown type is taken for fixed, as by srdfdom
+    assert read.fixed_frames == {"odom": "a"}  # an unknown type is treated as fixed, as in srdfdom
     assert "the SRDF disables it" in read.why_not("a", "d")
 
 
-def test_the_virtual_joint_of_the_root_link_says_how_the_robot_moves_in_the_world():
+def test_virtual_joint_of_the_root_link_is_the_root_joint():
     others = '<virtual_joint name="n" type="fixed" parent_frame="table" child_link="c"/>'
     read = robot(others + '<virtual_joint name="v" type="planar" parent_frame="odom" child_link="a"/>')
     assert read.root_joint == ("v", "planar", "odom", "a")
     assert robot(others).root_joint is None and robot(others).fixed_frames == {"table": "c"}
 
 
-def test_a_virtual_joint_is_read_in_any_case_and_without_the_spaces_around_its_words():
+def test_virtual_joint_attributes_are_stripped_and_lower_cased():
     read = robot('<virtual_joint name=" v " type=" Planar" parent_frame="odom " child_link=" a"/>')
     assert read.root_joint == ("v", "planar", "odom", "a") and not read.warnings
     assert robot('<virtual_joint name="v" parent_frame="odom" child_link="a"/>').fixed_frames == {}
 
 
-def test_an_srdf_with_a_document_type_is_refused():
+def test_srdf_with_a_document_type_is_rejected():
     with pytest.raises(RobotDescriptionError, match="SRDF: has a document type"):
         Robot.from_urdf(URDF, srdf='<!DOCTYPE robot><robot name="r"/>')
 
 
-def test_a_virtual_joint_in_a_group_moves_no_link():
+def test_virtual_joint_in_a_group_adds_no_link():
     read = robot(
         '<virtual_joint name="v" type="floating" parent_frame="odom" child_link="a"/>'
         '<group name="g"><joint name="v"/><link name="b"/></group>'
@@ -190,13 +190,13 @@ def test_a_virtual_joint_in_a_group_moves_no_link():
     assert read.groups["g"] == ("b",)
 
 
-def test_no_srdf_means_no_groups_and_only_neighbours_left_out():
+def test_without_srdf_only_adjacent_pairs_are_excluded():
     read = Robot.from_urdf(URDF)
     assert dict(read.groups) == {}
     assert len(read.body_pairs()) == 10 - 4
 
 
-def test_fixed_virtual_joints_name_the_frame_at_a_link():
+def test_fixed_virtual_joints_define_fixed_frames():
     joints = (
         '<virtual_joint name="v" type="fixed" parent_frame="world" child_link="a"/>'
         '<virtual_joint name="w" type="floating" parent_frame="odom" child_link="a"/>'
@@ -204,16 +204,16 @@ def test_fixed_virtual_joints_name_the_frame_at_a_link():
     assert dict(robot(joints).fixed_frames) == {"world": "a"}
 
 
-def test_enabled_pair_is_checked_though_a_joint_connects_it():
+def test_enabled_pair_is_checked_even_if_adjacent():
     read = robot('<enable_collisions link1="a" link2="b"/>')
     assert read.why_not("a", "b") is None and read.rules.why("a", "b").rule == "srdf"
 
 
-# -- large ones: what is linear is read, what is not has a bound that the error names ----------------
+# -- large documents: cost is linear or limited ----------------
 
 
 def naive_links(groups, group):
-    """Links of a group, as the text of MoveIt says it."""
+    """Return the links of a group by a direct implementation of MoveIt's documentation."""
     found = set()
     for kind, value in groups[group]:
         if kind == "link":
@@ -228,7 +228,7 @@ def naive_links(groups, group):
     return found
 
 
-def test_random_groups_have_the_links_of_a_plain_recursion():
+def test_random_groups_agree_with_a_recursive_reference():
     random = Random(11)
     chains = [("a", "d"), ("b", "d"), ("a", "e"), ("c", "c"), ("b", "c")]
     for _ in range(60):
@@ -245,7 +245,7 @@ def test_random_groups_have_the_links_of_a_plain_recursion():
             ends = f'base_link="{value[0]}" tip_link="{value[-1]}"' if kind == "chain" else f'name="{value}"'
             return f"<{kind} {ends}/>"
 
-        order = random.sample(list(groups), len(groups))  # a group may come before those in it
+        order = random.sample(list(groups), len(groups))  # a group may precede its subgroups
         text = "".join(
             f'<group name="{g}">' + "".join(element(*part) for part in groups[g]) + "</group>" for g in order
         )
@@ -255,7 +255,7 @@ def test_random_groups_have_the_links_of_a_plain_recursion():
 
 
 @pytest.mark.parametrize("outer_first", [False, True])
-def test_groups_nested_as_deeply_as_there_may_be_groups_are_read(outer_first):
+def test_deeply_nested_groups_are_read(outer_first):
     inner = [f'<group name="g{i}"><group name="g{i + 1}"/></group>' for i in range(MAXIMUM_GROUPS - 1)] + [
         f'<group name="g{MAXIMUM_GROUPS - 1}"><link name="c"/></group>'
     ]
@@ -263,7 +263,7 @@ def test_groups_nested_as_deeply_as_there_may_be_groups_are_read(outer_first):
     assert set(groups.values()) == {("c",)} and len(groups) == MAXIMUM_GROUPS
 
 
-def test_a_ring_of_many_groups_is_an_error_of_a_readable_length():
+def test_error_about_many_cyclic_groups_is_short():
     ring = "".join(f'<group name="g{i}"><group name="g{(i + 1) % 900}"/></group>' for i in range(900))
     with pytest.raises(RobotDescriptionError, match=r"'g0': contains itself: g0 -> g1 -> g2 .* -> \.\.\.$") as error:
         robot(ring, strict=True)
@@ -271,12 +271,12 @@ def test_a_ring_of_many_groups_is_an_error_of_a_readable_length():
     assert max(map(len, robot(ring).warnings)) < 200 and not robot(ring).groups
 
 
-def test_more_groups_than_there_may_be_are_refused_with_both_numbers():
+def test_too_many_groups_are_rejected():
     with pytest.raises(RobotDescriptionError, match="100000 groups, expected at most 1000"):
         robot("".join(f'<group name="g{i}"><group name="g{i + 1}"/></group>' for i in range(100_000)))
 
 
-def test_a_document_full_of_pairs_and_virtual_joints_is_read():
+def test_srdf_with_many_pairs_and_virtual_joints_is_read():
     read = robot(
         "".join(
             f'<disable_collisions link1="a" link2="c"/><disable_collisions link1="x{i}" link2="c"/>'
@@ -289,10 +289,10 @@ def test_a_document_full_of_pairs_and_virtual_joints_is_read():
     )
     assert len(read.fixed_frames) == 20_000 and read.groups == {"g": ("b", "c", "d")}
     assert "the SRDF disables it" in read.why_not("a", "c")
-    assert len(read.warnings) == 101 and read.warnings[-1] == "SRDF: 19900 more elements do not fit; they are ignored"
+    assert len(read.warnings) == 101 and read.warnings[-1] == "SRDF: 19900 more elements are invalid; they are ignored"
 
 
-def test_links_disabled_by_default_cost_no_entry_a_pair():
+def test_default_disabled_links_need_no_entry_per_pair():
     content = '<disable_default_collisions link="#"/>'.replace
     read = robot("".join(content("#", link) for link in "abcde") + '<enable_collisions link1="a" link2="c"/>')
     assert read.why_not("a", "c") is None
@@ -301,22 +301,22 @@ def test_links_disabled_by_default_cost_no_entry_a_pair():
     matrix = read.rules.as_matrix()
     assert {pair for pair, allowed in matrix.entries.items() if not allowed} == {frozenset("ac")}
     assert len(matrix.entries) == 10
-    # An object is none of the links that the SRDF speaks of.
+    # The default applies to links, not to objects.
     assert read.rules.checked("a", "box")
 
 
-def test_a_reason_of_any_length_is_cut():
+def test_long_reason_is_truncated():
     read = robot(f'<disable_collisions link1="a" link2="c" reason="{"x" * 100_000}"/>')
     assert len(read.why_not("a", "c")) < 300
 
 
-# -- the joint between world and robot ---------------------------------------------------------------------------------
+# -- joint between world and robot ---------------------------------------------------------------------------------
 
 VIRTUAL = '<virtual_joint name="v" type="{0}" parent_frame="{1}" child_link="a"/>'
 
 
 @pytest.mark.parametrize("kind", ["planar", "floating"])
-def test_with_its_root_joint_a_robot_moves_against_what_stands_in_the_world(kind):
+def test_robot_with_root_joint_moves_relative_to_world_bodies(kind):
     read = robot(VIRTUAL.format(kind, "odom") + '<group name="g"><link name="b"/></group>', with_root_joint=True)
     assert (read.root, read.base_links, read.links[:2]) == ("odom", ("a",), ("odom", "a"))
     assert len(read.bodies) == 5 and read.groups == {"g": ("b",)} and len(read.body_pairs()) == 6
@@ -336,7 +336,7 @@ def test_with_its_root_joint_a_robot_moves_against_what_stands_in_the_world(kind
         read.forward_kinematics(dict.fromkeys(read.joint_names, 0.0))
 
 
-def test_without_being_asked_for_or_fixed_the_root_joint_is_no_joint_of_the_robot():
+def test_fixed_or_unrequested_root_joint_is_not_added():
     floating, fixed = VIRTUAL.format("floating", "odom"), VIRTUAL.format("fixed", "odom")
     assert (
         robot(floating).root == robot(fixed, with_root_joint=True).root == robot("", with_root_joint=True).root == "a"
@@ -346,12 +346,12 @@ def test_without_being_asked_for_or_fixed_the_root_joint_is_no_joint_of_the_robo
 @pytest.mark.parametrize(
     "content", [VIRTUAL.format("planar", "c"), VIRTUAL.format("planar", "w").replace('"v"', '"ab"')]
 )
-def test_a_root_joint_whose_names_the_urdf_has_too_is_ignored_with_a_warning(content):
+def test_root_joint_with_names_of_the_urdf_is_ignored(content):
     read = robot(content, with_root_joint=True)
     assert read.root == "a" and "it is ignored" in read.warnings[-1]
 
 
-def test_a_group_that_names_the_root_joint_moves_the_whole_robot_where_that_is_a_joint_of_it():
+def test_group_with_the_root_joint_moves_the_whole_robot():
     content = VIRTUAL.format("planar", "odom") + '<group name="base"><joint name="v"/></group>'
     assert robot(content).groups == {"base": ()}
     moving = robot(content, with_root_joint=True)
@@ -359,13 +359,13 @@ def test_a_group_that_names_the_root_joint_moves_the_whole_robot_where_that_is_a
 
 
 @pytest.mark.parametrize("content", ["", VIRTUAL.format("fixed", "map"), VIRTUAL.format("planar", "map")])
-def test_a_robot_moves_in_a_frame_of_the_world_that_is_asked_for(content):
+def test_world_frame_adds_a_floating_root_joint(content):
     read = robot(content, world_frame="odom")
     assert (read.root, read.root_link, read.base_links) == ("odom", "a", ("a",)) and read.root_joint.kind == "floating"
     assert read.root_joint.name in read.joints
 
 
-def test_the_frame_of_the_world_that_is_asked_for_may_be_that_of_the_srdf_and_none_of_the_robot():
+def test_world_frame_may_match_the_srdf_but_not_a_link():
     read = robot(VIRTUAL.format("planar", "odom"), world_frame="odom")
     assert read.root_joint == ("v", "planar", "odom", "a")
     with pytest.raises(RobotDescriptionError, match=r"world_frame = 'c': is a link"):

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Links with a scale: larger or smaller where objects of the world are concerned, as they are otherwise."""
+"""Scaled links: the scale applies to pairs with world objects only."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def robot():
 
 
 def nearest(planning, poses=PLACES):
-    """Least distance by pair of owners."""
+    """Return the smallest distance by pair of owners."""
     planning.scene.set_link_poses(poses)
     result, found = planning.scene.query(), {}
     for a, b, distance in zip(result.body_a, result.body_b, result.distance, strict=True):
@@ -67,7 +67,7 @@ def nearest(planning, poses=PLACES):
 
 
 def with_balls(robot, **places):
-    """A scene with balls of 0.1 m: of the world, or on a link where one is given with the place."""
+    """Return a scene with balls of radius 0.1 m, each in the world or on a link."""
     edit = PlanningScene(robot).edit()
     for name, (place, link) in places.items():
         edit.add(name, [Sphere(0.1)], [np.eye(4)], place, link=link, touch_links=[link] if link else [])
@@ -80,7 +80,7 @@ def rescaled(planning, **scales):
     return edit.commit()
 
 
-def test_a_scaled_link_is_larger_against_objects_and_not_against_links(robot):
+def test_scale_applies_to_objects_but_not_to_links(robot):
     plain = with_balls(robot, ball=(at(2.0, 1.0), None))
     grown = rescaled(plain, hand=1.5)
     before, after = nearest(plain), nearest(grown)
@@ -92,7 +92,7 @@ def test_a_scaled_link_is_larger_against_objects_and_not_against_links(robot):
     assert not rescaled(grown, hand=1.0).scales
 
 
-def test_what_a_scaled_link_carries_is_scaled_likewise(robot):
+def test_objects_attached_to_a_scaled_link_are_scaled(robot):
     plain = with_balls(robot, wall=(at(3.0), None), held=(at(0.5), "hand"), other=(at(-0.5), "arm"))
     after, before = nearest(rescaled(plain, hand=2.0)), nearest(plain)
     assert after[frozenset(("held", "wall"))] == pytest.approx(0.5 - 2.0 * 0.1 - 0.1, abs=1e-12)
@@ -101,7 +101,7 @@ def test_what_a_scaled_link_carries_is_scaled_likewise(robot):
         assert after[frozenset(pair)] == before[frozenset(pair)]
 
 
-def test_an_object_is_scaled_while_a_scaled_link_carries_it(robot):
+def test_object_is_scaled_only_while_attached_to_a_scaled_link(robot):
     planning = rescaled(with_balls(robot, wall=(at(3.0), None), ball=(at(2.5), None)), hand=2.0)
     assert frozenset(("ball", "wall")) not in nearest(planning)
     edit = planning.edit()
@@ -119,7 +119,7 @@ def test_an_object_is_scaled_while_a_scaled_link_carries_it(robot):
     assert nearest(edit.commit()) == nearest(planning)
 
 
-def test_paddings_are_added_to_what_is_scaled(robot):
+def test_padding_is_added_after_scaling(robot):
     edit = rescaled(with_balls(robot, ball=(at(2.0, 1.0), None)), hand=1.5).edit()
     edit.padding = Padding({"hand": 0.05})
     planning = edit.commit()
@@ -128,7 +128,7 @@ def test_paddings_are_added_to_what_is_scaled(robot):
     assert planning.clearances(result).distance == pytest.approx([1.0 - 0.3 - 0.1 - 0.05], abs=1e-12)
 
 
-def test_scales_go_with_another_robot_and_wait_for_a_link_that_is_gone(robot):
+def test_scales_survive_a_change_of_the_robot(robot):
     planning = rescaled(with_balls(robot, ball=(at(2.0, 1.0), None)), hand=1.5, nobody=3.0)
     other = Robot.from_urdf(URDF.replace('"hand"', '"tool"'))
     back = planning.for_robot(other).for_robot(robot)
@@ -138,7 +138,7 @@ def test_scales_go_with_another_robot_and_wait_for_a_link_that_is_gone(robot):
     assert nearest(planning.for_robot(other), places)[frozenset(("tool", "ball"))] == pytest.approx(0.7, abs=1e-12)
 
 
-def test_plans_keep_scaled_links_clear_of_the_world():
+def test_planner_checks_scaled_links_against_the_world():
     urdf = URDF.replace('type="floating"', 'type="revolute"').replace(
         "</joint>", '<axis xyz="0 0 1"/><limit lower="-3" upper="3" effort="1" velocity="1"/></joint>'
     )
@@ -153,19 +153,19 @@ def test_plans_keep_scaled_links_clear_of_the_world():
     assert found.distance[row] == pytest.approx(1.0 - 1.5 * 0.2 - 0.1, abs=1e-12)
 
 
-def test_a_scaled_scene_can_be_pickled(robot):
+def test_scaled_scene_can_be_pickled(robot):
     planning = rescaled(with_balls(robot, ball=(at(2.0, 1.0), None)), hand=1.5)
     assert nearest(pickle.loads(pickle.dumps(planning))) == nearest(planning)
 
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, math.nan, math.inf])
-def test_a_scale_that_makes_no_sense_is_an_error(robot, scale):
+def test_invalid_scale_is_an_error(robot, scale):
     for link in ("hand", "nobody"):
         with pytest.raises(ValueError, match=f"scale of link '{link}'"):
             rescaled(PlanningScene(robot), **{link: scale})
 
 
-def test_scaled_bodies_count_and_have_names_of_their_own(robot):
+def test_scaled_bodies_have_unique_names_and_count_for_limits(robot):
     with pytest.raises(ValueError, match=r"scale of link 'hand'.*radius"):
         rescaled(PlanningScene(robot), hand=1e200)
     with pytest.raises(ValueError, match=r"\(scaled\)': the name is that of"):
@@ -175,7 +175,7 @@ def test_scaled_bodies_count_and_have_names_of_their_own(robot):
         rescaled(PlanningScene(robot, limits=Limits(bodies=3)), hand=2.0)
 
 
-def test_scaled_bodies_count_whatever_comes_after_them(robot):
+def test_scaled_bodies_count_in_later_edits(robot):
     planning = rescaled(PlanningScene(robot, limits=Limits(bodies=5)), hand=2.0)
     edit = planning.edit()
     edit.add("cup", [Sphere(0.1)], [np.eye(4)], at(9.0))
@@ -192,8 +192,8 @@ def test_scaled_bodies_count_whatever_comes_after_them(robot):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_after_any_changes_distances_are_those_of_balls_of_these_radii(robot, seed):
-    """Against the closed form for spheres, whatever was changed in whatever order."""
+def test_distances_after_random_changes_match_closed_forms(robot, seed):
+    """Compare with the closed form for spheres after random changes in random order."""
     rng = np.random.default_rng(seed)
     planning = PlanningScene(robot)
     for _ in range(25):
@@ -257,7 +257,7 @@ CUBE = [(x, y, z) for x in (0.0, 2.0) for y in (0.0, 1.0) for z in (0.0, 1.0)]
     ],
     ids=lambda shape: type(shape).__name__,
 )
-def test_every_shape_grows_alike_about_its_origin_and_meshes_about_the_mean_of_their_vertices(shape):
+def test_shapes_scale_about_their_origin_or_mean_vertex(shape):
     factor, directions = 1.7, np.random.default_rng(1).normal(size=(200, 3))
     grown = scaled(shape, factor)
     assert type(grown) is type(shape)
@@ -268,5 +268,5 @@ def test_every_shape_grows_alike_about_its_origin_and_meshes_about_the_mean_of_t
     assert grown.volume() == pytest.approx(factor**3 * shape.volume(), rel=1e-9)
 
 
-def test_a_plane_has_no_size():
+def test_scaling_a_half_space_does_not_change_it():
     assert scaled(HalfSpace(), 3.0) == HalfSpace()

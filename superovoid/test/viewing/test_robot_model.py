@@ -220,7 +220,7 @@ def test_a_robot_with_geometry_left_out_has_no_known_clearance():
         ("hand", "thumb", False, "a joint connects them"),
         ("hand", "hand", False, "same link"),
         ("slider", "ball", False, "'slider' has no contact geometry"),
-        ("hand", "ball", True, "no rule speaks against it"),
+        ("hand", "ball", True, "no rule disables it"),
     ],
 )
 def test_every_pair_says_why_it_is_checked_or_not(model, name_a, name_b, checked, words):

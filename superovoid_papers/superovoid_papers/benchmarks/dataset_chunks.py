@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 
 from superovoid import dataset
-from superovoid.dataset.datasets import _made_by_worker, _of_worker
+from superovoid.dataset.datasets import _make_in_worker, _worker_dataset
 from superovoid.dataset.spreading import Distributed
 from superovoid.output import machine
 from superovoid_ros.resources import share_directory
@@ -74,7 +74,7 @@ def _run(states: int, by: dict[str, int], chunks: int) -> tuple[float, float, fl
         with contextlib.ExitStack() as stack:
             if "workers" in by:
                 cluster = stack.enter_context(Distributed(workers=by["workers"]))
-                work = partial(_made_by_worker, str(found.path), found.manifest["sha256"], {})
+                work = partial(_make_in_worker, str(found.path), found.manifest["sha256"], {})
                 cluster._client.run(_ready, work)
                 before, started = _spent(), time.perf_counter()
                 for _ in cluster.spread(work, range(1, 1 + chunks)):
@@ -92,7 +92,7 @@ def _run(states: int, by: dict[str, int], chunks: int) -> tuple[float, float, fl
 def _ready(work: Callable[[int], bool]) -> None:
     """Have a worker open the store, and compute once what is thrown away, before it is timed."""
     path, digest, _ = work.args  # type: ignore[attr-defined]
-    _of_worker(path, digest, ()).compute(0)
+    _worker_dataset(path, digest, ()).compute(0)
 
 
 def _of_answers(states: int, chunks: int) -> tuple[float, float]:

@@ -34,7 +34,7 @@ from rich.table import Table
 from superovoid import __version__
 from superovoid.fitting.halton import halton
 from superovoid.fitting.link_geometry import LinkGeometry, read_links
-from superovoid.fitting.mesh_fits import MOST_BODIES, checked_kinds, grown
+from superovoid.fitting.mesh_fits import MOST_BODIES, check_kinds, grow_bodies
 from superovoid.fitting.quality import measure_union
 from superovoid.fitting.robot_fits import FORM
 from superovoid.fitting.targets import Target
@@ -166,7 +166,7 @@ def measure_link(robot: str, link: LinkGeometry, meshes: str, bodies: int, seed:
     begun = time.process_time()
     spheres = medial_spheres(target, TIMES * bodies, seed)  # the first of them are what fewer would be
     spheres_seconds = time.process_time() - begun
-    fits = grown(target, bodies, checked_kinds("superovoid"), seed)
+    fits = grow_bodies(target, bodies, check_kinds("superovoid"), seed)
     seconds = 0.0
     for most in range(1, bodies + 1):
         begun = time.process_time()
