@@ -170,8 +170,7 @@ class _PairQuery:
             some = verdict_loop.found_for(len(rows))
             poses = self._place(*those(rows))
             verdict_loop.over_states(self._asked, poses, threshold, threshold, False, is_new, memory, some)
-            for whole, part in zip(found, some, strict=True):
-                whole[rows] = part
+            found.verdicts[rows], found.pairs[rows], found.looked[rows] = some
 
         first, rest = np.arange(min(_FIRST, len(joints))), np.arange(_FIRST, len(joints))
         answer(first, True)
