@@ -18,7 +18,7 @@ from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.vector import cross
 from superovoid.contact.columns import NORMAL, POINT_A, POINT_B, RESULT_LENGTH
-from superovoid.contact.deciding import UNDECIDED, decide_from_nothing
+from superovoid.contact.deciding import decide_from_nothing
 from superovoid.contact.impact import (
     ENDING,
     FOUND_LENGTH,
@@ -31,7 +31,7 @@ from superovoid.contact.impact import (
     find_impact,
 )
 from superovoid.contact.one_pair import WORK_LENGTH, scratch_in, take, take_poses
-from superovoid.contact.pair import Asked, Placed
+from superovoid.contact.pair import UNDECIDED, Asked, Placed
 from superovoid.shapes.kernels.bodies import MISMATCH, VALID
 
 THRESHOLD, DURATION, EVALUATIONS, MOTION_A, MOTION_B = 3, 6, 7, 26, 36

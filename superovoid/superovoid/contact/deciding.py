@@ -8,16 +8,15 @@ two superovoids: a point       the middle of the points where the line of centre
   a direction                  g(n) = n . c - h_A(n) - h_B(-n) <= sd, for the line of centres and the line between
                                the two support points; these are points of the bodies, so sd <= |x_B - x_A|
   the contact                  Newton's method, whose points may decide before it converges; no global search
-two convex bodies              GJK ends as soon as a direction proves them no closer, or a pair of points closer; where
+two convex bodies              GJK ends as soon as a direction proves them no closer, or a pair of points closer; if
                                its tetrahedron holds the origin, its least height proves an overlap
 a mesh that is not convex      hulls, triangles, and what lies inside (`convex.mesh_threshold`)
-what these leave open          the interval of the full answer
+what these leave open          the solver with the threshold as its stop rule (`Limit`)
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -48,7 +47,7 @@ from superovoid.contact.kind_table import (
 )
 from superovoid.contact.minkowski import difference
 from superovoid.contact.one_pair import scratch_in, solve_from_nothing
-from superovoid.contact.pair import Limit, Pair, Placed
+from superovoid.contact.pair import CLOSER, UNDECIDED, Limit, Pair, Placed, verdict_of
 from superovoid.contact.separation import is_in_both, rounding, separation
 from superovoid.contact.superovoids import newton
 from superovoid.contact.superovoids.answers import certify_deep, newton_tolerance
@@ -60,11 +59,20 @@ from superovoid.contact.superovoids.pair_solver import (
     place_of_points,
     relative_pose,
     save_points,
-    solve_pair,
     still_face,
 )
 from superovoid.shapes.kernels.bodies import pack
-from superovoid.shapes.kernels.kinds import CONVEX_MESH, KIND, POINT, ROW_LENGTH, SUPEROVOID, Core, ball_radius, kind_of
+from superovoid.shapes.kernels.kinds import (
+    CONVEX_MESH,
+    KIND,
+    MESH,
+    POINT,
+    ROW_LENGTH,
+    SUPEROVOID,
+    Core,
+    ball_radius,
+    kind_of,
+)
 from superovoid.shapes.kernels.surface import (
     A1,
     A2,
@@ -86,40 +94,27 @@ BY_SPHERES, BY_DIRECTION, BY_POINT, BY_CONTACT, BY_SEARCH, BY_SURFACES = 0, 1, 2
 # Columns of a verdict: 1 closer, -1 not closer, 0 undecided; what is proved; by what; solver calls.
 ANSWER, PROVED_LOWER, PROVED_UPPER, PROVED_BY, SOLVES = 0, 1, 2, 3, 4
 
-CLOSER, UNDECIDED, FARTHER = 1, 0, -1
-
 ALL, PROBE, REST = 0, 1, 2
-"""What to ask of two superovoids: all there is; spheres and a common point alone; what these leave."""
+"""What to ask of two bodies: all there is. Of two superovoids: spheres and a common point alone; what these leave."""
 
 _DIRECTIONS = 2  # tried before the solver
-_STEPS = 64  # of GJK
 _ROUNDS, _STEPS_OF_ROUND = 5, np.int64(6)  # of Newton's method, between two looks at its points
 _WITHIN = 1.0 - 1e-15  # by which a body inside is smaller than it need be, for what rounding takes
 
 
 @kernel
-def verdict_of(lower, upper, threshold):
-    """What an interval says about a threshold."""
-    if lower >= threshold:
-        return FARTHER
-    return CLOSER if upper < threshold else UNDECIDED
+def are_superovoids(a, b):
+    """Whether two packed bodies are decided as superovoids: spheres are, too."""
+    return METHODS[kind_of(a), kind_of(b)] == OVOIDS
 
 
 @kernel
-def _decide(lower, upper, common, threshold):
-    if lower >= threshold:
-        return FARTHER
-    if upper < threshold or (common and threshold >= 0.0):
-        return CLOSER
-    return UNDECIDED
+def _threshold_and_loss(limit):
+    """The threshold of a limit, and what it adds to bounds beside their own rounding, m."""
+    return 0.5 * (limit.beyond + limit.below), 0.5 * (limit.beyond - limit.below)
 
 
-class _Bounds(NamedTuple):
-    """What is proved of two superovoids: an interval of their distance, and whether they have a common point."""
-
-    lower: float
-    upper: float
-    common: bool
+# --- two superovoids ---
 
 
 @kernel
@@ -138,16 +133,41 @@ def _middle_on_line(pair):
     return combine(0.5, position(pair.a, fa), 0.5, y)
 
 
+@kernel
+def _along_directions(first, second, offset, limit, known, direction, sign):
+    """Bounds of the distance of two superovoids from a few directions; renew the direction, which has that sign."""
+    (a, pool_a, pose_a), (b, pool_b, pose_b) = first, second
+    core_a, core_b = Core(a, kind_of(a), pool_a), Core(b, kind_of(b), pool_b)
+    lower, upper = known
+    margin = rounding(a, b, norm(offset))
+    n = (sign * direction[0], sign * direction[1], sign * direction[2])
+    if dot(n, n) == 0.0:
+        n = line_of_centres(offset)
+    for _ in range(_DIRECTIONS):
+        s = separation(core_a, core_b, pose_a, pose_b, offset, n)
+        u = sub(add(offset, s.y), s.x)
+        span = norm(u)
+        if s.lower > lower:
+            lower = s.lower
+            direction[0], direction[1], direction[2] = scale(sign, n)
+        upper = min(upper, span + margin)
+        if verdict_of(lower, upper, limit) != UNDECIDED or not (span > 0.0):
+            break
+        n = scale(1.0 / span, u)
+    return lower, upper
+
+
 @kernel(separate=True)
-def _of_contact(pair, threshold, tolerance, loss, bounds, ka, kb, state):
-    """Bounds from Newton's method without a search, and a normal; every few steps the points may decide.
+def _of_contact(pair, limit, known, ka, kb, state):
+    """Bounds from Newton's method without a search, the verdict, and a normal; every few steps the points may decide.
 
     `ka` and `kb` are the places of the points in the state, which are renewed. Without these it starts on the line of
     centres.
     """
     a, b, centre = pair.a, pair.b, pair.centre
-    lower, upper, common = bounds
-    goal, margin = gap_tolerance(a, b, centre, tolerance), rounding(a, b, norm(centre))
+    lower, upper = known
+    threshold, loss = _threshold_and_loss(limit)
+    goal, margin = gap_tolerance(a, b, centre, limit.tolerance), rounding(a, b, norm(centre))
     residual, n = newton_tolerance(a, b, centre, goal), centre
     fa, fb = load_point(state, ka), load_point(state, kb)
     if (fa.r == 0.0 and fa.w == 0.0) or not still_face(pair, fa, fb):
@@ -155,131 +175,94 @@ def _of_contact(pair, threshold, tolerance, loss, bounds, ka, kb, state):
     for _ in range(_ROUNDS):
         is_contact, _, fa, fb, k = newton.solve(pair, fa, fb, residual, _STEPS_OF_ROUND)
         n, gap = k.n, dot(k.u, k.n)
-        if gap < 0.0 and threshold >= 0.0 and is_in_both(pair, combine(0.5, k.u, 1.0, k.x), loss):
-            return _Bounds(lower, min(upper, 0.0), True), n
+        if gap < 0.0 <= threshold and is_in_both(pair, combine(0.5, k.u, 1.0, k.x), loss):
+            return lower, min(upper, 0.0), CLOSER, n
         below, _ = lower_bound(pair, fa, fb, k)
         lower, upper = max(lower, below), min(upper, norm(k.u) + margin)
         if is_contact:
             answer = certify_deep(pair, fa, fb, k, goal, 0)
             save_points(state, ka, kb, answer)
-            return _Bounds(max(lower, answer.lower), min(upper, answer.upper), common), n
-        if _decide(lower - loss, upper + loss, common, threshold) != UNDECIDED:
+            lower, upper = max(lower, answer.lower), min(upper, answer.upper)
             break
-    return _Bounds(lower, upper, common), n
+        if verdict_of(lower, upper, limit) != UNDECIDED:
+            break
+    return lower, upper, verdict_of(lower, upper, limit), n
 
 
 @kernel
-def _of_superovoids(first, second, threshold, limit, loss, effort, direction, state, scratch, out):
-    """Fill in the verdict on two superovoids."""
-    (a, pool_a, pose_a), (b, pool_b, pose_b) = first, second
-    rotation, row = scratch
-    straight = in_order(a, b, pose_a, pose_b)
+def _of_superovoids(first, second, limit, effort, known, direction, state, rotation):
+    """Bounds of the distance of two superovoids without a search, the verdict, and what proved it.
+
+    Both orders of the bodies are asked in one, so that both have the same bounds bit by bit.
+    """
+    straight = in_order(first.row, second.row, first.pose, second.pose)
     ka, kb = place_of_points(straight)
+    sign = 1.0 if straight else -1.0
     if not straight:
-        a, b, pool_a, pool_b, pose_a, pose_b = b, a, pool_b, pool_a, pose_b, pose_a
-    core_a, core_b = Core(a, kind_of(a), pool_a), Core(b, kind_of(b), pool_b)
+        first, second = second, first
+    a, b, pose_a, pose_b = first.row, second.row, first.pose, second.pose
     offset = (pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3])
-    length, sign = norm(offset), 1.0 if straight else -1.0
-    margin = rounding(a, b, length)
-    # The origins are points of the bodies.
-    lower, upper, common = length - a[RADIUS] - b[RADIUS] - margin, length + margin, False
-    by = BY_SPHERES
-    solves = 0
-    answer = _decide(lower - loss, upper + loss, common, threshold)
+    threshold, loss = _threshold_and_loss(limit)
+    lower, upper = known
     pair = Pair(a, b, rotation, relative_pose(pose_a, pose_b, rotation))
-    if answer == UNDECIDED and effort != REST and threshold >= 0.0:
-        common = is_in_both(pair, _middle_on_line(pair), loss)
-        if common:
-            upper, by, answer = min(upper, 0.0), BY_POINT, CLOSER
-    if answer == UNDECIDED and effort != PROBE:
-        n = (sign * direction[0], sign * direction[1], sign * direction[2])
-        if dot(n, n) == 0.0:
-            n = line_of_centres(offset)
-        by = BY_DIRECTION
-        for _ in range(_DIRECTIONS):
-            s = separation(core_a, core_b, pose_a, pose_b, offset, n)
-            u = sub(add(offset, s.y), s.x)
-            span = norm(u)
-            if s.lower > lower:
-                lower = s.lower
-                direction[0], direction[1], direction[2] = scale(sign, n)
-            upper = min(upper, span + margin)
-            answer = _decide(lower - loss, upper + loss, common, threshold)
-            if answer != UNDECIDED or not (span > 0.0):
-                break
-            n = scale(1.0 / span, u)
-    if answer == UNDECIDED and effort != PROBE:
-        bounds = _Bounds(lower, upper, common)
-        (lower, upper, common), n = _of_contact(pair, threshold, limit.tolerance, loss, bounds, ka, kb, state)
-        direction[0], direction[1], direction[2] = scale(sign, rotate(pose_a, n))
-        by, solves = BY_CONTACT, 1
-        answer = _decide(lower - loss, upper + loss, common, threshold)
-    if answer == UNDECIDED and effort != PROBE:
-        solve_pair(a, b, pose_a, pose_b, limit.tolerance, limit.budget, state, rotation, row)
-        lower, upper = max(lower, row[LOWER]), min(upper, row[UPPER])
-        by, solves = BY_SEARCH, 2
-        answer = _decide(lower - loss, upper + loss, common, threshold)
-        if answer == UNDECIDED and threshold >= 0.0 and row[DISTANCE] < 0.0:
-            middle = (
-                0.5 * (row[POINT_A] + row[POINT_B]) - pose_a[0, 3],
-                0.5 * (row[POINT_A + 1] + row[POINT_B + 1]) - pose_a[1, 3],
-                0.5 * (row[POINT_A + 2] + row[POINT_B + 2]) - pose_a[2, 3],
-            )
-            if is_in_both(pair, rotate_back(pose_a, middle), loss):
-                upper, answer = min(upper, 0.0), CLOSER
-    out[ANSWER] = answer
-    out[PROVED_LOWER] = lower
-    out[PROVED_UPPER] = upper
-    out[PROVED_BY] = by
-    out[SOLVES] = solves
+    if effort != REST and threshold >= 0.0 and is_in_both(pair, _middle_on_line(pair), loss):
+        return lower, min(upper, 0.0), CLOSER, BY_POINT
+    if effort == PROBE:
+        return lower, upper, UNDECIDED, BY_SPHERES
+    lower, upper = _along_directions(first, second, offset, limit, known, direction, sign)
+    found = verdict_of(lower, upper, limit)
+    if found != UNDECIDED:
+        return lower, upper, found, BY_DIRECTION
+    lower, upper, found, n = _of_contact(pair, limit, (lower, upper), ka, kb, state)
+    direction[0], direction[1], direction[2] = scale(sign, rotate(pose_a, n))
+    return lower, upper, found, BY_CONTACT
+
+
+@kernel
+def _is_middle_common(first, second, limit, scratch):
+    """Whether the middle of the points of a result is proved to be inside both of two superovoids."""
+    rotation, row = scratch
+    if not in_order(first.row, second.row, first.pose, second.pose):
+        first, second = second, first
+    pair = Pair(first.row, second.row, rotation, relative_pose(first.pose, second.pose, rotation))
+    x = (row[POINT_A], row[POINT_A + 1], row[POINT_A + 2])
+    y = (row[POINT_B], row[POINT_B + 1], row[POINT_B + 2])
+    origin = (first.pose[0, 3], first.pose[1, 3], first.pose[2, 3])
+    middle = rotate_back(first.pose, sub(scale(0.5, add(x, y)), origin))
+    _, loss = _threshold_and_loss(limit)
+    return is_in_both(pair, middle, loss)
+
+
+# --- other kinds ---
 
 
 @kernel(_nrt=True)
-def _of_cores(pair, n, goal, margin, loss, threshold):
-    """Bounds of the distance of two convex cores, and the best direction; balls are in the threshold."""
-    w, taken = difference.new_workspace(), margin + loss
-    lower, upper, n = cores.bounds_about(pair, n, goal, margin, threshold - taken, threshold + taken, w)
-    return lower - margin, upper + margin, n
+def _of_parts(pair, n, limit, goal, margin):
+    """Bounds of the signed distance of two bodies, one convex, and the direction of the lower one."""
+    if pair.b.kind == MESH:
+        threshold, loss = _threshold_and_loss(limit)
+        return mesh_threshold.bounds(pair, n, threshold, goal, margin, loss)
+    w = difference.new_workspace()
+    balls = ball_radius(pair.a.row, pair.a.kind) + ball_radius(pair.b.row, pair.b.kind)
+    near, far = limit.below + balls - margin, limit.beyond + balls + margin
+    lower, upper, n = cores.bounds_about(pair, n, goal, margin, near, far, w)
+    return lower - margin - balls, upper + margin - balls, n
 
 
-@kernel(separate=True)
-def _of_convex(first, second, threshold, tolerance, loss, state):
-    """Bounds of the signed distance of two convex bodies (`Placed`) from GJK alone, which may leave a threshold open.
+@entry_point(separate=True)
+def bounds_of_kinds(first: Placed, second: Placed, limit: Limit, state: Floats1) -> tuple[float, float]:
+    """Bounds of the signed distance of two convex bodies, or of a mesh and any body, which may leave a threshold open.
 
-    `loss` is what is to be added to the bounds beside their own rounding, m; it is not counted in them.
+    The state is renewed, but beside a mesh only if they decide.
     """
     out_of_line()
     task = begin(first.row, second.row, first.pool, second.pool, first.pose, second.pose, state)
     pair = task.pair
-    a, ka = pair.a.row, pair.a.kind
-    b, kb = pair.b.row, pair.b.kind
+    a, b = pair.a.row, pair.b.row
     margin = difference.rounding(a, b, pair.centre)
-    goal = tolerance * min(a[SIZE], b[SIZE]) + 4.0 * margin
-    radii = ball_radius(a, ka) + ball_radius(b, kb)
-    of_cores = threshold + radii
-    lower, upper, n = _of_cores(pair, start_direction(task, state), goal, margin, loss, of_cores)
-    state[STARTED] = 1.0 if task.straight else 2.0
-    for i in range(3):
-        state[START + i] = n[i]
-    return lower - radii, upper - radii
-
-
-@entry_point(separate=True)
-def bounds_beside_mesh(
-    first: Placed, second: Placed, threshold: float, tolerance: float, loss: float, state: Floats1
-) -> tuple[float, float]:
-    """Bounds of the signed distance of a mesh that is not convex and another body, which may leave a threshold open.
-
-    `loss` as for `_of_convex`. The state is renewed where they decide.
-    """
-    out_of_line()
-    task = begin(first.row, second.row, first.pool, second.pool, first.pose, second.pose, state)
-    a, b = task.pair.a.row, task.pair.b.row
-    margin = difference.rounding(a, b, task.pair.centre)
-    goal = tolerance * min(a[SIZE], b[SIZE]) + 4.0 * margin
-    n = start_direction(task, state)
-    lower, upper, n = mesh_threshold.bounds(task.pair, n, threshold, goal, margin, loss)
-    if verdict_of(lower - loss, upper + loss, threshold) != UNDECIDED:
+    goal = limit.tolerance * min(a[SIZE], b[SIZE]) + 4.0 * margin
+    lower, upper, n = _of_parts(pair, start_direction(task, state), limit, goal, margin)
+    if pair.b.kind != MESH or verdict_of(lower, upper, limit) != UNDECIDED:
         state[STARTED] = 1.0 if task.straight else 2.0
         for i in range(3):
             state[START + i] = n[i]
@@ -287,48 +270,29 @@ def bounds_beside_mesh(
 
 
 @kernel
-def _of_kinds(first, second, threshold, limit, loss, state, scratch, out):
-    """Fill in the verdict on two bodies that are not two superovoids."""
-    rotation, row = scratch
-    ka, kb = kind_of(first.row), kind_of(second.row)
-    pose_a, pose_b = first.pose, second.pose
-    apart = norm((pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3]))
-    lower = apart - first.row[RADIUS] - second.row[RADIUS] - rounding(first.row, second.row, apart)
-    upper = math.inf
-    by, solves = BY_SPHERES, 0
-    found = verdict_of(lower - loss, upper, threshold)
-    # The closed forms of a sphere take no longer, but for a hull, of which they ask all planes.
-    has_sphere, has_hull = ka == POINT or kb == POINT, ka == CONVEX_MESH or kb == CONVEX_MESH
-    if found == UNDECIDED and METHODS[ka, kb] == CONVEX and (has_hull or not has_sphere):
-        bounds = _of_convex(first, second, threshold, limit.tolerance, loss, state)
-        lower, upper, by = max(lower, bounds[0]), bounds[1], BY_DIRECTION
-        found = verdict_of(lower - loss, upper + loss, threshold)
-    if found == UNDECIDED and METHODS[ka, kb] == MESHES:
-        bounds = bounds_beside_mesh(first, second, threshold, limit.tolerance, loss, state)
-        lower, upper, by = max(lower, bounds[0]), bounds[1], BY_SURFACES
-        found = verdict_of(lower - loss, upper + loss, threshold)
-    if found == UNDECIDED:
-        solve_within(first, second, limit, state, rotation, row)
-        lower, upper, by, solves = max(lower, row[LOWER]), min(upper, row[UPPER]), BY_SEARCH, 1
-        found = verdict_of(lower - loss, upper + loss, threshold)
-    out[ANSWER], out[PROVED_LOWER], out[PROVED_UPPER], out[PROVED_BY], out[SOLVES] = found, lower, upper, by, solves
+def _are_bounds_cheaper(a, b):
+    """Whether bounds of two bodies take less time than their answer: not of a sphere, unless beside many planes."""
+    kind_a, kind_b = kind_of(a), kind_of(b)
+    method = METHODS[kind_a, kind_b]
+    has_hull, has_sphere = a[KIND] == CONVEX_MESH or b[KIND] == CONVEX_MESH, kind_a == POINT or kind_b == POINT
+    return method == MESHES or (method == CONVEX and (has_hull or not has_sphere))
+
+
+# --- any two bodies ---
 
 
 @kernel
-def decide_within(first, second, threshold, limit, loss, effort, direction, state, scratch, out):
+def decide_within(first, second, limit, effort, direction, state, scratch, out):
     """Decide whether the signed distance of two bodies is below a threshold, by the cheapest proof.
 
     Parameters
     ----------
     first, second : Placed
         Of any kinds.
-    threshold : float
-        m.
     limit : Limit
-    loss : float
-        What is to be added to the bounds beside their own rounding, m; it is not counted in `out`.
+        `beyond` and `below` are the threshold, m, with what is to be added to the bounds beside their own rounding.
     effort : int
-        ALL, PROBE or REST. Two bodies that are not superovoids are asked all.
+        ALL or, of two superovoids, PROBE or REST.
     direction : array, shape (3,)
         A guess of the normal (world, unit), zeros for none; of superovoids renewed by the best direction found.
     state : array, shape (STATE_LENGTH,)
@@ -340,11 +304,32 @@ def decide_within(first, second, threshold, limit, loss, effort, direction, stat
     -------
     CLOSER, FARTHER or UNDECIDED
     """
-    if METHODS[kind_of(first.row), kind_of(second.row)] != OVOIDS:
-        _of_kinds(first, second, threshold, limit, loss, state, scratch, out)
-        return int(out[ANSWER])
-    _of_superovoids(first, second, threshold, limit, loss, effort, direction, state, scratch, out)
-    return int(out[ANSWER])
+    rotation, row = scratch
+    a, b, pose_a, pose_b = first.row, second.row, first.pose, second.pose
+    method = METHODS[kind_of(a), kind_of(b)]
+    length = norm((pose_b[0, 3] - pose_a[0, 3], pose_b[1, 3] - pose_a[1, 3], pose_b[2, 3] - pose_a[2, 3]))
+    margin = rounding(a, b, length)
+    lower, by, solves = length - a[RADIUS] - b[RADIUS] - margin, BY_SPHERES, 0
+    # The origins of superovoids are points of them.
+    upper = length + margin if method == OVOIDS else math.inf
+    found = verdict_of(lower, upper, limit)
+    if found == UNDECIDED and method == OVOIDS:
+        known = lower, upper
+        lower, upper, found, by = _of_superovoids(first, second, limit, effort, known, direction, state, rotation)
+        solves = 1 if by == BY_CONTACT else 0
+    elif found == UNDECIDED and _are_bounds_cheaper(a, b):
+        bounds = bounds_of_kinds(first, second, limit, state)
+        lower, upper, by = max(lower, bounds[0]), bounds[1], BY_SURFACES if method == MESHES else BY_DIRECTION
+        found = verdict_of(lower, upper, limit)
+    if found == UNDECIDED and effort != PROBE:
+        solve_within(first, second, limit, state, rotation, row)
+        lower, upper, by, solves = max(lower, row[LOWER]), min(upper, row[UPPER]), BY_SEARCH, solves + 1
+        found = verdict_of(lower, upper, limit)
+        is_deep = method == OVOIDS and row[DISTANCE] < 0.0 <= limit.beyond + limit.below
+        if found == UNDECIDED and is_deep and _is_middle_common(first, second, limit, scratch):
+            upper, found = min(upper, 0.0), CLOSER
+    out[ANSWER], out[PROVED_LOWER], out[PROVED_UPPER], out[PROVED_BY], out[SOLVES] = found, lower, upper, by, solves
+    return found
 
 
 @entry_point
@@ -371,8 +356,8 @@ def decide_from_nothing(row_a, pool_a, row_b, pool_b, threshold, tolerance, scra
     out = scratch.verdict
     scratch.state[:] = 0.0
     first, second = Placed(row_a, pool_a, scratch.pose_a), Placed(row_b, pool_b, scratch.pose_b)
-    limit, memory = Limit(tolerance, SEARCH_BUDGET, math.inf), (scratch.rotation, scratch.result)
-    found = decide_within(first, second, threshold, limit, 0.0, ALL, scratch.direction, scratch.state, memory, out)
+    limit, memory = Limit(tolerance, SEARCH_BUDGET, threshold, threshold), (scratch.rotation, scratch.result)
+    found = decide_within(first, second, limit, ALL, scratch.direction, scratch.state, memory, out)
     if found == UNDECIDED and (row_a[DENTED] != 0.0 or row_b[DENTED] != 0.0):
         fill_inside(row_a, scratch.inner_a)
         fill_inside(row_b, scratch.inner_b)

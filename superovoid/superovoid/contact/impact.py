@@ -24,7 +24,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -43,15 +43,15 @@ from superovoid.contact.columns import (
     STATUS,
     UPPER,
 )
-from superovoid.contact.deciding import CLOSER, decide_from_nothing
 from superovoid.contact.deciding import SOLVES as SOLVES_OF_VERDICT
+from superovoid.contact.deciding import decide_from_nothing
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_pose, as_poses, check_rtol
 from superovoid.contact.kind_table import OPPOSED, solve_within
 from superovoid.contact.one_pair import scratch_in
-from superovoid.contact.pair import Limit, Placed
+from superovoid.contact.pair import CLOSER, Limit, Placed
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.separation import radii, separation
-from superovoid.contact.thresholds import UndecidedError
+from superovoid.contact.thresholds import Shapes, UndecidedError
 from superovoid.shapes import Shape
 from superovoid.shapes.kernels.kinds import HALF_SPACE, SUPPORT_LOSS, Core, body_support, kind_of
 from superovoid.shapes.kernels.rounding import EPS, allowance, straighten
@@ -363,7 +363,7 @@ def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out)
     gap, rounded = _touch(a, b, tolerance, between + way if is_bounded else between)
     speed = norm(sub(_vector(motion_a, 3), _vector(motion_b, 3)))
     speed += norm(_vector(motion_a, 6)) * a.reach + norm(_vector(motion_b, 6)) * b.reach
-    limit = Limit(min(TOLERANCE, 0.1 * tolerance), SEARCH_BUDGET, math.inf)
+    limit = Limit(min(TOLERANCE, 0.1 * tolerance), SEARCH_BUDGET, math.inf, -math.inf)
     t = 0.0
     solves = spent = 0
     while True:
@@ -714,38 +714,29 @@ def _motions(name: str, given: MotionsLike) -> tuple[FloatArray, FloatArray]:
     return as_poses(name, given), np.zeros((1, 9))  # type: ignore[arg-type] # no motions any more
 
 
+class _Options(TypedDict, total=False):
+    duration: float
+    rtol: float
+    max_evaluations: int
+    threads: int | None
+
+
 @overload
 def time_of_impact(  # type: ignore[overload-overlap]
-    a: Shape,
-    motion_a: MotionLike,
-    b: Shape,
-    motion_b: MotionLike,
-    *,
-    duration: float = ...,
-    rtol: float = ...,
-    max_evaluations: int = ...,
-    threads: int | None = ...,
+    a: Shape, motion_a: MotionLike, b: Shape, motion_b: MotionLike, **options: Unpack[_Options]
 ) -> Impact: ...
 
 
 @overload
 def time_of_impact(
-    a: Shape | Sequence[Shape],
-    motion_a: MotionsLike,
-    b: Shape | Sequence[Shape],
-    motion_b: MotionsLike,
-    *,
-    duration: float = ...,
-    rtol: float = ...,
-    max_evaluations: int = ...,
-    threads: int | None = ...,
+    a: Shapes, motion_a: MotionsLike, b: Shapes, motion_b: MotionsLike, **options: Unpack[_Options]
 ) -> Impacts: ...
 
 
 def time_of_impact(
-    a: Shape | Sequence[Shape],
+    a: Shapes,
     motion_a: MotionsLike,
-    b: Shape | Sequence[Shape],
+    b: Shapes,
     motion_b: MotionsLike,
     *,
     duration: float = 1.0,

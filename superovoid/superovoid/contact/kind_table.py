@@ -400,7 +400,7 @@ def solve_apart(first, second, limit, state, rotation, out):
 def solve_convex_within(first, second, limit, state, out):
     """Two convex bodies, or a sphere and a torus; beyond the limit's distance the interval may be a wide one."""
     out_of_line()
-    tolerance, budget, beyond = limit
+    tolerance, budget, beyond, _ = limit
     task = begin(first.row, second.row, first.pool, second.pool, first.pose, second.pose, state)
     pair = task.pair
     a, ka = pair.a.row, pair.a.kind

@@ -92,7 +92,7 @@ def take(a, b, tolerance, scratch):
 
 @kernel
 def _solve(row_a, pool_a, row_b, pool_b, tolerance, state, scratch, out):
-    limit = Limit(tolerance, SEARCH_BUDGET, math.inf)
+    limit = Limit(tolerance, SEARCH_BUDGET, math.inf, -math.inf)
     a, b = Placed(row_a, pool_a, scratch.pose_a), Placed(row_b, pool_b, scratch.pose_b)
     solve_within(a, b, limit, state, scratch.rotation, out)
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats1, Floats2
+from superovoid.compiled.kernels import kernel
 from superovoid.shapes.kernels.kinds import Core, Packed
 
 
@@ -54,9 +55,27 @@ class Asked(NamedTuple):
 
 
 class Limit(NamedTuple):
-    """When an answer is good enough, and what it may cost."""
+    """When the interval of an answer is enough, and what it may cost: the stop rule of all questions.
+
+    An interval is enough if it is as narrow as the tolerance asks, if it lies above `beyond`, or if it lies below
+    `below`. A question about a distance has inf and -inf there, a query with a cut-off has the cut-off as `beyond`, and
+    a question about a threshold has the threshold as both.
+    """
 
     tolerance: float
     budget: int
     beyond: float
     """m: a distance that is proved to exceed this need not be known any better"""
+    below: float
+    """m: nor one that is proved to be less than this"""
+
+
+CLOSER, UNDECIDED, FARTHER = 1, 0, -1
+
+
+@kernel
+def verdict_of(lower, upper, limit):
+    """What an interval says about the threshold of a limit: CLOSER, FARTHER or UNDECIDED."""
+    if lower >= limit.beyond:
+        return FARTHER
+    return CLOSER if upper < limit.below else UNDECIDED

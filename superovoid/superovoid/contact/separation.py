@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Separation of two bodies along one direction, and points common to both."""
+"""Separation of two bodies along one direction or of their boxes along many, and points common to both."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from superovoid.compiled.vector import dot, norm, rotate, rotate_back, scale, su
 from superovoid.shapes.kernels.kinds import HALF_SPACE, SUPPORT_LOSS, body_support
 from superovoid.shapes.kernels.rounding import allowance
 from superovoid.shapes.kernels.surface import INV_A1, INV_A2, INV_A3, INV_P, RADIUS, S_, TX, TY, P, power
+
+_PARALLEL = 1e-6  # sine of two edges of boxes whose cross product is no axis worth trying
 
 
 @kernel
@@ -60,6 +62,52 @@ def separation(a, b, pose_a, pose_b, offset, n):
     h_b, y = _extent(b, pose_b, scale(-1.0, n))
     of_a, of_b = radii(a, b)
     return Separation(dot(n, offset) - h_a - h_b - allowance(of_a, of_b, norm(offset)), x, y)
+
+
+@kernel
+def gap_of_boxes(axes, d, a, b, enough, rounding):
+    """Largest gap of two boxes along any of 15 axes, less rounding: it bounds their signed distance from below.
+
+    The axes are those of Gottschalk, Lin, Manocha, "OBBTree", SIGGRAPH 1996, of unit length so that a gap is a length:
+    normals of faces, and cross products of edges that are not nearly parallel, which add nothing to the faces.
+
+    Parameters
+    ----------
+    axes : tuple of tuple
+        Axes of B in the frame of A.
+    d : tuple
+        From the centre of A to that of B, in the frame of A, m.
+    a, b : tuple or array, shape (3,)
+        Half extents, m.
+    enough : float
+        A gap beyond this is returned as soon as it is found, m.
+    rounding : float
+        m.
+    """
+    p, q, r = axes
+    best = abs(d[0]) - a[0] - b[0] * abs(p[0]) - b[1] * abs(q[0]) - b[2] * abs(r[0])
+    best = max(best, abs(d[1]) - a[1] - b[0] * abs(p[1]) - b[1] * abs(q[1]) - b[2] * abs(r[1]))
+    best = max(best, abs(d[2]) - a[2] - b[0] * abs(p[2]) - b[1] * abs(q[2]) - b[2] * abs(r[2])) - rounding
+    if best > enough:
+        return best
+    face = -math.inf
+    for j in range(3):
+        u = axes[j]
+        face = max(face, abs(dot(d, u)) - b[j] - a[0] * abs(u[0]) - a[1] * abs(u[1]) - a[2] * abs(u[2]))
+    best = max(best, face - rounding)
+    for i in range(3):
+        if best > enough:
+            return best
+        for j in range(3):
+            # The cross product of axis i of A with axis j of B is (-v, u) in the other two axes of A, k and h.
+            k, h = (i + 1) % 3, (i + 2) % 3
+            u, v = axes[j][k], axes[j][h]
+            length = math.sqrt(u * u + v * v)
+            if length > _PARALLEL:
+                m, n = (j + 1) % 3, (j + 2) % 3
+                of_a, of_b = a[k] * abs(v) + a[h] * abs(u), b[m] * abs(axes[n][i]) + b[n] * abs(axes[m][i])
+                best = max(best, (abs(d[h] * u - d[k] * v) - of_a - of_b - rounding) / length)
+    return best
 
 
 @kernel

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import ClassVar, overload
+from typing import ClassVar, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,6 +37,7 @@ from superovoid.values.records import Record, Statistics, Table
 from superovoid.values.status import Words
 
 FloatArray = NDArray[np.float64]
+Shapes: TypeAlias = Shape | Sequence[Shape]
 
 
 class Proof(Words, IntEnum):
@@ -137,38 +138,30 @@ class Verdicts(Table):
         )
 
 
+class Options(TypedDict, total=False):
+    """Optional arguments of `are_closer` and `are_intersecting`."""
+
+    direction: ArrayLike | None
+    rtol: float
+    threads: int | None
+
+
 @overload
 def are_closer(
-    a: Shape,
-    pose_a: PoseLike,
-    b: Shape,
-    pose_b: PoseLike,
-    threshold: float,
-    *,
-    direction: ArrayLike | None = ...,
-    rtol: float = ...,
-    threads: int | None = ...,
+    a: Shape, pose_a: PoseLike, b: Shape, pose_b: PoseLike, threshold: float, **options: Unpack[Options]
 ) -> Verdict: ...
 
 
 @overload
 def are_closer(
-    a: Shape | Sequence[Shape],
-    pose_a: PosesLike,
-    b: Shape | Sequence[Shape],
-    pose_b: PosesLike,
-    threshold: ArrayLike,
-    *,
-    direction: ArrayLike | None = ...,
-    rtol: float = ...,
-    threads: int | None = ...,
+    a: Shapes, pose_a: PosesLike, b: Shapes, pose_b: PosesLike, threshold: ArrayLike, **options: Unpack[Options]
 ) -> Verdicts: ...
 
 
 def are_closer(
-    a: Shape | Sequence[Shape],
+    a: Shapes,
     pose_a: PosesLike,
-    b: Shape | Sequence[Shape],
+    b: Shapes,
     pose_b: PosesLike,
     threshold: ArrayLike,
     *,
@@ -250,34 +243,20 @@ def are_closer(
 
 @overload
 def are_intersecting(  # type: ignore[overload-overlap]
-    a: Shape,
-    pose_a: PoseLike,
-    b: Shape,
-    pose_b: PoseLike,
-    *,
-    direction: ArrayLike | None = ...,
-    rtol: float = ...,
-    threads: int | None = ...,
+    a: Shape, pose_a: PoseLike, b: Shape, pose_b: PoseLike, **options: Unpack[Options]
 ) -> Verdict: ...
 
 
 @overload
 def are_intersecting(
-    a: Shape | Sequence[Shape],
-    pose_a: PosesLike,
-    b: Shape | Sequence[Shape],
-    pose_b: PosesLike,
-    *,
-    direction: ArrayLike | None = ...,
-    rtol: float = ...,
-    threads: int | None = ...,
+    a: Shapes, pose_a: PosesLike, b: Shapes, pose_b: PosesLike, **options: Unpack[Options]
 ) -> Verdicts: ...
 
 
 def are_intersecting(
-    a: Shape | Sequence[Shape],
+    a: Shapes,
     pose_a: PosesLike,
-    b: Shape | Sequence[Shape],
+    b: Shapes,
     pose_b: PosesLike,
     *,
     direction: ArrayLike | None = None,

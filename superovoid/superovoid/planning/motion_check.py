@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 
 from superovoid.planning.problem import FloatArray, PlanningProblem
 from superovoid.planning.validity import Validity, verdicts_of
-from superovoid.states.floor_query import BELOW, CLEAR, FloorVerdicts
+from superovoid.states.verdicts import BELOW, CLEAR, FloorVerdicts
 from superovoid.values.checks import floats
 from superovoid.values.records import Record, Statistics
 

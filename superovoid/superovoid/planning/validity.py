@@ -16,7 +16,7 @@ from superovoid.planning.problem import FloatArray, IntArray, PlanningProblem
 from superovoid.scene import Scene
 from superovoid.shapes import Mesh, Shape, Superovoid, Torus
 from superovoid.states import state_distances
-from superovoid.states.floor_query import BELOW, CLEAR, SHORT, FloorQuery, FloorVerdicts
+from superovoid.states.verdicts import BELOW, CLEAR, SHORT, FloorQuery, FloorVerdicts
 from superovoid.values.records import Record
 
 

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +14,6 @@ from numpy.typing import NDArray
 from superovoid.contact.inputs import as_pose
 from superovoid.shapes import Shape
 from superovoid.values.poses import PoseLike
-
-IntArray = NDArray[np.int64]
-
 
 FloatArray = NDArray[np.float64]
 
@@ -65,11 +61,3 @@ class Body:
     def __setstate__(self, state: dict[str, Any]) -> None:
         state["link_from_body"].flags.writeable = False  # which a pickle forgets
         self.__dict__.update(state)
-
-
-def all_pairs_between_links(bodies: Sequence[Body]) -> IntArray:
-    """Every pair of bodies on different links, shape (n, 2)."""
-    links = np.array([body.link for body in bodies], dtype=object)
-    i, j = np.triu_indices(len(bodies), k=1)
-    keep = links[i] != links[j] if len(bodies) else slice(0)
-    return np.column_stack([i[keep], j[keep]]).astype(np.int64)

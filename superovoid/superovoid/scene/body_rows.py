@@ -1,12 +1,18 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bodies as kernels read them: a row each, in the frame of its link."""
+"""Bodies as kernels read them: a row each, in the frame of its link, with room behind for more.
+
+A body that is added has no other copied. Rows that are there are never written by this module, and those behind them
+only once. So who has the arrays of before, a fork of a scene or the tables of a loop, never sees a change. Two that
+have the same room must not both add to it.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +25,9 @@ from superovoid.shapes.primitives import pack_shapes
 from superovoid.values.checks import LEAST_LENGTH
 
 FloatArray = NDArray[np.float64]
+Arrays: TypeAlias = tuple[NDArray[Any], ...]
+
+_MORE = 0.25  # of the rows, taken as room if there is none
 
 
 def rows_of(bodies: Sequence[Body]) -> Local:
@@ -50,3 +59,29 @@ def _loss(body: Body, row: FloatArray) -> float:
 
 def _stack(items: Sequence[FloatArray | float], shape: tuple[int, ...]) -> FloatArray:
     return np.ascontiguousarray(items, dtype=np.float64) if items else np.empty((0, *shape))
+
+
+def joined(rows: Arrays, more: Arrays, room: Arrays | None) -> tuple[Arrays, Arrays]:
+    """Put rows behind others.
+
+    Parameters
+    ----------
+    rows, more : tuple of arrays
+        Alike but for their numbers of rows, which are one for all arrays of each.
+    room : tuple of arrays, optional
+        What `rows` are the first rows of, as it was returned when they were made; None: they are copied.
+
+    Returns
+    -------
+    rows, room : tuple of arrays
+    """
+    count = len(rows[0])
+    total = count + len(more[0])
+    if room is None or len(room[0]) < total:
+        size = total if not count else total + int(_MORE * total)
+        room = tuple(np.empty((size, *array.shape[1:]), array.dtype) for array in rows)
+        for buffer, array in zip(room, rows, strict=True):
+            buffer[:count] = array
+    for buffer, array in zip(room, more, strict=True):
+        buffer[count:total] = array
+    return tuple(buffer[:total] for buffer in room), room

@@ -5,6 +5,10 @@
 
 The points of the bodies are their bounding spheres, x, y, z and the radius. The fourth coordinate keeps bodies of very
 different size in different branches.
+
+Bodies come and go without a tree that is built anew; `refit` has to follow. A body that is added stands behind the tree
+beside the half-spaces: a query takes it through the tree, and tests it against the others behind it. A body that is
+removed leaves its leaf.
 """
 
 from __future__ import annotations
@@ -13,8 +17,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from superovoid.compiled.aabb_tree import END, FIRST, NODE_LENGTH, SECOND, arrange, fit_node, node_count
+from superovoid.compiled.aabb_tree import END, FIRST, LEAF, NODE_LENGTH, SECOND, arrange, fit_node, node_count
 from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Int32s1, Int32s2, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.scene.culling import PAST_OBB, PAST_SPHERE, Local, World, bounding_spheres_within, oriented_boxes_within
@@ -22,6 +27,10 @@ from superovoid.scene.pair_table import ALLOWED, FORBIDDEN, Rules, rule
 
 # A node pair is replaced by at most four, 2 log2 n times: enough for 2^60 bodies.
 _STACK = 512
+
+MOST_LOOSE = 32
+"""Bodies behind the tree, half-spaces among them; in a tree of n bodies, the root of n where that is more. To build a
+tree takes some us a body, and to test each of those behind it against all others behind it some 10 ns a pair."""
 
 # Entries of `Tree.head`.
 BODIES, NODES, ENDLESS = 0, 1, 2
@@ -140,6 +149,26 @@ def _consider(local, world, rules, a, b, limit, rounding, candidates, found, cou
     return found + 1
 
 
+class _Item(NamedTuple):
+    """What a node of the tree is tested against: another node, or a body behind the tree."""
+
+    box: NDArray[np.float64]
+    link: int
+    first: int  # places of its bodies
+    end: int
+    second: int  # of a node: by how many rows its second child follows; 0 for a leaf
+
+
+@kernel
+def _item(tree, world, rules, n):
+    """The node n, or for n < 0 the body at place -1 - n."""
+    if n < 0:
+        body = tree.order[-1 - n]
+        return _Item(world.bounds[body], rules.link[body], -1 - n, -n, 0)
+    node = tree.nodes[n]
+    return _Item(node[:6], np.int64(tree.link[n]), int(node[FIRST]), int(node[END]), int(node[SECOND]))
+
+
 @entry_point(nogil=True)
 def cull_tree(
     local: Local,
@@ -156,79 +185,95 @@ def cull_tree(
     Returns how many there are.
     """
     counts[:] = 0
-    order, bounds, nodes, stack = tree.order, tree.bounds, tree.nodes, tree.stack
+    order, nodes, stack = tree.order, tree.nodes, tree.stack
+    placed = tree.head[BODIES]
     reach = limit + rounding
     found = 0
-    top = 0
-    if tree.head[NODES] > 0:
-        stack[0, 0], stack[0, 1] = 0, 0
-        top = 1
-    while top > 0:
-        top -= 1
-        m, n = stack[top, 0], stack[top, 1]
-        if tree.link[m] >= 0 and tree.link[m] == tree.link[n] and not rules.within_links:
-            continue
-        box = nodes[m]
-        if m == n:
-            if box[SECOND] > 0.0:
+    # First the tree against itself, then each body behind it against the tree and those behind it before.
+    for loose in range(placed - 1, order.shape[0]):
+        stack[0, 0], stack[0, 1] = 0, (0 if loose < placed else -1 - loose)
+        top = 1 if tree.head[NODES] > 0 else 0
+        while top > 0:
+            top -= 1
+            m, n = stack[top, 0], stack[top, 1]
+            box = nodes[m]
+            if m == n and box[SECOND] > 0.0:
+                if tree.link[m] >= 0 and not rules.within_links:
+                    continue
                 left, right = m + 1, m + int(box[SECOND])
                 stack[top, 0], stack[top, 1] = left, right
                 stack[top + 1, 0], stack[top + 1, 1] = right, right
                 stack[top + 2, 0], stack[top + 2, 1] = left, left
                 top += 3
                 continue
-            for i in range(int(box[FIRST]), int(box[END])):
-                for j in range(i + 1, int(box[END])):
-                    if not _apart(bounds[i], bounds[j], reach):
-                        found = _consider(
-                            local, world, rules, order[i], order[j], limit, rounding, candidates, found, counts
-                        )
-            continue
-        other = nodes[n]
-        if _apart(box, other, reach):
-            continue
-        if box[SECOND] == 0.0 and other[SECOND] == 0.0:
-            for i in range(int(box[FIRST]), int(box[END])):
-                if _apart(bounds[i], other, reach):
-                    continue
-                for j in range(int(other[FIRST]), int(other[END])):
-                    if not _apart(bounds[i], bounds[j], reach):
-                        found = _consider(
-                            local, world, rules, order[i], order[j], limit, rounding, candidates, found, counts
-                        )
-            continue
-        # The node with more bodies is opened.
-        if box[END] - box[FIRST] < other[END] - other[FIRST]:
-            m, n = n, m
-        stack[top, 0], stack[top, 1] = m + 1, n
-        stack[top + 1, 0], stack[top + 1, 1] = m + int(nodes[m, SECOND]), n
-        top += 2
-    for i in range(tree.head[BODIES], order.shape[0]):
-        body = order[i]
-        first = tree.head[BODIES]
-        if world.spheres[body, 3] == math.inf:
-            first = 0
-        elif tree.head[NODES] > 0:
-            stack[0, 0] = 0
-            top = 1
-        box = world.bounds[body]
-        while top > 0:
-            top -= 1
-            m = stack[top, 0]
-            if tree.link[m] >= 0 and tree.link[m] == rules.link[body] and not rules.within_links:
+            other = _item(tree, world, rules, n)
+            if tree.link[m] >= 0 and tree.link[m] == other.link and not rules.within_links:
                 continue
-            node = nodes[m]
-            if _apart(box, node, reach):
+            if _apart(box, other.box, reach):
                 continue
-            if node[SECOND] > 0.0:
-                stack[top, 0] = m + 1
-                stack[top + 1, 0] = m + int(node[SECOND])
-                top += 2
+            if box[SECOND] == 0.0 and other.second == 0:
+                for i in range(int(box[FIRST]), int(box[END])):
+                    if _apart(tree.bounds[i], other.box, reach):
+                        continue
+                    for j in range(i + 1 if m == n else other.first, other.end):
+                        if n < 0 or not _apart(tree.bounds[i], tree.bounds[j], reach):
+                            found = _consider(
+                                local, world, rules, order[i], order[j], limit, rounding, candidates, found, counts
+                            )
                 continue
-            for j in range(int(node[FIRST]), int(node[END])):
-                if not _apart(box, bounds[j], reach):
-                    found = _consider(local, world, rules, body, order[j], limit, rounding, candidates, found, counts)
-        for j in range(first, i):
-            found = _consider(local, world, rules, body, order[j], limit, rounding, candidates, found, counts)
+            # The node with more bodies is opened.
+            second = int(box[SECOND])
+            if box[END] - box[FIRST] < other.end - other.first:
+                m, n, second = n, m, other.second
+            stack[top, 0], stack[top, 1] = m + 1, n
+            stack[top + 1, 0], stack[top + 1, 1] = m + second, n
+            top += 2
+        for j in range(placed, loose):
+            found = _consider(local, world, rules, order[loose], order[j], limit, rounding, candidates, found, counts)
     counts[PAST_OBB] = found
     return found
+
+
+# -- bodies that come and go ---------------------------------------------------------------------------------------
+
+
+def with_bodies(tree: Tree | None, first: int, count: int) -> Tree | None:
+    """The tree with so many bodies more, of the rows from one on; None: it is to be built."""
+    if tree is None or tree.head[ENDLESS] + count > max(MOST_LOOSE, math.isqrt(int(tree.head[BODIES]))):
+        return None
+    tree.head[ENDLESS] += count
+    return tree._replace(order=np.concatenate([tree.order, np.arange(first, first + count, dtype=np.int32)]))
+
+
+def without_loose(tree: Tree | None, gone: int) -> Tree | None:
+    """The tree without a body if that is behind it; the indices of others stay as they are."""
+    if tree is None:
+        return None
+    places = np.flatnonzero(tree.order[tree.head[BODIES] :] == gone)
+    if not len(places):
+        return tree
+    tree.head[ENDLESS] -= 1
+    return tree._replace(order=np.delete(tree.order, tree.head[BODIES] + places[0]))
+
+
+def without_body(tree: Tree | None, gone: int) -> Tree | None:
+    """The tree without a body, the indices behind it smaller by one; None: it is to be built."""
+    if tree is None:
+        return None
+    places = np.flatnonzero(tree.order == gone)
+    order = np.delete(tree.order, places)
+    order -= order > gone
+    if not len(places):  # it was behind the tree, and has left already
+        return tree._replace(order=order)
+    place = int(places[0])
+    if place >= tree.head[BODIES]:
+        tree.head[ENDLESS] -= 1
+        return tree._replace(order=order)
+    nodes = tree.nodes[: tree.head[NODES]]
+    ranges = nodes[:, FIRST : END + 1]
+    ranges -= ranges > place
+    # `cull_tree` opens the node with more bodies: that an inner one always has more than a leaf lets it end.
+    if (nodes[:, END] - nodes[:, FIRST] <= np.where(nodes[:, SECOND] > 0.0, LEAF, 0)).any():
+        return None
+    tree.head[BODIES] -= 1
+    return tree._replace(order=order)

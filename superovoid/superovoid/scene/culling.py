@@ -5,7 +5,7 @@
 
 A query has two stages: a culling loop (this module's over a list, or that of `box_tree`) writes the candidates, and
 `solve` turns these into rows of results: all of them, or, where only the k closest are wanted, those that may be among
-them (`closest`). All bounds are widened by what rounding may take, so that no pair within `max_distance` is lost. A
+them (`solving`). All bounds are widened by what rounding may take, so that no pair within `max_distance` is lost. A
 body of infinite radius is a half-space, the only shape without end: its distance to a sphere or a box has a closed
 form.
 """
@@ -20,6 +20,7 @@ import numpy as np
 from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats3, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.compiled.vector import dot, norm, rotate_back, scale, sub
+from superovoid.contact.separation import gap_of_boxes
 from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID
 from superovoid.shapes.kernels.rounding import at_place, straighten
 from superovoid.shapes.kernels.surface import A1, A2, A3, INV_P, INV_S, TX, TY
@@ -59,6 +60,11 @@ def world_of(count: int) -> World:
     """Memory for so many bodies."""
     spheres, boxes, bounds = np.empty((count, 4)), np.empty((count, 3)), np.empty((count, 6))
     return World(np.empty((count, 4, 4)), spheres, boxes, bounds, np.zeros(count))
+
+
+@kernel
+def _vector(row):
+    return (row[0], row[1], row[2])
 
 
 @kernel
@@ -129,16 +135,6 @@ def place_link(local: Local, link: Ints1, row: int, link_pose: Floats2, world: W
 
 
 @kernel
-def spheres_within(a, b, limit):
-    """Whether two spheres (centre, radius) are no farther apart than the limit."""
-    reach = a[3] + b[3] + limit
-    if reach < 0.0:
-        return False
-    dx, dy, dz = a[0] - b[0], a[1] - b[1], a[2] - b[2]
-    return dx * dx + dy * dy + dz * dz <= reach * reach
-
-
-@kernel
 def height_above(pose, point):
     """Height of a point over the half-space at a pose."""
     return (
@@ -150,10 +146,12 @@ def height_above(pose, point):
 
 @kernel(forceinline=True)
 def bounding_spheres_within(world, a, b, limit):
-    """`spheres_within` for two bodies of the scene; a half-space is its own bound, and meets every other one."""
+    """Whether the spheres of two bodies are no farther apart than the limit; as for `oriented_boxes_within`."""
     sphere_a, sphere_b = world.spheres[a], world.spheres[b]
     if sphere_a[3] + sphere_b[3] < math.inf:
-        return spheres_within(sphere_a, sphere_b, limit)
+        reach = sphere_a[3] + sphere_b[3] + limit
+        dx, dy, dz = sphere_a[0] - sphere_b[0], sphere_a[1] - sphere_b[1], sphere_a[2] - sphere_b[2]
+        return reach >= 0.0 and dx * dx + dy * dy + dz * dz <= reach * reach
     if sphere_b[3] < math.inf:
         return height_above(world.poses[a], sphere_b) - sphere_b[3] <= limit
     return sphere_a[3] == math.inf or height_above(world.poses[b], sphere_a) - sphere_a[3] <= limit
@@ -175,79 +173,17 @@ def _box_over(plane, centre, pose, half):
 
 
 @kernel
-def _crossed(t, r, half, other, edge, rounding):
-    """Gap along the cross product of an axis of A with one of B.
-
-    The product has the components -r[1], r[0] along the two other axes of A, of which `t`, the offset of B, and `half`,
-    the half extents of A, are given; `other` are the half extents of B along its two other axes, and `edge` what these
-    have along the axis of A. Nearly parallel axes add nothing to the faces.
-    """
-    length = math.sqrt(r[0] * r[0] + r[1] * r[1])
-    reach = half[0] * abs(r[1]) + half[1] * abs(r[0]) + other[0] * abs(edge[1]) + other[1] * abs(edge[0])
-    return (abs(t[1] * r[0] - t[0] * r[1]) - reach - rounding) / length if length > 1e-6 else -math.inf
-
-
-@kernel
-def box_gap(centre_a, pose_a, half_a, centre_b, pose_b, half_b, enough, rounding):
-    """Largest gap of two oriented boxes along any of 15 axes, less rounding: it bounds the signed distance from below.
-
-    A gap beyond `enough` is returned as soon as it is found. The axes are those of Gottschalk, Lin, Manocha, "OBBTree",
-    SIGGRAPH 1996, of unit length so that a gap is a length.
-    """
-    x, y, z = centre_b[0] - centre_a[0], centre_b[1] - centre_a[1], centre_b[2] - centre_a[2]
-    t0 = x * pose_a[0, 0] + y * pose_a[1, 0] + z * pose_a[2, 0]
-    t1 = x * pose_a[0, 1] + y * pose_a[1, 1] + z * pose_a[2, 1]
-    t2 = x * pose_a[0, 2] + y * pose_a[1, 2] + z * pose_a[2, 2]
-    r00 = pose_a[0, 0] * pose_b[0, 0] + pose_a[1, 0] * pose_b[1, 0] + pose_a[2, 0] * pose_b[2, 0]
-    r01 = pose_a[0, 0] * pose_b[0, 1] + pose_a[1, 0] * pose_b[1, 1] + pose_a[2, 0] * pose_b[2, 1]
-    r02 = pose_a[0, 0] * pose_b[0, 2] + pose_a[1, 0] * pose_b[1, 2] + pose_a[2, 0] * pose_b[2, 2]
-    r10 = pose_a[0, 1] * pose_b[0, 0] + pose_a[1, 1] * pose_b[1, 0] + pose_a[2, 1] * pose_b[2, 0]
-    r11 = pose_a[0, 1] * pose_b[0, 1] + pose_a[1, 1] * pose_b[1, 1] + pose_a[2, 1] * pose_b[2, 1]
-    r12 = pose_a[0, 1] * pose_b[0, 2] + pose_a[1, 1] * pose_b[1, 2] + pose_a[2, 1] * pose_b[2, 2]
-    r20 = pose_a[0, 2] * pose_b[0, 0] + pose_a[1, 2] * pose_b[1, 0] + pose_a[2, 2] * pose_b[2, 0]
-    r21 = pose_a[0, 2] * pose_b[0, 1] + pose_a[1, 2] * pose_b[1, 1] + pose_a[2, 2] * pose_b[2, 1]
-    r22 = pose_a[0, 2] * pose_b[0, 2] + pose_a[1, 2] * pose_b[1, 2] + pose_a[2, 2] * pose_b[2, 2]
-    a0, a1, a2 = half_a[0], half_a[1], half_a[2]
-    b0, b1, b2 = half_b[0], half_b[1], half_b[2]
-    gap = abs(t0) - a0 - (b0 * abs(r00) + b1 * abs(r01) + b2 * abs(r02))
-    gap = max(gap, abs(t1) - a1 - (b0 * abs(r10) + b1 * abs(r11) + b2 * abs(r12)))
-    gap = max(gap, abs(t2) - a2 - (b0 * abs(r20) + b1 * abs(r21) + b2 * abs(r22))) - rounding
-    if gap > enough:
-        return gap
-    face = abs(t0 * r00 + t1 * r10 + t2 * r20) - b0 - (a0 * abs(r00) + a1 * abs(r10) + a2 * abs(r20))
-    face = max(face, abs(t0 * r01 + t1 * r11 + t2 * r21) - b1 - (a0 * abs(r01) + a1 * abs(r11) + a2 * abs(r21)))
-    face = max(face, abs(t0 * r02 + t1 * r12 + t2 * r22) - b2 - (a0 * abs(r02) + a1 * abs(r12) + a2 * abs(r22)))
-    gap = max(gap, face - rounding)
-    if gap > enough:
-        return gap
-    gap = max(gap, _crossed((t1, t2), (r10, r20), (a1, a2), (b1, b2), (r01, r02), rounding))
-    gap = max(gap, _crossed((t1, t2), (r11, r21), (a1, a2), (b2, b0), (r02, r00), rounding))
-    gap = max(gap, _crossed((t1, t2), (r12, r22), (a1, a2), (b0, b1), (r00, r01), rounding))
-    if gap > enough:
-        return gap
-    gap = max(gap, _crossed((t2, t0), (r20, r00), (a2, a0), (b1, b2), (r11, r12), rounding))
-    gap = max(gap, _crossed((t2, t0), (r21, r01), (a2, a0), (b2, b0), (r12, r10), rounding))
-    gap = max(gap, _crossed((t2, t0), (r22, r02), (a2, a0), (b0, b1), (r10, r11), rounding))
-    if gap > enough:
-        return gap
-    gap = max(gap, _crossed((t0, t1), (r00, r10), (a0, a1), (b1, b2), (r21, r22), rounding))
-    gap = max(gap, _crossed((t0, t1), (r01, r11), (a0, a1), (b2, b0), (r22, r20), rounding))
-    return max(gap, _crossed((t0, t1), (r02, r12), (a0, a1), (b0, b1), (r20, r21), rounding))
-
-
-@kernel
-def gap_of_boxes(local, world, a, b, enough, rounding):
-    """`box_gap` of two bodies of the scene, neither a half-space."""
-    return box_gap(
-        world.boxes[a],
-        world.poses[a],
-        local.box_halves[a],
-        world.boxes[b],
-        world.poses[b],
-        local.box_halves[b],
-        enough,
-        rounding,
+def gap_of_oriented_boxes(local, world, a, b, enough, rounding):
+    """`gap_of_boxes` of two bodies of the scene, neither a half-space."""
+    pose, other = world.poses[a], world.poses[b]
+    between = sub(_vector(world.boxes[b]), _vector(world.boxes[a]))
+    axes = (
+        rotate_back(pose, (other[0, 0], other[1, 0], other[2, 0])),
+        rotate_back(pose, (other[0, 1], other[1, 1], other[2, 1])),
+        rotate_back(pose, (other[0, 2], other[1, 2], other[2, 2])),
     )
+    d, halves = rotate_back(pose, between), local.box_halves
+    return gap_of_boxes(axes, d, _vector(halves[a]), _vector(halves[b]), enough, rounding)
 
 
 @kernel(forceinline=True)
@@ -298,15 +234,9 @@ def gap_along(local, world, a, b, n):
     return dot(n, sub(place_b, place_a)) - reach_a - reach_b
 
 
-@kernel
-def boxes_within(centre_a, pose_a, half_a, centre_b, pose_b, half_b, limit, rounding):
-    """Whether no separating axis shows two oriented boxes farther apart than the limit."""
-    return box_gap(centre_a, pose_a, half_a, centre_b, pose_b, half_b, limit, rounding) <= limit
-
-
 @kernel(forceinline=True)
 def oriented_boxes_within(local, world, a, b, limit, rounding):
-    """`boxes_within` for two bodies of the scene; a half-space is its own bound, and meets every other one."""
+    """Whether no axis shows two bodies farther apart than the limit; a half-space is its own bound."""
     radius_a, radius_b = world.spheres[a, 3], world.spheres[b, 3]
     if radius_a + radius_b == math.inf:
         if radius_b < math.inf:
@@ -314,16 +244,7 @@ def oriented_boxes_within(local, world, a, b, limit, rounding):
         if radius_a < math.inf:
             return _box_over(world.poses[b], world.boxes[a], world.poses[a], local.box_halves[a]) <= limit + rounding
         return True
-    return boxes_within(
-        world.boxes[a],
-        world.poses[a],
-        local.box_halves[a],
-        world.boxes[b],
-        world.poses[b],
-        local.box_halves[b],
-        limit,
-        rounding,
-    )
+    return gap_of_oriented_boxes(local, world, a, b, limit, rounding) <= limit
 
 
 @kernel(forceinline=True)

@@ -25,8 +25,9 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: Knuth's multipli
 # What the rules say about a pair. Turned: it is reported with the body of the larger index first.
 FORBIDDEN, ALLOWED, ALLOWED_TURNED = 0, 1, 2
 
-# Entries of `WarmStarts.head`.
-COUNT, NEWEST, OLDEST, NOW = 0, 1, 2, 3
+# Entries of `WarmStarts.head`: slots in use, the slot that is looked at next for a pair to give way, this query.
+COUNT, HAND, NOW = 0, 1, 2
+_LOOKED_AT = 8  # slots, of which the one that was not used for longest is given to another pair
 
 
 @bundle
@@ -43,22 +44,16 @@ class Rules(NamedTuple):
     within_links: bool  # whether an exception allows a pair on one link
 
 
-class Carried(NamedTuple):
-    """The columns of `Rules` that have a row a body."""
-
-    link: NDArray[np.int64]
-    closed: NDArray[np.bool_]
-
-
 @bundle
 class WarmStarts(NamedTuple):
-    """States of pairs in a pool of slots; when it is full, the pair that was not solved for longest gives way."""
+    """States of pairs in a pool of slots.
+
+    When it is full, a pair gives way: of the next few slots, the one that was not used for longest.
+    """
 
     keys: Ints1
     slots: Int32s1
     owner: Ints1  # pair of each slot
-    older: Int32s1  # slots form a list, by last use
-    newer: Int32s1
     used: Ints1  # number of the query that used the slot last
     head: Ints1
     states: Floats2  # one row more than slots: scratch for a pair that finds no slot
@@ -244,10 +239,8 @@ def warm_starts(capacity: int) -> WarmStarts:
         np.full(places, EMPTY, dtype=np.int64),
         np.zeros(places, dtype=np.int32),
         np.zeros(capacity, dtype=np.int64),
-        np.zeros(capacity, dtype=np.int32),
-        np.zeros(capacity, dtype=np.int32),
         np.zeros(capacity, dtype=np.int64),
-        np.array([0, -1, -1, 1], dtype=np.int64),
+        np.array([0, 0, 1], dtype=np.int64),
         np.empty((capacity + 1, STATE_LENGTH)),
     )
 
@@ -261,62 +254,44 @@ def copy_of(pool: WarmStarts) -> WarmStarts:
 
 
 @kernel
-def _append(pool, slot):
-    """Make a slot the newest of the list."""
-    newest = pool.head[NEWEST]
-    pool.older[slot] = newest
-    pool.newer[slot] = -1
-    if newest >= 0:
-        pool.newer[newest] = slot
-    else:
-        pool.head[OLDEST] = slot
-    pool.head[NEWEST] = slot
-
-
-@kernel
-def _take_out(pool, slot):
-    older, newer = pool.older[slot], pool.newer[slot]
-    if older >= 0:
-        pool.newer[older] = newer
-    else:
-        pool.head[OLDEST] = newer
-    if newer >= 0:
-        pool.older[newer] = older
-    else:
-        pool.head[NEWEST] = older
+def _longest_unused(pool):
+    """The slot of a full pool that is given to another pair; -1: all that were looked at are of this query."""
+    capacity, found = pool.owner.shape[0], -1
+    for _ in range(min(_LOOKED_AT, capacity)):
+        slot = pool.head[HAND]
+        pool.head[HAND] = slot + 1 if slot + 1 < capacity else 0
+        if pool.used[slot] < pool.head[NOW] and (found < 0 or pool.used[slot] < pool.used[found]):
+            found = slot
+    return found
 
 
 @kernel(forceinline=True)
 def slot_of(pool, key):
     """Row of `states` for a pair: its own, or a new one with a state of zeros.
 
-    Where all slots belong to pairs of the same query, it is the scratch row, so that pairs with a warm start keep it.
+    If all slots that are looked at belong to pairs of the same query, it is the scratch row, so that pairs with a warm
+    start keep it.
     """
     now = pool.head[NOW]
     i = find(pool.keys, key)
     if i >= 0:
         slot = np.int64(pool.slots[i])
-        if pool.used[slot] != now:
-            pool.used[slot] = now
-            _take_out(pool, slot)
-            _append(pool, slot)
+        pool.used[slot] = now
         return slot
     capacity = pool.owner.shape[0]
     if pool.head[COUNT] < capacity:
         slot = pool.head[COUNT]
         pool.head[COUNT] += 1
     else:
-        slot = pool.head[OLDEST]
-        if pool.used[slot] == now:
+        slot = _longest_unused(pool)
+        if slot < 0:
             pool.states[capacity, :] = 0.0
             return np.int64(capacity)
         erase(pool.keys, pool.slots, find(pool.keys, pool.owner[slot]))
-        _take_out(pool, slot)
     insert(pool.keys, pool.slots, key, slot)
     pool.owner[slot] = key
     pool.used[slot] = now
     pool.states[slot, :] = 0.0
-    _append(pool, slot)
     return slot
 
 
@@ -324,21 +299,17 @@ def slot_of(pool, key):
 def forget(pool: WarmStarts) -> None:
     """Empty the pool."""
     pool.keys[:] = EMPTY
-    pool.head[COUNT] = 0
-    pool.head[NEWEST] = -1
-    pool.head[OLDEST] = -1
+    pool.head[COUNT] = pool.head[HAND] = 0
 
 
 @entry_point(nogil=True)
 def move_warm_starts(old: WarmStarts, new: WarmStarts, index: Ints1) -> None:
     """Fill an empty pool from another, whose bodies have new indices (ascending as before; -1: gone)."""
-    slot = old.head[OLDEST]
-    while slot >= 0:
+    for slot in range(old.head[COUNT]):
         a, b = index[old.owner[slot] >> 32], index[old.owner[slot] & 0xFFFFFFFF]
         if a >= 0 and b >= 0:
             new.head[NOW] = old.used[slot]
             state = new.states[slot_of(new, pair_key(a, b))]
             for i in range(state.shape[0]):
                 state[i] = old.states[slot, i]
-        slot = np.int64(old.newer[slot])
     new.head[NOW] = old.head[NOW]

@@ -37,9 +37,7 @@ from superovoid.scene import (
     culling,
     first_try,
     pair_table,
-    row_room,
     solving,
-    tree_changes,
 )
 from superovoid.scene.bodies import Body
 from superovoid.scene.members import Members, some_of
@@ -135,10 +133,8 @@ class Scene:
     _tree_fits: bool
     _pool: pair_table.WarmStarts
     _world: culling.World
-    _world_room: culling.World | None
     _local: culling.Local
-    _local_room: culling.Local | None
-    _rules_room: pair_table.Carried | None
+    _room: body_rows.Arrays | None  # of what `_local`, the links in `_rules` and `_world` are the first rows
     _lanes: first_try.Lanes
     _on_link: IntArray  # how many bodies are on each link
     _closed_on_link: IntArray
@@ -358,8 +354,7 @@ class Scene:
             left = int(links[k])
             self._add_links([link])
             links[k] = self._row[link]
-            self._local, self._local_room = self._local._replace(link_from_body=offsets), None
-            self._rules_room = None
+            self._local, self._room = self._local._replace(link_from_body=offsets), None
             self._set_rules(links, self._rules.closed, np.arange(len(links)))
             self._place_all()
             self._drop_link_without_bodies(left)
@@ -730,14 +725,14 @@ class Scene:
         """Begin with bodies that have no rows yet."""
         self._members = members
         self._is_shared = False  # with forks and tables, which are not to see changes
-        self._rules_room = None
+        self._room = None
 
     def _own(self) -> None:
         """Copy what is about to be changed where others have it too."""
         if self._is_shared:
             self._members = self._members.copy()
             self._rules = self._rules._replace(link=self._rules.link.copy())
-            self._local_room = self._rules_room = self._world_room = None
+            self._room = None
             self._on_link, self._closed_on_link = self._on_link.copy(), self._closed_on_link.copy()
             self._is_shared = False
 
@@ -748,7 +743,7 @@ class Scene:
         """
         self._members.leave_gap(name)
         self._world.spheres[gone] = math.nan, math.nan, math.nan, 0.0
-        self._tree = tree_changes.without_loose(self._tree, gone)
+        self._tree = box_tree.without_loose(self._tree, gone)
         keys = self._rules.keys
         excepted = ((keys >> 32 == gone) | (keys & 0xFFFFFFFF == gone)) & (keys != pair_table.EMPTY)
         row, closed = int(self._rules.link[gone]), bool(self._rules.closed[gone])
@@ -772,7 +767,7 @@ class Scene:
         self._own()
         tree = self._tree if len(gaps) <= _CLOSED_IN_TREE else None
         for gone in gaps[::-1].tolist() if tree is not None else ():
-            tree = tree_changes.without_body(tree, gone)
+            tree = box_tree.without_body(tree, gone)
         index = self._members.close_gaps()
         keep = index >= 0
         self._use_local(culling.Local(*(array[keep] for array in self._local)), self._members.bodies)
@@ -793,19 +788,20 @@ class Scene:
         self._members.add(bodies)
         if (local.packed[:, kinds.VERTEX_COUNT] > 0.0).any():
             local = local._replace(packed=self._pack(bodies))
-        self._local, self._local_room = row_room.joined(self._local, local, self._local_room)
         self._add_links([body.link for body in bodies])
         links = np.array([self._row[body.link] for body in bodies], dtype=np.int64)
-        both = pair_table.Carried(links, np.full(len(bodies), closed))
-        carried = pair_table.Carried(self._rules.link, self._rules.closed)
-        (link, is_closed), self._rules_room = row_room.joined(carried, both, self._rules_room)
+        rows = (*self._local, *self._world, self._rules.link, self._rules.closed)
+        more = (*local, *culling.world_of(len(bodies)), links, np.full(len(bodies), closed))
+        together, self._room = body_rows.joined(rows, more, self._room)
+        of_world = len(local)
+        self._local, self._world = culling.Local(*together[:of_world]), culling.World(*together[of_world:-2])
+        link, is_closed = together[-2:]
         self._rules = self._rules._replace(link=link, closed=is_closed)
         self._on_link += np.bincount(links, minlength=len(self._row))
         if closed:
             self._closed_on_link += np.bincount(links, minlength=len(self._row))
         self._count_pairs()
-        self._world, self._world_room = row_room.joined(self._world, culling.world_of(len(bodies)), self._world_room)
-        self._tree = tree_changes.with_bodies(self._tree, count, len(bodies))
+        self._tree = box_tree.with_bodies(self._tree, count, len(bodies))
         behind = slice(count, None)
         rounding = culling.place_all(
             culling.Local(*(array[behind] for array in self._local)),
@@ -821,7 +817,7 @@ class Scene:
         self._vertices: FloatArray = EMPTY_POOL
         self._packed_vertices = 0
         self._offsets: Offsets = {}
-        self._local, self._local_room = local, None
+        self._local, self._room = local, None
         if (local.packed[:, kinds.VERTEX_COUNT] > 0.0).any():
             self._local = local._replace(packed=self._pack(bodies))
             self._packed_vertices = len(self._vertices)
@@ -859,7 +855,7 @@ class Scene:
 
     def _place_all(self) -> None:
         """Bring what depends on the bodies and on poses up to date; the tree is to be built."""
-        self._world, self._world_room = culling.world_of(len(self._rules.link)), None
+        self._world, self._room = culling.world_of(len(self._rules.link)), None
         self._tree = None
         self._moved(self._place(self._posed))
 
@@ -898,7 +894,7 @@ class Scene:
     def _use_rules(self, rules: pair_table.Rules) -> None:
         """Take over the rules of bodies without gaps."""
         if rules.link is not self._rules.link:
-            self._rules_room = None
+            self._room = None
         self._rules = rules
         self._on_link = np.bincount(rules.link, minlength=len(self._row))
         self._closed_on_link = np.bincount(rules.link[rules.closed], minlength=len(self._row))

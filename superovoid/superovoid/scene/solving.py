@@ -1,7 +1,23 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Candidates of a query to rows of results: all of them, or the k closest."""
+"""Candidates of a query to rows of results: all of them, or the k closest.
+
+If only the k closest are wanted, each candidate waits in a heap under a proved lower bound of its distance. The one
+with the least is taken, and its bound raised or the pair solved, until k pairs are known that are no farther than the
+least bound left.
+
+==================  =============================================================================================
+bound by            when
+==================  =============================================================================================
+bounding spheres    always
+oriented boxes      it is the first
+two support points  it is the first and may overlap: a depth is dear. Along the line of the spheres' centres
+==================  =============================================================================================
+
+The bounds are lowered by the width of a certified interval, so that no answer that is certified can be below its bound:
+what is left out would have come behind the k closest, and equal distances keep their order.
+"""
 
 from __future__ import annotations
 
@@ -12,20 +28,23 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
-from superovoid.compiled.row_heap import sink, without_first
+from superovoid.compiled.row_heap import lift, sink, without_first
 from superovoid.compiled.vector import dot, norm, rotate_back, scale, sub
 from superovoid.contact.columns import DISTANCE, LOWER, STATUS, UPPER
 from superovoid.contact.kind_table import solve_within
 from superovoid.contact.pair import Limit, Placed
 from superovoid.contact.superovoids.certificate import gap_tolerance
-from superovoid.scene import closest
-from superovoid.scene.culling import BOUNDED, INTERSECTING, SOLVED, Local, World, gap_of_boxes, height_above
+from superovoid.scene.culling import BOUNDED, INTERSECTING, SOLVED, Local, World, gap_of_oriented_boxes, height_above
 from superovoid.scene.pair_table import NOW, WarmStarts, pair_key, slot_of
 from superovoid.scene.sorting import Keys, keys_for, sort
 from superovoid.shapes.kernels.kinds import Core, body_support, kind_of
 from superovoid.shapes.kernels.rounding import turn_of_plane
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
 from superovoid.values.status import PRECISION
+
+# What the bound of a waiting candidate is from, and what to do with the first.
+SPHERES, BOXES, SUPPORTED = 0, 1, 2
+RAISED, SUPPORT, SOLVE = 0, 1, 2
 
 
 @bundle
@@ -56,6 +75,23 @@ def scratch_for(candidates: int, result_length: int) -> Scratch:
         keys_for(candidates),
         np.empty((3, 3)),
     )
+
+
+@kernel
+def lower_limit(nearest, farness, known, most, limit, value):
+    """Note a distance, no larger than the limit, among the least ones; return the limit it leaves for others.
+
+    `nearest` is a heap of the least ones, the largest on top: its keys are minus the distances. `known` were noted
+    before; the limit falls to the largest as soon as there are `most`.
+    """
+    if known < most:
+        nearest[known] = known
+        farness[known] = -value
+        lift(nearest, farness, known)
+    else:
+        farness[nearest[0]] = -value
+        sink(nearest, farness, 0, most)
+    return min(limit, -farness[nearest[0]]) if known + 1 >= most else limit
 
 
 @kernel
@@ -140,7 +176,7 @@ def line_up(local, world, scratch, count, limit, rounding, tolerance):
             scratch.bounds[k] = bound
             # The answer for a half-space takes no longer than a better bound.
             endless = world.spheres[a, 3] + world.spheres[b, 3] == math.inf
-            scratch.stages[k] = closest.SUPPORTED if endless else closest.SPHERES
+            scratch.stages[k] = SUPPORTED if endless else SPHERES
             scratch.waiting[left] = k
             left += 1
     for i in range(left // 2 - 1, -1, -1):
@@ -162,12 +198,12 @@ def raise_bound(local, world, scratch, k, left, gap, rounding, tolerance, stage)
 def next_step(local, world, scratch, k, left, limit, rounding, tolerance):
     """What to do with the first of the waiting candidates, k; a bound by its boxes is found here."""
     stage = scratch.stages[k]
-    if stage == closest.SPHERES:
+    if stage == SPHERES:
         a, b = scratch.candidates[k, 0], scratch.candidates[k, 1]
-        gap = gap_of_boxes(local, world, a, b, limit, rounding)
-        raise_bound(local, world, scratch, k, left, gap, rounding, tolerance, closest.BOXES)
-        return closest.RAISED
-    return closest.SUPPORT if stage == closest.BOXES and scratch.bounds[k] < 0.0 else closest.SOLVE
+        gap = gap_of_oriented_boxes(local, world, a, b, limit, rounding)
+        raise_bound(local, world, scratch, k, left, gap, rounding, tolerance, BOXES)
+        return RAISED
+    return SUPPORT if stage == BOXES and scratch.bounds[k] < 0.0 else SOLVE
 
 
 @kernel(forceinline=True)
@@ -189,7 +225,7 @@ def keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts
     scratch.keys.pairs[found, 0] = a
     scratch.keys.pairs[found, 1] = b
     if best_first:
-        limit = closest.lower_limit(scratch.nearest, scratch.farness, found, most, limit, distance)
+        limit = lower_limit(scratch.nearest, scratch.farness, found, most, limit, distance)
     return found + 1, limit
 
 
@@ -224,7 +260,7 @@ def answer_pair(local, vertices, world, a, b, limit, wanted, pool, rotation, out
     """Answer for two bodies of the scene from what is kept of the pair; beyond the limit only that is known."""
     packed, state = local.packed, pool.states[slot_of(pool, pair_key(a, b))]
     first, second = Placed(packed[a], vertices, world.poses[a]), Placed(packed[b], vertices, world.poses[b])
-    ends = Limit(wanted.tolerance, wanted.budget, max(limit, 0.0))  # the sign is always known
+    ends = Limit(wanted.tolerance, wanted.budget, max(limit, 0.0), -math.inf)  # the sign is always known
     solve_within(first, second, ends, state, rotation, out)
     widen(out, lost(packed, world, a, b), wanted.tolerance * size_of_smaller(packed, world, a, b))
 
@@ -261,12 +297,12 @@ def solve(
             if scratch.bounds[k] > limit:
                 break
             step = next_step(local, world, scratch, k, left, limit, rounding, tolerance)
-            if step == closest.RAISED:
+            if step == RAISED:
                 continue
-            if step == closest.SUPPORT:
+            if step == SUPPORT:
                 n = line_of_spheres(world, a, b)
                 gap = _support_gap(packed, vertices, world, a, b, n)
-                raise_bound(local, world, scratch, k, left, gap, rounding, tolerance, closest.SUPPORTED)
+                raise_bound(local, world, scratch, k, left, gap, rounding, tolerance, SUPPORTED)
                 counts[BOUNDED] += 1
                 continue
             left = without_first(scratch.waiting, scratch.bounds, left)

@@ -86,7 +86,7 @@ class Posing:
         return self._kinematics.poses_of_states(joints, bases, root)
 
     def of_some(self, links: NDArray[np.int64], joints: FloatArray, bases: FloatArray, root: FloatArray) -> FloatArray:
-        """Poses of some of the scene's links in states, in the shape of `of_scene`; those of others are any numbers."""
+        """Poses of some of the scene's links in states, in the shape of `of_scene`; those of others are arbitrary."""
         rows = self.row_of_link[links]
         carried = rows >= 0
         poses = np.empty((len(joints), *self.tables.link_poses.shape))

@@ -26,7 +26,7 @@ from superovoid.scene.culling import (
     Local,
     World,
     gap_along,
-    gap_of_boxes,
+    gap_of_oriented_boxes,
     is_within,
     place_all,
 )
@@ -269,7 +269,7 @@ def _is_farther(local, world, a, b, bound, row, distance, wanted):
     """Whether a pair is proved farther than the answer in a row: by its bound, its boxes, or the normal there."""
     bound = max(bound, _bound_along(local, world, a, b, _normal(row)) - wanted.rounding)
     if world.spheres[a, 3] + world.spheres[b, 3] < math.inf:
-        bound = max(bound, gap_of_boxes(local, world, a, b, math.inf, wanted.rounding))
+        bound = max(bound, gap_of_oriented_boxes(local, world, a, b, math.inf, wanted.rounding))
     return _is_beyond(local, world, a, b, bound, distance, wanted.rounding, wanted.tolerance)
 
 

@@ -3,38 +3,44 @@
 
 """Does anything overlap, or come closer than a threshold, in many states of a robot? With a stop at the first pair.
 
-A state is `closer` where one pair is proved to be, `farther` where every pair is proved not to be, and undecided
-otherwise: an undecided pair never makes a state free. Pairs are asked in an order that learns (`scene.first_closer`),
-from state to state of a block; every block begins anew, so that the same request gets the same answer from any number
-of threads.
+A state is `closer` if one pair is proved to be, `farther` if every pair is proved not to be, and undecided otherwise:
+an undecided pair never makes a state free. Pairs are asked in an order that learns (`verdict_loop`), from state to
+state of a block; every block begins anew, so that the same request gets the same answer from any number of threads.
+
+A planner asks of a motion whether all pairs keep their floors (`FloorQuery`): every pair of every state has a distance
+of its own to be compared with, and the states end at the first in which one is not kept, since what follows it does not
+matter to a motion.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.compiled.threads import workers
-from superovoid.contact.deciding import CLOSER, FARTHER
+from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED
 from superovoid.robot import Robot
-from superovoid.scene import Body, Scene, culling, first_closer
-from superovoid.states import loop, verdict_loop
+from superovoid.scene import Body, Scene
+from superovoid.states import verdict_loop
 from superovoid.states.blocks import in_blocks
 from superovoid.states.inputs import FloatArray, Posing, end_of
 from superovoid.values.checks import number
 from superovoid.values.poses import PoseLike, PosesLike
 from superovoid.values.records import Record, Statistics
 
-_BLOCK = 256  # states
-_FIRST = 16  # states of a block, from which a pair may be found that is closer in nearly all
+_BLOCK, _BLOCK_OF_MOTION = 256, 64  # states
+_FIRST = 16  # states of a block, which may show that one pair is closer in nearly all
 _NEARLY_ALL = 14  # of these
 _MOST_KEPT = 1 << 14  # pairs of which each has a warm start
+
+BELOW, SHORT, CLEAR = CLOSER, UNDECIDED, FARTHER
+"""Of a state: a pair is not proved to be at its floor or above; all are, but one lacks what is needed; none does."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,32 +78,114 @@ class StateVerdicts(Record):
         )
 
 
-class Memories:
-    """What threads work in that answer yes/no questions about one list of pairs, kept from call to call.
+class _PairQuery:
+    """A question about pairs of a scene in states of a robot, prepared to be asked by any number of threads."""
 
-    Parameters
-    ----------
-    bodies, pairs : int
-        How many there are.
-    for_one : bool, optional
-        Whether each call is about one state, so that nothing need be kept of a pair, nor be forgotten before the call.
-    """
+    def __init__(self, robot: Robot, scene: Scene, pairs: ArrayLike | None) -> None:
+        self._posing = Posing(robot, scene, pairs)
+        local, link, vertices, listed = self._posing.tables[:4]
+        rtol, budget = self._posing.tables.rtol, self._posing.tables.max_evaluations
+        self._asked = verdict_loop.Asked(local, vertices, link, self._posing.posed, listed, rtol, budget)
+        # Memory of calls that are over, about several states and about one; to append and to pop is one step of the
+        # interpreter.
+        self._idle: tuple[list[verdict_loop.Memory], list[verdict_loop.Memory]] = [], []
 
-    def __init__(self, bodies: int, pairs: int, *, for_one: bool = False) -> None:
-        self._bodies, self._pairs, self._for_one = bodies, pairs, for_one
-        self._idle: list[verdict_loop.Memory] = []  # to append and to pop is one step of the interpreter
-        self.give_back = self._idle.append
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_idle": ([], [])}
 
-    def take(self) -> verdict_loop.Memory:
-        """Memory of a call before, or new."""
-        try:
-            return self._idle.pop()
-        except IndexError:
-            kept = 0 if self._for_one else _MOST_KEPT
-            return verdict_loop.Memory(culling.world_of(self._bodies), first_closer.pair_memory(self._pairs, kept))
+    def _ask(
+        self,
+        states: tuple[FloatArray, FloatArray, FloatArray],
+        floors: FloatArray,
+        needed: FloatArray,
+        ends: bool,
+        threads: int,
+        ended: Callable[[], bool] = lambda: False,
+    ) -> verdict_loop.Found:
+        """Answer states until all are done or something ends it.
+
+        Parameters
+        ----------
+        states : tuple of ndarray
+            Joints, poses of bases and pose of the root, as `Posing.inputs` returns them.
+        floors, needed, ends
+            As for `verdict_loop.over_states`.
+        threads : int
+        ended : callable, optional
+            Whether no further block is to be begun.
+        """
+        joints, bases, root = states
+        is_over = False
+        idle = self._idle[len(joints) == 1]
+
+        def take() -> verdict_loop.Memory:
+            try:
+                return idle.pop()
+            except IndexError:
+                count = len(self._asked.pairs)
+                kept = len(joints) != 1 and count <= _MOST_KEPT
+                return verdict_loop.memory_for(len(self._asked.link), count, kept)
+
+        def answer(block: slice, memory: verdict_loop.Memory) -> tuple[verdict_loop.Found, verdict_loop.Memory]:
+            nonlocal is_over
+            of_block, *limits = (each[block] if len(each) > 1 else each for each in (bases, floors, needed))
+            if not ends:
+                return self._answer_block((joints[block], of_block, root), floors, memory), memory
+            poses = self._place(joints[block], of_block, root)
+            found = verdict_loop.found_for(len(poses))
+            done = verdict_loop.over_states(self._asked, poses, *limits, True, True, memory, found)
+            is_over = is_over or (bool(done) and bool(found.verdicts[done - 1] == CLOSER))
+            return verdict_loop.Found._make(each[:done] for each in found), memory
+
+        size = _BLOCK_OF_MOTION if ends else _BLOCK
+        parts = in_blocks(len(joints), size, threads, take, answer, idle.append, lambda: is_over or ended())
+        # Blocks are begun in turn, so that all before the first that ends the answer are there.
+        first = []
+        for part in parts:
+            if part is None:
+                break
+            first.append(part)
+            if ends and len(part.verdicts) and part.verdicts[-1] == CLOSER:
+                break
+        return verdict_loop.Found(*map(np.concatenate, zip(*first, strict=True)))
+
+    def _place(self, joints: FloatArray, bases: FloatArray, root: FloatArray) -> FloatArray:
+        """Poses of the scene's links in states."""
+        return self._posing.of_scene(self._posing.of_states(joints, bases, root))
+
+    def _answer_block(
+        self, states: tuple[FloatArray, FloatArray, FloatArray], threshold: FloatArray, memory: verdict_loop.Memory
+    ) -> verdict_loop.Found:
+        """Answer all states of a block, with one threshold for all pairs.
+
+        If a pair is closer in nearly all of the first states, it is asked in the others before all links are placed.
+        """
+        joints, bases, root = states
+        found = verdict_loop.found_for(len(joints))
+
+        def those(rows: NDArray[np.int64]) -> tuple[FloatArray, FloatArray, FloatArray]:
+            return joints[rows], bases[rows] if len(bases) > 1 else bases, root
+
+        def answer(rows: NDArray[np.int64], is_new: bool) -> None:
+            some = verdict_loop.found_for(len(rows))
+            poses = self._place(*those(rows))
+            verdict_loop.over_states(self._asked, poses, threshold, threshold, False, is_new, memory, some)
+            found.verdicts[rows], found.pairs[rows], found.looked[rows] = some
+
+        first, rest = np.arange(min(_FIRST, len(joints))), np.arange(_FIRST, len(joints))
+        answer(first, True)
+        if np.count_nonzero(found.verdicts[first] == CLOSER) >= _NEARLY_ALL and len(rest) > _FIRST:
+            links = self._asked.link[self._asked.pairs[memory.order[0]]]
+            poses = self._posing.of_some(np.unique(links), *those(rest))
+            some = verdict_loop.Found._make(each[_FIRST:] for each in found)
+            verdict_loop.over_front(self._asked, poses, float(threshold[0, 0]), memory, some)
+            rest = rest[some.verdicts != CLOSER]
+        if len(rest):
+            answer(rest, False)
+        return found
 
 
-class ThresholdQuery:
+class ThresholdQuery(_PairQuery):
     """A yes/no question prepared to be asked many times.
 
     ``ThresholdQuery(robot, scene, 0.01)(positions)`` is ``are_states_closer(robot, scene, positions, 0.01)``, for the
@@ -115,16 +203,9 @@ class ThresholdQuery:
     """
 
     def __init__(self, robot: Robot, scene: Scene, threshold: float = 0.0, *, pairs: ArrayLike | None = None) -> None:
-        self._posing = Posing(robot, scene, pairs)
-        tables = self._posing.tables
-        self._local, self._link, self._vertices, self._pairs = tables[:4]
-        limit = number("threshold", threshold, "metres")
-        self._asked = first_closer.Asked(limit, tables.rtol, tables.max_evaluations)
+        super().__init__(robot, scene, pairs)
+        self._threshold = np.full((1, 1), number("threshold", threshold, "metres"))
         self._bodies = tuple(scene.bodies)
-        self._memories = Memories(len(self._link), len(self._pairs))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_memories": Memories(len(self._link), len(self._pairs))}
 
     def __call__(
         self,
@@ -138,77 +219,20 @@ class ThresholdQuery:
         threads: int | None = None,
     ) -> StateVerdicts:
         """Ask about states; parameters, answer and errors as those of `are_states_closer`."""
-        started = time.perf_counter()
-        end = end_of(started, deadline)
+        end = end_of(time.perf_counter(), deadline)
         most_threads = workers(threads)
-        joints, bases, root = self._posing.inputs(positions, joint_names, base_poses, root_pose)
-
-        def answer(block: slice, memory: verdict_loop.Memory) -> tuple[verdict_loop.Found, verdict_loop.Memory]:
-            of_block = bases[block] if len(bases) > 1 else bases
-            first_closer.forget(memory.pairs)
-            return self._answer(joints[block], of_block, root, memory), memory
+        given = self._posing.inputs(positions, joint_names, base_poses, root_pose)
 
         def ended() -> bool:
             return time.perf_counter() >= end or (stop is not None and stop.is_set())
 
-        take, give_back = self._memories.take, self._memories.give_back
-        parts = in_blocks(len(joints), _BLOCK, most_threads, take, answer, give_back, ended)
-        return self._joined(len(joints), parts)
-
-    def _answer(
-        self, joints: FloatArray, bases: FloatArray, root: FloatArray, memory: verdict_loop.Memory
-    ) -> verdict_loop.Found:
-        """Answer the states of a block."""
-        states = len(joints)
-        found = verdict_loop.found_for(states)
-        first = np.arange(min(_FIRST, states))
-        self._ask_all(first, joints, bases, root, memory, found)
-        rest = np.arange(len(first), states)
-        if len(rest) > len(first) and np.count_nonzero(found.verdicts[first] == CLOSER) >= _NEARLY_ALL:
-            # The pair that was closer last is asked before all links are placed.
-            row = int(memory.pairs.order[0])
-            poses = self._posing.of_some(np.unique(self._link[self._pairs[row]]), *_those(rest, joints, bases), root)
-            links = loop.Links(self._link, poses, self._posing.posed)
-            after = slice(len(first), None)
-            some = verdict_loop.Found(found.verdicts[after], found.pairs[after], found.looked[after])
-            verdict_loop.over_front(self._local, self._vertices, links, memory, self._pairs, self._asked, some)
-            rest = rest[some.verdicts != CLOSER]
-        self._ask_all(rest, joints, bases, root, memory, found)
-        return found
-
-    def _ask_all(
-        self,
-        which: NDArray[np.int64],
-        joints: FloatArray,
-        bases: FloatArray,
-        root: FloatArray,
-        memory: verdict_loop.Memory,
-        found: verdict_loop.Found,
-    ) -> None:
-        """Answer some states of a block, all links placed."""
-        if not len(which):
-            return
-        poses = self._posing.of_scene(self._posing.of_states(*_those(which, joints, bases), root))
-        links = loop.Links(self._link, poses, self._posing.posed)
-        some = verdict_loop.found_for(len(which))
-        verdict_loop.over_states(self._local, self._vertices, links, memory, self._pairs, self._asked, some)
-        found.verdicts[which], found.pairs[which], found.looked[which] = some
-
-    def _joined(self, states: int, parts: list[verdict_loop.Found | None]) -> StateVerdicts:
-        """The answer of the blocks up to the first that is missing."""
+        found = self._ask(given, self._threshold, self._threshold, False, most_threads, ended)
+        states, done = len(given[0]), len(found.verdicts)
         whole = verdict_loop.found_for(states)
-        done = 0
-        for part in parts:
-            if part is None:
-                break
-            end = done + len(part.verdicts)
-            whole.verdicts[done:end] = part.verdicts
-            whole.pairs[done:end] = part.pairs
-            whole.looked[done:end] = part.looked
-            done = end
+        whole.verdicts[:done], whole.pairs[:done], whole.looked[:done] = found
         named = whole.pairs >= 0
         bodies = np.full((states, 2), -1)
-        bodies[named] = self._pairs[whole.pairs[named]]
+        bodies[named] = self._asked.pairs[whole.pairs[named]]
         return StateVerdicts(
             closer=whole.verdicts == CLOSER,
             farther=whole.verdicts == FARTHER,
@@ -216,13 +240,64 @@ class ThresholdQuery:
             body_a=bodies[:, 0],
             body_b=bodies[:, 1],
             bodies=self._bodies,
-            statistics=Statistics(pairs=len(self._pairs), looked=whole.looked),
+            statistics=Statistics(pairs=len(self._asked.pairs), looked=whole.looked),
         )
 
 
-def _those(which: NDArray[np.int64], joints: FloatArray, bases: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Joints and poses of bases in some states; one pose may be for all."""
-    return joints[which], bases[which] if len(bases) > 1 else bases
+class FloorVerdicts(NamedTuple):
+    """Verdicts on the first states of a list, up to the first that is `BELOW`."""
+
+    verdicts: NDArray[np.int8]
+    """`CLEAR`, `SHORT` or `BELOW`, one a state."""
+    pairs: NDArray[np.int64]
+    """Row of a pair that the verdict is from, one a state; -1 for `CLEAR`."""
+
+
+class FloorQuery(_PairQuery):
+    """The question whether pairs keep their floors, prepared to be asked many times, by any number of threads.
+
+    Parameters
+    ----------
+    robot, scene
+        As for `are_states_closer`.
+    pairs : (n, 2) array_like of int
+        Of the scene.
+
+    Raises
+    ------
+    ValueError
+        As `are_states_closer` does about these.
+    """
+
+    def __init__(self, robot: Robot, scene: Scene, pairs: ArrayLike) -> None:
+        super().__init__(robot, scene, pairs)
+
+    def __call__(
+        self,
+        positions: ArrayLike,
+        floors: NDArray[np.float64],
+        needed: NDArray[np.float64],
+        *,
+        base_poses: Mapping[str, PosesLike] | None = None,
+        threads: int | None = None,
+    ) -> FloorVerdicts:
+        """Ask about states.
+
+        Parameters
+        ----------
+        positions, base_poses, threads
+            As for `are_states_closer`.
+        floors : (states, n) array
+            What the signed distance of each pair must exceed, m.
+        needed : (states, n) array
+            What it is to exceed for `CLEAR`, m; not less than the floor.
+        """
+        given = self._posing.inputs(positions, None, base_poses, None)
+        # To exceed one number is to be at least the next.
+        least = np.nextafter(np.ascontiguousarray(floors), np.inf)
+        wanted = least if needed is floors else np.nextafter(np.ascontiguousarray(needed), np.inf)
+        found = self._ask(given, least, wanted, True, workers(threads))
+        return FloorVerdicts(found.verdicts, found.pairs)
 
 
 def are_states_closer(

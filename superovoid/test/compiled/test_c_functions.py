@@ -18,7 +18,8 @@ from c_functions import C, Result, body_of, convex, create, distance, doubles, h
 import superovoid
 from superovoid import ConvexMesh, Motion, Status, are_closer, pose_gradients, time_of_impact
 from superovoid.cli.prefix import PREFIX
-from superovoid.contact import c_interface, deciding, impact, one_pair
+from superovoid.contact import c_interface, impact, one_pair
+from superovoid.contact import pair as pair_module
 from superovoid.shapes.kernels import bodies, hulls, rounding
 from superovoid.testing.regimes import KINDS_AND_PLANE, REGIMES, draw
 
@@ -472,7 +473,7 @@ def test_constants_of_the_header_are_those_of_the_kernels():
     for name in ("NOT_FINITE", "LAST_ROW", "TOO_FAR", "NO_ROTATION", "REFLECTION"):
         expected[f"ERROR_POSE_A_{name}"] = one_pair.POSE_A + getattr(rounding, name)
         expected[f"ERROR_POSE_B_{name}"] = one_pair.POSE_B + getattr(rounding, name)
-    expected |= {name: getattr(deciding, name) for name in ("CLOSER", "FARTHER", "UNDECIDED")}
+    expected |= {name: getattr(pair_module, name) for name in ("CLOSER", "FARTHER", "UNDECIDED")}
     expected |= {flag.name: flag.value for flag in Status if flag}
     assert {name: CONSTANTS[name] for name in expected} == expected
     assert CONSTANTS.keys() - expected.keys() == {"OK", "ERROR_NULL", "ERROR_MEMORY"}

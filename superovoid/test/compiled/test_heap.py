@@ -10,7 +10,7 @@ import heapq
 import numpy as np
 
 from superovoid.compiled import row_heap
-from superovoid.scene import closest
+from superovoid.scene import solving
 
 
 def test_rows_leave_the_heap_by_ascending_key():
@@ -46,7 +46,7 @@ def test_the_limit_is_the_largest_of_the_least_distances():
     limit, kept = 1.0, []
     for value in values[values <= 1.0]:
         if value <= limit:
-            limit = closest.lower_limit(nearest, farness, len(kept), 20, limit, value)
+            limit = solving.lower_limit(nearest, farness, len(kept), 20, limit, value)
             kept.append(value)
             least = sorted(kept)[:20]
             assert limit == (least[-1] if len(least) == 20 else 1.0)

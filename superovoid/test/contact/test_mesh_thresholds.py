@@ -8,7 +8,6 @@ integer corners at quarter turns, which share no code with the engine.
 """
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -32,8 +31,8 @@ from superovoid import (
 )
 from superovoid.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER, VERDICT_LENGTH
 from superovoid.contact.convex.mesh_tree import INSIDE, OUTSIDE, UNSURE, point_along, side_of
-from superovoid.contact.deciding import ALL, CLOSER, FARTHER, UNDECIDED, bounds_beside_mesh, decide_within, verdict_of
-from superovoid.contact.pair import Limit, Placed
+from superovoid.contact.deciding import ALL, bounds_of_kinds, decide_within
+from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED, Limit, Placed, verdict_of
 from superovoid.shapes.kernels.kinds import MESH, Core
 
 from draws import few_or_many
@@ -127,9 +126,13 @@ def pose_of(turn=None, shift=(0.0, 0.0, 0.0)):
     return pose
 
 
+def limit_of(threshold):
+    return Limit(1e-9, 4000, threshold, threshold)
+
+
 def bounds_of(a, pose_a, b, pose_b, threshold):
     first, second = Placed(a._row, a._pool, pose_a), Placed(b._row, b._pool, pose_b)
-    return bounds_beside_mesh(first, second, threshold, 1e-9, 0.0, np.zeros(STATE_LENGTH))
+    return bounds_of_kinds(first, second, limit_of(threshold), np.zeros(STATE_LENGTH))
 
 
 def thresholds_about(found):
@@ -171,7 +174,7 @@ def test_what_surfaces_prove_never_contradicts_the_full_solver(family, draws):
             lower, upper = bounds_of(*pair, threshold)
             assert lower <= found.upper and found.lower <= upper, (threshold, found)
             verdict, other = are_closer(*pair, threshold), are_closer(pair[2], pair[3], pair[0], pair[1], threshold)
-            full = verdict_of(found.lower, found.upper, threshold)
+            full = verdict_of(found.lower, found.upper, limit_of(threshold))
             said = verdict.closer - verdict.farther
             assert said == full or full == UNDECIDED, (threshold, found, verdict)
             assert said == other.closer - other.farther
@@ -315,13 +318,12 @@ def test_a_scene_asks_no_depth_where_surfaces_decide():
     a, _ = drawn(rng, "star")
     b, _ = drawn(rng, "notched")
     first, second = Placed(a._row, a._pool, np.eye(4)), Placed(b._row, b._pool, pose_of(shift=(0.7, 0.31, 0.1)))
-    limit = Limit(1e-9, 4000, math.inf)
     row = np.full(RESULT_LENGTH, np.nan)
     memory = np.zeros(3), np.zeros(STATE_LENGTH), (np.empty((3, 3)), row), np.empty(VERDICT_LENGTH)
-    found = decide_within(first, second, 0.0, limit, 0.0, ALL, *memory)
+    found = decide_within(first, second, limit_of(0.0), ALL, *memory)
     assert found == CLOSER and np.isnan(row).all()
-    found = decide_within(first, second, -0.9, limit, 0.0, ALL, *memory)
-    assert found == verdict_of(row[LOWER], row[UPPER], -0.9) or (found == FARTHER and np.isnan(row).all())
+    found = decide_within(first, second, limit_of(-0.9), ALL, *memory)
+    assert found == verdict_of(row[LOWER], row[UPPER], limit_of(-0.9)) or (found == FARTHER and np.isnan(row).all())
 
 
 # --- boundaries ---

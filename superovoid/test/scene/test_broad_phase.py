@@ -18,7 +18,8 @@ from scipy.spatial.transform import Rotation
 
 from superovoid import Body, Scene, Sphere, Superellipsoid, Superovoid, distances
 from superovoid.contact import Status
-from superovoid.scene import culling, pair_table
+from superovoid.contact.separation import gap_of_boxes
+from superovoid.scene import pair_table
 from superovoid.scene import scene as scene_module
 
 # A distance this near to max_distance may be reported or not: two computations of it differ by rounding.
@@ -170,14 +171,12 @@ def test_boxes_whose_edges_are_nearly_parallel_are_not_culled():
     for _ in range(300):
         half = rng.uniform(0.1, 1.0, (2, 3))
         turn = Rotation.from_rotvec(rng.normal(size=3) * 10.0 ** rng.uniform(-8.0, -3.0)).as_matrix()
-        frame = Rotation.random(rng=rng).as_matrix()
-        pose_a, pose_b = np.eye(4), np.eye(4)
-        pose_a[:3, :3], pose_b[:3, :3] = frame, frame @ turn
+        axes = tuple(map(tuple, turn.T))
         # B stands on a face of A: the gap is known but for the small turn, which can only lessen it.
         gap = rng.uniform(0.0, 1.0)
-        centre_b = frame @ np.array([*rng.uniform(-0.1, 0.1, 2), half[0, 2] + half[1, 2] + gap])
-        box = culling.boxes_within
-        assert box(np.zeros(3), pose_a, half[0], centre_b, pose_b, half[1], gap * (1.0 + 1e-15), 1e-12)
+        centre_b = (*rng.uniform(-0.1, 0.1, 2), half[0, 2] + half[1, 2] + gap)
+        limit = gap * (1.0 + 1e-15)
+        assert gap_of_boxes(axes, centre_b, half[0], half[1], limit, 1e-12) <= limit
 
 
 @pytest.mark.parametrize("count", [100, 300, 2000])
@@ -560,17 +559,19 @@ def test_the_table_of_pairs_agrees_with_a_dictionary():
     assert len(expected) > 10
 
 
-def test_a_full_pool_gives_up_the_pair_that_was_not_used_for_longest():
+def test_a_full_pool_gives_up_the_pair_of_the_oldest_query():
     pool = pair_table.warm_starts(4)
-    mark = {}
+    kept = {}  # the last query of each pair that has a slot
     for query in range(300):
         pool.head[pair_table.NOW] += 1
         for key in np.random.default_rng(query).choice(7, 3, replace=False).tolist():
             slot = pair_table.slot_of(pool, key)
-            kept = pool.states[slot, 0]
-            assert kept == (mark[key] if key in list(mark)[-4:] else 0.0)
-            mark.pop(key, None)
-            mark[key] = pool.states[slot, 0] = 1.0 + query
+            assert pool.states[slot, 0] == kept.get(key, 0.0)
+            if key not in kept and len(kept) == 4:
+                gone = [each for each in kept if pair_table.find(pool.keys, each) < 0]
+                assert len(gone) == 1 and kept[gone[0]] == min(kept.values()) < 1.0 + query
+                del kept[gone[0]]
+            kept[key] = pool.states[slot, 0] = 1.0 + query
     assert pool.head[pair_table.COUNT] == 4
 
 

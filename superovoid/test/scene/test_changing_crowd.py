@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from superovoid import Body, Scene
-from superovoid.scene import box_tree, tree_changes
+from superovoid.scene import box_tree
 from superovoid.scene import scene as scene_module
 from superovoid.shapes import Box, ConvexMesh, HalfSpace, Sphere
 
@@ -46,7 +46,7 @@ def test_answers_are_those_of_a_scene_made_anew(monkeypatch, seed):
     rng = np.random.default_rng(seed)
     # A few thousand changes of any kind, where the tree answers whatever the number of bodies.
     monkeypatch.setattr("superovoid.scene.scene._LISTED_PAIRS", 0)
-    monkeypatch.setattr(tree_changes, "MOST_LOOSE", 5)
+    monkeypatch.setattr(box_tree, "MOST_LOOSE", 5)
     scene = Scene([body(rng, f"b{i}") for i in range(60)])
     poses = {link: pose_at(rng.uniform(-0.2, 0.2, 3)) for link in LINKS}
     scene.set_link_poses(poses)
@@ -82,14 +82,14 @@ def test_a_body_that_comes_and_goes_has_no_tree_built(monkeypatch):
     rng, scene = crowd()
     scene.query(max_distance=0.05)
     times = built(monkeypatch)
-    for i in range(2 * tree_changes.MOST_LOOSE):
+    for i in range(2 * box_tree.MOST_LOOSE):
         scene.add(body(rng, f"seen{i}"))
         scene.query(max_distance=0.05)
         if i >= 3:
             scene.remove(f"seen{i - 3}")
             scene.query(max_distance=0.05)
     assert not times
-    scene.add([body(rng, f"many{i}") for i in range(tree_changes.MOST_LOOSE)])
+    scene.add([body(rng, f"many{i}") for i in range(box_tree.MOST_LOOSE)])
     scene.query(max_distance=0.05)
     assert len(times) == 1
 
@@ -144,7 +144,7 @@ def test_gaps_that_removed_bodies_leave_show_in_no_answer(monkeypatch, seed, kin
     monkeypatch.setattr(scene_module, "_LISTED_PAIRS", 0)
     monkeypatch.setattr(scene_module, "_GAPS_FROM", 0)
     monkeypatch.setattr(scene_module, "_MOST_GAPS", 0.4)
-    monkeypatch.setattr(tree_changes, "MOST_LOOSE", 6)
+    monkeypatch.setattr(box_tree, "MOST_LOOSE", 6)
     rng, forbidden, held = np.random.default_rng(seed), set(), []
     scene = Scene([thing(rng, f"b{i}", kinds) for i in range(40)])
     poses = {link: pose_at(rng.uniform(-0.2, 0.2, 3)) for link in LINKS}
@@ -210,7 +210,7 @@ def test_a_change_among_many_copies_no_row_of_others(monkeypatch):
 def test_a_tree_is_built_anew_beside_gaps(monkeypatch):
     monkeypatch.setattr("superovoid.scene.scene._GAPS_FROM", 0)
     monkeypatch.setattr("superovoid.scene.scene._LISTED_PAIRS", 0)
-    monkeypatch.setattr(tree_changes, "MOST_LOOSE", 3)
+    monkeypatch.setattr(box_tree, "MOST_LOOSE", 3)
     (rng, scene), trees = crowd(300), built(monkeypatch)
     for round_ in range(3):
         for number in range(4):

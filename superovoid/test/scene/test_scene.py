@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from superovoid import Body, Box, Ellipsoid, Scene, Sphere, Status, Superovoid, distance
-from superovoid.scene.bodies import all_pairs_between_links
 
 
 def at(x=0.0, y=0.0, z=0.0):
@@ -189,7 +188,7 @@ def test_warm_queries_agree_with_cold_ones_along_a_motion():
 
 def test_bodies_of_one_link_are_not_paired_by_default():
     bodies = [Body("a", "palm", Sphere(1.0)), Body("b", "palm", Sphere(1.0)), Body("c", "tip", Ellipsoid((1, 2, 3)))]
-    assert all_pairs_between_links(bodies).tolist() == [[0, 2], [1, 2]]
+    assert Scene(bodies).pairs.tolist() == [[0, 2], [1, 2]]
 
 
 def test_empty_scene_answers():

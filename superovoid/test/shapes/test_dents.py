@@ -29,8 +29,8 @@ from superovoid import (
     time_of_impact,
 )
 from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
-from superovoid.contact.deciding import ALL, CLOSER, decide_within
-from superovoid.contact.pair import Limit, Placed
+from superovoid.contact.deciding import ALL, decide_within
+from superovoid.contact.pair import CLOSER, Limit, Placed
 from superovoid.contact.superovoids import certificate
 from superovoid.shapes.kernels import bodies, support_function, surface
 from superovoid.testing.random_pairs import generate
@@ -341,7 +341,7 @@ def test_a_hull_in_a_dent_is_not_called_closer_than_it_is():
     scratch = np.empty((3, 3)), np.empty(RESULT_LENGTH)
     memory = np.zeros(3), np.zeros(STATE_LENGTH), scratch, np.empty(VERDICT_LENGTH)
     assert least > 0.1 * dent
-    found = decide_within(first, second, 0.1 * dent, Limit(1e-6, 10_000, math.inf), 0.0, ALL, *memory)
+    found = decide_within(first, second, Limit(1e-6, 10_000, 0.1 * dent, 0.1 * dent), ALL, *memory)
     assert found != CLOSER
 
 

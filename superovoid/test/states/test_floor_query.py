@@ -8,7 +8,7 @@ import pytest
 
 from superovoid import Body, Box, Capsule, ConvexMesh, HalfSpace, Robot, Scene, Sphere, Superovoid, Torus
 from superovoid.states import state_distances, verdicts
-from superovoid.states.floor_query import BELOW, CLEAR, SHORT, FloorQuery
+from superovoid.states.verdicts import BELOW, CLEAR, SHORT, FloorQuery
 
 ROBOT = """<robot name="arm"><link name="ground"/>
   <joint name="one" type="revolute"><parent link="ground"/><child link="upper"/><origin xyz="0 0 0.3"/>

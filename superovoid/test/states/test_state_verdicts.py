@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from superovoid import Body, Box, Capsule, ConvexMesh, Cylinder, HalfSpace, Robot, Scene, Sphere, Superovoid, Torus
-from superovoid.states import ThresholdQuery, are_states_closer, state_distances, verdict_loop
+from superovoid.states import ThresholdQuery, are_states_closer, state_distances
 
 ROBOT = """<robot name="arm"><link name="ground"/>
   <joint name="one" type="revolute"><parent link="ground"/><child link="upper"/><origin xyz="0 0 0.3"/>
@@ -170,16 +170,12 @@ def test_many_pairs_without_a_place_for_each_are_answered_alike(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["hulls", "all kinds"])
-def test_a_pair_that_is_closer_in_nearly_all_states_changes_no_verdict(kind, monkeypatch):
+def test_a_pair_that_is_closer_in_nearly_all_states_changes_no_verdict(kind):
     robot, scene = Robot.from_urdf(ROBOT), scene_of(kind)
     positions, pairs = states(600), [(0, 2), (0, 3), (1, 3)]
     every = state_distances(robot, scene, positions, max_results=1, pairs=pairs)
     threshold = float(np.quantile(every.distance, 0.93))
-    asked = []
-    over_front = verdict_loop.over_front
-    monkeypatch.setattr(verdict_loop, "over_front", lambda *rest: asked.append(len(rest[2].poses)) or over_front(*rest))
     found = are_states_closer(robot, scene, positions, threshold, threads=1, pairs=pairs)
-    assert asked and max(asked) > 50  # states of a block
     assert (every.lower[found.closer] < threshold).all() and (every.upper[found.farther] >= threshold).all()
     assert found.closer.sum() + found.farther.sum() >= 599 and abs(found.closer.mean() - 0.93) < 0.01
     # The pair that is named is closer.

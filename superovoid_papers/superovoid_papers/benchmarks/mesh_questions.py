@@ -21,10 +21,10 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from superovoid.contact.columns import LOWER, RESULT_LENGTH, STATE_LENGTH, UPPER, VERDICT_LENGTH
-from superovoid.contact.deciding import ALL, CLOSER, FARTHER, UNDECIDED, decide_within, verdict_of
+from superovoid.contact.deciding import ALL, decide_within
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.kind_table import solve_within
-from superovoid.contact.pair import Limit, Placed
+from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED, Limit, Placed, verdict_of
 from superovoid.robot import Robot
 from superovoid.shapes import Mesh
 
@@ -63,7 +63,9 @@ def measure(urdf: str, threshold: float, seed: int = 0) -> str:
         return f"{urdf}: no mesh that is not convex"
     meshes = sorted(shapes, key=lambda mesh: -len(mesh.faces))[:_LARGEST]
     rng = np.random.default_rng(seed)
-    limit, scratch, row = Limit(TOLERANCE, SEARCH_BUDGET, math.inf), np.empty((3, 3)), np.empty(RESULT_LENGTH)
+    full = Limit(TOLERANCE, SEARCH_BUDGET, math.inf, -math.inf)
+    limit = full._replace(beyond=threshold, below=threshold)
+    scratch, row = np.empty((3, 3)), np.empty(RESULT_LENGTH)
     said, known, solved = (np.empty(_PAIRS, dtype=int) for _ in range(3))
     times = np.empty((2, _PAIRS))
     for k in range(-1, _PAIRS):  # the first one loads kernels
@@ -71,13 +73,13 @@ def measure(urdf: str, threshold: float, seed: int = 0) -> str:
         row[:] = np.nan
         begin = time.process_time()
         direction, state, verdict = np.zeros(3), np.zeros(STATE_LENGTH), np.empty(VERDICT_LENGTH)
-        found = decide_within(a, b, threshold, limit, 0.0, ALL, direction, state, (scratch, row), verdict)
+        found = decide_within(a, b, limit, ALL, direction, state, (scratch, row), verdict)
         asked = time.process_time()
         was_solved = not np.isnan(row[LOWER])
         middle = time.process_time()
-        solve_within(a, b, limit, np.zeros(STATE_LENGTH), scratch, row)
+        solve_within(a, b, full, np.zeros(STATE_LENGTH), scratch, row)
         times[:, k] = asked - begin, time.process_time() - middle
-        said[k], known[k], solved[k] = found, verdict_of(row[LOWER], row[UPPER], threshold), was_solved
+        said[k], known[k], solved[k] = found, verdict_of(row[LOWER], row[UPPER], limit), was_solved
     if not ((said == known) | (known == UNDECIDED)).all():
         raise AssertionError(f"{urdf}: the question contradicts the full answer")
     question, full = (f"{np.median(t):.3f} / {t.max():.3f}" for t in 1e3 * times)

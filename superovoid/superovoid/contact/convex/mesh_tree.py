@@ -19,6 +19,7 @@ from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import cores
 from superovoid.contact.pair import Pair
+from superovoid.contact.separation import gap_of_boxes
 from superovoid.shapes.kernels.kinds import (
     BLOCKS,
     BOX,
@@ -39,7 +40,6 @@ from superovoid.shapes.kernels.surface import A1, A2, A3, RADIUS
 
 _STACK = 4096
 _ANGLE = 64.0 * EPS  # of the product of three lengths: what the sine and cosine of a solid angle may round (`side_of`)
-_PARALLEL = 1e-3  # sine of two edges of boxes whose cross product is no axis worth trying
 
 INSIDE, UNSURE, OUTSIDE = -1, 0, 1
 
@@ -247,44 +247,12 @@ def _unit(d):
 
 
 @kernel
-def gap_of_boxes(rotation, d, a, b, enough):
-    """Largest gap of two boxes along their 15 axes, or one that is enough; d from the centre of A to that of B."""
-    out_of_line()
-    columns = (
+def _axes_of(rotation):
+    return (
         (rotation[0, 0], rotation[1, 0], rotation[2, 0]),
         (rotation[0, 1], rotation[1, 1], rotation[2, 1]),
         (rotation[0, 2], rotation[1, 2], rotation[2, 2]),
     )
-    best = -math.inf
-    for i in range(3):
-        reach = a[i] + b[0] * abs(rotation[i, 0]) + b[1] * abs(rotation[i, 1]) + b[2] * abs(rotation[i, 2])
-        best = max(best, abs(d[i]) - reach)
-    if best >= enough:
-        return best
-    for j in range(3):
-        u = columns[j]
-        best = max(best, abs(dot(d, u)) - b[j] - a[0] * abs(u[0]) - a[1] * abs(u[1]) - a[2] * abs(u[2]))
-    if best >= enough:
-        return best
-    for i in range(3):
-        for j in range(3):
-            u = columns[j]
-            if i == 0:
-                u = (0.0, -u[2], u[1])
-            elif i == 1:
-                u = (u[2], 0.0, -u[0])
-            else:
-                u = (-u[1], u[0], 0.0)
-            length = norm(u)
-            if length < _PARALLEL:
-                continue
-            reach = a[0] * abs(u[0]) + a[1] * abs(u[1]) + a[2] * abs(u[2])
-            for k in range(3):
-                reach += b[k] * abs(dot(u, columns[k]))
-            best = max(best, (abs(dot(d, u)) - reach) / length)
-            if best >= enough:
-                return best
-    return best
 
 
 @kernel(_nrt=True)
@@ -298,7 +266,7 @@ def gap_of_nodes(pair, i, j, enough, margin, box, w):
     at = add(pair.centre, rotate(pair.rotation, middle))
     if a.kind == MESH:
         middle, half_a = node_box(a.row, a.pool, i)
-        return gap_of_boxes(pair.rotation, sub(at, middle), half_a, half, enough)
+        return gap_of_boxes(_axes_of(pair.rotation), sub(at, middle), half_a, half, enough, margin)
     box[A1], box[A2], box[A3] = half
     parts = Pair(a, Core(box, CODE[BOX], b.pool), pair.rotation, at)
     return cores.bounds_about(parts, _unit(at), 0.1 * norm(at), margin, -math.inf, enough, w)[0]

@@ -18,7 +18,7 @@ from superovoid.robot import Robot
 from superovoid.robot.planning_scene import Misfit, PlanningScene
 from superovoid.scene import SceneResult
 from superovoid.states import StateDistances, StateQuery
-from superovoid.states.floor_query import CLEAR, FloorQuery
+from superovoid.states.verdicts import CLEAR, FloorQuery
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals, shortened
 
 Found = TypeVar("Found", SceneResult, StateDistances)
