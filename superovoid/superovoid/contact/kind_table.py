@@ -308,7 +308,8 @@ def solve_half_spaces(first, second, limit, state, out):
     goal = wanted + 4.0 * margin
     k = _half_space(pair)
     answer = cores.Cores(k.distance, k.lower - margin, k.upper + margin, k.x, k.y, k.n, 0, 0)
-    flat = flat_on_plane(pair.b, rotate_back(pair.rotation, (0.0, 0.0, -1.0)))
+    y = rotate_back(pair.rotation, sub(k.y, centre))
+    flat = flat_on_plane(pair.b, y, rotate_back(pair.rotation, (0.0, 0.0, -1.0)))
     _finish(task, answer, NON_UNIQUE if flat else 0, goal, wanted, state, out)
 
 

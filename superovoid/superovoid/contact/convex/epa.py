@@ -21,25 +21,25 @@ are found to be visible.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import combine, cross, dot, norm, scale, sub
+from superovoid.compiled.vector import cross, dot, norm, scale, sub
 from superovoid.contact.minkowski.difference import (
+    FACES,
     SIMPLEX_LENGTH,
+    VERTICES,
+    WORKSPACE_LENGTH,
     Found,
     M,
     X,
     Y,
     difference_support,
+    mean_point,
     polished,
     put,
     row_point,
     take,
-    triangle_weights,
+    weigh,
     well_away,
 )
 from superovoid.contact.minkowski.exit import NEAR
@@ -48,8 +48,9 @@ from superovoid.shapes.kernels.kinds import SUPEROVOID, TORUS
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import RADIUS
 
-POINTS = 96  # at most; a rim against a rim takes about 50
-FACES = 2 * POINTS  # a closed surface of n vertices has 2 n - 4 triangles
+# Columns of the row of a triangle: the rows of its corners, its unit vector, and their least height along that. The
+# list of open edges is beside the triangles: the rows of both ends.
+_CORNERS, _UNIT, _HEIGHT, _EDGE = 0, 3, 6, 7
 _DETERMINANT = 32.0 * EPS  # of the product of three lengths: what their determinant may round
 _VISIBLE = 16.0 * EPS  # of both radii: height above a face from which a vertex sees it
 
@@ -61,58 +62,22 @@ def are_sharp(pair):
     return a != SUPEROVOID and a != TORUS and b != SUPEROVOID and b != TORUS
 
 
-class Surface(NamedTuple):
-    """Room for vertices and triangles. All arrays change as the surface grows."""
-
-    points: NDArray[np.float64]  # vertices, as rows of a simplex
-    faces: NDArray[np.int64]  # corners of a triangle
-    planes: NDArray[np.float64]  # a unit vector, and the least height of a corner along it
-    edges: NDArray[np.int64]  # scratch
-
-
-@kernel(_nrt=True)
-def new_surface():
-    """A surface without triangles."""
-    return Surface(
-        np.empty((POINTS, SIMPLEX_LENGTH)),
-        np.empty((FACES, 3), np.int64),
-        np.empty((FACES, 4)),
-        np.empty((3 * FACES, 2), np.int64),
-    )
+@kernel
+def _copy_row(w, to, row):
+    for i in range(SIMPLEX_LENGTH):
+        w[to, i] = w[row, i]
 
 
 @kernel
-def normal_of(surface, k):
-    """Unit vector of triangle k."""
-    return (surface.planes[k, 0], surface.planes[k, 1], surface.planes[k, 2])
-
-
-@kernel
-def _corner(surface, k, i, column):
-    """Corner i of triangle k: the point of M, or of a body."""
-    return row_point(surface.points, surface.faces[k, i], column)
-
-
-@kernel
-def _mean(surface, k, weights, column):
-    """Weighted mean of the corners of triangle k."""
-    mean = scale(weights[0], _corner(surface, k, 0, column))
-    for i in range(1, 3):
-        mean = combine(1.0, mean, weights[i], _corner(surface, k, i, column))
-    return mean
-
-
-@kernel
-def _lay(surface, k, i, j, h):
-    """Write triangle k with the corners i, j, h."""
-    faces, planes = surface.faces, surface.planes
-    faces[k, 0], faces[k, 1], faces[k, 2] = i, j, h
-    p, q, r = _corner(surface, k, 0, M), _corner(surface, k, 1, M), _corner(surface, k, 2, M)
+def _lay(w, face, i, j, k):
+    """Write a triangle with the corners in rows i, j, k."""
+    p, q, r = row_point(w, i, M), row_point(w, j, M), row_point(w, k, M)
     u = cross(sub(q, p), sub(r, p))
     length = norm(u)
     u = scale(1.0 / length, u) if length > 0.0 else u
-    planes[k, 0], planes[k, 1], planes[k, 2] = u
-    planes[k, 3] = min(dot(u, p), dot(u, q), dot(u, r))
+    w[face, _CORNERS], w[face, _CORNERS + 1], w[face, _CORNERS + 2] = i, j, k
+    w[face, _UNIT], w[face, _UNIT + 1], w[face, _UNIT + 2] = u
+    w[face, _HEIGHT] = min(dot(u, p), dot(u, q), dot(u, r))
 
 
 @kernel
@@ -129,106 +94,102 @@ def _holds_origin(p, q, r, s):
 
 
 @kernel
-def begin(surface, w):
+def begin(w):
     """Lay the tetrahedron of the first four rows of a workspace, outward; whether it is proved to hold the origin."""
     p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
     first, second = (0, 1) if dot(sub(q, p), cross(sub(r, p), sub(s, p))) >= 0.0 else (1, 0)
-    for i in range(SIMPLEX_LENGTH):
-        surface.points[first, i], surface.points[second, i] = w[0, i], w[1, i]
-        surface.points[2, i], surface.points[3, i] = w[2, i], w[3, i]
-    _lay(surface, 0, 0, 2, 1)
-    _lay(surface, 1, 0, 1, 3)
-    _lay(surface, 2, 0, 3, 2)
-    _lay(surface, 3, 1, 2, 3)
+    for k, row in enumerate((first, second, 2, 3)):
+        _copy_row(w, VERTICES + k, row)
+    _lay(w, FACES, VERTICES, VERTICES + 2, VERTICES + 1)
+    _lay(w, FACES + 1, VERTICES, VERTICES + 1, VERTICES + 3)
+    _lay(w, FACES + 2, VERTICES, VERTICES + 3, VERTICES + 2)
+    _lay(w, FACES + 3, VERTICES + 1, VERTICES + 2, VERTICES + 3)
     return _holds_origin(p, q, r, s)
 
 
-@kernel(_nrt=True)
+@kernel
 def height_of_tetrahedron(w):
     """Radius of a ball about the origin in a tetrahedron of rows; -inf if it is not proved to hold the origin."""
     out_of_line()
-    surface = new_surface()
-    if not begin(surface, w):
+    if not begin(w):
         return -math.inf
-    return min(surface.planes[0, 3], surface.planes[1, 3], surface.planes[2, 3], surface.planes[3, 3])
+    return w[_nearest_to_origin(w, FACES + 4), _HEIGHT]
 
 
 @kernel
-def _note_edge(edges, count, i, j):
-    """Add an edge to a list, or take its reverse from it; return how many there are."""
-    for k in range(count):
-        if edges[k, 0] == j and edges[k, 1] == i:
-            edges[k, 0], edges[k, 1] = edges[count - 1, 0], edges[count - 1, 1]
+def _note_edge(w, count, i, j):
+    """Add an edge to the list of open ones, or take its reverse from it; return how many there are."""
+    for e in range(FACES, FACES + count):
+        if w[e, _EDGE] == j and w[e, _EDGE + 1] == i:
+            last = FACES + count - 1
+            w[e, _EDGE], w[e, _EDGE + 1] = w[last, _EDGE], w[last, _EDGE + 1]
             return count - 1
-    edges[count, 0], edges[count, 1] = i, j
+    w[FACES + count, _EDGE], w[FACES + count, _EDGE + 1] = i, j
     return count + 1
 
 
 @kernel
-def take_in(surface, used, count, visible):
-    """Put vertex `used` in place of the triangles it sees; return how many there are then, -1 where that fails."""
+def take_in(w, vertex, end, visible):
+    """Put a vertex in place of the triangles it sees, before row `end`; return their end then, -1 if that fails."""
     out_of_line()
-    faces, planes, edges = surface.faces, surface.planes, surface.edges
-    m = row_point(surface.points, used, M)
-    open_edges, left = 0, 0
-    for f in range(count):
-        height = dot(normal_of(surface, f), m)
-        if height - planes[f, 3] > visible:
+    m = row_point(w, vertex, M)
+    count, left = 0, FACES
+    for face in range(FACES, end):
+        if dot(row_point(w, face, _UNIT), m) - w[face, _HEIGHT] > visible:
+            if FACES + count + 3 > WORKSPACE_LENGTH:
+                return -1
             for i in range(3):
-                open_edges = _note_edge(edges, open_edges, faces[f, i], faces[f, (i + 1) % 3])
+                count = _note_edge(w, count, w[face, _CORNERS + i], w[face, _CORNERS + (i + 1) % 3])
         else:
-            if left < f:
-                for i in range(3):
-                    faces[left, i] = faces[f, i]
-                for i in range(4):
-                    planes[left, i] = planes[f, i]
+            if left < face:
+                for i in range(_EDGE):
+                    w[left, i] = w[face, i]
             left += 1
-    if left + open_edges > FACES or left == count:
+    if left + count > WORKSPACE_LENGTH or left == end:
         return -1
-    for e in range(open_edges):
-        _lay(surface, left + e, edges[e, 0], edges[e, 1], used)
-    return left + open_edges
+    for e in range(count):
+        _lay(w, left + e, int(w[FACES + e, _EDGE]), int(w[FACES + e, _EDGE + 1]), vertex)
+    return left + count
 
 
 @kernel
-def _nearest_to_origin(surface, count):
-    nearest = 0
-    for k in range(1, count):
-        if surface.planes[k, 3] < surface.planes[nearest, 3]:
-            nearest = k
+def _nearest_to_origin(w, end):
+    nearest = FACES
+    for face in range(FACES + 1, end):
+        if w[face, _HEIGHT] < w[nearest, _HEIGHT]:
+            nearest = face
     return nearest
 
 
 @kernel
-def _gather_corners(surface, k, w):
+def _gather_corners(w, face):
     """Copy the corners of a triangle to the first rows of a workspace."""
-    for corner in range(3):
-        for i in range(SIMPLEX_LENGTH):
-            w[corner, i] = surface.points[surface.faces[k, corner], i]
+    for i in range(3):
+        _copy_row(w, i, int(w[face, _CORNERS + i]))
 
 
 @kernel
-def _exit_through(surface, count, found, goal):
+def _exit_through(w, end, found, goal):
     """Give the least h_M found points of A and B with x - y along its direction.
 
     The foot of the origin is on one of the triangles in the plane of the nearest one.
     """
     best, off = found, math.inf
     foot = scale(found.value, found.n)
-    for k in range(count):
-        if surface.planes[k, 3] > found.value + NEAR * goal or well_away(normal_of(surface, k), found.n):
+    for face in range(FACES, end):
+        if w[face, _HEIGHT] > found.value + NEAR * goal or well_away(row_point(w, face, _UNIT), found.n):
             continue
-        p, q, r = _corner(surface, k, 0, M), _corner(surface, k, 1, M), _corner(surface, k, 2, M)
-        weights = triangle_weights(sub(p, foot), sub(q, foot), sub(r, foot))
-        beside = norm(sub(_mean(surface, k, weights, M), foot))
+        _gather_corners(w, face)
+        weigh(w, 0, 3, foot)
+        beside = norm(sub(mean_point(w, 3, M), foot))
         if beside < off:
             off = beside
-            x, y = _mean(surface, k, weights, X), _mean(surface, k, weights, Y)
+            x, y = mean_point(w, 3, X), mean_point(w, 3, Y)
             best = Found(found.value, found.proved, found.n, x, y, True, found.spent, found.rival)
     return best
 
 
-@kernel(_nrt=True, separate=True)
+@kernel(separate=True)
 def expand(pair, n, w, goal, margin):
     """The least h_M from a tetrahedron in a workspace that holds the origin.
 
@@ -236,15 +197,14 @@ def expand(pair, n, w, goal, margin):
     rounding may take from the height of a triangle: cores that overlap by less are left to others.
     """
     out_of_line()
-    surface = new_surface()
     found = Found(math.inf, -math.inf, n, n, n, False, 0, math.inf)
-    if not begin(surface, w):
+    if not begin(w):
         return found, False
     visible = _VISIBLE * (pair.a.row[RADIUS] + pair.b.row[RADIUS])
-    count = 4
-    for used in range(4, POINTS):
-        k = _nearest_to_origin(surface, count)
-        n, height = normal_of(surface, k), surface.planes[k, 3]
+    end = FACES + 4
+    for vertex in range(VERTICES + 4, FACES):
+        nearest = _nearest_to_origin(w, end)
+        n, height = row_point(w, nearest, _UNIT), w[nearest, _HEIGHT]
         if not height > margin:
             return found, False
         c = difference_support(pair, n)
@@ -253,24 +213,24 @@ def expand(pair, n, w, goal, margin):
             break
         if not c.h - height > visible:
             return found, False
-        put(surface.points, used, c)
-        count = take_in(surface, used, count, visible)
-        if count < 0:
+        put(w, vertex, c)
+        end = take_in(w, vertex, end, visible)
+        if end < 0:
             return found, False
-    k = _nearest_to_origin(surface, count)
-    height = surface.planes[k, 3]
+    nearest = _nearest_to_origin(w, end)
+    height = w[nearest, _HEIGHT]
     if not found.value - height <= 0.5 * goal:
         return found, False
     other, least = -1, found.value + goal
-    for f in range(count):
-        if surface.planes[f, 3] <= least and well_away(normal_of(surface, f), found.n):
-            other, least = f, surface.planes[f, 3]
+    for face in range(FACES, end):
+        if w[face, _HEIGHT] <= least and well_away(row_point(w, face, _UNIT), found.n):
+            other, least = face, w[face, _HEIGHT]
     if other >= 0:
-        _gather_corners(surface, other, w)
-        found = polished(pair, normal_of(surface, other), 3, found, w)
-    _gather_corners(surface, k, w)
+        _gather_corners(w, other)
+        found = polished(pair, row_point(w, other, _UNIT), 3, found, w)
+    _gather_corners(w, nearest)
     found = polished(pair, found.n, 3, found, w)
     found = Found(found.value, min(height, found.value), found.n, found.x, found.y, True, found.spent, found.rival)
     if off_line(found.x, found.y, found.value, found.n) > NEAR * goal:
-        found = _exit_through(surface, count, found, goal)
+        found = _exit_through(w, end, found, goal)
     return found, off_line(found.x, found.y, found.value, found.n) <= 0.5 * goal

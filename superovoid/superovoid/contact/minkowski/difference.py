@@ -39,7 +39,10 @@ from superovoid.shapes.kernels.surface import RADIUS, position
 
 # A row of a simplex: point of M, of A, of B (frame of A), the two strata, the weight.
 M, X, Y, STRATUM_A, STRATUM_B, WEIGHT, SIMPLEX_LENGTH = 0, 3, 6, 9, 10, 11, 12
-WORK_ROWS = 8
+# First rows of the parts of a workspace: the simplex has row 0 on, then the bundle of `polish`, and vertices and
+# triangles of a surface (`epa`). A rim against a rim takes about 50 vertices; n vertices have 2 n - 4 triangles.
+BUNDLE, VERTICES, FACES = 8, 16, 112
+WORKSPACE_LENGTH = FACES + 2 * (FACES - VERTICES)
 
 _POLISH_STEPS = 12
 _MOST_TURN = 0.5  # rad, of a step of Newton
@@ -66,8 +69,8 @@ class Corner(NamedTuple):
 
 @kernel(_nrt=True)
 def new_workspace():
-    """Scratch of one solve: a simplex and a bundle."""
-    return np.zeros((2 * WORK_ROWS, SIMPLEX_LENGTH))
+    """Scratch of one solve."""
+    return np.empty((WORKSPACE_LENGTH, SIMPLEX_LENGTH))
 
 
 @kernel
@@ -76,7 +79,7 @@ def rounding(a, b, centre):
     return allowance(a[RADIUS], b[RADIUS], norm(centre)) + a[SUPPORT_LOSS] + b[SUPPORT_LOSS]
 
 
-@kernel
+@kernel(forceinline=True)
 def _support_of(core, n, proved):
     """As `core_support`, with height and radius of the surface point of a superovoid."""
     if core.kind == SUPEROVOID:
@@ -336,13 +339,13 @@ def gather(w, count):
     for k in range(count):
         known = False
         for j in range(found):
-            row = WORK_ROWS + j
+            row = BUNDLE + j
             if w[row, STRATUM_A] == w[k, STRATUM_A] and w[row, STRATUM_B] == w[k, STRATUM_B]:
                 known = True
                 w[row, WEIGHT] += w[k, WEIGHT]
         if not known and found < 3:
             for i in range(SIMPLEX_LENGTH):
-                w[WORK_ROWS + found, i] = w[k, i]
+                w[BUNDLE + found, i] = w[k, i]
             found += 1
     return found
 
@@ -361,7 +364,7 @@ class Local(NamedTuple):
 def _bundle_mean(w, count, column):
     x = (0.0, 0.0, 0.0)
     for k in range(count):
-        x = combine(1.0, x, w[WORK_ROWS + k, WEIGHT], row_point(w, WORK_ROWS + k, column))
+        x = combine(1.0, x, w[BUNDLE + k, WEIGHT], row_point(w, BUNDLE + k, column))
     return x
 
 
@@ -448,7 +451,7 @@ def polish(pair, n, apart, w, count):
         w11 = w12 = w22 = 0.0
         # Points and Hessians of the strata; the weights of the step before weigh the Hessians.
         for k in range(count):
-            row = WORK_ROWS + k
+            row = BUNDLE + k
             x, a11, a12, a22 = stratum_point(pair.a, int(w[row, STRATUM_A]), n, t1, t2)
             # The Hessian of h_B(-n): both signs of the second derivative cancel.
             y, c11, c12, c22 = stratum_point(pair.b, int(w[row, STRATUM_B]), m, b1, b2)
@@ -461,11 +464,11 @@ def polish(pair, n, apart, w, count):
             w11 += share * (a11 + c11)
             w12 += share * (a12 + c12)
             w22 += share * (a22 + c22)
-        m0 = row_point(w, WORK_ROWS, M)
+        m0 = row_point(w, BUNDLE, M)
         value = dot(m0, n)
         for k in range(1, count):
-            value = max(value, dot(row_point(w, WORK_ROWS + k, M), n))
-        weigh(w, WORK_ROWS, count, scale(0.0 if apart == 1.0 else value, n))
+            value = max(value, dot(row_point(w, BUNDLE + k, M), n))
+        weigh(w, BUNDLE, count, scale(0.0 if apart == 1.0 else value, n))
         mean = _bundle_mean(w, count, M)
         gap = norm(combine(1.0, mean, -dot(mean, n), n)) + abs(value - dot(mean, n))
         if not (gap < best.gap):
@@ -473,8 +476,8 @@ def polish(pair, n, apart, w, count):
         best = Local(n, _bundle_mean(w, count, X), _bundle_mean(w, count, Y), value, gap)
         if gap <= exact:
             break
-        q = sub(row_point(w, WORK_ROWS + 1, M), m0) if count > 1 else m0
-        r = sub(row_point(w, WORK_ROWS + 2, M), m0) if count > 2 else m0
+        q = sub(row_point(w, BUNDLE + 1, M), m0) if count > 1 else m0
+        r = sub(row_point(w, BUNDLE + 2, M), m0) if count > 2 else m0
         goes_on, n = newton_turn(n, t1, t2, count, (w11, w12, w22), value, mean, q, r)
         if not goes_on:
             break

@@ -134,7 +134,7 @@ def highest_vertex(row, pool, n):
     return best
 
 
-@kernel
+@kernel(forceinline=True)
 def stratum_along(core, n):
     """Number of the stratum on which the support point of a core along n lies, of any core but a smooth one."""
     row, kind, pool = core
@@ -233,8 +233,10 @@ def stratum_point(core, stratum, n, t1, t2):
     if kind == SUPEROVOID:
         return _radii_of_superovoid(row, n, t1, t2)
     x = point_of_stratum(core, stratum, n)
+    if not (kind == CYLINDER or kind == TORUS or (kind == CONE and stratum == 1)):
+        return x, 0.0, 0.0, 0.0
     across = math.hypot(n[0], n[1])
-    if not (kind == CYLINDER or kind == TORUS or (kind == CONE and stratum == 1)) or across < 1e-12:
+    if across < 1e-12:
         return x, 0.0, 0.0, 0.0
     radius = row[A1] / across
     e1 = (n[0] * t1[1] - n[1] * t1[0]) / across
@@ -264,10 +266,10 @@ def flat_of_simple(row, kind, n, slack):
 
 
 @kernel
-def flat_at(core, n, slack):
+def flat_at(core, x, n, slack):
     """Dimension of the core's contact set along n (0 a point, 1 an edge, 2 a face), and the direction of an edge.
 
-    `slack` is the length by which points may lie below the support plane and still count.
+    `x` is a point of the contact set; `slack` is the length by which points may lie lower and still count.
     """
     out_of_line()
     row, kind, pool = core
@@ -287,31 +289,26 @@ def flat_at(core, n, slack):
                 (row[A1] * n[0] / across, row[A1] * n[1] / across, -2.0 * row[A3]),
             )
         return 0, edge
+    dimension = 0
     if kind == CONVEX_MESH or kind == MESH:
-        first = vertex(row, pool, highest_vertex(row, pool, n))
-        top = dot(n, first)
+        level = dot(n, x) - slack
         if row[BLOCKS] >= 0.0:
             blocks = (int(row[VERTEX_COUNT]) + LANES - 1) // LANES
-            level = top - slack - _TIED * row[RADIUS]
-            if count_in_blocks(pool, int(row[BLOCKS]), blocks, n[0], n[1], n[2], level) <= 1:
+            lowest = level - _TIED * row[RADIUS]
+            if count_in_blocks(pool, int(row[BLOCKS]), blocks, n[0], n[1], n[2], lowest) <= 1:
                 return 0, edge
-        found = False
-        dimension = 0
         for i in range(int(row[VERTEX_COUNT])):
-            x = vertex(row, pool, i)
-            if top - dot(n, x) <= slack:
-                step = sub(x, first)
-                length = norm(step)
-                if length <= 2.0 * slack:
-                    continue
-                step = scale(1.0 / length, step)
-                if not found:
-                    edge, found, dimension = step, True, 1
-                elif abs(dot(step, edge)) < 1.0 - 1e-9:
-                    dimension = 2
-                    break
-        return dimension, edge
-    return 0, edge
+            v = vertex(row, pool, i)
+            step = sub(v, x)
+            length = norm(step)
+            if dot(n, v) < level or length <= 2.0 * slack:
+                continue
+            step = scale(1.0 / length, step)
+            if dimension == 0:
+                edge, dimension = step, 1
+            elif abs(dot(step, edge)) < 1.0 - 1e-9:
+                return 2, edge
+    return dimension, edge
 
 
 # --- distance of a point ------------------------------------------------------------------------------------------
