@@ -45,21 +45,9 @@ from superovoid.contact.inputs import as_poses
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.superovoids.newton import point_chart, retract
 from superovoid.shapes import Shape
+from superovoid.shapes.kernels import surface
 from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID
-from superovoid.shapes.kernels.surface import (
-    INV_A1,
-    INV_A2,
-    INV_A3,
-    S_,
-    SIZE,
-    TX,
-    TY,
-    P,
-    SurfacePoint,
-    dual_ratio,
-    gradient,
-    shape_operator,
-)
+from superovoid.shapes.kernels.surface import SurfacePoint, dual_ratio, gradient, shape_operator
 from superovoid.values.poses import PosesLike
 from superovoid.values.records import Record
 from superovoid.values.status import Status, Words, differentiable_rows
@@ -99,10 +87,10 @@ def _off_zero(point, dual, exponent):
 @kernel
 def off_axes(body, f):
     """The same point, with limits in place of the 0 / 0 that ratios of duals to points have on coordinate planes."""
-    c, cd = _off_zero(f.C, f.Cd, body[P])
-    s, sd = _off_zero(f.S, f.Sd, body[P])
-    r, rd = _off_zero(f.r, f.rd, body[S_])
-    w, wd = _off_zero(f.w, f.wd, body[S_])
+    c, cd = _off_zero(f.C, f.Cd, body[surface.P])
+    s, sd = _off_zero(f.S, f.Sd, body[surface.P])
+    r, rd = _off_zero(f.r, f.rd, body[surface.S_])
+    w, wd = _off_zero(f.w, f.wd, body[surface.S_])
     return SurfacePoint(c, s, cd, sd, r, w, rd, wd)
 
 
@@ -110,9 +98,9 @@ def off_axes(body, f):
 def surface_point_at(body, x, n):
     """Surface point with duals from a point and its outward normal (local), each layer from the better of the two."""
     f = retract(body, x, n, 1.0, True, True)
-    point_1 = point_chart(f.C, f.S, f.Cd, f.Sd, body[P] - 1.0, dual_ratio(f.rd, f.r, body[S_]))
+    point_1 = point_chart(f.C, f.S, f.Cd, f.Sd, body[surface.P] - 1.0, dual_ratio(f.rd, f.r, body[surface.S_]))
     f = retract(body, x, n, f.r, point_1, True)
-    point_2 = point_chart(f.r, f.w, f.rd, f.wd, body[S_] - 1.0, 1.0)
+    point_2 = point_chart(f.r, f.w, f.rd, f.wd, body[surface.S_] - 1.0, 1.0)
     return off_axes(body, retract(body, x, n, f.r, point_1, point_2))
 
 
@@ -128,16 +116,16 @@ def _entropy(x, y):
 @kernel
 def _by_shape(body, f, out):
     """F_theta / |grad F| for theta = a1, a2, a3, e1, e2, Tx, Ty."""
-    kx = 1.0 + body[TX] * f.w
-    ky = 1.0 + body[TY] * f.w
+    kx = 1.0 + body[surface.TX] * f.w
+    ky = 1.0 + body[surface.TY] * f.w
     alpha = f.C * f.Cd
     beta = f.S * f.Sd
     ring = f.r * f.rd
     per_gradient = 1.0 / norm(gradient(body, f))
-    slope = f.wd - ring * (alpha * body[TX] / kx + beta * body[TY] / ky)
-    out[0] = -per_gradient * ring * alpha * body[INV_A1]
-    out[1] = -per_gradient * ring * beta * body[INV_A2]
-    out[2] = -per_gradient * f.w * slope * body[INV_A3]
+    slope = f.wd - ring * (alpha * body[surface.TX] / kx + beta * body[surface.TY] / ky)
+    out[0] = -per_gradient * ring * alpha * body[surface.INV_A1]
+    out[1] = -per_gradient * ring * beta * body[surface.INV_A2]
+    out[2] = -per_gradient * f.w * slope * body[surface.INV_A3]
     out[3] = -0.5 * per_gradient * ring * _entropy(alpha, beta)
     out[4] = -0.5 * per_gradient * _entropy(ring, f.w * f.wd)
     out[5] = -per_gradient * ring * alpha * f.w / kx
@@ -180,7 +168,7 @@ def _is_sharp(body, f):
     return (
         f.rd >= _SHARP * f.r > 0.0
         or f.rd > f.r == 0.0
-        or (f.r < _POLE and body[S_] == 2.0 != body[P])
+        or (f.r < _POLE and body[surface.S_] == 2.0 != body[surface.P])
         or abs(f.wd) >= _SHARP * abs(f.w) > 0.0
         or abs(f.Cd) >= _SHARP * abs(f.C) > 0.0
         or abs(f.Sd) >= _SHARP * abs(f.S) > 0.0
@@ -226,7 +214,9 @@ def derive_pair(a, b, pose_a, pose_b, point_a, point_b, normal, out):
     t1, t2 = combine(cosine, t1, sine, t2), combine(-sine, t1, cosine, t2)
     of_a, of_b = _turned(of_a, cosine, sine), _turned(of_b, cosine, sine)
     u = sub((point_b[0], point_b[1], point_b[2]), (point_a[0], point_a[1], point_a[2]))
-    twice, is_focal = _second_order(of_a, of_b, dot(u, n), min(a[SIZE], b[SIZE]))  # not |u|: signed, and zero at touch
+    twice, is_focal = _second_order(
+        of_a, of_b, dot(u, n), min(a[surface.SIZE], b[surface.SIZE])
+    )  # not |u|: signed, and zero at touch
     _put_symmetric(of_a, out[CURVATURE_A : CURVATURE_A + 4])
     _put_symmetric(of_b, out[CURVATURE_B : CURVATURE_B + 4])
     out[RELATIVE], out[RELATIVE + 1] = of_a[0] + of_b[0], of_a[2] + of_b[2]

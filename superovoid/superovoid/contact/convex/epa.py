@@ -21,11 +21,16 @@ are found to be visible.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import cross, dot, norm, scale, sub
 from superovoid.contact.minkowski.difference import (
     FACES,
+    MOST_FACES,
     SIMPLEX_LENGTH,
     VERTICES,
     WORKSPACE_LENGTH,
@@ -48,9 +53,10 @@ from superovoid.shapes.kernels.kinds import SUPEROVOID, TORUS
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import RADIUS
 
-# Columns of the row of a triangle: the rows of its corners, its unit vector, and their least height along that. The
-# list of open edges is beside the triangles: the rows of both ends.
-_CORNERS, _UNIT, _HEIGHT, _EDGE = 0, 3, 6, 7
+# Rows of `Surface.faces`: of each triangle the rows of its corners in the workspace, its unit vector, the least height
+# of a corner along that, and how far above that a vertex is. Two more lists are beside these: the open edges, by the
+# corners at both ends, and the triangles that a vertex sees.
+_CORNERS, _UNIT, _HEIGHT, _ABOVE, _EDGE, _SEEN = 0, 3, 6, 7, 8, 10
 _DETERMINANT = 32.0 * EPS  # of the product of three lengths: what their determinant may round
 _VISIBLE = 16.0 * EPS  # of both radii: height above a face from which a vertex sees it
 
@@ -62,6 +68,24 @@ def are_sharp(pair):
     return a != SUPEROVOID and a != TORUS and b != SUPEROVOID and b != TORUS
 
 
+class Surface(NamedTuple):
+    """Views of a workspace."""
+
+    faces: NDArray[np.float64]  # a column a triangle: a vector instruction serves several of them
+
+
+@kernel
+def surface_in(w):
+    """The surface of a workspace."""
+    return Surface(w[FACES:WORKSPACE_LENGTH].reshape(SIMPLEX_LENGTH, MOST_FACES))
+
+
+@kernel
+def _unit(faces, f):
+    """Unit vector of a triangle."""
+    return (faces[_UNIT, f], faces[_UNIT + 1, f], faces[_UNIT + 2, f])
+
+
 @kernel
 def _copy_row(w, to, row):
     for i in range(SIMPLEX_LENGTH):
@@ -69,15 +93,15 @@ def _copy_row(w, to, row):
 
 
 @kernel
-def _lay(w, face, i, j, k):
+def _lay(w, faces, f, i, j, k):
     """Write a triangle with the corners in rows i, j, k."""
     p, q, r = row_point(w, i, M), row_point(w, j, M), row_point(w, k, M)
     u = cross(sub(q, p), sub(r, p))
     length = norm(u)
     u = scale(1.0 / length, u) if length > 0.0 else u
-    w[face, _CORNERS], w[face, _CORNERS + 1], w[face, _CORNERS + 2] = i, j, k
-    w[face, _UNIT], w[face, _UNIT + 1], w[face, _UNIT + 2] = u
-    w[face, _HEIGHT] = min(dot(u, p), dot(u, q), dot(u, r))
+    faces[_CORNERS, f], faces[_CORNERS + 1, f], faces[_CORNERS + 2, f] = i, j, k
+    faces[_UNIT, f], faces[_UNIT + 1, f], faces[_UNIT + 2, f] = u
+    faces[_HEIGHT, f] = min(dot(u, p), dot(u, q), dot(u, r))
 
 
 @kernel
@@ -94,92 +118,103 @@ def _holds_origin(p, q, r, s):
 
 
 @kernel
+def _nearer(faces, f, other):
+    """Return which of two triangles is nearer to the origin, the second if they are equally near; -1 for none."""
+    return f if other < 0 or faces[_HEIGHT, f] < faces[_HEIGHT, other] else other
+
+
+@kernel
 def begin(w):
-    """Lay the tetrahedron of the first four rows of a workspace, outward; whether it is proved to hold the origin."""
+    """Lay the tetrahedron of the first four rows of a workspace, outward.
+
+    Returns its triangle that is nearest to the origin; -1 if the tetrahedron is not proved to hold the origin.
+    """
+    faces = surface_in(w).faces
     p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
     first, second = (0, 1) if dot(sub(q, p), cross(sub(r, p), sub(s, p))) >= 0.0 else (1, 0)
     for k, row in enumerate((first, second, 2, 3)):
         _copy_row(w, VERTICES + k, row)
-    _lay(w, FACES, VERTICES, VERTICES + 2, VERTICES + 1)
-    _lay(w, FACES + 1, VERTICES, VERTICES + 1, VERTICES + 3)
-    _lay(w, FACES + 2, VERTICES, VERTICES + 3, VERTICES + 2)
-    _lay(w, FACES + 3, VERTICES + 1, VERTICES + 2, VERTICES + 3)
-    return _holds_origin(p, q, r, s)
+    nearest = -1
+    for f, (i, j, k) in enumerate(((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))):
+        _lay(w, faces, f, VERTICES + i, VERTICES + j, VERTICES + k)
+        nearest = _nearer(faces, f, nearest)
+    return nearest if _holds_origin(p, q, r, s) else -1
 
 
 @kernel
 def height_of_tetrahedron(w):
     """Radius of a ball about the origin in a tetrahedron of rows; -inf if it is not proved to hold the origin."""
     out_of_line()
-    if not begin(w):
-        return -math.inf
-    return w[_nearest_to_origin(w, FACES + 4), _HEIGHT]
+    nearest = begin(w)
+    return surface_in(w).faces[_HEIGHT, nearest] if nearest >= 0 else -math.inf
 
 
 @kernel
-def _note_edge(w, count, i, j):
+def _note_edge(faces, count, i, j):
     """Add an edge to the list of open ones, or take its reverse from it; return how many there are."""
-    for e in range(FACES, FACES + count):
-        if w[e, _EDGE] == j and w[e, _EDGE + 1] == i:
-            last = FACES + count - 1
-            w[e, _EDGE], w[e, _EDGE + 1] = w[last, _EDGE], w[last, _EDGE + 1]
+    for e in range(count):
+        if faces[_EDGE, e] == j and faces[_EDGE + 1, e] == i:
+            faces[_EDGE, e], faces[_EDGE + 1, e] = faces[_EDGE, count - 1], faces[_EDGE + 1, count - 1]
             return count - 1
-    w[FACES + count, _EDGE], w[FACES + count, _EDGE + 1] = i, j
+    faces[_EDGE, count], faces[_EDGE + 1, count] = i, j
     return count + 1
 
 
 @kernel
-def take_in(w, vertex, end, visible):
-    """Put a vertex in place of the triangles it sees, before row `end`; return their end then, -1 if that fails."""
+def take_in(w, vertex, count, visible):
+    """Put the vertex of a row in place of the triangles it sees.
+
+    Returns how many triangles there are then, -1 if that fails, and the one that is nearest to the origin.
+    """
     out_of_line()
-    m = row_point(w, vertex, M)
-    count, left = 0, FACES
-    for face in range(FACES, end):
-        if dot(row_point(w, face, _UNIT), m) - w[face, _HEIGHT] > visible:
-            if FACES + count + 3 > WORKSPACE_LENGTH:
-                return -1
-            for i in range(3):
-                count = _note_edge(w, count, w[face, _CORNERS + i], w[face, _CORNERS + (i + 1) % 3])
-        else:
-            if left < face:
-                for i in range(_EDGE):
-                    w[left, i] = w[face, i]
-            left += 1
-    if left + count > WORKSPACE_LENGTH or left == end:
-        return -1
-    for e in range(count):
-        _lay(w, left + e, int(w[FACES + e, _EDGE]), int(w[FACES + e, _EDGE + 1]), vertex)
-    return left + count
+    faces, m = surface_in(w).faces, row_point(w, vertex, M)
+    for f in range(count):
+        faces[_ABOVE, f] = dot(_unit(faces, f), m) - faces[_HEIGHT, f]
+    edges, seen, nearest = 0, 0, -1
+    for f in range(count):
+        if faces[_ABOVE, f] <= visible:
+            nearest = _nearer(faces, f, nearest)
+            continue
+        if edges + 3 > MOST_FACES:
+            return -1, nearest
+        for i in range(3):
+            edges = _note_edge(faces, edges, faces[_CORNERS + i, f], faces[_CORNERS + (i + 1) % 3, f])
+        faces[_SEEN, seen] = f
+        seen += 1
+    if count + edges - seen > MOST_FACES or seen == 0:
+        return -1, nearest
+    for e in range(edges):
+        f = int(faces[_SEEN, e]) if e < seen else count + e - seen
+        _lay(w, faces, f, int(faces[_EDGE, e]), int(faces[_EDGE + 1, e]), vertex)
+        nearest = _nearer(faces, f, nearest)
+    for k in range(seen - 1, edges - 1, -1):  # no triangle took these places: the last ones do
+        f, last = int(faces[_SEEN, k]), count - seen + k
+        for i in range(_ABOVE):
+            faces[i, f] = faces[i, last]
+        nearest = f if nearest == last else nearest
+    return count + edges - seen, nearest
 
 
 @kernel
-def _nearest_to_origin(w, end):
-    nearest = FACES
-    for face in range(FACES + 1, end):
-        if w[face, _HEIGHT] < w[nearest, _HEIGHT]:
-            nearest = face
-    return nearest
-
-
-@kernel
-def _gather_corners(w, face):
+def _gather_corners(w, f):
     """Copy the corners of a triangle to the first rows of a workspace."""
+    faces = surface_in(w).faces
     for i in range(3):
-        _copy_row(w, i, int(w[face, _CORNERS + i]))
+        _copy_row(w, i, int(faces[_CORNERS + i, f]))
 
 
 @kernel
-def _exit_through(w, end, found, goal):
+def _exit_through(w, count, found, goal):
     """Give the least h_M found points of A and B with x - y along its direction.
 
     The foot of the origin is on one of the triangles in the plane of the nearest one.
     """
-    best, off = found, math.inf
+    best, off, faces = found, math.inf, surface_in(w).faces
     foot = scale(found.value, found.n)
-    for face in range(FACES, end):
-        if w[face, _HEIGHT] > found.value + NEAR * goal or well_away(row_point(w, face, _UNIT), found.n):
+    for f in range(count):
+        if faces[_HEIGHT, f] > found.value + NEAR * goal or well_away(_unit(faces, f), found.n):
             continue
-        _gather_corners(w, face)
+        _gather_corners(w, f)
         weigh(w, 0, 3, foot)
         beside = norm(sub(mean_point(w, 3, M), foot))
         if beside < off:
@@ -198,13 +233,13 @@ def expand(pair, n, w, goal, margin):
     """
     out_of_line()
     found = Found(math.inf, -math.inf, n, n, n, False, 0, math.inf)
-    if not begin(w):
+    nearest = begin(w)
+    if nearest < 0:
         return found, False
     visible = _VISIBLE * (pair.a.row[RADIUS] + pair.b.row[RADIUS])
-    end = FACES + 4
+    faces, count = surface_in(w).faces, 4
     for vertex in range(VERTICES + 4, FACES):
-        nearest = _nearest_to_origin(w, end)
-        n, height = row_point(w, nearest, _UNIT), w[nearest, _HEIGHT]
+        n, height = _unit(faces, nearest), faces[_HEIGHT, nearest]
         if not height > margin:
             return found, False
         c = difference_support(pair, n)
@@ -214,23 +249,22 @@ def expand(pair, n, w, goal, margin):
         if not c.h - height > visible:
             return found, False
         put(w, vertex, c)
-        end = take_in(w, vertex, end, visible)
-        if end < 0:
+        count, nearest = take_in(w, vertex, count, visible)
+        if count < 0:
             return found, False
-    nearest = _nearest_to_origin(w, end)
-    height = w[nearest, _HEIGHT]
+    height = faces[_HEIGHT, nearest]
     if not found.value - height <= 0.5 * goal:
         return found, False
     other, least = -1, found.value + goal
-    for face in range(FACES, end):
-        if w[face, _HEIGHT] <= least and well_away(row_point(w, face, _UNIT), found.n):
-            other, least = face, w[face, _HEIGHT]
+    for f in range(count):
+        if faces[_HEIGHT, f] <= least and well_away(_unit(faces, f), found.n):
+            other, least = f, faces[_HEIGHT, f]
     if other >= 0:
         _gather_corners(w, other)
-        found = polished(pair, row_point(w, other, _UNIT), 3, found, w)
+        found = polished(pair, _unit(faces, other), 3, found, w)
     _gather_corners(w, nearest)
     found = polished(pair, found.n, 3, found, w)
     found = Found(found.value, min(height, found.value), found.n, found.x, found.y, True, found.spent, found.rival)
     if off_line(found.x, found.y, found.value, found.n) > NEAR * goal:
-        found = _exit_through(w, end, found, goal)
+        found = _exit_through(w, count, found, goal)
     return found, off_line(found.x, found.y, found.value, found.n) <= 0.5 * goal

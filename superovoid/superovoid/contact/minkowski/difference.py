@@ -42,7 +42,8 @@ M, X, Y, STRATUM_A, STRATUM_B, WEIGHT, SIMPLEX_LENGTH = 0, 3, 6, 9, 10, 11, 12
 # First rows of the parts of a workspace: the simplex has row 0 on, then the bundle of `polish`, and vertices and
 # triangles of a surface (`epa`). A rim against a rim takes about 50 vertices; n vertices have 2 n - 4 triangles.
 BUNDLE, VERTICES, FACES = 8, 16, 112
-WORKSPACE_LENGTH = FACES + 2 * (FACES - VERTICES)
+MOST_FACES = 2 * (FACES - VERTICES)
+WORKSPACE_LENGTH = FACES + MOST_FACES
 
 _POLISH_STEPS = 12
 _MOST_TURN = 0.5  # rad, of a step of Newton
@@ -62,7 +63,7 @@ class Corner(NamedTuple):
     y: tuple  # point of B, in the frame of A
     stratum_a: int
     stratum_b: int
-    h: float  # proved upper bound of h_M
+    h: float  # upper bound of h_M if it is proved, else height of m
     height: float  # w and r of the surface point of the superovoid of the pair, if there is one
     radius: float
 
@@ -79,50 +80,35 @@ def rounding(a, b, centre):
     return allowance(a[RADIUS], b[RADIUS], norm(centre)) + a[SUPPORT_LOSS] + b[SUPPORT_LOSS]
 
 
+# How good a support point of a superovoid is: with a proved bound of h, without one, which is cheaper over a dent, or
+# close to one (`support_near`). numpy integers: numba would compile once more for every literal.
+_PROVED, _CANDIDATE, _NEAR = np.int64(0), np.int64(1), np.int64(2)
+
+
 @kernel(forceinline=True)
-def _support_of(core, n, proved):
+def _support_of(core, n, how, w, r, loss):
     """As `core_support`, with height and radius of the surface point of a superovoid."""
-    if core.kind == SUPEROVOID:
-        if not proved:
-            f = support_candidate(core.row, n, EXACT)
-            return position(core.row, f), 0, math.inf, f.w, f.r
+    if core.kind != SUPEROVOID:
+        x, stratum, upper = core_support(core, n)
+        return x, stratum, upper, w, r
+    if how == _PROVED:
         f, upper = support(core.row, n)
         return position(core.row, f), 0, upper, f.w, f.r
-    x, stratum, upper = core_support(core, n)
-    return x, stratum, upper, 0.0, 0.0
+    f = support_near(core.row, n, w, r, loss) if how == _NEAR else support_candidate(core.row, n, EXACT)
+    x = position(core.row, f)
+    return x, 0, dot(n, x), f.w, f.r
 
 
 @kernel
 def difference_support(pair, n):
     """Support point of M along a unit vector."""
-    return _corner_along(pair, n, True)
+    return _corner_along(pair, n, _PROVED, 0.0, 0.0, 0.0)
 
 
 @kernel
 def difference_candidate(pair, n):
     """As `difference_support`, without a proof of `h`: cheaper for superovoids with a dent."""
-    return _corner_along(pair, n, False)
-
-
-@kernel
-def _corner_along(pair, n, proved):
-    out_of_line()
-    rotation, centre = pair.rotation, pair.centre
-    x, stratum_a, ha, wa, ra = _support_of(pair.a, n, proved)
-    y, stratum_b, hb, wb, rb = _support_of(pair.b, rotate_back(rotation, scale(-1.0, n)), proved)
-    y = add(centre, rotate(rotation, y))
-    w, r = (wa, ra) if pair.a.kind == SUPEROVOID else (wb, rb)
-    return Corner(sub(x, y), x, y, stratum_a, stratum_b, ha + hb - dot(n, centre), w, r)
-
-
-@kernel
-def _nearly_support(core, n, w, r, loss):
-    """Support point of a core, or a point of it so close to one that bounds from points do not care."""
-    if core.kind == SUPEROVOID:
-        f = support_near(core.row, n, w, r, loss)
-        return position(core.row, f), 0, f.w, f.r
-    x, stratum, _ = core_support(core, n)
-    return x, stratum, w, r
+    return _corner_along(pair, n, _CANDIDATE, 0.0, 0.0, 0.0)
 
 
 @kernel
@@ -132,14 +118,18 @@ def difference_point(pair, n, w, r, loss):
     `w` and `r` are height and radius of a surface point of the superovoid close by, if there is one; `loss` is the
     length by which its point may fall short.
     """
+    return _corner_along(pair, n, _NEAR, w, r, loss)
+
+
+@kernel
+def _corner_along(pair, n, how, w, r, loss):
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
-    x, stratum_a, wa, ra = _nearly_support(pair.a, n, w, r, loss)
-    y, stratum_b, wb, rb = _nearly_support(pair.b, rotate_back(rotation, scale(-1.0, n)), w, r, loss)
+    x, stratum_a, ha, wa, ra = _support_of(pair.a, n, how, w, r, loss)
+    y, stratum_b, hb, wb, rb = _support_of(pair.b, rotate_back(rotation, scale(-1.0, n)), how, w, r, loss)
     y = add(centre, rotate(rotation, y))
-    m = sub(x, y)
     w, r = (wa, ra) if pair.a.kind == SUPEROVOID else (wb, rb)
-    return Corner(m, x, y, stratum_a, stratum_b, dot(n, m), w, r)
+    return Corner(sub(x, y), x, y, stratum_a, stratum_b, ha + hb - dot(n, centre), w, r)
 
 
 @kernel

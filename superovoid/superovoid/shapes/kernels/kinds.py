@@ -68,6 +68,7 @@ POOL_COLUMNS = (VERTICES, PLANES, TRIANGLES, NODES, SHELLS, BLOCKS)
 
 _MOST_CURVATURE = 1e12  # of a support function, in units of the body's size: a flat spot
 _PARALLEL = 1e-9
+UPRIGHT = 1e-150  # of a unit vector across the axis of a rim: less has no square
 _TIED = 4.0 * EPS  # of the radius: heights of two vertices that rounding may have exchanged (6 u)
 
 
@@ -134,6 +135,12 @@ def highest_vertex(row, pool, n):
     return best
 
 
+@kernel
+def across_axis(n):
+    """Length of the part of a unit vector across the z axis."""
+    return math.sqrt(n[0] * n[0] + n[1] * n[1])
+
+
 @kernel(forceinline=True)
 def stratum_along(core, n):
     """Number of the stratum on which the support point of a core along n lies, of any core but a smooth one."""
@@ -143,7 +150,7 @@ def stratum_along(core, n):
     if kind == CAPSULE or kind == CYLINDER:
         return 1 if n[2] < 0.0 else 0
     if kind == CONE:
-        return 1 if row[A1] * math.hypot(n[0], n[1]) > 2.0 * row[A3] * n[2] else 0
+        return 1 if row[A1] * across_axis(n) > 2.0 * row[A3] * n[2] else 0
     if kind == TRIANGLE or kind == CONVEX_MESH or kind == MESH:
         return highest_vertex(row, pool, n)
     return 0
@@ -158,7 +165,7 @@ def point_of_stratum(core, stratum, n):
     if kind == CAPSULE:
         return (0.0, 0.0, -row[A3] if stratum == 1 else row[A3])
     if kind == CYLINDER or kind == TORUS or kind == CONE:
-        return rim_point(row, kind, stratum, n, math.hypot(n[0], n[1]))
+        return rim_point(row, kind, stratum, n, across_axis(n))
     if kind == TRIANGLE or kind == CONVEX_MESH or kind == MESH:
         return vertex(row, pool, stratum)
     return (0.0, 0.0, 0.0)
@@ -196,7 +203,7 @@ def rim_point(row, kind, stratum, n, across):
         if stratum == 0:
             return (0.0, 0.0, row[A3])
         z = -row[A3]
-    if across == 0.0:
+    if across < UPRIGHT:
         return (row[A1], 0.0, z)
     return (row[A1] * n[0] / across, row[A1] * n[1] / across, z)
 
@@ -235,7 +242,7 @@ def stratum_point(core, stratum, n, t1, t2):
     x = point_of_stratum(core, stratum, n)
     if not (kind == CYLINDER or kind == TORUS or (kind == CONE and stratum == 1)):
         return x, 0.0, 0.0, 0.0
-    across = math.hypot(n[0], n[1])
+    across = across_axis(n)
     if across < 1e-12:
         return x, 0.0, 0.0, 0.0
     radius = row[A1] / across
@@ -260,7 +267,7 @@ def flat_of_simple(row, kind, n, slack):
         return 0, edge
     if kind == CYLINDER:
         tilt = slack / max(row[A1], row[A2], row[A3], 1e-300)
-        if math.sqrt(n[0] * n[0] + n[1] * n[1]) <= tilt:
+        if across_axis(n) <= tilt:
             return 2, edge
     return (1 if 2.0 * abs(n[2]) * row[A3] <= slack else 0), edge
 
@@ -277,7 +284,7 @@ def flat_at(core, x, n, slack):
         return flat_of_simple(row, kind, n, slack)
     edge = (0.0, 0.0, 1.0)
     tilt = slack / max(row[A1], row[A2], row[A3], 1e-300)
-    across = math.sqrt(n[0] * n[0] + n[1] * n[1]) if kind == TORUS or kind == CONE else 0.0
+    across = across_axis(n) if kind == TORUS or kind == CONE else 0.0
     if kind == TORUS:
         return (2 if across <= tilt else 0), edge
     if kind == CONE:
