@@ -29,11 +29,7 @@ from numpy.typing import NDArray
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import cross, dot, norm, scale, sub
 from superovoid.contact.minkowski.difference import (
-    FACES,
-    MOST_FACES,
     SIMPLEX_LENGTH,
-    VERTICES,
-    WORKSPACE_LENGTH,
     Found,
     M,
     X,
@@ -53,9 +49,11 @@ from superovoid.shapes.kernels.kinds import SUPEROVOID, TORUS
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import RADIUS
 
-# Rows of `Surface.faces`: of each triangle the rows of its corners in the workspace, its unit vector, the least height
-# of a corner along that, and how far above that a vertex is. Two more lists are beside these: the open edges, by the
-# corners at both ends, and the triangles that a vertex sees.
+MOST_VERTICES = 96  # a rim against a rim takes about 50
+MOST_FACES = 2 * MOST_VERTICES  # a closed surface of n vertices has 2 n - 4 triangles
+# Rows of `Surface.faces`: of each triangle the rows of its corners, its unit vector, the least height of a corner along
+# that, and how far above that a vertex is. Two more lists are beside these: the open edges, by the corners at both
+# ends, and the triangles that a vertex sees.
 _CORNERS, _UNIT, _HEIGHT, _ABOVE, _EDGE, _SEEN = 0, 3, 6, 7, 8, 10
 _DETERMINANT = 32.0 * EPS  # of the product of three lengths: what their determinant may round
 _VISIBLE = 16.0 * EPS  # of both radii: height above a face from which a vertex sees it
@@ -69,15 +67,18 @@ def are_sharp(pair):
 
 
 class Surface(NamedTuple):
-    """Views of a workspace."""
+    """Room for vertices and triangles. All arrays change as the surface grows."""
 
+    vertices: NDArray[np.float64]  # rows as of a simplex
     faces: NDArray[np.float64]  # a column a triangle: a vector instruction serves several of them
 
 
-@kernel
-def surface_in(w):
-    """The surface of a workspace."""
-    return Surface(w[FACES:WORKSPACE_LENGTH].reshape(SIMPLEX_LENGTH, MOST_FACES))
+@kernel(_nrt=True)
+def new_surface():
+    """A surface without triangles."""
+    split = MOST_VERTICES * SIMPLEX_LENGTH
+    memory = np.empty(split + (_SEEN + 1) * MOST_FACES)
+    return Surface(memory[:split].reshape(MOST_VERTICES, SIMPLEX_LENGTH), memory[split:].reshape(_SEEN + 1, MOST_FACES))
 
 
 @kernel
@@ -87,15 +88,16 @@ def _unit(faces, f):
 
 
 @kernel
-def _copy_row(w, to, row):
+def _copy_row(rows, row, to, k):
     for i in range(SIMPLEX_LENGTH):
-        w[to, i] = w[row, i]
+        to[k, i] = rows[row, i]
 
 
 @kernel
-def _lay(w, faces, f, i, j, k):
-    """Write a triangle with the corners in rows i, j, k."""
-    p, q, r = row_point(w, i, M), row_point(w, j, M), row_point(w, k, M)
+def _lay(surface, f, i, j, k):
+    """Write a triangle with the vertices i, j, k."""
+    vertices, faces = surface
+    p, q, r = row_point(vertices, i, M), row_point(vertices, j, M), row_point(vertices, k, M)
     u = cross(sub(q, p), sub(r, p))
     length = norm(u)
     u = scale(1.0 / length, u) if length > 0.0 else u
@@ -124,29 +126,29 @@ def _nearer(faces, f, other):
 
 
 @kernel
-def begin(w):
+def begin(surface, w):
     """Lay the tetrahedron of the first four rows of a workspace, outward.
 
     Returns its triangle that is nearest to the origin; -1 if the tetrahedron is not proved to hold the origin.
     """
-    faces = surface_in(w).faces
     p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
     first, second = (0, 1) if dot(sub(q, p), cross(sub(r, p), sub(s, p))) >= 0.0 else (1, 0)
     for k, row in enumerate((first, second, 2, 3)):
-        _copy_row(w, VERTICES + k, row)
+        _copy_row(w, row, surface.vertices, k)
     nearest = -1
     for f, (i, j, k) in enumerate(((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))):
-        _lay(w, faces, f, VERTICES + i, VERTICES + j, VERTICES + k)
-        nearest = _nearer(faces, f, nearest)
+        _lay(surface, f, i, j, k)
+        nearest = _nearer(surface.faces, f, nearest)
     return nearest if _holds_origin(p, q, r, s) else -1
 
 
-@kernel
+@kernel(_nrt=True)
 def height_of_tetrahedron(w):
     """Radius of a ball about the origin in a tetrahedron of rows; -inf if it is not proved to hold the origin."""
     out_of_line()
-    nearest = begin(w)
-    return surface_in(w).faces[_HEIGHT, nearest] if nearest >= 0 else -math.inf
+    surface = new_surface()
+    nearest = begin(surface, w)
+    return surface.faces[_HEIGHT, nearest] if nearest >= 0 else -math.inf
 
 
 @kernel
@@ -161,13 +163,13 @@ def _note_edge(faces, count, i, j):
 
 
 @kernel
-def take_in(w, vertex, count, visible):
-    """Put the vertex of a row in place of the triangles it sees.
+def take_in(surface, vertex, count, visible):
+    """Put a vertex in place of the triangles it sees.
 
     Returns how many triangles there are then, -1 if that fails, and the one that is nearest to the origin.
     """
     out_of_line()
-    faces, m = surface_in(w).faces, row_point(w, vertex, M)
+    faces, m = surface.faces, row_point(surface.vertices, vertex, M)
     for f in range(count):
         faces[_ABOVE, f] = dot(_unit(faces, f), m) - faces[_HEIGHT, f]
     edges, seen, nearest = 0, 0, -1
@@ -185,7 +187,7 @@ def take_in(w, vertex, count, visible):
         return -1, nearest
     for e in range(edges):
         f = int(faces[_SEEN, e]) if e < seen else count + e - seen
-        _lay(w, faces, f, int(faces[_EDGE, e]), int(faces[_EDGE + 1, e]), vertex)
+        _lay(surface, f, int(faces[_EDGE, e]), int(faces[_EDGE + 1, e]), vertex)
         nearest = _nearer(faces, f, nearest)
     for k in range(seen - 1, edges - 1, -1):  # no triangle took these places: the last ones do
         f, last = int(faces[_SEEN, k]), count - seen + k
@@ -196,25 +198,24 @@ def take_in(w, vertex, count, visible):
 
 
 @kernel
-def _gather_corners(w, f):
+def _gather_corners(surface, f, w):
     """Copy the corners of a triangle to the first rows of a workspace."""
-    faces = surface_in(w).faces
     for i in range(3):
-        _copy_row(w, i, int(faces[_CORNERS + i, f]))
+        _copy_row(surface.vertices, int(surface.faces[_CORNERS + i, f]), w, i)
 
 
 @kernel
-def _exit_through(w, count, found, goal):
+def _exit_through(surface, count, found, goal, w):
     """Give the least h_M found points of A and B with x - y along its direction.
 
     The foot of the origin is on one of the triangles in the plane of the nearest one.
     """
-    best, off, faces = found, math.inf, surface_in(w).faces
+    best, off, faces = found, math.inf, surface.faces
     foot = scale(found.value, found.n)
     for f in range(count):
         if faces[_HEIGHT, f] > found.value + NEAR * goal or well_away(_unit(faces, f), found.n):
             continue
-        _gather_corners(w, f)
+        _gather_corners(surface, f, w)
         weigh(w, 0, 3, foot)
         beside = norm(sub(mean_point(w, 3, M), foot))
         if beside < off:
@@ -224,7 +225,7 @@ def _exit_through(w, count, found, goal):
     return best
 
 
-@kernel(separate=True)
+@kernel(_nrt=True, separate=True)
 def expand(pair, n, w, goal, margin):
     """The least h_M from a tetrahedron in a workspace that holds the origin.
 
@@ -233,12 +234,13 @@ def expand(pair, n, w, goal, margin):
     """
     out_of_line()
     found = Found(math.inf, -math.inf, n, n, n, False, 0, math.inf)
-    nearest = begin(w)
+    surface = new_surface()
+    nearest = begin(surface, w)
     if nearest < 0:
         return found, False
     visible = _VISIBLE * (pair.a.row[RADIUS] + pair.b.row[RADIUS])
-    faces, count = surface_in(w).faces, 4
-    for vertex in range(VERTICES + 4, FACES):
+    faces, count = surface.faces, 4
+    for vertex in range(4, MOST_VERTICES):
         n, height = _unit(faces, nearest), faces[_HEIGHT, nearest]
         if not height > margin:
             return found, False
@@ -248,8 +250,8 @@ def expand(pair, n, w, goal, margin):
             break
         if not c.h - height > visible:
             return found, False
-        put(w, vertex, c)
-        count, nearest = take_in(w, vertex, count, visible)
+        put(surface.vertices, vertex, c)
+        count, nearest = take_in(surface, vertex, count, visible)
         if count < 0:
             return found, False
     height = faces[_HEIGHT, nearest]
@@ -260,11 +262,11 @@ def expand(pair, n, w, goal, margin):
         if faces[_HEIGHT, f] <= least and well_away(_unit(faces, f), found.n):
             other, least = f, faces[_HEIGHT, f]
     if other >= 0:
-        _gather_corners(w, other)
+        _gather_corners(surface, other, w)
         found = polished(pair, _unit(faces, other), 3, found, w)
-    _gather_corners(w, nearest)
+    _gather_corners(surface, nearest, w)
     found = polished(pair, found.n, 3, found, w)
     found = Found(found.value, min(height, found.value), found.n, found.x, found.y, True, found.spent, found.rival)
     if off_line(found.x, found.y, found.value, found.n) > NEAR * goal:
-        found = _exit_through(w, count, found, goal)
+        found = _exit_through(surface, count, found, goal, w)
     return found, off_line(found.x, found.y, found.value, found.n) <= 0.5 * goal

@@ -39,11 +39,9 @@ from superovoid.shapes.kernels.surface import RADIUS, position
 
 # A row of a simplex: point of M, of A, of B (frame of A), the two strata, the weight.
 M, X, Y, STRATUM_A, STRATUM_B, WEIGHT, SIMPLEX_LENGTH = 0, 3, 6, 9, 10, 11, 12
-# First rows of the parts of a workspace: the simplex has row 0 on, then the bundle of `polish`, and vertices and
-# triangles of a surface (`epa`). A rim against a rim takes about 50 vertices; n vertices have 2 n - 4 triangles.
-BUNDLE, VERTICES, FACES = 8, 16, 112
-MOST_FACES = 2 * (FACES - VERTICES)
-WORKSPACE_LENGTH = FACES + MOST_FACES
+# A workspace has up to five rows of a simplex, then up to three of a bundle (`polish`). It is small enough for the C
+# library to hand it out from its cache.
+BUNDLE, WORKSPACE_LENGTH = 5, 8
 
 _POLISH_STEPS = 12
 _MOST_TURN = 0.5  # rad, of a step of Newton
@@ -70,7 +68,7 @@ class Corner(NamedTuple):
 
 @kernel(_nrt=True)
 def new_workspace():
-    """Scratch of one solve."""
+    """Scratch of one solve: a simplex and a bundle."""
     return np.empty((WORKSPACE_LENGTH, SIMPLEX_LENGTH))
 
 
