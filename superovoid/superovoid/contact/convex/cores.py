@@ -237,7 +237,7 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
     return overlapping(pair, found, goal, margin, budget, w)
 
 
-@kernel(_nrt=True)
+@kernel
 def bounds_about(pair, n, goal, margin, threshold, far, w):
     """Bounds of the signed distance of two convex cores, good enough to tell whether it is below a threshold.
 
