@@ -51,7 +51,7 @@ from superovoid.contact.one_pair import scratch_in, solve_from_nothing
 from superovoid.contact.pair import Limit, Pair, Placed
 from superovoid.contact.separation import is_in_both, rounding, separation
 from superovoid.contact.superovoids import newton
-from superovoid.contact.superovoids.answers import certify_deep, newton_tolerance
+from superovoid.contact.superovoids.answers import certify, newton_tolerance
 from superovoid.contact.superovoids.certificate import gap_tolerance, lower_bound
 from superovoid.contact.superovoids.pair_solver import (
     in_order,
@@ -160,7 +160,7 @@ def _of_contact(pair, threshold, tolerance, loss, bounds, ka, kb, state):
         below, _ = lower_bound(pair, fa, fb, k)
         lower, upper = max(lower, below), min(upper, norm(k.u) + margin)
         if is_contact:
-            answer = certify_deep(pair, fa, fb, k, goal, 0)
+            answer = certify(pair, fa, fb, k, goal, 0)
             save_points(state, ka, kb, answer)
             return _Bounds(max(lower, answer.lower), min(upper, answer.upper), common), n
         if _decide(lower - loss, upper + loss, common, threshold) != UNDECIDED:

@@ -54,7 +54,7 @@ from superovoid.contact.minkowski.difference import (
 )
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line
 from superovoid.contact.pair import Pair
-from superovoid.contact.superovoids.certificate import tangent_ball
+from superovoid.contact.superovoids.tangent_balls import tangent_ball, widest_ball
 from superovoid.shapes.kernels.kinds import (
     CONE,
     CONVEX_MESH,
@@ -127,7 +127,7 @@ def _ball_depth_at(pair, ovoid, f, x, n, core, y, swapped):
     """
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
-    r = (1.0 - 1e-12) * tangent_ball(ovoid, f)
+    r = tangent_ball(ovoid, f, widest_ball(ovoid))
     if not (r > 0.0):
         return -math.inf
     ball = combine(1.0, x, -r, n)

@@ -30,7 +30,7 @@ from superovoid.contact.superovoids.answers import (
     OTHER_NORMAL,
     WARM_ITERATIONS,
     Answer,
-    certify_deep,
+    certify,
     is_closed,
     newton_from,
     newton_tolerance,
@@ -103,7 +103,7 @@ def _proved_at(pair, answer, goal):
     a, b = pair.a, pair.b
     k = observe(pair, answer.fa, answer.fb, min(a[SIZE], b[SIZE]))
     fa, fb, k = refine(pair, answer.fa, answer.fb, k)
-    answer = certify_deep(pair, fa, fb, k, goal, answer.iterations)
+    answer = certify(pair, fa, fb, k, goal, answer.iterations)
     return proved_contact(pair, answer, goal) if a[DENTED] + b[DENTED] > 0.0 else answer
 
 
@@ -122,7 +122,7 @@ def _after_search(pair, best, value, optimum, deficit, goal):
         answer = best
         if optimum.value < value:
             k = observe(pair, optimum.fa, optimum.fb, min(a[SIZE], b[SIZE]))
-            answer = certify_deep(pair, optimum.fa, optimum.fb, k, goal, iterations)
+            answer = certify(pair, optimum.fa, optimum.fb, k, goal, iterations)
         lower = max(answer.lower, hull_lower)
         upper = min(answer.upper, hull_upper)
         distance, x, y, status = answer.distance, answer.x, answer.y, answer.status
@@ -438,7 +438,7 @@ def answer_contact(a, b, pose_a, pose_b, tolerance, budget, fa, fb, iterations, 
     goal = gap_tolerance(a, b, centre, tolerance)
     pair, size = Pair(a, b, rotation, centre), min(a[SIZE], b[SIZE])
     k = observe(pair, fa, fb, size)
-    answer = certify_deep(pair, fa, fb, k, goal, iterations)
+    answer = certify(pair, fa, fb, k, goal, iterations)
     is_searched = False
     if not is_closed(answer, goal):
         is_dented = a[DENTED] + b[DENTED] > 0.0
