@@ -25,8 +25,7 @@ from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, norm
-from superovoid.contact.superovoids.ellipsoid_depth import depth_of_ellipsoids
-from superovoid.contact.superovoids.ellipsoid_pairs import are_ellipsoids
+from superovoid.contact.superovoids.ellipsoid_pairs import are_ellipsoids, cap_by_ellipsoid
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P, power
 
@@ -293,7 +292,7 @@ def proved_depth(pair, fa, fb, k, wanted):
             break
     depth, radius = depth_of_balls(k, r_a, r_b), r_a + r_b
     if radius < wanted and are_ellipsoids(pair):
-        of_ellipsoids = depth_of_ellipsoids(pair, k.n, wanted)
-        if of_ellipsoids > depth:
-            return of_ellipsoids, wanted
+        cap = cap_by_ellipsoid(pair, k.n, wanted)
+        if cap.angle == math.pi and cap.floor > depth:
+            return cap.floor, wanted
     return depth, radius
