@@ -183,8 +183,9 @@ def test_a_depth_by_balls_is_that_of_the_balls_wherever_they_touch():
         distance_of_centres = rng.uniform(0.3, 1.1)
         pair = Pair(a, b, np.eye(3), tuple(map(float, distance_of_centres * unit(rng))))
         contact = newton.observe(pair, f_a, f_b, 0.5)
-        depth, radius = tangent_balls.proved_depth(pair, f_a, f_b, contact, 1.2)
-        assert radius == pytest.approx(1.2, rel=1e-8)
+        radii = tangent_balls.wider_balls(pair, f_a, f_b, 0.0, 0.0, 1.2)
+        assert sum(radii) == pytest.approx(1.2, rel=1e-8)
+        depth = tangent_balls.depth_of_balls(contact, *radii)
         assert depth == pytest.approx(1.2 - distance_of_centres, abs=1e-8)
         assert depth <= 1.2 - distance_of_centres + 1e-15
 

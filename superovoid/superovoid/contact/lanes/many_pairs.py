@@ -44,7 +44,7 @@ from superovoid.contact.superovoids import answers, certificate, pair_solver, ta
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS, WARM_ITERATIONS
 from superovoid.contact.superovoids.certificate import flatness, rises_from
 from superovoid.contact.superovoids.newton import BEGUN, CONVERGED, RUNNING, Task, first_move
-from superovoid.contact.superovoids.tangent_balls import depth_of_balls, wider_balls
+from superovoid.contact.superovoids.tangent_balls import depth_of_balls, radius_wanted, wider_balls
 from superovoid.shapes.kernels.surface import (
     A1,
     A2,
@@ -113,10 +113,11 @@ def is_flat(a, b, rotation, fa, fb, k, reach, goal):
 
 
 @kernel
-def proved_depth(pair, fa, fb, k, wanted):
+def proved_depth(pair, fa, fb, k, goal):
     """First balls of `tangent_balls.proved_depth`; if they are not as wide as wanted the scalar solver tries others."""
+    wanted = radius_wanted(k, goal)
     r_a, r_b = wider_balls(pair, fa, fb, 0.0, 0.0, wanted)
-    return depth_of_balls(k, r_a, r_b), r_a + r_b
+    return depth_of_balls(k, r_a, r_b), r_a + r_b >= wanted
 
 
 # --- between arrays of pairs and a block ------------------------------------------------------------------------

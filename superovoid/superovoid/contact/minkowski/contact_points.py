@@ -35,8 +35,10 @@ from superovoid.contact.minkowski.difference import (
     Y,
     difference_candidate,
     difference_support,
+    gather,
     mean_point,
     nearest_of_simplex,
+    polish,
     put,
     row_point,
     segment_weights,
@@ -244,7 +246,8 @@ def _leave(pair, n, goal, w):
 def points_along(pair, n, value, goal, w):
     """Points of two cores along a direction of which h_M is given, or along one next to it that is no worse.
 
-    If the direction is not yet precise enough, the normal of the face on which the line leaves M may be.
+    If the direction is not yet precise enough, the normal of the face on which the line leaves M may be, or what Newton
+    makes of the strata of that face.
     """
     out_of_line()
     limit, spent = value + _CLOSE * goal, 0
@@ -258,10 +261,15 @@ def points_along(pair, n, value, goal, w):
             best = Aligned(n, value, x, y, off)
         if off <= _CLOSE * goal or attempt == _ATTEMPTS - 1 or spent >= _MOST_CORNERS:
             break
-        h = difference_support(pair, end.normal).h
-        if h > limit or norm(sub(end.normal, n)) <= 1e-16:
+        other, least = n, limit
+        newton = polish(pair, n, 0.0, w, gather(w, end.count)).n
+        for direction in (end.normal, newton):
+            h = difference_support(pair, direction).h
+            if h <= least and norm(sub(direction, n)) > 1e-16:
+                other, least = direction, h
+        if norm(sub(other, n)) <= 1e-16:
             break
-        n, value = end.normal, h
+        n, value = other, least
     return best
 
 
@@ -312,7 +320,7 @@ def facing(pair, x, y, n, lower, goal, margin, w):
     if length + margin - bound <= goal:
         return Facing(direction, min(bound, length), x, y, True)
     other = points_along(pair, n, -lower - margin, goal, w)
-    length, bound = norm(sub(other.y, other.x)), max(lower, -other.value - margin)
-    if other.off <= ALONG * goal and length + margin - bound <= goal:
+    length, bound = norm(sub(other.y, other.x)), -other.value - margin
+    if off_normal(other.x, other.y, other.n) <= ALONG * goal and length + margin - bound <= goal:
         return Facing(other.n, min(bound, length), other.x, other.y, True)
     return Facing(n, lower, x, y, False)

@@ -24,8 +24,6 @@ COLD_ITERATIONS = np.int64(40)
 WARM_ITERATIONS = np.int64(30)
 CLOSED = np.int64(0)
 _FAR_APART = 1e-2  # of the smaller body: points that far apart, as good as each other, are not unique
-OTHER_NORMAL = 5e-3  # 1 - cos of the angle between normals that are not the same
-_BEYOND = 1.01  # times the width of balls that is needed for no other normal to be as good
 
 
 class Answer(NamedTuple):
@@ -62,8 +60,8 @@ def certify(pair, fa, fb, k, goal, iterations):
         upper = distance + margin
     else:
         distance = d
-        depth, radius = proved_depth(pair, fa, fb, k, _BEYOND * goal / OTHER_NORMAL - d)
-        if depth + d >= -goal and (radius + d) * OTHER_NORMAL < goal:
+        depth, is_unique = proved_depth(pair, fa, fb, k, goal)
+        if depth + d >= -goal and not is_unique:
             status |= ARBITRARY_NORMAL
         upper = (-depth if depth > 0.0 else norm(k.u)) + margin
     lower, upper = min(lower, distance), max(upper, distance)

@@ -26,7 +26,6 @@ from superovoid.contact.columns import DISTANCE, ITERATIONS, LOWER, NORMAL, POIN
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.answers import (
     COLD_ITERATIONS,
-    OTHER_NORMAL,
     WARM_ITERATIONS,
     Answer,
     certify,
@@ -47,6 +46,7 @@ from superovoid.contact.superovoids.over_dents import (
     proved_contact,
 )
 from superovoid.contact.superovoids.search import UNKNOWN_CAP, Minimum, search
+from superovoid.contact.superovoids.tangent_balls import OTHER_NORMAL
 from superovoid.contact.superovoids.without_contact import apart_without_contact, points_along
 from superovoid.shapes.kernels.kinds import is_sphere
 from superovoid.shapes.kernels.support_function import LOOSE, support_candidate

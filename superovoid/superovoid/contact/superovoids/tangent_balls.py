@@ -24,7 +24,7 @@ import math
 from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, norm
+from superovoid.compiled.vector import add, combine, dot, norm
 from superovoid.contact.superovoids.ellipsoid_pairs import are_ellipsoids, cap_by_ellipsoid
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P, power
@@ -34,6 +34,9 @@ _WIDENED = 1.0 + 1e-9  # largest(Q) is rounded up by more than all else that rou
 _SMALLEST = 1e-100  # coordinate that has a slope
 _SMALLEST_POWER = 1e-280  # divisor: below, numbers lose their digits
 _ROUNDS = 3  # balls tried in each body
+OTHER_NORMAL = 5e-3  # 1 - cos of the angle between normals that are not the same
+_BEYOND = 1.01  # times the least radius beyond the depth with which no other normal is as good
+_LACK = 0.1  # of the goal: what the floor of a ball narrower than the depth may lack of it
 
 
 @kernel
@@ -272,8 +275,17 @@ def depth_of_balls(k, r_a, r_b):
 
 
 @kernel
-def proved_depth(pair, fa, fb, k, wanted):
-    """Lower bound of the depth at a contact in closed form, and the radius of the ball that proves it.
+def radius_wanted(k, goal):
+    """Radius of a ball in M at an overlapping contact with which no other normal is as good, to within the goal.
+
+    At an angle to the normal h_M is then no less than the depth and (radius - depth) (1 - cosine).
+    """
+    return _BEYOND * goal / OTHER_NORMAL - dot(k.u, k.n)
+
+
+@kernel
+def proved_depth(pair, fa, fb, k, goal):
+    """Lower bound of the depth at a contact in closed form, and whether no other normal is as good.
 
     Parameters
     ----------
@@ -281,18 +293,22 @@ def proved_depth(pair, fa, fb, k, wanted):
         The contact.
     k : Contact
         Its geometry (`newton.observe`).
-    wanted : float
-        Radius to reach: no less than the depth. No ball is wider.
+    goal : float
+        Width of the interval, m.
     """
     out_of_line()
+    wanted = radius_wanted(k, goal)
     r_a = r_b = 0.0
     for _ in range(_ROUNDS):
         r_a, r_b = wider_balls(pair, fa, fb, r_a, r_b, wanted)
         if r_a + r_b >= wanted:
-            break
-    depth, radius = depth_of_balls(k, r_a, r_b), r_a + r_b
-    if radius < wanted and are_ellipsoids(pair):
-        cap = cap_by_ellipsoid(pair, k.n, wanted)
-        if cap.angle == math.pi and cap.floor > depth:
-            return cap.floor, wanted
-    return depth, radius
+            return depth_of_balls(k, r_a, r_b), True
+    depth = depth_of_balls(k, r_a, r_b)
+    if are_ellipsoids(pair):
+        # Of two that are as deep in each other the other way round no ball is wider than the depth.
+        for is_unique in (True, False):
+            radius = wanted if is_unique else -dot(k.u, k.n) - _LACK * goal
+            cap = cap_by_ellipsoid(pair, k.n, radius)
+            if cap.angle == math.pi and cap.floor > depth:
+                return cap.floor, is_unique
+    return depth, False

@@ -22,9 +22,10 @@ from superovoid.contact.minkowski.difference import new_workspace
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line
 from superovoid.contact.pair import Pair
 from superovoid.contact.separation import is_in_both
-from superovoid.contact.superovoids.answers import Answer, is_closed, with_interval
+from superovoid.contact.superovoids.answers import CLOSED, Answer, is_closed, with_interval
 from superovoid.contact.superovoids.between_pieces import SHARE_OF_GOAL
 from superovoid.contact.superovoids.certificate import rounding_margin
+from superovoid.contact.superovoids.directions import proved_support
 from superovoid.contact.superovoids.nearest_pieces import Nearest, nearest_of_pieces
 from superovoid.shapes.kernels.kinds import CODE, SUPEROVOID, Core
 from superovoid.shapes.kernels.surface import DENTED, SIZE
@@ -88,7 +89,7 @@ def _facing(pair, answer, goal):
         length, y = norm(sub(found.y, found.x)), rotate_back(rotation, sub(found.y, centre))
         _, _, _, _, _, _, fa, fb, status, iterations = answer
         return Answer(length, found.lower, length + margin, found.x, y, found.n, fa, fb, status, iterations)
-    if answer.distance > _FAR * min(a[SIZE], b[SIZE]):
+    if off <= contact_points.ALONG * goal or answer.distance > _FAR * min(a[SIZE], b[SIZE]):
         return answer
     return with_interval(answer, answer.lower, max(answer.upper, answer.distance + off), _open_status(pair))
 
@@ -125,4 +126,8 @@ def apart_without_contact(pair, answer, goal):
         direction = direction_of(x, y, n)
     lower, upper, y = min(lower, distance), distance + margin, rotate_back(rotation, sub(y, centre))
     status = NON_UNIQUE if upper - lower <= goal else _open_status(pair)
-    return _facing(pair, Answer(distance, lower, upper, x, y, direction, fa, fb, status, answer.iterations), goal)
+    answer = _facing(pair, Answer(distance, lower, upper, x, y, direction, fa, fb, status, answer.iterations), goal)
+    if answer.lower > 0.0 and pair.a[DENTED] + pair.b[DENTED] == 0.0:
+        # The normal of convex bodies is to prove the lower end, which another direction may have proved.
+        return with_interval(answer, -proved_support(pair, answer.n) - margin, answer.upper, CLOSED)
+    return answer
