@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import cross, dot, norm, scale, sub
+from superovoid.contact.minkowski.contact_points import NEAR
 from superovoid.contact.minkowski.difference import (
     SIMPLEX_LENGTH,
     Found,
@@ -43,7 +44,6 @@ from superovoid.contact.minkowski.difference import (
     weigh,
     well_away,
 )
-from superovoid.contact.minkowski.exit import NEAR
 from superovoid.contact.minkowski.on_surfaces import off_line
 from superovoid.shapes.kernels.kinds import SUPEROVOID, TORUS
 from superovoid.shapes.kernels.rounding import EPS
