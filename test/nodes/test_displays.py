@@ -13,7 +13,7 @@ from builtin_interfaces.msg import Time
 from superovoid_interfaces.msg import DistanceArray, PairDistance
 
 from superovoid.viewing.meanings import COLOURS, Meaning
-from superovoid.viewing.picture import Asked
+from superovoid.viewing.picture import SceneQuery
 from superovoid_ros.motions.grasp_sweep import shipped
 from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers
 from superovoid_ros.resources import share_directory
@@ -62,7 +62,7 @@ def test_markers_have_the_colours_of_the_page(index):
     robot, sweep = shipped()
     frame, scene = sweep.frame(index), robot.scene()
     poses = robot.forward_kinematics(frame.positions, frame.base_poses)
-    picture = Asked(scene, [body.link for body in robot.bodies], 0.005).answer(poses)
+    picture = SceneQuery(scene, [body.link for body in robot.bodies], 0.005).answer(poses)
     markers = SceneMarkers(tuple(robot.bodies), MarkerOptions(), "n/", (), np.unique(scene.pairs))
     result = scene.query(max_distance=0.05)
     markers.transforms("world", poses, Time(sec=1))

@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A small program that checks answers in ball arithmetic and shares no code with the engine (docs/verify.md).
+"""A small independent program that checks answers in ball arithmetic (docs/verify.md).
 
-It imports nothing of this package but itself, so that a fault of the engine cannot be its own. It needs python-flint:
+It imports nothing else of this package, so that it cannot share a fault with the engine. It needs python-flint:
 ``pip install 'superovoid[verify]'``.
 """
 
@@ -19,7 +19,7 @@ from superovoid.checker.claims import (
     Check,
     Finding,
     answer_of,
-    described,
+    description_of,
     exported_of,
     pose_of,
     record,
@@ -34,14 +34,14 @@ def verify(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, rtol: float
     Parameters
     ----------
     result : DistanceResult or mapping
-        `distance`, `lower`, `upper`, `point_a`, `point_b`, `normal`, world, m; `certificate`, if there is one.
+        `distance`, `lower`, `upper`, `point_a`, `point_b`, `normal`, world, m; optionally `certificate`.
     a, b : Shape or mapping
         The bodies: shapes of `superovoid.shapes`, or mappings with ``kind`` and the parameters of that class.
     pose_a, pose_b : (4, 4) array_like
-        Body to world, m. A pose stands for the rotation nearest to its upper left 3 x 3 matrix, exactly, and for its
-        translation, exactly.
+        Body to world, m. A pose represents the exact rotation nearest to its upper left 3 x 3 matrix, and its exact
+        translation.
     rtol : float, optional
-        What points and normal may be off by, as a fraction of the smaller body's largest semi-axis, besides
+        Allowed error of points and normal, as a fraction of the smaller body's largest semi-axis, in addition to
         rounding. The interval has no tolerance.
 
     Returns
@@ -51,7 +51,7 @@ def verify(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, rtol: float
     Raises
     ------
     ValueError
-        If a body is of a kind that cannot be checked, or a number makes no sense.
+        If a kind of body cannot be checked, or a number is invalid.
     ModuleNotFoundError
         If python-flint is not installed.
 
@@ -68,14 +68,14 @@ def verify(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, rtol: float
     """
     answer = answer_of(result, rtol)
     certificate = result.get("certificate") if isinstance(result, dict) else getattr(result, "certificate", None)
-    bodies = described(a), pose_of("pose_a", pose_a), described(b), pose_of("pose_b", pose_b)
-    from superovoid.checker.checking import check  # needs python-flint: `described` says so
+    bodies = description_of(a), pose_of("pose_a", pose_a), description_of(b), pose_of("pose_b", pose_b)
+    from superovoid.checker.checking import check  # needs python-flint; `description_of` reports if it is missing
 
     return check(*bodies, answer, exported_of(certificate))
 
 
 def verify_record(pair: dict[str, Any]) -> Check:
-    """Check what `record` made; `ValueError` names what is missing."""
+    """Check a record made by `record`; raise `ValueError` with the name of a missing entry."""
     if not isinstance(pair, dict):
         raise ValueError(f"must be a mapping, found {repr(pair)[:60]}")
     for name in ("a", "pose_a", "b", "pose_b", "answer"):

@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Vectors and rotations in ball arithmetic: a number is an interval that holds it, whatever has been rounded.
+"""Vectors and rotations in ball arithmetic: each number is an interval that contains the exact value.
 
-Only what is written here, and Arb (Johansson, "Arb: efficient arbitrary-precision midpoint-radius interval
-arithmetic", IEEE Transactions on Computers 66(8), 2017), has to be right for a verdict to be.
+A verdict relies only on this package being correct and on Arb (Johansson, "Arb: efficient arbitrary-precision
+midpoint-radius interval arithmetic", IEEE Transactions on Computers 66(8), 2017).
 """
 
 from __future__ import annotations
@@ -15,66 +15,66 @@ from typing import Any
 
 from flint import arb, ctx
 
-BITS = 128  # of the middle of a ball: twice what a double has, and some
+BITS = 128  # precision of the midpoint of a ball: more than twice that of a double
 
 Vector = list[arb]
 Matrix = list[Vector]
 
-_ROTATION_LIMIT = 1e-5  # of the norm of R^T R - I: far above what is taken for a pose
+_ROTATION_LIMIT = 1e-5  # largest norm of R^T R - I: far above that of any valid pose
 
 
 def working(bits: int = BITS) -> Any:
-    """Context in which balls have so many bits."""
+    """Return a context in which balls have this precision in bits."""
     return ctx.workprec(bits)
 
 
 def exact(numbers: Sequence[float]) -> Vector:
-    """The doubles themselves."""
+    """Convert doubles exactly."""
     return [arb(float(number)) for number in numbers]
 
 
 def dot(a: Vector, b: Vector) -> arb:
-    """Scalar product."""
+    """Return the scalar product."""
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
 def plus(a: Vector, b: Vector) -> Vector:
-    """Sum."""
+    """Return the sum."""
     return [a[0] + b[0], a[1] + b[1], a[2] + b[2]]
 
 
 def minus(a: Vector, b: Vector) -> Vector:
-    """Difference."""
+    """Return the difference."""
     return [a[0] - b[0], a[1] - b[1], a[2] - b[2]]
 
 
 def times(factor: arb, a: Vector) -> Vector:
-    """Multiple."""
+    """Return a multiple of a vector."""
     return [factor * a[0], factor * a[1], factor * a[2]]
 
 
 def norm(a: Vector) -> arb:
-    """Length."""
+    """Return the length."""
     return dot(a, a).nonnegative_part().sqrt()
 
 
 def across(a: Vector) -> arb:
-    """Length of the part across z."""
+    """Return the length of the component perpendicular to z."""
     return (a[0] * a[0] + a[1] * a[1]).nonnegative_part().sqrt()
 
 
-def turned(rotation: Matrix, a: Vector) -> Vector:
-    """The rotation applied to a vector."""
+def rotate(rotation: Matrix, a: Vector) -> Vector:
+    """Apply a rotation to a vector."""
     return [dot(row, a) for row in rotation]
 
 
-def turned_back(rotation: Matrix, a: Vector) -> Vector:
-    """The inverse rotation applied to a vector."""
+def rotate_back(rotation: Matrix, a: Vector) -> Vector:
+    """Apply the inverse of a rotation to a vector."""
     return [rotation[0][i] * a[0] + rotation[1][i] * a[1] + rotation[2][i] * a[2] for i in range(3)]
 
 
 def down(ball: arb) -> float:
-    """A double that is not above the number; -inf where the ball says nothing."""
+    """Return a lower bound of the number as a double; -inf if the ball is unbounded."""
     if not ball.is_finite():
         return -math.inf
     value = float(ball.lower())
@@ -84,15 +84,15 @@ def down(ball: arb) -> float:
 
 
 def up(ball: arb) -> float:
-    """A double that is not below the number; inf where the ball says nothing."""
+    """Return an upper bound of the number as a double; inf if the ball is unbounded."""
     return -down(-ball)
 
 
 def nearest_rotation(matrix: Sequence[Sequence[float]]) -> Matrix:
-    """The rotation nearest to a matrix of doubles: its polar factor, enclosed.
+    """Enclose the rotation nearest to a matrix of doubles, its polar factor.
 
     With E = R^T R - I the factor is R (I + E)^(-1/2), the sum of binomial(-1/2, k) R E^k. The coefficients are at most
-    1, so what is left out from E^k on is at most |E|^k / (1 - |E|) in norm, and so in every entry.
+    1, so the norm of the remainder from E^k on, and hence each of its entries, is at most |E|^k / (1 - |E|).
 
     Raises
     ------

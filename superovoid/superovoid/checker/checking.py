@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""An answer against the two bodies at their poses: accepted, refuted or undecided, each by a proof."""
+"""Check an answer for two bodies at their poses: accepted, refuted or undecided, with a proof of each verdict."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from superovoid.checker import balls
 from superovoid.checker.balls import Vector
 from superovoid.checker.claims import ACCEPTED, REFUTED, UNDECIDED, Answer, Check, Exported, Finding
 from superovoid.checker.direction_cover import Points, cover
-from superovoid.checker.exported import Part, Related, cones_reach, pieces_apart
+from superovoid.checker.exported import Related, TreeCheck, cones_reach, pieces_apart
 from superovoid.checker.solids import HalfSpace, solid_of
 from superovoid.checker.superquadric import EXACT
 
@@ -25,13 +25,13 @@ FloatArray = NDArray[np.float64]
 
 _EPS = 2.0**-52
 _ASCENT = 30  # steps of an ascent of g, in doubles
-_UNIT = arb(1e-12)  # what a normal may be off by
+_UNIT = arb(1e-12)  # allowed error of a normal
 _NO_TOLERANCE = "sizes, coordinates or the tolerance are too large for a tolerance in m"
-_CUTS = 150  # of a polygon of directions: each leaves at most 1 - 1/e of the area
+_CUTS = 150  # cuts of a polygon of directions; each leaves at most 1 - 1/e of the area
 
 
 class Pair:
-    """Two bodies at their poses, in balls and in doubles; the origin is that of A, the axes are the world's."""
+    """Two bodies at their poses, in balls and in doubles, with the origin of A and world axes."""
 
     def __init__(self, a: dict[str, Any], pose_a: FloatArray, b: dict[str, Any], pose_b: FloatArray) -> None:
         self.solids = solid_of(a), solid_of(b)
@@ -46,69 +46,69 @@ class Pair:
         self.far = float(max(np.abs(pose_a[:3, 3]).max(), np.abs(pose_b[:3, 3]).max()))
 
     def with_cores(self) -> Pair:
-        """The same pair, the bodies replaced by their cores."""
+        """Return the pair of the bodies' cores."""
         other = copy.copy(self)
         other.solids = tuple(solid.core()[0] for solid in self.solids)
         return other
 
     def core_radius(self) -> arb:
-        """Sum of the radii that the cores leave out."""
+        """Return the sum of the radii of the bodies around their cores."""
         return self.solids[0].core()[1] + self.solids[1].core()[1]
 
     def local(self, side: int, world: FloatArray) -> Vector:
-        """A point of the world in the frame of a body."""
-        return balls.turned_back(self.turns[side], balls.minus(balls.exact(world), self.places[side]))
+        """Transform a world point to the frame of a body."""
+        return balls.rotate_back(self.turns[side], balls.minus(balls.exact(world), self.places[side]))
 
-    def placed(self, side: int, local: Vector) -> Vector:
-        """A point of a body relative to A's origin, in the axes of the world."""
-        point = balls.turned(self.turns[side], local)
+    def to_world_axes(self, side: int, local: Vector) -> Vector:
+        """Transform a point of a body to world axes, relative to A's origin."""
+        point = balls.rotate(self.turns[side], local)
         return balls.plus(point, self.offset) if side else point
 
     def separation(self, n: FloatArray) -> arb:
-        """g(n) = n . c - h_A(n) - h_B(-n) for the unit vector along n, from below.
+        """Return a lower bound of g(n) = n . c - h_A(n) - h_B(-n) for the unit vector along n.
 
-        For x of A and y of B, n . (y - x) >= g(n) for a unit n. Where g(n) > 0 no points are closer than that; else
-        the translation of B by -g(n) along n leaves no two inner points in common, so the depth is at most -g(n). In
-        both cases g(n) is not above the signed distance, of bodies of any shape.
+        For x in A, y in B and a unit n, n . (y - x) >= g(n). If g(n) > 0, no points are closer than that; otherwise
+        the translation of B by -g(n) along n leaves no common inner points, so the depth is at most -g(n). In both
+        cases g(n) is at most the signed distance, for bodies of any shape.
         """
         along = balls.exact(n)
         a, b = self.solids
-        h_a = a.support_above(balls.turned_back(self.turns[0], along))
-        h_b = b.support_above(balls.turned_back(self.turns[1], balls.times(arb(-1), along)))
+        h_a = a.support_above(balls.rotate_back(self.turns[0], along))
+        h_b = b.support_above(balls.rotate_back(self.turns[1], balls.times(arb(-1), along)))
         return (balls.dot(along, self.offset) - h_a - h_b) / balls.norm(along)
 
-    # -- doubles: what they find is only tried --------------------------------------------------------------------
+    # -- candidates in doubles; every result is verified in balls -----------------------------------------------------
 
     def points_at(self, n: FloatArray, small: float = EXACT) -> tuple[FloatArray, FloatArray]:
-        """Points of both bodies, each in its own frame, nearly the nearest to each other along directions (k, 3)."""
+        """Return points of both bodies, each in its own frame, nearly closest to each other along directions (k, 3)."""
         return tuple(
             solid.support_points(sign * n @ matrix, small)
             for solid, matrix, sign in zip(self.solids, self.matrices, (1.0, -1.0), strict=True)
         )
 
     def difference(self, x: FloatArray, y: FloatArray) -> FloatArray:
-        """x - y in the axes of the world, rows."""
+        """Return x - y in world axes, row by row."""
         return x @ self.matrices[0].T - y @ self.matrices[1].T - self.shift
 
-    def drawn_difference(self, x: FloatArray, y: FloatArray) -> Vector | None:
-        """The same for one point of each body, drawn into them, enclosed."""
-        points = self.drawn(balls.exact(x), balls.exact(y))
+    def difference_inside(self, x: FloatArray, y: FloatArray) -> Vector | None:
+        """Return an enclosure of x - y for one point of each body, after moving both inside; None if that fails."""
+        points = self.points_inside(balls.exact(x), balls.exact(y))
         return None if points is None else balls.minus(*points)
 
-    def drawn(self, x: Vector, y: Vector) -> tuple[Vector, Vector] | None:
-        """Points that surely belong to the bodies, near points of their frames; relative to A's origin."""
-        inside = [solid.drawn_in(point) for solid, point in zip(self.solids, (x, y), strict=True)]
+    def points_inside(self, x: Vector, y: Vector) -> tuple[Vector, Vector] | None:
+        """Return points proved to belong to the bodies near given points of their frames, relative to A's origin."""
+        inside = [solid.point_inside(point) for solid, point in zip(self.solids, (x, y), strict=True)]
         if inside[0] is None or inside[1] is None:
             return None
-        return self.placed(0, inside[0]), self.placed(1, inside[1])
+        return self.to_world_axes(0, inside[0]), self.to_world_axes(1, inside[1])
 
     def _value(self, n: FloatArray) -> tuple[float, FloatArray]:
-        """g along a unit vector, and the vector from the support point of A to that of B."""
+        """Return g along a unit vector, and the vector from the support point of A to that of B."""
         u = -self.difference(*self.points_at(n[None]))[0]
         return float(n @ u), u
 
     def ascend(self, n: FloatArray) -> FloatArray:
-        """A direction of larger g: steps along its gradient on the sphere, which get longer while they succeed."""
+        """Return a direction with a larger g, by gradient steps on the sphere that grow while they succeed."""
         n = n / np.linalg.norm(n)
         g, u = self._value(n)
         step = 1.0 / self.scale
@@ -123,10 +123,10 @@ class Pair:
         return n
 
     def sharpen(self, n: FloatArray, width: float) -> FloatArray:
-        """A direction of larger g next to another, kinks or not: the method of centres of gravity (Levin 1965).
+        """Return a nearby direction with a larger g, even at kinks, by the method of centres of gravity (Levin 1965).
 
-        In the plane that touches the sphere the maximum lies on the side of a point that the gradient there shows,
-        since g is quasiconcave where it is positive. A polygon that holds it is cut through its centre again and again.
+        In the tangent plane of the sphere, the gradient at a point shows on which side of it the maximum lies, since g
+        is quasiconcave where positive. A polygon around the maximum is repeatedly cut through its centroid.
         """
         first = n / np.linalg.norm(n)
         axis = np.eye(3)[np.abs(first).argmin()]
@@ -136,21 +136,21 @@ class Pair:
         best, best_g = first, self._value(first)[0]
         polygon = width * np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)])
         for _ in range(_CUTS):
-            centre = _centre(polygon)
+            centre = _centroid(polygon)
             trial = first + centre[0] * t1 + centre[1] * t2
             trial /= np.linalg.norm(trial)
             g, u = self._value(trial)
             if g >= best_g:
                 best, best_g = trial, g
             across = u - g * trial
-            polygon = _cut(polygon, centre, np.array([across @ t1, across @ t2]))
+            polygon = _clip(polygon, centre, np.array([across @ t1, across @ t2]))
             if len(polygon) < 3 or np.ptp(polygon, axis=0).max() < 1e-17:
                 break
         return best
 
 
-def _centre(polygon: FloatArray) -> FloatArray:
-    """Centre of gravity of a convex polygon; of its corners where it has no area."""
+def _centroid(polygon: FloatArray) -> FloatArray:
+    """Return the centroid of a convex polygon; of its corners if it has no area."""
     x, y = polygon.T - polygon[0][:, None]
     area = x * np.roll(y, -1) - np.roll(x, -1) * y
     total = area.sum()
@@ -160,8 +160,8 @@ def _centre(polygon: FloatArray) -> FloatArray:
     return polygon[0] + np.array(moments) / (3.0 * total)
 
 
-def _cut(polygon: FloatArray, point: FloatArray, along: FloatArray) -> FloatArray:
-    """The part of a convex polygon on one side of a line through a point."""
+def _clip(polygon: FloatArray, point: FloatArray, along: FloatArray) -> FloatArray:
+    """Return the part of a convex polygon on one side of a line through a point."""
     height = (polygon - point) @ along
     kept = []
     for i, (corner, h) in enumerate(zip(polygon, height, strict=True)):
@@ -174,7 +174,7 @@ def _cut(polygon: FloatArray, point: FloatArray, along: FloatArray) -> FloatArra
 
 
 class _Checker:
-    """The proved interval of one pair, narrowed until it decides a claim."""
+    """The proved interval of one pair, narrowed until it decides the claim."""
 
     def __init__(self, pair: Pair, answer: Answer, exported: Exported | None) -> None:
         self.pair, self.answer, self.exported = pair, answer, exported
@@ -187,22 +187,22 @@ class _Checker:
     # -- bounds -----------------------------------------------------------------------------------------------------
 
     def raise_lower(self, n: FloatArray) -> None:
-        """Take a direction into account."""
+        """Update the lower bound with a direction."""
         if np.isfinite(n).all() and np.linalg.norm(n) > 0.0:
             self.lower = max(self.lower, balls.down(self.pair.separation(n)))
 
     def lower_upper(self, x: Vector, y: Vector) -> None:
-        """Take a point of each body into account: they are no closer than the bodies, which overlap if they are one."""
-        points = self.pair.drawn(x, y)
+        """Update the upper bound with the distance of a point of each body."""
+        points = self.pair.points_inside(x, y)
         if points is not None:
             self.upper = min(self.upper, balls.up(balls.norm(balls.minus(points[1], points[0]))))
 
     def lower_upper_by_common_point(self) -> None:
-        """A point of both bodies, between those of the answer: the signed distance is not positive."""
-        points = [self.pair.placed(side, point) for side, point in enumerate(self.local)]
+        """Set the upper bound to 0 if the midpoint of the answer's points belongs to both bodies."""
+        points = [self.pair.to_world_axes(side, point) for side, point in enumerate(self.local)]
         middle = balls.times(arb(0.5), balls.plus(*points))
         if all(
-            solid.holds(balls.turned_back(turn, balls.minus(middle, place))) is True
+            solid.holds(balls.rotate_back(turn, balls.minus(middle, place))) is True
             for solid, turn, place in zip(
                 self.pair.solids, self.pair.turns, ([arb(0)] * 3, self.pair.offset), strict=True
             )
@@ -210,7 +210,7 @@ class _Checker:
             self.upper = min(self.upper, 0.0)
 
     def bound_below(self) -> None:
-        """The lower end: the answer's normal, the direction of its points, and an ascent from these."""
+        """Update the lower bound with the answer's normal, the line between its points, and an ascent from these."""
         wanted, normal = self.answer.lower, self.answer.normal
         self.raise_lower(normal)
         if self.lower >= wanted:
@@ -230,7 +230,7 @@ class _Checker:
             self.raise_lower(self.pair.sharpen(self.pair.ascend(normal), 1e-2))
 
     def bound_above_apart(self) -> None:
-        """The upper end by points: those of the answer, and support points of its normal."""
+        """Update the upper bound with the answer's points, and with support points of its normal."""
         self.lower_upper(*self.local)
         if self.upper > self.answer.upper:
             self.lower_upper_by_common_point()
@@ -242,24 +242,24 @@ class _Checker:
             self.lower_upper(balls.exact(x[0]), balls.exact(y[0]))
 
     def bound_above_overlapping(self, claimed: float) -> None:
-        """The upper end of an overlap of convex bodies: a cover of all directions at the depth -claimed."""
+        """Update the upper bound for overlapping convex bodies with a cover of all directions at depth -claimed."""
         pair = self.pair
         if not all(solid.convex for solid in pair.solids):
-            self.why.append("a body is not proved to be convex: no lower bound of a depth is known")
+            self.why.append("a body is not proved convex, so there is no lower bound of the depth")
             return
         cores = pair.with_cores()
         radius = pair.core_radius()
         if claimed == self.answer.upper and self.exported is not None and self.exported.cones:
             related = Related.of(cores.solids, cores.turns, cores.offset)
-            if self._judged(cones_reach(related, self.exported, -arb(claimed) - radius)):
+            if self._record_certificate(cones_reach(related, self.exported, -arb(claimed) - radius)):
                 self.upper = min(self.upper, claimed)
                 return
-        # h of the cores is h less the radii times |n|.
+        # h of the cores is h minus the radii times |n|.
         found = cover(
             Points(
                 cores.points_at,
                 cores.difference,
-                cores.drawn_difference,
+                cores.difference_inside,
                 lambda n: balls.down(pair.separation(n)) > claimed,
             ),
             -arb(claimed) - radius,
@@ -275,28 +275,28 @@ class _Checker:
             if self.lower <= claimed:
                 self.raise_lower(pair.sharpen(pair.ascend(found.direction), 1e-3))
         if self.lower <= claimed:
-            self.why.append("the cover of all directions was not finished")
+            self.why.append("the cover of all directions is incomplete")
 
-    def _judged(self, part: Part) -> bool:
-        """Note what has become of the certificate; return whether it proves."""
+    def _record_certificate(self, part: TreeCheck) -> bool:
+        """Record the result of checking the certificate, and return whether it is proved."""
         self.cones += part.parts
         self.certificate = Finding(ACCEPTED if part.proved else UNDECIDED, part.why)
         return part.proved
 
     def bound_below_by_pieces(self) -> None:
-        """The lower end by the pieces of the certificate."""
+        """Update the lower bound with the pieces of the certificate."""
         pair, answer = self.pair, self.answer
         if self.exported is None or not self.exported.pieces or answer.lower <= 0.0:
             return
         related = Related.of(pair.solids, pair.turns, pair.offset)
-        if self._judged(pieces_apart(related, self.exported, answer.lower)):
+        if self._record_certificate(pieces_apart(related, self.exported, answer.lower)):
             self.lower = max(self.lower, answer.lower)
 
     def run(self) -> None:
         """Narrow the proved interval."""
         answer = self.answer
         if any(isinstance(solid, HalfSpace) for solid in self.pair.solids):
-            self._beside_a_plane()
+            self._bound_by_plane()
             return
         self.bound_below()
         if answer.upper >= 0.0 or answer.lower > 0.0:
@@ -304,13 +304,13 @@ class _Checker:
         if answer.upper < 0.0 and self.lower <= answer.upper:
             self.bound_above_overlapping(answer.upper)
         if answer.lower <= 0.0 and self.lower < answer.lower and self.lower < 0.0 and self.upper >= answer.lower:
-            # Perhaps the depth is larger than claimed: proved by a cover between the claim and what was reached.
+            # The depth may be larger than claimed; try to prove a cover between the claim and the bound reached.
             self.bound_above_overlapping(0.5 * (answer.lower + min(self.lower, 0.0)))
         if self.lower < answer.lower:
-            self.why.append("no direction was found that proves the lower end")
+            self.why.append("no direction proves the lower end")
 
-    def _beside_a_plane(self) -> None:
-        """A half-space and a body: the signed distance is the height of the body's lowest point above the plane."""
+    def _bound_by_plane(self) -> None:
+        """Bound the signed distance of a half-space and a body: the height of the body's lowest point."""
         pair = self.pair
         sides = [isinstance(solid, HalfSpace) for solid in pair.solids]
         if all(sides):
@@ -319,20 +319,20 @@ class _Checker:
         plane, other = (0, 1) if sides[0] else (1, 0)
         up = [row[2] for row in pair.turns[plane]]
         across = balls.minus(pair.places[other], pair.places[plane])
-        down = balls.times(arb(-1), balls.turned_back(pair.turns[other], up))
+        down = balls.times(arb(-1), balls.rotate_back(pair.turns[other], up))
         length = balls.norm(up)
         self.lower = balls.down((balls.dot(up, across) - pair.solids[other].support_above(down)) / length)
         lowest = pair.solids[other].support_points(np.array([[float(v) for v in down]]))[0]
         for point in (balls.exact(lowest), self.local[other]):
-            inside = pair.solids[other].drawn_in(point)
+            inside = pair.solids[other].point_inside(point)
             if inside is not None and all(v.is_finite() for v in inside):
-                height = balls.dot(up, balls.plus(balls.turned(pair.turns[other], inside), across)) / length
+                height = balls.dot(up, balls.plus(balls.rotate(pair.turns[other], inside), across)) / length
                 self.upper = min(self.upper, balls.up(height))
 
     # -- findings ---------------------------------------------------------------------------------------------------
 
     def interval(self) -> Finding:
-        """Whether the claimed interval holds the truth."""
+        """Judge whether the claimed interval contains the true distance."""
         answer = self.answer
         ends = (answer.lower, answer.distance, answer.upper)
         if any(map(math.isnan, ends)) or not answer.lower <= answer.distance <= answer.upper:
@@ -343,10 +343,10 @@ class _Checker:
             return Finding(REFUTED, f"the signed distance is at most {self.upper!r}, below lower = {answer.lower!r}")
         if answer.lower <= self.lower and self.upper <= answer.upper:
             return Finding(ACCEPTED, "")
-        return Finding(UNDECIDED, "; ".join(self.why) or "the bounds reached leave it open")
+        return Finding(UNDECIDED, "; ".join(self.why) or "the proved bounds do not decide it")
 
     def points(self) -> Finding:
-        """Whether the points lie on the surfaces and realise the interval (docs/numerics.md, section 2)."""
+        """Judge whether the points lie on the surfaces and realise the interval (docs/numerics.md, section 2)."""
         pair, allowed = self.pair, self.allowance()
         if not math.isfinite(allowed):
             return Finding(UNDECIDED, _NO_TOLERANCE)
@@ -360,19 +360,19 @@ class _Checker:
             if on is False:
                 return Finding(REFUTED, f"{name} is farther than {allowed:.3g} m from the surface")
             if on is None:
-                verdict, text = UNDECIDED, f"{name}: not decided whether it is within {allowed:.3g} m of the surface"
+                verdict, text = UNDECIDED, f"{name}: undecided whether it is within {allowed:.3g} m of the surface"
         offset = self._offset(allowed)
         return offset if offset.verdict != ACCEPTED else Finding(verdict, text)
 
     def _offset(self, allowed: float) -> Finding:
-        """Whether u = point_b - point_a realises the interval, along the normal; docs/numerics.md, section 2."""
+        """Judge whether u = point_b - point_a realises the interval along the normal; docs/numerics.md, section 2."""
         answer = self.answer
         u, n = balls.minus(balls.exact(answer.point_b), balls.exact(answer.point_a)), balls.exact(answer.normal)
         width = max(answer.upper - answer.lower, 0.0)
-        # What is wrong with the points if a number is positive.
+        # Each value is positive if the points violate the named condition.
         if answer.distance > 0.0:
             length, along = balls.norm(u), balls.dot(n, u).max(arb(0))
-            # n . u >= lower and |u| <= upper leave the root of the difference of their squares across the normal.
+            # n . u >= lower and |u| <= upper bound the part of u across the normal by sqrt(upper^2 - lower^2).
             middle = 0.5 * max(answer.upper, 0.0) + 0.5 * max(answer.lower, 0.0)
             most = 10.0 * allowed + math.sqrt(2.0) * math.sqrt(width) * math.sqrt(middle)
             excess = {
@@ -387,15 +387,15 @@ class _Checker:
             if value > 0:
                 return Finding(REFUTED, f"the points are {what}, by {float(value):.3g} m more than the tolerance")
             if not value <= 0:
-                return Finding(UNDECIDED, f"not decided whether the points are {what}")
+                return Finding(UNDECIDED, f"undecided whether the points are {what}")
         return Finding(ACCEPTED, "")
 
     def _on_surface(self, side: int, allowed: float) -> bool | None:
-        """Whether the surface is within a distance of a point of the answer.
+        """Return whether the surface is within a distance of a point of the answer; None if undecided.
 
-        If a point of the ball belongs to the body and another does not, the surface passes between them; a point x does
-        not if n . x > h(n). If the cube around the ball belongs to the body as a whole, or has nothing of it, or
-        n . x - h(n) > the distance, the surface is farther away.
+        If the ball around the point contains one point inside the body and one outside, the surface passes between
+        them; a point x is outside if n . x > h(n). If the cube around the ball is entirely inside or outside the body,
+        or n . x - h(n) exceeds the distance, the surface is farther away.
         """
         solid, point = self.pair.solids[side], self.local[side]
         if not all(v.is_finite() for v in point):
@@ -403,22 +403,22 @@ class _Checker:
         if solid.holds([v + arb(0, 1) * arb(allowed) for v in point]) is not None:
             return False
         outward = self.answer.normal if side == 0 else -self.answer.normal
-        away = balls.turned_back(self.pair.turns[side], balls.exact(outward))
+        away = balls.rotate_back(self.pair.turns[side], balls.exact(outward))
         most = arb(allowed)
         reach = most * arb(0.999)
         beyond = [p + reach * w for p, w in zip(point, away, strict=True)]
         outside = balls.dot(away, beyond) > solid.support_above(away) or solid.holds(beyond) is False
-        inside = solid.drawn_in(point)
+        inside = solid.point_inside(point)
         near = inside is not None and bool(balls.norm(balls.minus(inside, point)) <= most)
         if near and outside:
             return True
-        # Farther outside than allowed, as the direction shows.
+        # The direction proves the point farther outside than allowed.
         if balls.dot(away, point) - most * balls.norm(away) > solid.support_above(away):
             return False
         return None
 
     def normal(self) -> Finding:
-        """Whether the normal is that of a half-space, or has length one and proves the lower end to the tolerance."""
+        """Judge whether the normal is that of a half-space, or is a unit vector that proves the lower end."""
         answer, pair = self.answer, self.pair
         along = balls.exact(answer.normal)
         length = balls.norm(along)
@@ -438,38 +438,38 @@ class _Checker:
         own = pair.separation(answer.normal)
         if own >= arb(answer.lower) - allowed:
             return Finding(ACCEPTED, "")
-        # g from above: the points of the bodies that are farthest in doubles, drawn in.
+        # Bound g from above by the support points found in doubles, moved inside the bodies.
         x, y = pair.points_at(answer.normal[None])
-        m = pair.drawn_difference(x[0], y[0])
+        m = pair.difference_inside(x[0], y[0])
         if m is not None:
             most = -balls.dot(along, m) / length
             if most < arb(answer.lower) - allowed:
                 return Finding(REFUTED, f"the normal proves at most {balls.up(most)!r}, not lower = {answer.lower!r}")
-        return Finding(UNDECIDED, "what the normal proves is not decided")
+        return Finding(UNDECIDED, "undecided whether the normal proves lower")
 
     def _normal_at_touch(self, allowed: float) -> Finding:
-        """Refute a normal along which the touching point of a convex body is no farthest one.
+        """Refute the normal if a convex body extends farther along it than the body's touching point.
 
-        Beside a body that is not convex a normal proves nothing more.
+        If a body is non-convex, a normal proves nothing more.
         """
         answer, pair = self.answer, self.pair
         narrow = answer.upper - answer.lower <= answer.rtol * pair.unit
         if answer.lower <= 0.0 <= answer.upper and narrow:
             for side, solid in enumerate(pair.solids):
                 outward = answer.normal if side == 0 else -answer.normal
-                away = balls.turned_back(pair.turns[side], balls.exact(outward))
-                beyond = solid.drawn_in(balls.exact(solid.support_points(np.array([[float(v) for v in away]]))[0]))
+                away = balls.rotate_back(pair.turns[side], balls.exact(outward))
+                beyond = solid.point_inside(balls.exact(solid.support_points(np.array([[float(v) for v in away]]))[0]))
                 if not solid.convex or beyond is None:
                     continue
                 short = balls.dot(away, balls.minus(beyond, self.local[side]))
                 if short > 10.0 * allowed:
                     return Finding(
-                        REFUTED, f"a convex body reaches {float(short):.3g} m beyond its point along the normal"
+                        REFUTED, f"a convex body extends {float(short):.3g} m beyond its point along the normal"
                     )
-        return Finding(UNDECIDED, "the normal of such bodies proves nothing by itself")
+        return Finding(UNDECIDED, "not judged, because a body is not convex")
 
     def allowance(self) -> float:
-        """What points and normal may be off by, m: the tolerance and the rounding of coordinates."""
+        """Return the allowed error of points and normal, m: the tolerance plus the rounding of coordinates."""
         rounding = 64.0 * _EPS * (self.pair.scale + self.pair.far)
         return self.answer.rtol * self.pair.unit + rounding
 
@@ -482,7 +482,7 @@ def check(
     answer: Answer,
     exported: Exported | None = None,
 ) -> Check:
-    """Judge one answer; `superovoid.checker.verify` is the public form."""
+    """Judge one answer; see `superovoid.checker.verify` for the public function."""
     with balls.working(), np.errstate(all="ignore"):
         pair = Pair(a, pose_a, b, pose_b)
         checker = _Checker(pair, answer, exported)

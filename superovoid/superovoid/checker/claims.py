@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is checked and what comes of it, as plain data and as JSON."""
+"""The claims to check and the results of checking, as plain data and as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOLERANCE = 1e-9
 
 
 class Answer(NamedTuple):
-    """An answer with its certificate: the direction and the points."""
+    """An answer with its certificate: direction and points."""
 
     distance: float
     lower: float
@@ -30,13 +30,13 @@ class Answer(NamedTuple):
 
     @property
     def finite(self) -> bool:
-        """Whether all of its numbers are."""
+        """Whether all numbers are finite."""
         numbers = np.concatenate([[self.distance, self.lower, self.upper], self.point_a, self.point_b, self.normal])
         return bool(np.isfinite(numbers).all())
 
 
 class Exported(NamedTuple):
-    """What proves an answer beside its normal and its points, as the engine writes it down (docs/verify.md)."""
+    """The parts of a proof other than normal and points, as exported by the engine (docs/verify.md)."""
 
     cones: str
     points: FloatArray
@@ -46,35 +46,35 @@ class Exported(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A verdict on one part of an answer, and why it is no better."""
+    """A verdict on one part of an answer, and the reason if it is not accepted."""
 
     verdict: str
     why: str
 
 
 class Check(NamedTuple):
-    """What the checker proved of one answer."""
+    """What the checker has proved about one answer."""
 
     verdict: str
-    """``accepted``: the interval holds the truth, points and normal keep what docs/numerics.md, section 2 promises.
-    ``refuted``: one of these is proved to be wrong. ``undecided``: neither was proved."""
+    """``accepted``: the interval contains the true distance, and points and normal keep the promises of
+    docs/numerics.md, section 2. ``refuted``: one of these is proved wrong. ``undecided``: neither is proved."""
     interval: Finding
-    """Of `lower` and `upper` alone: accepted where both are proved, refuted where the truth is proved to be outside."""
+    """Verdict on `lower` and `upper`: accepted if both are proved, refuted if the true distance is proved outside."""
     points: Finding
-    """Of the points: on the surfaces and as far from each other along the normal as the interval says, at touch too."""
+    """Verdict on the points: on the surfaces, and at the distance of the interval along the normal, also at touch."""
     normal: Finding
-    """Of the normal: a unit vector that proves `lower` to the tolerance, or that of a half-space. For other
-    bodies that are not convex it is refuted or not judged."""
+    """Verdict on the normal: a unit vector that proves `lower` up to the tolerance, or the normal of a half-space. If
+    a body is non-convex, the normal is refuted or not judged."""
     lower: float
-    """The checker's own proved lower bound of the signed distance, m; -inf: none."""
+    """The checker's own proved lower bound of the signed distance, m; -inf if none."""
     upper: float
-    """The checker's own proved upper bound, m; inf: none. It stops where the claim is proved."""
+    """The checker's own proved upper bound, m; inf if none. Refinement stops when the claim is proved."""
     missing: float
-    """By how much the claimed interval would have to be widened at its worse end to be accepted, m; 0 if it is."""
+    """How far the worse end of the claimed interval would have to move to be accepted, m; 0 if it is accepted."""
     parts: int
-    """Cones of directions, or pairs of pieces, that were judged."""
+    """Number of judged cones of directions or pairs of pieces."""
     certificate: Finding
-    """Of the cones or pieces of the certificate: accepted where they prove their end of the interval."""
+    """Verdict on the certificate's cones or pieces: accepted if they prove their end of the interval."""
 
     @classmethod
     def of(
@@ -84,10 +84,10 @@ class Check(NamedTuple):
         bounds: tuple[float, float],
         cones: int,
     ) -> Check:
-        """Put interval, points, normal and certificate together.
+        """Combine the findings on interval, points, normal and certificate.
 
-        A normal that is not judged leaves the verdict to interval and points. A certificate that proves nothing leaves
-        it to what the checker finds by itself.
+        If the normal is not judged, the verdict depends on interval and points. If the certificate proves nothing, it
+        depends on the checker's own search.
         """
         interval, points, normal, certificate = findings
         lower, upper = bounds
@@ -100,20 +100,20 @@ class Check(NamedTuple):
         return cls(verdict, interval, points, normal, lower, upper, missing, cones, certificate)
 
     def lines(self) -> Iterable[str]:
-        """The check in words."""
+        """Yield the check as lines of text."""
         yield f"{self.verdict}: proved [{self.lower!r}, {self.upper!r}] m"
         for name in ("interval", "points", "normal", "certificate"):
             finding = getattr(self, name)
             yield f"  {name}: {finding.verdict}{finding.why and ', '}{finding.why}"
 
 
-def described(shape: Any) -> dict[str, Any]:
-    """Kind and parameters of a body: of a description itself, or of a shape by its class and attributes.
+def description_of(shape: Any) -> dict[str, Any]:
+    """Return kind and parameters of a shape, from its class and attributes; return a description unchanged.
 
     Raises
     ------
     ValueError
-        If the kind is none that can be checked.
+        If the kind cannot be checked.
     ModuleNotFoundError
         If python-flint is not installed.
     """
@@ -132,14 +132,14 @@ def described(shape: Any) -> dict[str, Any]:
 
 
 def _holds_booleans(value: Any) -> bool:
-    """Whether there is a True or False among numbers, which numpy takes for 1 and 0."""
+    """Return whether a nested list contains True or False, which numpy would read as 1 and 0."""
     if isinstance(value, list | tuple):
         return any(_holds_booleans(one) for one in value)
     return isinstance(value, bool | np.bool_)
 
 
 def numbers_of(name: str, value: Any, shape: tuple[int | None, ...], finite: bool = True) -> FloatArray:
-    """Doubles of a shape, None for any length; `ValueError` names what has others."""
+    """Convert to doubles of a shape, None for any length; raise `ValueError` with the name if impossible."""
     words = " x ".join("n" if length is None else str(length) for length in shape) or "one"
     try:
         array = np.asarray(value)
@@ -149,7 +149,7 @@ def numbers_of(name: str, value: Any, shape: tuple[int | None, ...], finite: boo
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name}: must be numbers ({words}), found {repr(value)[:60]}") from None
     if not np.array_equal(array, as_given, equal_nan=True):
-        raise ValueError(f"{name}: must be doubles, found {repr(value)[:60]}, which is none without rounding")
+        raise ValueError(f"{name}: must be doubles, found {repr(value)[:60]}, which is not exact as a double")
     fits = len(array.shape) == len(shape) and all(b in (None, a) for a, b in zip(array.shape, shape, strict=True))
     if not fits or not array.size:
         raise ValueError(f"{name}: must be numbers ({words}), found shape {array.shape}")
@@ -159,7 +159,7 @@ def numbers_of(name: str, value: Any, shape: tuple[int | None, ...], finite: boo
 
 
 def pose_of(name: str, pose: Any) -> FloatArray:
-    """A pose as an array of doubles; `ValueError` where it is none."""
+    """Return a pose as an array of doubles; raise `ValueError` if it is invalid."""
     array = numbers_of(name, pose, (4, 4))
     if not (array[3] == (0.0, 0.0, 0.0, 1.0)).all():
         raise ValueError(f"{name}: the last row must be 0, 0, 0, 1")
@@ -167,7 +167,7 @@ def pose_of(name: str, pose: Any) -> FloatArray:
 
 
 def answer_of(result: Any, rtol: float = TOLERANCE) -> Answer:
-    """The numbers of a result, or of a mapping with the same names."""
+    """Return the numbers of a result, or of a mapping with the same names."""
 
     def get(name: str) -> Any:
         if isinstance(result, dict):
@@ -194,12 +194,12 @@ _LETTERS = {"cones": "012.*", "pieces": "ab."}
 
 
 def exported_of(certificate: Any) -> Exported | None:
-    """A certificate, of a result or of a mapping with the same names; None: none.
+    """Read the certificate of a result or of a mapping with the same names; None if there is none.
 
     Raises
     ------
     ValueError
-        If something is missing, or is no tree or no numbers.
+        If a part is missing, or is not a valid tree or array of numbers.
     """
     if certificate is None:
         return None
@@ -222,9 +222,9 @@ def exported_of(certificate: Any) -> Exported | None:
 
 
 def record(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, rtol: float = TOLERANCE) -> dict[str, Any]:
-    """Make a record of bodies, poses and an answer that JSON can hold and `superovoid verify` reads.
+    """Return bodies, poses and an answer as a record that can be stored as JSON and read by `superovoid verify`.
 
-    Numbers of JSON are decimal; Python writes and reads doubles so that they stay the same, bit by bit.
+    JSON numbers are decimal, but Python writes and reads doubles without changing a bit.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def record(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, rtol: float
     a, b : Shape or mapping
     pose_a, pose_b : (4, 4) array_like
     rtol : float, optional
-        The one that `distance` was asked with, a fraction of the smaller body's largest semi-axis.
+        The `rtol` of the query, as a fraction of the smaller body's largest semi-axis.
 
     Returns
     -------
@@ -243,9 +243,9 @@ def record(result: Any, a: Any, pose_a: Any, b: Any, pose_b: Any, *, rtol: float
     exported = exported_of(certificate)
     written = {} if exported is None else {"certificate": _as_json(exported._asdict())}
     return {
-        "a": described(a),
+        "a": description_of(a),
         "pose_a": pose_of("pose_a", pose_a).tolist(),
-        "b": described(b),
+        "b": description_of(b),
         "pose_b": pose_of("pose_b", pose_b).tolist(),
         "rtol": rtol,
         "answer": _as_json({name: value for name, value in answer._asdict().items() if name != "rtol"}),

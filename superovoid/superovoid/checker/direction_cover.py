@@ -1,22 +1,22 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A lower bound of the depth of two convex bodies that overlap: all directions, covered by cones.
+"""A lower bound of the penetration depth of two overlapping convex bodies, from a cover of all directions by cones.
 
 Let M = A - B, the set of x - y, and h its support function. No translation shorter than rho separates convex bodies iff
-h(n) >= rho |n| for every n. On a cone spanned by n1, n2, n3 that holds if one point m of M has
+h(n) >= rho |n| for every n. On a cone spanned by n1, n2, n3 this holds if one point m of M satisfies
 
     n_j . m >= rho |n_j|   for j = 1, 2, 3,
 
-since n . m - rho |n| is concave in n and positively homogeneous, so that it is not negative on the cone if it is not
-at the three corners, and h(n) >= n . m. For a negative rho a single m with |m| <= -rho serves all cones, since
+because n . m - rho |n| is concave and positively homogeneous in n, hence nonnegative on the cone if it is so at the
+three corners, and h(n) >= n . m. For negative rho, a single m with |m| <= -rho serves all cones, since
 n . m >= -|n| |m|.
 
-The eight octants are halved again and again, so that no gap is left between cones. A corner is code . frame, a sum of
-three directions of a frame with coefficients that are doubles. The middle (code_i + code_j) / 2 is a double without
-rounding, because a coefficient has one more binary digit with each halving and there are at most `_DIGITS` of them;
-then the corners, which are doubles in the frame of the octants, become the frame of what follows, once. Doubles propose
-the points; balls decide.
+The eight octants are bisected repeatedly, so the cones leave no gap. A corner is code . frame, a combination of three
+directions of a frame with doubles as coefficients. The middle (code_i + code_j) / 2 is an exact double, because
+each bisection adds one binary digit to a coefficient and there are at most `_DIGITS` of them; after that, the corners,
+which are doubles in the frame of the octants, become the frame of further bisections, once. Points are proposed in
+doubles and verified in balls.
 """
 
 from __future__ import annotations
@@ -34,37 +34,37 @@ FloatArray = NDArray[np.float64]
 
 _DIGITS = 50
 _DEEPEST = 2 * _DIGITS
-_LARGE = 0.6  # edges of cones, rad, that are halved whatever the bodies are
+_LARGE = 0.6  # rad; cones with a longer edge are always bisected along it
 
 
 class Cover(NamedTuple):
-    """What a cover of the directions has shown."""
+    """The result of covering all directions."""
 
     proved: bool
     """Whether h(n) >= rho |n| for every n."""
     direction: FloatArray | None
-    """Where not: the direction in which doubles saw the least h(n) - rho |n|."""
+    """If not proved: the direction with the smallest h(n) - rho |n|, in doubles."""
     cones: int
-    """Cones that were judged by balls."""
+    """Number of cones judged in balls."""
 
 
 class Points(NamedTuple):
-    """How points of M are made from points of both bodies, in doubles and in balls."""
+    """Functions that construct points of M from points of both bodies, in doubles and in balls."""
 
     at: Callable[[FloatArray, float], tuple[FloatArray, FloatArray]]
-    """Points of A and B, (k, 3) each in its own frame, for directions (k, 3) of the world, to a slope."""
+    """Returns points of A and B, (k, 3) each in its own frame, for world directions (k, 3), to the given slope."""
     difference: Callable[[FloatArray, FloatArray], FloatArray]
-    """x - y in the axes of the world."""
+    """Returns x - y in world axes."""
     proved: Callable[[FloatArray, FloatArray], Vector | None]
-    """The same for one point of each body, drawn into the bodies, enclosed."""
+    """Returns an enclosure of x - y for one point of each body, after moving both inside the bodies."""
     exceeded: Callable[[FloatArray], bool]
-    """Whether h(n) < rho is proved for a direction of the world."""
+    """Returns whether h(n) < rho is proved for a world direction."""
 
 
 class _Cones(NamedTuple):
-    """Open cones: corners, rounded and exactly, and at each corner the points of both bodies and of M."""
+    """Open cones: their corners, rounded and exact, and at each corner the points of both bodies and of M."""
 
-    corner: FloatArray  # (k, 3, 3), each a row
+    corner: FloatArray  # (k, 3, 3), one corner per row
     code: FloatArray
     frame: FloatArray
     x: FloatArray
@@ -76,8 +76,8 @@ class _Cones(NamedTuple):
         return _Cones(*(part[chosen] for part in self))
 
     def exact_corners(self, k: int) -> list[Vector]:
-        """The corners of a cone, enclosed."""
-        if self.depth[k] < _DIGITS:  # a frame of ones and zeros: they have been formed without rounding
+        """Return enclosures of the corners of a cone."""
+        if self.depth[k] < _DIGITS:  # the frame has entries 0, 1 and -1, so these corners are exact
             return [exact(row) for row in self.corner[k]]
         first, second, third = (exact(row) for row in self.frame[k])
         corners = []
@@ -88,7 +88,7 @@ class _Cones(NamedTuple):
 
 
 def _slope_at(depth: int) -> float:
-    """How exact support points have to be: h - n . x falls as the area of the cones, which each halving halves."""
+    """Return the required accuracy of support points: h - n . x shrinks with the area, which each bisection halves."""
     return max(1e-12, 1e-2 * 2.0**-depth)
 
 
@@ -103,10 +103,10 @@ def _octants(points: Points) -> _Cones:
 
 
 def _weights(value: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Weights of the three points of each cone, and the least n_j . m / |n_j| of their mean.
+    """Return the weights of the three points of each cone, and the minimum of n_j . m / |n_j| for their mean.
 
-    `value` has n_j . m_i / |n_j| at [k, j, i]. A game of three by three: the mean that is as good at all corners, where
-    its weights are not negative, else the best of means of two that are as good at two corners, and of single points.
+    `value` has n_j . m_i / |n_j| at [k, j, i]. This solves a 3 x 3 matrix game: the best mean makes all corners equal
+    if its weights are nonnegative; otherwise it is a mean of two points that makes two corners equal, or one point.
     """
     count = len(value)
     trials = [np.broadcast_to(np.eye(3), (count, 3, 3)).transpose(1, 0, 2)]
@@ -141,14 +141,14 @@ def cover(
     ----------
     points : Points
     rho : arb
-        m.
+        Depth to prove, m.
     witness : tuple of ndarray, optional
-        Points of A and of B, each in its own frame, whose difference is nearly the nearest of M's boundary: it serves
-        all cones next to that direction.
+        Points of A and of B, each in its own frame, whose difference is nearly the point of M's boundary closest to
+        the origin: it serves all cones near that direction.
     scale : float
-        Size of the bodies, m, of which doubles are wrong by a few eps.
+        Size of the bodies, m; doubles have errors of a few eps relative to it.
     most : int
-        Cones to be judged at most; at most a quarter of that may be open at a time.
+        Maximum number of cones to judge; at most a quarter of it may be open at a time.
 
     Returns
     -------
@@ -191,12 +191,12 @@ def cover(
             return Cover(True, None, judged)
         if judged > most or len(open_.depth) > most // 4 or open_.depth.max() >= _DEEPEST:
             return Cover(False, direction, judged)
-        open_ = _halved(open_, value, length, points)
+        open_ = _bisect(open_, value, length, points)
     return Cover(True, None, judged)
 
 
 def _reaches(corners: list[Vector], m: Vector, square: arb) -> bool:
-    """Whether n . m >= rho |n| at the three corners of a cone, without a root."""
+    """Return whether n . m >= rho |n| at the three corners of a cone, without square roots."""
     for n in corners:
         along = dot(n, m)
         if not (along >= 0 and along * along >= square * dot(n, n)):
@@ -204,14 +204,14 @@ def _reaches(corners: list[Vector], m: Vector, square: arb) -> bool:
     return True
 
 
-def _halved(cones: _Cones, value: FloatArray, length: FloatArray, points: Points) -> _Cones:
-    """Both halves of each cone: large ones along their longest edge, others where the points differ most along n."""
+def _bisect(cones: _Cones, value: FloatArray, length: FloatArray, points: Points) -> _Cones:
+    """Bisect each cone: large ones along their longest edge, others along the edge with the largest bend."""
     count = len(cones.depth)
     here = np.arange(count)
     first, second = np.array([0, 1, 2]), np.array([1, 2, 0])
     unit = cones.corner / length[:, :, None]
     edge = np.linalg.norm(unit[:, first] - unit[:, second], axis=2)
-    # (n_i - n_j) . (m_i - m_j): how far the surface is curved along the edge
+    # (n_i - n_j) . (m_i - m_j): curvature of the surface along the edge
     bend = value[:, first, first] - value[:, first, second] - value[:, second, first] + value[:, second, second]
     chosen = np.where(edge.max(axis=1) > _LARGE, edge.argmax(axis=1), bend.argmax(axis=1))
     i, j = first[chosen], second[chosen]
@@ -233,7 +233,7 @@ def _halved(cones: _Cones, value: FloatArray, length: FloatArray, points: Points
         halves.append(parts)
     both = [np.concatenate(pair) for pair in zip(*halves, strict=True)]
     depth = np.concatenate([cones.depth, cones.depth]) + 1
-    # The frame of the octants has entries 0, 1 and -1: corners in it are doubles.
+    # The frame of the octants has entries 0, 1 and -1, so corners in it are doubles.
     full = depth == _DIGITS
     both[2][full], both[1][full] = both[0][full], np.eye(3)
     return _Cones(*both, depth)

@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Certificates of others: cones of directions with their points, pieces of bodies with their directions.
+"""Check exported certificates: cones of directions with points, or pieces of bodies with directions.
 
-A tree says how the directions, or the bodies, are divided, so that nothing is left out whatever it says. The proof of a
-part is checked with balls: nothing else that a certificate says is believed.
+A tree describes how directions or bodies are divided; any tree covers them completely. The proof of each part is
+checked in balls, and nothing else in a certificate is trusted.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from superovoid.checker.superquadric import Superquadric
 
 FloatArray = NDArray[np.float64]
 
-_MOST_WAITING = 400  # parts of a tree: deeper ones are not followed
+_MOST_WAITING = 400  # maximum number of pending parts of a tree; deeper trees are rejected
 
 
 class Related(NamedTuple):
@@ -37,22 +37,24 @@ class Related(NamedTuple):
 
     @classmethod
     def of(cls, solids: tuple[Any, Any], turns: tuple[balls.Matrix, balls.Matrix], offset: Vector) -> Related:
-        """Two bodies with their rotations to the world, and the origin of B from that of A there."""
+        """Combine two bodies, their rotations to the world, and the world vector from A's origin to B's."""
         columns = [[row[j] for row in turns[1]] for j in range(3)]
-        turned = [balls.turned_back(turns[0], column) for column in columns]
-        return cls(solids, [[turned[j][i] for j in range(3)] for i in range(3)], balls.turned_back(turns[0], offset))
+        turned = [balls.rotate_back(turns[0], column) for column in columns]
+        return cls(solids, [[turned[j][i] for j in range(3)] for i in range(3)], balls.rotate_back(turns[0], offset))
 
     def difference(self, row: FloatArray) -> Vector | None:
-        """x - y of points of both bodies, drawn into them."""
-        x, y = (solid.drawn_in(balls.exact(part)) for solid, part in zip(self.solids, (row[:3], row[3:]), strict=True))
+        """Return x - y of points of both bodies, after moving them inside; None if that fails."""
+        x, y = (
+            solid.point_inside(balls.exact(part)) for solid, part in zip(self.solids, (row[:3], row[3:]), strict=True)
+        )
         if x is None or y is None:
             return None
-        return balls.minus(x, balls.plus(self.offset, balls.turned(self.turn, y)))
+        return balls.minus(x, balls.plus(self.offset, balls.rotate(self.turn, y)))
 
     def separation(self, n: FloatArray, cell: tuple[float, float, float, float]) -> arb:
-        """g(n) = n . c - h_P(n) - h_Q(-n) of two pieces, for the unit vector along n, from below."""
+        """Return a lower bound of g(n) = n . c - h_P(n) - h_Q(-n) of two pieces, for the unit vector along n."""
         along = balls.exact(n)
-        against = balls.turned_back(self.turn, [-part for part in along])
+        against = balls.rotate_back(self.turn, [-part for part in along])
         heights = (
             _piece_above(solid, direction, *ends)
             for solid, direction, ends in zip(self.solids, (along, against), (cell[:2], cell[2:]), strict=True)
@@ -65,20 +67,20 @@ def _piece_above(solid: Any, n: Vector, low: float, high: float) -> arb:
     return solid.support_above(n) if whole else solid.slab_above(n, low, high)
 
 
-class Part(NamedTuple):
-    """What has become of a tree."""
+class TreeCheck(NamedTuple):
+    """The result of checking a tree."""
 
     proved: bool
     why: str
     parts: int
-    """That were judged."""
+    """Number of judged parts."""
 
 
-def cones_reach(pair: Related, proof: Exported, rho: arb) -> Part:
-    """Whether the cones of a certificate prove h_M(n) >= rho |n| for every n, of the bodies or of their cores.
+def cones_reach(pair: Related, proof: Exported, rho: arb) -> TreeCheck:
+    """Check whether a certificate's cones prove h_M(n) >= rho |n| for every n, for the bodies or their cores.
 
-    See `direction_cover` for why a point does. Corners are sums of halves of ones, exact in balls up to 128 halvings of
-    one edge and enclosed beyond.
+    See `direction_cover` for why one point per cone suffices. Corners are dyadic combinations of the axes, exact in
+    balls up to 128 bisections of one edge and enclosed beyond.
     """
     square = rho**2
 
@@ -86,7 +88,7 @@ def cones_reach(pair: Related, proof: Exported, rho: arb) -> Part:
         return n, square * dot(n, n)
 
     if not rho > 0:
-        return Part(False, "no cones are needed", 0)
+        return TreeCheck(False, "no cones are needed", 0)
     waiting: list[list[tuple[Vector, arb]]] = []
     for octant in range(7, -1, -1):
         signs = [-1 if (octant >> (2 - j)) & 1 else 1 for j in range(3)]
@@ -97,7 +99,7 @@ def cones_reach(pair: Related, proof: Exported, rho: arb) -> Part:
     judged = 0
     for letter in proof.cones:
         if not waiting:
-            return Part(False, "the tree of cones goes on after its end", judged)
+            return TreeCheck(False, "the tree of cones continues after its end", judged)
         cone = waiting.pop()
         if letter in "012":
             i = int(letter)
@@ -107,60 +109,60 @@ def cones_reach(pair: Related, proof: Exported, rho: arb) -> Part:
             halves[0][i], halves[1][j] = middle, middle
             waiting += halves[::-1]
             if len(waiting) > _MOST_WAITING:
-                return Part(False, "the tree of cones is too deep", judged)
+                return TreeCheck(False, "the tree of cones is too deep", judged)
             continue
         if letter == "*":
             m = first
         else:
             row = next(rows, None)
             if row is None:
-                return Part(False, "points are missing", judged)
+                return TreeCheck(False, "points are missing", judged)
             m = pair.difference(row)
         judged += 1
         if m is None or not all(_reaches(n, needed, m) for n, needed in cone):
-            return Part(False, f"the point of cone {judged - 1} does not reach", judged)
+            return TreeCheck(False, f"the point of cone {judged - 1} is not far enough out", judged)
     if waiting:
-        return Part(False, "the tree of cones ends before its end", judged)
-    return Part(True, "", judged)
+        return TreeCheck(False, "the tree of cones is incomplete", judged)
+    return TreeCheck(True, "", judged)
 
 
 def _reaches(n: Vector, needed: arb, m: Vector) -> bool:
-    """Whether n . m >= rho |n|, from rho^2 |n|^2."""
+    """Return whether n . m >= rho |n|, given rho^2 |n|^2."""
     along = dot(n, m)
     return bool(along >= 0 and along * along >= needed)
 
 
-def pieces_apart(pair: Related, proof: Exported, lower: float) -> Part:
-    """Whether the pieces of a certificate prove that the bodies are no closer than a distance.
+def pieces_apart(pair: Related, proof: Exported, lower: float) -> TreeCheck:
+    """Check whether a certificate's pieces prove that the bodies are at least a distance apart.
 
-    The bodies are the unions of their pieces, and a pair of pieces is no closer than g(n) of any direction.
+    The bodies are the unions of their pieces, and the distance of a pair of pieces is at least g(n) for any n.
     """
     waiting = [(-1.0, 1.0, -1.0, 1.0)]
     heights, directions = iter(proof.heights.tolist()), iter(proof.directions)
     judged = 0
     for letter in proof.pieces:
         if not waiting:
-            return Part(False, "the tree of pieces goes on after its end", judged)
+            return TreeCheck(False, "the tree of pieces continues after its end", judged)
         cell = waiting.pop()
         if letter != ".":
             side = "ab".index(letter)
             low, high = cell[2 * side : 2 * side + 2]
             w = next(heights, None)
             if w is None or not low < w < high:
-                return Part(False, f"a cut at {w} is not between {low} and {high}", judged)
+                return TreeCheck(False, f"a cut at {w} is not between {low} and {high}", judged)
             if not isinstance(pair.solids[side], Superquadric):
-                return Part(False, "a body is cut that is no superovoid", judged)
+                return TreeCheck(False, "the tree cuts a body other than a superovoid", judged)
             parts = [(low, w), (w, high)]
             waiting += [(*part, *cell[2:]) if side == 0 else (*cell[:2], *part) for part in parts[::-1]]
             if len(waiting) > _MOST_WAITING:
-                return Part(False, "the tree of pieces is too deep", judged)
+                return TreeCheck(False, "the tree of pieces is too deep", judged)
             continue
         n = next(directions, None)
         judged += 1
         if n is None or not n.any():
-            return Part(False, "directions are missing", judged)
+            return TreeCheck(False, "directions are missing", judged)
         if not pair.separation(n, cell) >= lower:
-            return Part(False, f"direction {judged - 1} does not keep its pieces apart", judged)
+            return TreeCheck(False, f"direction {judged - 1} does not separate its pieces far enough", judged)
     if waiting:
-        return Part(False, "the tree of pieces ends before its end", judged)
-    return Part(True, "", judged)
+        return TreeCheck(False, "the tree of pieces is incomplete", judged)
+    return TreeCheck(True, "", judged)

@@ -22,33 +22,33 @@ FloatArray = NDArray[np.float64]
 
 
 class Solid(Protocol):
-    """What a body has to say of itself."""
+    """The geometry of a body that the checker needs."""
 
     convex: bool
-    """Whether it is proved to be convex."""
+    """Whether it is proved convex."""
     size: float
-    """What a tolerance is a fraction of, m."""
+    """Length to which tolerances are relative, m."""
     reach: float
-    """No point is farther from the origin, m."""
+    """Upper bound of the distance of any point from the origin, m."""
 
     def support_above(self, n: Vector) -> arb:
-        """A number that is not below h(n)."""
+        """Return an upper bound of h(n)."""
 
     def holds(self, box: Vector) -> bool | None:
-        """Whether all points of a box belong to the body, none does, or neither is proved."""
+        """Return True if all points of a box are proved inside the body, False if all outside, otherwise None."""
 
-    def drawn_in(self, point: Vector) -> Vector | None:
-        """A point of the body near a point."""
+    def point_inside(self, point: Vector) -> Vector | None:
+        """Return a point of the body near a given point."""
 
     def support_points(self, n: FloatArray, small: float = EXACT) -> FloatArray:
-        """Points nearly farthest along directions, in doubles; `small` is how far off a normal may be, as a slope."""
+        """Return points nearly farthest along directions, in doubles, with normals accurate to a slope of `small`."""
 
     def core(self) -> tuple[Any, arb]:
-        """A body and a radius: this one is all points within the radius of it."""
+        """Return a body and a radius such that this body is the set of points within the radius of it."""
 
 
-def _clamped(value: arb, half: arb) -> arb:
-    """A number within [-half, half], near the middle of a ball."""
+def _clamp(value: arb, half: arb) -> arb:
+    """Return the midpoint of a ball, clamped to [-half, half]."""
     middle = value.mid()
     if middle > half:
         return half
@@ -56,20 +56,20 @@ def _clamped(value: arb, half: arb) -> arb:
 
 
 def _within(value: arb, most: arb) -> bool | None:
-    """Whether |value| <= most: proved, refuted or neither."""
+    """Return whether |value| <= most is proved (True), refuted (False) or neither (None)."""
     if value.abs_upper() <= most:
         return True
     return False if value.abs_lower() > most else None
 
 
-def _all(*answers: bool | None) -> bool | None:
+def _and(*answers: bool | None) -> bool | None:
     if all(answer is True for answer in answers):
         return True
     return False if any(answer is False for answer in answers) else None
 
 
-def _shortened(vector: Vector, most: arb) -> Vector:
-    """The vector, or its multiple that is surely no longer than `most`."""
+def _shorten(vector: Vector, most: arb) -> Vector:
+    """Return a vector, shortened if necessary so that its length is proved at most `most`."""
     vector = [part.mid() for part in vector]
     length = norm(vector)
     if length <= most:
@@ -78,15 +78,15 @@ def _shortened(vector: Vector, most: arb) -> Vector:
     return [share * part for part in vector]
 
 
-class _Itself:
-    """A body that is its own core."""
+class _OwnCore:
+    """A body equal to its own core."""
 
     def core(self) -> tuple[Any, arb]:
         """See `Solid`."""
         return self, arb(0)
 
 
-class Block(_Itself):
+class Block(_OwnCore):
     """Box about the origin: |x_i| <= a_i, h(n) = sum a_i |n_i|, a_i half the lengths."""
 
     convex = True
@@ -102,19 +102,19 @@ class Block(_Itself):
 
     def holds(self, box: Vector) -> bool | None:
         """See `Solid`."""
-        return _all(*(_within(x, a) for a, x in zip(self.half, box, strict=True)))
+        return _and(*(_within(x, a) for a, x in zip(self.half, box, strict=True)))
 
-    def drawn_in(self, point: Vector) -> Vector | None:
+    def point_inside(self, point: Vector) -> Vector | None:
         """See `Solid`."""
-        return [_clamped(x, a) for a, x in zip(self.half, point, strict=True)]
+        return [_clamp(x, a) for a, x in zip(self.half, point, strict=True)]
 
     def support_points(self, n: FloatArray, small: float = EXACT) -> FloatArray:
         """See `Solid`."""
         return np.copysign(self.numbers, n)
 
 
-class _Turned(_Itself):
-    """What bodies of revolution with a radius and a height share."""
+class _BodyOfRevolution(_OwnCore):
+    """Common parts of bodies of revolution with a radius and a height."""
 
     convex = True
 
@@ -125,7 +125,7 @@ class _Turned(_Itself):
         self.reach = 1.000001 * math.hypot(*self.numbers)
 
 
-class Pill(_Turned):
+class Pill(_BodyOfRevolution):
     """Capsule: points within the radius of a segment on z; h(n) = radius |n| + half |n3|."""
 
     def __init__(self, radius: float, length: float) -> None:
@@ -148,10 +148,10 @@ class Pill(_Turned):
             return True
         return False if (square + beyond[0] ** 2).lower() > self.radius**2 else None
 
-    def drawn_in(self, point: Vector) -> Vector | None:
+    def point_inside(self, point: Vector) -> Vector | None:
         """See `Solid`."""
-        height = _clamped(point[2], self.half)
-        out = _shortened([point[0], point[1], point[2] - height], self.radius)
+        height = _clamp(point[2], self.half)
+        out = _shorten([point[0], point[1], point[2] - height], self.radius)
         return [out[0], out[1], out[2] + height]
 
     def support_points(self, n: FloatArray, small: float = EXACT) -> FloatArray:
@@ -161,7 +161,7 @@ class Pill(_Turned):
         return points
 
 
-class Can(_Turned):
+class Can(_BodyOfRevolution):
     """Cylinder: h(n) = radius |(n1, n2)| + half |n3|."""
 
     def support_above(self, n: Vector) -> arb:
@@ -170,12 +170,12 @@ class Can(_Turned):
 
     def holds(self, box: Vector) -> bool | None:
         """See `Solid`."""
-        return _all(_within(box[2], self.half), _within(across(box), self.radius))
+        return _and(_within(box[2], self.half), _within(across(box), self.radius))
 
-    def drawn_in(self, point: Vector) -> Vector | None:
+    def point_inside(self, point: Vector) -> Vector | None:
         """See `Solid`."""
-        x, y, _ = _shortened([point[0], point[1], arb(0)], self.radius)
-        return [x, y, _clamped(point[2], self.half)]
+        x, y, _ = _shorten([point[0], point[1], arb(0)], self.radius)
+        return [x, y, _clamp(point[2], self.half)]
 
     def support_points(self, n: FloatArray, small: float = EXACT) -> FloatArray:
         """See `Solid`."""
@@ -184,7 +184,7 @@ class Can(_Turned):
         return np.stack([radius * n[:, 0] / width, radius * n[:, 1] / width, np.copysign(half, n[:, 2])], axis=1)
 
 
-class Spike(_Turned):
+class Spike(_BodyOfRevolution):
     """Cone with its apex at +half: h(n) = max(half n3, radius |(n1, n2)| - half n3)."""
 
     def support_above(self, n: Vector) -> arb:
@@ -200,11 +200,11 @@ class Spike(_Turned):
             return True
         return False if level is False or width_here.lower() > width.upper() else None
 
-    def drawn_in(self, point: Vector) -> Vector | None:
+    def point_inside(self, point: Vector) -> Vector | None:
         """See `Solid`."""
-        z = _clamped(point[2], self.half)
+        z = _clamp(point[2], self.half)
         width = (self.radius * (self.half - z) / (2 * self.half)).lower().max(arb(0))
-        x, y, _ = _shortened([point[0], point[1], arb(0)], width)
+        x, y, _ = _shorten([point[0], point[1], arb(0)], width)
         return [x, y, z]
 
     def support_points(self, n: FloatArray, small: float = EXACT) -> FloatArray:
@@ -216,7 +216,7 @@ class Spike(_Turned):
         return np.where((radius * width > 2.0 * half * n[:, 2])[:, None], rim, (0.0, 0.0, half))
 
 
-class Ring(_Itself):
+class Ring(_OwnCore):
     """Torus: points within the minor radius of a circle about z. Its hull has h(n) = major |(n1, n2)| + minor |n|."""
 
     convex = False
@@ -235,14 +235,14 @@ class Ring(_Itself):
         beyond = across(box) - self.major
         return _within(norm([beyond, box[2], arb(0)]), self.minor)
 
-    def drawn_in(self, point: Vector) -> Vector | None:
+    def point_inside(self, point: Vector) -> Vector | None:
         """See `Solid`."""
         x, y = point[0].mid(), point[1].mid()
         width = across([x, y])
         if not width > 0:
             return None
         rim = [self.major * x / width, self.major * y / width, arb(0)]
-        out = _shortened(minus(point, rim), self.minor)
+        out = _shorten(minus(point, rim), self.minor)
         return [out[0] + rim[0], out[1] + rim[1], out[2]]
 
     def support_points(self, n: FloatArray, small: float = EXACT) -> FloatArray:
@@ -253,8 +253,8 @@ class Ring(_Itself):
         return points
 
 
-class Corners(_Itself):
-    """Hull of points: h(n) is the largest n . v."""
+class Corners(_OwnCore):
+    """Convex hull of points: h(n) is the largest n . v."""
 
     convex = True
 
@@ -271,11 +271,11 @@ class Corners(_Itself):
         return functools.reduce(arb.max, heights)
 
     def holds(self, box: Vector) -> bool | None:
-        """Not judged: the hull's facets are not known."""
+        """Return None, because the facets of the hull are not computed."""
         return None
 
-    def drawn_in(self, point: Vector) -> Vector | None:
-        """A mean of corners, with weights found in doubles: any weights that are not negative do."""
+    def point_inside(self, point: Vector) -> Vector | None:
+        """Return a convex combination of corners, with weights found in doubles; any nonnegative weights are valid."""
         from scipy.optimize import nnls
 
         scale = self.reach
@@ -332,17 +332,17 @@ FIELDS: dict[str, dict[str, tuple[int | None, ...]]] = {
     "ConvexMesh": {"vertices": (None, 3)},
     "HalfSpace": {},
 }
-"""Kinds of bodies that can be checked, their parameters and the shapes of these."""
+"""Kinds of bodies that can be checked, with their parameters and the parameters' array shapes."""
 _ANY_SIGN = ("taper", "vertices")
 
 
 def solid_of(description: dict[str, Any]) -> Any:
-    """The formulas of a body that is described by its kind and parameters.
+    """Return the formulas of a body described by its kind and parameters.
 
     Raises
     ------
     ValueError
-        If the kind is none of `FIELDS`, or a parameter is missing or makes no sense.
+        If the kind is not in `FIELDS`, or a parameter is missing or invalid.
     """
     kind = description.get("kind")
     if not isinstance(kind, str) or kind not in FIELDS:

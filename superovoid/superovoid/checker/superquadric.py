@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Formulas of a superovoid in ball arithmetic, derived anew.
+"""Formulas of a superovoid in ball arithmetic, derived independently of the engine.
 
 The body is the set of (x, y, z) = (a1 kx u, a2 ky v, a3 w) with kx = 1 + Tx w, ky = 1 + Ty w and gauge(u, v, w) <= 1,
 
@@ -31,34 +31,34 @@ from superovoid.checker.balls import Vector
 FloatArray = NDArray[np.float64]
 
 EXACT = 1e-12
-"""Slope at which a support point in doubles counts as found."""
+"""Slope to which support points are accurate in doubles."""
 _LEAST_EXPONENT, _LARGEST_EXPONENT = 1e-6, 1.999999
-_HEIGHTS = 2000  # intervals of height for one support value
-_LEAST = 5e-16  # of the size along a direction: where halving of heights ends
-_INTERVALS = 2000  # of height in a proof that a body is concave between heights
-_FINEST_RANGE = 2.0**-8  # of heights that may have a dent
+_HEIGHTS = 2000  # maximum number of height intervals for one support value
+_LEAST = 5e-16  # accuracy of a support value, relative to the size along the direction
+_INTERVALS = 2000  # maximum number of height intervals in a proof of concavity
+_FINEST_RANGE = 2.0**-8  # shortest height interval to bisect when locating non-convex ranges
 
 
 class Segment:
-    """A segment on z, or a point: the core of a capsule and of a sphere. It has points only."""
+    """A segment on z, or a point: the core of a capsule or a sphere. It provides points only."""
 
     def __init__(self, half: float) -> None:
         self.half = half
 
-    def drawn_in(self, point: Vector) -> Vector | None:
-        """A point of the segment near a point."""
+    def point_inside(self, point: Vector) -> Vector | None:
+        """Return a point of the segment near a given point."""
         z, half = point[2].mid(), arb(self.half)
         return [arb(0), arb(0), half if z > half else -half if z < -half else z]
 
     def support_points(self, n: FloatArray, small: float = EXACT) -> FloatArray:
-        """The ends that are farthest along directions, (k, 3)."""
+        """Return the farthest ends along directions, (k, 3)."""
         points = np.zeros_like(n)
         points[:, 2] = np.copysign(self.half, n[:, 2])
         return points
 
 
 def norm_of_two(x: arb, y: arb, power: arb) -> arb:
-    """(x^p + y^p)^(1/p) of numbers that are not negative."""
+    """Return (x^p + y^p)^(1/p) of nonnegative numbers."""
     if x.is_zero():
         return y
     if y.is_zero():
@@ -97,19 +97,19 @@ class Superquadric:
 
     @property
     def reach(self) -> float:
-        """No point of the body is farther from its origin, m."""
+        """Upper bound of the distance of any point of the body from its origin, m."""
         a1, a2, a3, _, _, tx, ty = self.numbers
         return 1.000001 * math.hypot(a1 * (1.0 + abs(tx)), a2 * (1.0 + abs(ty)), a3)
 
     @property
     def convex(self) -> bool:
-        """Whether the body is proved to be convex (see `is_convex`)."""
+        """Whether the body is proved convex (see `is_convex`)."""
         if self._convex is None:
             self._convex = is_convex(self)
         return self._convex
 
     def core(self) -> tuple[Any, arb]:
-        """A body and a radius: this one is all points within the radius of it. A sphere's is its centre."""
+        """Return a core and a radius (see `Solid.core`); the core of a sphere is its centre."""
         a1, a2, a3, e1, e2, tx, ty = self.numbers
         if a1 == a2 == a3 and e1 == e2 == 1.0 and tx == ty == 0.0:
             return Segment(0.0), self.a[0]
@@ -118,17 +118,17 @@ class Superquadric:
     # -- points -------------------------------------------------------------------------------------------------
 
     def gauge(self, u: arb, v: arb, w: arb) -> arb:
-        """The norm of unit coordinates that are not negative."""
+        """Return the gauge of nonnegative unit coordinates."""
         return norm_of_two(norm_of_two(u, v, self.p), w, self.s)
 
-    def _within(self, u: arb, v: arb, w: arb) -> bool:
-        """Whether the gauge is proved to be at most 1, without its roots."""
+    def _is_within(self, u: arb, v: arb, w: arb) -> bool:
+        """Return whether the gauge is proved to be at most 1, without computing roots."""
         return bool((u**self.p + v**self.p) ** self.section_power + w**self.s <= 1)
 
     def holds(self, box: Vector) -> bool | None:
-        """Whether all points of a box belong to the body (True), none does (False), or neither is proved.
+        """Return True if all points of a box are proved inside the body, False if all outside, otherwise None.
 
-        The gauge grows with |u|, |v| and |w| and is evaluated for the largest and the smallest of each.
+        The gauge grows with |u|, |v| and |w|; it is evaluated for the largest and the smallest of each.
         """
         w = box[2] / self.a[2]
         kx, ky = 1 + self.tapers[0] * w, 1 + self.tapers[1] * w
@@ -137,14 +137,14 @@ class Superquadric:
         if not (kx > 0 and ky > 0):
             return None
         u, v = box[0] / (self.a[0] * kx), box[1] / (self.a[1] * ky)
-        if self._within(u.abs_upper(), v.abs_upper(), w.abs_upper()):
+        if self._is_within(u.abs_upper(), v.abs_upper(), w.abs_upper()):
             return True
         return False if self.gauge(u.abs_lower(), v.abs_lower(), w.abs_lower()) > 1 else None
 
-    def drawn_in(self, point: Vector) -> Vector | None:
-        """A point of the body near a point that is meant to belong to it.
+    def point_inside(self, point: Vector) -> Vector | None:
+        """Return a point of the body near a given point that should belong to it.
 
-        Unit coordinates with a gauge above 1 are divided by it, which leaves them in the unit ball of the gauge: the
+        Unit coordinates with a gauge above 1 are divided by it, which puts them in the unit ball of the gauge; the
         result belongs to the body, convex or not.
         """
         w = (point[2] / self.a[2]).mid()
@@ -152,7 +152,7 @@ class Superquadric:
         if not (kx > 0 and ky > 0):
             return None
         u, v = (point[0] / (self.a[0] * kx)).mid(), (point[1] / (self.a[1] * ky)).mid()
-        if not self._within(abs(u), abs(v), abs(w)):
+        if not self._is_within(abs(u), abs(v), abs(w)):
             gauge = self.gauge(abs(u), abs(v), abs(w))
             shrink = (1 / gauge).lower()
             u, v, w = u * shrink, v * shrink, w * shrink
@@ -162,47 +162,47 @@ class Superquadric:
     # -- support function ---------------------------------------------------------------------------------------
 
     def support_above(self, n: Vector) -> arb:
-        """A number that is not below h(n), and above it by less than 1e-15 of it wherever the effort suffices."""
+        """Return an upper bound of h(n), with a relative excess below 1e-15 unless the effort is exhausted."""
         b1, b2 = (self.a[0] * n[0]).abs_upper(), (self.a[1] * n[1]).abs_upper()
         lift = self.a[2] * n[2]
         if not self.tapered:
-            # w enters through r^s + |w|^s = 1 alone: the maximum is the norm with the conjugate exponent t.
+            # w occurs only in r^s + |w|^s = 1, so the maximum is the norm with the conjugate exponent t.
             return norm_of_two(norm_of_two(b1, b2, self.q), lift.abs_upper(), self.t)
         if b1.is_zero() and b2.is_zero():
             return lift.abs_upper()
         if self.convex:
-            return self._by_tangents(b1, b2, lift)
+            return self._bound_by_tangents(b1, b2, lift)
         best: arb | None = None
         for low, high, concave in sorted(self.ranges(), key=lambda part: not part[2]):
-            best = self._of_range(b1, b2, lift, (low, high), concave, best)
+            best = self._bound_in_range(b1, b2, lift, (low, high), concave, best)
         return best
 
     def slab_above(self, n: Vector, low: float, high: float) -> arb:
-        """A number that is not below n . x for the points between two heights w, and hardly above the largest."""
+        """Return a tight upper bound of n . x over the points between two heights w."""
         if low == -1.0 and high == 1.0:
             return self.support_above(n)
         b1, b2 = (self.a[0] * n[0]).abs_upper(), (self.a[1] * n[1]).abs_upper()
         lift = self.a[2] * n[2]
         if b1.is_zero() and b2.is_zero():
             return (lift * arb(low)).max(lift * arb(high))
-        return self._of_range(b1, b2, lift, (low, high), self.convex or self._concave_between(low, high), None)
+        return self._bound_in_range(b1, b2, lift, (low, high), self.convex or self._concave_between(low, high), None)
 
-    def _of_range(
+    def _bound_in_range(
         self, b1: arb, b2: arb, lift: arb, ends: tuple[float, float], concave: bool, known: arb | None
     ) -> arb:
-        """No less than phi between two heights, and than what is known."""
+        """Return an upper bound of phi between two heights and of what is known."""
         if concave:
-            found = self._by_tangent_between(b1, b2, lift, *ends)
+            found = self._bound_by_one_tangent(b1, b2, lift, *ends)
             if found is not None:
                 return found if known is None else found.max(known)
-        return self._by_halving(b1, b2, lift, *ends, known)
+        return self._bound_by_bisection(b1, b2, lift, *ends, known)
 
     def ranges(self) -> list[tuple[float, float, bool]]:
-        """Heights from -1 to 1 and whether phi is proved to be concave between them for every n."""
+        """Return ranges of height from -1 to 1, each with whether phi is proved concave in it for every n."""
         if self._ranges is None:
             dents = []
             for sign in (-1.0, 1.0):
-                left = _not_concave(self, sign, _FINEST_RANGE)
+                left = _unproved_intervals(self, sign, _FINEST_RANGE)
                 if left:
                     ends = sorted((sign * left[0][0], sign * left[-1][1]))
                     dents.append((ends[0], ends[1]))
@@ -217,7 +217,7 @@ class Superquadric:
         return self._ranges
 
     def _concave_between(self, low: float, high: float) -> bool:
-        """Whether phi is proved to be concave between two heights for every n."""
+        """Return whether phi is proved concave between two heights for every n."""
         if any(concave and low >= start and high <= end for start, end, concave in self.ranges()):
             return True
         key = (low, high)
@@ -227,11 +227,11 @@ class Superquadric:
             else:
                 near, far = sorted((abs(low), abs(high)))
                 sign = -1.0 if low < 0.0 else 1.0
-                self._proved[key] = not _not_concave(self, sign, (far - near) / 8.0, near, far, 40)
+                self._proved[key] = not _unproved_intervals(self, sign, (far - near) / 8.0, near, far, 40)
         return self._proved[key]
 
     def _section(self, b1: arb, b2: arb, w: arb) -> tuple[arb, arb]:
-        """G and its derivative by the height."""
+        """Return G and its derivative by height."""
         x, y = b1 * (1 + self.tapers[0] * w), b2 * (1 + self.tapers[1] * w)
         g = norm_of_two(x, y, self.q)
         slope = arb(0)
@@ -240,13 +240,13 @@ class Superquadric:
                 slope += (part / g) ** (self.q - 1) * width * taper
         return g, slope
 
-    def _by_tangents(self, b1: arb, b2: arb, lift: arb) -> arb:
-        """h(n) of a convex body, of which phi is concave for every n.
+    def _bound_by_tangents(self, b1: arb, b2: arb, lift: arb) -> arb:
+        """Return h(n) of a convex body, for which phi is concave for every n.
 
         A concave function lies below its tangents: with phi' >= 0 at w0 and phi' <= 0 at w1 > w0 it is at most
-        phi(w0) + phi'(w0) (w1 - w0), where phi' = a3 n3 + r G' - nu G with nu = -dr/dw = (w/r)^(s-1). Heights are given
-        by x = w/r where s >= 2, with r = (1 + x^s)^(-1/s), and by x = nu else, with r = (1 + x^t)^(-1/s) and
-        w = x^(t-1) r: neither jumps where the other does.
+        phi(w0) + phi'(w0) (w1 - w0), where phi' = a3 n3 + r G' - nu G with nu = -dr/dw = (w/r)^(s-1). Heights are
+        parametrised by x = w/r if s >= 2, with r = (1 + x^s)^(-1/s), and otherwise by x = nu, with
+        r = (1 + x^t)^(-1/s) and w = x^(t-1) r; in each case both w and nu vary smoothly.
         """
 
         def at(x: arb) -> tuple[arb, arb, arb]:
@@ -268,10 +268,10 @@ class Superquadric:
             (w0, value0, slope0), (w1, _, slope1) = ends
             if slope0 >= 0 and slope1 <= 0:
                 return value0 + slope0 * (w1 - w0)
-        return self._by_halving(b1, b2, lift)  # the maximum is elsewhere
+        return self._bound_by_bisection(b1, b2, lift)  # the maximum is elsewhere
 
-    def _by_tangent_between(self, b1: arb, b2: arb, lift: arb, low: float, high: float) -> arb | None:
-        """The same between two heights, by one tangent next to the maximum there, or at the end where it is."""
+    def _bound_by_one_tangent(self, b1: arb, b2: arb, lift: arb, low: float, high: float) -> arb | None:
+        """Return the same bound between two heights, from one tangent near the maximum; None if it is not tight."""
         ends = self._angle_at(low), self._angle_at(high)
         angle = self._angle(float(b1), float(b2), float(lift), 1e-15, *ends)
         if angle in ends and abs(low if angle == ends[0] else high) < 1.0:
@@ -300,7 +300,7 @@ class Superquadric:
         return value.upper() if beyond <= 1e-15 * (b1 + b2 + abs(lift)) else None
 
     def _angle_at(self, w: float) -> float:
-        """Angle of `_meridian` of a height."""
+        """Return the angle of `_meridian` at a height."""
         if abs(w) == 1.0:
             return math.copysign(0.5 * math.pi, w)
         if w == 0.0:
@@ -318,14 +318,14 @@ class Superquadric:
         low: float = -0.5 * math.pi,
         high: float = 0.5 * math.pi,
     ) -> float:
-        """Angle of `_meridian` where phi is largest, in doubles: phi' falls through 0; false position (Illinois)."""
+        """Return the angle of `_meridian` at the maximum of phi, in doubles: a root of phi' by the Illinois method."""
 
-        def falling(angle: float) -> float:
+        def derivative(angle: float) -> float:
             r, w, across, along = self._meridian(angle)
             g, slope = self._float_section(b1, b2, w)[:2]
             return (lift + r * slope) * across - g * along
 
-        f_low, f_high = falling(low), falling(high)
+        f_low, f_high = derivative(low), derivative(high)
         if f_low <= 0.0:
             return low
         if f_high >= 0.0:
@@ -335,11 +335,11 @@ class Superquadric:
         for step in range(90):
             width = f_low - f_high
             share = f_low / width if width > 0.0 else 0.5
-            if step % 3 == 2:  # where three steps have not halved the interval
+            if step % 3 == 2:  # bisect if three steps have not halved the interval
                 share = 0.5 if high - low > 0.5 * before else share
                 before = high - low
             best = min(max(low + (high - low) * share, low), high)
-            value = falling(best)
+            value = derivative(best)
             if abs(value) <= enough:
                 break
             if value > 0.0:
@@ -352,13 +352,13 @@ class Superquadric:
                 side = -1
         return best
 
-    def _by_halving(
+    def _bound_by_bisection(
         self, b1: arb, b2: arb, lift: arb, low: float = -1.0, high: float = 1.0, known: arb | None = None
     ) -> arb:
-        """The largest phi between two heights, or what is known: heights are halved, those of the highest bound first.
+        """Bound the maximum of phi between two heights, and what is known, by bisecting the interval of highest bound.
 
         r is concave for s >= 1 and lies below each of its tangents. G, a norm of a linear function of w, is convex and
-        lies below its chords. Both bounds are positive, so phi is at most a quadratic on the interval, and that is at
+        lies below its chords. Both bounds are positive, so phi is at most a quadratic on the interval, which is at
         most the largest of its three Bernstein coefficients.
         """
         s, inverse = self.s, 1 / self.s
@@ -412,14 +412,14 @@ class Superquadric:
             push(w0, middle, g0, g_middle)
             push(middle, w1, g_middle, g1)
         result = found if known is None else found.max(known.upper())
-        for _, _, entry in heap:  # their order is that of doubles
+        for _, _, entry in heap:  # the heap is ordered by doubles only, so compare all balls
             result = result.max(entry[0])
         return result
 
-    # -- doubles, for the search of directions and points: nothing rests on them -------------------------------------
+    # -- searches in doubles for directions and points; no proof relies on them ---------------------------------------
 
     def _meridian(self, angle: float) -> tuple[float, float, float, float]:
-        """(r, w) and a normal there, of the meridian's point at an angle, or with a normal at an angle if s < 2."""
+        """Return the meridian's point (r, w) and a normal: at a polar angle, or with this normal angle if s < 2."""
         _, _, _, _, e2, _, _ = self.numbers
         x, y = math.cos(angle), math.sin(angle)
         if not self.steep:
@@ -433,7 +433,7 @@ class Superquadric:
         return x * c + y * s, c * b1 * tx + s * b2 * ty, c, s
 
     def support_points(self, n: FloatArray, small: float = EXACT) -> FloatArray:
-        """Points of the body, (k, 3), nearly the farthest along directions (k, 3): to a slope of the profile."""
+        """Return points of the body, (k, 3), nearly farthest along directions (k, 3), to a slope of the profile."""
         return np.array([self._support_point(*direction, small) for direction in n.tolist()]).reshape(-1, 3)
 
     def _support_point(self, n1: float, n2: float, n3: float, small: float) -> tuple[float, float, float]:
@@ -452,9 +452,10 @@ class Superquadric:
 
 
 def _curve_point(x: float, y: float, e: float, power: float | None = None) -> tuple[float, float]:
-    """Point (c, s) of |c|^(2/e) + |s|^(2/e) = 1 with its normal along (x, y); x is not negative.
+    """Return the point (c, s) of |c|^(2/e) + |s|^(2/e) = 1 with its normal along (x, y), for x >= 0.
 
-    With a `power`, (x, y) / (|x|^q + |y|^q)^power with q = 2 / (2 - e), for (x, y) scaled to a larger component of 1.
+    With a `power`, return (x, y) / (|x|^q + |y|^q)^power with q = 2 / (2 - e), after scaling (x, y) to a larger
+    component of 1.
     """
     u, v = abs(x), abs(y)
     big, small = (v, u) if v > u else (u, v)
@@ -469,12 +470,12 @@ def _curve_point(x: float, y: float, e: float, power: float | None = None) -> tu
 
 
 def is_convex(body: Superquadric) -> bool:
-    """Whether a body is proved to be convex: phi is concave for every n, or r kx and r ky are the same function.
+    """Return whether a body is proved convex: phi, or r k for equal tapers, is concave.
 
     Without taper the body is a ball of a norm. For Tx = Ty = T, phi = a3 n3 w + r k G0 with k = 1 + T w, concave for
     all n iff r k is: r'' k + 2 r' T <= 0. With r' = -v^(s-1) r^(1-s), r'' = -(s-1) v^(s-2) r^(1-2s) for w = v > 0,
     and T < 0 (the other signs are mirror images), this is |T| v (s + 1 - 2 v^s) <= s - 1. The left side is largest
-    where v^s = 1/2, so the body is convex iff |T| s 2^(-1/s) <= s - 1.
+    at v^s = 1/2, so the body is convex iff |T| s 2^(-1/s) <= s - 1.
 
     For other tapers, with c = (X/G)^q the share of the first term and X' / X = Tx / kx, Y' / Y = Ty / ky,
 
@@ -484,24 +485,24 @@ def is_convex(body: Superquadric) -> bool:
 
         N(v, c) = -(s-1) - 2 v y (c X/kx + (1-c) Y/ky) + (q-1) c (1-c) (X-Y)^2 (v^(1-s/2) y / (kx ky))^2.
 
-    N <= 0 is proved for all c, a quadratic, and for v in intervals that are halved where it is not.
+    N <= 0 is proved for all c (N is a quadratic in c), and for intervals of v, bisected where the proof fails.
     """
     _, _, _, _, _, tx, ty = body.numbers
     s = body.s
     if tx == ty:
         return bool(tx == 0.0 or abs(body.tapers[0]) * s * arb(2) ** (-1 / s) <= s - 1)
-    if not s <= 2:  # at the equator only the last term is left, and c takes every value
+    if not s <= 2:  # at the equator only the last term remains, and c takes every value
         return False
-    return not any(_not_concave(body, sign, 1e-6, most=1) for sign in (1.0, -1.0))
+    return not any(_unproved_intervals(body, sign, 1e-6, most=1) for sign in (1.0, -1.0))
 
 
-def _not_concave(
+def _unproved_intervals(
     body: Superquadric, sign: float, finest: float, start: float = 0.0, end: float = 1.0, most: int = 2000
 ) -> list[tuple[float, float]]:
-    """Where N of `is_convex` is not proved to be at most 0, on one side of the equator: intervals of v, ascending.
+    """Return ascending intervals of v, on one side of the equator, in which N <= 0 of `is_convex` is not proved.
 
-    None shorter than `finest` is halved. The search ends with `most` of these, or where it takes too long; what has not
-    been looked at by then counts as not proved.
+    Intervals shorter than `finest` are not bisected. The search ends after `most` intervals, or if it takes too long;
+    the part not yet examined counts as not proved.
     """
     s, q = body.s, body.q
     x, y = (taper if sign > 0.0 else -taper for taper in body.tapers)
@@ -515,7 +516,7 @@ def _not_concave(
         v = low.union(high)
         rest = (1 - low**s).union(1 - high**s)
         kx, ky = 1 + x * v, 1 + y * v
-        if low.is_zero() and not s <= 2:  # the power has no bound there
+        if low.is_zero() and not s <= 2:  # the power is unbounded there
             power = None
         else:
             first_power = low ** (1 - s / 2) if not low.is_zero() else arb(1) if s == 2 else arb(0)
@@ -525,8 +526,8 @@ def _not_concave(
             bend = arb(0) if body.numbers[5] == body.numbers[6] else arb("inf")
         else:
             bend = (q - 1) * ((x - y) * power * rest / (kx * ky)) ** 2
-        # second + c d + c (1-c) bend with d = first - second is largest at an end if |d| >= bend, else at the c where
-        # its derivative is 0, with mean + bend/4 + d^2/(4 bend), which grows with bend from |d| on.
+        # second + c d + c (1-c) bend with d = first - second is largest at an end if |d| >= bend, otherwise at the zero
+        # of its derivative, with mean + bend/4 + d^2/(4 bend), which grows with bend from |d| on.
         difference, most_bend = first - second, bend.abs_upper()
         if difference.abs_lower() >= most_bend:
             top = first.upper().max(second.upper())

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The `superovoid` command. Signals are heeded before the imports begin, so this module imports next to nothing."""
+"""The `superovoid` command. It handles signals before other imports, so this module imports as little as possible."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit code: 0 where all went well, 1 where it failed, 2 (by SystemExit) where an option makes no sense, 128 and
-        the number of the signal that ended it.
+        Exit code: 0 on success, 1 on failure, 2 (by SystemExit) if the options are invalid, 128 plus the signal number
+        if a signal ended it.
     """
     with INTERRUPTS:
         return _run(arguments)
@@ -31,17 +31,17 @@ def _run(arguments: Sequence[str] | None = None) -> int:
     try:
         from superovoid.cli import command_line
 
-        INTERRUPTS.check()  # what a handler raises can be lost
+        INTERRUPTS.check()  # Python can lose the exception raised by a signal handler
         chosen = command_line.read(arguments)
         name, extra = command_line.name_of(chosen), getattr(chosen, "extra", "")
         return chosen.run(chosen)
     except Interrupted as error:
-        return _interrupted(name, error.number)
+        return _report_interruption(name, error.number)
     except Exception as error:
-        # What a signal breaks off may fail in words of its own: a terminal that was closed cannot be written to, and
-        # an extension module whose import was broken off is an ImportError.
-        if INTERRUPTS.came is not None:
-            return _interrupted(name, INTERRUPTS.came)
+        # A signal can surface as another exception: writing to a closed terminal fails, and interrupting the import of
+        # an extension module raises ImportError.
+        if INTERRUPTS.signal_number is not None:
+            return _report_interruption(name, INTERRUPTS.signal_number)
         if isinstance(error, ModuleNotFoundError) and extra:
             print(f"{name}: no module {error.name!r}: pip install 'superovoid[{extra}]'", file=sys.stderr)
             return 1
@@ -51,19 +51,19 @@ def _run(arguments: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _interrupted(name: str, number: int) -> int:
+def _report_interruption(name: str, number: int) -> int:
     ignore()  # a second signal
     words = "interrupted" if number == signal.SIGINT else f"ended by {signal.Signals(number).name}"
     try:
         print(f"{name}: {words}", file=sys.stderr)
     except OSError:
-        pass  # a terminal that was closed
+        pass  # the terminal was closed
     return 128 + number
 
 
 def command() -> None:
-    """Run the command as a program: `main`, and end the process."""
-    INTERRUPTS.heed()
+    """Run `main` as a program and end the process."""
+    INTERRUPTS.install()
     try:
         code = _run()
     finally:
@@ -72,6 +72,6 @@ def command() -> None:
         try:
             stream.flush()
         except OSError:
-            # A terminal that was closed: the interpreter would fail at this too, with an exit code of its own.
+            # The terminal was closed. Without this, the interpreter fails to flush too and changes the exit code.
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     sys.exit(code)

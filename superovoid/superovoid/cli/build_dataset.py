@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid dataset`: distances of many states of a robot in a store."""
+"""`superovoid dataset`: compute the distances of many states of a robot and store them."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from superovoid.dataset.datasets import Progress, Run
 
 _EXTRAS = ("points", "normals", "gradients")
-_OF_STATES = ("states", "grid", "states_file")
-# Options of a new data set; none is taken for a store that is only opened.
-_AT_RANDOM = ("seed", "law", "steps", "base_within")
-_MAKING = (
-    *_OF_STATES,
-    *_AT_RANDOM,
+_STATE_OPTIONS = ("states", "grid", "states_file")
+# Options of a new data set; rejected if an existing store is opened.
+_RANDOM_OPTIONS = ("seed", "law", "steps", "base_within")
+_CREATION_OPTIONS = (
+    *_STATE_OPTIONS,
+    *_RANDOM_OPTIONS,
     "srdf",
     "meshes",
     "between",
@@ -39,7 +39,7 @@ _MAKING = (
     "range",
     "base",
 )
-_EVERY = 30.0  # seconds between lines where there is no terminal
+_LOG_INTERVAL = 30.0  # seconds between progress lines if the output is not a terminal
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -48,68 +48,68 @@ def add(commands: argparse._SubParsersAction) -> None:
         "dataset",
         help="distances of many states of a robot in a store (Zarr, or Parquet within --max-distance), resumable",
         description="Compute the proved distances of all pairs of bodies in many states of a robot, chunk by chunk. "
-        "May be killed at any time: --resume goes on with the chunks that are missing. The same chunk has the same "
-        "bits whoever computes it. Exit code 1 where something failed, or a chunk that was verified has other bits.",
+        "May be killed at any time: --resume computes the missing chunks. A chunk has the same bits for "
+        "any number of workers. Exit code 1 if something failed, or if a verified chunk has different bits.",
     )
     command.add_argument("urdf", nargs="?", type=document, metavar="URDF", help="a file, or package://NAME/...")
     command.add_argument(
         "--output", type=_store, metavar="DIR", help="the store: NAME.zarr, or NAME.parquet with --max-distance"
     )
     _add_states(command)
-    _add_question(command)
-    doing = command.add_argument_group("what is done, and by whom (default: all chunks of a new store, by threads)")
+    _add_query(command)
+    doing = command.add_argument_group("work and workers (default: all chunks of a new store, in threads)")
     only = doing.add_mutually_exclusive_group()
-    only.add_argument("--resume", action="store_true", help="go on with a store that is there; a URDF is not needed")
-    only.add_argument("--create", action="store_true", help="lay the store out and say how many chunks there are")
+    only.add_argument("--resume", action="store_true", help="continue an existing store; needs no URDF")
+    only.add_argument("--create", action="store_true", help="create the store and print the number of chunks")
     only.add_argument(
         "--chunk",
         type=option_values.count(0),
         metavar="K",
-        help="only this one, counted from 0, as for jobs of an array",
+        help="compute only this chunk, counted from 0, as for array jobs",
     )
     only.add_argument(
-        "--verify", type=option_values.count(1), metavar="N", help="compute N random chunks again and compare all bits"
+        "--verify", type=option_values.count(1), metavar="N", help="recompute N random chunks and compare all bits"
     )
     only.add_argument(
         "--check", action="store_true", dest="reads", help="read all chunks and compare them with their digests"
     )
     doing.add_argument(
-        "--discard", action="store_true", help="with --check: take damaged chunks out, so that --resume computes them"
+        "--discard", action="store_true", help="with --check: delete damaged chunks, so that --resume recomputes them"
     )
     workers = doing.add_mutually_exclusive_group()
-    workers.add_argument("--threads", type=option_values.count(1, 1024), metavar="N", help="default: one a processor")
+    workers.add_argument("--threads", type=option_values.count(1, 1024), metavar="N", help="default: one per processor")
     workers.add_argument(
         "--workers",
         type=option_values.count(1, 1024),
         metavar="N",
-        help="processes of dask.distributed on this machine",
+        help="local processes of dask.distributed",
     )
     workers.add_argument(
         "--scheduler",
         type=_address,
         metavar="ADDRESS",
-        help="of dask.distributed, as tcp://host:8786; its workers see the store too",
+        help="scheduler of dask.distributed, for example tcp://host:8786; its workers must see the store too",
     )
     command.set_defaults(run=run, check=check, extra="dataset")
 
 
 def _add_states(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("states: one of --states, --grid, --states-file")
-    group.add_argument("--states", type=option_values.count(1, 10**14), metavar="N", help="so many at random")
-    group.add_argument("--seed", type=option_values.seed, metavar="S", help="of these (default: 0)")
+    group.add_argument("--states", type=option_values.count(1, 10**14), metavar="N", help="N random states")
+    group.add_argument("--seed", type=option_values.seed, metavar="S", help="seed of random states (default: 0)")
     group.add_argument(
         "--law",
         choices=("uniform", "path"),
-        help="each for itself, even in the joints' limits (default), or on straight lines between such states",
+        help="independent and uniform within the joint limits (default), or on straight lines between such states",
     )
     group.add_argument(
-        "--steps", type=option_values.count(1, 1 << 20), metavar="N", help="states of such a line (default: 64)"
+        "--steps", type=option_values.count(1, 1 << 20), metavar="N", help="states per line (default: 64)"
     )
     group.add_argument(
         "--grid",
         type=_grid,
         metavar="N or JOINT=N,...",
-        help="all combinations of N positions of each joint, or of some",
+        help="all combinations of N positions of every joint, or of the named joints",
     )
     group.add_argument("--states-file", type=option_values.file, metavar="FILE", help=".npy, .npz or .csv")
     group.add_argument(
@@ -117,32 +117,32 @@ def _add_states(command: argparse.ArgumentParser) -> None:
         type=option_values.named(_span, "JOINT=LOW:HIGH, for example elbow=-1.5:0"),
         action="append",
         metavar="JOINT=LOW:HIGH",
-        help="in place of the joint's limits, rad or m; one number holds it still; may be repeated",
+        help="replaces the joint's limits, rad or m; a single number fixes the joint; may be repeated",
     )
     group.add_argument(
         "--base",
         type=option_values.named(_pose, "LINK=X,Y,Z or LINK=X,Y,Z,QX,QY,QZ,QW, for example palm=0,0.2,0"),
         action="append",
         metavar="LINK=X,Y,Z[,QX,QY,QZ,QW]",
-        help="where a link on a floating joint is, m; may be repeated",
+        help="pose of a link on a floating joint, m; may be repeated",
     )
     group.add_argument(
         "--base-within",
         type=option_values.named(_box, "LINK=X:X,Y:Y,Z:Z, for example palm=-0.1:0.1,0:0.2,0:0"),
         action="append",
         metavar="LINK=X:X,Y:Y,Z:Z",
-        help="the box that it is in at random, turned any way, m; may be repeated",
+        help="box of random positions of such a link, with random rotations, m; may be repeated",
     )
 
 
-def _add_question(command: argparse.ArgumentParser) -> None:
+def _add_query(command: argparse.ArgumentParser) -> None:
     group = command.add_argument_group("robot and pairs")
     group.add_argument("--srdf", type=document, metavar="SRDF", help="groups and disabled pairs")
     option_values.add_packages(group)
     group.add_argument(
         "--meshes",
         choices=("hull", "triangles", "shells", "ignore"),
-        help="of collision elements (default: hull)",
+        help="how meshes of collision elements are read (default: hull)",
     )
     group.add_argument(
         "--between",
@@ -152,51 +152,51 @@ def _add_question(command: argparse.ArgumentParser) -> None:
         help="only pairs between these links or groups (A,B C)",
     )
     group.add_argument(
-        "--also", type=option_values.some_of(_EXTRAS), metavar="NAME,...", help=f"some of {', '.join(_EXTRAS)}"
+        "--also", type=option_values.some_of(_EXTRAS), metavar="NAME,...", help=f"store some of {', '.join(_EXTRAS)}"
     )
     group.add_argument(
         "--max-distance",
         type=option_values.number(above=False, most=1e4, unit="metres"),
         metavar="METRES",
-        help="rows of pairs that are no farther, in Parquet",
+        help="store only pairs within this distance, as rows of Parquet",
     )
     group.add_argument(
         "--chunk-states",
         type=option_values.count(1, 1 << 24),
         metavar="N",
-        help="states of a chunk (default: so many that it takes seconds)",
+        help="states per chunk (default: a few seconds of work)",
     )
 
 
 def check(arguments: argparse.Namespace) -> str:
-    """Return what is wrong with options taken together; empty: nothing."""
+    """Return what is wrong with the combination of options; empty if nothing is."""
     ways, at_random, making = (
         [f"--{name.replace('_', '-')}" for name in names if getattr(arguments, name) is not None]
-        for names in (_OF_STATES, _AT_RANDOM, _MAKING)
+        for names in (_STATE_OPTIONS, _RANDOM_OPTIONS, _CREATION_OPTIONS)
     )
     reads = arguments.verify is not None or arguments.reads
     if arguments.output is None:
-        return "argument --output: is missing"
+        return "argument --output: missing"
     if arguments.discard and not arguments.reads:
-        return "argument --discard: is for --check"
+        return "argument --discard: needs --check"
     if arguments.urdf is None:
         if making:
-            return f"argument {making[0]}: is about a URDF that is given too"
+            return f"argument {making[0]}: needs a URDF"
         opened = reads or arguments.resume or arguments.chunk is not None
-        return "" if opened else "a URDF is missing (a store that is there: --resume, --chunk, --verify or --check)"
+        return "" if opened else "a URDF is missing (for an existing store: --resume, --chunk, --verify or --check)"
     if reads:
-        return "argument URDF: --verify and --check take the store as it is; leave the URDF out"
+        return "argument URDF: --verify and --check use an existing store; omit the URDF"
     if len(ways) != 1:
-        return "states: one of --states, --grid and --states-file is needed"
+        return "states: exactly one of --states, --grid and --states-file is required"
     if at_random and ways != ["--states"]:
-        return f"argument {at_random[0]}: is for --states"
+        return f"argument {at_random[0]}: needs --states"
     if arguments.range and ways == ["--states-file"]:
-        return "argument --range: a file says where joints are"
+        return "argument --range: not allowed with --states-file, which contains all joint positions"
     return ""
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Make, continue or judge a data set."""
+    """Create, continue or check a data set."""
     from rich.console import Console
 
     from superovoid.dataset import DatasetError
@@ -205,32 +205,32 @@ def run(arguments: argparse.Namespace) -> int:
 
     console = Console()
     try:
-        found = _found(arguments)
+        found = _open_or_create(arguments)
         if arguments.verify is not None:
             return _verify(found, arguments.verify)
         if arguments.reads:
             return _check(found, discard=arguments.discard)
-        _say(found)
+        _print_contents(found)
         if arguments.create:
             return 0
         return _compute(found, arguments, console)
     except (DatasetError, RobotDescriptionError) as error:
-        return _failed(str(error))
+        return _print_error(str(error))
     except (ValueError, IndexError) as error:
         if not is_refusal(error):
             raise
-        return _failed(str(error))
+        return _print_error(str(error))
     except OSError as error:
-        return _failed(f"{error.filename or arguments.output}: {error.strerror or error}")
+        return _print_error(f"{error.filename or arguments.output}: {error.strerror or error}")
 
 
-def _failed(words: str) -> int:
+def _print_error(words: str) -> int:
     print(f"superovoid dataset: {words}", file=sys.stderr)
     return 1
 
 
-def _found(arguments: argparse.Namespace) -> Dataset:
-    """The data set that is asked for, made or opened."""
+def _open_or_create(arguments: argparse.Namespace) -> Dataset:
+    """Create or open the requested data set."""
     from superovoid import dataset
 
     packages = dict(arguments.package)
@@ -238,8 +238,8 @@ def _found(arguments: argparse.Namespace) -> Dataset:
         return dataset.open(arguments.output, package_directories=packages)
     going_on = arguments.resume or arguments.chunk is not None
     if not going_on and arguments.output.is_dir() and any(arguments.output.iterdir()):
-        there = dataset.open(arguments.output)  # something else is refused in words of its own
-        raise dataset.DatasetError(f"{there.path}: is there already: --resume goes on with it")
+        there = dataset.open(arguments.output)  # raises if the folder is not a store
+        raise dataset.DatasetError(f"{there.path}: exists already; use --resume to continue it")
     return dataset.create(
         arguments.output,
         arguments.urdf,
@@ -266,7 +266,7 @@ def _states(arguments: argparse.Namespace) -> Random | Grid | FromFile:
     return dataset.Random(arguments.states, ranges=ranges, bases=bases, **how)
 
 
-def _say(found: Dataset) -> None:
+def _print_contents(found: Dataset) -> None:
     print(
         f"{found.path}: {found.states} states of {len(found.pairs)} pairs in {found.chunks} chunks of "
         f"{found.manifest['chunks']['states']} states, {int(found.done.sum())} there"
@@ -278,7 +278,7 @@ def _compute(found: Dataset, arguments: argparse.Namespace, console: Console) ->
     chunks = None if arguments.chunk is None else [arguments.chunk]
     by = {"threads": arguments.threads, "workers": arguments.workers, "scheduler": arguments.scheduler}
 
-    def told(address: str) -> None:
+    def print_dashboard(address: str) -> None:
         console.print(f"dashboard: {address}", markup=False, soft_wrap=True)
 
     if console.is_terminal and chunks is None:
@@ -287,34 +287,34 @@ def _compute(found: Dataset, arguments: argparse.Namespace, console: Console) ->
         with progress(console) as bar:
             task = bar.add_task("chunks", total=found.chunks, completed=int(found.done.sum()))
 
-            def tell(now: Progress) -> None:
+            def update(now: Progress) -> None:
                 bar.update(task, completed=now.done, description=f"chunks, {now.rate:.3g} answers/s")
 
-            did = found.run(progress=tell, told=told, **by)
+            did = found.run(progress=update, told=print_dashboard, **by)
     else:
-        did = found.run(chunks, progress=_lines(), told=told, **by)
-    _tell(found, did)
+        did = found.run(chunks, progress=_log_progress(), told=print_dashboard, **by)
+    _print_run(found, did)
     return 0
 
 
-def _lines() -> Callable[[Progress], None]:
-    """A line of progress now and then, for logs."""
+def _log_progress() -> Callable[[Progress], None]:
+    """Return a function that prints a line of progress every `_LOG_INTERVAL` seconds, for logs."""
     last = 0.0
 
-    def tell(now: Progress) -> None:
+    def update(now: Progress) -> None:
         nonlocal last
-        if now.seconds - last >= _EVERY:
+        if now.seconds - last >= _LOG_INTERVAL:
             last = now.seconds
-            print(f"{now.done} of {now.chunks} chunks, {now.rate:.3g} answers/s, {_left(now)}", flush=True)
+            print(f"{now.done} of {now.chunks} chunks, {now.rate:.3g} answers/s, {_time_left(now)}", flush=True)
 
-    return tell
+    return update
 
 
-def _left(now: Progress) -> str:
+def _time_left(now: Progress) -> str:
     return f"{now.remaining:.0f} s left"
 
 
-def _tell(found: Dataset, did: Run) -> None:
+def _print_run(found: Dataset, did: Run) -> None:
     rate = f", {did.answers / did.seconds:.3g} answers/s" if did.answers else ""
     missing = int((~found.done).sum())
     print(f"computed {len(did.computed)} chunks, {did.answers} answers in {did.seconds:.2f} s{rate}")
@@ -326,7 +326,7 @@ def _verify(found: Dataset, count: int) -> int:
     wrong = {chunk: words for chunk, words in looked.items() if words}
     for chunk, words in wrong.items():
         print(f"chunk {chunk}: {words}", file=sys.stderr)
-    print(f"{found.path}: {len(looked)} of {found.chunks} chunks computed again, {len(wrong)} with other bits")
+    print(f"{found.path}: {len(looked)} of {found.chunks} chunks recomputed, {len(wrong)} with different bits")
     return int(bool(wrong) or not looked)
 
 
@@ -337,7 +337,7 @@ def _check(found: Dataset, *, discard: bool) -> int:
         if discard:
             found.discard(chunk)
     there = int(found.done.sum()) + (len(damaged) if discard else 0)
-    print(f"{found.path}: {there} of {found.chunks} chunks read, {len(damaged)} damaged{' and taken out' * discard}")
+    print(f"{found.path}: {there} of {found.chunks} chunks read, {len(damaged)} damaged{' and deleted' * discard}")
     return int(bool(damaged))
 
 
@@ -345,7 +345,7 @@ def _check(found: Dataset, *, discard: bool) -> int:
 
 
 def _store(text: str) -> Path:
-    """Read a folder that exists, or that can be made; one that is only read need not be written to."""
+    """Read a folder that exists or can be created; an existing one may be read-only."""
     return Path(text) if os.path.isdir(text) else option_values.output_folder(text)
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid fit robot.urdf`: bodies for the links of any robot."""
+"""`superovoid fit robot.urdf`: fit bodies to the links of any robot."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from superovoid.fitting.robot_pairs import FittedPairs
 
 _KINDS = ("superovoid", "box", "cylinder", "capsule")
-_MOST_BODIES, _USUAL, _USUAL_MOST = 16, 3, 8
+_MAX_BODIES, _DEFAULT_BODIES, _DEFAULT_MAX_BODIES = 16, 3, 8
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -30,9 +30,9 @@ def add(commands: argparse._SubParsersAction) -> None:
         "fit",
         help="fit contact geometry to the links of any robot",
         description="Fit superovoids to the links of a robot whose geometry is meshes, all bodies of a link together. "
-        "Writes the URDF with contact geometry beside what it has, and a report (report.json), and prints a table: "
-        "measured figures, and what is proved. A link that cannot be fitted stays as it is and says why. Started again "
-        "with the same output folder, it fits only what has changed. Exit code 1 where a link could not be fitted.",
+        "Writes the URDF with contact geometry added and a report (report.json), and prints a table of measured and "
+        "proved figures. A link that cannot be fitted keeps its geometry, and the reason is printed. Run again with "
+        "the same output folder, it fits only what has changed. Exit code 1 if a link could not be fitted.",
     )
     command.add_argument("urdf", metavar="URDF", help="the robot: a file, or package://name/urdf/robot.urdf")
     option_values.add_packages(command)
@@ -40,59 +40,60 @@ def add(commands: argparse._SubParsersAction) -> None:
         "--check",
         action="store_true",
         dest="only_check",
-        help="fit nothing: measure the bodies that the URDF has, whoever made them (contact geometry, else collision "
-        "elements), against its meshes, or those of --against",
+        help="fit nothing: compare the bodies in the URDF, from any source (contact geometry, or else collision "
+        "elements), with its meshes, or those of --against",
     )
     command.add_argument("--against", metavar="URDF", help="with --check: the URDF with the meshes")
     command.add_argument(
         "--target",
         choices=("collision", "visual", "hull"),
-        help="what is aimed at: the meshes of the collision elements (default), those of the visual ones, or the "
+        help="meshes to fit: those of the collision elements (default), those of the visual elements, or the "
         "convex hull of a link's collision elements",
     )
-    bodies = option_values.count(1, _MOST_BODIES)
+    bodies = option_values.count(1, _MAX_BODIES)
     command.add_argument(
         "--bodies",
         type=bodies,
         metavar="N",
-        help=f"of a link (default: {_USUAL}); with --atol: at most (default: {_USUAL_MOST}); with --contain: one",
+        help=f"bodies per link (default: {_DEFAULT_BODIES}); with --atol: at most (default: {_DEFAULT_MAX_BODIES}); "
+        "with --contain: one",
     )
     goal = command.add_mutually_exclusive_group()
     goal.add_argument(
         "--atol",
         type=option_values.length,
         metavar="LENGTH",
-        help="as few bodies a link as keep 95 %% of both surfaces this close to each other, for example 2mm",
+        help="use the fewest bodies per link that keep 95 %% of both surfaces this close together, for example 2mm",
     )
-    goal.add_argument("--contain", action="store_true", help="one body a link that is proved to hold the link")
+    goal.add_argument("--contain", action="store_true", help="one body per link, proved to contain the link")
     command.add_argument(
         "--link",
         type=option_values.named(bodies, "NAME=N, for example panda_link5=4"),
         action="append",
         default=[],
         metavar="NAME=N",
-        help="another number of bodies for a link; may be repeated",
+        help="number of bodies of this link; may be repeated",
     )
     command.add_argument(
         "--kinds",
         type=option_values.some_of(_KINDS),
         default=("superovoid",),
         metavar="KIND,...",
-        help=f"what the bodies may be: some of {', '.join(_KINDS)} (default: superovoid)",
+        help=f"kinds of bodies: some of {', '.join(_KINDS)} (default: superovoid)",
     )
     rules = command.add_mutually_exclusive_group()
     rules.add_argument(
         "--srdf",
         metavar="SRDF",
-        help="the robot's SRDF: one is written whose disabled pairs are found anew for the bodies, all else as it is",
+        help="the robot's SRDF: write a copy whose disabled pairs are recomputed for the bodies",
     )
-    rules.add_argument("--new-srdf", action="store_true", help="write an SRDF where the robot has none")
+    rules.add_argument("--new-srdf", action="store_true", help="write an SRDF for a robot without one")
     command.add_argument(
         "--study",
         type=option_values.count(100, 10_000_000),
         metavar="N",
-        help="compare bodies and meshes in N random states: where only one of them collides, how deep, and how fast "
-        "both are answered",
+        help="compare bodies and meshes in N random states: how often and how deep only one of them collides, and "
+        "how fast both are checked",
     )
     command.add_argument(
         "--states",
@@ -105,30 +106,30 @@ def add(commands: argparse._SubParsersAction) -> None:
         "--tessellated",
         type=option_values.length,
         metavar="LENGTH",
-        help="also write a ROS package with a URDF whose collision meshes hold the bodies and stick out of them by at "
-        "most LENGTH, for example 1mm",
+        help="also write a ROS package with a URDF whose collision meshes contain the bodies and protrude from them by "
+        "at most LENGTH, for example 1mm",
     )
     command.add_argument(
         "--seed",
         type=option_values.seed,
         default=0,
         metavar="N",
-        help="of the search and of random states (default: 0)",
+        help="seed of the search and of random states (default: 0)",
     )
-    option_values.add_output(command, "superovoid_fit", "folder for URDF, report and what is fitted by now")
+    option_values.add_output(command, "superovoid_fit", "folder for URDF, report and links already fitted")
     command.set_defaults(run=run, check=check, extra="fit")
 
 
 def check(arguments: argparse.Namespace) -> str:
-    """Return what is wrong with options taken together; empty: nothing."""
+    """Return what is wrong with the combination of options; empty if nothing is."""
     fits = ("bodies", "atol", "contain", "link", "srdf", "new_srdf", "tessellated", "study")
     given = [f"--{name.replace('_', '-')}" for name in fits if getattr(arguments, name)]
     if arguments.only_check:
-        return f"argument {given[0]}: --check fits nothing" if given else ""
+        return f"argument {given[0]}: not allowed with --check, which fits nothing" if given else ""
     if arguments.against is not None:
-        return "argument --against: there is something to measure against with --check only"
+        return "argument --against: needs --check"
     if arguments.contain and (arguments.link or (arguments.bodies or 1) > 1):
-        return f"argument {'--link' if arguments.link else '--bodies'}: with --contain a link has one body"
+        return f"argument {'--link' if arguments.link else '--bodies'}: --contain uses one body per link"
     return ""
 
 
@@ -143,19 +144,19 @@ def run(arguments: argparse.Namespace) -> int:
 
     if arguments.only_check:
         return _run_check(arguments)
-    usual = 1 if arguments.contain else _USUAL if arguments.atol is None else _USUAL_MOST
+    usual = 1 if arguments.contain else _DEFAULT_BODIES if arguments.atol is None else _DEFAULT_MAX_BODIES
     console = Console()
     try:
         folder = output_folder(arguments.output)
         if arguments.srdf is not None:
-            # Read before anything is fitted, so that a mistake is told at once.
+            # Load it before fitting, so that an error in it is reported at once.
             Robot.load(
                 arguments.urdf, srdf=arguments.srdf, package_directories=dict(arguments.package), meshes="ignore"
             )
         with progress(console) as bar:
             task = bar.add_task("links", total=None)
 
-            def tell(_link: LinkFit, count: int) -> None:
+            def update(_link: LinkFit, count: int) -> None:
                 bar.update(task, advance=1, total=count)
 
             fit = fit_robot(
@@ -169,13 +170,13 @@ def run(arguments: argparse.Namespace) -> int:
                 links=dict(arguments.link),
                 seed=arguments.seed,
                 folder=folder / "links",
-                progress=tell,
+                progress=update,
             )
         pairs = _pairs(arguments, fit, console)
         study = _study(arguments, fit, console)
         paths = _write(fit, pairs, study, arguments, folder, console)
     except (OutputError, ImportError, ValueError, OSError) as error:
-        return _refused(error, arguments.urdf)
+        return _report_error(error, arguments.urdf)
     print_links(console, fit.links, fit.options.contain)
     if pairs is not None:
         print_pairs(console, pairs.report)
@@ -186,7 +187,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _run_check(arguments: argparse.Namespace) -> int:
-    """Measure what there is."""
+    """Measure the bodies that the URDF has."""
     import json
 
     from rich.console import Console
@@ -201,7 +202,7 @@ def _run_check(arguments: argparse.Namespace) -> int:
         with progress(console) as bar:
             task = bar.add_task("links", total=None)
 
-            def tell(_link: LinkFit, count: int) -> None:
+            def update(_link: LinkFit, count: int) -> None:
                 bar.update(task, advance=1, total=count)
 
             found = check_robot(
@@ -210,7 +211,7 @@ def _run_check(arguments: argparse.Namespace) -> int:
                 target=arguments.target,
                 package_directories=dict(arguments.package),
                 seed=arguments.seed,
-                progress=tell,
+                progress=update,
             )
         texts = {
             folder / "check.json": json.dumps(found.report(), indent=1) + "\n",
@@ -219,31 +220,31 @@ def _run_check(arguments: argparse.Namespace) -> int:
         for path, text in texts.items():
             path.write_text(text, encoding="utf-8")
     except (OutputError, ImportError, ValueError, OSError) as error:
-        return _refused(error, arguments.urdf)
+        return _report_error(error, arguments.urdf)
     print_links(console, found.links, holds=True)
     print_paths(console, list(texts))
     return int(any(link.state in ("failed", "unreadable") for link in found.links))
 
 
-def _refused(error: Exception, urdf: str) -> int:
-    """Say what cannot be used; a bug is no such thing."""
+def _report_error(error: Exception, urdf: str) -> int:
+    """Report an input that cannot be used; re-raise the error if it is a bug."""
     from superovoid.output import OutputError
     from superovoid.values.checks import is_refusal
 
     if isinstance(error, OSError):
-        return _failed(f"{error.filename or urdf}: {error.strerror or error}")
+        return _print_error(f"{error.filename or urdf}: {error.strerror or error}")
     if isinstance(error, ValueError) and not isinstance(error, OutputError | ImportError) and not is_refusal(error):
         raise error
-    return _failed(str(error))
+    return _print_error(str(error))
 
 
-def _failed(words: str) -> int:
+def _print_error(words: str) -> int:
     print(f"superovoid fit: {words}", file=sys.stderr)
     return 1
 
 
 def _pairs(arguments: argparse.Namespace, fit: RobotFit, console: Console) -> FittedPairs | None:
-    """Find the disabled pairs anew, where that is asked for."""
+    """Recompute the disabled pairs, if requested."""
     from superovoid.fitting import PairSearch, fitted_pairs
     from superovoid.output import progress
 
@@ -261,7 +262,7 @@ def _pairs(arguments: argparse.Namespace, fit: RobotFit, console: Console) -> Fi
 
 
 def _packages(arguments: argparse.Namespace) -> dict[str, Path]:
-    """Folders of packages: those given, and the one around the URDF."""
+    """Return the folders of the given packages and of the packages around the URDFs."""
     from superovoid.robot.files import PackageFolders, read_document
 
     given = dict(arguments.package)
@@ -273,7 +274,7 @@ def _packages(arguments: argparse.Namespace) -> dict[str, Path]:
 
 
 def _study(arguments: argparse.Namespace, fit: RobotFit, console: Console) -> PlannerStudy | None:
-    """Compare bodies and meshes in random states, where that is asked for."""
+    """Compare bodies and meshes in random states, if requested."""
     from superovoid.fitting import study_planner
     from superovoid.output import progress
 
@@ -299,7 +300,7 @@ def _write(
     folder: Path,
     console: Console,
 ) -> list[Path]:
-    """Write all there is, and return where."""
+    """Write all results and return their paths."""
     import json
 
     from superovoid.fitting.tessellated import write_tessellated

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What `superovoid fit robot.urdf` prints."""
+"""Print the results of `superovoid fit robot.urdf`."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from superovoid.fitting.planner_study import PlannerStudy
     from superovoid.fitting.robot_fits import LinkFit
 
-_SHOWN = 20  # pairs of a list
+_MAX_PAIRS = 20  # pairs printed per list
 
 
 def print_links(console: Console, links: Sequence[LinkFit], holds: bool) -> None:
-    """The table of the links, and what there is to say about them."""
+    """Print the table of links and the notes about them."""
     table = Table(title="n bodies; lengths in mm; * proved to lie in the interval, else measured", title_justify="left")
     for heading in ("link", "n", "IoU", "volume", "mean", "p95", "uncovered*", "protruding*"):
         table.add_column(heading, justify="left" if heading == "link" else "right", overflow="fold")
@@ -57,45 +57,45 @@ def print_links(console: Console, links: Sequence[LinkFit], holds: bool) -> None
         if names:
             console.print(f"{words}: {', '.join(names)}", markup=False, highlight=False, soft_wrap=True)
     if any(link.state == "unreadable" for link in links):
-        console.print("folders of packages are given by --package NAME=DIR", markup=False, highlight=False)
+        console.print("set package folders with --package NAME=DIR", markup=False, highlight=False)
 
 
 def print_paths(console: Console, paths: Sequence[Path]) -> None:
-    """What was written."""
+    """Print the paths of the written files."""
     for path in paths:
-        _say(console, f"written: {path}")
+        _line(console, f"written: {path}")
 
 
 def print_pairs(console: Console, report: PairReport) -> None:
-    """What became of the disabled pairs."""
+    """Print how the disabled pairs changed."""
     kept, added, dropped = (len(report.changed(change)) for change in ("kept", "added", "dropped"))
-    _say(console, f"pairs of links: {report.checked} are to be checked; {kept} stay disabled, {added} more are, "
-                  f"{dropped} no longer are")  # fmt: skip
+    _line(console, f"pairs of links: {report.checked} to check; {kept} still disabled, {added} newly disabled, "
+                   f"{dropped} enabled again")  # fmt: skip
     reasons = Counter((pair.reason, pair.proof) for pair in report.pairs if pair.reason)
     for (reason, proof), count in reasons.items():
         what = f"{report.states} random states, seed {report.seed}" if proof == "states" else proof
-        _say(console, f"  {reason}: {count} ({'the default state' if reason == 'Default' else what})")
-    for change, words in (("added", "now disabled"), ("dropped", "no longer disabled")):
+        _line(console, f"  {reason}: {count} ({'the default state' if reason == 'Default' else what})")
+    for change, words in (("added", "newly disabled"), ("dropped", "enabled again")):
         pairs = report.changed(change)
-        for pair in pairs[:_SHOWN]:
+        for pair in pairs[:_MAX_PAIRS]:
             why = ", ".join(filter(None, (pair.reason or f"was {pair.given}", pair.proof, pair.words)))
-            _say(console, f"{words}: {pair.link_a} and {pair.link_b} ({why})")
-        if len(pairs) > _SHOWN:
-            _say(console, f"{words}: {len(pairs) - _SHOWN} more, in report.json")
+            _line(console, f"{words}: {pair.link_a} and {pair.link_b} ({why})")
+        if len(pairs) > _MAX_PAIRS:
+            _line(console, f"{words}: {len(pairs) - _MAX_PAIRS} more, in report.json")
     for new in report.new_collisions:
         stays = "the given SRDF disables the pair" if new.disabled else "the pair is checked, so this state collides"
-        _say(console, f"newly colliding at {new.state}: {new.link_a} and {new.link_b}, {1e3 * new.depth:.2f} mm deep; "
-                      f"the meshes are apart; {stays}")  # fmt: skip
+        _line(console, f"newly colliding at {new.state}: {new.link_a} and {new.link_b}, {1e3 * new.depth:.2f} mm deep, "
+                       f"the meshes are disjoint; {stays}")  # fmt: skip
     for words in report.words:
-        _say(console, words)
+        _line(console, words)
 
 
 def print_study(console: Console, study: PlannerStudy) -> None:
-    """What the bodies do to a planner."""
+    """Print how the bodies change the results of a planner, compared with the meshes."""
     table = Table(title=f"{study.states:,} random states, seed {study.seed}; shares in %", title_justify="left")
     for heading in ("pair", "meshes collide", "bodies only", "meshes only", "missed, mm"):
         table.add_column(heading, justify="left" if heading == "pair" else "right", overflow="fold")
-    for pair in (study.whole, *study.pairs[:_SHOWN]):
+    for pair in (study.whole, *study.pairs[:_MAX_PAIRS]):
         name = "any pair" if pair is study.whole else f"{pair.link_a}, {pair.link_b}"
         shares = (
             f"{count} ({100.0 * low:.2f}-{100.0 * high:.2f})"
@@ -103,14 +103,14 @@ def print_study(console: Console, study: PlannerStudy) -> None:
         )
         table.add_row(name, str(pair.colliding), *shares, f"{1e3 * pair.missed_depth:.2f}")
     print_table(console, table)
-    _say(console, f"intervals of {100 * study.confidence:g} % (Clopper and Pearson); "
-                  f"{study.whole.undecided:,} states are not proved either way and count as neither")  # fmt: skip
+    _line(console, f"intervals of {100 * study.confidence:g} % (Clopper and Pearson); "
+                  f"{study.whole.undecided:,} states are undecided and count as neither")  # fmt: skip
     for a, b in study.left_out:
-        _say(console, f"left out, for the meshes overlap at the default or nearly always: {a}, {b}")
+        _line(console, f"left out because the meshes overlap in the default state or almost always: {a}, {b}")
     for asked, per_second in ((speed.asked, speed.per_second) for speed in study.speeds):
         about = f"{asked.who}: {asked.bodies} bodies, {asked.pairs} pairs"
-        _say(console, f"{asked.question}, {about}: {per_second:,.0f} states/s of one thread")
+        _line(console, f"{asked.question}, {about}: {per_second:,.0f} states/s per thread")
 
 
-def _say(console: Console, words: str) -> None:
+def _line(console: Console, words: str) -> None:
     console.print(words, markup=False, highlight=False, soft_wrap=True)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What ends a command from outside: Ctrl-C, SIGTERM and a terminal that is closed (SIGHUP), all in order."""
+"""End a command cleanly on Ctrl-C, SIGTERM or a closed terminal (SIGHUP)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NUMBERS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if
 
 
 class Interrupted(KeyboardInterrupt):
-    """The command was told to end; ``number`` is the signal."""
+    """A signal ended the command; ``number`` is the signal."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -22,37 +22,37 @@ class Interrupted(KeyboardInterrupt):
 
 
 class Interrupts:
-    """Raises `Interrupted` in the main thread where a signal says that the command is to end; a context manager.
+    """Context manager that raises `Interrupted` in the main thread when a signal asks the command to end.
 
-    An exception raised inside a destructor or a callback of C, as those of an import, is lost, and Python prints that;
-    not that of a signal, here. What waits in a loop asks `check`.
+    Python loses and prints an exception raised inside a destructor or a C callback, such as those of an import. Here it
+    does not print `Interrupted`; loops that wait must call `check`.
     """
 
     def __init__(self) -> None:
-        self._came: int | None = None
-        self._before: dict[int, object] = {}
+        self._signal_number: int | None = None
+        self._handlers: dict[int, object] = {}
         self._hook = sys.unraisablehook
 
     def __enter__(self) -> Interrupts:
-        self.heed()
+        self.install()
         return self
 
-    def heed(self) -> None:
-        """Begin to raise; for a process that ends by itself, without leaving the context."""
-        self._came = None
+    def install(self) -> None:
+        """Install the handlers; call this directly in a process that never leaves the context."""
+        self._signal_number = None
         if sys.unraisablehook != self._on_lost:
             self._hook, sys.unraisablehook = sys.unraisablehook, self._on_lost
         if threading.current_thread() is threading.main_thread():
             for number in _NUMBERS:
                 before = signal.getsignal(number)
-                # A job that a script starts in the background inherits an ignored Ctrl-C and is to end by it all the
-                # same. What `nohup` started is to outlive its terminal.
+                # A script's background job inherits an ignored SIGINT, but must still end on it. A process started by
+                # `nohup` must outlive its terminal.
                 if number == signal.SIGINT or before != signal.SIG_IGN:
-                    self._before[number] = before
+                    self._handlers[number] = before
                     signal.signal(number, self._on_signal)
 
     def __exit__(self, *_: object) -> None:
-        for number, before in self._before.items():
+        for number, before in self._handlers.items():
             signal.signal(number, before if before is not None else signal.SIG_DFL)
         sys.unraisablehook = self._hook
 
@@ -61,25 +61,25 @@ class Interrupts:
             self._hook(lost)
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
-        self._came = number
+        self._signal_number = number
         raise Interrupted(number)
 
     @property
-    def came(self) -> int | None:
-        """The last signal; None: none came."""
-        return self._came
+    def signal_number(self) -> int | None:
+        """The last signal; None if there was none."""
+        return self._signal_number
 
     def check(self) -> None:
-        """Raise `Interrupted` if a signal came."""
-        if self._came is not None:
-            raise Interrupted(self._came)
+        """Raise `Interrupted` if a signal arrived."""
+        if self._signal_number is not None:
+            raise Interrupted(self._signal_number)
 
 
 def ignore() -> None:
-    """Let no signal disturb the end of the process: on its way out the interpreter gives handlers back."""
+    """Ignore all signals while the process ends, because the interpreter restores the default handlers at exit."""
     for number in _NUMBERS:
         signal.signal(number, signal.SIG_IGN)
 
 
 INTERRUPTS = Interrupts()
-"""Of the command that this process runs."""
+"""The handlers of the command that runs in this process."""

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Types of options for argparse: each checks a value when the command line is read, before anything starts."""
+"""Option types for argparse. Each checks its value when the command line is parsed, before any work starts."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from typing import TypeVar
 
 Value = TypeVar("Value")
 Type = Callable[[str], Value]
-LARGEST_SEED = 2**32 - 1  # of every generator of random numbers
+LARGEST_SEED = 2**32 - 1  # largest seed that every random generator accepts
 
 
 def quoted(text: str) -> str:
-    """Quote a value in an error, a very long one by its beginning."""
+    """Quote a value for an error message, truncating long ones."""
     return repr(text if len(text) <= 100 else f"{text[:100]}...")
 
 
 def typed(expected: str, read: Type[Value], accepts: Callable[[Value], object] = lambda value: True) -> Type[Value]:
-    """Make a type of a function that reads a value, and of a condition on the value.
+    """Make an option type from a function that reads a value and a condition on the value.
 
-    If the condition does not hold, or either raises ValueError or OSError, the error quotes the text and says what is
-    `expected`.
+    If the condition is false, or either function raises ValueError or OSError, the error quotes the text and states
+    what is `expected`.
     """
 
     def checked(text: str) -> Value:
@@ -45,7 +45,7 @@ def typed(expected: str, read: Type[Value], accepts: Callable[[Value], object] =
 
 
 def count(least: int = 1, most: int = 10**9) -> Type[int]:
-    """Return the type of integers in [least, most]."""
+    """Return an option type for integers in [least, most]."""
     return typed(f"must be an integer from {least} to {most}", int, lambda value: least <= value <= most)
 
 
@@ -53,7 +53,7 @@ seed = count(0, LARGEST_SEED)
 
 
 def number(*, most: float, unit: str, above: bool = True) -> Type[float]:
-    """Return the type of numbers above 0, or from 0 on, up to `most`."""
+    """Return an option type for numbers above 0 (at least 0 if not `above`), up to `most`."""
     expected = f"must be {'more than 0' if above else '0 or more'}, at most {most:g} {unit}"
     return typed(expected, float, lambda value: (0.0 < value if above else 0.0 <= value) and value <= most)
 
@@ -74,23 +74,23 @@ frames = typed(
 
 
 def names(text: str) -> tuple[str, ...]:
-    """Read names with commas between them."""
+    """Read names separated by commas."""
     return tuple(part.strip() for part in text.split(","))
 
 
 def numbers(read: Type[Value]) -> Type[tuple[Value, ...]]:
-    """Return the type of numbers with commas between them."""
+    """Return an option type for numbers separated by commas."""
     return lambda text: tuple(map(read, names(text)))
 
 
 def some_of(known: tuple[str, ...]) -> Type[tuple[str, ...]]:
-    """Return the type of some of these names, with commas between them."""
-    expected = f"must be some of {', '.join(known)}, with commas between"
+    """Return an option type for a subset of these names, separated by commas."""
+    expected = f"must be some of {', '.join(known)}, separated by commas"
     return typed(expected, names, lambda chosen: set(chosen) <= set(known))
 
 
 def named(read: Type[Value], form: str) -> Type[tuple[str, Value]]:
-    """Return the type of NAME=VALUE; `form` says how to write it."""
+    """Return an option type for NAME=VALUE; `form` describes how to write it."""
 
     def read_both(text: str) -> tuple[str, Value]:
         name, _, value = text.partition("=")
@@ -106,35 +106,35 @@ def _is_readable(path: Path) -> bool:
         return True
 
 
-def _existing(path: Path) -> Path:
+def _existing_ancestor(path: Path) -> Path:
     """Return the path, or the nearest folder above it that exists."""
     try:
         path.lstat()
     except FileNotFoundError:
-        return _existing(path.parent)
+        return _existing_ancestor(path.parent)
     return path
 
 
 def _is_writable(folder: Path) -> bool:
-    """Whether files can be written to a folder, or to the one that it would be made in."""
-    with tempfile.TemporaryFile(dir=_existing(folder)):
+    """Return whether files can be written to a folder, or to the folder in which it would be created."""
+    with tempfile.TemporaryFile(dir=_existing_ancestor(folder)):
         return True
 
 
 def _is_output(path: Path) -> bool:
-    return path.name != "" and (_existing(path) != path or not path.is_dir()) and _is_writable(path.parent)
+    return path.name != "" and (_existing_ancestor(path) != path or not path.is_dir()) and _is_writable(path.parent)
 
 
 file = typed("cannot be read", Path, _is_readable)
-folder = typed("there is no folder of this name", Path, Path.is_dir)
-# Neither makes anything yet.
-output_folder = typed("must be a folder that can be written to, or made", Path, _is_writable)
-output_file = typed("must be a file that can be written, or made", Path, _is_output)
+folder = typed("must be an existing folder", Path, Path.is_dir)
+# Neither type creates anything.
+output_folder = typed("must be a writable folder, or one that can be created", Path, _is_writable)
+output_file = typed("must be a writable file, or one that can be created", Path, _is_output)
 
 
 def add_packages(command: argparse.ArgumentParser) -> None:
-    """Add the option `--package`, for the packages that a URDF names."""
-    text = "folder of a package that the URDF names; may be repeated"
+    """Add the option `--package`, for the packages that a URDF refers to."""
+    text = "folder of a package that the URDF refers to; may be repeated"
     read = named(folder, "NAME=DIR")
     command.add_argument("--package", type=read, action="append", default=[], metavar="NAME=DIR", help=text)
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid prefix`: where C and C++ find the library."""
+"""`superovoid prefix`: print the folder of the C library."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import argparse
 from pathlib import Path
 
 PREFIX = Path(__file__).parents[1] / "native"
-"""Folder with include/superovoid.h, lib/libsuperovoid.so, and what CMake and pkg-config read."""
+"""Folder with include/superovoid.h, lib/libsuperovoid.so, and the files for CMake and pkg-config."""
 
 
 def add(commands: argparse._SubParsersAction) -> None:

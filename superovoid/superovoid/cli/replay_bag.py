@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid replay`: the distances of a recorded run, as messages in a bag and as a table."""
+"""`superovoid replay`: compute the distances of a recorded run, as messages in a bag and as a table."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
     command = commands.add_parser(
         "replay",
-        help="distances of a recorded run (a bag, MCAP), as topics in a bag and as a table, by all processors",
-        description="Compute the proved distances of a robot in every state that a bag has of it, and write them as "
+        help="distances of a recorded run (a bag, MCAP), as topics in a bag and as a table, on all processors",
+        description="Compute the proved distances of a robot in every state recorded in a bag, and write them as "
         "messages of type superovoid_interfaces/DistanceArray into a bag, and as a table. ROS is not needed. Exit code "
-        "1 where no state is known.",
+        "1 if the bag has no complete state.",
     )
     command.add_argument(
         "bag",
         type=_bag,
         metavar="BAG",
-        help="NAME.mcap, or a folder with one: joint states, transforms of floating links",
+        help="NAME.mcap, or a folder with one such file: joint states, transforms of floating links",
     )
     command.add_argument(
         "urdf",
@@ -41,20 +41,20 @@ def add(commands: argparse._SubParsersAction) -> None:
         metavar="URDF",
         help="a file, or package://NAME/... (default: robot_description of the bag)",
     )
-    command.add_argument("--srdf", type=document, metavar="SRDF", help="groups and disabled pairs, beside a URDF")
+    command.add_argument("--srdf", type=document, metavar="SRDF", help="groups and disabled pairs; needs a URDF")
     option_values.add_packages(command)
     command.add_argument(
         "--meshes",
         choices=("hull", "triangles", "shells", "ignore"),
         default="hull",
-        help="of collision elements (default: hull)",
+        help="how meshes of collision elements are read (default: hull)",
     )
-    command.add_argument("--topic", metavar="NAME", help="of the joint states (default: the only joint_states)")
+    command.add_argument("--topic", metavar="NAME", help="topic of the joint states (default: the only joint_states)")
     command.add_argument(
         "--rate",
         type=option_values.number(most=1e5, unit="Hz"),
         metavar="HZ",
-        help="states a second (default: one for each message of joint states)",
+        help="states per second (default: one per joint state message)",
     )
     command.add_argument(
         "--between",
@@ -67,34 +67,34 @@ def add(commands: argparse._SubParsersAction) -> None:
         "--max-distance",
         type=option_values.number(above=False, most=1e4, unit="metres"),
         metavar="METRES",
-        help="only pairs that are no farther",
+        help="only pairs within this distance",
     )
     command.add_argument(
         "--closest",
         type=option_values.count(),
         metavar="N",
-        help="so many pairs of each state (default: one, with --max-distance all within it)",
+        help="number of pairs per state, closest first (default: 1; with --max-distance: all)",
     )
-    command.add_argument("--threads", type=option_values.count(1, 1024), metavar="N", help="default: one a processor")
+    command.add_argument("--threads", type=option_values.count(1, 1024), metavar="N", help="default: one per processor")
     option_values.add_output(command, ".", "folder for BAG_distances.mcap and BAG_distances.csv")
     command.add_argument("--parquet", action="store_true", help="write the table as Parquet instead of CSV")
     command.add_argument(
-        "--all", action="store_true", dest="with_recording", help="write all that was recorded into the new bag too"
+        "--all", action="store_true", dest="with_recording", help="also copy all recorded messages into the new bag"
     )
     command.add_argument(
         "--name",
         type=node,
         default="/distance_service",
         metavar="NAME",
-        help="the topic is NAME/distances (default: /distance_service, as the node's)",
+        help="publish on topic NAME/distances (default: /distance_service, as the node does)",
     )
     command.set_defaults(run=run, check=check, extra="view")
 
 
 def check(arguments: argparse.Namespace) -> str:
-    """Return what is wrong with options taken together; empty: nothing."""
+    """Return what is wrong with the combination of options; empty if nothing is."""
     if arguments.srdf is not None and arguments.urdf is None:
-        return "argument --srdf: is about a URDF that is given too"
+        return "argument --srdf: needs a URDF"
     return ""
 
 
@@ -122,7 +122,7 @@ def run(arguments: argparse.Namespace) -> int:
             did = replay(
                 path,
                 robot,
-                _asked(arguments),
+                _query(arguments),
                 topic=arguments.topic or "",
                 rate=arguments.rate,
                 **outputs,
@@ -132,25 +132,25 @@ def run(arguments: argparse.Namespace) -> int:
                 progress=lambda count, at: bar.update(task, completed=count, description=f"states, {at:.1f} s"),
             )
     except (RecordingError, RobotDescriptionError, DatasetError, OutputError) as error:
-        return _failed(str(error))
+        return _print_error(str(error))
     except ValueError as error:
         if not is_refusal(error):
             raise
-        return _failed(str(error))
+        return _print_error(str(error))
     except OSError as error:
-        return _failed(f"{error.filename or arguments.output}: {error.strerror or error}")
-    print("\n".join(_told(did)))
+        return _print_error(f"{error.filename or arguments.output}: {error.strerror or error}")
+    print("\n".join(_summary(did)))
     for what, where in outputs.items():
         print(f"{what}: {where}, {where.stat().st_size / 1e6:.2f} MB")
     return 0 if did.known else 1
 
 
-def _failed(words: str) -> int:
+def _print_error(words: str) -> int:
     print(f"superovoid replay: {words}", file=sys.stderr)
     return 1
 
 
-def _asked(arguments: argparse.Namespace) -> Asked:
+def _query(arguments: argparse.Namespace) -> Asked:
     from superovoid.bags import Asked
 
     return Asked(
@@ -160,18 +160,18 @@ def _asked(arguments: argparse.Namespace) -> Asked:
     )
 
 
-def _told(did: Replayed) -> list[str]:
-    """What is said of a run."""
+def _summary(did: Replayed) -> list[str]:
+    """Return the lines that summarize a run."""
     lines = [
         f"{did.states} states in {did.lasts:.3f} s, {did.known} known; {did.pairs} pairs, {did.rows} rows, "
         f"{did.seconds:.2f} s, {did.states / max(did.seconds, 1e-9):.4g} states/s"
     ]
     if did.first_unknown[1]:
-        lines.append(f"not known first at {did.first_unknown[0]:.3f} s: {did.first_unknown[1]}")
+        lines.append(f"first unknown at {did.first_unknown[0]:.3f} s: {did.first_unknown[1]}")
     least = did.least
     if least is not None:
         lines.append(
-            f"least distance {1e3 * least.distance_m:.4g} mm, proved in [{1e3 * least.lower_m:.7g}, "
+            f"minimum distance {1e3 * least.distance_m:.4g} mm, proved in [{1e3 * least.lower_m:.7g}, "
             f"{1e3 * least.upper_m:.7g}], at {least.time_s:.3f} s: {least.body_a} and {least.body_b}, {least.status}"
         )
     elif did.known:
@@ -180,9 +180,9 @@ def _told(did: Replayed) -> list[str]:
 
 
 def _bag(text: str) -> Path:
-    """Read a bag: a file, or a folder with one as `ros2 bag record` leaves it."""
+    """Read a bag: a file, or a folder with a single one, as written by `ros2 bag record`."""
     files = sorted(Path(text).glob("*.mcap")) if os.path.isdir(text) else [text]
     if len(files) != 1:
-        found = f"{len(files)} files NAME.mcap: give one of them" if files else "no file NAME.mcap"
+        found = f"{len(files)} files NAME.mcap: choose one" if files else "no file NAME.mcap"
         raise argparse.ArgumentTypeError(f"{option_values.quoted(text)}: is a folder with {found}")
     return option_values.file(str(files[0]))

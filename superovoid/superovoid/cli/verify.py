@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid verify`: answers checked by proof, by a program that shares no code with the engine."""
+"""`superovoid verify`: check answers by proof, with a program that shares no code with the engine."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def records_of(path: Path) -> list[Any]:
-    """Read the records of a file; `ValueError` where it has none."""
+    """Read the records of a file; raise `ValueError` if it has none."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(f"is no JSON: {error}") from None
+        raise ValueError(f"is not JSON: {error}") from None
     if isinstance(found, dict):
         found = found.get("pairs", [found])
     if not isinstance(found, list) or not found:
@@ -72,6 +72,6 @@ def check_file(path: Path) -> int:
         print("\n".join([f"pair {number}: " + next(iter(found.lines())), *list(found.lines())[1:]]))
         rtol = pair.get("rtol", TOLERANCE)
         if rtol > TOLERANCE:
-            print(f"  rtol: {rtol:.3g} of the smaller body, as the file says, for points and normal")
+            print(f"  rtol: {rtol:.3g} of the smaller body, as given in the file, for points and normal")
     print(", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())))
     return 0 if set(verdicts) == {ACCEPTED} else 1

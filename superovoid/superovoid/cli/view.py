@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid view`: a robot and its closest points, a recording, or two superovoids, in a browser."""
+"""`superovoid view`: show a robot and its closest points, a recording, or two superovoids, in a browser."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
     from superovoid.viewing.serving import Viewer
 
 RECORDINGS = (".csv", ".mcap")
-"""Endings of files that are recordings; other files are URDFs."""
+"""Suffixes of recordings; other files are URDFs."""
 HANDS = "package://superovoid_ros/urdf/icub_hands.urdf", "package://superovoid_ros/config/icub_hands.srdf"
-"""Robot that is shown if none is given, if its package is installed."""
+"""Default robot, if its package is installed."""
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -32,9 +32,9 @@ def add(commands: argparse._SubParsersAction) -> None:
     command = commands.add_parser(
         "view",
         help="a robot and its closest points, or a recording of them, in a browser, without ROS",
-        description="Serve a page on this machine: the robot with its contact geometry, a slider for every joint, the "
-        "closest pairs with their proved intervals, objects that can be added and moved. Of a recording: the robot as "
-        "it moved, a timeline, and the least distance along it. Ends by Ctrl-C.",
+        description="Serve a page on this machine. For a robot: its contact geometry, a slider for every joint, the "
+        "closest pairs with their proved intervals, objects that can be added and moved. For a recording: the robot's "
+        "motion, a timeline, and the minimum distance over time. Press Ctrl-C to end.",
     )
     command.add_argument(
         "files",
@@ -42,7 +42,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         type=document,
         metavar="FILE",
         help="a URDF, or package://NAME/... of one (default: the iCub's hands, of the package superovoid_ros); a "
-        "recording (.csv) as `superovoid demo` and `superovoid plan` write it, or of that URDF's joints; a bag (.mcap) "
+        "recording (.csv) written by `superovoid demo` or `superovoid plan`, or of the URDF's joints; a bag (.mcap) "
         "with joint states",
     )
     command.add_argument(
@@ -56,22 +56,22 @@ def add(commands: argparse._SubParsersAction) -> None:
         "--meshes",
         choices=("hull", "triangles", "shells", "ignore"),
         default="hull",
-        help="what a mesh of a collision element is (default: its convex hull)",
+        help="how meshes of collision elements are read (default: hull)",
     )
     command.add_argument(
         "--near",
         type=option_values.number(above=False, most=1e4, unit="metres"),
         metavar="METRES",
-        help="pairs at most this far apart are shown at first (default: about a fiftieth of the robot)",
+        help="initially show pairs within this distance (default: about 1/50 of the robot's size)",
     )
     command.add_argument(
-        "--topic", metavar="NAME", help="of the joint states in a bag (default: the only joint_states)"
+        "--topic", metavar="NAME", help="topic of the joint states in a bag (default: the only joint_states)"
     )
     command.add_argument(
         "--rate",
         type=option_values.number(most=1000.0, unit="Hz"),
         metavar="HZ",
-        help="moments of a bag that are shown a second (default: 20)",
+        help="states per second to show from a bag (default: 20)",
     )
     command.add_argument(
         "--node",
@@ -79,83 +79,81 @@ def add(commands: argparse._SubParsersAction) -> None:
         nargs="?",
         const="/distance_service",
         metavar="NAME",
-        help="a running distance service, as it publishes and answers, instead of a robot's file (needs ROS 2; "
+        help="show the state of a running distance service, instead of a robot's file (needs ROS 2; "
         "default: /distance_service)",
     )
     command.add_argument(
         "--html",
         type=option_values.output_file,
         metavar="FILE",
-        help="write the recording, or the robot as it stands, as one page that opens from disk, instead of serving it",
+        help="write the recording, or the robot in its initial state, as one page that opens from disk; serve nothing",
     )
     command.add_argument(
-        "--host", type=host, default="127.0.0.1", metavar="ADDRESS", help="to listen at (default: this machine only)"
+        "--host", type=host, default="127.0.0.1", metavar="ADDRESS", help="listen address (default: this machine only)"
     )
     command.add_argument(
-        "--port", type=option_values.count(1, 65535), metavar="N", help="port to listen at (default: one that is free)"
+        "--port", type=option_values.count(1, 65535), metavar="N", help="listen port (default: a free one)"
     )
     command.set_defaults(run=run, check=check, extra="view")
 
 
 def document(text: str) -> str | Path:
-    """Read a file that can be read, or an address in a package."""
+    """Read the path of a readable file, or a package:// address."""
     return text if text.startswith("package://") else option_values.file(text)
 
 
 def node(text: str) -> str:
-    """Read the name of a node."""
+    """Read the name of a node, and add a leading slash if it has none."""
     parts = text.removeprefix("/").split("/")
     if not all(part.isascii() and part.isidentifier() for part in parts):
-        raise argparse.ArgumentTypeError(f"{option_values.quoted(text)}: must be a node's name, as /distance_service")
+        raise argparse.ArgumentTypeError(f"{option_values.quoted(text)}: must be a node name, as /distance_service")
     return "/" + "/".join(parts)
 
 
 def host(text: str) -> str:
-    """Read an address of the internet protocol."""
+    """Read an IP address, or localhost."""
     try:
         return str(ipaddress.ip_address("127.0.0.1" if text == "localhost" else text))
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f"{option_values.quoted(text)}: must be an address, as 127.0.0.1, or 0.0.0.0 for every one of this machine"
+            f"{option_values.quoted(text)}: must be an IP address: 127.0.0.1, or 0.0.0.0 for all of this machine"
         ) from None
 
 
 def check(arguments: argparse.Namespace) -> str:
-    """Return what is wrong with options of `view` taken together; empty: nothing."""
-    robots, recordings = _sorted(arguments.files)
+    """Return what is wrong with the combination of options of `view`; empty if nothing is."""
+    robots, recordings = _split_files(arguments.files)
     if len(robots) > 1 or len(recordings) > 1:
         many, what = (robots, "robots") if len(robots) > 1 else (recordings, "recordings")
-        return f"argument FILE: two {what}, {many[0]} and {many[1]}: one is shown at a time"
+        return f"argument FILE: two {what}, {many[0]} and {many[1]}: must be one at most"
     if arguments.shapes and (
         arguments.files or arguments.srdf or arguments.package or arguments.near is not None or arguments.html
     ):
-        return "argument --shapes: shows two superovoids and no robot; leave the robot's options out"
+        return "argument --shapes: shows two superovoids and no robot; omit the robot's options"
     if arguments.node and (arguments.files or arguments.srdf or arguments.package or arguments.shapes):
-        return "argument --node: shows what a node knows; leave the robot's options out"
+        return "argument --node: shows the robot of a running node; omit the robot's options"
     if arguments.node and arguments.html:
-        return "argument --html: writes a recording or a robot's file, and --node is live"
+        return "argument --html: not allowed with --node, which is live"
     is_bag = bool(recordings) and recordings[0].suffix.lower() == ".mcap"
     if not is_bag and (arguments.topic is not None or arguments.rate is not None):
-        return (
-            f"argument {'--rate' if arguments.topic is None else '--topic'}: is about a bag (.mcap), and none is given"
-        )
+        return f"argument {'--rate' if arguments.topic is None else '--topic'}: needs a bag (.mcap)"
     if arguments.srdf is not None and not robots:
-        return "argument --srdf: is about a URDF that is given too"
+        return "argument --srdf: needs a URDF"
     return ""
 
 
-def _sorted(files: list[str | Path]) -> tuple[list[str | Path], list[Path]]:
-    """Robots, and recordings."""
+def _split_files(files: list[str | Path]) -> tuple[list[str | Path], list[Path]]:
+    """Split files into robots and recordings."""
     recordings = [file for file in files if isinstance(file, Path) and file.suffix.lower() in RECORDINGS]
     return [file for file in files if file not in recordings], recordings
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve a page until interrupted, or write one."""
+    """Serve a page until interrupted, or write a page to a file."""
     if not has_viser("view"):
         return 1
     if arguments.node:
-        # Before anything else: wheels of ROS 2 may restart Python once to set the library path.
+        # This must come first: ROS 2 wheels may restart Python once to set the library path.
         try:
             follow = extensions(NODES).get("follow")
         except ModuleNotFoundError as error:
@@ -173,7 +171,7 @@ def run(arguments: argparse.Namespace) -> int:
             return _serve_node(arguments, follow)
         if arguments.html is not None:
             return _write(_replay(arguments)[0], arguments.html)
-        return serve(_opened(arguments))
+        return serve(_open_viewer(arguments))
     except (RobotDescriptionError, RecordingError, ServingError, ValueError) as error:
         if type(error) is ValueError and not _is_refusal(error):
             raise
@@ -182,7 +180,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def has_viser(command: str) -> bool:
-    """Whether pages can be served; says what to install where not. Before anything takes long."""
+    """Return whether viser is installed; if not, print how to install it. Call this before any long work."""
     try:
         import viser  # noqa: F401
     except ModuleNotFoundError as error:
@@ -200,7 +198,7 @@ def serve(viewer: Viewer) -> int:
 
 
 def serve_recording(path: Path, command: str) -> int:
-    """Serve a page with what a command has written, until interrupted."""
+    """Serve a page with the recording that a command has written, until interrupted."""
     from superovoid.viewing.recording import ReplayModel
     from superovoid.viewing.recording_files import RecordingError, read_csv
     from superovoid.viewing.replay_page import show_replay
@@ -214,7 +212,7 @@ def serve_recording(path: Path, command: str) -> int:
 
 
 def _serve_node(arguments: argparse.Namespace, follow: Callable[..., Any]) -> int:
-    """Serve a page with a running node until interrupted."""
+    """Serve a page that shows a running node, until interrupted."""
     from superovoid.cli.interruption import INTERRUPTS
     from superovoid.viewing.node_page import show_node
 
@@ -241,14 +239,14 @@ def _write(model: ReplayModel, path: Path) -> int:
     return 0
 
 
-def _opened(arguments: argparse.Namespace) -> Viewer:
-    """The page that is asked for."""
+def _open_viewer(arguments: argparse.Namespace) -> Viewer:
+    """Open the page selected by the options."""
     place = {"host": arguments.host, "port": arguments.port or 0}
     if arguments.shapes:
         from superovoid.viewing.pair_page import show_pair
 
         return show_pair(**place)
-    if _sorted(arguments.files)[1]:
+    if _split_files(arguments.files)[1]:
         from superovoid.viewing.replay_page import show_replay
 
         replay, looks = _replay(arguments)
@@ -261,12 +259,12 @@ def _opened(arguments: argparse.Namespace) -> Viewer:
 
 
 def _replay(arguments: argparse.Namespace) -> tuple[ReplayModel, Looks | None]:
-    """The recording that is asked for, or the robot as it stands; what reads how it looks."""
+    """Return the requested recording, or the robot in its initial state, and a function that reads link appearances."""
     from superovoid.viewing.recording import Moment, Recording, ReplayModel
     from superovoid.viewing.recording_files import read_csv
     from superovoid.viewing.robot_model import RobotModel
 
-    robots, recordings = _sorted(arguments.files)
+    robots, recordings = _split_files(arguments.files)
     is_bag = bool(recordings) and recordings[0].suffix.lower() == ".mcap"
     robot, looks = _robot(arguments) if robots or is_bag or not recordings else (None, None)
     if is_bag:
@@ -278,7 +276,7 @@ def _replay(arguments: argparse.Namespace) -> tuple[ReplayModel, Looks | None]:
         recording = read_csv(recordings[0], robot)
     else:
         stands = RobotModel(robot)
-        notes = [f"Where {', '.join(robot.base_links)} really are, the URDF does not say."] if robot.base_links else []
+        notes = [f"The URDF does not give the pose of {', '.join(robot.base_links)}."] if robot.base_links else []
         recording = Recording(robot.name, robot, [Moment(0.0, stands.positions, stands.base_poses)], notes=notes)
     return ReplayModel(recording, arguments.near), looks
 
@@ -290,17 +288,17 @@ def _is_refusal(error: ValueError) -> bool:
 
 
 def _robot(arguments: argparse.Namespace) -> tuple[Robot, Looks]:
-    """The robot that is asked for, and what reads how it looks."""
-    robots, recordings = _sorted(arguments.files)
+    """Return the requested robot, and a function that reads link appearances."""
+    robots, recordings = _split_files(arguments.files)
     return robot_and_looks(next(iter(robots), None), next(iter(recordings), None), arguments)
 
 
 def robot_and_looks(
     urdf: str | Path | None, recording: Path | None, arguments: argparse.Namespace
 ) -> tuple[Robot, Looks]:
-    """A robot: of a URDF, of what a recording says, or the iCub's hands; and what reads how it looks.
+    """Load a robot from a URDF, from the description in a recording, or the iCub's hands.
 
-    Of the options `srdf`, `package` and `meshes` are looked at.
+    Also return a function that reads link appearances. Uses the options `srdf`, `package` and `meshes`.
     """
     from superovoid.robot import Robot, RobotDescriptionError
     from superovoid.robot.appearance import read_looks
@@ -313,11 +311,11 @@ def robot_and_looks(
 
         said = read_descriptions(recording)
         if not said.urdf.strip():
-            raise RecordingError(f"{recording}: no robot_description is in it: give a URDF beside it")
+            raise RecordingError(f"{recording}: contains no robot_description; give a URDF too")
         urdf, srdf = said.urdf, said.srdf or None
     elif urdf is None:
         if "superovoid_ros" not in PackageFolders():
-            raise RobotDescriptionError("a URDF is missing, and superovoid_ros, which has the iCub's hands, too")
+            raise RobotDescriptionError("no URDF is given, and superovoid_ros, which has the default robot, is missing")
         urdf, srdf = HANDS
     given = {name: Path(folder).absolute() for name, folder in arguments.package}
     text, around = read_document("URDF", urdf, PackageFolders(given))

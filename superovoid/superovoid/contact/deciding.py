@@ -50,7 +50,7 @@ from superovoid.contact.one_pair import scratch_in, solve_from_nothing
 from superovoid.contact.pair import CLOSER, UNDECIDED, Limit, Pair, Placed, verdict_of
 from superovoid.contact.separation import is_in_both, rounding, separation
 from superovoid.contact.superovoids import newton
-from superovoid.contact.superovoids.answers import certify_deep, newton_tolerance
+from superovoid.contact.superovoids.answers import certify, newton_tolerance
 from superovoid.contact.superovoids.certificate import gap_tolerance, lower_bound
 from superovoid.contact.superovoids.pair_solver import (
     in_order,
@@ -180,7 +180,7 @@ def _of_contact(pair, limit, known, ka, kb, state):
         below, _ = lower_bound(pair, fa, fb, k)
         lower, upper = max(lower, below), min(upper, norm(k.u) + margin)
         if is_contact:
-            answer = certify_deep(pair, fa, fb, k, goal, 0)
+            answer = certify(pair, fa, fb, k, goal, 0)
             save_points(state, ka, kb, answer)
             lower, upper = max(lower, answer.lower), min(upper, answer.upper)
             break

@@ -17,8 +17,14 @@ are products and entropies, free of cancellation (alpha = C Cd, beta = S Sd, A =
     e1: -A (alpha log alpha + beta log beta) / 2                  e2: -(A log A + B log B) / 2
 
 Second order: S_A, S_B the shape operators in the tangent plane. S_A + S_B is the curvature of the gap along n over that
-plane, and (S_A^-1 + S_B^-1 + d I)^-1 = S_A (S_A + S_B + d S_B S_A)^-1 S_B the second derivative of the distance by a
-translation of B.
+plane, and H = (S_A^-1 + S_B^-1 + d I)^-1 the second derivative of the distance by a translation of B. An inverse is the
+adjugate over the determinant, and adjugates of 2 x 2 matrices are linear, with adj(adj S) = S. So with
+p = det S_B tr S_A + det S_A tr S_B and q = det S_A det S_B
+
+    H = (det S_B S_A + det S_A S_B + d q I) / D,    D = det(S_A + S_B) + d (p + d q),
+
+which holds for straight directions too. A depth is a proper minimum over the directions if H^-1 is positive definite,
+so if its determinant D / q and its trace (p + 2 d q) / q are positive.
 """
 
 from __future__ import annotations
@@ -33,41 +39,40 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel
-from superovoid.compiled.vector import add, combine, norm, rotate_back, scale, tangent_frame
+from superovoid.compiled.vector import add, combine, dot, norm, rotate_back, scale, sub, tangent_frame
 from superovoid.contact.broadcasting import Pairs, own_or_only, pairs_of, share_pairs
 from superovoid.contact.inputs import as_poses
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.superovoids.newton import point_chart, retract
 from superovoid.shapes import Shape
+from superovoid.shapes.kernels import surface
 from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID
-from superovoid.shapes.kernels.surface import (
-    INV_A1,
-    INV_A2,
-    INV_A3,
-    S_,
-    SIZE,
-    TX,
-    TY,
-    P,
-    SurfacePoint,
-    dual_ratio,
-    gradient,
-    shape_operator,
-)
+from superovoid.shapes.kernels.surface import SurfacePoint, dual_ratio, gradient, shape_operator
 from superovoid.values.poses import PosesLike
 from superovoid.values.records import Record
 from superovoid.values.status import Status, Words, differentiable_rows
 
 FloatArray = NDArray[np.float64]
 
-# Columns of a row of `derive_pairs`.
-SHAPE_A, SHAPE_B, CURVATURE_A, CURVATURE_B, DIRECTIONS, FLAGS, UNIT, ROW_LENGTH = 0, 7, 14, 17, 20, 26, 27, 28
+# Columns of a row of `derive_pairs`, and the fields of `Derivatives` that they hold.
+SHAPE_A, SHAPE_B, RELATIVE, DIRECTIONS = 0, 7, 14, 16
+CURVATURE_A, CURVATURE_B, TWICE, FLAGS, ROW_LENGTH = 22, 26, 30, 39, 40
+_FIELDS = {
+    "by_shape_a": (SHAPE_A, SHAPE_B, (7,)),
+    "by_shape_b": (SHAPE_B, RELATIVE, (7,)),
+    "relative_curvatures": (RELATIVE, DIRECTIONS, (2,)),
+    "relative_directions": (DIRECTIONS, CURVATURE_A, (2, 3)),
+    "curvature_a": (CURVATURE_A, CURVATURE_B, (2, 2)),
+    "curvature_b": (CURVATURE_B, TWICE, (2, 2)),
+    "by_translation_twice": (TWICE, FLAGS, (3, 3)),
+}
 
 FOCAL, SHARP, OTHER_KIND = 4, 8, 64
 
 _STRAIGHT = 1e-12  # curvature times size that stands for none, so that no inverse is 0 / 0
 _FOCUS = 1e-7  # part of the curvature at touch below which a depth is no proper minimum
 _SHARP = 1e8  # ratio of dual to point at which `hessian` clips the curvature
+_LEVI_CIVITA = np.cross(np.eye(3)[:, None], np.eye(3)).transpose(2, 0, 1)  # of cross products: `numpy.cross` is slow
 _POLE = 1e-9  # meridian radius below which the point is the pole
 
 
@@ -82,10 +87,10 @@ def _off_zero(point, dual, exponent):
 @kernel
 def off_axes(body, f):
     """The same point, with limits in place of the 0 / 0 that ratios of duals to points have on coordinate planes."""
-    c, cd = _off_zero(f.C, f.Cd, body[P])
-    s, sd = _off_zero(f.S, f.Sd, body[P])
-    r, rd = _off_zero(f.r, f.rd, body[S_])
-    w, wd = _off_zero(f.w, f.wd, body[S_])
+    c, cd = _off_zero(f.C, f.Cd, body[surface.P])
+    s, sd = _off_zero(f.S, f.Sd, body[surface.P])
+    r, rd = _off_zero(f.r, f.rd, body[surface.S_])
+    w, wd = _off_zero(f.w, f.wd, body[surface.S_])
     return SurfacePoint(c, s, cd, sd, r, w, rd, wd)
 
 
@@ -93,9 +98,9 @@ def off_axes(body, f):
 def surface_point_at(body, x, n):
     """Surface point with duals from a point and its outward normal (local), each layer from the better of the two."""
     f = retract(body, x, n, 1.0, True, True)
-    point_1 = point_chart(f.C, f.S, f.Cd, f.Sd, body[P] - 1.0, dual_ratio(f.rd, f.r, body[S_]))
+    point_1 = point_chart(f.C, f.S, f.Cd, f.Sd, body[surface.P] - 1.0, dual_ratio(f.rd, f.r, body[surface.S_]))
     f = retract(body, x, n, f.r, point_1, True)
-    point_2 = point_chart(f.r, f.w, f.rd, f.wd, body[S_] - 1.0, 1.0)
+    point_2 = point_chart(f.r, f.w, f.rd, f.wd, body[surface.S_] - 1.0, 1.0)
     return off_axes(body, retract(body, x, n, f.r, point_1, point_2))
 
 
@@ -111,16 +116,16 @@ def _entropy(x, y):
 @kernel
 def _by_shape(body, f, out):
     """F_theta / |grad F| for theta = a1, a2, a3, e1, e2, Tx, Ty."""
-    kx = 1.0 + body[TX] * f.w
-    ky = 1.0 + body[TY] * f.w
+    kx = 1.0 + body[surface.TX] * f.w
+    ky = 1.0 + body[surface.TY] * f.w
     alpha = f.C * f.Cd
     beta = f.S * f.Sd
     ring = f.r * f.rd
     per_gradient = 1.0 / norm(gradient(body, f))
-    slope = f.wd - ring * (alpha * body[TX] / kx + beta * body[TY] / ky)
-    out[0] = -per_gradient * ring * alpha * body[INV_A1]
-    out[1] = -per_gradient * ring * beta * body[INV_A2]
-    out[2] = -per_gradient * f.w * slope * body[INV_A3]
+    slope = f.wd - ring * (alpha * body[surface.TX] / kx + beta * body[surface.TY] / ky)
+    out[0] = -per_gradient * ring * alpha * body[surface.INV_A1]
+    out[1] = -per_gradient * ring * beta * body[surface.INV_A2]
+    out[2] = -per_gradient * f.w * slope * body[surface.INV_A3]
     out[3] = -0.5 * per_gradient * ring * _entropy(alpha, beta)
     out[4] = -0.5 * per_gradient * _entropy(ring, f.w * f.wd)
     out[5] = -per_gradient * ring * alpha * f.w / kx
@@ -139,16 +144,41 @@ def _turned(matrix, cosine, sine):
 
 
 @kernel
+def _second_order(of_a, of_b, d, size):
+    """Entries 11, 12, 22 of H (module docstring), and whether an overlap reaches a centre of curvature.
+
+    `of_a` and `of_b` are the entries of the shape operators, d the signed distance and `size` that of the smaller body.
+    """
+    floor = _STRAIGHT / size
+    a11, a12, a22 = of_a[0] + floor, of_a[1], of_a[2] + floor
+    b11, b12, b22 = of_b[0] + floor, of_b[1], of_b[2] + floor
+    det_a, det_b = a11 * a22 - a12 * a12, b11 * b22 - b12 * b12
+    at_touch = (a11 + b11) * (a22 + b22) - (a12 + b12) * (a12 + b12)
+    p, q = det_b * (a11 + a22) + det_a * (b11 + b22), det_a * det_b
+    det = at_touch + d * (p + d * q)
+    is_minimum = det > _FOCUS * abs(at_touch) and p + 2.0 * d * q > 0.0
+    h11 = (det_b * a11 + det_a * b11 + d * q) / det
+    h22 = (det_b * a22 + det_a * b22 + d * q) / det
+    return (h11, (det_b * a12 + det_a * b12) / det, h22), d < 0.0 and not is_minimum
+
+
+@kernel
 def _is_sharp(body, f):
     """Whether the curvature is infinite, or has no limit (the pole of unlike exponents)."""
     return (
         f.rd >= _SHARP * f.r > 0.0
         or f.rd > f.r == 0.0
-        or (f.r < _POLE and body[S_] == 2.0 != body[P])
+        or (f.r < _POLE and body[surface.S_] == 2.0 != body[surface.P])
         or abs(f.wd) >= _SHARP * abs(f.w) > 0.0
         or abs(f.Cd) >= _SHARP * abs(f.C) > 0.0
         or abs(f.Sd) >= _SHARP * abs(f.S) > 0.0
     )
+
+
+@kernel
+def _put_symmetric(matrix, out):
+    """Write the four entries of a symmetric matrix."""
+    out[0], out[1], out[2], out[3] = matrix[0], matrix[1], matrix[1], matrix[2]
 
 
 @kernel
@@ -183,11 +213,19 @@ def derive_pair(a, b, pose_a, pose_b, point_a, point_b, normal, out):
     cosine, sine = math.cos(angle), math.sin(angle)
     t1, t2 = combine(cosine, t1, sine, t2), combine(-sine, t1, cosine, t2)
     of_a, of_b = _turned(of_a, cosine, sine), _turned(of_b, cosine, sine)
+    u = sub((point_b[0], point_b[1], point_b[2]), (point_a[0], point_a[1], point_a[2]))
+    twice, is_focal = _second_order(
+        of_a, of_b, dot(u, n), min(a[surface.SIZE], b[surface.SIZE])
+    )  # not |u|: signed, and zero at touch
+    _put_symmetric(of_a, out[CURVATURE_A : CURVATURE_A + 4])
+    _put_symmetric(of_b, out[CURVATURE_B : CURVATURE_B + 4])
+    out[RELATIVE], out[RELATIVE + 1] = of_a[0] + of_b[0], of_a[2] + of_b[2]
     for i in range(3):
-        out[CURVATURE_A + i], out[CURVATURE_B + i] = of_a[i], of_b[i]
         out[DIRECTIONS + i], out[DIRECTIONS + 3 + i] = t1[i], t2[i]
-    out[FLAGS] = SHARP if _is_sharp(a, fa) or _is_sharp(b, fb) else 0
-    out[UNIT] = min(a[SIZE], b[SIZE])
+        for j in range(3):
+            mixed = t1[i] * t2[j] + t2[i] * t1[j]
+            out[TWICE + 3 * i + j] = twice[0] * t1[i] * t1[j] + twice[1] * mixed + twice[2] * t2[i] * t2[j]
+    out[FLAGS] = (SHARP if _is_sharp(a, fa) or _is_sharp(b, fb) else 0) + (FOCAL if is_focal else 0)
 
 
 @entry_point(nogil=True)
@@ -226,6 +264,17 @@ class DerivativeStatus(Words, IntFlag):
     kink there, and the derivatives are those on the side of the normal given."""
     OTHER_KIND = OTHER_KIND
     """A body is no superovoid: derivatives by its shape are nan, and curvatures and second derivatives of the pair."""
+
+
+def _flags_of_statuses() -> NDArray[np.uint8]:
+    """Flags of derivatives for each status of a distance as a number."""
+    statuses, flags = np.arange(256), np.zeros(256, np.uint8)
+    for name in ("NON_UNIQUE", "ARBITRARY_NORMAL", "UNPROVEN"):
+        flags[statuses & int(Status[name]) != 0] |= int(DerivativeStatus[name])
+    return flags
+
+
+_OF_STATUS = _flags_of_statuses()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -320,8 +369,8 @@ def pose_gradients(result: DistanceResult | DistanceResults, pose_a: PosesLike, 
     n = result.normal
     pose_a, pose_b = _poses_for("pose_a", pose_a, n), _poses_for("pose_b", pose_b, n)
     return PoseGradients(
-        -np.concatenate([n, np.cross(result.point_a - pose_a[..., :3, 3], n)], axis=-1),
-        np.concatenate([n, np.cross(result.point_b - pose_b[..., :3, 3], n)], axis=-1),
+        -np.concatenate([n, np.einsum("ijk,...j,...k", _LEVI_CIVITA, result.point_a - pose_a[..., :3, 3], n)], axis=-1),
+        np.concatenate([n, np.einsum("ijk,...j,...k", _LEVI_CIVITA, result.point_b - pose_b[..., :3, 3], n)], axis=-1),
         result.status,
     )
 
@@ -376,9 +425,8 @@ def derivatives(
     [3.0, 3.0]
     """
     by_pose_a, by_pose_b = pose_gradients(result, pose_a, pose_b)
-    single = result.normal.ndim == 1
     points_a, points_b, normals = (
-        np.array(np.atleast_2d(each), order="C") for each in (result.point_a, result.point_b, result.normal)
+        np.array(each, ndmin=2, order="C") for each in (result.point_a, result.point_b, result.normal)
     )
     pairs, _ = pairs_of(a, pose_a, b, pose_b, {"result": len(normals)})
     out = np.empty((len(normals), ROW_LENGTH))
@@ -387,80 +435,18 @@ def derivatives(
         lambda which, _: derive_pairs(pairs, which, points_a, points_b, normals, out),
         threads,
     )
-    status = out[:, FLAGS].astype(np.uint8)
-    of_engine = np.asarray(result.status, dtype=np.uint8)
-    for flag, holds in (
-        (DerivativeStatus.TOUCHING, (np.asarray(result.lower) <= 0.0) & (np.asarray(result.upper) >= 0.0)),
-        (DerivativeStatus.NON_UNIQUE, of_engine & np.uint8(Status.NON_UNIQUE) != 0),
-        (DerivativeStatus.ARBITRARY_NORMAL, of_engine & np.uint8(Status.ARBITRARY_NORMAL) != 0),
-        (DerivativeStatus.UNPROVEN, of_engine & np.uint8(Status.UNPROVEN) != 0),
-    ):
-        status |= np.where(holds, np.uint8(flag), np.uint8(0))
-    square = np.array([[0, 1], [1, 2]])
-    of_a, of_b = out[:, CURVATURE_A + square], out[:, CURVATURE_B + square]
-    directions = out[:, DIRECTIONS : DIRECTIONS + 6].reshape(-1, 2, 3)
-    d = ((points_b - points_a) * normals).sum(axis=1)  # not |u|: signed, and zero at touch
-    twice, focal = _second_order(of_a, of_b, d, out[:, UNIT])
-    status |= np.where(focal, np.uint8(FOCAL), np.uint8(0))
-    fields = {
-        "by_shape_a": out[:, SHAPE_A : SHAPE_A + 7],
-        "by_shape_b": out[:, SHAPE_B : SHAPE_B + 7],
-        "relative_curvatures": np.diagonal(of_a + of_b, axis1=1, axis2=2),
-        "relative_directions": directions,
-        "curvature_a": of_a,
-        "curvature_b": of_b,
-        "by_translation_twice": directions.transpose(0, 2, 1) @ twice @ directions,
-    }
-    if single:
-        fields = {name: value[0] for name, value in fields.items()}
+    rows = out.reshape(*result.normal.shape[:-1], ROW_LENGTH)
+    status = rows[..., FLAGS].astype(np.uint8) | _OF_STATUS[result.status]
+    status |= np.uint8(DerivativeStatus.TOUCHING) * ((result.lower <= 0.0) & (result.upper >= 0.0))
     return Derivatives(
         by_pose_a,
         by_pose_b,
-        **fields,
-        status=DerivativeStatus(int(status[0])) if single else status,
+        status=DerivativeStatus(int(status)) if result.normal.ndim == 1 else status,
+        **{
+            name: rows[..., first:end].reshape(*rows.shape[:-1], *shape)
+            for name, (first, end, shape) in _FIELDS.items()
+        },
     )
-
-
-def _second_order(
-    of_a: FloatArray, of_b: FloatArray, d: FloatArray, unit: FloatArray
-) -> tuple[FloatArray, NDArray[np.bool_]]:
-    """S_A (S_A + S_B + d S_B S_A)^-1 S_B of each pair, and whether its overlap reaches a focal point.
-
-    Parameters
-    ----------
-    of_a, of_b : (n, 2, 2) ndarray
-        Shape operators, 1/m.
-    d : (n,) ndarray
-        Signed distances, m.
-    unit : (n,) ndarray
-        Size of the smaller body, m.
-
-    Returns
-    -------
-    twice : (n, 2, 2) ndarray
-        1/m.
-    focal : (n,) ndarray of bool
-        S_A^-1 + S_B^-1 + d I is positive definite if a depth is a proper minimum over the directions: if its
-        determinant and its trace, both times those of S_A and S_B, are positive.
-    """
-    identity = np.eye(2)
-    floor = (_STRAIGHT / unit)[:, None, None] * identity
-    a, b, depth = of_a + floor, of_b + floor, d[:, None, None]
-
-    def trace(matrices: FloatArray) -> FloatArray:
-        return np.trace(matrices, axis1=1, axis2=2)
-
-    def determinant(matrices: FloatArray) -> FloatArray:
-        return matrices[:, 0, 0] * matrices[:, 1, 1] - matrices[:, 0, 1] * matrices[:, 1, 0]
-
-    system = a + b + depth * (b @ a)
-    det, det_a, det_b = determinant(system), determinant(a), determinant(b)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        inverse = (trace(system)[:, None, None] * identity - system) / det[:, None, None]
-        twice = a @ inverse @ b
-    is_minimum = det > _FOCUS * np.abs(determinant(a + b))
-    is_minimum &= trace(a) * det_b + trace(b) * det_a + 2.0 * d * det_a * det_b > 0.0
-    return 0.5 * (twice + twice.transpose(0, 2, 1)), (d < 0.0) & ~is_minimum & ~np.isnan(det)
 
 
 def _poses_for(name: str, poses: PosesLike, normals: FloatArray) -> FloatArray:

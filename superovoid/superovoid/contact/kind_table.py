@@ -26,19 +26,7 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.columns import (
-    DISTANCE,
-    ITERATIONS,
-    LOWER,
-    NORMAL,
-    POINT_A,
-    POINT_B,
-    SCRATCH,
-    START,
-    STARTED,
-    STATUS,
-    UPPER,
-)
+from superovoid.contact import columns
 from superovoid.contact.convex import alternating, cores, mesh, torus
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.flats import FLATNESS, are_along_another, flat_on_plane, touching_flats
@@ -170,7 +158,7 @@ def begin(a, b, pool_a, pool_b, pose_a, pose_b, state):
         ka, kb = kb, ka
         pool_a, pool_b = pool_b, pool_a
         pose_a, pose_b = pose_b, pose_a
-    rotation = state[SCRATCH : SCRATCH + 9].reshape(3, 3)
+    rotation = state[columns.SCRATCH : columns.SCRATCH + 9].reshape(3, 3)
     centre = relative_pose(pose_a, pose_b, rotation)
     return Task(Pair(Core(a, ka, pool_a), Core(b, kb, pool_b), rotation, centre), pose_a, straight)
 
@@ -188,8 +176,8 @@ def start_direction(task, state):
     pair = task.pair
     line = sub(add(pair.centre, rotate(pair.rotation, _middle_of(pair.b))), _middle_of(pair.a))
     length = norm(line)
-    n = (state[START], state[START + 1], state[START + 2])
-    if state[STARTED] == (1.0 if task.straight else 2.0) and dot(n, line) >= _SAME_WAY * length:
+    n = (state[columns.START], state[columns.START + 1], state[columns.START + 2])
+    if state[columns.STARTED] == (1.0 if task.straight else 2.0) and dot(n, line) >= _SAME_WAY * length:
         return n
     return scale(1.0 / length, line) if length > 0.0 else (0.0, 0.0, 1.0)
 
@@ -268,28 +256,30 @@ def _finish(task, answer, status, goal, wanted, state, out):
     `goal` is the width of the interval that counts as certified, `wanted` what it would be without rounding.
     """
     pose = task.pose
-    state[STARTED] = 1.0 if task.straight else 2.0
+    state[columns.STARTED] = 1.0 if task.straight else 2.0
     for i in range(3):
-        state[START + i] = answer.n[i]
+        state[columns.START + i] = answer.n[i]
     x = rotate(pose, answer.x)
     y = rotate(pose, answer.y)
     n = rotate(pose, answer.n)
-    pa, pb, sign = (POINT_A, POINT_B, 1.0) if task.straight else (POINT_B, POINT_A, -1.0)
-    out[DISTANCE] = answer.distance
-    out[LOWER] = answer.lower
-    out[UPPER] = answer.upper
+    pa, pb, sign = (
+        (columns.POINT_A, columns.POINT_B, 1.0) if task.straight else (columns.POINT_B, columns.POINT_A, -1.0)
+    )
+    out[columns.DISTANCE] = answer.distance
+    out[columns.LOWER] = answer.lower
+    out[columns.UPPER] = answer.upper
     for i in range(3):
         out[pa + i] = x[i] + pose[i, 3]
         out[pb + i] = y[i] + pose[i, 3]
-        out[NORMAL + i] = sign * n[i]
+        out[columns.NORMAL + i] = sign * n[i]
     if answer.upper - answer.lower > goal:
         status |= UNPROVEN
     else:
         status &= ~DENT  # what a dent had left open has been closed by other points
     if goal > 2.0 * wanted:
         status |= PRECISION
-    out[STATUS] = status
-    out[ITERATIONS] = answer.iterations
+    out[columns.STATUS] = status
+    out[columns.ITERATIONS] = answer.iterations
 
 
 @kernel(separate=True)
@@ -308,7 +298,8 @@ def solve_half_spaces(first, second, limit, state, out):
     goal = wanted + 4.0 * margin
     k = _half_space(pair)
     answer = cores.Cores(k.distance, k.lower - margin, k.upper + margin, k.x, k.y, k.n, 0, 0)
-    flat = flat_on_plane(pair.b, rotate_back(pair.rotation, (0.0, 0.0, -1.0)))
+    y = rotate_back(pair.rotation, sub(k.y, centre))
+    flat = flat_on_plane(pair.b, y, rotate_back(pair.rotation, (0.0, 0.0, -1.0)))
     _finish(task, answer, NON_UNIQUE if flat else 0, goal, wanted, state, out)
 
 

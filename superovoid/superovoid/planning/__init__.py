@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Planning with certified distances: motions that are proved, a search by OMPL, grasps and paths by gradients."""
+"""Planning with certified distances: proved motions, a search by OMPL, grasps and paths from gradients."""
 
 from superovoid.planning.bases import BaseJoint, with_base_joints
 from superovoid.planning.first_path import find_path

@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A URDF with joints where its bases floated: what a planner can move.
+"""Replace floating joints in a URDF by chains of joints that a planner can move.
 
-A planner moves joints. A palm that floats gets a chain of them here, as many as the task leaves free; a robot whose
-arms are part of its URDF needs nothing of this.
+A planner moves joints. A floating palm therefore gets a chain of joints, as many as the task leaves free; a robot whose
+arms are part of its URDF does not need this.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from superovoid.values.poses import PoseLike
 
 @dataclass(frozen=True)
 class BaseJoint:
-    """One joint of the chain that carries a base; ``axis`` (3,) in the frame the joints before it leave."""
+    """One joint of the chain that carries a base; ``axis`` (3,) is in the frame after the preceding joints."""
 
     name: str
     kind: str
@@ -52,25 +52,25 @@ def with_base_joints(
     Parameters
     ----------
     urdf : str
-        The document.
+        URDF document.
     base_link : str
         Child of a floating joint.
     joints : sequence of BaseJoint
-        From the parent on, at least one.
+        Joints from the parent to the base, at least one.
     parent_from_first, last_from_base : array, shape (4, 4), optional
-        Fixed transforms before the first joint and behind the last one, m; default: none.
+        Fixed transforms before the first and after the last joint, m; default: identity.
 
     Returns
     -------
     str
-        The URDF with the chain; the links between its joints are called ``<joint>_link`` and have no geometry.
+        The URDF with the chain; the links between the joints are called ``<joint>_link`` and have no geometry.
 
     Raises
     ------
     RobotDescriptionError
         If the document is malformed or no floating joint carries the link.
     ValueError
-        If there is no joint or a transform is none.
+        If there are no joints, or a transform is invalid.
     """
     if not joints:
         raise ValueError("joints: is empty, expected at least one")
@@ -108,7 +108,7 @@ def _link_at(joint: ET.Element, end: str) -> str:
 
 
 def _joint(name: str, kind: str, parent: str, child: str, origin: np.ndarray) -> ET.Element:
-    from scipy.spatial.transform import Rotation  # late: importing it takes longer than most programs need it
+    from scipy.spatial.transform import Rotation  # imported late because it is slow and most programs do not need it
 
     element = ET.Element("joint", name=name, type=kind)
     ET.SubElement(element, "parent", link=parent)

@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A first path, by a planner of the Open Motion Planning Library (OMPL) over the certified validator.
+"""Find a first path with a planner of the Open Motion Planning Library (OMPL) and the certified validator.
 
-Sucan, Moll, Kavraki 2012; RRT-Connect: Kuffner, LaValle 2000. The space is that of the joints in metres of
-`PlanningProblem.weights`, so that a palm's turn and a finger's are as long as what they move.
+Sucan, Moll, Kavraki 2012; RRT-Connect: Kuffner, LaValle 2000. The search space is the joint space scaled to metres by
+`PlanningProblem.weights`, so that a turn of a palm and of a finger count by the motion that they cause.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from superovoid.values.checks import positive
 from superovoid.values.records import Record, Statistics
 
 ACCEPT_SPACING = 0.005
-"""m in the metric of the weights, see `find_path`."""
+"""Largest spacing of states at which `find_path` calls `accept`, m in the metric of the weights."""
 
 
 class NoPathError(PlanningError):
-    """The search ended without a path."""
+    """The search ended without finding a path."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FoundPath(Record):
-    """A valid path, all of its motions proved."""
+    """A valid path whose motions are all proved."""
 
     states: FloatArray
-    """As the planner found it, shape (k, joints)."""
+    """The planner's path, shape (k, joints)."""
     shortened: FloatArray
-    """With the states left out that it does not need, shape (m, joints)."""
+    """The path without the states that it does not need, shape (m, joints)."""
     statistics: Statistics
-    """``motions`` that the planner asked for; ``states`` that were examined for them."""
+    """``motions`` that the planner checked; ``states`` examined for them."""
 
 
 def find_path(
@@ -56,39 +56,39 @@ def find_path(
     accept: Callable[[FloatArray], bool] | None = None,
     stop: Callable[[], bool] | None = None,
 ) -> FoundPath:
-    """Plan from one state to another, or to one of several.
+    """Plan from one state to another, or to any of several.
 
     Parameters
     ----------
     problem : PlanningProblem
         Joints, obstacles, pairs.
     validity : Validity
-        Where distances come from.
+        Answers the distance queries.
     start : array_like, shape (joints,)
         A valid state.
     goal : array_like, shape (joints,) or (goals, joints)
-        Valid states, any of which will do.
+        One or several valid states; the path ends at one of them.
     seed : int
-        Of the planner, at least 1. OMPL counts its random generators by process: the same seed gives the same path as
-        the first plan of a process.
+        Seed of the planner, at least 1. OMPL numbers its random generators per process, so the same seed gives the
+        same path only for the first plan of a process.
     deadline : float
-        Time after which the search gives up, s. It ends earlier with the first path.
+        Time limit of the search, s. The search ends earlier if it finds a path.
     stride : float
-        Longest motion that is tried at once, m in the metric of the weights.
+        Longest motion tried in one step, m in the metric of the weights.
     on_motion : callable, optional
-        Called with the numbers of motions and states so far.
+        Called with the numbers of motions and states checked so far.
     accept : callable, optional
-        Whether a state satisfies what is asked beside. It is called for states no farther apart than `ACCEPT_SPACING`;
-        between them nothing is proved about it.
+        Returns whether a state satisfies additional conditions. It is called for states no farther apart than
+        `ACCEPT_SPACING`; it is not proved between them.
     stop : callable, optional
-        Ends the search when true.
+        Ends the search when it returns true.
 
     Raises
     ------
     PlanningError
-        If an end is not valid or no path is found in time.
+        If an end is not valid, or no path is found in time.
     ValueError
-        If an end is no state of the problem or a number is out of range.
+        If an end is not a state of the problem, or a number is out of range.
     ModuleNotFoundError
         If OMPL is missing.
     """
@@ -118,10 +118,10 @@ def find_path(
         if not check.valid:
             raise PlanningError(f"{name}: {_reason(problem, check)}")
         if accept is not None and not accept(state):
-            raise PlanningError(f"{name}: does not satisfy what is asked of every state")
+            raise PlanningError(f"{name}: does not satisfy the conditions on every state (accept)")
 
     def is_valid(first: FloatArray, last: FloatArray) -> bool:
-        return validator.is_valid(first, last) and _accepted(problem, accept, first, last)
+        return validator.is_valid(first, last) and _accepts_motion(problem, accept, first, last)
 
     count, weights = len(problem.joints), problem.weights
     motions = 0
@@ -157,16 +157,16 @@ def find_path(
     information.setup()
     definition = base.ProblemDefinition(information)
 
-    def made(state: FloatArray):
+    def allocate(state: FloatArray):
         new = space.allocState()
         for i in range(count):
             new[i] = float(state[i] * weights[i])
         return new
 
-    definition.addStartState(made(ends["start"]))
+    definition.addStartState(allocate(ends["start"]))
     region = base.GoalStates(information)
     for state in goals:
-        region.addState(made(state))
+        region.addState(allocate(state))
     definition.setGoal(region)
     planner = geometric.RRTConnect(information)
     planner.setRange(stride)
@@ -178,12 +178,12 @@ def find_path(
     path = definition.getSolutionPath()
     found = np.array([read(path.getState(k)) for k in range(path.getStateCount())])
     nearest = min(goals, key=lambda state: float(np.abs((state - found[-1]) * weights).max()))
-    found[[0, -1]] = ends["start"], nearest  # without the rounding of the way through the weights
-    shortened = _shortened(is_valid, found, seed, is_over)
+    found[[0, -1]] = ends["start"], nearest  # exact, without rounding by the weights
+    shortened = _shorten(is_valid, found, seed, is_over)
     return FoundPath(found, shortened, Statistics(motions=motions, states=validator.states))
 
 
-def _accepted(
+def _accepts_motion(
     problem: PlanningProblem, accept: Callable[[FloatArray], bool] | None, first: FloatArray, last: FloatArray
 ) -> bool:
     if accept is None:
@@ -191,10 +191,10 @@ def _accepted(
     return all(accept(state) for state in dense(problem, [first, last], ACCEPT_SPACING))
 
 
-def _shortened(
+def _shorten(
     is_valid: Callable[[FloatArray, FloatArray], bool], path: FloatArray, seed: int, is_over: Callable[[], bool]
 ) -> FloatArray:
-    """Straight motions in the place of stretches of the path, wherever they are proved, at random (300 tries)."""
+    """Replace stretches of the path by straight motions if these are proved; tries 300 at random."""
     random = np.random.default_rng(seed)
     kept, refused = list(range(len(path))), set()
     for _ in range(300):

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plans for a group of the SRDF among the objects of a planning scene.
+"""Plan motions of an SRDF group among the objects of a planning scene.
 
 planner = GroupPlanner(Robot.load(urdf, srdf=srdf), "panda_arm", obstacles=[wall])
 motion = planner.plan(start, goal)                 # a pose, joint positions, or the name of a state
@@ -39,8 +39,8 @@ from superovoid.scene import Body
 from superovoid.values.checks import positive
 from superovoid.values.records import Statistics
 
-_STRIDE = 0.5  # m, of the longest motion tried at once, in the metric of the weights
-_GOALS = 4  # solutions of a pose goal that are planned to
+_STRIDE = 0.5  # m, longest motion tried in one step, in the metric of the weights
+_GOALS = 4  # maximum number of solutions of a pose goal to plan to
 
 State = Mapping[str, float]
 Ranges = Mapping[str, tuple[float, float]]
@@ -49,7 +49,7 @@ Goal = str | State | PoseGoal | Sequence[PoseGoal] | GoalRegion | Sequence[GoalR
 
 
 class StartError(PlanningError):
-    """The start is not valid; `in_contact` says whether pairs are too near, else limits or conditions do not hold."""
+    """The start is invalid: pairs are too near if `in_contact`, otherwise limits or conditions are violated."""
 
     def __init__(self, words: str, in_contact: bool) -> None:
         super().__init__(words)
@@ -57,7 +57,7 @@ class StartError(PlanningError):
 
 
 class GoalError(PlanningError):
-    """A goal given by joints is not valid; `in_contact` says whether pairs are too near."""
+    """A goal given by joints is invalid; `in_contact` is true if pairs are too near."""
 
     def __init__(self, words: str, in_contact: bool) -> None:
         super().__init__(words)
@@ -66,45 +66,45 @@ class GoalError(PlanningError):
 
 @dataclass(frozen=True, eq=False)
 class PlannedMotion:
-    """A path whose motions are proved."""
+    """A path whose motions are all proved."""
 
     problem: SceneProblem
     path: FloatArray
-    """Shape (k, joints), columns `PlanningProblem.joints`, rad or m; straight motions between its states keep every
-    pair above its floor."""
+    """Shape (k, joints), columns as `PlanningProblem.joints`, rad or m; straight motions between its states keep
+    every pair above its floor."""
     goal: Solution
     """The last state, and its clearance."""
     statistics: Statistics
-    """As `FoundPath.statistics`."""
+    """As in `FoundPath.statistics`."""
 
     @property
     def joints(self) -> tuple[str, ...]:
-        """The columns of `path`."""
+        """Joint names of the columns of `path`."""
         return self.problem.joints
 
 
 class GroupPlanner:
-    """Inverse kinematics and motions of a group.
+    """Plans motions and solves inverse kinematics for a group.
 
     Parameters
     ----------
     scene : Robot or PlanningScene
-        The robot, and what is around it.
+        The robot, with or without surroundings.
     group : str
-        Of the SRDF: its joints are planned.
+        Name of a group of the SRDF, whose joints are planned.
     obstacles : sequence of Body, optional
-        Put into the scene, each as an object of its name at ``link_from_body`` in the root frame.
+        Added to the scene, each as an object with its name at ``link_from_body`` in the root frame.
     positions : mapping of str to float, optional
-        Of joints that starts and goals do not name.
+        Positions of joints that starts and goals do not name.
     base_poses : mapping of str to (4, 4) array_like, optional
         root_from_link of the robot's floating bases.
     clearance : float
-        Of all pairs, beside the scene's paddings, m.
+        Minimum distance of all pairs in addition to the scene's paddings, m.
 
     Raises
     ------
     ValueError
-        If there is no such group, it has no joint that can be planned, or an obstacle has the name of a link.
+        If the group does not exist or has no joint that can be planned, or an obstacle has the name of a link.
     """
 
     def __init__(
@@ -131,12 +131,12 @@ class GroupPlanner:
         self._clearance = clearance
 
     def problem(self, start: str | State, ranges: Mapping[str, tuple[float, float]] | None = None) -> SceneProblem:
-        """The problem of a start: a named state, or positions by joint.
+        """Return the problem for a start, given as a named state or as positions by joint.
 
         Raises
         ------
         ValueError
-            If there is no such state or a joint of the robot has no position.
+            If the state does not exist, or a joint of the robot has no position.
         """
         return scene_problem(
             self.planning,
@@ -156,16 +156,16 @@ class GroupPlanner:
         accept: Callable[[FloatArray], bool] = any_state,
         search: Search | None = None,
     ) -> Solution:
-        """Find a state that reaches a pose; see `superovoid.planning.inverse_kinematics`.
+        """Find a state that reaches poses; see `superovoid.planning.inverse_kinematics`.
 
         Parameters
         ----------
         start : str or mapping
-            Where to begin: a named state of the group, or positions by joint.
+            First start: a named state of the group, or positions by joint.
         goal : (4, 4) array_like, PoseGoal or sequence of these, or GoalRegion
-            Where links shall be in the root frame; an array is for the group's tip.
+            Goal poses of links in the root frame; an array is the pose of the group's tip.
         avoid_contact : bool
-            Whether every pair has to be above its floor.
+            Whether to keep every pair above its floor.
         accept, search
             As for `superovoid.planning.inverse_kinematics`.
         """
@@ -192,22 +192,21 @@ class GroupPlanner:
         Parameters
         ----------
         start : str or mapping
-            A named state of the group, or positions by joint: of all of the robot's, but for those that the planner
-            was made with.
+            A named state of the group, or positions of all joints of the robot except those given to the constructor.
         goal : str, mapping, (4, 4) array_like, PoseGoal or sequence of these, GoalRegion or sequence of these
-            A named state; positions of joints, where the group's others stay as they are; a pose of the group's tip
-            in the root frame, or poses of links, all of them; or regions, any one of them.
+            A named state; positions of joints, with the group's other joints unchanged; a pose of the group's tip in
+            the root frame; poses of links, all at once; or regions, any one of them.
         deadline : float
-            Time after which planning gives up, s.
+            Time limit of planning, s.
         seed : int
-            Of what is random.
+            Seed of random choices.
         ranges : mapping of str to (float, float), optional
-            Narrower limits of joints along the whole motion: they are proved, as contact is.
+            Narrower limits of joints along the whole motion; they are proved, like freedom from contact.
         accept : callable, optional
-            Whether a state satisfies what is asked beside of every state. It is looked at in states along the way
-            (`find_path`), not proved between them.
+            Returns whether a state satisfies additional conditions. It is called for states along the motion (see
+            `find_path`); it is not proved between them.
         stop : callable
-            Ends the search when true.
+            Ends the search when it returns true.
 
         Returns
         -------
@@ -216,7 +215,7 @@ class GroupPlanner:
         Raises
         ------
         PlanningError
-            `StartError`, `GoalError`, `NoSolutionError` (of a pose), or `NoPathError` where the time was over.
+            `StartError`, `GoalError`, `NoSolutionError` (for a pose), or `NoPathError` if the time limit is reached.
         ValueError
             If a name does not exist or a number is out of range.
         ModuleNotFoundError
@@ -226,13 +225,13 @@ class GroupPlanner:
         problem = self.problem(start, ranges)
         validity = SceneValidity(problem)
         validator = MotionValidator(problem, validity, lambda: time.monotonic() >= until or stop())
-        first = self._first(problem, validator, accept)
+        first = self._start_state(problem, validator, accept)
         test = any_state if accept is None else accept
         if isinstance(goal, str | Mapping):
             goals = [self._goal_state(problem, validity, goal, test)]
         else:
             regions = self._regions(goal)
-            # The time is shared: what finding goals takes, the search does not have.
+            # The search for goals uses at most half of the time; the search for a path gets the rest.
             search = Search(seed=seed, until=time.monotonic() + 0.5 * deadline, stop=stop)
             goals = list(islice(_solutions(problem, validity, regions, test, search), _GOALS))
         straight = [goal for goal in goals if accept is None and validator.is_valid(first, goal.state)]
@@ -262,7 +261,7 @@ class GroupPlanner:
         *,
         accept: Callable[[FloatArray], bool] | None = None,
     ) -> Trajectory:
-        """Give a motion times; see `superovoid.planning.time_path`.
+        """Compute the timing of a motion; see `superovoid.planning.time_path`.
 
         Parameters
         ----------
@@ -270,16 +269,16 @@ class GroupPlanner:
         limits : MotionLimits, optional
             Default: `motion_limits` of the robot.
         accept : callable, optional
-            Whether a state satisfies what is asked beside.
+            Returns whether a state satisfies additional conditions.
         """
         problem = motion.problem
         limits = motion_limits(problem.robot, problem.joints) if limits is None else limits
         return time_path(problem, SceneValidity(problem), motion.path, limits, accept=accept)
 
-    def _first(
+    def _start_state(
         self, problem: SceneProblem, validator: MotionValidator, accept: Callable[[FloatArray], bool] | None
     ) -> FloatArray:
-        """The start as a state, if it is valid."""
+        """Return the start as a state; raise `StartError` if it is invalid."""
         try:
             first = problem.state(problem.positions)
         except ValueError as error:
@@ -288,7 +287,7 @@ class GroupPlanner:
         if check.pair is not None:
             raise StartError(f"start: {problem.name_of(check.pair)} are too near each other", in_contact=True)
         if accept is not None and not accept(first):
-            raise StartError("start: does not satisfy what is asked of every state", in_contact=False)
+            raise StartError("start: does not satisfy the conditions on every state (accept)", in_contact=False)
         return first
 
     def _goal_state(
@@ -298,7 +297,7 @@ class GroupPlanner:
         goal: str | State,
         accept: Callable[[FloatArray], bool],
     ) -> Solution:
-        """A goal given by joints, if it is valid."""
+        """Return a goal given by joints; raise `GoalError` if it is invalid."""
         given = dict(self._state(goal))
         strange = [joint for joint in given if joint not in problem.joints]
         strange = [joint for joint in strange if given[joint] != problem.positions.get(joint)]
@@ -322,7 +321,7 @@ class GroupPlanner:
             pair = problem.name_of(int(found.pair[np.argmin(spare)]))
             raise GoalError(f"goal: {pair} are too near each other", in_contact=True)
         if not accept(state):
-            raise GoalError("goal: does not satisfy what is asked beside", in_contact=False)
+            raise GoalError("goal: does not satisfy the conditions (accept)", in_contact=False)
         return Solution(state, min(float(np.min(spare, initial=np.inf)), search.clearance_up_to), Statistics(starts=1))
 
     def _state(self, state: str | State) -> State:
@@ -334,7 +333,7 @@ class GroupPlanner:
         return {j: v for j, v in self.group.states[state].items() if j in self.planning.robot.joint_names}
 
     def _regions(self, goal: PoseGoal | Sequence[PoseGoal] | GoalRegion | Sequence[GoalRegion] | ArrayLike) -> Regions:
-        """A goal that is not one of joints as regions."""
+        """Convert a goal other than joint positions to regions."""
         several = [goal] if isinstance(goal, PoseGoal | GoalRegion) else goal
         if isinstance(several, Sequence) and several:
             regions = [one for one in several if isinstance(one, GoalRegion)]
@@ -344,13 +343,13 @@ class GroupPlanner:
             if len(poses) == len(several):
                 return [GoalRegion(lambda random: poses)]
         if self.group.tip is None:
-            raise ValueError(f"goal: group '{self.group.name}' has no tip: say which link by a PoseGoal")
+            raise ValueError(f"goal: group '{self.group.name}' has no tip; use a PoseGoal to name the link")
         of_tip = [PoseGoal(self.group.tip, np.asarray(goal, dtype=float))]
         return [GoalRegion(lambda random: of_tip)]
 
 
-def _both(of_all: Ranges, of_goal: Ranges) -> Ranges:
-    """Ranges of joints in a goal, within those along the way."""
+def _intersect_ranges(of_all: Ranges, of_goal: Ranges) -> Ranges:
+    """Intersect the joint ranges along the motion with those at the goal; keep those of joints in only one of them."""
     both = dict(of_all)
     for joint, (low, high) in of_goal.items():
         lower, upper = of_all.get(joint, (low, high))
@@ -370,7 +369,7 @@ def _solutions(
     accept: Callable[[FloatArray], bool],
     search: Search,
 ) -> Iterator[Solution]:
-    """States in any of several regions, one at least; the error of the last region where none has any."""
+    """Yield states in any of several regions; if no region has one, raise the error of the last."""
     found, problems = False, []
     for number, region in enumerate(regions):
         left = search.until - time.monotonic()
@@ -378,7 +377,11 @@ def _solutions(
         if not np.isfinite(left):
             share = search
         try:
-            within = problem if not region.ranges else replace(problem, ranges=_both(problem.ranges, region.ranges))
+            within = (
+                problem
+                if not region.ranges
+                else replace(problem, ranges=_intersect_ranges(problem.ranges, region.ranges))
+            )
         except NoSolutionError as error:
             problems.append(error)
             continue

@@ -1,12 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Joint positions that put links where they are wanted, free of contact: inverse kinematics among obstacles.
+"""Inverse kinematics among obstacles: find joint positions that bring links to given poses without contact.
 
-From several starts, the given one first, then random ones: damped least squares (`superovoid.robot.reach`) to the
-pose, then, where a pair is below its floor, steps along the gradients of the distances that leave the pose as it is
-(redundant joints), then the next start. What is returned is proved to keep every pair above its floor, and says by
-how much.
+The search uses several starts: the given one, then random ones. From each, damped least squares
+(`superovoid.robot.reach`) solves for the poses. If a pair is below its floor, steps along the distance gradients that
+keep the poses (redundant joints) follow; if these fail, the next start. The returned state is proved to keep every
+pair above its floor, with a proved clearance.
 """
 
 from __future__ import annotations
@@ -28,21 +28,21 @@ from superovoid.values.records import Statistics
 
 PARTS = {"pose": POSE, "position": POSITION, "orientation": ORIENTATION}
 ACCURACY = 1e-6
-"""m and rad: a pose that is missed by no more is reached."""
-_MOST_STEPS = 120  # of least squares from one start
-_MOST_WAYS_OUT = 8  # steps along gradients from one start
-_NEAR = 0.05  # m, within which distances are asked for beyond the floors
+"""A goal pose is reached if it is missed by at most this, m and rad."""
+_MAX_STEPS = 120  # least-squares steps per start
+_MAX_CONTACT_STEPS = 8  # steps along distance gradients per start
+_NEAR = 0.05  # m, minimum distance beyond the floors within which pairs are queried
 
 
 @dataclass(frozen=True, eq=False)
 class PoseGoal:
-    """Where a link shall be."""
+    """A goal pose of a link."""
 
     link: str
     pose: FloatArray
     """root_from_link, shape (4, 4), m."""
     part: str = "pose"
-    """What of it is wanted: "pose", "position" (of the link's origin) or "orientation"."""
+    """Which part of the pose to reach: "pose", "position" (of the link's origin) or "orientation"."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "pose", as_poses(f"pose of '{self.link}'", self.pose))
@@ -53,34 +53,34 @@ class PoseGoal:
 
 
 Draw = Callable[[np.random.Generator | None], Sequence[PoseGoal]]
-"""Returns what is wanted: the middle of a region for None, else at random within it; nothing for joints alone."""
+"""Returns goal poses: the middle of a region for None, else random ones within it; empty for a goal in joints only."""
 
 
 def no_poses(random: np.random.Generator | None) -> Sequence[PoseGoal]:
-    """Want no pose of a link."""
+    """Return no goal pose."""
     return ()
 
 
 def any_state(state: FloatArray) -> bool:
-    """Accept a state whatever it is."""
+    """Accept every state."""
     return True
 
 
 @dataclass(frozen=True, eq=False)
 class GoalRegion:
-    """A goal of any kind: poses of links within regions, joints within ranges, conditions beside."""
+    """A general goal: poses of links within regions, joints within ranges, additional conditions."""
 
     draw: Draw = field(default=no_poses)
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Of joints in the goal, rad or m."""
+    """Ranges of joints at the goal, rad or m."""
     preferred: Mapping[str, float] = field(default_factory=dict)
-    """Positions of joints to try first; of the others that of the start is."""
+    """Joint positions to try first; other joints begin at the start state."""
     accept: Callable[[FloatArray], bool] = field(default=any_state)
-    """Whether a state satisfies what is asked beside."""
+    """Returns whether a state satisfies additional conditions."""
 
 
 class NoSolutionError(PlanningError):
-    """No state was found; `in_contact` says whether the poses can be reached, only not free of contact."""
+    """No state was found; `in_contact` is true if the poses can be reached, but only in contact."""
 
     def __init__(self, words: str, in_contact: bool) -> None:
         super().__init__(words)
@@ -94,31 +94,31 @@ class Solution:
     state: FloatArray
     """Positions of `PlanningProblem.joints`."""
     clearance: float
-    """By so much, at least, every pair looked after is above its floor, m: proved; up to the `clearance_up_to` asked
-    for. NaN where contact was not to be avoided."""
+    """Proved: every checked pair exceeds its floor by at least this, m; capped at `clearance_up_to` of the search. NaN
+    if contact was not checked."""
     statistics: Statistics
-    """``starts``: starting states that were tried."""
+    """``starts``: number of starting states tried."""
 
 
 @dataclass(frozen=True)
 class Search:
-    """How long and where solutions are looked for."""
+    """Effort and scope of a search for solutions."""
 
     seed: int = 1
     starts: int = 50
-    """Starts at most, the given one included."""
+    """Maximum number of starts, including the given one."""
     until: float = np.inf
-    """`time.monotonic` at which the search ends, s."""
+    """Value of `time.monotonic` at which the search ends, s."""
     stop: Callable[[], bool] = field(default=never)
-    """Ends it when true."""
+    """Ends the search when it returns true."""
     clearance_up_to: float = 0.1
-    """m; clearances beyond are of no interest."""
+    """Largest clearance to determine, m."""
 
     def __post_init__(self) -> None:
         whole("starts", self.starts, 1)
 
     def is_over(self) -> bool:
-        """Whether no further start is to be tried."""
+        """Return whether to stop trying further starts."""
         return time.monotonic() >= self.until or self.stop()
 
 
@@ -131,29 +131,29 @@ def inverse_kinematics(
     accept: Callable[[FloatArray], bool] = lambda state: True,
     search: Search | None = None,
 ) -> Solution:
-    """Find a state in which links are where they are wanted.
+    """Find a state in which links reach given poses.
 
     Parameters
     ----------
     problem : PlanningProblem
         Joints, and pairs with their floors.
     validity : Validity or None
-        Where distances come from; None: contact does not matter.
+        Answers the distance queries; None to ignore contact.
     start : array_like, shape (joints,)
-        Where to begin.
+        First start.
     goals : sequence of PoseGoal, or callable
-        All of them are wanted at once.
+        Poses to reach, all at once.
     accept : callable
-        Whether a state will do, for conditions beside.
+        Returns whether a state satisfies additional conditions.
     search : Search, optional
-        How long to look.
+        Effort of the search.
 
     Raises
     ------
     NoSolutionError
-        If no start led to one; a PlanningError.
+        If no start led to a solution; a PlanningError.
     ValueError
-        If a link does not exist or the start is no state of the problem.
+        If a link does not exist, or the start is not a state of the problem.
     """
     return next(solutions(problem, validity, start, goals, accept=accept, search=search))
 
@@ -167,7 +167,7 @@ def solutions(
     accept: Callable[[FloatArray], bool] = lambda state: True,
     search: Search | None = None,
 ) -> Iterator[Solution]:
-    """Solutions of `inverse_kinematics` one after the other, as long as its search lasts; one at least, or an error."""
+    """Yield solutions of `inverse_kinematics` until its search ends; raise an error if there are none."""
     search = Search() if search is None else search
     first = problem.check_state("start", start)
     fixed: Sequence[PoseGoal] = () if callable(goals) else list(goals)
@@ -183,7 +183,7 @@ def solutions(
             if goal.link not in problem.robot.links:
                 known = ", ".join(problem.robot.links)
                 raise ValueError(f"goal: link '{goal.link}' does not exist (links: {known})")
-        state, missed = _reached(problem, wanted, guess, guess)
+        state, missed = _solve_poses(problem, wanted, guess, guess)
         nearest = min(nearest, missed)
         if missed > ACCURACY:
             continue
@@ -191,7 +191,7 @@ def solutions(
         free: FloatArray | None = state
         clearance = np.nan
         if validity is not None:
-            free, clearance, words = _out_of_contact(problem, validity, wanted, state, search)
+            free, clearance, words = _remove_contact(problem, validity, wanted, state, search)
             worst = words or worst
         if free is not None and accept(free):
             found += 1
@@ -199,17 +199,17 @@ def solutions(
     if found:
         return
     if reached:
-        why = f"in all {reached} found {worst}" if worst else f"none of {reached} found satisfies what is asked beside"
+        why = f"in all {reached} found {worst}" if worst else f"none of {reached} found satisfies `accept`"
         raise NoSolutionError(f"the goal can be reached, but {why} ({tried} starts)", bool(worst))
     raise NoSolutionError(
         f"the goal is out of reach: missed by {nearest:.3g} (m or rad) at best ({tried} starts)", in_contact=False
     )
 
 
-def _reached(
+def _solve_poses(
     problem: PlanningProblem, goals: Sequence[PoseGoal], guess: FloatArray, comfortable: FloatArray, steps: int = 0
 ) -> tuple[FloatArray, float]:
-    """The state that least squares lead to, and by how much it misses the goals."""
+    """Return the least-squares state, and the distance by which it misses the goals."""
     if not goals:
         return np.clip(comfortable, *problem.limits), 0.0
     targets = [Target(problem.robot.root, goal.link, goal.pose, PARTS[goal.part]) for goal in goals]
@@ -223,21 +223,21 @@ def _reached(
         comfortable=dict(zip(problem.joints, comfortable.tolist(), strict=True)),
         atol=0.1 * ACCURACY,
         settle=bool(steps),
-        max_iterations=steps or _MOST_STEPS,
+        max_iterations=steps or _MAX_STEPS,
     )
     state = np.array([found.positions[joint] for joint in problem.joints])
     return state, max(found.position_error, found.angle_error)
 
 
-def _out_of_contact(
+def _remove_contact(
     problem: PlanningProblem, validity: Validity, goals: Sequence[PoseGoal], state: FloatArray, search: Search
 ) -> tuple[FloatArray | None, float, str]:
-    """The state, or one near it with the same poses, that keeps every pair above its floor, and by how much.
+    """Find a state with the same poses that keeps every pair above its floor, and its clearance.
 
-    None where none is found; then words about the pair that was lowest last.
+    If there is none, return None, NaN and a text about the pair with the smallest distance.
     """
     words = ""
-    for way_out in range(_MOST_WAYS_OUT + 1):
+    for attempt in range(_MAX_CONTACT_STEPS + 1):
         max_distance = np.array([problem.floors.max(initial=0.0) + max(search.clearance_up_to, _NEAR)])
         found = validity.clearances(state[None], max_distance, gradients=True)
         spare = found.lower - problem.floors[found.pair]
@@ -245,18 +245,18 @@ def _out_of_contact(
         if lowest > 0.0:
             return state, min(lowest, search.clearance_up_to), ""
         words = f"{problem.name_of(int(found.pair[np.argmin(spare)]))} are {1e3 * -lowest:.3g} mm too near each other"
-        if way_out == _MOST_WAYS_OUT or search.is_over():
+        if attempt == _MAX_CONTACT_STEPS or search.is_over():
             break
-        # What is too near, and what would be soon, is to have a little room: least squares of the first order.
+        # Give pairs below or just above their floors a little room by a first-order least-squares step.
         room = 2e-3
         low = spare < room
-        assert found.gradient is not None  # asked for
+        assert found.gradient is not None  # requested above
         slopes = found.gradient[low] / problem.weights
         wanted = np.minimum(room - spare[low], 0.05)
         step = slopes.T @ np.linalg.solve(slopes @ slopes.T + 1e-3 * np.eye(len(slopes)), wanted) / problem.weights
         if not np.isfinite(step).all():
             break
-        other, missed = _reached(problem, goals, state, np.clip(state + step, *problem.limits), steps=60)
+        other, missed = _solve_poses(problem, goals, state, np.clip(state + step, *problem.limits), steps=60)
         if missed > ACCURACY or np.abs((other - state) * problem.weights).max() < 1e-5:
             break
         state = other

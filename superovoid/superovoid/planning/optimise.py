@@ -1,18 +1,18 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Postures and paths improved by the gradients of the distances.
+"""Improve postures and paths with the gradients of the distances.
 
-A **grasp** is the posture near a guess at which every wanted contact is as near as `gap` and all other pairs keep their
-clearance. A **path** is made shorter and kept away from contact: the variables are its inner states x_1 ... x_(N-1),
-and what is minimised is
+A **grasp** is the posture near a guess in which every wanted contact is as near as `gap` and all other pairs keep their
+clearance. A **path** is shortened and kept away from contact: the variables are its inner states x_1 ... x_(N-1), and
+the objective to minimise is
 
     N sum over k of |W (x_(k+1) - x_k)|^2 + mu sum over k and p of max(0, t_pk - d_p(x_k))^2
 
-with the weights W of `PlanningProblem.weights`, the signed distances d_p and their targets t_pk: the margin, or as much
-of it as the ends allow (`targets_along`). The first sum is the squared length of the path when its states are evenly
-spaced, and makes them so. mu grows, and states between the x_k join the second sum, until the motions are proved to
-keep `KEPT` of the targets (`MotionValidator`); the optimiser never has the last word.
+with the weights W of `PlanningProblem.weights`, the signed distances d_p and their targets t_pk: the margin, or less
+near the ends of the path (`targets_along`). The first sum is the squared length of the path if its states are evenly
+spaced, and its minimum makes them so. mu grows, and states between the x_k join the second sum, until
+`MotionValidator` proves that the motions keep `KEPT` of the targets; no path is returned without this proof.
 """
 
 from __future__ import annotations
@@ -29,48 +29,48 @@ from superovoid.planning.validity import Validity
 from superovoid.values.records import Record, Statistics
 
 KEPT = 0.9
-"""Part of the targets that is proved of an optimised path."""
+"""Fraction of the targets proved for an optimised path."""
 _MOST_PARTS = 8
-_FIRST_REACH = 0.05  # m, how far from a wanted contact a grasp begins to look
+_FIRST_REACH = 0.05  # m, initial search distance for the pairs of wanted contacts
 
 
 def grasp(problem: PlanningProblem, validity: Validity, guess: ArrayLike, gap: float = 2e-4) -> FloatArray:
-    """Find the posture near a guess at which all wanted contacts are made.
+    """Find a posture near a guess that makes all wanted contacts.
 
     Parameters
     ----------
     problem : PlanningProblem
-        Its `wanted` pairs are to be brought together, all others to keep their clearance.
+        Brings its `wanted` pairs together; all others keep their clearance.
     validity : Validity
-        Where distances and gradients come from.
+        Answers the queries for distances and gradients.
     guess : array_like, shape (joints,)
-        Where to begin.
+        Initial posture.
     gap : float
-        Distance that counts as contact, m: between real bodies of that distance nothing is left but rounding and skin.
+        Distance that counts as contact, m; choose it so small that rounding and the softness of skin bridge it.
 
     Returns
     -------
     array, shape (joints,)
-        Every wanted entry's closest pair is within (0, 2 `gap`), all other pairs above their floors.
+        A posture with the closest pair of every wanted entry within (0, 2 `gap`), all other pairs above their floors.
 
     Raises
     ------
     PlanningError
-        If there is none near the guess; says which contact is missed or which pair is too near.
+        If there is none near the guess; names the missed contact or the pair that is too near.
     """
-    from scipy.optimize import minimize  # late: importing it takes longer than most programs need it
+    from scipy.optimize import minimize  # imported late because it is slow and most programs do not need it
 
     if not problem.wanted:
         raise ValueError("problem.wanted: is empty, expected the contacts of the grasp")
     if not gap > 0.0:
         raise ValueError(f"gap = {gap!r}: must be positive")
     x0 = problem.check_state("guess", guess)
-    # A little more than the floor: the answer has to be valid, not on the edge of it.
+    # Aim slightly above the floor, because the result must be valid and not lie on the boundary.
     targets = np.where(problem.is_wanted, gap, 1.1 * problem.clearance + 1e-5)
     reach = _FIRST_REACH
 
     def near(x: FloatArray, gradients: bool) -> tuple[FloatArray, FloatArray]:
-        """Distances and gradients of all pairs that matter, the nearest of every wanted contact among them."""
+        """Return distances and gradients of all pairs in reach; enlarge the reach to include every wanted contact."""
         nonlocal reach
         while True:
             found = validity.clearances(x[None], np.array([reach]), gradients=gradients)
@@ -99,9 +99,9 @@ def grasp(problem: PlanningProblem, validity: Validity, guess: ArrayLike, gap: f
     bounds = list(zip(*problem.limits, strict=True))
     scale = 1.0 / problem.weights
     for _ in range(4):
-        # In metres of the weights, so that a palm's joint and a finger's count alike.
+        # Scale the variables to metres of the weights, so that joints of palm and fingers count alike.
         found = minimize(
-            lambda y: _scaled(value, y, scale),
+            lambda y: _evaluate_scaled(value, y, scale),
             x0 / scale,
             jac=True,
             method="L-BFGS-B",
@@ -124,36 +124,36 @@ def grasp(problem: PlanningProblem, validity: Validity, guess: ArrayLike, gap: f
 
 
 def retreat(problem: PlanningProblem, validity: Validity, state: ArrayLike, clearance: float = 0.006) -> FloatArray:
-    """Take a posture in contact back until everything is clear: a planner's random steps hardly find the way out.
+    """Move a posture out of contact until everything is clear; random steps of a planner rarely find such a motion.
 
     Parameters
     ----------
     problem : PlanningProblem
-        Of the posture.
+        Problem of the posture.
     validity : Validity
-        Where distances and gradients come from.
+        Answers the queries for distances and gradients.
     state : array_like, shape (joints,)
         A valid posture.
     clearance : float
-        m, that the wanted pairs and all others with an obstacle are to have. The rest, such as neighbouring fingers,
-        shall only come no nearer than they are.
+        Distance to reach, m, for the wanted pairs and all others with an obstacle. All other pairs, such as
+        neighbouring fingers, only have to come no nearer than they are.
 
     Returns
     -------
     array, shape (k, joints)
-        From the posture on; every motion is proved. Where the way back is barred it ends before everything is clear.
+        States from the posture on; every motion is proved. If blocked, the path ends before everything is clear.
 
     Raises
     ------
     PlanningError
-        If not even a first step is proved.
+        If no first step can be proved.
     """
     from scipy.optimize import minimize
 
     path = [problem.check_state("state", state)]
     validator = MotionValidator(problem, validity)
     scale, reach = 1.0 / problem.weights, np.array([clearance])
-    most = _nearest(problem, validity, path[0][None], clearance)[0]
+    most = _capped_distances(problem, validity, path[0][None], clearance)[0]
     most[problem.is_wanted | (problem.pairs >= len(problem.robot.bodies)).any(axis=1)] = clearance
 
     def value(y: FloatArray, y0: FloatArray, target: float) -> tuple[float, FloatArray]:
@@ -164,7 +164,7 @@ def retreat(problem: PlanningProblem, validity: Validity, state: ArrayLike, clea
         return 1e6 * float(0.5e-3 * away @ away + 50.0 * short @ short), 1e6 * slope
 
     bounds = np.column_stack([limit * problem.weights for limit in problem.limits])
-    # Small steps out of contact, then larger ones; shorter ones where a motion is not proved.
+    # Begin with small steps, then grow; shrink the growth if a motion is not proved.
     reached, growth = clearance / 32.0, 2.0
     while reached < clearance and growth > 1.05:
         y0, target = path[-1] * problem.weights, min(reached * growth, clearance)
@@ -176,30 +176,30 @@ def retreat(problem: PlanningProblem, validity: Validity, state: ArrayLike, clea
         else:
             growth = growth**0.5
     if len(path) == 1:
-        raise PlanningError("no way back from the posture is proved, not even a short one")
+        raise PlanningError("no retreat from the posture is proved, not even a short one")
     return np.array(path)
 
 
-def _scaled(value: Callable, y: FloatArray, scale: FloatArray) -> tuple[float, FloatArray]:
+def _evaluate_scaled(value: Callable, y: FloatArray, scale: FloatArray) -> tuple[float, FloatArray]:
     total, slope = value(y * scale)
     return total, slope * scale
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OptimisedPath(Record):
-    """A path that was made shorter, proved."""
+    """A shortened path, proved valid."""
 
     states: FloatArray
     """Shape (n, joints)."""
     floors: FloatArray
-    """m, shape (n - 1, pairs): what the distance of each pair is proved to exceed on each motion."""
+    """Distance that each pair is proved to exceed on each motion, shape (n - 1, pairs), m."""
     check: MotionCheck
     statistics: Statistics
-    """``rounds``: optimisations until the proof; ``evaluations`` of the sum, each of all inner states."""
+    """``rounds``: number of optimisations; ``evaluations`` of the objective, each for all inner states."""
 
 
-def _nearest(problem: PlanningProblem, validity: Validity, states: FloatArray, most: float) -> FloatArray:
-    """Distance of each pair in each state, at most `most`: shape (states, pairs), m."""
+def _capped_distances(problem: PlanningProblem, validity: Validity, states: FloatArray, most: float) -> FloatArray:
+    """Return the lower bound of each pair's distance in each state, capped at `most`: shape (states, pairs), m."""
     distance = np.full((len(states), len(problem.pairs)), most)
     found = validity.clearances(states, np.full(len(states), most))
     np.minimum.at(distance, (found.state, found.pair), found.lower)
@@ -209,12 +209,12 @@ def _nearest(problem: PlanningProblem, validity: Validity, states: FloatArray, m
 def targets_along(
     problem: PlanningProblem, validity: Validity, path: FloatArray, margin: float, opening: float
 ) -> FloatArray:
-    """What the distance of each pair ought to be at each state of a path, shape (k, pairs), m.
+    """Return the target distance of each pair at each state of a path, shape (k, pairs), m.
 
-    The margin; of a pair that is nearer at one end as much as it has there and `opening` more for each metre of
-    the path away from it; of a pair that is nearer at both ends the lesser of its distances there.
+    The target is the margin. For a pair nearer than that at one end, it is the distance there plus `opening` per metre
+    of path from that end; for a pair nearer at both ends, the smaller of its two distances.
     """
-    ends = _nearest(problem, validity, path[[0, -1]], margin)
+    ends = _capped_distances(problem, validity, path[[0, -1]], margin)
     along = problem.along(path)[:, None]
     grown = np.minimum(ends[0] + opening * along, ends[1] + opening * (along[-1] - along))
     both = (ends < margin).all(axis=0)
@@ -222,7 +222,7 @@ def targets_along(
 
 
 def resample(problem: PlanningProblem, path: ArrayLike, count: int) -> FloatArray:
-    """States of a path, evenly spaced in the metric of the weights: shape (count, joints)."""
+    """Return states of a path evenly spaced in the metric of the weights, shape (count, joints)."""
     path = np.asarray(path, dtype=float)
     along = problem.along(path)
     keep = np.concatenate([[True], np.diff(along) > 0.0])
@@ -241,36 +241,36 @@ def optimise_path(
     rounds: int = 6,
     on_round: Callable[[int], None] | None = None,
 ) -> OptimisedPath:
-    """Shorten a path and keep a margin along it.
+    """Shorten a path and keep a margin of distance along it.
 
     Parameters
     ----------
     problem : PlanningProblem
-        Of the path.
+        Problem of the path.
     validity : Validity
-        Where distances and gradients come from.
+        Answers the queries for distances and gradients.
     path : array_like, shape (k, joints)
-        Its first and last state stay.
+        Path to shorten; its first and last state are kept.
     margin : float
-        m, of all pairs; less near the ends for those that are nearer there (`targets_along`).
+        Target distance of all pairs, m; less near the ends for pairs nearer there (`targets_along`).
     opening : float
-        How fast, at least, such a pair opens on the way from that end: m per metre of path.
+        Rate at which the target of such a pair grows from that end, m per metre of path.
     states : int
-        Of the optimised path.
+        Number of states of the optimised path.
     rounds : int
-        Optimisations, each with ten times the weight on the margin and more states looked at, before giving up.
+        Maximum number of optimisations; each multiplies the weight of the margin by ten and checks more states.
     on_round : callable, optional
         Called with the number of each round.
 
     Returns
     -------
     OptimisedPath
-        Proved to keep `KEPT` of the targets.
+        Path proved to keep `KEPT` of the targets.
 
     Raises
     ------
     PlanningError
-        If no round could be proved.
+        If no round gives a path that can be proved.
     """
     from scipy.optimize import minimize
 
@@ -291,9 +291,9 @@ def optimise_path(
         total = (states - 1) * float((steps**2).sum())
         slope = np.zeros_like(y)
         slope[1:-1] = 2.0 * (states - 1) * (steps[:-1] - steps[1:])
-        looked = (y[:-1, None] + part[:, None] * steps[:, None]).reshape(-1, y.shape[1])
-        found = validity.clearances(looked * scale, np.full(len(looked), margin), gradients=True)
-        assert found.gradient is not None  # asked for
+        examined = (y[:-1, None] + part[:, None] * steps[:, None]).reshape(-1, y.shape[1])
+        found = validity.clearances(examined * scale, np.full(len(examined), margin), gradients=True)
+        assert found.gradient is not None  # requested above
         short = np.minimum(found.distance - targets[found.state, found.pair], 0.0)
         near = short < 0.0
         total += mu * float(short @ short)
@@ -307,11 +307,11 @@ def optimise_path(
     for number in range(rounds):
         if on_round is not None:
             on_round(number)
-        # Looked at in each motion: its first state, later also states between, where a corner is cut.
+        # Evaluate the first state of each motion, and in later rounds also states in between, to catch cut corners.
         part = np.arange(min(2**number, _MOST_PARTS)) / min(2**number, _MOST_PARTS)
         steps = np.diff(x, axis=0)[:, None]
-        looked = np.concatenate([(x[:-1, None] + part[:, None] * steps).reshape(-1, x.shape[1]), x[-1:]])
-        targets = targets_along(problem, validity, looked, margin, opening)
+        examined = np.concatenate([(x[:-1, None] + part[:, None] * steps).reshape(-1, x.shape[1]), x[-1:]])
+        targets = targets_along(problem, validity, examined, margin, opening)
         found = minimize(
             value,
             (x[1:-1] * problem.weights).ravel(),

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is to be planned: joints that move, things that stand about, and which pairs may touch."""
+"""A planning problem: joints to move, obstacles, and which pairs may touch."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ IntArray = NDArray[np.int64]
 
 
 class PlanningError(RuntimeError):
-    """There is no answer, and why."""
+    """No answer was found; the message gives the reason."""
 
 
 @dataclass(frozen=True, eq=False)
 class PlanningProblem:
     """Joints of a robot among obstacles. A state is an array of the positions of `joints`, rad or m.
 
-    Contact is **wanted** of the pairs of `wanted`: they may come as near as they like and must not overlap. It is
-    **unwanted** of all other pairs that the robot's rules let be checked, and of every other pair of a link and an
-    obstacle: they stay at least `clearance` apart.
+    Contact is **wanted** for the pairs in `wanted`: they may come arbitrarily near but must not overlap. It is
+    **unwanted** for all other pairs that the robot's rules check, and for every other pair of a link and an obstacle:
+    these stay at least `clearance` apart.
     """
 
     robot: Robot
     joints: tuple[str, ...]
-    """Independent joints that are planned, with finite limits or a range."""
+    """Independent joints to plan; each needs finite limits or a range."""
     positions: Mapping[str, float]
-    """Where the other joints stay."""
+    """Positions of the other joints, which do not move."""
     base_poses: Mapping[str, FloatArray] = field(default_factory=dict)
-    """root_from_link of the robot's floating bases, which stay."""
+    """root_from_link of the robot's floating bases, which do not move."""
     obstacles: tuple[Body, ...] = ()
-    """Bodies on links that the robot does not have; those stand still, with the root frame's pose."""
+    """Bodies on links that the robot does not have; these links are fixed at the root frame."""
     wanted: tuple[tuple[str, str], ...] = ()
-    """Pairs of links, groups, or links of obstacles."""
+    """Pairs of links, groups or obstacle links."""
     clearance: float = 0.001
-    """m"""
+    """Minimum distance of pairs with unwanted contact, m."""
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Narrower limits of some of the `joints`, rad or m: less room for a planner to get lost in."""
+    """Narrower limits of some of the `joints`, rad or m; they reduce the search space of a planner."""
 
     def __post_init__(self) -> None:
         robot = self.robot
@@ -58,12 +58,12 @@ class PlanningProblem:
         for joint in self.joints:
             if joint not in robot.joint_names:
                 raise ValueError(
-                    f"joints: '{joint}' is no independent joint of '{robot.name}' ({', '.join(robot.joint_names)})"
+                    f"joints: '{joint}' is not an independent joint of '{robot.name}' ({', '.join(robot.joint_names)})"
                 )
             if not np.isfinite(self.ranges.get(joint, robot.joint_limits[joint])).all():
-                raise ValueError(f"joints: '{joint}' has no limits: a planner needs finite ones, or a range")
+                raise ValueError(f"joints: '{joint}' has no limits: must have finite limits or a range")
         if len(set(self.joints)) < len(self.joints):
-            raise ValueError(f"joints: {', '.join(self.joints)}: each must occur once")
+            raise ValueError(f"joints: {', '.join(self.joints)}: must not repeat a joint")
         if number("clearance", self.clearance, "metres") < 0.0:
             raise ValueError(f"clearance = {self.clearance!r}: must be at least 0 (metres)")
         for joint, (low, high) in self.ranges.items():
@@ -74,8 +74,8 @@ class PlanningProblem:
                 raise ValueError(f"ranges: {joint}: {low:g} to {high:g}: must ascend within [{lower:g}, {upper:g}]")
         for body in self.obstacles:
             if body.link in robot.links:
-                raise ValueError(f"obstacles: '{body.name}' is on link '{body.link}', which is the robot's")
-        # Complains about joints and bases that are missing.
+                raise ValueError(f"obstacles: '{body.name}' is on link '{body.link}': must not be a link of the robot")
+        # Raises ValueError if positions of joints or bases are missing.
         robot.forward_kinematics(self.positions_at(self.lower), self.base_poses)
         wanted = self.wanted_pairs
         for row, (a, b) in zip(wanted, self.wanted, strict=True):
@@ -84,18 +84,18 @@ class PlanningProblem:
 
     @cached_property
     def bodies(self) -> tuple[Body, ...]:
-        """The robot's, then the obstacles."""
+        """Bodies of the robot, then the obstacles."""
         return (*self.robot.bodies, *self.obstacles)
 
     @cached_property
     def pairs(self) -> IntArray:
-        """All pairs that are looked after, shape (n, 2), indices into `bodies`."""
+        """All checked pairs, shape (n, 2), indices into `bodies`."""
         robot, count = self.robot.body_pairs(), len(self.robot.bodies)
         others = [(i, count + j) for i in range(count) for j in range(len(self.obstacles))]
         return np.concatenate([robot, np.array(others, dtype=int).reshape(-1, 2)]).astype(np.int64)
 
     def pair_of(self, body_a: IntArray, body_b: IntArray) -> IntArray:
-        """Which of `pairs` bodies are, in either order, shape (n,); -1 where none."""
+        """Return the index into `pairs` of two bodies in either order, shape (n,); -1 if it is not a pair."""
         keys, order = self._keys
         wanted = np.minimum(body_a, body_b) * len(self.bodies) + np.maximum(body_a, body_b)
         if not len(keys):
@@ -105,14 +105,14 @@ class PlanningProblem:
 
     @cached_property
     def _keys(self) -> tuple[IntArray, IntArray]:
-        """One number a pair, ascending, and the pairs in that order."""
+        """Sorted integer keys of the pairs, and the pairs in that order."""
         keys = self.pairs.min(axis=1) * len(self.bodies) + self.pairs.max(axis=1)
         order = np.argsort(keys, kind="stable")
         return keys[order], order
 
     @cached_property
     def wanted_pairs(self) -> NDArray[np.bool_]:
-        """Which `pairs` belong to each entry of `wanted`, shape (len(wanted), n)."""
+        """Mask of the `pairs` in each entry of `wanted`, shape (len(wanted), n)."""
         links = np.array([body.link for body in self.bodies], dtype=object)[self.pairs]
         table = np.zeros((len(self.wanted), len(self.pairs)), dtype=bool)
         for row, (a, b) in enumerate(self.wanted):
@@ -122,12 +122,12 @@ class PlanningProblem:
 
     @cached_property
     def is_wanted(self) -> NDArray[np.bool_]:
-        """Of which `pairs` contact is wanted, shape (n,)."""
+        """Mask of the `pairs` with wanted contact, shape (n,)."""
         return np.any(self.wanted_pairs, axis=0)
 
     @cached_property
     def floors(self) -> FloatArray:
-        """What the distance of each of `pairs` must exceed, shape (n,), m."""
+        """Distance that each of `pairs` must exceed, shape (n,), m."""
         return np.where(self.is_wanted, 0.0, self.clearance)
 
     @cached_property
@@ -147,34 +147,34 @@ class PlanningProblem:
 
     @cached_property
     def columns(self) -> IntArray:
-        """Where `joints` are among `Robot.joint_names`."""
+        """Indices of `joints` in `Robot.joint_names`."""
         return np.array([self.robot.joint_names.index(joint) for joint in self.joints])
 
     @cached_property
     def speeds(self) -> FloatArray:
-        """Bound of how fast each pair closes by each joint, shape (n, joints), m/rad or m/m."""
+        """Bounds of the closing speed of each pair per unit joint speed, shape (n, joints), m/rad or m/m."""
         return self.robot.relative_speeds(self.bodies, self.pairs)[:, self.columns]
 
     @cached_property
     def weights(self) -> FloatArray:
-        """What a unit of each joint is worth in metres, shape (joints,): the farthest that it moves any body."""
+        """Metres per unit of each joint, shape (joints,): the farthest that it moves any body relative to another."""
         return np.maximum(self.speeds.max(axis=0, initial=0.0), 1e-9)
 
     def length(self, path: ArrayLike) -> float:
-        """Length of a path (k, joints) in the metric of `weights`, m."""
+        """Return the length of a path (k, joints) in the metric of `weights`, m."""
         return float(self.along(path)[-1])
 
     def along(self, path: ArrayLike) -> FloatArray:
-        """Length of a path (k, joints) up to each of its states, shape (k,), m."""
+        """Return the length of a path (k, joints) up to each of its states, shape (k,), m."""
         steps = np.linalg.norm(np.diff(np.asarray(path, dtype=float), axis=0) * self.weights, axis=1)
         return np.concatenate([[0.0], np.cumsum(steps)])
 
     def positions_at(self, state: ArrayLike) -> dict[str, float]:
-        """Positions of all joints at a state."""
+        """Return the positions of all independent joints at a state."""
         return {**self.positions, **dict(zip(self.joints, np.asarray(state, dtype=float).tolist(), strict=True))}
 
     def joint_positions(self, states: ArrayLike) -> FloatArray:
-        """Positions of all independent joints in many states, shape (states, `Robot.joint_names`)."""
+        """Return the positions of all independent joints in many states, shape (states, `Robot.joint_names`)."""
         states = np.asarray(states, dtype=float)
         rows = np.tile(self._rest, (len(states), 1))
         rows[:, self.columns] = states
@@ -186,7 +186,7 @@ class PlanningProblem:
         return np.array([positions[joint] for joint in self.robot.joint_names])
 
     def state(self, positions: Mapping[str, float]) -> FloatArray:
-        """The state of a mapping of joint names.
+        """Return the state given by a mapping of joint names.
 
         Raises
         ------
@@ -199,7 +199,7 @@ class PlanningProblem:
         return self.check_state("positions", [positions[joint] for joint in self.joints])
 
     def check_state(self, name: str, state: ArrayLike) -> FloatArray:
-        """The state as an array within the limits.
+        """Check a state and return it as an array within the limits.
 
         Raises
         ------
@@ -215,20 +215,20 @@ class PlanningProblem:
         return np.clip(array, *self.limits)
 
     def check_margin(self, margin: float) -> float:
-        """A margin that is at least the clearance (else ValueError), m."""
+        """Return a margin, m; raise ValueError if it is less than the clearance."""
         if not margin >= self.clearance:
             raise ValueError(f"margin = {margin!r}: must be at least the clearance, {self.clearance} m")
         return margin
 
     def check_path(self, path: ArrayLike) -> FloatArray:
-        """The path as an array (k, joints), k at least 2, all states within the limits (else ValueError)."""
+        """Return a path as an array (k, joints) within the limits, k at least 2; raise ValueError if it is not one."""
         array = floats("path", path)
         if array.ndim != 2 or len(array) < 2 or array.shape[1] != len(self.joints):
             raise ValueError(f"path: shape {array.shape}, expected (at least 2, {len(self.joints)})")
         return np.array([self.check_state(f"path[{k}]", state) for k, state in enumerate(array)])
 
     def name_of(self, pair: int) -> str:
-        """A pair of `pairs` in words."""
+        """Return the body names of a pair in `pairs`."""
         a, b = self.pairs[pair]
         return f"{self.bodies[a].name}, {self.bodies[b].name}"
 

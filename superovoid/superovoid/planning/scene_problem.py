@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A planning problem that is a planning scene: objects, attached ones, rules and paddings are the scene's."""
+"""A planning problem in a planning scene, with the scene's objects, attached objects, rules and paddings."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from superovoid.scene import Body
 
 @dataclass(frozen=True, eq=False)
 class SceneProblem(PlanningProblem):
-    """Joints of a group among the objects of a planning scene; make one with `scene_problem`.
+    """Joints of a group among the objects of a planning scene; created by `scene_problem`.
 
-    Looked after are the pairs that the joints can move, links and attached objects of one hand among themselves
-    included: those that `check_state_validity` looks at for the group. Contact is unwanted of all of them, and of each
-    the scene's padding is added to the clearance.
+    It checks the pairs that the joints can move, including links and attached objects of one hand among themselves: the
+    same pairs as `check_state_validity` for the group. Contact is unwanted for all of them, and the scene's padding of
+    each pair is added to the clearance.
     """
 
     planning: PlanningScene = field(kw_only=True)
@@ -35,22 +35,22 @@ class SceneProblem(PlanningProblem):
 
     @cached_property
     def pairs(self) -> IntArray:
-        """Those of the scene with a link that the group moves, or what is attached to one."""
+        """Pairs of the scene with a link that the group moves, or with an object attached to one."""
         return pairs_of_group(self.planning, self.group)
 
     @cached_property
     def floors(self) -> FloatArray:
-        """What the distance of each of `pairs` must exceed, m."""
+        """Distance that each of `pairs` must exceed, m."""
         return self.clearance + self.planning.paddings_of(*self.pairs.T)
 
 
 def pairs_of_group(planning: PlanningScene, group: str) -> IntArray:
-    """Pairs of bodies of a planning scene of which one at least is moved by a group, shape (n, 2).
+    """Return the pairs of bodies of a planning scene of which a group moves at least one, shape (n, 2).
 
     Raises
     ------
     ValueError
-        If there is no such group.
+        If the group does not exist.
     """
     moved = set(planning.robot.links_moved_by(group))
     active = np.array(
@@ -73,27 +73,27 @@ def scene_problem(
     clearance: float = 0.0,
     ranges: Mapping[str, tuple[float, float]] | None = None,
 ) -> SceneProblem:
-    """The problem of moving a group from where the robot is.
+    """Return the problem of moving a group from the robot's present state.
 
     Parameters
     ----------
     planning : PlanningScene
-        The robot and what is around it.
+        The robot and its surroundings.
     group : str
-        Of the SRDF.
+        Name of a group of the SRDF.
     positions : mapping of str to float
-        Of all independent joints, rad or m. A joint without limits may turn by half a turn from there, either way.
+        Positions of all independent joints, rad or m. A joint without limits may move half a turn in each direction.
     base_poses : mapping of str to array, optional
         root_from_link of the robot's floating bases.
     clearance : float
-        m, beside the scene's paddings.
+        Minimum distance of all pairs in addition to the scene's paddings, m.
     ranges : mapping of str to (float, float), optional
-        Narrower limits.
+        Narrower limits of joints.
 
     Raises
     ------
     ValueError
-        If there is no such group, none of its joints can be planned, or a position is missing.
+        If the group does not exist, none of its joints can be planned, or a position is missing.
     """
     robot = planning.robot
     joints = robot.group(group).joints

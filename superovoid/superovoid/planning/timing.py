@@ -1,14 +1,14 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Times for a path: as fast as the limits of the joints allow, by TOPP-RA, and proved as it is executed.
+"""Compute the timing of a path: as fast as the joint limits allow (TOPP-RA), and proved as it is executed.
 
-The corners of a path are rounded where that is proved to be free of contact; at the others the motion stops. Each
-rounding is a polynomial of degree 5 that meets the straight motions with their direction and without curvature: its
-Bezier points are the corner's neighbours c - l u, c - 0.6 l u, c - 0.2 l u, c + 0.2 l v, c + 0.6 l v, c + l v with the
-directions u, v of the motions before and behind. TOPP-RA (Pham, Pham 2018; the library toppra) finds the fastest speed
-along it. Between the points of a trajectory joints follow the cubic polynomials through positions and velocities, as
-joint_trajectory_controller interpolates: what is proved, and what keeps the limits, are these.
+Corners of the path are rounded if the rounding is proved free of contact; at the others, the motion stops. A rounding
+is a polynomial of degree 5 that joins the straight motions with their direction and zero curvature: its Bezier points
+are c - l u, c - 0.6 l u, c - 0.2 l u, c + 0.2 l v, c + 0.6 l v, c + l v with the corner c, the length l, and the
+directions u, v of the motions before and after it. TOPP-RA (Pham, Pham 2018; the library toppra) finds the fastest
+speed along the path. Between the points of a trajectory, joints follow the cubic polynomials through positions and
+velocities, as joint_trajectory_controller interpolates; the proof and the limits hold for these polynomials.
 """
 
 from __future__ import annotations
@@ -27,19 +27,19 @@ from superovoid.planning.validity import Validity
 from superovoid.robot import Robot
 
 DEFAULT_LIMIT = 1.0
-"""rad/s and rad/s^2, m/s and m/s^2: of a joint of which nothing is known, as in MoveIt."""
-_PARTS = 16  # of a rounding
-_ROUNDINGS = 1.0, 0.5, 0.25, 0.125, 0.0625  # parts of the longest that are tried
+"""Default limit as in MoveIt, for joints without a known one: rad/s and rad/s^2, m/s and m/s^2."""
+_PARTS = 16  # intervals per rounding
+_ROUNDINGS = 1.0, 0.5, 0.25, 0.125, 0.0625  # fractions of the longest rounding to try
 _BLEND = np.array([-1.0, -0.6, -0.2, 0.2, 0.6, 1.0])
-_SPACING = 0.05  # m in the metric of the weights, of points on straight motions
-_FEWEST, _MOST = 8, 60
-_ON_THE_LINE = 1e-9  # m
+_SPACING = 0.05  # m in the metric of the weights, between points on straight motions
+_FEWEST, _MOST = 8, 60  # intervals per straight motion
+_ON_THE_LINE = 1e-9  # m, tolerance
 _SHORT = 1e-9  # m in the metric of the weights
 
 
 @dataclass(frozen=True, eq=False)
 class MotionLimits:
-    """Largest speeds and accelerations of planned joints, shape (joints,): rad/s or m/s, and per s."""
+    """Maximum speeds and accelerations of planned joints, shape (joints,): rad/s or m/s, rad/s^2 or m/s^2."""
 
     velocity: FloatArray
     acceleration: FloatArray
@@ -48,13 +48,13 @@ class MotionLimits:
         for name in ("velocity", "acceleration"):
             values = np.array(getattr(self, name), dtype=float)
             if values.ndim != 1 or not (np.isfinite(values).all() and (values > 0.0).all()):
-                raise ValueError(f"{name} = {values}: must be positive and finite, one a joint")
+                raise ValueError(f"{name} = {values}: must be positive and finite, one per joint")
             object.__setattr__(self, name, values)
 
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """A motion in time: between its points each joint follows the cubic polynomial of positions and velocities."""
+    """A timed motion; between its points each joint follows the cubic polynomial through positions and velocities."""
 
     joints: tuple[str, ...]
     times: FloatArray
@@ -64,15 +64,15 @@ class Trajectory:
     velocities: FloatArray
     """Shape (n, joints), rad/s or m/s."""
     stops: int
-    """Corners of the path at which it comes to rest."""
+    """Number of corners of the path at which the motion comes to rest."""
 
     @property
     def duration(self) -> float:
-        """How long it takes, s."""
+        """Duration, s."""
         return float(self.times[-1])
 
     def at(self, times: ArrayLike, derivative: int = 0) -> FloatArray:
-        """Positions at times, or velocities (1) or accelerations (2), shape (..., joints)."""
+        """Return positions at times, or velocities (1) or accelerations (2), shape (..., joints)."""
         from scipy.interpolate import CubicHermiteSpline
 
         within = np.clip(np.asarray(times, dtype=float), 0.0, self.duration)
@@ -89,24 +89,24 @@ def motion_limits(
     velocity_scale: float = 1.0,
     acceleration_scale: float = 1.0,
 ) -> MotionLimits:
-    """Limits of joints by the URDF and MoveIt's joint_limits.yaml.
+    """Return the limits of joints from the URDF and MoveIt's joint_limits.yaml.
 
     Parameters
     ----------
     robot : Robot
-        Its URDF has velocities.
+        Robot whose URDF gives maximum velocities.
     joints : sequence of str
-        Independent joints. What follows one of them keeps its own limits, too.
+        Independent joints. Limits of joints that mimic them are respected too.
     joint_limits : mapping, optional
-        What stands under ``joint_limits`` in that file: joint -> has_velocity_limits, max_velocity,
-        has_acceleration_limits, max_acceleration. Its velocities replace the URDF's.
+        The entry ``joint_limits`` of that file: joint -> has_velocity_limits, max_velocity,
+        has_acceleration_limits, max_acceleration. Its velocities replace those of the URDF.
     velocity_scale, acceleration_scale : float
-        Parts of them that are used, above 0 and up to 1.
+        Fractions of the limits to use, above 0 and at most 1.
 
     Returns
     -------
     MotionLimits
-        `DEFAULT_LIMIT` where nothing is known.
+        Limits of the joints; `DEFAULT_LIMIT` if none is known.
 
     Raises
     ------
@@ -118,7 +118,7 @@ def motion_limits(
             raise ValueError(f"{name} = {scale!r}: must be above 0 and at most 1")
     for joint in joints:
         if joint not in robot.joint_names:
-            raise ValueError(f"joints: '{joint}' is no independent joint of '{robot.name}'")
+            raise ValueError(f"joints: '{joint}' is not an independent joint of '{robot.name}'")
     rows = {joint: _limits_of(robot, joint, dict((joint_limits or {}).get(joint) or {})) for joint in joints}
     for follower, mimic in robot.mimic.items():
         factor, leader = mimic.multiplier, mimic.joint
@@ -132,7 +132,7 @@ def motion_limits(
 
 
 def _limits_of(robot: Robot, joint: str, given: Mapping[str, object], default: float = DEFAULT_LIMIT) -> FloatArray:
-    """Velocity and acceleration of a joint."""
+    """Return the maximum velocity and acceleration of a joint."""
     found = []
     for what, known in (("velocity", robot.joints[joint].velocity), ("acceleration", math.inf)):
         value = known
@@ -153,33 +153,33 @@ def time_path(
     *,
     accept: Callable[[FloatArray], bool] | None = None,
 ) -> Trajectory:
-    """Give a path times.
+    """Compute the timing of a path.
 
     Parameters
     ----------
     problem : PlanningProblem
-        Of the path.
+        Problem of the path.
     validity : Validity
-        Where distances come from.
+        Answers the distance queries.
     path : array_like, shape (k, joints)
-        Its straight motions are proved (`find_path`, `MotionValidator`).
+        Path of proved straight motions (`find_path`, `MotionValidator`).
     limits : MotionLimits
-        Of the joints of the problem.
+        Limits of the problem's joints.
     accept : callable, optional
-        Whether a state satisfies what is asked beside; it is asked at the points of roundings.
+        Returns whether a state satisfies additional conditions; called at points of the roundings.
 
     Returns
     -------
     Trajectory
-        From rest to rest. As it is interpolated it is proved to keep all pairs above their floors, and keeps the
-        limits.
+        Begins and ends at rest. As interpolated, it is proved to keep all pairs above their floors, and it respects
+        the limits.
 
     Raises
     ------
     PlanningError
-        If no times were found.
+        If no timing is found.
     ValueError
-        If the path or the limits are none of the problem's.
+        If the path or the limits do not match the problem.
     ModuleNotFoundError
         If toppra is missing.
     """
@@ -187,11 +187,11 @@ def time_path(
     if len(limits.velocity) != len(problem.joints) or len(limits.acceleration) != len(problem.joints):
         raise ValueError(f"limits: expected those of {len(problem.joints)} joints")
     validator = MotionValidator(problem, validity)
-    corners = _without_short_motions(problem, validator, corners)
+    corners = _drop_short_motions(problem, validator, corners)
     if len(corners) == 1:
         return Trajectory(problem.joints, np.zeros(1), corners, np.zeros_like(corners), 0)
     lengths = np.diff(problem.along(corners))
-    rounding = np.zeros(len(corners))  # length l at each corner
+    rounding = np.zeros(len(corners))  # the length l of each corner
     for k in range(1, len(corners) - 1):
         longest = 0.5 * min(lengths[k - 1], lengths[k])
         around = corners[k - 1 : k + 2]
@@ -199,17 +199,17 @@ def time_path(
         rounding[k] = next((length for length in tried if _is_free(problem, validator, around, length, accept)), 0.0)
     while True:
         pieces = _pieces(problem, corners, rounding)
-        trajectory, corner = _timed(problem, pieces, limits)
-        failed = _first_not_proved(problem, validator, trajectory, corner)
+        trajectory, corner = _parameterise(problem, pieces, limits)
+        failed = _first_unproved_corner(problem, validator, trajectory, corner)
         if failed is None:
             return trajectory
         rounding[failed] = 0.0
 
 
-def _without_short_motions(problem: PlanningProblem, validator: MotionValidator, path: FloatArray) -> FloatArray:
-    """A path without motions that are too short to be given times, wherever what takes their place is proved.
+def _drop_short_motions(problem: PlanningProblem, validator: MotionValidator, path: FloatArray) -> FloatArray:
+    """Drop states that end motions too short to be timed, if the motions that replace them are proved.
 
-    A path that is no longer than that itself is its first state.
+    If the whole path is that short, return its first state.
     """
     kept = path[:1]
     for k in range(1, len(path)):
@@ -224,14 +224,14 @@ def _without_short_motions(problem: PlanningProblem, validator: MotionValidator,
 
 
 def _bezier(problem: PlanningProblem, corner: FloatArray, length: float) -> FloatArray:
-    """Bezier points of the rounding of a corner (3 states), shape (6, joints)."""
+    """Return the Bezier points of the rounding of a corner (3 states), shape (6, joints)."""
     before, at, behind = corner
     u, v = (at - before) / problem.length([before, at]), (behind - at) / problem.length([at, behind])
     return at + length * _BLEND[:, None] * np.where(_BLEND[:, None] < 0.0, u, v)
 
 
 def _powers(points: FloatArray) -> FloatArray:
-    """Coefficients of the powers of the parameter of a Bezier curve of degree 5, shape (6, joints)."""
+    """Convert a Bezier curve of degree 5 to the coefficients of powers of its parameter, shape (6, joints)."""
     rows = []
     for order in range(6):
         difference = sum((-1) ** (order - i) * math.comb(order, i) * points[i] for i in range(order + 1))
@@ -246,9 +246,9 @@ def _is_free(
     length: float,
     accept: Callable[[FloatArray], bool] | None,
 ) -> bool:
-    """Whether the rounding of a corner is proved to be free.
+    """Return whether the rounding of a corner is proved free of contact.
 
-    A curve is off the chord between two of its points by at most h^2 / 8 of its second derivative.
+    A curve deviates from the chord over a parameter interval h by at most h^2 / 8 times its second derivative.
     """
     points = _bezier(problem, corner, length)
     t = np.linspace(0.0, 1.0, _PARTS + 1)[:, None]
@@ -263,17 +263,17 @@ def _is_free(
 
 @dataclass(frozen=True, eq=False)
 class _Piece:
-    """A part of a path, from s = 0 to `length`: a polynomial in s / length, coefficients (powers, joints)."""
+    """A part of a path for s from 0 to `length`: a polynomial in s / length with coefficients (powers, joints)."""
 
     length: float
     powers: FloatArray
     corner: int
-    """Of the path, that it rounds; -1: it is straight."""
+    """Index of the corner that it rounds; -1 for a straight piece."""
     stops: bool
     """Whether the motion comes to rest at its end."""
 
     def at(self, s: FloatArray, order: int) -> FloatArray:
-        """The piece or its derivatives by s, shape (n, joints)."""
+        """Return the piece or its derivative by s of this order, shape (n, joints)."""
         powers = self.powers
         for _ in range(order):
             powers = powers[1:] * np.arange(1, len(powers))[:, None] / self.length
@@ -299,8 +299,10 @@ def _pieces(problem: PlanningProblem, path: FloatArray, rounding: FloatArray) ->
     return pieces
 
 
-def _timed(problem: PlanningProblem, pieces: Sequence[_Piece], limits: MotionLimits) -> tuple[Trajectory, IntArray]:
-    """The trajectory along pieces, and for each of its motions the corner that it rounds, -1 where it is straight."""
+def _parameterise(
+    problem: PlanningProblem, pieces: Sequence[_Piece], limits: MotionLimits
+) -> tuple[Trajectory, IntArray]:
+    """Return the trajectory along pieces, and the corner that each of its motions rounds, -1 for a straight one."""
     runs: list[list[_Piece]] = [[]]
     for piece in pieces:
         runs[-1].append(piece)
@@ -325,12 +327,12 @@ def _timed(problem: PlanningProblem, pieces: Sequence[_Piece], limits: MotionLim
         velocities.append(curve(grid[1:], 1) * speed[1:, None])
         corners += [np.full(n, piece.corner) for piece, n in zip(run, counts, strict=True)]
     q, v = np.clip(np.concatenate(positions), *problem.limits), np.concatenate(velocities)
-    slower = _excess(time, q, v, limits)
+    slower = _slowdown(time, q, v, limits)
     return Trajectory(problem.joints, time * slower, q, v / slower, len(runs) - 1), np.concatenate(corners)
 
 
 class _Curve:
-    """Pieces one behind the other, as toppra asks for a path; called with s and the order of the derivative."""
+    """Pieces joined to one curve with the path interface of toppra; called with s and the order of the derivative."""
 
     def __init__(self, pieces: Sequence[_Piece], ends: FloatArray) -> None:
         self._pieces, self._ends = pieces, ends
@@ -350,12 +352,12 @@ class _Curve:
 
 
 def _speeds(curve: _Curve, grid: FloatArray, limits: MotionLimits) -> FloatArray:
-    """The fastest ds/dt at points of a curve, from rest to rest."""
+    """Return the fastest ds/dt at points of a curve, from rest to rest."""
     try:
         from toppra import algorithm, constraint
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            f"times need toppra: no module {error.name!r}: pip install 'superovoid[plan]'"
+            f"timing needs toppra: no module {error.name!r}: pip install 'superovoid[plan]'"
         ) from error
     constraints = [
         constraint.JointVelocityConstraint(np.column_stack([-limits.velocity, limits.velocity])),
@@ -365,15 +367,15 @@ def _speeds(curve: _Curve, grid: FloatArray, limits: MotionLimits) -> FloatArray
     solver.compute_parameterization(0.0, 0.0)
     speed = solver.problem_data.sd_vec
     if speed is None or not np.isfinite(speed).all() or not (speed[:-1] + speed[1:] > 0.0).all():
-        raise PlanningError("no times were found for the path: toppra gave up")
+        raise PlanningError("toppra found no timing for the path")
     return np.asarray(speed, dtype=float)
 
 
-def _excess(time: FloatArray, q: FloatArray, v: FloatArray, limits: MotionLimits) -> float:
-    """By what a trajectory has to be slower so that its cubic polynomials keep the limits, at least 1.
+def _slowdown(time: FloatArray, q: FloatArray, v: FloatArray, limits: MotionLimits) -> float:
+    """Return the factor, at least 1, to slow a trajectory down so that its cubic polynomials respect the limits.
 
-    The acceleration of a cubic polynomial is linear, so largest at an end; its speed is largest at an end or where the
-    acceleration is zero.
+    The acceleration of a cubic polynomial is linear, so it is largest at an end; the speed is largest at an end or
+    where the acceleration is zero.
     """
     h = np.diff(time)[:, None]
     slope = np.diff(q, axis=0) / h
@@ -389,16 +391,16 @@ def _excess(time: FloatArray, q: FloatArray, v: FloatArray, limits: MotionLimits
 
 
 def along(problem: PlanningProblem, trajectory: Trajectory, spacing: float) -> FloatArray:
-    """States along a trajectory as it is interpolated, its points among them, shape (k, joints).
+    """Return states along a trajectory as interpolated, including its points, shape (k, joints).
 
     Parameters
     ----------
     problem : PlanningProblem
-        Of the joints of the trajectory.
+        Problem with the joints of the trajectory.
     trajectory : Trajectory
     spacing : float
-        Largest distance between two of the states, m in the metric of the weights, as far as the trajectory goes
-        straight between its points.
+        Largest distance between neighbouring states, m in the metric of the weights, measured on the straight lines
+        between the trajectory's points.
     """
     if not spacing > 0.0:
         raise ValueError(f"spacing = {spacing!r}: must be positive")
@@ -410,40 +412,40 @@ def along(problem: PlanningProblem, trajectory: Trajectory, spacing: float) -> F
 
 
 def check_trajectory(problem: PlanningProblem, validity: Validity, trajectory: Trajectory) -> MotionCheck:
-    """Prove of a trajectory, as it is interpolated, that it keeps all pairs of a problem above their floors.
+    """Check whether a trajectory, as interpolated, is proved to keep all pairs of a problem above their floors.
 
     Parameters
     ----------
     problem : PlanningProblem
-        Of the joints of the trajectory; its obstacles need not be those that the trajectory was made among.
+        Problem with the joints of the trajectory; its obstacles may differ from those at planning time.
     validity : Validity
-        Where distances come from.
+        Answers the distance queries.
     trajectory : Trajectory
 
     Raises
     ------
     ValueError
-        If it is of other joints.
+        If the trajectory has other joints.
     """
     if trajectory.joints != problem.joints:
-        raise ValueError(f"trajectory: of joints {', '.join(trajectory.joints)}, expected {', '.join(problem.joints)}")
+        raise ValueError(f"trajectory: joints {', '.join(trajectory.joints)}: must be {', '.join(problem.joints)}")
     validator = MotionValidator(problem, validity)
     if len(trajectory.times) == 1:
         return validator.check_state(trajectory.positions[0])
-    off = _off_the_chords(problem, trajectory, _inner_points(trajectory))
+    off = _chord_deviations(problem, trajectory, _inner_points(trajectory))
     return validator.check_path(trajectory.positions, problem.floors + off @ problem.speeds.T)
 
 
 def _inner_points(trajectory: Trajectory) -> FloatArray:
-    """The two inner Bezier points of each cubic polynomial, shape (2, n - 1, joints)."""
+    """Return the two inner Bezier points of each cubic polynomial, shape (2, n - 1, joints)."""
     q, v, h = trajectory.positions, trajectory.velocities, np.diff(trajectory.times)[:, None]
     return np.stack([q[:-1] + h / 3.0 * v[:-1], q[1:] - h / 3.0 * v[1:]])
 
 
-def _off_the_chords(problem: PlanningProblem, trajectory: Trajectory, points: FloatArray) -> FloatArray:
-    """How far each joint is at most from the straight motion between two points of a trajectory, shape (n - 1, joints).
+def _chord_deviations(problem: PlanningProblem, trajectory: Trajectory, points: FloatArray) -> FloatArray:
+    """Return bounds of each joint's deviation from the straight motion between points, shape (n - 1, joints).
 
-    A cubic polynomial lies in the hull of its Bezier points, of which the outer two are on that motion.
+    A cubic polynomial lies in the convex hull of its Bezier points; the outer two are ends of the straight motion.
     """
     first, last = trajectory.positions[:-1], trajectory.positions[1:]
     chord = (last - first) * problem.weights
@@ -455,23 +457,23 @@ def _off_the_chords(problem: PlanningProblem, trajectory: Trajectory, points: Fl
     return off
 
 
-def _first_not_proved(
+def _first_unproved_corner(
     problem: PlanningProblem, validator: MotionValidator, trajectory: Trajectory, corner: IntArray
 ) -> int | None:
-    """The corner of a motion of which no proof was found, if there is one.
+    """Return the corner of the first motion that could not be proved; None if all are proved.
 
-    What a polynomial may be off its chord, the straight motion has to keep beside the floors. On a straight motion of
-    the path there is nothing to be proved again: the points lie on it.
+    Each straight motion must exceed the floors by the deviation of the polynomial from its chord. Straight motions of
+    the path need no new proof, because the points lie on them.
     """
     q = trajectory.positions
     points = _inner_points(trajectory)
     outside = ((points < problem.lower - 1e-9) | (points > problem.upper + 1e-9)).any(axis=(0, 2)) & (corner >= 0)
     if outside.any():
         return int(corner[np.argmax(outside)])
-    off = _off_the_chords(problem, trajectory, points)
+    off = _chord_deviations(problem, trajectory, points)
     straight = corner < 0
     if ((off * problem.weights)[straight] > _ON_THE_LINE).any():
-        raise PlanningError("the trajectory leaves the straight motions of its path")  # never seen
+        raise PlanningError("the trajectory leaves the straight motions of its path")  # a safeguard; not known to occur
     for at in np.unique(corner[~straight]):
         rows = np.flatnonzero(corner == at)
         floors = problem.floors + off[rows] @ problem.speeds.T

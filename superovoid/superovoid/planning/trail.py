@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where bodies go along a path: the points of a trail, for markers and plots."""
+"""Points that bodies pass along a path, for markers and plots."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from superovoid.planning.problem import FloatArray, PlanningProblem
 
 
 def dense(problem: PlanningProblem, path: ArrayLike, spacing: float) -> FloatArray:
-    """States of a path no farther apart than a spacing, its own states among them.
+    """Return states of a path no farther apart than a spacing, including its own states.
 
     Parameters
     ----------
     problem : PlanningProblem
-        Of the path.
+        Problem of the path.
     path : array_like, shape (k, joints)
     spacing : float
-        m in the metric of `PlanningProblem.weights`: no point moves farther than a small multiple of it in between.
+        Spacing, m in the metric of `PlanningProblem.weights`: no point moves farther than a small multiple of it
+        between neighbouring states.
 
     Returns
     -------
@@ -42,12 +43,12 @@ def dense(problem: PlanningProblem, path: ArrayLike, spacing: float) -> FloatArr
 def trail(
     problem: PlanningProblem, path: ArrayLike, links: Sequence[str], spacing: float = 0.005
 ) -> dict[str, FloatArray]:
-    """Where links go along a path.
+    """Return the positions of links along a path.
 
     Parameters
     ----------
     problem : PlanningProblem
-        Of the path.
+        Problem of the path.
     path : array_like, shape (k, joints)
     links : sequence of str
         Links and groups of the robot that carry bodies.
@@ -57,7 +58,7 @@ def trail(
     Returns
     -------
     dict of str to array, shape (n, 3)
-        For each link with a body the centres of its first body at the states of `dense`, m, root frame.
+        For each link with a body, the centres of its first body at the states of `dense`, m, in the root frame.
     """
     names = problem.robot.links_of(links)
     first = {body.link: body for body in reversed(problem.robot.bodies)}

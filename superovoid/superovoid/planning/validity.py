@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a planner asks of distances: one protocol, so that a service can answer as well as this process."""
+"""The distance queries of a planner, as a protocol that this process or a service can implement."""
 
 from __future__ import annotations
 
@@ -22,66 +22,66 @@ from superovoid.values.records import Record
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Clearances(Record):
-    """Pairs near each other in many states, one row a pair and state, states ascending."""
+    """Pairs within a distance in many states, one row per pair and state, states ascending."""
 
     state: IntArray
-    """Which of the states asked for."""
+    """Index of the queried state."""
     pair: IntArray
-    """Which of `PlanningProblem.pairs`."""
+    """Index into `PlanningProblem.pairs`."""
     distance: FloatArray
     """Signed distance, m."""
     lower: FloatArray
-    """Proved lower bound of it, m."""
+    """Proved lower bound of the distance, m."""
     gradient: FloatArray | None
-    """By the planned joints, shape (rows, joints), m/rad or m/m; None unless asked for."""
+    """Derivatives by the planned joints, shape (rows, joints), m/rad or m/m; None unless requested."""
 
     def rows(self, index: IntArray | NDArray[np.bool_]) -> Clearances:
-        """Some of the rows."""
+        """Return a subset of the rows."""
         gradient = None if self.gradient is None else self.gradient[index]
         return Clearances(self.state[index], self.pair[index], self.distance[index], self.lower[index], gradient)
 
     def near(self, max_distance: FloatArray, always: NDArray[np.bool_]) -> Clearances:
-        """Leave out rows proved farther than `max_distance` (states,) of their state, but of no pair `always`."""
+        """Drop rows proved farther than `max_distance` (states,) of their state, except those of pairs in `always`."""
         return self.rows((self.lower <= max_distance[self.state]) | always[self.pair])
 
 
 class Validity(Protocol):
-    """Answers for the states of one `PlanningProblem`."""
+    """Answers distance queries for states of one `PlanningProblem`."""
 
     def clearances(self, states: FloatArray, max_distance: FloatArray, gradients: bool = False) -> Clearances:
-        """Near pairs of many states.
+        """Return the pairs within a distance in many states.
 
         Parameters
         ----------
         states : array, shape (s, joints)
         max_distance : array, shape (s,)
-            m. A pair that is not reported is proved farther apart than this.
+            m. Unreported pairs are proved farther apart than this.
         gradients : bool
-            Whether derivatives by the joints are wanted.
+            Whether to compute derivatives by the joints.
         """
         ...
 
 
 @runtime_checkable
 class Decides(Validity, Protocol):
-    """What answers yes/no questions without the distances; nothing needs to."""
+    """A `Validity` that can also answer yes/no queries without computing distances; implementing it is optional."""
 
     def verdicts(self, states: FloatArray, floors: FloatArray, spare: FloatArray) -> FloorVerdicts:
-        """Whether states keep the floors of all pairs, and what they have to spare; see `verdicts_of`."""
+        """Return whether states keep the floors of all pairs, and exceed them by `spare`; see `verdicts_of`."""
         ...
 
 
 def verdicts_of(validity: Validity, states: FloatArray, floors: FloatArray, spare: FloatArray) -> FloorVerdicts:
-    """Whether states keep the floors of all pairs, up to the first that does not.
+    """Return whether states keep the floors of all pairs, up to the first state that does not.
 
     Parameters
     ----------
     validity : Validity
-        Who answers; by its distances where it has no shorter way.
+        Answers the query; by its distances unless it implements `Decides`.
     states : array, shape (s, joints)
     floors, spare : array, shape (s, pairs)
-        m. A state is `BELOW` where the distance of a pair is not proved to exceed its floor, `SHORT` where that of a
-        pair does not exceed it by what is to be spared, else `CLEAR`.
+        m. A state is `BELOW` if the distance of a pair is not proved to exceed its floor, `SHORT` if the distance of a
+        pair is not proved to exceed its floor plus `spare`, and `CLEAR` otherwise.
     """
     if isinstance(validity, Decides):
         return validity.verdicts(states, floors, spare)
@@ -89,7 +89,7 @@ def verdicts_of(validity: Validity, states: FloatArray, floors: FloatArray, spar
     found = validity.clearances(states, needed.max(axis=1, initial=0.0))
     verdicts, pairs = np.full(len(states), CLEAR, np.int8), np.full(len(states), -1)
     for lack, verdict in ((needed, SHORT), (floors, BELOW)):
-        rows = ~(found.lower > lack[found.state, found.pair])  # of NaN no comparison holds
+        rows = ~(found.lower > lack[found.state, found.pair])  # true for NaN
         verdicts[found.state[rows]] = verdict
         pairs[found.state[rows][::-1]] = found.pair[rows][::-1]  # the nearest of each state
     below = np.flatnonzero(verdicts == BELOW)
@@ -98,12 +98,12 @@ def verdicts_of(validity: Validity, states: FloatArray, floors: FloatArray, spar
 
 
 class SceneValidity:
-    """The answers of a scene in this process.
+    """Answers distance queries by a scene in this process.
 
     Parameters
     ----------
     problem : PlanningProblem
-        Whose robot, obstacles and pairs they are.
+        Problem with the robot, obstacles and pairs.
     """
 
     def __init__(self, problem: PlanningProblem) -> None:
@@ -112,11 +112,11 @@ class SceneValidity:
         for body in problem.obstacles:
             self._scene.set_link_pose(body.link, np.eye(4))
         self._doubtful = doubtful_pairs(problem)
-        # Pairs that are asked for, each with whether it is however far they are.
-        self._asked: list[tuple[IntArray | None, bool]] = [(None, False)]
+        # Pairs to query, each with whether to include them at any distance.
+        self._queries: list[tuple[IntArray | None, bool]] = [(None, False)]
         if self._doubtful.any():
-            self._asked = [(problem.pairs[~self._doubtful], False), (problem.pairs[self._doubtful], True)]
-        # Of no bound of a dented body more is believed than is proved: a verdict needs no list of doubtful pairs.
+            self._queries = [(problem.pairs[~self._doubtful], False), (problem.pairs[self._doubtful], True)]
+        # Verdicts need no list of doubtful pairs, because they rely only on proved bounds of non-convex bodies.
         self._floors = FloorQuery(problem.robot, self._scene, problem.pairs)
 
     def clearances(self, states: FloatArray, max_distance: FloatArray, gradients: bool = False) -> Clearances:
@@ -133,7 +133,7 @@ class SceneValidity:
                 max_distance=np.inf if everything else farthest,
                 gradients=gradients,
             )
-            for pairs, everything in self._asked
+            for pairs, everything in self._queries
         ]
         columns = ("state", "body_a", "body_b", "distance", "lower", *(("gradients",) if gradients else ()))
         state, a, b, distance, lower, *by_joint = (
@@ -145,24 +145,24 @@ class SceneValidity:
         return kept if len(answers) == 1 else kept.rows(np.argsort(kept.state, kind="stable"))
 
     def verdicts(self, states: FloatArray, floors: FloatArray, spare: FloatArray) -> FloorVerdicts:
-        """See `verdicts_of`: no pair is solved further than the question takes."""
+        """See `verdicts_of`. Each pair is solved only until its verdict is decided."""
         positions, bases = self._problem.joint_positions(states), self._problem.base_poses
         return self._floors(positions, floors, floors + spare, base_poses=bases)
 
 
 class TimedValidity:
-    """Passes calls on and takes down how long they take.
+    """Forwards calls and records how long they take.
 
     Parameters
     ----------
     validity : Validity
-        Who answers.
+        Answers the queries.
     """
 
     def __init__(self, validity: Validity) -> None:
         self._validity = validity
         self.calls: list[tuple[int, float]] = []
-        """States and time, s, of each call so far."""
+        """Number of states and duration, s, of each call so far."""
 
     def clearances(self, states: FloatArray, max_distance: FloatArray, gradients: bool = False) -> Clearances:
         """See `Validity`."""
@@ -180,17 +180,17 @@ class TimedValidity:
 
 
 def doubtful_pairs(problem: PlanningProblem) -> NDArray[np.bool_]:
-    """Which pairs are to be asked for however far they are, shape (pairs,).
+    """Return a mask of the pairs to query at any distance, shape (pairs,): those with a non-convex body.
 
-    A scene leaves pairs out by their distance. Of a body with a dent only the bound below it is proved, that of the
-    hull: so where one of the two has a dent.
+    A scene leaves out pairs by their distance. For a non-convex body, the only proved lower bound is that of its convex
+    hull, which may be much smaller.
     """
     dented = np.array([not is_convex(body.shape) for body in problem.bodies])
     return np.any(dented[problem.pairs], axis=1)
 
 
 def is_convex(shape: Shape) -> bool:
-    """Whether a shape is its own convex hull: then the distance of a pair that is apart is proved."""
+    """Return whether a shape equals its convex hull; the distance of a separated pair is then proved."""
     if isinstance(shape, Superovoid):
         return bool(shape.convexity().convex)
     return not isinstance(shape, Torus) and (not isinstance(shape, Mesh) or shape.is_convex())

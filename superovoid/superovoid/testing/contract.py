@@ -1,23 +1,22 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What an answer promises of its points, checked by formulas that share no code with the engine.
+"""Check the promises of an answer about its points, with formulas that share no code with the engine.
 
-With u = point_b - point_a, n the normal, d the distance, and [lower, upper] the interval, for every status. Bodies
-count as apart if d > 0, else as overlapping, at touch too:
+Let u = point_b - point_a, n be the normal, d the distance, and [lower, upper] the interval. The following holds for
+every status. Bodies count as apart if d > 0, otherwise (also at touch) as overlapping:
 
-apart         lower <= |u| <= upper: the points realise the distance, or the interval says by how much they do not; u is
-              along n to ten times the tolerance, where the answer is proved (far apart, or with PRECISION:
-              docs/numerics.md, 2)
-overlapping   u = d n to ten times the tolerance, where the answer is proved
-both          the points lie on the surfaces, to within the tolerance or the width of the interval; for convex bodies
-              g(n) = n . c - h_A(n) - h_B(-n) is at least `lower`, to the tolerance, so that a translation by -lower
-              along n parts them; beside a plane n is the plane's
+apart         lower <= |u| <= upper: the points realise the distance up to the interval; if the answer is proved, u is
+              along n up to ten times the tolerance (with exceptions far apart and with PRECISION: docs/numerics.md, 2)
+overlapping   u = d n up to ten times the tolerance, if the answer is proved
+both          the points lie on the surfaces up to the tolerance; for convex bodies
+              g(n) = n . c - h_A(n) - h_B(-n) is at least `lower` up to the tolerance, so that a translation by -lower
+              along n separates them; for a half-space, n is the normal of its plane
 
-A surface is given by the distance of a point from it: closed forms for boxes, cylinders, cones, capsules and tori, the
-triangles of a mesh one by one, and for a superovoid its gauge, to first order (`independent.surface_error`).
+The distance of a point from a surface has a closed form for boxes, cylinders, cones, capsules and tori; it is computed
+triangle by triangle for a mesh, and to first order from the gauge for a superovoid (`independent.surface_error`).
 
-The checker (`superovoid.checker`) knows no meshes that are not convex; these formulas do.
+Unlike the checker (`superovoid.checker`), these formulas cover non-convex meshes.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ from superovoid.testing import independent
 FloatArray = NDArray[np.float64]
 
 EPS = float(np.finfo(np.float64).eps)
-ROUNDING = 128.0 * EPS  # of the coordinates, in points that are turned, moved and compared
+ROUNDING = 128.0 * EPS  # rounding errors of rotated, translated and compared points, relative to coordinates
 
 KINDS = {
     "length": "apart, and |point_b - point_a| not within [lower, upper]",
@@ -50,18 +49,18 @@ KINDS = {
 
 
 def in_frame(pose: FloatArray, point: FloatArray) -> FloatArray:
-    """A world point in the frame of a body."""
+    """Transform a world point to the frame of a body."""
     return (point - pose[:3, 3]) @ pose[:3, :3]
 
 
 def row_of(shape: Superovoid) -> FloatArray:
-    """Semi-axes, exponents and tapers, as in `independent`."""
+    """Return semi-axes, exponents and tapers in the format of `independent`."""
     return np.array([[*shape.semi_axes, shape.section_exponent, shape.profile_exponent, *shape.taper]])
 
 
 @lru_cache(maxsize=4096)
 def holds_its_hull(shape: Shape) -> bool:
-    """Whether a body is convex, as far as its kind or an independent formula says."""
+    """Return whether a body is convex, by its kind or by an independent formula."""
     if isinstance(shape, Superovoid):
         tx, ty = shape.taper
         if tx == ty:
@@ -71,7 +70,7 @@ def holds_its_hull(shape: Shape) -> bool:
 
 
 def extent(shape: Shape) -> float:
-    """Largest half extent of a body along the axes of its frame; 0 for a plane."""
+    """Return the largest half extent of a body along the axes of its frame; 0 for a plane."""
     if isinstance(shape, HalfSpace):
         return 0.0
     if isinstance(shape, Superovoid):
@@ -81,7 +80,7 @@ def extent(shape: Shape) -> float:
 
 
 def support_value(shape: Shape, n: FloatArray) -> float:
-    """h(n) of a body for a unit vector n in its frame."""
+    """Return the support value h(n) of a body for a unit vector n in its frame."""
     if isinstance(shape, Superovoid):
         return float(independent.support(row_of(shape), n[None])[0][0])
     across = math.hypot(n[0], n[1])
@@ -101,7 +100,7 @@ def support_value(shape: Shape, n: FloatArray) -> float:
 
 
 def _to_profile(rho: float, z: float, profile: list[tuple[float, float]]) -> float:
-    """Distance of (rho, z) from a chain of segments."""
+    """Return the distance of (rho, z) from a chain of segments."""
     best = math.inf
     for (r0, z0), (r1, z1) in itertools.pairwise(profile):
         dr, dz = r1 - r0, z1 - z0
@@ -112,7 +111,7 @@ def _to_profile(rho: float, z: float, profile: list[tuple[float, float]]) -> flo
 
 
 def _to_triangles(p: FloatArray, corners: FloatArray) -> float:
-    """Distance of a point from triangles (k, 3, 3)."""
+    """Return the distance of a point from triangles (k, 3, 3)."""
     a, b, c = corners[:, 0], corners[:, 1], corners[:, 2]
     best = math.inf
     for start, end in ((a, b), (b, c), (c, a)):
@@ -133,7 +132,7 @@ def _to_triangles(p: FloatArray, corners: FloatArray) -> float:
 
 
 def surface_distance(shape: Shape, p: FloatArray) -> float:
-    """Distance of a point in the frame of a body from its surface; of a superovoid to first order."""
+    """Return the distance of a point in the frame of a body from its surface; to first order for a superovoid."""
     if isinstance(shape, Superovoid):
         return float(independent.surface_error(row_of(shape), p[None])[0])
     if isinstance(shape, Box):
@@ -159,10 +158,10 @@ def surface_distance(shape: Shape, p: FloatArray) -> float:
 
 @dataclass(frozen=True)
 class Breach:
-    """A promise that an answer does not keep."""
+    """A broken promise of an answer."""
 
     kind: str
-    by: float  # m beyond what is allowed
+    by: float  # m beyond the allowed error
 
     def __str__(self) -> str:
         return f"{self.kind} by {self.by:.3g} m: {KINDS[self.kind]}"
@@ -171,7 +170,7 @@ class Breach:
 def breaches(
     a: Shape, pose_a: FloatArray, b: Shape, pose_b: FloatArray, result: DistanceResult, rtol: float = 1e-9
 ) -> Iterator[Breach]:
-    """Promises that an answer breaks.
+    """Yield the promises that an answer breaks.
 
     Parameters
     ----------
@@ -181,7 +180,7 @@ def breaches(
     result : DistanceResult
         Answer of `distance` for them.
     rtol : float
-        The one that the answer was asked with, a fraction of the smaller body's largest semi-axis.
+        The `rtol` of the query, as a fraction of the smaller body's largest semi-axis.
     """
     if result.status & Status.UNBOUNDED:
         return
@@ -200,7 +199,7 @@ def breaches(
 
     if result.distance > 0.0:
         yield from breach("length", max(result.lower - length, length - result.upper) - rounding)
-        # n . u >= lower and |u| <= upper leave the part across the normal this long; close by it must be shorter.
+        # n . u >= lower and |u| <= upper bound the part of u across the normal; nearby bodies must be more accurate.
         across = 10.0 * goal
         far = result.status != Status.CERTIFIED and result.distance > 10.0 * unit
         if not proved or far or result.status & Status.PRECISION:

@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Random pairs of bodies of all kinds whose flats face each other: contacts whose points are many, or nearly.
+"""Random pairs of bodies of all kinds with facing flats: contacts at many points, or nearly so.
 
-A *flat* of a body is a face, an edge or a ruling with its outward normal. Two flats are laid against each other at a
-gap from 1e-12 to 1, exactly parallel or tilted by 1e-12 to 1e-3 rad, and shifted so that they overlap fully, in part,
-along an edge, in a corner, or not at all.
+A *flat* of a body is a face, an edge or a ruling with its outward normal. Two flats are placed at a gap from 1e-12 to
+1, exactly parallel or tilted by 1e-12 to 1e-3 rad, and shifted so that they overlap fully, in part, along an edge, in a
+corner, or not at all.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _size(rng: Rng) -> float:
 
 
 def _sides(half: tuple[float, float, float], rng: Rng) -> Flat:
-    """A side of a box."""
+    """Return a side of a box."""
     axis, sign = int(rng.integers(3)), float(rng.choice([-1.0, 1.0]))
     other = [(axis + 1) % 3, (axis + 2) % 3]
     unit = np.eye(3)
@@ -68,7 +68,7 @@ def _box(rng: Rng) -> tuple[Shape, Flat]:
 
 
 def _convex_mesh(rng: Rng) -> tuple[Shape, Flat]:
-    """A box or a prism as vertices."""
+    """Return the convex hull of the vertices of a box or a prism."""
     half = (_size(rng), _size(rng), _size(rng))
     if rng.random() < 0.5:
         corners = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
@@ -84,7 +84,7 @@ def _convex_mesh(rng: Rng) -> tuple[Shape, Flat]:
 
 
 def _mesh(rng: Rng) -> tuple[Shape, Flat]:
-    """A square ring of boxes' sides: not convex, its top a face with a hole."""
+    """Return a non-convex square ring, whose top is a face with a hole."""
     outer, inner, half = _size(rng), 0.0, _size(rng)
     inner = outer * rng.uniform(0.2, 0.8)
     square = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)])
@@ -134,7 +134,7 @@ def _capsule(rng: Rng) -> tuple[Shape, Flat]:
 
 
 def _superovoid(rng: Rng) -> tuple[Shape, Flat]:
-    """Box-like and cylinder-like bodies; with equal tapers their ends are parallel and their sides lean."""
+    """Return a box-like or cylinder-like body; with equal tapers its ends are parallel and its sides tilted."""
     half = (_size(rng), _size(rng), _size(rng))
     e1 = _log_uniform(rng, 0.01, 0.5) if rng.random() < 0.8 else 1.0
     e2 = _log_uniform(rng, 0.01, 0.5)
@@ -170,14 +170,14 @@ MAKERS: dict[str, Callable[[Rng], tuple[Shape, Flat]]] = {
 
 
 def _frame(flat: Flat) -> FloatArray:
-    """Columns: tangent, cross tangent, normal."""
+    """Return the columns tangent, cross tangent, normal."""
     return np.column_stack([flat.along, np.cross(flat.normal, flat.along), flat.normal])
 
 
 def pair(rng: Rng, kind_a: str, kind_b: str) -> Pair:
-    """Two flats laid against each other (module docstring)."""
+    """Place two random flats against each other (see the module docstring)."""
     (a, flat_a), (b, flat_b) = MAKERS[kind_a](rng), MAKERS[kind_b](rng)
-    # The frame of B's flat in that of A's: facing, at any of four quarter turns or at any angle.
+    # Frame of B's flat in that of A's: facing it, rotated by a quarter turn or by any angle.
     facing = np.diag([1.0, -1.0, -1.0])
     quarter = rng.random() < 0.6
     angle = 0.5 * math.pi * rng.integers(4) if quarter else rng.uniform(0.0, 2.0 * math.pi)
@@ -216,11 +216,11 @@ def pair(rng: Rng, kind_a: str, kind_b: str) -> Pair:
 
 
 _NAMES = list(MAKERS)
-# All pairs of kinds in turns, those with superovoids twice as often.
+# All pairs of kinds in turn, those with superovoids twice as often.
 KINDS_IN_TURN = [(p, q) for i, p in enumerate(_NAMES) for q in _NAMES[i:]] + [("superovoid", q) for q in _NAMES]
 
 
 def draw(seed: int, number: int) -> Pair:
-    """The pair of a number; it depends on nothing else but the seed."""
+    """Return pair `number` of a sequence that depends only on the seed."""
     kinds = KINDS_IN_TURN[number % len(KINDS_IN_TURN)]
     return pair(np.random.default_rng([seed, number]), *kinds)

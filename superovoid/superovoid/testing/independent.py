@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Signed distance of two superovoids by the slow way, in numpy: shares no code with the engine.
+"""Signed distance of two superovoids by a slow method in numpy that shares no code with the engine.
 
-The support function h of a body, g(n) = n . (t_B - t_A) - h_A(n) - h_B(-n) of a pair at world poses, and ascents of g
-on the sphere of directions. For every unit n, g(n) is at most the signed distance of the convex hulls; its maximum is
-that distance. `random_pairs` places bodies by it, and tests compare with it.
+It uses the support function h of a body, g(n) = n . (t_B - t_A) - h_A(n) - h_B(-n) of a pair at world poses, and ascent
+of g on the unit sphere. For every unit n, g(n) is at most the signed distance of the convex hulls; its maximum equals
+that distance. `random_pairs` uses it to place bodies, and tests use it as a reference.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class _Curve(NamedTuple):
 
 
 def _curve_support(n1: FloatArray, n2: FloatArray, e: FloatArray) -> _Curve:
-    """Support of |C|^(2/e) + |S|^(2/e) <= 1 along (n1, n2): the dual norm, exponent 2/(2-e)."""
+    """Return the support of |C|^(2/e) + |S|^(2/e) <= 1 along (n1, n2): the dual norm with exponent 2/(2-e)."""
     q = 2.0 / (2.0 - e)
     u, v = np.abs(n1), np.abs(n2)
     swap = v > u
@@ -52,31 +52,31 @@ def _curve_support(n1: FloatArray, n2: FloatArray, e: FloatArray) -> _Curve:
 
 
 def _profile(rows: FloatArray, n: FloatArray, r: FloatArray, w: FloatArray) -> FloatArray:
-    """Support of the section at height w of half-width r, along n."""
+    """Return the support of the section at height w with half-width r, along n."""
     kx, ky = 1.0 + rows[:, TX] * w, 1.0 + rows[:, TY] * w
     g = _curve_support(rows[:, 0] * kx * n[:, 0], rows[:, 1] * ky * n[:, 1], rows[:, E1]).g
     return rows[:, 2] * n[:, 2] * w + r * g
 
 
 def _meridian(slope: FloatArray, e2: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Point (r, w) of the meridian r^(2/e2) + |w|^(2/e2) = 1 with normal along (1, slope)."""
+    """Return the point (r, w) of the meridian r^(2/e2) + |w|^(2/e2) = 1 with normal along (1, slope)."""
     curve = _curve_support(np.ones_like(slope), slope, e2)
     return curve.c, curve.s
 
 
 def _slope_excess(rows: FloatArray, n: FloatArray, slope: FloatArray) -> FloatArray:
-    """Derivative of the profile by the height, where the meridian has the given slope -dr/dw."""
+    """Return the derivative of the profile by height at the point where the meridian has slope -dr/dw = slope."""
     r, w = _meridian(slope, rows[:, E2])
     kx, ky = 1.0 + rows[:, TX] * w, 1.0 + rows[:, TY] * w
     n1, n2 = rows[:, 0] * kx * n[:, 0], rows[:, 1] * ky * n[:, 1]
     curve = _curve_support(n1, n2, rows[:, E1])
-    # Envelope theorem: the section's support changes with w at its fixed point (C, S).
+    # By the envelope theorem, the section's support changes with w as at its fixed point (C, S).
     dg = rows[:, 0] * n[:, 0] * rows[:, TX] * curve.c + rows[:, 1] * n[:, 1] * rows[:, TY] * curve.s
     return rows[:, 2] * n[:, 2] + r * dg - slope * curve.g
 
 
 def _root_slope(rows: FloatArray, n: FloatArray, low: FloatArray, high: FloatArray) -> FloatArray:
-    """Slope at which the profile of a convex body is highest: Chandrupatla's bracketing between `low` and `high`."""
+    """Return the slope of the maximum of a convex body's profile, by Chandrupatla's method between `low` and `high`."""
     count = len(rows)
     result = np.empty(count)
     index = np.arange(count)
@@ -122,13 +122,13 @@ def _slope_reach(rows: FloatArray, n: FloatArray) -> FloatArray:
     return np.minimum(1.01 * reach, 1e120)
 
 
-def _dented_slope(rows: FloatArray, n: FloatArray, samples: int) -> FloatArray:
-    """Slope at the highest of the profile's summits for a body that need not be convex: sampling, then bracketing."""
+def _global_slope(rows: FloatArray, n: FloatArray, samples: int) -> FloatArray:
+    """Return the slope of the global maximum of the profile of a body that may be non-convex: sample, then bracket."""
     count = len(rows)
     reach = _slope_reach(rows, n)
     w = np.linspace(-1.0, 1.0, samples)[1:-1]
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        # Slopes of equally spaced heights, and slopes equally spaced in their logarithm for the rims in between.
+        # Slopes of equally spaced heights, and logarithmically spaced slopes to resolve the rims in between.
         s = 2.0 / rows[:, E2, None]
         radius = -np.expm1(s * np.log(np.abs(w)))
         heights = np.sign(w) * np.exp((s - 1.0) * (np.log(np.abs(w)) - np.log(radius) / s))
@@ -139,7 +139,7 @@ def _dented_slope(rows: FloatArray, n: FloatArray, samples: int) -> FloatArray:
     each = np.repeat(rows, columns, axis=0), np.repeat(n, columns, axis=0)
     r, height = _meridian(grid.ravel(), each[0][:, E2])
     value = _profile(*each, r, height).reshape(count, columns)
-    # Equal samples (the clipped ends, the equator twice) must not make an empty bracket.
+    # The bracket must not be empty if samples are equal (the clipped ends, the equator twice).
     top = value.argmax(axis=1)
     last = columns - 1 - value[:, ::-1].argmax(axis=1)
     here = np.arange(count)
@@ -152,7 +152,7 @@ def _dented_slope(rows: FloatArray, n: FloatArray, samples: int) -> FloatArray:
 def support(
     rows: FloatArray, n: FloatArray, convex: BoolArray | None = None, samples: int = 30
 ) -> tuple[FloatArray, FloatArray]:
-    """Support function and support points of superovoids, one direction a body.
+    """Return the support function and support points of superovoids, one direction per body.
 
     Parameters
     ----------
@@ -161,9 +161,9 @@ def support(
     n : (k, 3) ndarray
         Directions in the frames of the bodies.
     convex : (k,) ndarray of bool, optional
-        False where the body may have a dent. Default: all convex.
+        False if the body may be non-convex. Default: all convex.
     samples : int
-        Heights tried first on a body that may have a dent.
+        Number of heights sampled first on a body that may be non-convex.
 
     Returns
     -------
@@ -185,7 +185,7 @@ def support(
         slope[chosen] = _root_slope(rows[chosen], n[chosen], -reach, reach)
     chosen = dented & ~pole
     if chosen.any():
-        slope[chosen] = _dented_slope(rows[chosen], n[chosen], samples)
+        slope[chosen] = _global_slope(rows[chosen], n[chosen], samples)
     r, w = _meridian(slope, rows[:, E2])
     kx, ky = 1.0 + rows[:, TX] * w, 1.0 + rows[:, TY] * w
     curve = _curve_support(rows[:, 0] * kx * n[:, 0], rows[:, 1] * ky * n[:, 1], rows[:, E1])
@@ -194,12 +194,12 @@ def support(
 
 
 def concavity(rows: FloatArray, heights: int = 2001) -> FloatArray:
-    """Largest r^2 phi''/phi of the slice profile of each body; not positive: convex (docs/numerics.md, 1)."""
+    """Return the maximum of r^2 phi''/phi of each body's slice profile; at most 0 if convex (docs/numerics.md, 1)."""
     return least_concave(rows, heights)[0]
 
 
 def least_concave(rows: FloatArray, heights: int = 2001) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """`concavity`, and the height w and the share of the x term in the section's support where it was found."""
+    """Return `concavity`, and the height w and the share of the x term in the section's support at the maximum."""
     beta = np.linspace(-0.5 * math.pi, 0.5 * math.pi, heights)[1:-1]
     worst, height, at = np.full(len(rows), -np.inf), np.zeros(len(rows)), np.zeros(len(rows))
     s, q = 2.0 / rows[:, E2], 2.0 / (2.0 - rows[:, E1])
@@ -208,7 +208,7 @@ def least_concave(rows: FloatArray, heights: int = 2001) -> tuple[FloatArray, Fl
         tx, ty = rows[:, TX] / (1.0 + rows[:, TX] * w), rows[:, TY] / (1.0 + rows[:, TY] * w)
         with np.errstate(divide="ignore", over="ignore"):
             bend = -(s - 1.0) * np.abs(w) ** (s - 2.0) * r ** (2.0 - 2.0 * s)  # r r''; r' = -slope
-        # A parabola of the share, so its highest point: one of some even shares misses dents of thousandths.
+        # A parabola in the share, so use its maximum: sampling the share misses concavities of a few thousandths.
         apart = (q - 1.0) * (tx - ty) * r
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             share = 0.5 - slope / apart
@@ -224,7 +224,7 @@ def least_concave(rows: FloatArray, heights: int = 2001) -> tuple[FloatArray, Fl
 
 
 def normal_at(rows: FloatArray, w: FloatArray, share: FloatArray) -> FloatArray:
-    """Outward unit normals at heights w where the x term has a share of the section's support, x and y not negative."""
+    """Return outward unit normals, x and y >= 0, at heights w and shares of the x term in the section's support."""
     s, q = 2.0 / rows[:, E2], 2.0 / (2.0 - rows[:, E1])
     kx, ky = 1.0 + rows[:, TX] * w, 1.0 + rows[:, TY] * w
     n = np.stack(
@@ -239,24 +239,24 @@ def normal_at(rows: FloatArray, w: FloatArray, share: FloatArray) -> FloatArray:
 
 
 def taper_limit(e2: FloatArray) -> FloatArray:
-    """Largest |T| of a convex body with equal tapers."""
+    """Return the largest |T| of a convex body with equal tapers."""
     return np.minimum(0.5, (1.0 - 0.5 * e2) * 2.0 ** (0.5 * e2))
 
 
 def surface_error(rows: FloatArray, x: FloatArray) -> FloatArray:
-    """Distance of points in the frames of the bodies from their surfaces, to first order."""
+    """Return the distance of points in the frames of the bodies from their surfaces, to first order."""
     return np.abs(surface_height(rows, x))
 
 
 def surface_height(rows: FloatArray, x: FloatArray) -> FloatArray:
-    """Height of points in the frames of the bodies over their surfaces, to first order; negative inside.
+    """Return the height of points in the frames of the bodies above their surfaces, to first order; negative inside.
 
-    From a gauge of degree one, the norm that is 1 on the untapered unit shape: well conditioned where F, with its high
-    or low powers, is not.
+    It follows from a gauge of degree one, the norm that is 1 on the untapered unit shape. The gauge is well conditioned
+    even if F, with its very high or low powers, is not.
     """
 
     def norm(first: FloatArray, second: FloatArray, e: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Norm of two coordinates that are not negative, and its gradient."""
+        """Return the norm of two nonnegative coordinates, and its gradient."""
         big, small = np.maximum(first, second), np.minimum(first, second)
         ratio = small / np.where(big > 0.0, big, 1.0)
         value = big * np.exp(0.5 * e * np.log1p(ratio ** (2.0 / e)))
@@ -279,7 +279,7 @@ def surface_height(rows: FloatArray, x: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs of bodies at poses; `convex` says whether both bodies of a pair are."""
+    """Pairs of bodies at poses; `convex` is true if both bodies of a pair are convex."""
 
     rows: FloatArray  # (2, n, 7)
     rotation: FloatArray  # (2, n, 3, 3), body to world
@@ -290,11 +290,11 @@ class Batch:
         return self.rows.shape[1]
 
     def take(self, index: NDArray[np.int64] | BoolArray) -> Batch:
-        """Some of the pairs."""
+        """Return a subset of the pairs."""
         return Batch(self.rows[:, index], self.rotation[:, index], self.position[:, index], self.convex[index])
 
     def poses(self) -> FloatArray:
-        """Homogeneous transforms (2, n, 4, 4)."""
+        """Return homogeneous transforms (2, n, 4, 4)."""
         poses = np.zeros((2, len(self), 4, 4))
         poses[..., :3, :3] = self.rotation
         poses[..., :3, 3] = self.position
@@ -302,22 +302,22 @@ class Batch:
         return poses
 
     def unit(self) -> FloatArray:
-        """Size of the smaller body of each pair: its largest semi-axis."""
+        """Return the size of the smaller body of each pair: its largest semi-axis."""
         return self.rows[..., SIZE].max(axis=2).min(axis=0)
 
     def reach(self) -> FloatArray:
-        """Sum of the bodies' sizes and the distance of their centres: what rounding is relative to."""
+        """Return the sum of the bodies' sizes and the distance of their centres: the scale of rounding errors."""
         apart = np.linalg.norm(self.position[1] - self.position[0], axis=1)
         return self.rows[..., SIZE].max(axis=2).sum(axis=0) * math.sqrt(3.0) + apart
 
 
 def turn(rotation: FloatArray, x: FloatArray) -> FloatArray:
-    """Vectors (n, 3) from the axes of the bodies to those of the world."""
+    """Rotate vectors (n, 3) from the axes of the bodies to those of the world."""
     return np.einsum("nij,nj->ni", rotation, x)
 
 
 def turn_back(rotation: FloatArray, x: FloatArray) -> FloatArray:
-    """Vectors (n, 3) from the axes of the world to those of the bodies."""
+    """Rotate vectors (n, 3) from the axes of the world to those of the bodies."""
     return np.einsum("nji,nj->ni", rotation, x)
 
 
@@ -325,7 +325,7 @@ def turn_back(rotation: FloatArray, x: FloatArray) -> FloatArray:
 
 
 def separation(batch: Batch, n: FloatArray, samples: int = 30) -> tuple[FloatArray, FloatArray]:
-    """g(n) of each pair along its world direction, and the vector u between the support points, with n . u = g."""
+    """Return g(n) of each pair in its world direction, and the vector u between the support points, with n . u = g."""
     h_a, x = support(batch.rows[0], turn_back(batch.rotation[0], n), batch.convex, samples)
     h_b, y = support(batch.rows[1], turn_back(batch.rotation[1], -n), batch.convex, samples)
     offset = batch.position[1] - batch.position[0]
@@ -338,13 +338,13 @@ def _unit(n: FloatArray) -> FloatArray:
 
 
 def _tangents(n: FloatArray, old: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Tangent frame whose first vector is the old one carried along."""
+    """Return a tangent frame whose first vector is the old one projected onto the new tangent plane."""
     first = _unit(old - (old * n).sum(axis=1)[:, None] * n)
     return first, np.cross(n, first)
 
 
 def ascend(batch: Batch, n: FloatArray, steps: int) -> tuple[FloatArray, FloatArray]:
-    """Climb g on the sphere from the given directions: BFGS in the tangent plane, halving of steps that do not climb.
+    """Maximise g on the sphere from given directions by BFGS in the tangent plane; shorten steps that do not climb.
 
     Returns
     -------

@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A planned path checked by means that share nothing with what planned it.
+"""Check a planned path by means independent of the planner.
 
-Links are placed by urchin's forward kinematics, not by `superovoid.robot.kinematics`; distances are bounded by
-`superovoid.testing.independent`, not by the engine: a direction n with g(n) > 0 is a plane between two
-bodies, and g(n) is a distance they certainly have. The checker (`superovoid.checker`) knows no robots.
+The poses of links come from urchin's forward kinematics, not from `superovoid.robot.kinematics`. Distances are bounded
+by `superovoid.testing.independent`, not by the engine: a direction n with g(n) > 0 defines a plane between two bodies,
+and their distance is at least g(n). The checker (`superovoid.checker`) does not handle robots.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ from superovoid.planning.problem import FloatArray, PlanningProblem
 from superovoid.shapes import Superovoid
 from superovoid.testing import independent
 
-_CHUNK = 20_000  # pairs at a time
+_CHUNK = 20_000  # pairs per batch
 
 
 @dataclass(frozen=True)
 class PathCheck:
-    """What was found of each state."""
+    """Bounds of the distances in each state."""
 
     bounds: FloatArray
-    """A proved lower bound of the distance of each of the problem's pairs, at most the reach asked for; m, shape
-    (states, pairs). Negative where no plane between two bodies was found."""
+    """Proved lower bound of the distance of each of the problem's pairs, capped at the reach; m, shape (states, pairs).
+    Negative if no plane between the bodies was found."""
     bounded: int
-    """Pairs and states that bounding balls did not decide."""
+    """Number of pairs and states that bounding spheres did not decide."""
 
     def clear(self, problem: PlanningProblem) -> bool:
-        """Whether all states keep the clearance of unwanted pairs, and no wanted pair overlaps."""
+        """Return whether all states keep the clearance of unwanted pairs, and no wanted pair overlaps."""
         return bool((self.bounds > problem.floors).all())
 
 
 def link_poses(urdf: str, problem: PlanningProblem, states: FloatArray) -> dict[str, FloatArray]:
-    """root_from_link of all links in all states by urchin, shape (states, 4, 4) each."""
+    """Return root_from_link of all links in all states by urchin, shape (states, 4, 4) each."""
     document = ET.fromstring(urdf.encode())
     for link in document.findall("link"):
         for child in list(link):
-            link.remove(child)  # meshes: they would be opened
+            link.remove(child)  # otherwise urchin would open the meshes
 
     class Document(io.BytesIO):
         name = "robot.urdf"
@@ -62,29 +62,29 @@ def check_path(urdf: str, problem: PlanningProblem, states: FloatArray, reach: f
     Parameters
     ----------
     urdf : str
-        The document that the problem's robot was read from.
+        The document from which the problem's robot was read.
     problem : PlanningProblem
         Pairs and obstacles; all bodies must be convex superovoids. Its robot must have no floating bases.
     states : array, shape (n, joints)
-        Where to look.
+        States to check.
     reach : float
-        Distances beyond this are of no interest, m.
+        Distances beyond this are not resolved, m.
 
     Raises
     ------
     ValueError
-        If a body is of another kind or not convex, or a base floats.
+        If a body is not a convex superovoid, or a base floats.
     """
     strange = [body for body in problem.bodies if not isinstance(body.shape, Superovoid)]
     if not strange:
-        # All bodies in one call: each of its thousands of steps costs as much for one body as for all.
+        # One call for all bodies, because each of its thousands of steps costs as much for one body as for all.
         dents = independent.concavity(_rows([body.shape for body in problem.bodies])) > 0.0
         strange = [body for body, dent in zip(problem.bodies, dents.tolist(), strict=True) if dent]
     if strange:
         shape = strange[0].shape
-        raise ValueError(f"body {strange[0].name!r}: the check is for convex superovoids, found {shape!r}")
+        raise ValueError(f"body {strange[0].name!r}: must be a convex superovoid, found {shape!r}")
     if problem.base_poses:
-        raise ValueError("problem.base_poses: the check is for robots without floating bases")
+        raise ValueError("problem.base_poses: must be empty, because floating bases are not supported")
     poses = link_poses(urdf, problem, states)
     count = len(states)
     world = np.stack(
@@ -97,7 +97,7 @@ def check_path(urdf: str, problem: PlanningProblem, states: FloatArray, reach: f
         axis=1,
     )
     rows = _rows([body.shape for body in problem.bodies])
-    # A ball about the origin that holds the body: each coordinate is at most its axis times (1 + taper).
+    # A ball around the origin that contains the body: each coordinate is at most its axis times (1 + taper).
     balls = np.linalg.norm(rows[:, :3] * (1.0 + np.abs(rows[:, [5, 6, 6]]) * [1.0, 1.0, 0.0]), axis=1)
     a, b = problem.pairs.T
     centres = world[..., :3, 3]
@@ -112,7 +112,7 @@ def check_path(urdf: str, problem: PlanningProblem, states: FloatArray, reach: f
         )
         line = batch.position[1] - batch.position[0]
         line[np.linalg.norm(line, axis=1) < 1e-9] = (0.0, 0.0, 1.0)
-        # A few steps settle most pairs: only those that are still near are climbed to the top.
+        # A few steps settle most pairs; only those still near are iterated to convergence.
         g, n = independent.ascend(batch, line, 8)
         near = g < 0.25 * reach
         if near.any():

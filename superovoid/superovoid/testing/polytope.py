@@ -1,17 +1,17 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Signed distances that share no code with the engine: a polytope in the Minkowski difference.
+"""Signed distances from a polytope in the Minkowski difference, sharing no code with the engine.
 
-The bodies come as support mappings only (direction in, farthest point out), written here anew. M = A - B is grown by a
-ball of radius R until the origin is inside (R = 0 where the overlap is deep); sd(M + ball) = sd(M) - R, so one
-procedure serves bodies that are apart and bodies that overlap. Support points of M + ball span a polytope: its facet
-nearest to the origin bounds the depth from below, the support plane along that facet's normal from above. The facets
-below the best support plane are split until the two bounds meet (expanding polytope, van den Bergen 2001; hulls by
-Qhull). The answer is global: nothing is searched from a start.
+The bodies are given by support mappings only (direction in, farthest point out), which are implemented independently
+here. M = A - B is enlarged by a ball of radius R until it contains the origin (R = 0 for deep overlap); since
+sd(M + ball) = sd(M) - R, one procedure serves both separated and overlapping bodies. Support points of M + ball span a
+polytope. Its facet nearest to the origin bounds the depth from below, the support plane along that facet's normal from
+above. Facets below the best support plane are split until the two bounds meet (expanding polytope, van den Bergen 2001;
+hulls by Qhull). The result is global, independent of any starting point.
 
-The checker (`superovoid.checker`) judges an interval that is claimed; this computes a distance, which values of
-other libraries can be compared with.
+The checker (`superovoid.checker`) judges a claimed interval; this module computes a distance, with which values of
+other libraries can be compared.
 """
 
 from __future__ import annotations
@@ -25,40 +25,40 @@ from scipy.spatial import ConvexHull, QhullError
 
 FloatArray = NDArray[np.float64]
 Support = Callable[[FloatArray], FloatArray]
-"""Maps directions, shape (n, 3), world, to the farthest points of a convex body, shape (n, 3), world."""
+"""Maps world directions, shape (n, 3), to the farthest points of a convex body, shape (n, 3), world."""
 
 _BISECTIONS = 54
 
 
 class Bracket(NamedTuple):
-    """Signed distance of two convex bodies between two bounds, with the direction of the lower one."""
+    """Bounds of the signed distance of two convex bodies, and the direction of the lower bound."""
 
     lower: float
-    """Largest g(n) = min n . b - max n . a found: no distance is below it."""
+    """Largest g(n) = min n . b - max n . a found; a lower bound of the distance."""
     upper: float
-    """From the nearest facet of the inner polytope: no distance is above it, but for Qhull's rounding."""
+    """Upper bound from the nearest facet of the inner polytope, up to Qhull's rounding."""
     normal: FloatArray
     """Unit direction from A to B at which g takes the value `lower`, shape (3,), world."""
 
     @property
     def distance(self) -> float:
-        """The value to compare with. g is flat at its maximum, so the lower bound is the sharper one."""
+        """Best estimate: the lower bound, which is sharper because g is flat at its maximum."""
         return self.lower
 
 
 def posed(local: Support, pose: FloatArray) -> Support:
-    """Support mapping in the world of a body whose mapping in its own frame is given; pose (4, 4) body to world, m."""
+    """Transform a support mapping from the body's frame to the world; pose (4, 4) is body to world, m."""
     rotation, position = pose[:3, :3], pose[:3, 3]
     return lambda directions: local(directions @ rotation) @ rotation.T + position
 
 
 def superovoid(size: FloatArray, epsilon: FloatArray, taper: FloatArray) -> Support:
-    """Support mapping of a convex superovoid in its own frame.
+    """Return the support mapping of a convex superovoid in its own frame.
 
     With the meridian angle t, r = cos(t)^e2 and w = sin(t)^e2, the farthest point of the section at w is that of a Lamé
-    curve with semi-axes a_i (1 + T_i w) r, in closed form (Hölder). The height is where the derivative of
-    a3 nz w + r g(w) with respect to w, times r^(2/e2-1), changes sign: the function is concave in w, so bisection in t
-    finds it, whatever the exponents.
+    curve with semi-axes a_i (1 + T_i w) r, in closed form (Hölder). The height is the point where the derivative of
+    a3 nz w + r g(w) with respect to w, times r^(2/e2-1), changes sign. The function is concave in w, so bisection in t
+    finds it for any exponents.
 
     Parameters
     ----------
@@ -71,11 +71,11 @@ def superovoid(size: FloatArray, epsilon: FloatArray, taper: FloatArray) -> Supp
     q = 2.0 / (2.0 - e1)
 
     def section(w: FloatArray, nx: FloatArray, ny: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Support value g of the section at w for r = 1, and the unit Lamé curve's point that has it."""
+        """Return the support value g of the section at w for r = 1, and the point of the unit Lamé curve."""
         u, v = a1 * (1.0 + tx * w) * nx, a2 * (1.0 + ty * w) * ny
         largest = np.maximum(np.maximum(u, v), 1e-300)
         power_u, power_v = (u / largest) ** q, (v / largest) ** q
-        total = np.maximum(power_u + power_v, 1e-300)  # Zero along the z axis, where the pole is farthest.
+        total = np.maximum(power_u + power_v, 1e-300)  # zero along the z axis, whose support point is the pole
         return largest * total ** (1.0 / q), (power_u / total) ** (0.5 * e1), (power_v / total) ** (0.5 * e1)
 
     def support(n: FloatArray) -> FloatArray:
@@ -107,12 +107,12 @@ def superovoid(size: FloatArray, epsilon: FloatArray, taper: FloatArray) -> Supp
 
 
 def box(half_extents: FloatArray) -> Support:
-    """Support mapping of a box: a corner."""
+    """Return the support mapping of a box: a corner."""
     return lambda n: np.copysign(half_extents, n)
 
 
 def capsule(radius: float, length: float) -> Support:
-    """Support mapping of a segment of a length on z, and all points within the radius of it; a sphere for length 0."""
+    """Return the support mapping of a segment of a length on z, enlarged by the radius; a sphere for length 0."""
     return lambda n: radius * n + np.copysign(0.5 * length, n[:, 2:]) * (0.0, 0.0, 1.0)
 
 
@@ -122,12 +122,12 @@ def _rim(radius: float, n: FloatArray) -> FloatArray:
 
 
 def cylinder(radius: float, length: float) -> Support:
-    """Support mapping of a cylinder about z: a point of a rim."""
+    """Return the support mapping of a cylinder about z: a point of a rim."""
     return lambda n: _rim(radius, n) + np.copysign(0.5 * length, n[:, 2:]) * (0.0, 0.0, 1.0)
 
 
 def cone(radius: float, length: float) -> Support:
-    """Support mapping of a cone about z, apex up, origin at half height: the apex or a point of the rim."""
+    """Return the support mapping of a cone about z, apex up, origin at half height: the apex or a rim point."""
 
     def support(n: FloatArray) -> FloatArray:
         rim = _rim(radius, n) - (0.0, 0.0, 0.5 * length)
@@ -138,17 +138,17 @@ def cone(radius: float, length: float) -> Support:
 
 
 def torus_hull(major_radius: float, minor_radius: float) -> Support:
-    """Support mapping of a torus about z, and so of its convex hull."""
+    """Return the support mapping of a torus about z, and thus of its convex hull."""
     return lambda n: _rim(major_radius, n) + minor_radius * n
 
 
 def vertices(points: FloatArray) -> Support:
-    """Support mapping of the convex hull of points, shape (m, 3): one of them."""
+    """Return the support mapping of the convex hull of points, shape (m, 3): one of the points."""
     return lambda n: points[np.argmax(n @ points.T, axis=1)]
 
 
 def spread(count: int) -> FloatArray:
-    """Directions spread evenly over the sphere (Fibonacci lattice), shape (count, 3)."""
+    """Return directions spread evenly over the sphere (Fibonacci lattice), shape (count, 3)."""
     k = np.arange(count) + 0.5
     z = 1.0 - 2.0 * k / count
     angle = np.pi * (1.0 + 5.0**0.5) * k
@@ -165,21 +165,21 @@ def signed_distance(
     rtol: float = 1e-11,
     points: int = 6000,
 ) -> Bracket:
-    """Bracket the signed distance of two convex bodies: positive apart, minus the minimum translational distance else.
+    """Bound the signed distance of two convex bodies: positive if apart, otherwise minus the penetration depth.
 
     Parameters
     ----------
     a, b : Support
         The bodies.
     size : float
-        Length that the tolerance refers to, m.
+        Support mappings of the bodies.
     directions : (n, 3) ndarray, optional
-        Directions to start from besides a spread over the sphere, for example the normals of flat faces.
+        Initial directions in addition to a spread over the sphere, for example the normals of flat faces.
     rtol : float
         Width of the bracket, in units of `size`, at which to stop.
     points : int
-        Support points at which to stop all the same: where many directions are equally good (concentric spheres) no
-        polytope is fine enough, and the bracket stays wide.
+        Maximum number of support points. If many directions are equally good (concentric spheres), no polytope is fine
+        enough, and the bracket stays wide.
     """
     start = spread(200) if directions is None else np.vstack([spread(200), directions])
     start = start / np.linalg.norm(start, axis=1, keepdims=True)
@@ -191,9 +191,9 @@ def signed_distance(
     m, h = difference(start)
     best = int(np.argmin(h))
     lower, normal = -h[best], start[best]
-    # A polytope of M itself is finite for polyhedra: no ball where the overlap is deep.
+    # A polytope of M itself is finite for polyhedra: no ball is needed for deep overlap.
     radius = 0.0 if lower < -0.1 * size else max(0.0, lower) + size
-    while True:  # Grow the ball until the polytope contains the origin.
+    while True:  # enlarge the ball until the polytope contains the origin
         hull = ConvexHull(m + radius * start, incremental=True)
         if hull.equations[:, 3].max() < 0.0:
             break
@@ -218,7 +218,7 @@ def signed_distance(
         before = len(hull.vertices)
         try:
             hull.add_points(m + radius * n)
-        except QhullError:  # Points too close for its precision: the bracket is as narrow as it gets.
+        except QhullError:  # the points are too close for Qhull's precision; the bracket cannot get narrower
             break
         count += len(n)
         if len(hull.vertices) == before and upper - lower < 1e-9 * size:

@@ -27,7 +27,7 @@ def _ring() -> trimesh.Trimesh:
 
 
 def random_shape(kind: str, rng: np.random.Generator) -> Shape:
-    """Body of a kind with lengths from 0.2 to 1.5, log-uniform."""
+    """Return a random body of a kind, with lengths from 0.2 to 1.5, log-uniform."""
     x, y, z = np.exp(rng.uniform(np.log(0.2), np.log(1.5), 3))
     if kind == "superovoid":
         taper = rng.uniform(-0.25, 0.25)
@@ -51,7 +51,7 @@ def random_shape(kind: str, rng: np.random.Generator) -> Shape:
 
 
 def random_pose(rng: np.random.Generator, reach: float) -> NDArray[np.float64]:
-    """Uniform rotation, and a translation of a length in a uniform direction."""
+    """Return a uniformly random rotation with a translation of length `reach` in a uniformly random direction."""
     pose = np.eye(4)
     pose[:3, :3] = Rotation.random(random_state=rng).as_matrix()
     direction = rng.normal(size=3)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Random pairs in named families: superovoids over the whole parameter range, and bodies of any two kinds."""
+"""Random pairs in named families: superovoids over the full parameter range, and bodies of any two kinds."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ Rng = np.random.Generator
 
 
 def log_uniform(rng: Rng, low: float, high: float, shape: int | tuple[int, ...]) -> FloatArray:
-    """Numbers whose logarithms are uniform."""
+    """Draw log-uniform numbers."""
     return np.exp(rng.uniform(math.log(low), math.log(high), shape))
 
 
 def directions(rng: Rng, count: int) -> FloatArray:
-    """Uniform unit vectors, shape (count, 3)."""
+    """Draw uniform unit vectors, shape (count, 3)."""
     n = rng.normal(size=(count, 3))
     return n / np.linalg.norm(n, axis=1)[:, None]
 
 
 def _quarter_turns(rng: Rng, count: int) -> FloatArray:
-    """Rotations that map the coordinate axes onto themselves."""
+    """Draw rotations that map the coordinate axes onto themselves."""
     return Rotation.create_group("O").as_matrix().round()[rng.integers(0, 24, count)]
 
 
@@ -58,7 +58,7 @@ def _bodies(
     size: tuple[float, float] = (0.1, 10.0),
     epsilon: tuple[float, float] = (0.02, 1.98),
 ) -> FloatArray:
-    """Convex bodies: equal tapers up to a share of the convex limit, a fifth without, some with unequal ones."""
+    """Draw convex bodies: equal tapers up to the convex limit, a fifth without tapers, some with unequal tapers."""
     rows = np.empty((count, 7))
     rows[:, SIZE] = log_uniform(rng, *size, (count, 3))
     rows[:, 3:5] = rng.uniform(*epsilon, (count, 2))
@@ -67,12 +67,12 @@ def _bodies(
     rows[:, TX] = rows[:, TY] = tapers
     if epsilon[0] < 1.0 < epsilon[1]:
         chosen = np.flatnonzero(rng.random(count) < 0.1)
-        rows[chosen] = _unequal(rng, rows[chosen])
+        rows[chosen] = _with_unequal_tapers(rng, rows[chosen])
     return rows
 
 
-def _unequal(rng: Rng, rows: FloatArray) -> FloatArray:
-    """The same bodies with unequal tapers where those leave them convex: half of them with e2 = 1, else above."""
+def _with_unequal_tapers(rng: Rng, rows: FloatArray) -> FloatArray:
+    """Replace tapers by unequal ones if the body stays convex; half of these bodies have e2 = 1, the others more."""
     other = rows.copy()
     other[:, E2] = np.where(rng.random(len(rows)) < 0.5, 1.0, rng.uniform(1.0, 1.9, len(rows)))
     other[:, 5:7] = rng.uniform(-1.0, 1.0, (len(rows), 2)) * taper_limit(other[:, E2])[:, None]
@@ -80,14 +80,14 @@ def _unequal(rng: Rng, rows: FloatArray) -> FloatArray:
     return np.where(convex[:, None], other, rows)
 
 
-def _at(rows: FloatArray, rotation: FloatArray, offset: FloatArray) -> Batch:
-    """Pairs of convex bodies, the first at the origin of the world and the second at `offset`."""
+def _place(rows: FloatArray, rotation: FloatArray, offset: FloatArray) -> Batch:
+    """Return pairs of convex bodies, the first at the world origin and the second at `offset`."""
     position = np.stack([np.zeros_like(offset), offset])
     return Batch(rows, rotation, position, np.ones(len(offset), dtype=bool))
 
 
 def _unit(rows: FloatArray) -> FloatArray:
-    """Size of the smaller body of each pair."""
+    """Return the size of the smaller body of each pair."""
     return rows[..., SIZE].max(axis=2).min(axis=0)
 
 
@@ -98,15 +98,15 @@ def _random_rotations(rng: Rng, count: int) -> FloatArray:
 def _with_gap(
     rng: Rng, rows: FloatArray, rotation: FloatArray, gap: FloatArray, normal: FloatArray | None = None
 ) -> Batch:
-    """Pairs with a common normal along which they are `gap` apart; negative: a local minimum of the depth at most."""
+    """Place pairs at a signed gap along a common normal; for overlaps, minus the gap is at least the depth."""
     n = directions(rng, rows.shape[1]) if normal is None else normal
     x = turn(rotation[0], support(rows[0], turn_back(rotation[0], n))[1])
     y = turn(rotation[1], support(rows[1], turn_back(rotation[1], -n))[1])
-    return _at(rows, rotation, x + gap[:, None] * n - y)
+    return _place(rows, rotation, x + gap[:, None] * n - y)
 
 
 def _any_separation(rng: Rng, rows: FloatArray, rotation: FloatArray | None = None) -> Batch:
-    """Far, near, touching, shallow, deep and contained in equal parts."""
+    """Draw far, near, touching, shallow, deep and contained pairs in equal parts."""
     count = rows.shape[1]
     if rotation is None:
         rotation = _random_rotations(rng, count)
@@ -117,7 +117,7 @@ def _any_separation(rng: Rng, rows: FloatArray, rotation: FloatArray | None = No
         [
             log_uniform(rng, 2.0, 1e6, count),
             log_uniform(rng, 1e-6, 2.0, count),
-            _touching(rng, count),
+            _touching_gaps(rng, count),
             -log_uniform(rng, 1e-8, 1e-1, count),
         ],
         0.0,
@@ -128,13 +128,13 @@ def _any_separation(rng: Rng, rows: FloatArray, rotation: FloatArray | None = No
     return batch
 
 
-def _touching(rng: Rng, count: int) -> FloatArray:
-    """Gaps and depths of at most 1e-9, some of nothing."""
+def _touching_gaps(rng: Rng, count: int) -> FloatArray:
+    """Draw signed gaps of at most 1e-9, a fifth of them 0."""
     return rng.choice([-1.0, 1.0], count) * np.where(rng.random(count) < 0.2, 0.0, log_uniform(rng, 1e-16, 1e-9, count))
 
 
 def _overlapping_offset(rng: Rng, rows: FloatArray, deep: BoolArray | bool) -> FloatArray:
-    """Offsets within the sum of the smallest semi-axes (deep), or within a third of the larger of them (contained)."""
+    """Draw offsets within the sum of the smallest semi-axes (deep), or within 0.3 of the larger of them (contained)."""
     smallest = rows[..., SIZE].min(axis=2)
     reach = np.where(deep, smallest.sum(axis=0), 0.3 * smallest.max(axis=0))
     return directions(rng, rows.shape[1]) * (reach * rng.random(rows.shape[1]) ** (1.0 / 3.0))[:, None]
@@ -145,7 +145,7 @@ def _pair_of_bodies(rng: Rng, count: int, **options: tuple[float, float]) -> Flo
 
 
 def _gaps(draw: Callable[[Rng, int], FloatArray]) -> Callable[[Rng, int], Batch]:
-    """Family of pairs at gaps drawn in units of the smaller body."""
+    """Return the family of pairs whose gaps are drawn in units of the smaller body."""
 
     def family(rng: Rng, count: int) -> Batch:
         rows = _pair_of_bodies(rng, count)
@@ -154,32 +154,32 @@ def _gaps(draw: Callable[[Rng, int], FloatArray]) -> Callable[[Rng, int], Batch]
     return family
 
 
-def _deep(rng: Rng, count: int) -> Batch:
+def _draw_deep(rng: Rng, count: int) -> Batch:
     rows = _pair_of_bodies(rng, count)
-    return _at(rows, _random_rotations(rng, count), _overlapping_offset(rng, rows, True))
+    return _place(rows, _random_rotations(rng, count), _overlapping_offset(rng, rows, True))
 
 
-def _contained(rng: Rng, count: int) -> Batch:
-    """A smaller body inside the other, or nearly."""
+def _draw_contained(rng: Rng, count: int) -> Batch:
+    """Draw a smaller body inside the other, or nearly so."""
     rows = _pair_of_bodies(rng, count)
     share = rows[0, :, SIZE].min(axis=1) / rows[1, :, SIZE].max(axis=1) * rng.uniform(0.01, 0.5, count)
     rows[1, :, SIZE] *= share[:, None]
-    return _at(rows, _random_rotations(rng, count), _overlapping_offset(rng, rows, False))
+    return _place(rows, _random_rotations(rng, count), _overlapping_offset(rng, rows, False))
 
 
-def _concentric(rng: Rng, count: int) -> Batch:
-    """Centres at one point, or within rounding to a thousandth of the size; a third turned alike."""
+def _draw_concentric(rng: Rng, count: int) -> Batch:
+    """Draw pairs with coincident centres, or 1e-16 to 1e-3 of the size apart; a third with aligned axes."""
     rows = _pair_of_bodies(rng, count)
     rotation = _random_rotations(rng, count)
     alike = rng.random(count) < 1.0 / 3.0
     rotation[1, alike] = rotation[0, alike] @ _quarter_turns(rng, int(alike.sum()))
     unit = _unit(rows)
     offset = np.where(rng.random(count) < 0.5, 0.0, log_uniform(rng, 1e-16, 1e-3, count))
-    return _at(rows, rotation, directions(rng, count) * (offset * unit)[:, None])
+    return _place(rows, rotation, directions(rng, count) * (offset * unit)[:, None])
 
 
-def _identical(rng: Rng, count: int) -> Batch:
-    """One body twice: at one pose, moved a little, or at any pose."""
+def _draw_identical(rng: Rng, count: int) -> Batch:
+    """Draw pairs of equal bodies: in the same pose, moved a little, or in any pose."""
     rows = np.repeat(_bodies(rng, count)[None], 2, axis=0)
     batch = _any_separation(rng, rows)
     same = rng.random(count) < 0.6
@@ -190,8 +190,8 @@ def _identical(rng: Rng, count: int) -> Batch:
     return batch
 
 
-def _coaxial(rng: Rng, count: int) -> Batch:
-    """Centres on a common axis of both bodies, turned about that axis by any angle or by quarter turns."""
+def _draw_coaxial(rng: Rng, count: int) -> Batch:
+    """Draw bodies with centres on a common axis, turned about it by any angle or by quarter turns."""
     rows = _pair_of_bodies(rng, count)
     axis = rng.integers(0, 3, count)
     rotation = _quarter_turns(rng, 2 * count).reshape(2, count, 3, 3)
@@ -203,21 +203,21 @@ def _coaxial(rng: Rng, count: int) -> Batch:
     second = support(rows[1], turn_back(rotation[1], -along))[0]
     unit = _unit(rows)
     gap = np.where(rng.random(count) < 0.5, rng.uniform(0.0, 2.0, count), -rng.uniform(0.0, 1.0, count)) * unit
-    return _at(rows, rotation, along * (first + second + gap)[:, None])
+    return _place(rows, rotation, along * (first + second + gap)[:, None])
 
 
-def _aligned(rng: Rng, count: int) -> Batch:
-    """Axes parallel by quarter turns, centres anywhere: parallel flats of box-like bodies."""
+def _draw_aligned(rng: Rng, count: int) -> Batch:
+    """Draw box-like bodies with parallel axes and arbitrary centres, so that flats are parallel."""
     rows = _pair_of_bodies(rng, count, epsilon=(0.02, 0.8))
     rotation = _quarter_turns(rng, 2 * count).reshape(2, count, 3, 3)
     extent = rows[..., SIZE].sum(axis=0)
     offset = rng.uniform(-1.0, 1.0, (count, 3)) * extent
     offset[rng.random((count, 3)) < 0.3] = 0.0
-    return _at(rows, rotation, offset)
+    return _place(rows, rotation, offset)
 
 
-def _round(rng: Rng, count: int) -> Batch:
-    """Spheres and ellipsoids."""
+def _draw_round(rng: Rng, count: int) -> Batch:
+    """Draw spheres and ellipsoids."""
     rows = _pair_of_bodies(rng, count)
     rows[..., 3:5] = 1.0
     rows[..., 5:7] = 0.0
@@ -230,8 +230,8 @@ def _round(rng: Rng, count: int) -> Batch:
     return batch
 
 
-def _slender(rng: Rng, count: int) -> Batch:
-    """Needles and plates up to 1 : 1000."""
+def _draw_slender(rng: Rng, count: int) -> Batch:
+    """Draw needles and plates up to 1 : 1000."""
     rows = _pair_of_bodies(rng, count)
     ratio = log_uniform(rng, 30.0, 1e3, (2, count))
     axis = rng.integers(0, 3, (2, count))
@@ -241,30 +241,30 @@ def _slender(rng: Rng, count: int) -> Batch:
     return _any_separation(rng, rows)
 
 
-def _unlike(rng: Rng, count: int) -> Batch:
-    """One body up to ten thousand times the other."""
+def _draw_unlike(rng: Rng, count: int) -> Batch:
+    """Draw pairs in which one body is up to ten thousand times the size of the other."""
     rows = _pair_of_bodies(rng, count)
     rows[1, :, SIZE] /= log_uniform(rng, 10.0, 1e4, count)[:, None]
     return _any_separation(rng, rows)
 
 
-def _scaled(rng: Rng, count: int) -> Batch:
-    """Everything between 1e-4 and 1e4 m."""
+def _draw_scaled(rng: Rng, count: int) -> Batch:
+    """Draw pairs at scales between 1e-4 and 1e4 m."""
     rows = _pair_of_bodies(rng, count, size=(0.3, 3.0))
     rows[..., SIZE] *= log_uniform(rng, 1e-4, 1e4, count)[:, None]
     return _any_separation(rng, rows)
 
 
-def _creased(rng: Rng, count: int) -> Batch:
+def _draw_creased(rng: Rng, count: int) -> Batch:
     return _any_separation(rng, _pair_of_bodies(rng, count, epsilon=(1.7, 1.999)))
 
 
-def _boxy(rng: Rng, count: int) -> Batch:
+def _draw_boxy(rng: Rng, count: int) -> Batch:
     return _any_separation(rng, _pair_of_bodies(rng, count, epsilon=(0.001, 0.3)))
 
 
-def _mixed_extremes(rng: Rng, count: int) -> Batch:
-    """Each exponent near one of its ends: cylinders, double cones, pillows."""
+def _draw_mixed_extremes(rng: Rng, count: int) -> Batch:
+    """Draw bodies with each exponent near an end of its range: cylinders, double cones, pillows."""
     rows = _pair_of_bodies(rng, count)
     low = rng.random((2, count, 2)) < 0.5
     rows[..., 3:5] = np.where(low, rng.uniform(0.001, 0.2, low.shape), rng.uniform(1.8, 1.999, low.shape))
@@ -273,34 +273,34 @@ def _mixed_extremes(rng: Rng, count: int) -> Batch:
     return _any_separation(rng, rows)
 
 
-def _tapered(rng: Rng, count: int) -> Batch:
-    """Equal tapers at the convex limit, unequal ones where they leave the body convex."""
+def _draw_tapered(rng: Rng, count: int) -> Batch:
+    """Draw equal tapers at the convex limit, and unequal ones that leave the body convex."""
     rows = _pair_of_bodies(rng, count)
     tapers = rng.choice([-1.0, 1.0], (2, count)) * rng.uniform(0.95, 1.0, (2, count)) * taper_limit(rows[..., E2])
     rows[..., TX] = rows[..., TY] = tapers
     for side in range(2):
         half = np.flatnonzero(rng.random(count) < 0.5)
-        rows[side, half] = _unequal(rng, rows[side, half])
+        rows[side, half] = _with_unequal_tapers(rng, rows[side, half])
     return _any_separation(rng, rows)
 
 
-def _off_centre(rng: Rng, count: int) -> Batch:
-    """Any pair, far from the origin of the world."""
+def _draw_off_centre(rng: Rng, count: int) -> Batch:
+    """Draw pairs far from the world origin."""
     batch = _any_separation(rng, _pair_of_bodies(rng, count))
     batch.position[:] += directions(rng, count) * (log_uniform(rng, 1.0, 1e3, count) * batch.unit())[:, None]
     return batch
 
 
-def _dented(rng: Rng, count: int) -> Batch:
-    """Unequal tapers over the whole range: most of these bodies have a dent."""
+def _draw_dented(rng: Rng, count: int) -> Batch:
+    """Draw unequal tapers over the whole range; most of these bodies are non-convex."""
     rows = _pair_of_bodies(rng, count)
     rows[..., 5:7] = rng.uniform(-0.5, 0.5, (2, count, 2))
     batch = _any_separation(rng, rows)
     return replace(batch, convex=np.zeros(count, dtype=bool))
 
 
-def _at_a_dent(rng: Rng, rows: FloatArray) -> Batch:
-    """Pairs whose first body is nearest where it is least concave; half of the other bodies show it a face."""
+def _place_at_concavity(rng: Rng, rows: FloatArray) -> Batch:
+    """Draw pairs near contact at the most concave point of the first body; half of the other bodies face it flat."""
     count = rows.shape[1]
     _, w, share = least_concave(rows[0], 101)
     share = np.where(rng.random(count) < 0.5, share, rng.random(count))
@@ -318,11 +318,11 @@ def _at_a_dent(rng: Rng, rows: FloatArray) -> Batch:
     x = turn(rotation[0], support(rows[0], local, np.zeros(count, dtype=bool), 100)[1])
     y = turn(rotation[1], support(rows[1], turn_back(rotation[1], -n), np.zeros(count, dtype=bool), 100)[1])
     gap = log_uniform(rng, 1e-9, 1.0, count) * np.where(rng.random(count) < 0.8, 1.0, -0.1) * _unit(rows)
-    return replace(_at(rows, rotation, x + gap[:, None] * n - y), convex=np.zeros(count, dtype=bool))
+    return replace(_place(rows, rotation, x + gap[:, None] * n - y), convex=np.zeros(count, dtype=bool))
 
 
-def _dent_contact(rng: Rng, count: int) -> Batch:
-    """Contacts at dents of any depth, of bodies with equal and unequal tapers."""
+def _draw_dent_contact(rng: Rng, count: int) -> Batch:
+    """Draw contacts at concavities of any depth, of bodies with equal and unequal tapers."""
     rows = _pair_of_bodies(rng, count)
     rows[0, :, 5:7] = rng.uniform(-0.5, 0.5, (count, 2))
     equal = rng.random(count) < 0.4
@@ -331,12 +331,12 @@ def _dent_contact(rng: Rng, count: int) -> Batch:
     boxy = rng.random(count) < 0.5
     rows[1, boxy, 3:5] = log_uniform(rng, 0.005, 0.5, (int(boxy.sum()), 2))
     rows[1, boxy, 5:7] = 0.0
-    return _at_a_dent(rng, rows)
+    return _place_at_concavity(rng, rows)
 
 
-def _border(rng: Rng, count: int) -> Batch:
-    """Contacts where bodies within 1e-16 to 1e-3 of the border of convexity are least concave."""
-    batch_rows = _dent_contact(rng, count).rows
+def _draw_border(rng: Rng, count: int) -> Batch:
+    """Draw contacts at the most concave point of bodies within 1e-16 to 1e-3 of the limit of convexity."""
+    batch_rows = _draw_dent_contact(rng, count).rows
     rows = batch_rows[0]
     rows[:, E2] = rng.uniform(1.02, 1.98, count)
     share = rng.choice([-1.0, 1.0], count) * log_uniform(rng, 1e-16, 1e-3, count)
@@ -354,51 +354,51 @@ def _border(rng: Rng, count: int) -> Batch:
         low, high = np.where(inside, middle, low), np.where(inside, high, middle)
     rows[~equal, 5:7] *= (low * (1.0 + share[~equal]))[:, None]
     rows[:, 5:7] = np.clip(rows[:, 5:7], -0.5, 0.5)
-    return _at_a_dent(rng, batch_rows)
+    return _place_at_concavity(rng, batch_rows)
 
 
-def _ends(rng: Rng, count: int) -> Batch:
-    """Exponents within 0.1 to 1e-6 of their ends, any tapers, half of the contacts at dents."""
-    rows = _dent_contact(rng, count).rows
+def _draw_ends(rng: Rng, count: int) -> Batch:
+    """Draw exponents within 0.1 to 1e-6 of the ends of their range, any tapers, half of the contacts at concavities."""
+    rows = _draw_dent_contact(rng, count).rows
     near = log_uniform(rng, 1.001e-6, 0.1, (2, count, 2))
     near = np.where(rng.random(near.shape) < 0.5, near, 2.0 - near)
     rows[..., 3:5] = np.where(rng.random(near.shape) < 0.6, near, rows[..., 3:5])
     rows[1, :, 5:7] = np.where(rng.random((count, 1)) < 0.5, rng.uniform(-0.5, 0.5, (count, 2)), 0.0)
-    batch, other = _at_a_dent(rng, rows), _any_separation(rng, rows)
+    batch, other = _place_at_concavity(rng, rows), _any_separation(rng, rows)
     there = rng.random(count) < 0.5
     batch.position[1, there], batch.rotation[1, there] = other.position[1, there], other.rotation[1, there]
     batch.rotation[0, there] = other.rotation[0, there]
     return batch
 
 
-def _with_or_without_dents(batch: Batch) -> Batch:
+def _possibly_nonconvex(batch: Batch) -> Batch:
     return replace(batch, convex=np.zeros(batch.rows.shape[1], dtype=bool))
 
 
-def _critical(rng: Rng, count: int) -> Batch:
-    """Equal tapers within 1e-12 to 1e-2 of the convex limit, on either side of it."""
+def _draw_critical(rng: Rng, count: int) -> Batch:
+    """Draw equal tapers within 1e-12 to 1e-2 of the convex limit, on either side of it."""
     rows = _pair_of_bodies(rng, count)
     rows[..., E2] = rng.uniform(1.4, 1.98, (2, count))
     share = rng.choice([-1.0, 1.0], (2, count)) * log_uniform(rng, 1e-12, 1e-2, (2, count))
     tapers = rng.choice([-1.0, 1.0], (2, count)) * taper_limit(rows[..., E2]) * (1.0 + share)
     rows[..., TX] = rows[..., TY] = np.clip(tapers, -0.5, 0.5)
-    return _with_or_without_dents(_any_separation(rng, rows))
+    return _possibly_nonconvex(_any_separation(rng, rows))
 
 
-def _unequal_at_one(rng: Rng, count: int) -> Batch:
-    """Unequal tapers with e2 within 1e-12 to 1e-2 of one, where a dent at the equator appears; half next to it."""
+def _draw_unequal_at_one(rng: Rng, count: int) -> Batch:
+    """Draw unequal tapers with |e2 - 1| from 0 to 1e-2, near which the equator becomes concave; half touch there."""
     rows = _pair_of_bodies(rng, count)
     off = rng.choice([-1.0, 0.0, 1.0], (2, count), p=(0.45, 0.1, 0.45)) * log_uniform(rng, 1e-12, 1e-2, (2, count))
     rows[..., E2] = 1.0 + off
     rows[..., 5:7] = rng.uniform(-0.5, 0.5, (2, count, 2))
-    batch, other = _at_a_dent(rng, rows), _any_separation(rng, rows)
+    batch, other = _place_at_concavity(rng, rows), _any_separation(rng, rows)
     there = rng.random(count) < 0.5
     batch.position[:, there], batch.rotation[:, there] = other.position[:, there], other.rotation[:, there]
-    return _with_or_without_dents(batch)
+    return _possibly_nonconvex(batch)
 
 
-def _needles(rng: Rng, count: int) -> Batch:
-    """Needles, blades and plates up to 1 : 1,000,000 with any exponents and tapers."""
+def _draw_needles(rng: Rng, count: int) -> Batch:
+    """Draw needles, blades and plates up to 1 : 1,000,000 with any exponents and tapers."""
     rows = _pair_of_bodies(rng, count)
     thin = log_uniform(rng, 1e-6, 1.0, (2, count, 3))
     thin[np.arange(2)[:, None], np.arange(count), rng.integers(0, 3, (2, count))] = 1.0
@@ -406,11 +406,11 @@ def _needles(rng: Rng, count: int) -> Batch:
     rows[..., 5:7] = rng.uniform(-0.5, 0.5, (2, count, 2))
     equal = rng.random((2, count)) < 0.5
     rows[equal, TY] = rows[equal, TX]
-    return _with_or_without_dents(_any_separation(rng, rows))
+    return _possibly_nonconvex(_any_separation(rng, rows))
 
 
-def _middle_of_flat(rng: Rng, count: int) -> Batch:
-    """Contacts 1e-16 to 0.3 rad from the middle of a flat end or side of one body, or of both, at any depth."""
+def _draw_middle_of_flat(rng: Rng, count: int) -> Batch:
+    """Draw contacts 1e-16 to 0.3 rad from the middle of a flat end or side of one or both bodies, at any depth."""
     rows = _pair_of_bodies(rng, count)
     for body in rows:
         flat = rng.random((count, 2)) < np.where(rng.random((count, 1)) < 0.5, [0.2, 0.9], [0.9, 0.2])
@@ -429,8 +429,8 @@ def _middle_of_flat(rng: Rng, count: int) -> Batch:
     return _with_gap(rng, rows, rotation, gap * _unit(rows), normal)
 
 
-def _flat(rng: Rng, count: int) -> Batch:
-    """Flats of box-like and cylinder-like bodies against each other, parallel or nearly, at gaps from 1e-12 to 1."""
+def _draw_flat(rng: Rng, count: int) -> Batch:
+    """Draw box-like and cylinder-like bodies with facing flats, parallel or nearly so, at gaps from 1e-12 to 1."""
     drawn = [flat_contacts.pair(rng, "superovoid", "superovoid") for _ in range(count)]
     shapes = [[p.a for p in drawn], [p.b for p in drawn]]
     poses = np.array([[p.pose_a for p in drawn], [p.pose_b for p in drawn]])
@@ -446,38 +446,38 @@ def _flat(rng: Rng, count: int) -> Batch:
 FAMILIES: dict[str, Callable[[Rng, int], Batch]] = {
     "far": _gaps(lambda rng, count: log_uniform(rng, 2.0, 1e6, count)),
     "near": _gaps(lambda rng, count: log_uniform(rng, 1e-9, 2.0, count)),
-    "touching": _gaps(_touching),
+    "touching": _gaps(_touching_gaps),
     "shallow": _gaps(lambda rng, count: -log_uniform(rng, 1e-9, 3e-1, count)),
-    "deep": _deep,
-    "contained": _contained,
-    "concentric": _concentric,
-    "identical": _identical,
-    "coaxial": _coaxial,
-    "aligned": _aligned,
-    "round": _round,
-    "slender": _slender,
-    "unlike": _unlike,
-    "scaled": _scaled,
-    "creased": _creased,
-    "boxy": _boxy,
-    "extremes": _mixed_extremes,
-    "tapered": _tapered,
-    "off centre": _off_centre,
-    "dented": _dented,
-    "dent contact": _dent_contact,
-    "border": _border,
-    "ends": _ends,
-    "flat": _flat,
-    "critical": _critical,
-    "unequal at one": _unequal_at_one,
-    "needles": _needles,
-    "middle of flat": _middle_of_flat,
+    "deep": _draw_deep,
+    "contained": _draw_contained,
+    "concentric": _draw_concentric,
+    "identical": _draw_identical,
+    "coaxial": _draw_coaxial,
+    "aligned": _draw_aligned,
+    "round": _draw_round,
+    "slender": _draw_slender,
+    "unlike": _draw_unlike,
+    "scaled": _draw_scaled,
+    "creased": _draw_creased,
+    "boxy": _draw_boxy,
+    "extremes": _draw_mixed_extremes,
+    "tapered": _draw_tapered,
+    "off centre": _draw_off_centre,
+    "dented": _draw_dented,
+    "dent contact": _draw_dent_contact,
+    "border": _draw_border,
+    "ends": _draw_ends,
+    "flat": _draw_flat,
+    "critical": _draw_critical,
+    "unequal at one": _draw_unequal_at_one,
+    "needles": _draw_needles,
+    "middle of flat": _draw_middle_of_flat,
 }
 """Generator of each family."""
 
 
 def generate(seed: int, family: str, number: int, count: int) -> tuple[Rng, Batch]:
-    """Pairs of a chunk, and the generator that goes on with the directions to try."""
+    """Return the pairs of a chunk, and the random generator in its state after drawing them."""
     k = list(FAMILIES).index(family)
     rng = np.random.default_rng([seed, k, number])
     with np.errstate(all="ignore"):
@@ -485,15 +485,15 @@ def generate(seed: int, family: str, number: int, count: int) -> tuple[Rng, Batc
 
 
 OTHER_KINDS = "kinds"
-"""Name of the family of pairs of any two kinds of bodies but meshes that are not convex."""
+"""Name of the family with pairs of any two kinds of bodies except non-convex meshes."""
 NAMES = (*FAMILIES, OTHER_KINDS)
 _CHUNK = 100
-_KINDS_SEED = 24  # any number: the same pairs whatever families there are
+_KINDS_SEED = 24  # arbitrary but fixed, so that pairs do not depend on the list of families
 _KINDS = (*(kind for kind in KINDS if kind != "mesh"), "plane")
 
 
 def draw(family: str, seed: int, count: int) -> Iterator[flat_contacts.Pair]:
-    """Draw pairs of a family of `NAMES`, as bodies at their poses."""
+    """Draw pairs of a family in `NAMES`, as bodies with poses."""
     if family == OTHER_KINDS:
         rng = np.random.default_rng([seed, _KINDS_SEED])
         both = itertools.cycle(

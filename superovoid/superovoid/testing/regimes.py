@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Random pairs of bodies of any two kinds in a named regime: how deep they overlap, how they lie, how they compare."""
+"""Random pairs of any two kinds of bodies in a named regime of overlap, arrangement or relative size."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ GAPS: dict[str, Callable[[Rng], float]] = {
     "shallow": lambda rng: -_log_uniform(rng, 1e-7, 1e-2),
     "deep": lambda rng: -rng.uniform(0.1, 0.5),
 }
-"""Gap along a common normal of the bodies (of their convex hulls), in units of the smaller body; negative: overlap."""
+"""Gap along a common normal of the bodies' convex hulls, in units of the smaller body; negative for overlap."""
 
 REGIMES = (*GAPS, "concentric", "flat", "coaxial", "unlike sizes", "degenerate")
-"""`flat`: flats face each other. `coaxial`: the axes z coincide, or nearly. `unlike sizes`: B is up to 10,000 times
-smaller. `degenerate`: A is up to 100,000 times as long as thick, or has exponents near their limits. Pairs of the last
-four are apart, touch or overlap."""
+"""`flat`: facing flats. `coaxial`: the z axes coincide, or nearly. `unlike sizes`: B is up to 10,000 times smaller.
+`degenerate`: A is up to 100,000 times as long as thick, or has exponents near their limits. Pairs of the last four
+regimes are apart, touch or overlap."""
 
 
 def size_of(shape: Shape) -> float:
-    """Largest half extent of a body; infinite for a plane."""
+    """Return the largest half extent of a body; infinite for a plane."""
     return math.inf if isinstance(shape, HalfSpace) else float(max(shape.obb().half_extents))
 
 
@@ -55,7 +55,7 @@ def _shape(kind: str, rng: Rng) -> Shape:
 
 
 def _degenerate(shape: Shape, rng: Rng) -> Shape:
-    """The body with one or two of its lengths, or its exponents, near a limit."""
+    """Return a body with one or two of its lengths, or its exponents, near a limit."""
     thin = _log_uniform(rng, 1e-5, 1e-2)
     if isinstance(shape, Superovoid):
         factors = np.where(np.arange(3) == rng.integers(3), 1.0, thin) if rng.random() < 0.5 else np.ones(3)
@@ -76,7 +76,7 @@ def _degenerate(shape: Shape, rng: Rng) -> Shape:
 
 
 def _farthest(shape: Shape, pose: FloatArray, n: FloatArray) -> FloatArray:
-    """Point of a body (of its hull) that is farthest along a direction, relative to its origin, world."""
+    """Return the farthest point of a body's hull in a direction, relative to the body's origin, world axes."""
     if isinstance(shape, HalfSpace):
         return np.zeros(3)
     return pose[:3, :3] @ shape.support(n @ pose[:3, :3])
@@ -88,7 +88,7 @@ def _unit(rng: Rng) -> FloatArray:
 
 
 def draw(kind_a: str, kind_b: str, regime: str, rng: Rng) -> Pair:
-    """Draw a pair of two kinds of `KINDS_AND_PLANE` in a regime; one of the kinds must not be a plane."""
+    """Draw a pair of two kinds from `KINDS_AND_PLANE` in a regime; the kinds must not both be planes."""
     if regime == "flat" and {kind_a, kind_b} <= flat_contacts.MAKERS.keys():
         return flat_contacts.pair(rng, kind_a, kind_b)
     a, b = _shape(kind_a, rng), _shape(kind_b, rng)

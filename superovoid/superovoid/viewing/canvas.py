@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Puts drawn things into the scene of a page: bodies, looks, closest points, segments, normals, labels.
+"""Draw bodies, appearances, closest points, segments, normals and labels in the scene of a page.
 
-Nodes are named by numbers, since names of links are anybody's: ``/links/3`` is a frame, with its bodies and looks under
-it, so that a link that moves is one message. What has not changed is not sent.
+Nodes have numbers as names because link names are arbitrary: ``/links/3`` is a frame that contains the link's bodies
+and appearances, so moving a link takes one message. Unchanged values are not sent.
 """
 
 from __future__ import annotations
@@ -31,31 +31,31 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 LABELS = 4
-"""Pairs at most whose interval is written beside them: the closest of those that stand together."""
+"""Maximum number of pairs with a label that shows their interval, chosen from the closest."""
 LABEL = 1.0 / 8.0
-"""Distance between pairs from which on both have their interval written, in extents of what is drawn."""
+"""Minimum distance between two labels, as a fraction of the extent."""
 NORMALS = 3
-"""Pairs at most whose normals are drawn, the closest: of all they are a thicket."""
+"""Maximum number of pairs whose normals are drawn, the closest; more would hide the picture."""
 POINT = 1.0 / 100.0
-"""Diameter of a closest point, in extents of what is drawn."""
+"""Diameter of a closest point, as a fraction of the extent."""
 NORMAL = 1.0 / 20.0
-"""Length of a normal, in extents of what is drawn."""
+"""Length of a normal, as a fraction of the extent."""
 TRIANGLES = 10_000
-"""Of all bodies together about, so that a processor can draw them; each has its share by its size."""
+"""Approximate number of triangles of all bodies, so that software rendering keeps up; larger bodies get more."""
 RESOLUTIONS = 12, 48
-"""The coarsest and the finest mesh of a body whose surface is round."""
-_LINE, _NORMAL_LINE = (20, 20, 20), (0, 158, 115)  # black, and the green of the same palette
-_LOOKS = {"visual": (110, 110, 110), "collision": (70, 70, 70)}  # darker than what is not checked
+"""Coarsest and finest mesh resolution of a curved body."""
+_LINE, _NORMAL_LINE = (20, 20, 20), (0, 158, 115)  # black, and the green of the palette of `meanings.COLOURS`
+_LOOKS = {"visual": (110, 110, 110), "collision": (70, 70, 70)}  # darker than unchecked bodies
 
 
 def wxyz_of(pose: FloatArray) -> FloatArray:
-    """The rotation of a pose (4, 4) as a quaternion w, x, y, z."""
+    """Return the rotation of a pose (4, 4) as a quaternion w, x, y, z."""
     x, y, z, w = Rotation.from_matrix(pose[:3, :3]).as_quat()
     return np.array([w, x, y, z])
 
 
 def pose_of(wxyz: Sequence[float], position: Sequence[float]) -> FloatArray:
-    """A pose (4, 4) of a quaternion w, x, y, z and a position, m."""
+    """Return the pose (4, 4) with a rotation given as a quaternion w, x, y, z, and a position, m."""
     w, x, y, z = wxyz
     pose = np.eye(4)
     pose[:3, :3] = Rotation.from_quat([x, y, z, w]).as_matrix()
@@ -64,45 +64,45 @@ def pose_of(wxyz: Sequence[float], position: Sequence[float]) -> FloatArray:
 
 
 def triangles_of(shape: Shape | Triangles, extent: float, resolution: int) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Triangles of a body, m; of a half-space a square as large as what is drawn."""
+    """Return the triangles of a body, m; for a half-space, a square of the size of the scene."""
     if isinstance(shape, HalfSpace):
         return shape.triangles(half_extent=extent)
     return shape.triangles(resolution)
 
 
 def radius_of(shape: Shape | Triangles) -> float:
-    """Of a sphere around a body, m; 0 of one whose triangles nobody chooses."""
+    """Return the radius of a sphere around a body, m; 0 if its triangles do not depend on a resolution."""
     return 0.0 if isinstance(shape, HalfSpace | Triangles) else shape.bounding_sphere().radius
 
 
-def resolution_for(radius: float, together: float) -> int:
-    """How finely a body is drawn, of bodies with so much radius together, m.
+def resolution_for(radius: float, total_radius: float) -> int:
+    """Return the mesh resolution of a body, given the sum of the radii of all bodies, m.
 
-    A round one has about as many triangles as this squared: as many as are its part of all by its radius.
+    A curved body gets about as many triangles as the square of its resolution: its share of `TRIANGLES` by radius.
     """
     coarsest, finest = RESOLUTIONS
-    share = radius / together if together > 0.0 else 1.0
+    share = radius / total_radius if total_radius > 0.0 else 1.0
     return min(max(math.isqrt(int(TRIANGLES * share)), coarsest), finest)
 
 
 def side_of(shape: Shape | Triangles) -> Literal["front", "double"]:
-    """Which side of its triangles is seen; of a closed surface, turned outwards, the one is enough."""
+    """Return which sides of the triangles are drawn: the front if the surface is closed and oriented outward."""
     return "double" if isinstance(shape, HalfSpace | Shell | Triangles) else "front"
 
 
 @dataclass
-class _Drawn:
+class _BodyNode:
     """A body on the page."""
 
     node: Any
     body: Body | TriangleBody
     looks: tuple[Any, ...] = ()
-    """Colour, visibility and opacity, as they were sent."""
+    """Colour, visibility and opacity, as last sent."""
 
 
 @dataclass
 class Layers:
-    """What of it is seen."""
+    """Which layers are visible."""
 
     bodies: bool = True
     visual: bool = False
@@ -111,32 +111,32 @@ class Layers:
     normals: bool = True
     labels: bool = True
     opacity: float = 0.75
-    """Of bodies, 0 to 1."""
+    """Opacity of bodies, 0 to 1."""
 
 
 @dataclass
 class Canvas:
-    """What is on a page, and how to change it.
+    """The scene of a page.
 
     Parameters
     ----------
     server
-        Of the page.
+        Server of the page.
     extent
-        Length of the diagonal of what is drawn, m, for the sizes of points and lines.
+        Diagonal of the scene, m; it sets the sizes of points and lines.
     """
 
     server: viser.ViserServer
     extent: float
     _links: dict[str, Any] = field(default_factory=dict)
-    _placed: dict[str, FloatArray] = field(default_factory=dict)
-    _bodies: dict[str, _Drawn] = field(default_factory=dict)
+    _poses: dict[str, FloatArray] = field(default_factory=dict)
+    _bodies: dict[str, _BodyNode] = field(default_factory=dict)
     _looks: dict[str, list[Any]] = field(default_factory=dict)
     _pairs: dict[str, Any] = field(default_factory=dict)
     _labels: list[Any] = field(default_factory=list)
-    _made: int = 0
-    _together: float = 0.0
-    """Of the bodies that were drawn first their radii, m."""
+    _mesh_count: int = 0
+    _total_radius: float = 0.0
+    """Sum of the radii of the bodies that were drawn first, m."""
 
     def draw(
         self,
@@ -155,22 +155,22 @@ class Canvas:
             self._draw_pairs(pairs, layers)
 
     def place(self, poses: Mapping[str, FloatArray]) -> None:
-        """Put links where they are."""
+        """Set the poses of links."""
         nothing = np.full((4, 4), math.nan)
-        moved = [link for link, pose in poses.items() if (self._placed.get(link, nothing) != pose).any()]
+        moved = [link for link, pose in poses.items() if (self._poses.get(link, nothing) != pose).any()]
         if not moved:
             return
-        # All at once: of a single rotation most of the time is what is around the formula.
+        # Convert all rotations in one call: for a single one the overhead of the call dominates.
         turns = np.roll(Rotation.from_matrix(np.array([poses[link][:3, :3] for link in moved])).as_quat(), 1, axis=1)
         for link, wxyz in zip(moved, turns, strict=True):
             if link not in self._links:
                 self._links[link] = self.server.scene.add_frame(f"/links/{len(self._links)}", show_axes=False)
             node, pose = self._links[link], poses[link]
-            self._placed[link] = pose
+            self._poses[link] = pose
             node.wxyz, node.position = wxyz, pose[:3, 3]
 
     def add_looks(self, element: str, looks: Sequence[Look]) -> None:
-        """Put what links look like on them, once."""
+        """Add the appearances of links; call this once per element."""
         self._looks[element] = [
             self.server.scene.add_mesh_simple(
                 f"{self._links[look.link].name}/{element}_{number}",
@@ -188,14 +188,14 @@ class Canvas:
         ]
 
     def has_looks(self, element: str) -> bool:
-        """Whether `add_looks` was called."""
+        """Return whether `add_looks` was called for this element."""
         return element in self._looks
 
     def _draw_bodies(self, bodies: Sequence[DrawnBody], layers: Layers) -> None:
         there = {drawn.body.name for drawn in bodies}
         for name in self._bodies.keys() - there:
             self._bodies.pop(name).node.remove()
-        # Those that are there first: they mean what is known now even where a new one cannot be drawn.
+        # Update existing bodies first: their colours are then current even if a new body cannot be drawn.
         for drawn in sorted(bodies, key=lambda one: one.body.name not in self._bodies):
             body = drawn.body
             old = self._bodies.get(body.name)
@@ -203,12 +203,12 @@ class Canvas:
                 old.node.remove()
                 old = None
             if old is None:
-                self._together = self._together or sum(radius_of(one.body.shape) for one in bodies)
-                resolution = resolution_for(radius_of(body.shape), self._together)
+                self._total_radius = self._total_radius or sum(radius_of(one.body.shape) for one in bodies)
+                resolution = resolution_for(radius_of(body.shape), self._total_radius)
                 vertices, faces = triangles_of(body.shape, self.extent, resolution)
-                self._made += 1
+                self._mesh_count += 1
                 node = self.server.scene.add_mesh_simple(
-                    f"{self._links[body.link].name}/body_{self._made}",
+                    f"{self._links[body.link].name}/body_{self._mesh_count}",
                     vertices,
                     faces,
                     side=side_of(body.shape),
@@ -217,7 +217,7 @@ class Canvas:
                     wxyz=wxyz_of(body.link_from_body),
                     position=body.link_from_body[:3, 3],
                 )
-                old = self._bodies[body.name] = _Drawn(node, body)
+                old = self._bodies[body.name] = _BodyNode(node, body)
             if old.body is not body:
                 old.body = body
                 old.node.wxyz, old.node.position = wxyz_of(body.link_from_body), body.link_from_body[:3, 3]
@@ -248,13 +248,13 @@ class Canvas:
         for name, shown in (("points", layers.segments), ("segments", layers.segments), ("normals", layers.normals)):
             self._pairs[name].visible = seen and shown
         if seen:
-            # As many as at any time, the last ones several times: a page keeps its nodes.
+            # Always send the same number of points, repeating the last one, so that the page keeps its nodes.
             filled = points[np.minimum(np.arange(MOST_PAIRS), len(points) - 1)]
             self._pairs["points"].points = filled.reshape(-1, 3)
             self._pairs["segments"].put(points)
             self._pairs["normals"].put(_normals(drawn[:NORMALS], NORMAL * self.extent))
         places = points.mean(axis=1)
-        labelled = _apart(places, LABEL * self.extent)[:LABELS] if seen and layers.labels else []
+        labelled = _select_spread(places, LABEL * self.extent)[:LABELS] if seen and layers.labels else []
         for number, label in enumerate(self._labels):
             label.visible = number < len(labelled)
             if label.visible:
@@ -262,8 +262,8 @@ class Canvas:
                 label.text, label.position = f"{rows[row] + 1}: {drawn[row].label}", places[row]
 
 
-def _apart(places: FloatArray, gap: float) -> list[int]:
-    """Rows of places, each farther than a gap from those before that were taken."""
+def _select_spread(places: FloatArray, gap: float) -> list[int]:
+    """Select rows of places farther than a gap from all previously selected rows."""
     taken: list[int] = []
     for row, place in enumerate(places):
         if all(np.linalg.norm(place - places[other]) > gap for other in taken):
@@ -272,7 +272,7 @@ def _apart(places: FloatArray, gap: float) -> list[int]:
 
 
 def _normals(pairs: Sequence[DrawnPair], length: float) -> FloatArray:
-    """Segments from both points of pairs outwards, shape (2 pairs, 2, 3)."""
+    """Return segments along the outward normals at both points of each pair, shape (2 pairs, 2, 3)."""
     found = []
     for pair in pairs:
         found.append((pair.point_a, pair.point_a + length * pair.normal))

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of a fit, or of a check: the robot with its bodies, figures of each link, and pictures of their errors."""
+"""The page of a fit or a check: the robot with its bodies, figures of each link, and pictures of the errors."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from superovoid.viewing.serving import LOOPBACK, Viewer, open_server
 if TYPE_CHECKING:
     import viser
 
-_PIXELS = 300  # of a picture: the panel of controls is not much wider
+_PIXELS = 300  # width of a picture; the control panel is not much wider
 _STYLE = (
     "<style>.fit table {border-collapse: collapse; font-variant-numeric: tabular-nums} .fit th, .fit td {padding: 0 "
     ".4em; text-align: right; border-bottom: 1px solid #ddd} .fit th:first-child, .fit td:first-child {text-align: "
@@ -51,17 +51,17 @@ def show(
     host: str = LOOPBACK,
     port: int = 0,
 ) -> Viewer:
-    """Serve a page with the robot as its bodies have it, and the report of these.
+    """Serve a page that shows the robot with its fitted bodies, and their report.
 
     Parameters
     ----------
     found : RobotFit or RobotCheck
     package_directories : mapping of str to path, optional
-        Where packages are, beside those known when it was made: meshes are read again for pictures.
+        Package folders, in addition to those used for the fit: the pictures need the meshes again.
     srdf : str or path, optional
-        What it disables is not looked at; a path, an address or the document.
+        SRDF whose disabled pairs are not checked: a path, an address or the document.
     near : float, optional
-        Pairs at most this far apart are shown, m; default: about a fiftieth of the robot's extent.
+        Initially show pairs within this distance, m; default: about 1/50 of the robot's extent.
     host, port
         As for `open_server`.
 
@@ -70,9 +70,9 @@ def show(
     RobotDescriptionError
         If the SRDF cannot be used.
     ValueError
-        If `near` is no distance.
+        If `near` is negative or not finite.
     ServingError
-        As `open_server` does.
+        If the page cannot be served, as for `open_server`.
     """
     packages = PackageFolders({**found.package_directories, **(package_directories or {})})
     bodies = {link.link: [(body.shape, body.pose) for body in link.bodies] for link in found.links if link.bodies}
@@ -87,7 +87,7 @@ def show(
 
 
 class FitPage(RobotPage):
-    """Controls and picture of a robot, and the report of its bodies."""
+    """Controls and picture of a robot, with the report of its bodies."""
 
     def __init__(
         self,
@@ -115,7 +115,7 @@ class FitPage(RobotPage):
         super()._make_more()
 
     def _table(self) -> str:
-        """All links: what is measured, and what is proved."""
+        """Return a table of all links with their measured and proved figures."""
         rows = [
             f"<tr><td>{html.escape(name)}</td><td>{len(link.bodies)}</td>{_cells(link)}</tr>"
             for name, link in self._measured.items()
@@ -127,8 +127,8 @@ class FitPage(RobotPage):
             for link in self._found.links
             if link.link not in self._measured and (link.words or link.state not in ("empty", "primitives", "own"))
         ]
-        table = f"<table><tr>{head}</tr>{''.join(rows)}</table>" if rows else "No link has bodies that were measured."
-        return _framed(table + small(words) + "".join(map(small, others)))
+        table = f"<table><tr>{head}</tr>{''.join(rows)}</table>" if rows else "No link has measured bodies."
+        return _frame(table + small(words) + "".join(map(small, others)))
 
     def _choose(self, event: Any) -> None:
         name = self._chosen.value
@@ -137,15 +137,15 @@ class FitPage(RobotPage):
         if link is None:
             self._figures.content = self._table()
             return
-        self._figures.content = _framed(_words(link))
-        self._pictures.content = small("the pictures are being drawn")
+        self._figures.content = _frame(_words(link))
+        self._pictures.content = small("drawing the pictures")
         self._look_at(event, link)
         try:
-            text = self._drawn(link)
+            text = self._render(link)
         except Exception as error:
             self._pictures.content = small(f"no pictures: {type(error).__name__}: {error}")
             raise
-        if self._chosen.value == name:  # nobody has chosen another one meanwhile
+        if self._chosen.value == name:  # the user has not chosen another link since
             self._pictures.content = text
 
     def _look_at(self, event: Any, link: LinkFit) -> None:
@@ -162,8 +162,8 @@ class FitPage(RobotPage):
         box = np.min(lows, axis=0), np.max(highs, axis=0)
         self._fly(event.client, 0.5 * (box[0] + box[1]), 2.0 * extent_of(box))
 
-    def _drawn(self, link: LinkFit) -> str:
-        """Pictures of a link as the report has them, or why there are none."""
+    def _render(self, link: LinkFit) -> str:
+        """Return the pictures of a link as in the report, or the reason why there are none."""
         with self._reading:
             if self._targets is None:
                 try:
@@ -172,10 +172,10 @@ class FitPage(RobotPage):
                     return small(f"no pictures: {error}")
         target = self._targets.get(link.link)
         if target is None:
-            return small("no pictures: its meshes cannot be read any more; package_directories says where packages are")
+            return small("no pictures: cannot read the meshes of this link; package_directories sets their folders")
         largest = scale_of([link])
         placed = [(body.shape, body.pose) for body in link.bodies]
-        return _framed(link_block(link, link_pictures(placed, target, largest, _PIXELS)) + legend(largest))
+        return _frame(link_block(link, link_pictures(placed, target, largest, _PIXELS)) + legend(largest))
 
 
 def _cells(link: LinkFit) -> str:
@@ -200,10 +200,10 @@ def _words(link: LinkFit) -> str:
     for name, interval in (("uncovered", link.uncovered), ("protruding", link.protruding)):
         if interval is not None:
             rows.append((f"{name}, mm ✓", interval.millimetres()))
-    rows.append(("link inside of a body ✓", "yes" if link.contained else "not proved"))
+    rows.append(("link inside a body ✓", "yes" if link.contained else "not proved"))
     table = "".join(f"<tr><td>{name}</td><td>{value}</td></tr>" for name, value in rows)
     return f"<table>{table}</table>" + small("; ".join(link.words))
 
 
-def _framed(text: str) -> str:
+def _frame(text: str) -> str:
     return f'{_STYLE}<div class="fit" style="font-size: 0.8em; margin: 0.3em 1em; overflow-x: auto">{text}</div>'

@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A recording as one HTML file that opens from disk: viser's player with its timeline, and what the page says.
+"""Write a recording as one HTML file that opens from disk: viser's player with a timeline, and the texts of the page.
 
-viser records what is sent to a page and plays it with a program that the file contains. That player has no place for
-words and curves; they are laid over it. The recording itself says with each moment which one it is, so that words and
-scene change together.
+viser records the messages sent to a page, and the file contains a program that plays them. The player cannot show texts
+and curves, so these are laid over it. Each moment of the recording carries its index, so that texts and scene stay in
+step.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ _STYLE = """
 #said .fine { font-size: 0.85em; color: #444; }
 """
 
-# Each moment of the recording ends with a call of showMoment, which the player runs when it applies the rest of the
-# moment. Its slider may be ahead of the scene. If the player runs nothing (another version), there are no words.
+# Each moment of the recording ends with a call of showMoment, which the player runs after applying the moment, because
+# its slider may be ahead of the scene. If another version of the player does not run it, no text is shown.
 _SCRIPT = """
 (() => {
   const told = JSON.parse(document.getElementById("moments").textContent);
@@ -63,11 +63,11 @@ def write_html(model: ReplayModel, path: Path, on_moment: Callable[[int], None] 
     Parameters
     ----------
     model : ReplayModel
-        Every moment of it is shown, each as its page would show it.
+        The recording; every moment is drawn as on its page.
     path : Path
-        File to write, whole or not at all.
+        File to write; if writing fails, no file is left.
     on_moment : callable, optional
-        Called with each moment that is done.
+        Called with the index of each finished moment.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def write_html(model: ReplayModel, path: Path, on_moment: Callable[[int], None] 
         If the file cannot be written.
     """
     partial = path.with_name(f"{path.name}.part")
-    partial.write_bytes(b"")  # before minutes are spent on what goes there
+    partial.write_bytes(b"")  # fails now rather than after minutes of work if the file cannot be written
     try:
         partial.write_text(page_of(model, on_moment), encoding="utf-8")
         partial.replace(path)
@@ -86,7 +86,7 @@ def write_html(model: ReplayModel, path: Path, on_moment: Callable[[int], None] 
 
 
 def page_of(model: ReplayModel, on_moment: Callable[[int], None] = lambda index: None) -> str:
-    """The text of such a page."""
+    """Return the HTML text of such a page."""
     seconds = model.recording.seconds.tolist()
     count = len(seconds)
     lengths = [*np.diff(seconds).tolist(), seconds[-1] / (count - 1) if count > 1 else 0.0]
@@ -103,37 +103,37 @@ def page_of(model: ReplayModel, on_moment: Callable[[int], None] = lambda index:
             picture = model.answer()
             _draw(canvas, picture)
             recorder, first = recorder or server.get_scene_serializer(), first or picture
-            recorder._insert_message(_shown(index))
+            recorder._insert_message(_show_message(index))
             recorder.insert_sleep(length)
             track.put(index, picture.least)
             words.append(_words(model, picture))
             on_moment(index)
         if count > 1:
-            # At the end the player puts its slider to the beginning, and leaves the scene as it is.
+            # At the end, the player resets its slider to the beginning but not the scene.
             _draw(canvas, first)
-            recorder._insert_message(_shown(0))
+            recorder._insert_message(_show_message(0))
         text = recorder.as_html()
     finally:
         with contextlib.redirect_stdout(io.StringIO()):
             server.stop()
     body, end, rest = text.rpartition("</body>")
     if not end:
-        raise ServingError("viser's page has no end of its body: this version of viser cannot be written to a file")
-    return with_script(_titled(body, model.title)) + _beside(model, track, words) + end + rest
+        raise ServingError("viser's page has no </body>: this version of viser cannot be written to a file")
+    return with_script(_set_title(body, model.title)) + _overlay(model, track, words) + end + rest
 
 
 def _draw(canvas: Canvas, picture: Picture) -> None:
     canvas.draw(picture.root_from_link, picture.bodies, picture.pairs, Layers())
 
 
-def _shown(index: int) -> Any:
-    """The message with which the player says what it shows."""
+def _show_message(index: int) -> Any:
+    """Return the message that makes the player show the texts of a moment."""
     from viser._messages import RunJavascriptMessage
 
     return RunJavascriptMessage(f"showMoment({index})")
 
 
-def _titled(text: str, title: str) -> str:
+def _set_title(text: str, title: str) -> str:
     begin, tag, rest = text.partition("<title>")
     if not tag:
         return text
@@ -147,8 +147,8 @@ def _words(model: ReplayModel, picture: Picture) -> str:
     return f"{which}{least.words} ({WORDS[least.meaning]})"
 
 
-def _beside(model: ReplayModel, track: Track, words: list[str]) -> str:
-    """What is laid over the player: the title, the state of the moment, the curve, the legend."""
+def _overlay(model: ReplayModel, track: Track, words: list[str]) -> str:
+    """Return the HTML laid over the player: title, state of the moment, curve, legend."""
     recording = model.recording
     moments = {
         "along": [round(value, 2) for value in along(recording).tolist()],
@@ -163,7 +163,7 @@ def _beside(model: ReplayModel, track: Track, words: list[str]) -> str:
     if recording.between is not None:
         of = " and ".join(", ".join(side) for side in recording.between)
         of = f"the pairs between {of}; bodies are coloured by all checked pairs"
-    fine = [f"Least distance of {of}; near: at most {1e3 * model.near:.6g} mm.", *recording.notes]
+    fine = [f"Minimum distance of {of}; near: at most {1e3 * model.near:.6g} mm.", *recording.notes]
     curve = drawing(recording, track, 0, model.near) if len(recording.moments) > 1 else ""
     told = json.dumps(moments, allow_nan=False, ensure_ascii=False).replace("<", "\\u003c")
     return (

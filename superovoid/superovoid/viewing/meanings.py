@@ -1,9 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is shown about an answer: its meaning, the colour of that, and intervals and status in words.
+"""How an answer is presented: its meaning and colour, and its interval and status in words.
 
-A meaning follows from the proved interval alone, never from the distance: what the interval leaves open is `UNKNOWN`.
+A meaning follows from the proved interval alone, never from the distance; if the interval decides nothing, it is
+`UNKNOWN`.
 """
 
 from __future__ import annotations
@@ -20,16 +21,16 @@ from superovoid.values.status import Status
 
 
 class Meaning(IntEnum):
-    """What is known about a pair, or about all pairs of a body; a body has the largest of its pairs' meanings."""
+    """What is known about a pair, or about all pairs of a body: a body has the largest meaning of its pairs."""
 
     UNCHECKED = 0
-    """No pair of it is checked: nothing is known, and nothing was asked."""
+    """None of its pairs is checked."""
     APART = 1
-    """Proved farther apart than what counts as near."""
+    """Proved farther apart than the near distance."""
     NEAR = 2
-    """Proved apart, and not proved farther than what counts as near."""
+    """Proved apart, but not proved farther than the near distance."""
     UNKNOWN = 3
-    """Not decided whether they overlap: the interval holds 0, or there is no answer."""
+    """Undecided: the interval contains 0, or there is no answer."""
     OVERLAPPING = 4
     """Proved to overlap."""
 
@@ -44,7 +45,7 @@ WORDS = MappingProxyType(
     }
 )
 
-# Of the palette of Okabe and Ito (2008), "Color universal design", made for colour-blind readers; the grey is added.
+# From the palette of Okabe and Ito (2008), "Color universal design", for colour-blind readers, with grey added.
 COLOURS = MappingProxyType(
     {
         Meaning.UNCHECKED: (205, 205, 205),
@@ -58,35 +59,35 @@ COLOURS = MappingProxyType(
 
 _STATUS = MappingProxyType(
     {
-        Status.UNPROVEN: "the interval is wider than was asked for",
-        Status.DENT: "at the dent of a body that is not convex",
+        Status.UNPROVEN: "the interval is wider than requested",
+        Status.DENT: "at a concavity of a non-convex body",
         Status.NON_UNIQUE: "other points are as close",
-        Status.ARBITRARY_NORMAL: "another direction parts them by as short a way",
+        Status.ARBITRARY_NORMAL: "another separating translation is as short",
         Status.PRECISION: "at the limit of precision",
-        Status.UNBOUNDED: "no translation parts them",
-        Status.NON_CONVEX: "the depth is that of a translation that parts them",
+        Status.UNBOUNDED: "no translation separates them",
+        Status.NON_CONVEX: "the depth is the length of a separating translation",
     }
 )
 
 
 def meanings(lower: ArrayLike, upper: ArrayLike, near: float) -> NDArray[np.int64]:
-    """What proved intervals say.
+    """Return the meaning of each proved interval.
 
     Parameters
     ----------
     lower, upper : array_like
         Bounds of signed distances, m.
     near : float
-        Largest distance that counts as near, m.
+        Near distance, m.
 
     Returns
     -------
     array of int
-        `Meaning` of each; `UNKNOWN` wherever a bound is not a number.
+        `Meaning` of each interval; `UNKNOWN` if a bound is NaN.
     """
     lower, upper = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
     found = np.full(np.broadcast(lower, upper).shape, int(Meaning.UNKNOWN))
-    # A comparison with a NaN is false; both bounds are looked at, so that one that is none leaves the pair unknown.
+    # Comparisons with NaN are false. Every line compares both bounds, so a NaN bound leaves the pair unknown.
     found[(lower > 0.0) & (upper >= lower)] = Meaning.NEAR
     found[(lower > near) & (lower > 0.0) & (upper >= lower)] = Meaning.APART
     found[(upper < 0.0) & (lower <= upper)] = Meaning.OVERLAPPING
@@ -94,29 +95,29 @@ def meanings(lower: ArrayLike, upper: ArrayLike, near: float) -> NDArray[np.int6
 
 
 def millimetres(metres: float, decimals: int = 3) -> str:
-    """A length in words, rounded to the nearest."""
+    """Return a length as text in millimetres, rounded to nearest."""
     return f"{1e3 * metres:z.{decimals}f} mm"
 
 
 def interval_words(lower: float, upper: float, decimals: int = 4) -> str:
-    """A proved interval in millimetres, its ends rounded outwards, so that what is written is proved too."""
-    low, high = _rounded(lower, decimals, ROUND_FLOOR), _rounded(upper, decimals, ROUND_CEILING)
+    """Return a proved interval in millimetres, with its ends rounded outward so that the printed interval is proved."""
+    low, high = _round(lower, decimals, ROUND_FLOOR), _round(upper, decimals, ROUND_CEILING)
     return f"[{low}, {high}] mm"
 
 
-def _rounded(metres: float, decimals: int, direction: str) -> str:
+def _round(metres: float, decimals: int, direction: str) -> str:
     if not math.isfinite(metres):
         return "unknown" if math.isnan(metres) else ("-∞" if metres < 0.0 else "∞")
     value = Decimal(metres).scaleb(3)
     if abs(value) >= Decimal(10) ** 15:
-        # No length of a robot; its digits would fill the page.
+        # No length of a robot is this large, and its digits would fill the page.
         return f"{Context(prec=7, rounding=direction).plus(value):.6e}"
     rounded = value.quantize(Decimal(1).scaleb(-decimals), rounding=direction)
     return str(rounded if rounded else abs(rounded))
 
 
 def status_words(status: int) -> str:
-    """A status in a sentence: that the interval is proved as narrow as was asked for, or what is special."""
+    """Return a status in words: whether it is certified, and its flags."""
     flags = Status(status)
     words = [text for flag, text in _STATUS.items() if flag & flags]
     if flags.certified:

@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of a running node: what it publishes, and handles that move the objects of its world.
+"""The page of a running node: what it publishes, and handles that move its world objects.
 
-Nothing of ROS is known here: the package superovoid_ros hears the node and asks it.
+This module does not depend on ROS: superovoid_ros implements the communication with the node.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-_LOOK = 0.5  # s, between two looks whether the node is heard still
-_HELD = 2.0  # s, after a handle was moved, in which it is not put where the node has its object
+_POLL_PERIOD = 0.5  # s, between checks whether the node still publishes
+_HELD = 2.0  # s, time after a user moved a handle during which the node's pose does not reset it
 
 
 class ShownNode(Shown, Protocol):
-    """What the page of a node shows, and whom it tells. What the node refuses is a `ValueError` with its words."""
+    """The node behind a page. Its methods raise `ValueError` with the node's message if it rejects a request."""
 
     @property
     def objects(self) -> Mapping[str, FloatArray]:
-        """Objects of the world by name, frame_from_object (4, 4), m."""
+        """Poses of the world objects by name: frame_from_object (4, 4), m."""
         ...
 
     def add_object(self, name: str, shape: Superovoid, pose: FloatArray) -> None:
@@ -44,24 +44,24 @@ class ShownNode(Shown, Protocol):
         ...
 
     def move_object(self, name: str, pose: FloatArray) -> None:
-        """Put an object of the world somewhere else."""
+        """Move a world object."""
         ...
 
     def remove_object(self, name: str) -> None:
-        """Remove an object of the world."""
+        """Remove a world object."""
         ...
 
     def why(self, name_a: str, name_b: str) -> tuple[bool, str]:
-        """Whether two links or objects are checked against each other, and why, in words."""
+        """Return whether two links or objects are checked against each other, and the reason."""
         ...
 
     def on_news(self, tell: Any) -> None:
-        """Have something called, from any thread, when there is something new to show."""
+        """Register a function to call, from any thread, when there is something new to show."""
         ...
 
 
 def show_node(model: ShownNode, *, host: str = LOOPBACK, port: int = 0, notes: Sequence[str] = ()) -> Viewer:
-    """Serve a page with a running node; as `superovoid.viewing.robot_page.show_robot`."""
+    """Serve a page that shows a running node; see `superovoid.viewing.robot_page.show_robot`."""
     server = open_server(model.title, host, port)
     try:
         return NodePage(server, model, notes).viewer
@@ -81,9 +81,9 @@ class NodePage(Page):
         self._held: dict[str, float] = {}
         self._things = threading.Lock()
         super().__init__(server, model, notes)
-        self._mover = Refresher(self._send_moves, lambda error: self._say(str(error)))
+        self._mover = Refresher(self._send_moves, lambda error: self._show_message(str(error)))
         self._ended = threading.Event()
-        self._watch = threading.Thread(target=self._look, name="watch", daemon=True)
+        self._watch = threading.Thread(target=self._poll, name="watch", daemon=True)
         self._watch.start()
         self.viewer.on_close(self._end)
         model.on_news(self.viewer.refresher.ask)
@@ -93,9 +93,9 @@ class NodePage(Page):
         self._watch.join()
         self._mover.close()
 
-    def _look(self) -> None:
-        """Ask for a picture though there is no news: that there is none is news, too."""
-        while not self._ended.wait(_LOOK):
+    def _poll(self) -> None:
+        """Refresh the page even without messages from the node, to show that it has stopped publishing."""
+        while not self._ended.wait(_POLL_PERIOD):
             self.viewer.refresher.ask()
 
     # -- controls -------------------------------------------------------------------------------------------------
@@ -118,18 +118,18 @@ class NodePage(Page):
             self._sides = [gui.add_text(f"{side} link or object", "") for side in ("first", "second")]
             self._reason = gui.add_html("")
         add.on_click(lambda _: self._add_object(half.value, epsilon.value, taper.value))
-        remove.on_click(lambda _: self._tell(lambda: self.model.remove_object(self._listed_objects.value)))
+        remove.on_click(lambda _: self._apply(lambda: self.model.remove_object(self._listed_objects.value)))
         for side in self._sides:
-            side.on_update(lambda _: self._say_why())
+            side.on_update(lambda _: self._show_reason())
 
-    def _tell(self, change: Any) -> None:
-        """Tell the node something; what it refuses is said on the page."""
+    def _apply(self, change: Any) -> None:
+        """Send a change to the node, and show its message on the page if it rejects the change."""
         try:
             change()
         except ValueError as error:
-            self._say(str(error))
+            self._show_message(str(error))
         else:
-            self._say("")
+            self._show_message("")
 
     def _add_object(self, half: Sequence[float], epsilon: Sequence[float], taper: Sequence[float]) -> None:
         def add() -> None:
@@ -139,12 +139,12 @@ class NodePage(Page):
             low, high = self.model.box()
             pose = np.eye(4)
             pose[:3, 3] = 0.5 * (low + high)
-            pose[0, 3] = low[0] - max(half) - 0.1 * self._extent  # beside all that stands there
+            pose[0, 3] = low[0] - max(half) - 0.1 * self._extent  # outside the box of everything shown
             self.model.add_object(name, shape, pose)
 
-        self._tell(add)
+        self._apply(add)
 
-    def _say_why(self) -> None:
+    def _show_reason(self) -> None:
         names = [side.value.strip() for side in self._sides]
         if not all(names):
             self._reason.content = ""
@@ -164,7 +164,7 @@ class NodePage(Page):
         return held
 
     def _place_handles(self) -> None:
-        """A handle for each object of the world, where the node has it; one that is in somebody's hand stays there."""
+        """Place a handle at each world object of the node; leave the handles that a user is moving."""
         objects, now = dict(self.model.objects), time.monotonic()
         with self._things:
             for name in self._gizmos.keys() - objects.keys():
@@ -188,18 +188,18 @@ class NodePage(Page):
             wxyz=wxyz_of(pose), position=pose[:3, 3],
         )  # fmt: skip
 
-        def moved(event: Any) -> None:
-            if event.client is None:  # it was put where the node has its object
+        def on_move(event: Any) -> None:
+            if event.client is None:  # moved by the page itself, to the node's pose
                 return
             self._held[name] = time.monotonic()
             self._moves[name] = pose_of(event.target.wxyz, event.target.position)
             self._mover.ask()
 
-        gizmo.on_update(moved)
+        gizmo.on_update(on_move)
         return gizmo
 
     def _send_moves(self) -> None:
-        """Tell the node where the handles are; those of a drag that it had no time for are left out."""
+        """Send the poses of moved handles to the node; intermediate poses of a fast drag are skipped."""
         for name in list(self._moves):
             pose = self._moves.pop(name)
-            self._tell(lambda name=name, pose=pose: self.model.move_object(name, pose))
+            self._apply(lambda name=name, pose=pose: self.model.move_object(name, pose))

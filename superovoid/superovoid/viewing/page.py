@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What pages of a robot and of a scene have in common: picture, clearance, list of pairs, layers, flights."""
+"""Common parts of the pages of robots and scenes: picture, clearance, list of pairs, layers, camera flights."""
 
 from __future__ import annotations
 
@@ -27,42 +27,42 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 
 LISTED = 6
-"""Pairs in the list of the closest."""
+"""Number of pairs in the list of the closest."""
 WORDS_PERIOD = 0.1
-"""Seconds between two times that digits are written while they change: nobody reads faster, and a page takes longer to
-set text than to draw. That the meaning has changed is written at once, and the last digits always are."""
+"""Minimum time between updates of changing numbers, s: text is slower to update than the picture, and changes too fast
+to read. A new meaning is written at once, and the last numbers are always written."""
 _CELLS, _SECTIONS = (225, 225, 225), (185, 185, 185)
-_FLIGHT = 12, 0.025  # steps of a flight of the camera, and time between them, s
+_FLIGHT = 12, 0.025  # steps of a camera flight, and time between them, s
 
 
 class Shown(Protocol):
-    """What a page shows: a `RobotModel`, a `SceneModel`."""
+    """What a page shows, for example a `RobotModel` or a `SceneModel`."""
 
     near: float
 
     @property
     def title(self) -> str:
-        """Its name."""
+        """Name of the model."""
         ...
 
     def set_near(self, near: float) -> None:
-        """Show pairs at most this far apart, m."""
+        """Show pairs within this distance, m."""
 
     def box(self) -> tuple[FloatArray, FloatArray]:
-        """Corners of a box around it, m."""
+        """Return two corners of a box around the model, m."""
         ...
 
     def unanswered(self, reason: str = ...) -> Picture:
-        """The picture where there is no answer."""
+        """Return a picture without an answer."""
         ...
 
     def answer(self) -> Picture:
-        """The picture of now."""
+        """Return the current picture."""
         ...
 
 
 class Page:
-    """Picture and controls of what is shown. Callbacks come from any thread; the model is touched under the lock."""
+    """Picture and controls of a model. Callbacks come from any thread; the model is accessed under the lock."""
 
     def __init__(self, server: viser.ViserServer, model: Shown, notes: Sequence[str] = ()) -> None:
         self.server, self.model, self._notes = server, model, notes
@@ -73,13 +73,13 @@ class Page:
         self._canvas = Canvas(server, extent)
         self._listed: tuple[DrawnPair, ...] = ()
         self._frames: list[float] = []
-        self._written = -math.inf  # when words were written,
-        self._said: tuple[object, ...] = ()  # and what they meant
+        self._written_at = -math.inf  # time of the last text update
+        self._written_meanings: tuple[object, ...] = ()  # meanings in that text
         look_from(server, box)
         add_ground(server, box)
         self._make_controls()
         self._draw(model.unanswered())
-        self.viewer = Viewer(server, Refresher(self._refresh, self._failed), model.title)
+        self.viewer = Viewer(server, Refresher(self._refresh, self._show_error), model.title)
         self.viewer.refresher.ask()
 
     # -- drawing --------------------------------------------------------------------------------------------------
@@ -95,22 +95,22 @@ class Page:
         rate = (len(self._frames) - 1) / (now - self._frames[0]) if len(self._frames) > 2 else 0.0
         words = f"distances in {1e3 * asked:.1f} ms, page in {1e3 * (now - begin - asked):.1f} ms"
         if not held:
-            self._speed.content = small(words + (f"; {rate:.0f} states a second" if rate else ""))
+            self._speed.content = small(words + (f"; {rate:.0f} states/s" if rate else ""))
         return held
 
-    def _failed(self, error: Exception) -> None:
+    def _show_error(self, error: Exception) -> None:
         with self._lock:
             picture = self.model.unanswered(f"{type(error).__name__}: {error}")
         self._draw(picture)
 
     def _draw(self, picture: Picture, *, patient: bool = False) -> float:
-        """Show a picture. Where it may be patient with words, the seconds after which those held back are due, or 0."""
+        """Show a picture. If `patient`, text may be delayed: return the seconds until it is due, or 0."""
         said = picture.clearance.meaning, picture.least.meaning, picture.clearance.missing
-        due = self._written + WORDS_PERIOD - time.monotonic()
-        held = due if patient and due > 0.0 and said == self._said else 0.0
+        due = self._written_at + WORDS_PERIOD - time.monotonic()
+        held = due if patient and due > 0.0 and said == self._written_meanings else 0.0
         if not held:
-            # Before the bodies: the words are the answer of now even where a body cannot be drawn.
-            self._written, self._said = time.monotonic(), said
+            # Write the text before drawing bodies, so that it is current even if a body cannot be drawn.
+            self._written_at, self._written_meanings = time.monotonic(), said
             with self.server.atomic():
                 self._write(picture)
         with self._drawing:
@@ -118,7 +118,7 @@ class Page:
         return held
 
     def _write(self, picture: Picture) -> None:
-        """Write what is said about a picture."""
+        """Write the texts of a picture."""
         self._headline.content = headline(picture)
         self._list(picture)
 
@@ -154,10 +154,10 @@ class Page:
     def _make_list(self) -> None:
         gui = self.server.gui
         self._rows: list[Any] = []
-        self._lines: list[Any] = []  # what a hint would say: viser shows none at buttons
+        self._lines: list[Any] = []  # details below each button, because viser's buttons have no hints
         near = gui.add_slider(
             "near (mm)", 0.0, max(1e3 * round_length(0.5 * self._extent), 2e3 * self.model.near),
-            round_length(self._extent), 1e3 * self.model.near, hint="Pairs at most this far apart are near, and shown",
+            round_length(self._extent), 1e3 * self.model.near, hint="Pairs within this distance are near, and shown",
         )  # fmt: skip
         self._on_value(near, lambda value: self.model.set_near(1e-3 * value), scene=True)
         with gui.add_folder("Closest pairs"):
@@ -169,7 +169,7 @@ class Page:
             self._more = gui.add_html("")
 
     def _make_more(self) -> None:
-        """Controls of what is shown, below the list."""
+        """Add controls below the list; subclasses override this."""
 
     def _make_layers(self) -> None:
         for name in ("bodies", "segments", "normals", "labels"):
@@ -189,26 +189,26 @@ class Page:
         control.on_update(lambda event: self._change(lambda: take(event.target.value), scene=scene))
 
     def _scene_changed(self) -> None:
-        """What is asked, or what of, has changed; not merely where the robot is."""
+        """React to a change of the scene or the query, other than the robot's motion; subclasses override this."""
 
     def _change(self, change: Callable[[], None], *, scene: bool = False) -> bool:
-        """Change the model; whether it let itself be changed. What it refuses is said on the page.
+        """Change the model and return whether it accepted the change; if not, show its message on the page.
 
-        `scene`: it is not merely the robot that moves.
+        `scene`: the change is more than a motion of the robot.
         """
         try:
             with self._lock:
                 change()
         except ValueError as error:
-            self._say(str(error))
+            self._show_message(str(error))
             return False
-        self._say("")
+        self._show_message("")
         self.viewer.refresher.ask()
         if scene:
             self._scene_changed()
         return True
 
-    def _say(self, words: str) -> None:
+    def _show_message(self, words: str) -> None:
         self._trouble.content = small(words)
 
     def _fly_to(self, event: Any, row: int) -> None:
@@ -222,7 +222,7 @@ class Page:
             self._fly(event.client, target, reach)
 
     def _fly(self, client: viser.ClientHandle, target: FloatArray, reach: float) -> None:
-        """Take the camera of a client to where it looks at a point, no farther from it than that, m."""
+        """Fly a client's camera to look at a point from at most the distance `reach`, m."""
         camera = client.camera
         along = np.asarray(camera.position) - np.asarray(camera.look_at)
         length = float(np.linalg.norm(along)) or 1.0
@@ -237,7 +237,7 @@ class Page:
 
 
 def look_from(server: viser.ViserServer, box: tuple[FloatArray, FloatArray]) -> None:
-    """Have those who open the page look at a box."""
+    """Set the initial camera of new clients to look at a box."""
     camera, extent, centre = server.initial_camera, extent_of(box), 0.5 * (box[0] + box[1])
     camera.look_at = centre
     camera.position = centre + extent * np.array([0.5, -0.5, 0.35])
@@ -251,7 +251,7 @@ def add_ground(server: viser.ViserServer, box: tuple[FloatArray, FloatArray]) ->
 
 
 def add_grid(server: viser.ViserServer, cell: float, sections: int, height: float) -> None:
-    """Draw a level grid around the origin, five by five cells a section. Lines: viser's own grid fills its plane."""
+    """Draw a horizontal grid around the origin, 5 x 5 cells per section; viser's own grid fills its plane."""
     for name, step, colour in (("cells", cell, _CELLS), ("sections", 5.0 * cell, _SECTIONS)):
         reach = 5.0 * cell * sections
         places = np.linspace(-reach, reach, 2 * round(reach / step) + 1)
@@ -261,16 +261,16 @@ def add_grid(server: viser.ViserServer, cell: float, sections: int, height: floa
 
 
 def headline(picture: Picture) -> str:
-    """The clearance, what it is of, and the legend, as HTML."""
+    """Return the clearance, its scope and the legend, as HTML."""
     clearance = picture.clearance
     colour = "rgb({}, {}, {})".format(*COLOURS[clearance.meaning])
     parts = [
         f'<div style="border-left: 0.5em solid {colour}; padding: 0.2em 0.6em; margin: 0.4em 0.6em">'
         f"<b>Clearance: {'<br>'.join(map(html.escape, clearance.words.split(', ', 1)))}</b><br>"
-        f"{html.escape(WORDS[clearance.meaning])}; the least of {picture.checked} checked pairs</div>"
+        f"{html.escape(WORDS[clearance.meaning])}; minimum over {picture.checked} checked pairs</div>"
     ]
     if picture.least is not picture.clearance:
-        words = f"Between the chosen ones: {picture.least.words}; {WORDS[picture.least.meaning]}"
+        words = f"Selected pairs: {picture.least.words}; {WORDS[picture.least.meaning]}"
         parts.append(f'<div style="margin: 0.3em 1em">{html.escape(words)}</div>')
     if picture.outside:
         parts.append(small(f"beyond their limits: {', '.join(picture.outside)}"))
@@ -283,6 +283,6 @@ def headline(picture: Picture) -> str:
 
 
 def small(words: str, *, escaped: bool = False) -> str:
-    """Words below each other in small letters, as HTML; they are text unless they are HTML already."""
+    """Return text in small letters as HTML; escape it unless it is `escaped` already."""
     text = words if escaped else html.escape(words)
     return f'<div style="font-size: 0.8em; margin: 0.3em 1em">{text}</div>' if words else ""

@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Two superovoids in the hand: seven parameters and a pose each, and everything the engine knows about the pair.
+"""Two superovoids with seven parameters and a pose each, and the engine's results for the pair.
 
-Plain values, without anything that shows them. Metres, radians; the frame is the world's.
+Plain values, independent of the page. Metres, radians, in the world frame.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ FloatArray = NDArray[np.float64]
 PARAMETERS = ("a1", "a2", "a3", "e1", "e2", "Tx", "Ty")
 """Semi-axes, m; exponents of the sections z = const, then along z; tapers."""
 SPANS = ((0.005, 0.1), (0.005, 0.1), (0.005, 0.1), (0.05, 1.95), (0.05, 1.95), (-0.5, 0.5), (-0.5, 0.5))
-"""Ends of their sliders."""
+"""Ends of the sliders."""
 _START = ((0.03, 0.03, 0.05, 0.5, 0.5, 0.2, 0.2), (0.03, 0.04, 0.04, 1.0, 1.6, 0.4, 0.0))
 _HULL_RESOLUTION = 48
 
 
 def shape_of(values: tuple[float, ...]) -> Superovoid:
-    """The superovoid of seven parameters, as `PARAMETERS` names them."""
+    """Return the superovoid with seven parameters in the order of `PARAMETERS`."""
     return Superovoid.from_goncalves(values[:3], values[3:5], values[5:])
 
 
 def values_of(shape: Superovoid) -> tuple[float, ...]:
-    """Its seven parameters."""
+    """Return the seven parameters of a superovoid."""
     return (*shape.semi_axes, shape.section_exponent, shape.profile_exponent, *shape.taper)
 
 
@@ -47,18 +47,18 @@ class Side:
     world_from_body: FloatArray
     """Shape (4, 4), m."""
     dent: float
-    """How deep it is inside its convex hull, m; 0: it is convex."""
+    """Depth of its deepest concavity below the convex hull, m; 0 if convex."""
 
 
 @dataclass(frozen=True, eq=False)
 class PairPicture:
-    """What is drawn of two bodies, and said about them."""
+    """What the page shows of two bodies."""
 
     sides: tuple[Side, Side]
     result: DistanceResult
     meaning: Meaning
     rows: tuple[tuple[str, str], ...]
-    """Name and value of everything that is known, in words."""
+    """Name and value of each result, as text."""
 
 
 class PairModel:
@@ -81,7 +81,7 @@ class PairModel:
         Raises
         ------
         ValueError
-            If there is no superovoid with that.
+            If no superovoid has these parameters.
         """
         values = list(values_of(self.shapes[side]))
         values[number] = float(value)
@@ -92,7 +92,7 @@ class PairModel:
         self.poses[side] = as_pose(f"pose of body {'AB'[side]}", world_from_body)
 
     def answer(self) -> PairPicture:
-        """Ask everything about the pair as it is now."""
+        """Compute all results for the pair."""
         (a, b), (pose_a, pose_b) = self.shapes, self.poses
         result = distance(a, pose_a, b, pose_b)
         (found,) = meanings([result.lower], [result.upper], 0.0)
@@ -132,7 +132,7 @@ class PairModel:
 
 
 def hull_of(shape: Superovoid) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Triangles of the convex hull of a body, as finely as it is drawn, m."""
+    """Return the triangles of the convex hull of a body, as fine as its drawing, m."""
     hull = ConvexMesh(shape.triangles(_HULL_RESOLUTION)[0])
     return hull.triangles()
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of two superovoids: sliders for their parameters, handles to move them, and what the engine knows."""
+"""The page of two superovoids: sliders for their parameters, handles to move them, and the engine's results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TEXTS = {"a": "semi-axis (mm)", "e": "exponent", "T": "taper"}
 
 
 def show_pair(model: PairModel | None = None, *, host: str = LOOPBACK, port: int = 0) -> Viewer:
-    """Serve a page with two superovoids; as `superovoid.viewing.robot_page.show_robot`."""
+    """Serve a page with two superovoids; see `superovoid.viewing.robot_page.show_robot`."""
     server = open_server("two superovoids", host, port)
     try:
         return PairPage(server, PairModel() if model is None else model).viewer
@@ -40,7 +40,7 @@ def show_pair(model: PairModel | None = None, *, host: str = LOOPBACK, port: int
 
 
 class PairPage:
-    """Controls and picture of two superovoids. The model is touched under the lock."""
+    """Controls and picture of two superovoids. The model is accessed under the lock."""
 
     def __init__(self, server: viser.ViserServer, model: PairModel) -> None:
         self.server, self.model = server, model
@@ -59,14 +59,14 @@ class PairPage:
         )  # fmt: skip
         self._segment = Segments(server, "/segment", 1, _BLACK, _THICKNESS)
         self._normals = Segments(server, "/normals", 2, _GREEN, _THICKNESS)
-        self.viewer = Viewer(server, Refresher(self._refresh, self._failed), "two superovoids")
+        self.viewer = Viewer(server, Refresher(self._refresh, self._show_error), "two superovoids")
         self.viewer.refresher.ask()
 
     def _make_controls(self) -> None:
         gui = self.server.gui
-        self._text = gui.add_html("nothing is known yet")
+        self._text = gui.add_html("no result yet")
         self._trouble = gui.add_html("")
-        self._hulls_shown = gui.add_checkbox("hulls of bodies that are not convex", True)
+        self._hulls_shown = gui.add_checkbox("hulls of non-convex bodies", True)
         self._hulls_shown.on_update(lambda _: self.viewer.refresher.ask())
         self.sliders: list[list[Any]] = []
         for side, name in enumerate("AB"):
@@ -122,7 +122,7 @@ class PairPage:
                 self._normals.put(np.array([[a, a + n], [b, b - n]]))
         self._text.content = text_of(picture)
 
-    def _failed(self, error: Exception) -> None:
+    def _show_error(self, error: Exception) -> None:
         for node in (self._points, self._segment, self._normals):
             node.visible = False
         for body in filter(None, self._bodies):
@@ -133,7 +133,7 @@ class PairPage:
         scene = self.server.scene
         for side, one in enumerate(picture.sides):
             if self._shapes[side] != one.shape:
-                # Again under the same name: the new mesh takes the place of the one before.
+                # viser replaces a mesh added under the same name.
                 self._bodies[side] = scene.add_mesh_simple(
                     f"/body_{side}",
                     *one.shape.triangles(_RESOLUTION),
@@ -157,7 +157,7 @@ class PairPage:
 
 
 def text_of(picture: PairPicture) -> str:
-    """All that is known, as a table of HTML."""
+    """Return all results as an HTML table."""
     colour = "rgb({}, {}, {})".format(*COLOURS[picture.meaning])
     rows = "".join(
         f'<tr><td style="padding-right: 0.8em; vertical-align: top">{html.escape(name)}</td>'

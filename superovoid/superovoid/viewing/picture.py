@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A picture of bodies in one state: what each means, the closest pairs, the clearance. Plain values.
+"""A picture of bodies in one state: their meanings, the closest pairs, the clearance. Plain values.
 
-A pair that is not solved is proved farther than what counts as near by its bounding volumes; every other checked pair
-is solved, and what its interval leaves open is drawn as not decided. Metres, radians.
+Pairs whose bounding volumes prove them farther apart than the near distance are not solved. All other checked pairs
+are solved, and drawn as not decided if their interval decides nothing. Metres, radians.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from superovoid.viewing.meanings import WORDS, Meaning, interval_words, meanings
 FloatArray = NDArray[np.float64]
 
 Between = tuple[frozenset[str], frozenset[str]]
-"""Links and objects of one side, and those of the other."""
+"""Links and objects of the first side, and of the second."""
 
 NEAR = 1.0 / 50.0
-"""Distance that is near where none is chosen, in extents of what is shown."""
+"""Default near distance, as a fraction of the extent."""
 MOST_PAIRS = 40
-"""Pairs at most that are drawn, the closest."""
+"""Maximum number of drawn pairs, closest first."""
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnBody:
-    """A body on its link, and what is known about its pairs."""
+    """A body on its link, and the meaning of its pairs."""
 
     body: Body | TriangleBody
     owner: str
-    """The link or object that it is a part of."""
+    """Link or object that the body is part of."""
     meaning: Meaning
 
 
 @dataclass(frozen=True, eq=False)
 class DrawnPair:
-    """A pair of bodies: its closest points, and what is said about it."""
+    """A pair of bodies with its closest points and result."""
 
     name_a: str
     name_b: str
@@ -57,11 +57,11 @@ class DrawnPair:
     """Unit, outward at `point_a`, from A to B."""
     meaning: Meaning
     status: str
-    """In words."""
+    """The status flags in words."""
 
     @property
     def title(self) -> str:
-        """The names and the distance, on one line."""
+        """The distance and the names, on one line."""
         return f"{millimetres(self.distance, 2)}  {self.name_a} – {self.name_b}"
 
     @property
@@ -71,65 +71,65 @@ class DrawnPair:
 
     @property
     def state(self) -> str:
-        """What is known beside the distance: the meaning, the interval and the status, in words."""
+        """The meaning, the interval and the status, in words."""
         return f"{WORDS[self.meaning]}, in {self.label}; {self.status}"
 
 
 @dataclass(frozen=True)
 class Clearance:
-    """The least distance of all checked pairs of the whole robot."""
+    """The minimum distance over all checked pairs of the robot."""
 
     lower: float
-    """Proved to be no more than it, m; NaN where there is no answer."""
+    """Proved lower bound, m; NaN if there is no answer."""
     upper: float
     meaning: Meaning
-    """Of the whole: where something is missing, not decided at best."""
+    """Meaning of all pairs together; at best `UNKNOWN` if something is missing."""
     missing: str = ""
-    """Why it is not known for all that there is, in words; empty: it is."""
+    """Why it does not cover everything; empty if it does."""
 
     @property
     def words(self) -> str:
-        """In one line."""
+        """The clearance on one line."""
         if math.isnan(self.lower):
             return f"unknown: {self.missing}"
         value = self.lower if not math.isfinite(self.upper) else 0.5 * (self.lower + self.upper)
         text = f"{millimetres(value)}, proved in {interval_words(self.lower, self.upper)}"
-        return f"unknown: {self.missing}; of what there is: {text}" if self.missing else text
+        return f"unknown: {self.missing}; known parts: {text}" if self.missing else text
 
 
 @dataclass(frozen=True, eq=False)
 class Picture:
-    """All that is drawn of a robot in one state."""
+    """Everything drawn of a robot in one state."""
 
     root_from_link: Mapping[str, FloatArray]
-    """Of every link, shape (4, 4), m."""
+    """Pose of every link, shape (4, 4), m."""
     bodies: tuple[DrawnBody, ...]
     pairs: tuple[DrawnPair, ...]
-    """The shown ones, closest first."""
+    """The shown pairs, closest first."""
     pairs_near: int
-    """How many there are of these; at most `MOST_PAIRS` are in `pairs`."""
+    """Number of pairs to show; `pairs` contains at most `MOST_PAIRS`."""
     clearance: Clearance
-    """Of the whole robot, whichever pairs are shown."""
+    """Clearance of the whole robot, independent of the shown pairs."""
     least: Clearance
-    """Of the pairs that are looked at; `clearance`, where these are all."""
+    """Minimum distance over the selected pairs; the same object as `clearance` if all are selected."""
     checked: int
-    """Pairs of bodies that are checked."""
+    """Number of checked pairs of bodies."""
     outside: tuple[str, ...]
-    """Joints that are beyond their limits."""
+    """Joints beyond their limits."""
     moment: int = 0
-    """Of a recording."""
+    """Index in a recording."""
 
 
-class Asked:
-    """What is asked about a scene whose links have poses.
+class SceneQuery:
+    """A query about a scene, given poses of its links.
 
     Parameters
     ----------
     scene : Scene
     owners : sequence of str
-        By body, the link or object that it is a part of.
+        The link or object that each body is part of.
     near : float
-        Pairs at most this far apart are shown, m.
+        Near distance: pairs within it are shown, m.
     """
 
     def __init__(self, scene: Scene, owners: Sequence[str], near: float) -> None:
@@ -142,11 +142,11 @@ class Asked:
         meaning: Meaning = Meaning.UNKNOWN,
         outside: Sequence[str] = (),
     ) -> Picture:
-        """The picture where there is no answer: nothing is known, and bodies mean what is said."""
+        """Return a picture without an answer, with the same meaning for all bodies."""
         bodies = tuple(
             DrawnBody(body, owner, meaning) for body, owner in zip(self._scene.bodies, self._owners, strict=True)
         )
-        clearance = _unknown(reason)
+        clearance = _unknown_clearance(reason)
         return Picture(poses, bodies, (), 0, clearance, clearance, self._scene.pair_count, tuple(outside))
 
     def answer(
@@ -156,18 +156,18 @@ class Asked:
         missing: str = "",
         outside: Sequence[str] = (),
     ) -> Picture:
-        """Ask for the distances.
+        """Compute the distances and return a picture.
 
         Parameters
         ----------
         poses : mapping of str to (4, 4) array
-            Of the links that carry bodies, at least.
+            Poses of at least the links that carry bodies.
         between : (owners, owners), optional
-            Only pairs between these are shown.
+            Show only pairs between these.
         missing : str
             What is not part of the scene, in words.
         outside : sequence of str
-            Joints that are beyond their limits.
+            Joints beyond their limits.
         """
         scene = self._scene
         if not scene.pair_count:
@@ -175,7 +175,7 @@ class Asked:
         scene.set_link_poses(poses)
         solved, found, clearance = self._solve(missing=missing)
         least = clearance if between is None else self._least(between, missing)
-        shown = self._shown(solved, found, between)
+        shown = self._select_shown(solved, found, between)
         return Picture(
             poses,
             self._bodies(solved, found),
@@ -188,46 +188,52 @@ class Asked:
         )
 
     def least(self, poses: Mapping[str, FloatArray], between: Between | None = None, missing: str = "") -> Clearance:
-        """The least distance of the pairs that are looked at, as `answer` has it, and nothing else."""
+        """Return only the minimum distance over the selected pairs, as `answer` computes it."""
         if not self._scene.pair_count:
-            return _unknown("no pair is checked")
+            return _unknown_clearance("no pair is checked")
         self._scene.set_link_poses(poses)
         return self._solve(missing=missing)[2] if between is None else self._least(between, missing)
 
     def _least(self, between: Between, missing: str) -> Clearance:
         pairs = self._scene.pairs
         pairs = pairs[self._looked_at(pairs[:, 0], pairs[:, 1], between)]
-        return self._solve(pairs, between, missing)[2] if len(pairs) else _unknown("no pair between these is checked")
+        return (
+            self._solve(pairs, between, missing)[2]
+            if len(pairs)
+            else _unknown_clearance("no pair between these is checked")
+        )
 
     def _solve(
         self, pairs: NDArray[np.int64] | None = None, between: Between | None = None, missing: str = ""
     ) -> tuple[SceneResult, NDArray[np.int64], Clearance]:
-        """All pairs that may be near or the closest, what they mean, and the least distance; of these pairs."""
+        """Solve the pairs that may be near or closest; return the results, their meanings and the minimum distance."""
         scene = self._scene
-        # Farther than the closest pair, so that whatever is not solved is farther than that too.
+        # At least the distance of the closest pair, so that every unsolved pair is farther than that.
         reach = max(self._near, float(scene.query(pairs=pairs, max_results=1).distance[0]))
         candidates = scene.candidates(reach)
         if between is not None:
             candidates = candidates[self._looked_at(candidates[:, 0], candidates[:, 1], between)]
-        # All of these are solved, those too that turn out to be farther: what an interval leaves open is seen.
+        # Solve all candidates, including those that turn out to be farther: undecided intervals must be shown.
         solved = scene.query(pairs=candidates)
         found = meanings(solved.lower, solved.upper, self._near)
         lower, upper = min(float(solved.lower.min()), reach), float(solved.upper.min())
-        # What is left out may be anywhere: that the rest is apart says nothing of the whole.
+        # Missing parts may be anywhere, so the meaning of the whole is unknown even if all other pairs are apart.
         meaning = max(int(found.max()), Meaning.UNKNOWN if missing else Meaning.UNCHECKED)
         return solved, found, Clearance(lower, upper, Meaning(meaning), missing)
 
     def _looked_at(
         self, first: NDArray[np.int64], second: NDArray[np.int64], between: Between | None
     ) -> NDArray[np.bool_]:
-        """Which pairs of bodies are between two sides."""
+        """Return a mask of the pairs of bodies between two sides."""
         if between is None:
             return np.ones(len(first), dtype=bool)
         a, b = (np.array([owner in side for owner in self._owners]) for side in between)
         return (a[first] & b[second]) | (b[first] & a[second])
 
-    def _shown(self, solved: SceneResult, found: NDArray[np.int64], between: Between | None) -> NDArray[np.int64]:
-        """Rows that are shown: near, overlapping or not decided, and the closest; of those that are looked at."""
+    def _select_shown(
+        self, solved: SceneResult, found: NDArray[np.int64], between: Between | None
+    ) -> NDArray[np.int64]:
+        """Return the rows to show, among the selected ones: near, overlapping or undecided, and the closest."""
         rows = np.flatnonzero(self._looked_at(solved.body_a, solved.body_b, between))
         return rows[(found[rows] >= Meaning.NEAR) | (np.arange(len(rows)) == 0)]
 
@@ -251,19 +257,19 @@ class Asked:
     def _bodies(self, solved: SceneResult, found: NDArray[np.int64]) -> tuple[DrawnBody, ...]:
         scene = self._scene
         worst = np.full(len(scene.bodies), int(Meaning.UNCHECKED))
-        worst[scene.pairs.ravel()] = Meaning.APART  # farther than the volumes that were looked at
+        worst[scene.pairs.ravel()] = Meaning.APART  # unsolved pairs are proved apart by their bounding volumes
         np.maximum.at(worst, solved.body_a, found)
         np.maximum.at(worst, solved.body_b, found)
         rows = zip(scene.bodies, self._owners, worst.tolist(), strict=True)
         return tuple(DrawnBody(body, owner, Meaning(meaning)) for body, owner, meaning in rows)
 
 
-def _unknown(reason: str) -> Clearance:
+def _unknown_clearance(reason: str) -> Clearance:
     return Clearance(math.nan, math.nan, Meaning.UNKNOWN, reason)
 
 
 def checked_near(near: float) -> float:
-    """A distance that counts as near, m.
+    """Check and return a near distance, m.
 
     Raises
     ------
@@ -276,7 +282,7 @@ def checked_near(near: float) -> float:
 
 
 def box_of(bodies: Sequence[Body], poses: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Corners of a box around bodies but half-spaces and the origins of links, each shape (3,), m."""
+    """Return two corners of a box around link origins and all bodies except half-spaces, each of shape (3,), m."""
     corners = [pose[:3, 3] for pose in poses.values()]
     for body in bodies:
         corners += corners_of(body, poses)
@@ -284,12 +290,12 @@ def box_of(bodies: Sequence[Body], poses: Mapping[str, FloatArray]) -> tuple[Flo
 
 
 def extent_of(box: tuple[FloatArray, FloatArray]) -> float:
-    """Length of the diagonal of a box, m; 1 where it is a point."""
+    """Return the diagonal of a box, m; 1 if the box is a point."""
     return float(np.linalg.norm(box[1] - box[0])) or 1.0
 
 
 def corners_of(body: Body, poses: Mapping[str, FloatArray]) -> list[FloatArray]:
-    """Two opposite corners of the box around the bounding sphere of a body; none of a half-space."""
+    """Return two opposite corners of the box around the bounding sphere of a body; none for a half-space."""
     sphere = body.shape.bounding_sphere()
     if not np.isfinite(sphere.radius):
         return []
@@ -298,14 +304,14 @@ def corners_of(body: Body, poses: Mapping[str, FloatArray]) -> list[FloatArray]:
 
 
 def round_length(metres: float) -> float:
-    """A length near another, with one digit: 1, 2 or 5 times a power of ten, m."""
+    """Round a length to 1, 2 or 5 times a power of ten, m."""
     power = 10.0 ** math.floor(math.log10(metres))
     return power * min((1.0, 2.0, 5.0, 10.0), key=lambda digit: abs(digit * power - metres))
 
 
 @dataclass(frozen=True, eq=False)
 class Triangles:
-    """A shape of which nothing is known but its surface."""
+    """A shape given only by its surface."""
 
     vertices: FloatArray
     """Shape (n, 3), m."""
@@ -313,13 +319,13 @@ class Triangles:
     """Shape (m, 3), indices of vertices."""
 
     def triangles(self, resolution: int) -> tuple[FloatArray, NDArray[np.int64]]:
-        """Vertices and faces, whatever the resolution."""
+        """Return vertices and faces; the resolution is ignored."""
         return self.vertices, self.faces
 
 
 @dataclass(frozen=True, eq=False)
 class TriangleBody:
-    """A body that somebody else has drawn, with the fields of a `Body`."""
+    """A body whose triangles come from elsewhere, with the fields of a `Body`."""
 
     name: str
     link: str

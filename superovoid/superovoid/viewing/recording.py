@@ -1,15 +1,15 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A robot that was recorded, and its least distance moment by moment. Plain values; nothing here reads a file.
+"""A recorded robot and its minimum distance at every moment. Plain values; this module reads no files.
 
 ==================  =================================================================================================
-`Recording`         the robot, its states, what they are counted by, what was recorded of distances
-`ReplayModel`       a `RobotModel` that stands in one of these states
-`Track`             the proved least distance in each of them
+`Recording`         the robot, its states, their axis, and recorded distances
+`ReplayModel`       a `RobotModel` in one of these states
+`Track`             the proved minimum distance in each state
 ==================  =================================================================================================
 
-A moment whose state is not known says why. It is drawn as not decided, and its distance is NaN.
+A moment with an unknown state gives the reason. It is drawn as not decided, and its distance is NaN.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from numpy.typing import NDArray
 from superovoid.robot import Robot
 from superovoid.shapes import Shape
 from superovoid.viewing.meanings import Meaning
-from superovoid.viewing.picture import Asked, Clearance, Picture
+from superovoid.viewing.picture import Clearance, Picture, SceneQuery
 from superovoid.viewing.robot_model import RobotModel
 
 FloatArray = NDArray[np.float64]
 
 FARTHEST = 1e15
-"""Positions and places on the axis are within this, s, m or rad: sums and differences of larger ones say nothing."""
+"""Limit of positions and of places on the axis, s, m or rad: larger values lose precision in sums and differences."""
 FRAMES_A_SECOND = 20.0
-"""Speed at which moments are played that have no time of their own."""
+"""Playback rate of moments without a time, Hz."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +40,13 @@ class Moment:
     """One state of a recording."""
 
     at: float
-    """Where it is on the recording's axis."""
+    """Place on the recording's axis."""
     positions: Mapping[str, float]
-    """Of the independent joints, rad or m."""
+    """Positions of the independent joints, rad or m."""
     base_poses: Mapping[str, FloatArray] = field(default_factory=dict)
-    """root_from_link (4, 4) of the links whose pose comes from outside."""
+    """root_from_link (4, 4) of the links on floating joints."""
     unknown: str = ""
-    """Why the state is not known, in words; empty: it is."""
+    """Why the state is unknown; empty if it is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,24 +56,24 @@ class Recording:
     Raises
     ------
     ValueError
-        If there is none, or their places on the axis do not ascend.
+        If there are no states, or their places on the axis decrease.
     """
 
     title: str
     robot: Robot
     moments: Sequence[Moment]
     axis: str = "frame"
-    """What the moments are counted by: "frame", "time", "length of path"."""
+    """What the axis measures: "frame", "time", "length of path"."""
     unit: str = ""
-    """Of that: "s", "m"."""
+    """Unit of the axis: "s", "m"."""
     objects: Mapping[str, tuple[Shape, FloatArray]] = field(default_factory=dict)
-    """What stands around the robot, and root_from_object (4, 4)."""
+    """Objects around the robot, and root_from_object (4, 4)."""
     between: tuple[Sequence[str], Sequence[str]] | None = None
-    """Links, groups and objects that its distances are about; None: all."""
+    """Links, groups and objects whose distances are measured; None for all."""
     recorded: Sequence[float] | None = None
-    """A distance of each moment as somebody else had it, m; NaN where there is none."""
+    """A distance for each moment from another source, m; NaN if there is none."""
     notes: Sequence[str] = ()
-    """What those should know who look at it."""
+    """Notes for viewers."""
 
     def __post_init__(self) -> None:
         if not self.moments:
@@ -84,30 +84,30 @@ class Recording:
 
     @property
     def places(self) -> FloatArray:
-        """Of the moments on the axis."""
+        """Places of the moments on the axis."""
         return np.array([moment.at for moment in self.moments])
 
     @property
     def seconds(self) -> FloatArray:
-        """When each moment is played, s from the first one."""
+        """Playback time of each moment, s from the first."""
         if self.unit == "s":
             return self.places - self.places[0]
         return np.arange(len(self.moments)) / FRAMES_A_SECOND
 
     def words(self, index: int) -> str:
-        """Which moment it is."""
+        """Return the place of a moment in words."""
         unit = f" {self.unit}" if self.unit else ""
         return f"{self.axis} {self.moments[index].at:.6g}{unit}"
 
 
 class ReplayModel(RobotModel):
-    """A recorded robot in one of its states. Not for several threads at once.
+    """A recorded robot in one of its states. Not thread-safe.
 
     Attributes
     ----------
     recording : Recording
     index : int
-        The moment that is shown.
+        Index of the shown moment.
     """
 
     def __init__(self, recording: Recording, near: float | None = None) -> None:
@@ -126,7 +126,7 @@ class ReplayModel(RobotModel):
         return self.recording.title
 
     def seek(self, index: int) -> None:
-        """Show another moment; of one whose state is not known, what is known of it."""
+        """Show another moment; if its state is unknown, show its known parts."""
         if not 0 <= index < len(self.recording.moments):
             raise ValueError(f"moment {index}: there are moments 0 to {len(self.recording.moments) - 1}")
         moment = self.recording.moments[index]
@@ -135,54 +135,57 @@ class ReplayModel(RobotModel):
             self.set_base(link, pose)
         self.index = index
 
-    def unanswered(self, reason: str = "not asked yet") -> Picture:
-        """The picture of this moment without an answer."""
+    def unanswered(self, reason: str = "not computed yet") -> Picture:
+        """Return a picture of this moment without an answer."""
         return replace(super().unanswered(reason), moment=self.index)
 
     def answer(self) -> Picture:
-        """Ask for the distances of this moment."""
+        """Compute the distances of this moment."""
         unknown = self.recording.moments[self.index].unknown
         return self.unanswered(unknown) if unknown else replace(super().answer(), moment=self.index)
 
     def measure(self) -> Callable[[int], Clearance]:
-        """What answers for the least distance of a moment, with the objects and rules of now; for another thread."""
-        asked = Asked(self.planning.scene.fork(), self.planning.owners, self.near)
-        sides, missing = self._sides(), self._missing()
+        """Return a function that computes the minimum distance of a moment with the present objects and rules.
+
+        The function may run in another thread.
+        """
+        query = SceneQuery(self.planning.scene.fork(), self.planning.owners, self.near)
+        sides, missing = self._sides(), self._missing_text()
 
         def least(index: int) -> Clearance:
             moment = self.recording.moments[index]
             if moment.unknown:
                 return Clearance(math.nan, math.nan, Meaning.UNKNOWN, moment.unknown)
             poses = self.robot.forward_kinematics(moment.positions, moment.base_poses)
-            return asked.least(poses, sides, missing)
+            return query.least(poses, sides, missing)
 
         return least
 
 
 @dataclass(frozen=True, eq=False)
 class Track:
-    """The least distance in each moment: proved in [lower, upper], m; NaN where it is not known."""
+    """The minimum distance at each moment: proved in [lower, upper], m; NaN if unknown."""
 
     places: FloatArray
     lower: FloatArray
     upper: FloatArray
     meaning: NDArray[np.int64]
-    """`Meaning` of each."""
+    """`Meaning` of each moment."""
 
     @classmethod
     def empty(cls, places: FloatArray) -> Track:
-        """One of which nothing is known yet."""
+        """Return a track in which every distance is unknown."""
         count = len(places)
         nothing = np.full(count, math.nan)
         return cls(places, nothing, nothing.copy(), np.full(count, int(Meaning.UNKNOWN)))
 
     def put(self, index: int, found: Clearance) -> None:
-        """Enter a moment."""
+        """Set the result of a moment."""
         self.lower[index], self.upper[index], self.meaning[index] = found.lower, found.upper, int(found.meaning)
 
 
 def track_of(model: ReplayModel, on_moment: Callable[[int], None] = lambda index: None) -> Track:
-    """The least distance in every moment of a recording; `on_moment` is called with each one that is done."""
+    """Compute the minimum distance at every moment; call `on_moment` with the index of each finished one."""
     track, measure = Track.empty(model.recording.places), model.measure()
     for index in range(len(model.recording.moments)):
         track.put(index, measure(index))

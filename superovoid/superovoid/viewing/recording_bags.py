@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recordings from bags of ROS 2 (MCAP): joint states and transforms of floating bases, by message or at a pace.
+"""Read recordings from ROS 2 bags (MCAP): joint states and transforms of floating bases, per message or at a rate.
 
-Messages are decoded by the definitions that are in the bag; ROS is not needed. Time is that of the recording, in whose
-order messages are taken. A position that was not recorded yet, or not for `STALE` seconds, leaves the moment unknown.
+Messages are decoded with the definitions in the bag; ROS is not needed. Times are those of recording, and messages are
+read in that order. A moment is unknown if a position was not recorded yet, or not for `STALE` seconds.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from superovoid.viewing.recording_files import RecordingError
 FloatArray = NDArray[np.float64]
 
 STALE = 1.0
-"""Age beyond which a position or a transform says nothing about now, s."""
+"""Maximum age of positions and transforms, s; older ones are unknown."""
 MOST_MOMENTS = 20_000
-"""That are shown."""
+"""Maximum number of shown moments."""
 _JOINTS, _TEXT, _FRAMES = "sensor_msgs/msg/JointState", "std_msgs/msg/String", "tf2_msgs/msg/TFMessage"
 _NUMBER, _HEADER = (float, int), {"header.stamp.sec": int, "header.stamp.nanosec": int}
 _FIELDS: dict[str, dict[str, type | tuple[type, ...]]] = {
@@ -43,26 +43,26 @@ _FIELDS: dict[str, dict[str, type | tuple[type, ...]]] = {
         **{f"transforms[].transform.rotation.{axis}": _NUMBER for axis in "xyzw"},
     },
 }
-"""What is read of messages. A bag says itself what its types have, and may have other ones of the same name."""
-_MOST_RECORD = 256 * 2**20  # bytes of one record of a bag
+"""Fields read from messages. A bag defines its own types, which may differ from those of ROS 2 with the same name."""
+_MOST_RECORD = 256 * 2**20  # maximum size of a record of a bag, bytes
 _STATIC = "/tf_static"
 
 
 @dataclass(frozen=True)
 class Descriptions:
-    """What a bag says of its robot; empty: nothing."""
+    """The robot descriptions in a bag; empty if there are none."""
 
     urdf: str = ""
     srdf: str = ""
 
 
 def read_descriptions(path: Path) -> Descriptions:
-    """The last URDF and SRDF of a bag, on topics that end with their usual names.
+    """Return the last URDF and SRDF in a bag, from topics with the usual names, in any namespace.
 
     Raises
     ------
     RecordingError
-        If the file is no bag, or what reads it is missing.
+        If the file is not a bag, or a module to read it is missing.
     """
     found = {"robot_description": "", "robot_description_semantic": ""}
     for topic, _, message in _messages(path, (_TEXT,)):
@@ -80,68 +80,68 @@ def read_bag(path: Path, robot: Robot, *, topic: str = "", rate: float = FRAMES_
     path : Path
     robot : Robot
     topic : str
-        Of the joint states; default: the only one whose name ends with ``joint_states``.
+        Topic of the joint states; default: the only one whose name ends with ``joint_states``.
     rate : float
-        Moments a second, Hz.
+        Moments per second, Hz.
 
     Raises
     ------
     RecordingError
-        If the file is no bag, nothing of the robot is in it, or it would be too many moments.
+        If the file is not a bag, contains no joint states of the robot, or would have too many moments.
     """
     states = StatesOfBag(path, robot, topic=topic, rate=rate, most=MOST_MOMENTS)
     moments = [state.moment for state in states]
     notes = [
-        f"{len(moments)} moments at {rate:g} Hz, of {states.messages} messages; nothing is said of what lies between "
-        "them."
+        f"{len(moments)} moments at {rate:g} Hz, from {states.messages} messages; the motion between moments is not "
+        "checked."
     ]
     if states.senseless:
         notes.append(
-            f"{states.senseless} values were left out: not finite, beyond {FARTHEST:g}, or fewer positions than names."
+            f"{states.senseless} values were ignored: not finite, beyond {FARTHEST:g}, or fewer positions than names."
         )
     return Recording(path.name, robot, moments, "time", "s", notes=notes)
 
 
 @dataclass(frozen=True, eq=False)
 class StateOfBag:
-    """What is known of a robot at a time of a bag."""
+    """The known state of a robot at a time of a bag."""
 
     then: int
     """Time of recording, ns."""
     moment: Moment
-    """Its place is the time since the first joint states, s."""
+    """Its place on the axis is the time since the first joint states, s."""
     stamp: int
-    """The oldest stamp of what is known, ns: of a header without one, the time of recording."""
+    """The oldest stamp of the known values, ns; the time of recording if a header has none."""
     joint_age: float
-    """Time since the oldest position was recorded, s; 0 without one."""
+    """Time since the oldest position was recorded, s; 0 if there is none."""
     base_age: float
-    """As that, of the poses of bases; static ones have no age."""
+    """Time since the oldest base pose was recorded, s, without static transforms; 0 if there is none."""
 
 
 class StatesOfBag:
-    """The states of a robot in a bag, one after another as they are read; a bag may be larger than memory.
+    """Iterate over the states of a robot in a bag while reading it; the bag may be larger than memory.
 
     Parameters
     ----------
     path, robot, topic
         As for `read_bag`.
     rate : float, optional
-        States a second, Hz; default: one for each message of joint states.
+        States per second, Hz; default: one for each message of joint states.
     most : int
-        States at an even pace, at most.
+        Maximum number of states if a rate is given.
 
     Attributes
     ----------
     topic : str
-        That of the joint states.
+        Topic of the joint states.
     messages, senseless : int
-        How many were read by now, and values that were left out.
+        Numbers of messages read and of values ignored so far.
 
     Raises
     ------
     RecordingError
-        If the file is no bag, or the topic is not to be found; while states are read also where the file is damaged,
-        names no joint of the robot up to its end, or would give too many states.
+        If the file is not a bag, or the topic cannot be determined. Iterating raises it if the file is damaged, names
+        no joint of the robot, or would give too many states.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class StatesOfBag:
         self.messages = self.senseless = 0
 
     def __iter__(self) -> Iterator[StateOfBag]:
-        heard = _Heard(self._robot)
+        known_state = _BagState(self._robot)
         begin = last = None
         given = self.messages = self.senseless = 0
         frames: list[tuple[int, str, Any]] = []  # since the last joint states
@@ -165,27 +165,27 @@ class StatesOfBag:
                 continue
             begin, last = then if begin is None else begin, then
             for event in (*frames, (then, name, message)):
-                for now in self._due(begin, given, event[0]):
-                    yield heard.state(begin, now)
+                for now in self._sample_times(begin, given, event[0]):
+                    yield known_state.state(begin, now)
                     given += 1
-                heard.take(*event)
+                known_state.take(*event)
                 self.messages += 1
-                self.senseless = heard.senseless
+                self.senseless = known_state.senseless
             frames.clear()
             if self._rate is None:
-                yield heard.state(begin, then)
+                yield known_state.state(begin, then)
         if begin is None or last is None:
             raise RecordingError(f"{self._path}: no joint states on {self.topic}")
-        if not heard.has_joints:
+        if not known_state.has_joints:
             raise RecordingError(f"{self._path}: the joint states name no joint of '{self._robot.name}'")
         for event in frames:
             if event[0] <= last:
-                heard.take(*event)
-        for now in self._due(begin, given, last + 1):
-            yield heard.state(begin, now)
+                known_state.take(*event)
+        for now in self._sample_times(begin, given, last + 1):
+            yield known_state.state(begin, now)
 
-    def _due(self, begin: int, given: int, until: int) -> Iterator[int]:
-        """Times of the states at an even pace that are due before a time, ns."""
+    def _sample_times(self, begin: int, given: int, until: int) -> Iterator[int]:
+        """Return the sample times before `until` at the given rate, ns, starting at number `given`."""
         if self._rate is None or until <= begin:
             return
         lasts = 1e-9 * (until - begin)
@@ -200,8 +200,8 @@ class StatesOfBag:
 
 
 def _joint_topic(path: Path, topic: str) -> str:
-    """The topic of joint states that is meant; `RecordingError` where it is not clear."""
-    with _opened(path) as (_, summary):
+    """Return the topic of joint states; raise `RecordingError` if it is ambiguous or missing."""
+    with _open(path) as (_, summary):
         counts = summary.statistics.channel_message_counts if summary.statistics is not None else None
         topics = {
             channel.topic
@@ -218,22 +218,22 @@ def _joint_topic(path: Path, topic: str) -> str:
 
 
 @dataclass
-class _Heard:
-    """What is known of a robot at a time of the bag. Times are those of recording, ns."""
+class _BagState:
+    """What is known about a robot at a time of the bag. Times are those of recording, ns."""
 
     robot: Robot
     positions: dict[str, tuple[int, int, float]] = field(default_factory=dict)
-    """Of independent joints: when, with what stamp, and where."""
+    """Time, stamp and position of independent joints."""
     bases: dict[str, tuple[float, int, FloatArray]] = field(default_factory=dict)
-    """root_from_link of floating links; when, infinite for a static transform."""
+    """Time, stamp and root_from_link of floating links; the time of a static transform is infinite."""
     senseless: int = 0
     has_joints: bool = False
-    """Whether a joint of the robot was named, with whatever position."""
+    """Whether a message named a joint of the robot, with any position."""
     refused: dict[str, str] = field(default_factory=dict)
-    """Joints and links whose last value was left out, and why."""
+    """Joints and links whose last value was rejected, and the value."""
 
     def take(self, then: int, topic: str, message: Any) -> None:
-        """Take a message in."""
+        """Process a message."""
         if hasattr(message, "transforms"):
             for one in message.transforms:
                 self._take_frame(math.inf if topic == _STATIC else then, then, one)
@@ -260,7 +260,7 @@ class _Heard:
                 self.refused.pop(name, None)
 
     def _refuse(self, known: dict[str, Any], name: str, words: str) -> None:
-        """Leave a value out: from then on none is known."""
+        """Reject a value; the joint or link is unknown until the next valid one."""
         self.senseless += 1
         known.pop(name, None)
         self.refused[name] = words
@@ -281,7 +281,7 @@ class _Heard:
         self.refused.pop(link, None)
 
     def state(self, begin: int, now: int) -> StateOfBag:
-        """What is known now, in a recording that begins at `begin`."""
+        """Return the state at a time, in a recording that begins at `begin`."""
         positions = {name: position for name, (_, _, position) in self.positions.items()}
         bases = {link: pose for link, (_, _, pose) in self.bases.items()}
         robot = self.robot
@@ -295,8 +295,8 @@ class _Heard:
         oldest = now - round(1e9 * STALE)
         old = [f"joint {name}" for name, (then, _, _) in self.positions.items() if then < oldest]
         old += [f"the pose of {link}" for link, (when, _, _) in self.bases.items() if when < oldest]
-        words = [_listed("no value that can be", refused), _listed("not recorded up to here", missing)]
-        words += [_listed(f"not recorded for {STALE:g} s", old)]
+        words = [_list_names("invalid value", refused), _list_names("not recorded yet", missing)]
+        words += [_list_names(f"not recorded for {STALE:g} s", old)]
         moving = [(when, stamp) for when, stamp, _ in self.bases.values() if when < math.inf]
         return StateOfBag(
             now,
@@ -308,21 +308,21 @@ class _Heard:
 
 
 def _stamp(message: Any, then: int) -> int:
-    """The stamp of a message's header, ns; of one without, the time of recording."""
+    """Return the stamp of a message's header, ns; the time of recording if it is 0."""
     stamp = message.header.stamp
     return stamp.sec * 10**9 + stamp.nanosec or then
 
 
-def _listed(what: str, names: list[str]) -> str:
+def _list_names(what: str, names: list[str]) -> str:
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return f"{what}: {', '.join(names[:3])}{more}" if names else ""
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
-    """The reader of a bag, and its summary; whatever is wrong with the file is a `RecordingError`."""
+def _open(path: Path) -> Iterator[tuple[Any, Any]]:
+    """Open a bag: yield its reader and its summary. Any error in the file becomes a `RecordingError`."""
     try:
-        import mcap_ros2.decoder  # noqa: F401 (what is missing is said before anything is read)
+        import mcap_ros2.decoder  # noqa: F401 (reports a missing module before reading anything)
         from mcap.reader import SeekingReader
     except ModuleNotFoundError as error:
         raise RecordingError(f"{path}: no module {error.name!r}: pip install 'superovoid[view]'") from error
@@ -331,61 +331,61 @@ def _opened(path: Path) -> Iterator[tuple[Any, Any]]:
     except OSError as error:
         raise RecordingError(f"{path}: {error.strerror}") from error
     with file:
-        # The file is anybody's, and what its reader raises for a damaged one has many types.
+        # The file may come from anyone, and the reader raises many types of errors if it is damaged.
         try:
             reader = SeekingReader(file, True, record_size_limit=_MOST_RECORD)
             summary = reader.get_summary()
             if summary is None:
-                raise ValueError("it has no summary: the recording was broken off (`mcap recover` mends it)")
+                raise ValueError("it has no summary, so the recording was interrupted (repair it with `mcap recover`)")
         except Exception as error:
-            raise _unreadable(path, error) from error
+            raise _read_error(path, error) from error
         yield reader, summary
 
 
-def _unreadable(path: Path, error: Exception) -> RecordingError:
+def _read_error(path: Path, error: Exception) -> RecordingError:
     words = str(error) or type(error).__name__
     return RecordingError(f"{path}: cannot be read as a bag (MCAP): {words[:300]}")
 
 
 def _kind_of(summary: Any, channel: Any) -> str:
-    """The type of a channel's messages; empty where the bag does not say."""
+    """Return the type of a channel's messages; empty if the bag does not define it."""
     schema = summary.schemas.get(channel.schema_id)
     return "" if schema is None else schema.name
 
 
 def _messages(path: Path, kinds: tuple[str, ...]) -> Iterator[tuple[str, int, Any]]:
-    """Topic, time of recording in nanoseconds, and content of the messages of some types, in order of time."""
-    with _opened(path) as (reader, summary):
+    """Yield topic, time of recording in ns, and content of the messages of some types, in order of time."""
+    with _open(path) as (reader, summary):
         topics = [one.topic for one in summary.channels.values() if _kind_of(summary, one) in kinds]
         if not topics:
             return
         decoders: dict[int, Callable[[bytes], Any]] = {}
-        for schema, channel, message in _read(path, reader.iter_messages(topics=topics)):
+        for schema, channel, message in _raise_recording_errors(path, reader.iter_messages(topics=topics)):
             if schema is None or schema.name not in kinds:
-                continue  # a topic may have had messages of other types too
+                continue  # a topic may also contain messages of other types
             if channel.id not in decoders:
                 decoders[channel.id] = _decoder(path, schema, channel)
             try:
                 content = decoders[channel.id](message.data)
-            except Exception as error:  # as in `_opened`
-                raise _undecoded(path, channel.topic, message.log_time, str(error)) from error
+            except Exception as error:  # as in `_open`
+                raise _decode_error(path, channel.topic, message.log_time, str(error)) from error
             lacking = next((name for name, kind in _FIELDS[schema.name].items() if not _has(content, name, kind)), "")
             if lacking:
                 raise RecordingError(
-                    f"{path}: topic {channel.topic}: the messages are {schema.name} by their name, and have no "
-                    f"{lacking} as these have in ROS 2"
+                    f"{path}: topic {channel.topic}: the messages have the type name {schema.name}, but no field "
+                    f"{lacking} as in ROS 2"
                 )
             yield channel.topic, message.log_time, content
 
 
 def _decoder(path: Path, schema: Any, channel: Any) -> Callable[[bytes], Any]:
-    """What decodes the messages of a channel."""
+    """Return a function that decodes the messages of a channel."""
     from mcap_ros2.decoder import DecoderFactory
 
     try:
         found: Callable[[bytes], Any] | None = DecoderFactory().decoder_for(channel.message_encoding, schema)
-    except Exception as error:  # of a definition that is none
-        raise _undecoded(path, channel.topic, None, str(error)) from error
+    except Exception as error:  # the definition is invalid
+        raise _decode_error(path, channel.topic, None, str(error)) from error
     if found is None:
         raise RecordingError(
             f"{path}: topic {channel.topic}: {schema.name} is encoded as {channel.message_encoding!r} and defined by "
@@ -394,13 +394,13 @@ def _decoder(path: Path, schema: Any, channel: Any) -> Callable[[bytes], Any]:
     return found
 
 
-def _undecoded(path: Path, topic: str, then: int | None, words: str) -> RecordingError:
+def _decode_error(path: Path, topic: str, then: int | None, words: str) -> RecordingError:
     where = "its definition" if then is None else f"the message recorded at {then} ns"
     return RecordingError(f"{path}: topic {topic}: {where} cannot be decoded: {words[:300]}")
 
 
 def _has(value: Any, name: str, kind: type | tuple[type, ...]) -> bool:
-    """Whether a part of a message is there and of a type; ``[]`` in its name: of a sequence, whose parts are alike."""
+    """Return whether a field exists and has a type. ``[]`` marks a sequence, of which the first item is checked."""
     first, _, rest = name.partition(".")
     if first:
         many = first.endswith("[]")
@@ -414,24 +414,24 @@ def _has(value: Any, name: str, kind: type | tuple[type, ...]) -> bool:
 
 
 def raw_messages(path: Path) -> Iterator[tuple[Any, Any, Any]]:
-    """Schema, channel and message of all that is in a bag, in order of time, as mcap has them; not decoded.
+    """Yield schema, channel and undecoded message of everything in a bag, in order of time, as mcap objects.
 
     Raises
     ------
     RecordingError
         If it cannot be read.
     """
-    with _opened(path) as (reader, _):
-        yield from _read(path, reader.iter_messages())
+    with _open(path) as (reader, _):
+        yield from _raise_recording_errors(path, reader.iter_messages())
 
 
-def _read(path: Path, messages: Iterator[Any]) -> Iterator[Any]:
-    """What a reader gives; what it raises is a `RecordingError`."""
+def _raise_recording_errors(path: Path, messages: Iterator[Any]) -> Iterator[Any]:
+    """Yield messages from a reader and turn its errors into `RecordingError`."""
     while True:
         try:
             message = next(messages)
         except StopIteration:
             return
         except Exception as error:
-            raise _unreadable(path, error) from error
+            raise _read_error(path, error) from error
         yield message

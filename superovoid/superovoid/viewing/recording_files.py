@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recordings from CSV files: the path of a robot, and tables that other installed distributions recognise.
+"""Read recordings from CSV files: the path of a robot, and tables that other installed distributions recognise.
 
-A path has a column for each independent joint, ``NAME_rad`` or ``NAME_m``, and one state a line.
+A path has a column ``NAME_rad`` or ``NAME_m`` for each independent joint, and one state per line.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MOST_BYTES, _MOST_ROWS = 512 * 2**20, 200_000
 
 
 class RecordingError(ValueError):
-    """A file is no recording that can be shown. Names the file and says what was expected."""
+    """The file is not a recording that can be shown. Names the file and what was expected."""
 
 
 def read_csv(path: Path, robot: Robot | None = None) -> Recording:
@@ -33,12 +33,12 @@ def read_csv(path: Path, robot: Robot | None = None) -> Recording:
     ----------
     path : Path
     robot : Robot, optional
-        That moved; without one, the table must be of a kind that names its robot, as those of `superovoid demo`.
+        The robot that moved; if omitted, the table must be of a kind that names its robot, as from `superovoid demo`.
 
     Raises
     ------
     RecordingError
-        If the file cannot be read, or is no recording of that robot.
+        If the file cannot be read, or is not a recording of that robot.
     """
     table = read_table(path)
     if robot is not None:
@@ -55,16 +55,16 @@ def read_csv(path: Path, robot: Robot | None = None) -> Recording:
 
 @dataclass(frozen=True)
 class Table:
-    """Lines of a CSV file."""
+    """The lines of a CSV file."""
 
     path: Path
     names: list[str]
-    """Of the columns."""
+    """Names of the columns."""
     rows: list[tuple[int, list[str]]]
-    """Numbers of the lines, and their values, as many as there are names."""
+    """Line numbers, and the values of each line, as many as names."""
 
     def found(self) -> str:
-        """Say in a few words which columns there are."""
+        """Return a short text that lists the columns."""
         more = f" and {len(self.names) - 8} more" if len(self.names) > 8 else ""
         return f"found {', '.join(name[:40] for name in self.names[:8])}{more}"
 
@@ -74,7 +74,7 @@ class Table:
         Raises
         ------
         RecordingError
-            If it is none, or too large to be shown.
+            If it is not a number, or too large to be shown.
         """
         try:
             value = float(text)
@@ -90,47 +90,47 @@ class Table:
         """Raise `RecordingError` if a row's place on the axis is before that of the last moment."""
         if moments and place < moments[-1].at:
             raise RecordingError(
-                f"{self.path}: row {row}, column {name}: {place:.9g} after {moments[-1].at:.9g}: the rows must be in "
-                "order of it"
+                f"{self.path}: row {row}, column {name}: {place:.9g} after {moments[-1].at:.9g}: the values of this "
+                "column must not decrease"
             )
 
 
 def read_table(path: Path) -> Table:
-    """Read the lines of a CSV file; `RecordingError` if it has none, or lines of different lengths."""
+    """Read the lines of a CSV file; raise `RecordingError` if it has none, or lines of different lengths."""
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise RecordingError(f"{path}: is larger than {_MOST_BYTES // 2**20} MiB")
-        with path.open(newline="", encoding="utf-8-sig") as file:  # tables of spreadsheets begin with a mark
+        with path.open(newline="", encoding="utf-8-sig") as file:  # spreadsheets write a byte order mark
             reader = csv.reader((line for line in file if not line.startswith("#")), skipinitialspace=True)
             lines = []
             for number, line in enumerate(reader, start=1):
                 if line:
                     lines.append((number, line))
                 if len(lines) > _MOST_ROWS + 1:
-                    raise RecordingError(f"{path}: has more than {_MOST_ROWS} rows: leave some out")
+                    raise RecordingError(f"{path}: has more than {_MOST_ROWS} rows")
     except OSError as error:
         raise RecordingError(f"{path}: {error.strerror}") from error
     except (UnicodeDecodeError, csv.Error) as error:
-        raise RecordingError(f"{path}: is no CSV file in UTF-8: {error}") from error
+        raise RecordingError(f"{path}: is not a CSV file in UTF-8: {error}") from error
     if len(lines) < 2:
-        raise RecordingError(f"{path}: has no line below the names of its columns")
+        raise RecordingError(f"{path}: has no line below the column names")
     names = lines[0][1]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise RecordingError(f"{path}: two columns have one name, {twice[:40]!r}")
+        raise RecordingError(f"{path}: two columns have the same name, {twice[:40]!r}")
     for number, line in lines[1:]:
         if len(line) != len(names):
-            raise RecordingError(f"{path}: row {number} has {len(line)} values, and there are {len(names)} columns")
+            raise RecordingError(f"{path}: row {number} has {len(line)} values; expected {len(names)}, one per column")
     return Table(path, names, lines[1:])
 
 
 def path_of(table: Table, robot: Robot, objects: Mapping | None = None) -> Recording:
-    """Return the states of a path, by the positions of joints; `RecordingError` if a column is missing or wrong."""
+    """Return the recording of a path of joint positions; raise `RecordingError` if a column is missing or wrong."""
     path = table.path
     if robot.base_links:
         raise RecordingError(
-            f"{path}: '{robot.name}' has links whose pose comes from outside ({', '.join(robot.base_links)}), and a "
-            "path says the positions of joints only"
+            f"{path}: '{robot.name}' has links on floating joints ({', '.join(robot.base_links)}), and a path contains "
+            "only joint positions"
         )
     columns = {joint: f"{joint}_{_unit(robot, joint)}" for joint in robot.joint_names}
     missing = [column for column in columns.values() if column not in table.names]

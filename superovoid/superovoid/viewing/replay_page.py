@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of a recording: a robot that moves as it was recorded, a timeline, and its least distance along it."""
+"""The page of a recording: the recorded motion of a robot, a timeline, and the minimum distance over time."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from superovoid.viewing.track_plot import cursor_over, drawing
 if TYPE_CHECKING:
     import viser
 
-_TICKS = 1.0 / 60.0, 0.1  # s, at least and at most, between two looks at the clock while it plays
-_TOLD = 0.5  # s, between two drawings of a curve that is being computed
+_TICKS = 1.0 / 60.0, 0.1  # s, minimum and maximum time between updates while playing
+_DRAW_PERIOD = 0.5  # s, between updates of a curve while it is being computed
 
 
 def show_replay(
     model: ReplayModel, *, looks: Looks | None = None, host: str = LOOPBACK, port: int = 0, notes: Sequence[str] = ()
 ) -> Viewer:
-    """Serve a page with a recording; as `superovoid.viewing.robot_page.show_robot`."""
+    """Serve a page with a recording; see `superovoid.viewing.robot_page.show_robot`."""
     server = open_server(model.title, host, port)
     try:
         return ReplayPage(server, model, looks, notes).viewer
@@ -40,14 +40,14 @@ def show_replay(
 
 
 class Player:
-    """Moves a position in time while it plays, in a thread of its own.
+    """Advance a position in time while playing, in its own thread.
 
     Parameters
     ----------
     seconds : array
-        When each moment is, ascending from 0.
+        Time of each moment, ascending from 0.
     show : callable
-        Called with the index of the moment that is due.
+        Called with the index of the current moment.
     """
 
     def __init__(self, seconds: np.ndarray, show) -> None:
@@ -56,12 +56,12 @@ class Player:
         self._closed = False
         self.playing, self.speed, self.repeat = False, 1.0, True
         self._at, self._since = 0.0, time.monotonic()
-        self._next = 0.0  # monotonic time of the next look
+        self._next = 0.0  # monotonic time of the next update
         self._thread = threading.Thread(target=self._work, name="player", daemon=True)
         self._thread.start()
 
     def play(self, playing: bool) -> None:
-        """Begin or pause; from the beginning, where it has come to the end."""
+        """Play or pause; play from the beginning if the position is at the end."""
         with self._change:
             if playing and self._at >= self._seconds[-1]:
                 self._at = 0.0
@@ -82,7 +82,7 @@ class Player:
             self._thread.join()
 
     def advance(self, passed: float) -> int:
-        """The index of the moment after so many seconds more; at the end it begins again, or pauses."""
+        """Advance by a number of seconds and return the index of the moment; at the end, repeat or pause."""
         end = float(self._seconds[-1])
         self._at += passed * self.speed
         if self._at > end:
@@ -107,7 +107,7 @@ class Player:
             self._show(index)
 
     def _until(self, index: int) -> float:
-        """Seconds until the next look: until a moment is due, but neither all the time nor never."""
+        """Return the seconds until a moment is due, within `_TICKS`."""
         least, most = _TICKS
         due = float(self._seconds[index]) - self._at if index < len(self._seconds) else 0.0
         return min(max(due / self.speed, least), most)
@@ -122,15 +122,15 @@ class ReplayPage(RobotPage):
         self, server: viser.ViserServer, model: ReplayModel, looks: Looks | None = None, notes: Sequence[str] = ()
     ) -> None:
         self._track = Track.empty(model.recording.places)
-        self._measured = 0  # moments of the track that are done
-        self._stale = threading.Event()  # what is measured now is of a scene that has changed
+        self._measured = 0  # number of moments of the track computed so far
+        self._stale = threading.Event()  # set if the scene has changed since the present computation began
         self._player: Player | None = None
-        self._follows = False  # the slider, the player; not the other way round
-        self._put = -1  # where the slider was put last
-        self._moment = 0  # of the picture that is described
+        self._follows = False  # whether the slider follows the player
+        self._slider_index = -1  # slider position last set by the page
+        self._moment = 0  # index of the moment described by the text
         super().__init__(server, model, looks, (*model.recording.notes, *notes))
         self._player = Player(model.recording.seconds, self._show_due)
-        self._measurer = Refresher(self._measure, self._not_measured, "measurer")
+        self._measurer = Refresher(self._measure, self._show_measuring_error, "measurer")
         self.viewer.on_close(self._player.close)
         self.viewer.on_close(self._end_measuring)
         self._measurer.ask()
@@ -138,7 +138,7 @@ class ReplayPage(RobotPage):
     # -- the timeline ---------------------------------------------------------------------------------------------
 
     def _make_joints(self) -> None:
-        """No sliders: the joints are where they were recorded."""
+        """Add no sliders, because the recording sets the joints."""
 
     def _make_list(self) -> None:
         self._make_timeline()
@@ -147,20 +147,20 @@ class ReplayPage(RobotPage):
     def _make_timeline(self) -> None:
         gui, last = self.server.gui, len(self.model.recording.moments) - 1
         with gui.add_folder("Timeline"):
-            self._when = gui.add_html("")
+            self._moment_text = gui.add_html("")
             self._slider = gui.add_slider("moment", 0, max(last, 1), 1, 0, disabled=last == 0)
             self._buttons = gui.add_button_group("", ("play", "pause", "|<", "<", ">", ">|"))
             speed = gui.add_dropdown("speed", ("0.1", "0.25", "0.5", "1", "2", "5"), initial_value="1")
             repeat = gui.add_checkbox("repeat", True)
             self._cursor = gui.add_html("")
             self._plot = gui.add_html("")
-        self._slider.on_update(lambda event: self._slid(event.target.value, by_hand=event.client is not None))
+        self._slider.on_update(lambda event: self._on_slider(event.target.value, by_hand=event.client is not None))
         self._buttons.on_click(lambda event: self._press(event.target.value))
         speed.on_update(lambda event: setattr(self._player, "speed", float(event.target.value)))
         repeat.on_update(lambda event: setattr(self._player, "repeat", event.target.value))
 
     def _make_bases(self) -> None:
-        """No handles: the bases are where they were recorded."""
+        """Add no handles, because the recording sets the bases."""
 
     def _press(self, name: str) -> None:
         last = len(self.model.recording.moments) - 1
@@ -172,8 +172,8 @@ class ReplayPage(RobotPage):
         self._slider.value = index = min(max(index, 0), last)
         self._seek(index, by_hand=True)
 
-    def _slid(self, index: int, *, by_hand: bool) -> None:
-        if by_hand or index != self._put:  # else it was put there, and the robot may have moved on
+    def _on_slider(self, index: int, *, by_hand: bool) -> None:
+        if by_hand or index != self._slider_index:  # otherwise the page set the slider, and the robot may have moved on
             self._seek(index, by_hand=by_hand)
 
     def _seek(self, index: int, *, by_hand: bool) -> None:
@@ -191,7 +191,7 @@ class ReplayPage(RobotPage):
     # -- the curve ------------------------------------------------------------------------------------------------
 
     def _scene_changed(self) -> None:
-        """Measure all moments anew."""
+        """Recompute the distances of all moments."""
         self._stale.set()
         self._measurer.ask()
 
@@ -205,17 +205,17 @@ class ReplayPage(RobotPage):
             self._measured = index + 1
             if self._stale.is_set():
                 return
-            if time.monotonic() > told + _TOLD:
+            if time.monotonic() > told + _DRAW_PERIOD:
                 self._track, told = track, time.monotonic()
                 self._draw_track()
-                self._say_when()
+                self._show_moment()
         self._track = track
         self._draw_track()
-        self._say_when()
+        self._show_moment()
 
-    def _not_measured(self, error: Exception) -> None:
+    def _show_measuring_error(self, error: Exception) -> None:
         self._track = Track.empty(self.model.recording.places)
-        self._say(f"distances along the recording: {type(error).__name__}: {error}")
+        self._show_message(f"distances along the recording: {type(error).__name__}: {error}")
         self._draw_track()
 
     def _end_measuring(self) -> None:
@@ -225,12 +225,12 @@ class ReplayPage(RobotPage):
     def _draw_track(self) -> None:
         self._plot.content = drawing(self.model.recording, self._track, near=self.model.near)
 
-    def _say_when(self) -> None:
-        """Which moment it is, in words, by the cursor, and by the slider where it follows the player."""
+    def _show_moment(self) -> None:
+        """Show the current moment as text, by the cursor, and by the slider if it follows the player."""
         model, count = self.model, len(self.model.recording.moments)
         index = self._moment
         if self._follows:
-            self._put = index
+            self._slider_index = index
             self._slider.value = index
         self._cursor.content = cursor_over(model.recording, index)
         words = html.escape(f"{model.recording.words(index)} ({index + 1} of {count})")
@@ -238,10 +238,10 @@ class ReplayPage(RobotPage):
         if unknown:
             words += f"<br>{html.escape(unknown)}"
         if self._measured < count:
-            words += f"<br>distances along it: {self._measured} of {count}"
-        self._when.content = small(words, escaped=True)
+            words += f"<br>distances computed: {self._measured} of {count}"
+        self._moment_text.content = small(words, escaped=True)
 
     def _write(self, picture: Picture) -> None:
         super()._write(picture)
         self._moment = picture.moment
-        self._say_when()
+        self._show_moment()

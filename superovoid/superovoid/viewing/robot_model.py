@@ -1,15 +1,15 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is shown of a robot, without anything that shows it: from a state to a list of drawn things.
+"""From a robot's state to a list of drawn things, independent of the page that shows them.
 
 ===================  ================================================================================================
-`RobotModel`         the robot, where its joints and bases are, the objects around it, which pairs are looked at
-`RobotModel.answer`  asks the engine, and returns a `Picture`
-`Picture`            where the links are, what each body means, the closest pairs, the clearance (`picture.py`)
+`RobotModel`         the robot, its joint positions and base poses, the objects around it, the selected pairs
+`RobotModel.answer`  queries the engine and returns a `Picture`
+`Picture`            poses of links, meanings of bodies, the closest pairs, the clearance (`picture.py`)
 ===================  ================================================================================================
 
-Metres, radians; the frame is that of the robot's root link.
+Metres, radians, in the frame of the robot's root link.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from superovoid.shapes import Shape
 from superovoid.values.poses import PoseLike, PosesLike
 from superovoid.viewing.picture import (
     NEAR,
-    Asked,
     Between,
     Picture,
+    SceneQuery,
     box_of,
     checked_near,
     corners_of,
@@ -40,31 +40,31 @@ from superovoid.viewing.picture import (
 
 FloatArray = NDArray[np.float64]
 
-_ONE_TURN, _ONE_METRE = math.pi, 1.0  # ends of the sliders of joints without limits
-_GAP = 0.1  # between bases that stand side by side, in parts of what stands there
+_ONE_TURN, _ONE_METRE = math.pi, 1.0  # half the slider range of a joint without limits
+_GAP = 0.1  # between bases placed side by side, as a fraction of their size
 
 
 class RobotModel:
-    """A robot in a state, and what is around it. Not for several threads at once.
+    """A robot in a state, and its surroundings. Not thread-safe.
 
     Parameters
     ----------
     robot : Robot
     near : float, optional
-        Pairs at most this far apart are shown, m; default: about `NEAR` of the robot's extent.
+        Near distance: show pairs within it, m; default: about `NEAR` of the robot's extent.
 
     Attributes
     ----------
     robot : Robot
     planning : PlanningScene
-        The robot with the objects and rules of now.
+        The robot with the present objects and rules.
     positions : dict of str to float
-        Of the independent joints, rad or m.
+        Positions of the independent joints, rad or m.
     base_poses : dict of str to array (4, 4)
-        Of the links whose pose comes from outside: side by side, where there are several.
+        Poses of the links on floating joints; initially side by side.
     near : float
     between : (sequence of str, sequence of str) or None
-        Links, groups and objects that pairs are shown between; None: all. The clearance is that of all.
+        Links, groups and objects whose pairs are shown; None for all. The clearance always covers all pairs.
     """
 
     def __init__(self, robot: Robot, near: float | None = None) -> None:
@@ -80,21 +80,21 @@ class RobotModel:
     # -- the state ------------------------------------------------------------------------------------------------
 
     def set_near(self, near: float) -> None:
-        """Show pairs at most this far apart, m."""
+        """Show pairs within this distance, m."""
         self.near = checked_near(near)
 
     def set_position(self, joint: str, position: float) -> None:
-        """Move a joint, rad or m; also beyond its limits, which the picture says."""
+        """Move a joint, rad or m; positions beyond its limits are allowed and reported in the picture."""
         if joint not in self.positions:
             raise ValueError(
-                f"'{joint}' is no independent joint of '{self.robot.name}' (joints: {', '.join(self.positions)})"
+                f"'{joint}' is not an independent joint of '{self.robot.name}' (joints: {', '.join(self.positions)})"
             )
         if not math.isfinite(position):
             raise ValueError(f"joint '{joint}': position = {position}: must be finite")
         self.positions[joint] = float(position)
 
     def set_positions(self, positions: Mapping[str, float] | ArrayLike) -> None:
-        """Move joints: a mapping of some of them, or an array of all in the order of `Robot.joint_names`."""
+        """Move joints, given as a mapping of some, or as an array of all in the order of `Robot.joint_names`."""
         if not isinstance(positions, Mapping):
             values = np.asarray(positions, dtype=float)
             if values.shape != (len(self.positions),):
@@ -109,17 +109,17 @@ class RobotModel:
             raise
 
     def set_base(self, link: str, root_from_link: PosesLike) -> None:
-        """Put a link whose pose comes from outside somewhere."""
+        """Set the pose of a link on a floating joint."""
         if link not in self.base_poses:
             there = ", ".join(self.base_poses) or "none"
-            raise ValueError(f"'{link}' is no base of '{self.robot.name}' (bases: {there})")
+            raise ValueError(f"'{link}' is not a base of '{self.robot.name}' (bases: {there})")
         pose = as_poses(f"pose of base '{link}'", root_from_link)
         if pose.shape != (4, 4):
             raise ValueError(f"pose of base '{link}': must have shape (4, 4), found {pose.shape}")
         self.base_poses[link] = pose
 
     def show_between(self, names_a: Sequence[str] | None, names_b: Sequence[str] | None) -> None:
-        """Show pairs between links, groups and objects only; None: all."""
+        """Show only pairs between these links, groups and objects; None for all."""
         for names in (names_a, names_b):
             self.planning.owners_of(names)
         self.between = None if names_a is None and names_b is None else (names_a, names_b)
@@ -127,13 +127,13 @@ class RobotModel:
     # -- what is around it ----------------------------------------------------------------------------------------
 
     def add_object(self, name: str, shape: Shape, root_from_object: PoseLike) -> None:
-        """Add an object of the world, in the place of one of that name."""
+        """Add a world object; replace an object of the same name."""
         edit = self.planning.edit()
         edit.add(name, [shape], np.eye(4)[None], root_from_object)
         self.planning = edit.commit()
 
     def move_object(self, name: str, root_from_object: PoseLike) -> None:
-        """Put an object somewhere else."""
+        """Move an object."""
         edit = self.planning.edit()
         edit.move(name, root_from_object)
         self.planning = edit.commit()
@@ -146,7 +146,7 @@ class RobotModel:
         self._forget_shown(name)
 
     def place_beside(self, shape: Shape) -> FloatArray:
-        """A pose for a new object, shape (4, 4): beside all that stands there, towards -x."""
+        """Return a pose for a new object, shape (4, 4): outside the box of everything shown, towards -x."""
         low, high = self.box()
         sphere = shape.bounding_sphere()
         reach = sphere.radius if math.isfinite(sphere.radius) else 0.0
@@ -158,24 +158,24 @@ class RobotModel:
     # -- which pairs are checked ----------------------------------------------------------------------------------
 
     def why(self, name_a: str, name_b: str) -> tuple[bool, str]:
-        """Whether two links or objects are checked against each other, and why, in words."""
+        """Return whether two links or objects are checked against each other, and the reason."""
         known = (*self.robot.links, *self.planning.objects)
         for name in (name_a, name_b):
             if name not in known:
-                raise ValueError(f"'{name}' is no link of '{self.robot.name}' and no object")
+                raise ValueError(f"'{name}' is neither a link of '{self.robot.name}' nor an object")
             if name in self.robot.links_without_geometry:
                 return False, f"link '{name}' has no contact geometry"
         verdict = self.planning.rules.why(name_a, name_b)
         return verdict.checked, verdict.words
 
     def check(self, name_a: str, name_b: str, checked: bool) -> None:
-        """Have two links or objects checked from now on, or not, whatever the SRDF says."""
+        """Enable or disable the check of two links or objects, overriding the SRDF."""
         edit = self.planning.edit()
-        edit.set_runtime(name_a, name_b, checked, "said in the viewer")
+        edit.set_runtime(name_a, name_b, checked, "set in the viewer")
         self.planning = edit.commit()
 
     def forget_checks(self) -> None:
-        """Take back what `check` said."""
+        """Undo all calls of `check`."""
         edit = self.planning.edit()
         edit.clear_runtime()
         self.planning = edit.commit()
@@ -187,7 +187,7 @@ class RobotModel:
     # -- the picture ----------------------------------------------------------------------------------------------
 
     def box(self) -> tuple[FloatArray, FloatArray]:
-        """Corners of a box around all bodies but half-spaces, and the origins of links, each shape (3,), m."""
+        """Return two corners of a box around link origins and all bodies except half-spaces, each of shape (3,), m."""
         return box_of(self.planning.scene.bodies, self._poses())
 
     @property
@@ -197,30 +197,30 @@ class RobotModel:
 
     @property
     def extent(self) -> float:
-        """Length of the diagonal of `box`, m; 1 where there is nothing but a point."""
+        """Diagonal of `box`, m; 1 if the box is a point."""
         return extent_of(self.box())
 
     @property
-    def _asked(self) -> Asked:
-        return Asked(self.planning.scene, self.planning.owners, self.near)
+    def _query(self) -> SceneQuery:
+        return SceneQuery(self.planning.scene, self.planning.owners, self.near)
 
-    def unanswered(self, reason: str = "not asked yet") -> Picture:
-        """The picture before there is an answer, or where there is none: nothing is known."""
-        return self._asked.unanswered(self._poses(), reason, outside=self._outside())
+    def unanswered(self, reason: str = "not computed yet") -> Picture:
+        """Return a picture without an answer: everything is unknown."""
+        return self._query.unanswered(self._poses(), reason, outside=self._joints_outside())
 
     def answer(self) -> Picture:
-        """Ask for the distances in this state."""
-        return self._asked.answer(self._poses(), self._sides(), self._missing(), self._outside())
+        """Compute the distances in this state and return a picture."""
+        return self._query.answer(self._poses(), self._sides(), self._missing_text(), self._joints_outside())
 
     def _sides(self) -> Between | None:
-        """The links and objects that pairs are shown between."""
+        """Return the links and objects whose pairs are shown."""
         if self.between is None:
             return None
         first, second = (self.planning.owners_of(names) for names in self.between)
         return first, second
 
-    def _missing(self) -> str:
-        """What is not part of the answer, in words."""
+    def _missing_text(self) -> str:
+        """Return what is not part of the answer, in words."""
         reasons = [misfit.reason for misfit in self.planning.misfits.values()]
         reasons += [
             f"collision geometry of link '{link}' is left out ({', '.join(kinds)})"
@@ -228,7 +228,7 @@ class RobotModel:
         ]
         return "; ".join(reasons[:3]) + (f"; and {len(reasons) - 3} more" if len(reasons) > 3 else "")
 
-    def _outside(self) -> tuple[str, ...]:
+    def _joints_outside(self) -> tuple[str, ...]:
         return tuple(
             name
             for name, (lower, upper) in self.robot.joint_limits.items()
@@ -239,7 +239,7 @@ class RobotModel:
         return MappingProxyType(self.robot.forward_kinematics(self.positions, self.base_poses))
 
     def _put_bases_side_by_side(self) -> None:
-        """Along y, each beside the one before; a robot whose pose is not known stands somewhere."""
+        """Place bases of unknown pose next to each other along y."""
         poses, taken = self._poses(), None
         carried = _carried_by(self.robot)
         for base in (None, *self.robot.base_links):
@@ -257,7 +257,7 @@ class RobotModel:
 
 
 def slider_range(kind: str, limits: tuple[float, float]) -> tuple[float, float]:
-    """Ends of the slider of a joint, rad or m: its limits; a turn or two metres where one is missing."""
+    """Return the ends of a joint's slider, rad or m: its limits, or a range of one turn or 2 m if one is missing."""
     reach = _ONE_METRE if kind == "prismatic" else _ONE_TURN
     lower, upper = limits
     if math.isinf(lower) and math.isinf(upper):
@@ -268,7 +268,7 @@ def slider_range(kind: str, limits: tuple[float, float]) -> tuple[float, float]:
 
 
 def _carried_by(robot: Robot) -> dict[str | None, set[str]]:
-    """The links that each base carries, itself included; None: those that no base does."""
+    """Return the links that each base carries, including itself; None: the links that no base carries."""
     above = {joint.child: joint for joint in robot.joints.values()}
     found: dict[str | None, set[str]] = {}
     for link in robot.links:

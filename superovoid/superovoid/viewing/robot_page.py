@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of a robot: controls that change a `RobotModel`, and its picture. No geometry is computed here."""
+"""The page of a robot: controls that change a `RobotModel`, and its picture. It computes no geometry."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     import viser
 
 ALL = "(all)"
-_FEW_JOINTS = 12  # so many sliders are seen at once
+_FEW_JOINTS = 12  # up to this number, the folder of joints is open initially
 Looks = Callable[[str], tuple[Sequence[Look], Sequence[str]]]
-"""What `read_looks` answers for "visual" or "collision"."""
+"""Returns the appearances of links and warnings for "visual" or "collision", as `read_looks`."""
 
 
 def show(
@@ -41,7 +41,7 @@ def show(
     near: float | None = None,
     **options: Any,
 ) -> Viewer:
-    """Serve a page with a robot where it is said to be; as `Robot.show`."""
+    """Serve a page that shows a robot in a given state; see `Robot.show`."""
     model = RobotModel(robot, near)
     if positions is not None:
         model.set_positions(positions)
@@ -58,18 +58,18 @@ def show_robot(
     Parameters
     ----------
     model : RobotModel
-        The page's own from now on.
+        The model; the page takes ownership of it.
     looks : callable, optional
-        Reads what links look like, when that is to be seen.
+        Reads the appearances of links; called when the user shows them.
     host, port
         As for `open_server`.
     notes : sequence of str
-        What readers of the page should know.
+        Notes for viewers.
 
     Raises
     ------
     ServingError
-        As `open_server` does.
+        If the page cannot be served, as for `open_server`.
     """
     server = open_server(model.robot.name, host, port)
     try:
@@ -89,7 +89,7 @@ class RobotPage(Page):
     ) -> None:
         self._looks = looks
         self._gizmos: dict[str, Any] = {}
-        self._things = threading.Lock()  # an object, its handle and its name in the list come and go together
+        self._things = threading.Lock()  # keeps objects, their handles and their names in the list consistent
         super().__init__(server, model, notes)
 
     def _make_more(self) -> None:
@@ -128,7 +128,7 @@ class RobotPage(Page):
             for name in state.keys() & self._sliders.keys():
                 slider = self._sliders[name]
                 slider.value = min(max(state[name], slider.min), slider.max)
-            self._change(take)  # a slider whose end was nearer has moved its joint there
+            self._change(take)  # again, because a slider clamped to its end has moved its joint there
 
     def _make_bases(self) -> None:
         bases = self.model.base_poses
@@ -153,36 +153,36 @@ class RobotPage(Page):
                     side.on_update(lambda _: self._change(lambda: self.model.show_between(
                         *(None if one.value == ALL else [one.value] for one in sides)
                     ), scene=True))  # fmt: skip
-            self._sides = [gui.add_dropdown(f"{side} link", self._named()) for side in ("first", "second")]
+            self._sides = [gui.add_dropdown(f"{side} link", self._names()) for side in ("first", "second")]
             self._reason = gui.add_html("")
-            check, forget = gui.add_button("check them, or not"), gui.add_button("as the robot says")
+            check, forget = gui.add_button("toggle the check"), gui.add_button("as in the robot's files")
             for side in self._sides:
-                side.on_update(lambda _: self._say_why())
+                side.on_update(lambda _: self._show_reason())
             check.on_click(lambda _: self._turn_check())
             forget.on_click(lambda _: self._forget_checks())
-        self._say_why()
+        self._show_reason()
 
     def _chosen_group(self, side: int) -> str:
-        """The group that pairs are shown of at first; of others than one group, what the list calls all."""
+        """Return the group selected initially; `ALL` if the selection is not a single group."""
         between = self.model.between
         names = None if between is None else between[side]
         return names[0] if names is not None and len(names) == 1 and names[0] in self.model.robot.groups else ALL
 
-    def _named(self) -> tuple[str, ...]:
+    def _names(self) -> tuple[str, ...]:
         return (*self.model.robot.links, *self.model.planning.objects)
 
-    def _say_why(self) -> None:
+    def _show_reason(self) -> None:
         try:
             with self._lock:
                 checked, words = self.model.why(*(side.value for side in self._sides))
-        except ValueError:  # of an object that has gone
+        except ValueError:  # the object was removed
             self._reason.content = ""
             return
         self._reason.content = small(f"{'checked' if checked else 'not checked'}: {words}")
 
     def _forget_checks(self) -> None:
         self._change(self.model.forget_checks, scene=True)
-        self._say_why()
+        self._show_reason()
 
     def _turn_check(self) -> None:
         first, second = (side.value for side in self._sides)
@@ -191,7 +191,7 @@ class RobotPage(Page):
             self.model.check(first, second, not self.model.why(first, second)[0])
 
         self._change(turn, scene=True)
-        self._say_why()
+        self._show_reason()
 
     def _make_objects(self) -> None:
         gui = self.server.gui
@@ -203,7 +203,7 @@ class RobotPage(Page):
                 (size, size, size),
                 min=(1e-4,) * 3,
                 step=1e-3,
-                hint="Semi-axes; of a sphere the first",
+                hint="Semi-axes; for a sphere, only the first counts",
             )
             epsilon = gui.add_vector2(
                 "exponents", (0.8, 0.8), min=(0.05, 0.05), max=(1.95, 1.95), step=0.05, hint="Across z, then along z"
@@ -252,7 +252,7 @@ class RobotPage(Page):
     def _list_objects(self) -> None:
         self._objects.options = tuple(self.model.planning.objects) or ("",)
         for side in self._sides:
-            side.options = self._named()
+            side.options = self._names()
 
     def _make_layers(self) -> None:
         super()._make_layers()
@@ -273,7 +273,7 @@ class RobotPage(Page):
                 looks, warnings = (), (str(error),)
             with self._drawing:
                 self._canvas.add_looks(name, looks)
-            self._say("; ".join(warnings[:3]))
+            self._show_message("; ".join(warnings[:3]))
         super()._show_layer(name, value)
 
     def _show_gizmos(self, kind: str, shown: bool) -> None:
@@ -298,7 +298,7 @@ def _shape_of(kind: str, half: Sequence[float], epsilon: Sequence[float], taper:
 def _hull_of(name: str, content: bytes) -> Shape:
     kind = name.rpartition(".")[2].lower()
     if kind not in FORMATS:
-        raise ValueError(f"'{name[:80]}': is no mesh by its name: expected one that ends with .{', .'.join(FORMATS)}")
+        raise ValueError(f"'{name[:80]}': not a known mesh format: expected a name ending with .{', .'.join(FORMATS)}")
     try:
         return ConvexMesh(read_triangles(content, kind)[0])
     except ValueError as error:

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is shown of a scene as it stands: bodies on links that have poses, and its pairs. Metres, the world's frame."""
+"""The pictures of a scene in its present state: bodies on links with poses, and pairs. Metres, in the world frame."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.scene import Scene
-from superovoid.viewing.picture import NEAR, Asked, Picture, box_of, checked_near, extent_of, round_length
+from superovoid.viewing.picture import NEAR, Picture, SceneQuery, box_of, checked_near, extent_of, round_length
 
 FloatArray = NDArray[np.float64]
 
 
 class SceneModel:
-    """A scene in its present state, which later changes of it do not change. Not for several threads at once.
+    """A copy of a scene in its present state; later changes to the scene have no effect. Not thread-safe.
 
     Parameters
     ----------
     scene : Scene
     near : float, optional
-        Pairs at most this far apart are shown, m; default: about `NEAR` of the scene's extent.
+        Near distance: show pairs within it, m; default: about `NEAR` of the scene's extent.
 
     Raises
     ------
     ValueError
-        If a link has no pose, or `near` is no distance.
+        If a link has no pose, or `near` is negative or not finite.
     """
 
     title = "scene"
@@ -35,32 +35,32 @@ class SceneModel:
         tables = scene.tables()
         if not tables.posed.all():
             missing = ", ".join(link for link, posed in zip(tables.links, tables.posed, strict=True) if not posed)
-            raise ValueError(f"scene: no pose of links {missing}: set_link_poses gives them one")
+            raise ValueError(f"scene: no pose of links {missing}; call set_link_poses first")
         self._scene = scene.fork()
         self._poses: dict[str, FloatArray] = dict(zip(tables.links, tables.link_poses, strict=True))
         self.near = checked_near(round_length(NEAR * self.extent) if near is None else near)
 
     def set_near(self, near: float) -> None:
-        """Show pairs at most this far apart, m."""
+        """Show pairs within this distance, m."""
         self.near = checked_near(near)
 
     def box(self) -> tuple[FloatArray, FloatArray]:
-        """Corners of a box around all bodies but half-spaces, and the origins of links, each shape (3,), m."""
+        """Return two corners of a box around link origins and all bodies except half-spaces, each of shape (3,), m."""
         return box_of(self._scene.bodies, self._poses)
 
     @property
     def extent(self) -> float:
-        """Length of the diagonal of `box`, m; 1 where there is nothing but a point."""
+        """Diagonal of `box`, m; 1 if the box is a point."""
         return extent_of(self.box())
 
     @property
-    def _asked(self) -> Asked:
-        return Asked(self._scene, [body.link for body in self._scene.bodies], self.near)
+    def _query(self) -> SceneQuery:
+        return SceneQuery(self._scene, [body.link for body in self._scene.bodies], self.near)
 
-    def unanswered(self, reason: str = "not asked yet") -> Picture:
-        """The picture before there is an answer, or where there is none: nothing is known."""
-        return self._asked.unanswered(self._poses, reason)
+    def unanswered(self, reason: str = "not computed yet") -> Picture:
+        """Return a picture without an answer: everything is unknown."""
+        return self._query.unanswered(self._poses, reason)
 
     def answer(self) -> Picture:
-        """Ask for the distances."""
-        return self._asked.answer(self._poses)
+        """Compute the distances and return a picture."""
+        return self._query.answer(self._poses)

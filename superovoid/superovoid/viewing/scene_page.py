@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of a scene as it stands."""
+"""The page of a scene in its present state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from superovoid.viewing.serving import LOOPBACK, Viewer, open_server
 
 
 def show(scene: Scene, *, near: float | None = None, host: str = LOOPBACK, port: int = 0) -> Viewer:
-    """Serve a page with a scene; as `Scene.show`."""
+    """Serve a page that shows a scene; see `Scene.show`."""
     model = SceneModel(scene, near)
     server = open_server(model.title, host, port)
     try:

@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A picture of a page in a real browser: Chromium without a display, which draws in software.
+"""Take a screenshot of a page in headless Chromium, which renders in software.
 
-Needs playwright (PyPI) and a Chromium of the system; for the documentation and for tests.
+Needs playwright (PyPI) and an installed Chromium; used by the documentation and by tests.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-# What Chromium does by itself where there is no graphics: WebGL in software, and the page put together without WebGL. A
-# sandbox needs rights that a container does not give to root.
+# Without a GPU, Chromium falls back to these settings by itself: WebGL in software, compositing without WebGL. The
+# sandbox is off because it needs rights that root does not have in a container.
 _ARGUMENTS = ("--use-angle=swiftshader-webgl", "--enable-unsafe-swiftshader", "--no-sandbox")
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 SIZE = 1280, 800
 """Pixels of a page."""
 _FADED_IN = 10_000.0
-"""Milliseconds after which a page has faded in, also on a slow machine."""
+"""Time for a page to fade in, ms, even on a slow machine."""
 
 
 def program() -> str | None:
-    """Where Chromium is; None: it is not installed."""
+    """Return the path of Chromium; None if it is not installed."""
     return next(filter(None, map(shutil.which, _NAMES)), None)
 
 
 @contextmanager
 def browser() -> Iterator[Any]:
-    """A browser, as playwright has it; it ends with the context.
+    """Start a browser through playwright; it ends with the context.
 
     Raises
     ------
     ModuleNotFoundError
         If playwright is missing.
     FileNotFoundError
-        If there is no Chromium.
+        If Chromium is not installed.
     """
     from playwright.sync_api import sync_playwright
 
@@ -53,7 +53,7 @@ def browser() -> Iterator[Any]:
 
 
 def take(url: str, path: Path) -> None:
-    """Write a picture of a page of `superovoid view`, without the words of the page about its renderer."""
+    """Write a screenshot of a page of `superovoid view`, without the page's notifications about its renderer."""
     with browser() as found:
         page = found.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
         page.goto(url)
@@ -66,9 +66,9 @@ def take(url: str, path: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the pictures of docs/viewing.md, each of a page that is being served."""
+    """Write a picture for docs/viewing.md from a served page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("url", help="of a page of `superovoid view`")
+    parser.add_argument("url", help="URL of a page of `superovoid view`")
     parser.add_argument("path", type=Path, help="PNG file to write")
     chosen = parser.parse_args(arguments)
     take(chosen.url, chosen.path)

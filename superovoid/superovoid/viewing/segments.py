@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Line segments of a page as one mesh each.
+"""Draw the line segments of a page as one mesh per set.
 
-viser's own are drawn segment by segment, which takes a processor that draws as long as all bodies together
+viser draws its own segments one by one, which with software rendering takes as long as all bodies together
 (docs/viewing.md, "How fast").
 """
 
@@ -21,30 +21,30 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _SIDES = 3
-_ASIDE = 1e-4
-"""Where the third corner of the triangle of a thin line is, beside it, in lengths of the line."""
+_OFFSET = 1e-4
+"""Offset of the third corner of the triangle that draws a thin line, as a fraction of the line's length."""
 
 
 class Segments:
-    """At most so many segments of one colour, each a rod with three sides.
+    """A bounded number of segments in one colour, each drawn as a three-sided rod.
 
     Parameters
     ----------
     server
-        Of the page.
+        Server of the page.
     name : str
-        Of the node.
+        Name of the node.
     most : int
-        Segments at most.
+        Maximum number of segments.
     colour : tuple of int
         Red, green, blue, 0 to 255.
     thickness : float
-        Of a rod, m.
+        Diameter of a rod, m.
 
     Attributes
     ----------
     ends : array, shape (n, 2, 3)
-        What was put there last, m.
+        The segments shown last, m.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Segments:
 
     @property
     def visible(self) -> bool:
-        """Whether they are seen."""
+        """Whether the segments are visible."""
         return bool(self._node.visible)
 
     @visible.setter
@@ -67,26 +67,26 @@ class Segments:
         self._node.visible = seen
 
     def put(self, ends: FloatArray) -> None:
-        """Show these, shape (n, 2, 3), m; of more than there is room for the first, and at least one."""
+        """Show segments, shape (n, 2, 3), m, with n at least 1; those beyond the maximum are dropped."""
         self.ends = ends = ends[: self._most]
-        # As many as at any time, so that a page keeps its buffers; those without length are not seen.
+        # Always send the same number, so that the page keeps its buffers; segments of length 0 are invisible.
         filled = np.concatenate([ends, np.broadcast_to(ends[-1:, :1], (self._most - len(ends), 2, 3))])
         self._node.vertices = rods(filled, self._thickness)[0].astype(np.float32)
 
 
 def rods(ends: FloatArray, thickness: float) -> tuple[FloatArray, IntArray]:
-    """Vertices, three around each end, and triangles of rods without caps.
+    """Return the vertices, three around each end, and the triangles of rods without caps.
 
     Parameters
     ----------
     ends : array, shape (n, 2, 3)
-        Of their axes, m. Of a segment without length all vertices are its point.
+        Axes of the rods, m. For a segment of length 0 all vertices coincide.
     thickness : float
         Diameter of the circle through the vertices of an end, m.
     """
     along = ends[:, 1] - ends[:, 0]
     lengths = np.linalg.norm(along, axis=1)
-    # With the axis that it is farthest from, a segment spans a plane.
+    # The cross product with the coordinate axis farthest from parallel is never 0.
     across = np.cross(along, np.eye(3)[np.abs(along).argmin(axis=1)])
     across /= np.maximum(np.linalg.norm(across, axis=1), np.finfo(float).tiny)[:, None]
     beside = np.cross(along / np.maximum(lengths, np.finfo(float).tiny)[:, None], across)
@@ -106,10 +106,10 @@ def rods(ends: FloatArray, thickness: float) -> tuple[FloatArray, IntArray]:
 def add_level_lines(
     server: viser.ViserServer, name: str, lines: list[list[tuple[float, float, float]]], colour: tuple[int, int, int]
 ) -> None:
-    """Draw level lines, a pixel wide: the edges of triangles that have no breadth but a normal, which is upwards."""
+    """Draw horizontal lines one pixel wide, as the edges of degenerate triangles with an upward normal."""
     ends = np.array(lines)
     along = ends[:, 1] - ends[:, 0]
-    third = ends[:, 1] + _ASIDE * np.cross((0.0, 0.0, 1.0), along)
+    third = ends[:, 1] + _OFFSET * np.cross((0.0, 0.0, 1.0), along)
     corners = np.concatenate([ends, third[:, None]], axis=1).reshape(-1, 3)
     server.scene.add_mesh_simple(
         name, corners, np.arange(len(corners)).reshape(-1, 3), color=colour, wireframe=True,

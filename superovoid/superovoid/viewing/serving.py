@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The server of pages: bound to this machine unless asked otherwise, on a port that is free, and ended in order.
+"""The web server of pages. By default it listens on this machine only, on a free port.
 
-viser is imported when a server is opened, and by no module when it is imported.
+viser is imported when a server is opened, never when a module is imported.
 """
 
 from __future__ import annotations
@@ -30,30 +30,30 @@ if TYPE_CHECKING:
 _patching = threading.Lock()
 LOOPBACK = "127.0.0.1"
 _CELL = 600
-"""Height of a page in a notebook, pixels."""
+"""Height of a page in a notebook cell, pixels."""
 _log = logging.getLogger(__name__)
 
 
 class ServingError(RuntimeError):
-    """A page cannot be served: viser is missing, or the address is not to be had. Says what to do."""
+    """The page cannot be served: viser is missing, or the address is unavailable. Gives the remedy."""
 
 
 def open_server(title: str, host: str = LOOPBACK, port: int = 0) -> viser.ViserServer:
-    """Begin to serve an empty page.
+    """Start a server with an empty page.
 
     Parameters
     ----------
     title : str
-        Of the panel of controls.
+        Title of the control panel.
     host : str
-        Address to listen at; default: this machine only.
+        Address to listen on; default: this machine only.
     port : int
-        Default: any that is free.
+        Port to listen on; default: any free port.
 
     Raises
     ------
     ServingError
-        If viser is missing, or the address is taken or not this machine's.
+        If viser is missing, or the address is in use or does not belong to this machine.
     """
     try:
         import viser
@@ -62,15 +62,15 @@ def open_server(title: str, host: str = LOOPBACK, port: int = 0) -> viser.ViserS
 
     class Server(viser.ViserServer):
         def request_share_url(self, verbose: bool = True) -> str | None:
-            """Nothing: a page can ask for an address on the internet, which nobody here has asked for."""
+            """Return None: never let a page request a public internet address from viser."""
             return None
 
     _check_address(host, port)
-    with contextlib.redirect_stdout(io.StringIO()), own_pages_only():  # it prints its address in a frame
+    with contextlib.redirect_stdout(io.StringIO()), own_pages_only():  # viser prints its address
         server = Server(host=host, port=port, label=title, verbose=False)
-    if port and server.get_port() != port:  # it takes the next one where somebody was quicker
+    if port and server.get_port() != port:  # viser takes the next port if another program was faster
         server.stop()
-        raise ServingError(f"port {port} of {host} was taken by another program just now; choose another with --port")
+        raise ServingError(f"port {port} of {host} has just been taken by another program; choose another with --port")
     light(server)
     server.gui.configure_theme(show_share_button=False, show_logo=False, control_width="large")
     return server
@@ -78,45 +78,45 @@ def open_server(title: str, host: str = LOOPBACK, port: int = 0) -> viser.ViserS
 
 @contextlib.contextmanager
 def own_pages_only() -> Iterator[None]:
-    """Have servers that begin here answer to their own pages alone.
+    """Make servers that start in this context answer only their own pages.
 
-    A browser lets a page of any site open a websocket to this machine, and says in ``Origin`` whose page it is; viser
-    asks nobody for that. A name that leads to this machine is refused too, since anybody can have such a name (DNS
-    rebinding). A program that sends no ``Origin`` is no page.
+    A browser lets a page of any site open a websocket to this machine and sends the site in ``Origin``, which viser
+    does not check. Host names other than localhost are rejected too, because anyone can point a name at this machine
+    (DNS rebinding). A client that sends no ``Origin`` is not a page and is accepted.
     """
     from websockets.asyncio import server as websockets_server
 
     serve = websockets_server.serve
     begun = []
 
-    def guarded(*arguments: Any, process_request: Any = None, **options: Any) -> Any:
+    def serve_guarded(*arguments: Any, process_request: Any = None, **options: Any) -> Any:
         begun.append(True)
 
         def check(connection: Any, request: Any) -> Any:
             if not is_own(request.headers.get_all("Host"), request.headers.get_all("Origin")):
-                return connection.respond(http.HTTPStatus.FORBIDDEN, "this page is shown to its own address only\n")
+                return connection.respond(http.HTTPStatus.FORBIDDEN, "this page is served at its own address only\n")
             answer = None if process_request is None else process_request(connection, request)
             return None if answer is None else with_script_sent(answer)
 
         return serve(*arguments, process_request=check, **options)
 
     with _patching:
-        websockets_server.serve = guarded
+        websockets_server.serve = serve_guarded
         try:
             yield
         finally:
             websockets_server.serve = serve
     if not begun:
-        raise ServingError("this version of viser begins its server otherwise: who asks it cannot be checked")
+        raise ServingError("this version of viser starts its server differently: the origin of requests is unchecked")
 
 
 def is_own(hosts: Sequence[str], origins: Sequence[str]) -> bool:
-    """Whether a request was made by a page of the server that it was made to, or by no page.
+    """Return whether a request came from a page of the same server, or from a client other than a page.
 
     Parameters
     ----------
     hosts, origins : sequence of str
-        The values of the headers ``Host`` and ``Origin``.
+        Values of the headers ``Host`` and ``Origin``.
     """
     if len(hosts) != 1 or len(origins) > 1:
         return False
@@ -138,54 +138,56 @@ def _check_address(host: str, port: int) -> None:
     except OSError as error:
         what = f"port {port} of {host}" if port else f"address {host}"
         raise ServingError(
-            f"{what} cannot be listened at: {error.strerror}; without --port a free port is taken, without --host this "
+            f"{what} cannot be used: {error.strerror}; omit --port to use a free port, omit --host to use this "
             "machine's own address"
         ) from error
 
 
 class Refresher:
-    """Calls a function in a thread of its own, whenever asked; what is asked while it works is done once, afterwards.
+    """Call a function in its own thread on request; requests made while it runs are merged into one later call.
 
     Parameters
     ----------
     refresh : callable
-        Makes what is shown that of now. It may return seconds, after which it wants to be called again: it has held
-        something back.
-    failed : callable
-        Given the error where that raised: what is shown is outdated then, and must not look like an answer.
+        Updates the page. It may return a number of seconds after which it must be called again, because it has
+        delayed part of the update.
+    on_error : callable
+        Called with the error if `refresh` raised one: the page is outdated then, and must not look like an answer.
     name : str
-        Of the thread.
+        Name of the thread.
 
     Attributes
     ----------
     rounds : int
-        How often the function was called.
+        Number of calls of the function.
     """
 
     def __init__(
-        self, refresh: Callable[[], float | None], failed: Callable[[Exception], None], name: str = "refresher"
+        self, refresh: Callable[[], float | None], on_error: Callable[[Exception], None], name: str = "refresher"
     ) -> None:
-        self._refresh, self._failed = refresh, failed
+        self._refresh, self._on_error = refresh, on_error
         self._change = threading.Condition()
-        self._asked, self._working, self._closed = False, False, False
-        self._again: float | None = None  # monotonic time at which what was held back is due
+        self._requested, self._working, self._closed = False, False, False
+        self._repeat_at: float | None = None  # monotonic time at which a delayed part is due
         self.rounds = 0
         self._thread = threading.Thread(target=self._work, name=name, daemon=True)
         self._thread.start()
 
     def ask(self) -> None:
-        """Have what is shown made anew."""
+        """Request a refresh."""
         with self._change:
-            self._asked = True
+            self._requested = True
             self._change.notify_all()
 
     def wait(self, timeout: float) -> bool:
-        """Wait until nothing is asked, s; whether that is so."""
+        """Wait until no request is pending, for at most `timeout` s; return whether that is so."""
         with self._change:
-            return self._change.wait_for(lambda: not (self._asked or self._working or self._again is not None), timeout)
+            return self._change.wait_for(
+                lambda: not (self._requested or self._working or self._repeat_at is not None), timeout
+            )
 
     def close(self) -> None:
-        """End the thread, after what it does now."""
+        """End the thread after the present call."""
         with self._change:
             self._closed = True
             self._change.notify_all()
@@ -195,11 +197,11 @@ class Refresher:
     def _work(self) -> None:
         while True:
             with self._change:
-                due = None if self._again is None else max(self._again - time.monotonic(), 0.0)
-                self._change.wait_for(lambda: self._asked or self._closed, due)
+                due = None if self._repeat_at is None else max(self._repeat_at - time.monotonic(), 0.0)
+                self._change.wait_for(lambda: self._requested or self._closed, due)
                 if self._closed:
                     return
-                self._asked, self._working, self._again = False, True, None
+                self._requested, self._working, self._repeat_at = False, True, None
                 self.rounds += 1
             later = None
             try:
@@ -207,18 +209,18 @@ class Refresher:
             except Exception as error:
                 _log.exception("the page could not be refreshed")
                 try:
-                    self._failed(error)
-                except Exception:  # the next time may be a better one
-                    _log.exception("the page could not say so")
+                    self._on_error(error)
+                except Exception:  # the next call may succeed
+                    _log.exception("the page could not show the error")
             finally:
                 with self._change:
                     self._working = False
-                    self._again = time.monotonic() + later if later else None
+                    self._repeat_at = time.monotonic() + later if later else None
                     self._change.notify_all()
 
 
 class Viewer:
-    """A page that is being served: `url` is where, `title` what. A context manager; `close` ends it."""
+    """A served page with its `url` and `title`. A context manager; `close` ends it."""
 
     def __init__(self, server: viser.ViserServer, refresher: Refresher, title: str) -> None:
         self.server, self.refresher, self.title = server, refresher, title
@@ -226,18 +228,18 @@ class Viewer:
         self._ends: list[Callable[[], None]] = []
 
     def on_close(self, end: Callable[[], None]) -> None:
-        """Have something ended when the page is closed."""
+        """Register a function to call when the page is closed."""
         self._ends.append(end)
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """Address of the page."""
         host = self.server.get_host()
         host = "localhost" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
         return f"http://{host}:{self.server.get_port()}"
 
     def wait(self) -> None:
-        """Wait until the page is closed; signals interrupt it."""
+        """Wait until the page is closed or a signal arrives."""
         while not self._closed.wait(0.5):
             pass
 
@@ -248,7 +250,7 @@ class Viewer:
             for end in self._ends:
                 end()
             self.refresher.close()
-            with contextlib.redirect_stdout(io.StringIO()):  # it says so
+            with contextlib.redirect_stdout(io.StringIO()):  # viser prints that it stops
                 self.server.stop()
 
     def __enter__(self) -> Self:
@@ -263,7 +265,7 @@ class Viewer:
         return f"Viewer({self.url})"
 
     def _repr_html_(self) -> str:
-        """The page itself, as a cell of a notebook shows it; closed, the words for that."""
+        """Return the page as an HTML frame for a notebook, or a note that it is closed."""
         title = html.escape(self.title)
         if self._closed.is_set():
             return f"<p>{title}: closed</p>"

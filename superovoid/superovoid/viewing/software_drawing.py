@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pages that a processor without graphics can draw: plain light, no shadows, and edges that it need not smooth.
+"""Make pages cheap to render in software: simple lights, no shadows, no antialiasing.
 
-What each of these takes is in docs/viewing.md, "How fast".
+See docs/viewing.md, "How fast", for the cost of each.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import viser
 
-# WebGL is asked once who draws. Smoothed edges are four times the work, which only graphics hardware does for nothing.
-# The background is a picture that no page here has: viser asks in each pixel whether there is one. It is reached by
-# what viser has for its own tests; where that is not there (another version), the page is slower, and the same.
+# The script asks WebGL once for the name of the renderer. Antialiasing costs four times the work, and only a GPU does
+# it for free. The background material samples an image in every pixel, although no page here has one; it is accessible
+# through viser's own test hook. If another version of viser lacks the hook, the page looks the same but is slower.
 SCRIPT = """
 (() => {
   const probe = document.createElement("canvas").getContext("webgl2");
@@ -39,7 +39,7 @@ _HEAD = "<head>"
 
 
 def light(server: viser.ViserServer) -> None:
-    """Light a scene from above, from below and from all sides, without shadows and without pictures of a room."""
+    """Light a scene from above, below and all sides, without shadows and environment maps."""
     scene = server.scene
     scene.configure_default_lights(cast_shadow=False)
     scene.configure_environment_map(None)
@@ -47,13 +47,13 @@ def light(server: viser.ViserServer) -> None:
 
 
 def with_script(page: str) -> str:
-    """A page of viser that looks who draws it; one without a head as it is."""
+    """Insert the script into a viser page; return a page without a head unchanged."""
     begin, head, rest = page.partition(_HEAD)
     return f"{begin}{head}<script>{SCRIPT}</script>{rest}" if head else page
 
 
 def with_script_sent(response: Any) -> Any:
-    """The same, of what a server answers (`websockets.http11.Response`); what is no page stays as it is."""
+    """Insert the script into a server's response (`websockets.http11.Response`) if it is an HTML page."""
     headers = response.headers
     if response.status_code != 200 or not headers.get("Content-Type", "").startswith("text/html"):
         return response

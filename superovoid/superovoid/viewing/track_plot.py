@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The least distance along a recording as a drawing (SVG), the same on a page that is served and in a file."""
+"""Draw the minimum distance along a recording as SVG, both for served pages and for files."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ FloatArray = NDArray[np.float64]
 
 WIDTH, HEIGHT = 420.0, 190.0
 LEFT, RIGHT, TOP, BOTTOM = 46.0, 8.0, 20.0, 44.0
-"""Margins of the curve in the drawing."""
+"""Margins around the curve."""
 STRIP = 10.0
 """Height of the strip with the meanings."""
 _COLUMNS = 360
-"""Moments that are drawn one by one; of more, several share a column, and the worst of them is drawn."""
+"""Maximum number of columns; if there are more moments, several share a column, which shows the worst."""
 _CURVE, _RECORDED = "#000000", "#009e73"
 
 
 def along(recording: Recording) -> FloatArray:
-    """Where each moment is in the drawing, from its left."""
+    """Return the x coordinate of each moment in the drawing."""
     places = recording.places
     span = places[-1] - places[0]
     share = (places - places[0]) / span if span > 0.0 else np.full(len(places), 0.5)
@@ -36,19 +36,19 @@ def along(recording: Recording) -> FloatArray:
 
 
 def drawing(recording: Recording, track: Track, cursor: int | None = None, near: float = 0.0) -> str:
-    """The curve of the proved least distance, a strip of its meanings, and a line at one moment.
+    """Draw the proved minimum distance, a strip of its meanings, and a line at one moment.
 
-    Where the distance is not known there is no curve, and the strip has the colour of that.
+    If the distance is unknown, the curve has a gap, and the strip shows the colour of unknown.
 
     Parameters
     ----------
     recording : Recording
     track : Track
-        Of it.
+        Track of the recording.
     cursor : int, optional
         Index of the moment with the line.
     near : float
-        Distance that counts as near, m.
+        Near distance, m.
     """
     groups = _groups(len(track.places))
     across = along(recording)
@@ -63,7 +63,7 @@ def drawing(recording: Recording, track: Track, cursor: int | None = None, near:
     def y_of(metres: float) -> float:
         return TOP + height * (high - metres) / (high - low)
 
-    parts = [_text(LEFT, 13, "least distance, mm", anchor="start", bold=True)]
+    parts = [_text(LEFT, 13, "minimum distance, mm", anchor="start", bold=True)]
     for tick in _ticks(low, high):
         y = y_of(tick)
         stroke = "#333" if tick == 0.0 else "#ddd"
@@ -82,7 +82,7 @@ def drawing(recording: Recording, track: Track, cursor: int | None = None, near:
     places, unit = track.places, f", {recording.unit}" if recording.unit else ""
     parts.append(_text(LEFT, HEIGHT - 16, f"{places[0]:.6g}", anchor="start"))
     parts.append(_text(WIDTH - RIGHT, HEIGHT - 16, f"{places[-1]:.6g}", anchor="end"))
-    legend = f"{recording.axis}{unit}" + ("" if others is None else "; green, dashed: as it was recorded")
+    legend = f"{recording.axis}{unit}" + ("" if others is None else "; green, dashed: recorded")
     parts.append(_text(0.5 * (LEFT + WIDTH - RIGHT), HEIGHT - 4, legend, anchor="middle"))
     if cursor is not None:
         parts.append(_cursor(across[cursor]))
@@ -90,7 +90,7 @@ def drawing(recording: Recording, track: Track, cursor: int | None = None, near:
 
 
 def cursor_over(recording: Recording, index: int) -> str:
-    """The line at one moment alone, which lies over the drawing that follows it and takes no room."""
+    """Return the line at one moment alone, laid over the drawing that follows it without taking space."""
     svg = _svg(_cursor(along(recording)[index]), "position: absolute; pointer-events: none")
     return f'<div style="position: relative; z-index: 1; height: 0">{svg}</div>'
 
@@ -114,12 +114,12 @@ def _groups(count: int) -> list[NDArray[np.int64]]:
 
 
 def _least(values: FloatArray) -> float:
-    """The least of them; NaN where one is not known, since it may be less."""
+    """Return the minimum; NaN if a value is unknown, since it could be smaller."""
     return float(values.min()) if len(values) else math.nan
 
 
 def _range(curves: Sequence[FloatArray], near: float) -> tuple[float, float]:
-    """Distances at the ends of the axis: all that is finite, and 0."""
+    """Return the ends of the distance axis, which includes all finite values and 0."""
     values = np.concatenate([*curves, [0.0]])
     values = values[np.isfinite(values)]
     low, high = float(values.min()), float(values.max())
@@ -144,7 +144,7 @@ def _lines(curves: Sequence[FloatArray], shown: Sequence[FloatArray]) -> list[tu
 
 
 def _polylines(x: FloatArray, values: FloatArray, y_of, colour: str, dash: str) -> list[str]:
-    """Pieces of a curve, with gaps where it is not known; a piece of one moment is a dot."""
+    """Draw the pieces of a curve, with gaps at unknown values; a piece of one moment is a dot."""
     known = np.isfinite(values)
     edges = np.flatnonzero(np.diff(np.concatenate([[0], known.astype(int), [0]])))
     parts = []
@@ -159,7 +159,7 @@ def _polylines(x: FloatArray, values: FloatArray, y_of, colour: str, dash: str) 
 
 
 def _strip(x: FloatArray, ends: FloatArray, worst: Sequence[int], top: float) -> list[str]:
-    """Rectangles in the colours of the meanings, one for moments in a row that mean the same."""
+    """Draw rectangles in the colours of the meanings, one per run of equal meanings."""
     parts, begin = [], 0
     for i in range(1, len(worst) + 1):
         if i == len(worst) or worst[i] != worst[begin]:

@@ -67,7 +67,7 @@ def test_replayed_distances_equal_direct_queries(arm, tmp_path):
     table, bag = tmp_path / "t.csv", tmp_path / "out.mcap"
     did = replay(run, arm, Asked(max_results=None), table=table, bag=bag, threads=2)
     assert (did.states, did.known) == (300, 299)
-    assert did.first_unknown == (0.0, "not recorded up to here: joint wrist")
+    assert did.first_unknown == (0.0, "not recorded yet: joint wrist")
     rows, messages = rows_of(table), decoded(bag)
     assert (rows[0]["state"], rows[0]["distance_m"], rows[0]["lower_m"]) == (did.first_unknown[1], "nan", "-inf")
     assert len(messages) == 299 and len(rows) == 1 + 299 * did.pairs == did.rows
@@ -197,8 +197,8 @@ def test_command_reads_robot_and_rules_from_bag(tmp_path, capsys):
     assert main(["replay", str(folder), "--output", str(tmp_path), "--closest", "2", "--parquet"]) == 0
     printed = capsys.readouterr().out
     assert "30 states in 0.290 s, 29 known" in printed
-    assert "not known first at 0.000 s: not recorded up to here: joint wrist" in printed
-    assert "least distance" in printed and (tmp_path / "run_0_distances.mcap").stat().st_size > 1000
+    assert "first unknown at 0.000 s: not recorded yet: joint wrist" in printed
+    assert "minimum distance" in printed and (tmp_path / "run_0_distances.mcap").stat().st_size > 1000
     parquet = pytest.importorskip("pyarrow.parquet")
     assert parquet.read_table(tmp_path / "run_0_distances.parquet").num_rows == 1 + 2 * 29
 
@@ -215,8 +215,8 @@ def test_command_fails_if_no_state_is_known(tmp_path, capsys):
     [
         (["no.mcap"], "no.mcap': cannot be read"),
         (["empty"], "is a folder with no file NAME.mcap"),
-        (["run.mcap", "--srdf", "run.mcap"], "argument --srdf: is about a URDF that is given too"),
-        (["run.mcap", "--name", "a b"], "must be a node's name"),
+        (["run.mcap", "--srdf", "run.mcap"], "argument --srdf: needs a URDF"),
+        (["run.mcap", "--name", "a b"], "must be a node name"),
         (["run.mcap", "--rate", "0"], "must be more than 0"),
     ],
 )
@@ -232,7 +232,7 @@ def test_invalid_arguments_are_usage_errors(tmp_path, capsys, monkeypatch, words
 @pytest.mark.parametrize(
     ("words", "problem"),
     [
-        (["bare.mcap"], "no robot_description is in it: give a URDF beside it"),
+        (["bare.mcap"], "contains no robot_description; give a URDF too"),
         (["run.mcap", "--between", "hand", "none"], "none"),
         (["run.mcap", "--topic", "/other"], "no joint states on /other"),
         (["torn.mcap"], "cannot be read as a bag"),
@@ -325,10 +325,10 @@ def joints_named(seconds, names, positions):
         (
             ["slide", "wrist", "slide"],
             [0.1, 0.2, 0.9],
-            "no value that can be: joint slide (in one message 0.1 and 0.9)",
+            "invalid value: joint slide (in one message 0.1 and 0.9)",
         ),
-        (["slide", "wrist"], [math.nan, 0.2], "no value that can be: joint slide (nan)"),
-        (["slide", "slide", "wrist"], [0.1, math.inf, 0.2], "no value that can be: joint slide (0.1, inf)"),
+        (["slide", "wrist"], [math.nan, 0.2], "invalid value: joint slide (nan)"),
+        (["slide", "slide", "wrist"], [0.1, math.inf, 0.2], "invalid value: joint slide (0.1, inf)"),
         (["slide", "wrist", "slide"], [0.3, 0.2, 0.3], "known"),
     ],
 )
@@ -347,14 +347,14 @@ def test_invalid_base_pose_is_reported(arm, tmp_path):
         ball(0.15, 2.0), joints(0.2, slide=0.1, wrist=0.2),
     )  # fmt: skip
     replay(run, arm, Asked(), table=tmp_path / "t.csv", threads=1)
-    words = "no value that can be: the pose of ball in ground (nan, 0, 0, 0, 0, 0, 1)"
+    words = "invalid value: the pose of ball in ground (nan, 0, 0, 0, 0, 0, 1)"
     assert [row["state"] for row in rows_of(tmp_path / "t.csv")] == [words, "known"]
 
 
 def test_fewer_positions_than_names_leave_the_joints_unknown(arm, tmp_path):
     run = written(tmp_path / "run.mcap", ball(0.0, 2.0, "/tf_static"), joints_named(0.0, ["slide", "wrist"], [0.1]))
     did = replay(run, arm, Asked(), threads=1)
-    assert (did.states, did.first_unknown[1]) == (1, "not recorded up to here: joint slide, joint wrist")
+    assert (did.states, did.first_unknown[1]) == (1, "not recorded yet: joint slide, joint wrist")
 
 
 def with_another_channel(run, to, topic, kind, encoding, definition):

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Answers whose interval holds 0: points and normal have to realise it all the same."""
+"""Answers whose interval contains 0: points and normal must still realise it."""
 
 import numpy as np
 import pytest
@@ -51,7 +51,7 @@ RING_ON_PLANE = Torus(1.0, 0.25), at(0.0, 0.0, 0.25), HalfSpace(), at(0.0)
         (RING_ON_PLANE, [1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]),
     ],
 )
-def test_points_on_the_surfaces_that_do_not_meet_are_refuted(pair, point_a, point_b, distance_claimed):
+def test_surface_points_that_do_not_meet_at_touch_are_refuted(pair, point_a, point_b, distance_claimed):
     ends = {"distance": distance_claimed, "lower": -1e-11, "upper": 1e-11}
     found = verify_record(with_answer(pair, point_a=point_a, point_b=point_b, **ends))
     assert found.interval.verdict == "accepted"
@@ -70,7 +70,7 @@ def test_points_on_the_surfaces_that_do_not_meet_are_refuted(pair, point_a, poin
         RING_ON_BOX[2:] + RING_ON_BOX[:2],
     ],
 )
-def test_a_normal_that_is_90_degrees_off_is_refuted(pair):
+def test_a_normal_off_by_90_degrees_is_refuted(pair):
     n = distance(*pair).normal
     aside = np.cross(n, [0.6, 0.8, 0.0])
     found = verify_record(with_answer(pair, normal=(aside / np.linalg.norm(aside)).tolist()))
@@ -78,7 +78,7 @@ def test_a_normal_that_is_90_degrees_off_is_refuted(pair):
 
 
 @pytest.mark.parametrize("height", [1.0, 1.5, 0.5])
-def test_the_normal_of_a_plane_is_judged_apart_and_overlapping_too(height):
+def test_the_normal_of_a_half_space_is_judged_apart_and_overlapping(height):
     pair = BALL, at(0.3, 0.1, height), HalfSpace(), at(0.0)
     made = record(distance(*pair), *pair)
     assert verify_record(made).normal.verdict == "accepted"
@@ -86,7 +86,7 @@ def test_the_normal_of_a_plane_is_judged_apart_and_overlapping_too(height):
     assert verify_record(made).normal.verdict == "refuted"
 
 
-def test_points_of_bodies_with_a_dent_lie_along_the_normal_and_not_against_it():
+def test_points_of_nonconvex_bodies_against_the_normal_are_refuted():
     pair = DENTED, at(0.0), EGG, at(1.7, 0.4, 0.3, (0.4, 0.1, 0.2))
     made = record(distance(*pair), *pair)
     assert verify_record(made).verdict == "accepted"
@@ -94,7 +94,7 @@ def test_points_of_bodies_with_a_dent_lie_along_the_normal_and_not_against_it():
     assert verify_record(made).points.verdict == "refuted"
 
 
-def test_nothing_is_accepted_where_the_tolerance_overflows():
+def test_nothing_is_accepted_if_the_tolerance_overflows():
     made = with_answer(BOXES, point_a=[1.0, 1.0, 1.0], point_b=[1.0, -1.0, -1.0]) | {"rtol": 1e308}
     made["a"]["lengths"] = made["b"]["lengths"] = [2e10, 2.0, 2.0]
     made["pose_b"] = at(2e10).tolist()

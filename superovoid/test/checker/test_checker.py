@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The checker in ball arithmetic: its formulas, its verdicts on answers, and on wrong ones."""
+"""The checker in ball arithmetic: formulas, and verdicts on right and wrong answers."""
 
 import json
 import math
@@ -56,13 +56,13 @@ def test_the_rotation_is_the_polar_factor_of_the_matrix():
 
 
 @pytest.mark.parametrize("matrix", [np.diag([1.0, 1.0, -1.0]), np.diag([1.0, 1.0, 1.01])])
-def test_what_is_no_rotation_is_refused(matrix):
+def test_a_matrix_far_from_a_rotation_is_rejected(matrix):
     with pytest.raises(ValueError, match="rotation"), balls.working():
         balls.nearest_rotation(matrix)
 
 
 def profile(body, n, w):
-    """a3 n3 w + r(w) G(w) with 40 digits, from the definition of the body."""
+    """Return a3 n3 w + r(w) G(w) with 40 digits, from the definition of the body."""
     a1, a2, a3, e1, e2, tx, ty = map(mpmath.mpf, body.numbers)
     r = (1 - abs(w) ** (2 / e2)) ** (e2 / 2)
     q = 2 / (2 - e1)
@@ -71,7 +71,7 @@ def profile(body, n, w):
 
 
 @pytest.mark.parametrize("kind", ["convex", "dented", "untapered"])
-def test_support_values_are_above_every_height_and_no_more_than_rounding(kind):
+def test_support_values_bound_every_height_up_to_rounding(kind):
     rng = np.random.default_rng(5)
     for _ in range(5):
         e = rng.uniform(0.05, 1.95, 2)
@@ -84,14 +84,14 @@ def test_support_values_are_above_every_height_and_no_more_than_rounding(kind):
             h = mpmath.mpf(found.lower().str(40, radius=False)) * (1 + mpmath.mpf(10) ** -30)
             direction = [mpmath.mpf(float(v)) for v in n]
             assert max(profile(body, direction, mpmath.mpf(float(w))) for w in np.linspace(-1.0, 1.0, 101)) <= h
-            # A point of the body that is as far: of one with a dent it may be that of another summit.
-            reached = balls.dot(balls.exact(n), body.drawn_in(balls.exact(body.support_points(n[None])[0])))
+            # A point of the body as far out; for a non-convex body, possibly that of another local maximum.
+            reached = balls.dot(balls.exact(n), body.point_inside(balls.exact(body.support_points(n[None])[0])))
             assert reached <= found
             if kind != "dented":
                 assert float(found - reached) < 2e-15 * float(found)
 
 
-def test_tangents_and_halving_of_heights_give_the_same_support_value():
+def test_tangents_and_bisection_give_the_same_support_value():
     rng = np.random.default_rng(7)
     with balls.working():
         body = Superquadric((1.0, 0.6, 2.0), (0.4, 0.06), (0.24, 0.24))
@@ -99,7 +99,7 @@ def test_tangents_and_halving_of_heights_give_the_same_support_value():
         for _ in range(3):
             n = balls.exact(rng.normal(size=3))
             widths = (body.a[0] * n[0]).abs_upper(), (body.a[1] * n[1]).abs_upper(), body.a[2] * n[2]
-            tangent, halved = body._by_tangents(*widths), body._by_halving(*widths)
+            tangent, halved = body._bound_by_tangents(*widths), body._bound_by_bisection(*widths)
             assert abs(float((tangent - halved) / halved)) < 1e-15
 
 
@@ -114,19 +114,19 @@ def test_tangents_and_halving_of_heights_give_the_same_support_value():
         ((1.9, 1.0), (0.5, -0.5), False),
     ],
 )
-def test_bodies_are_proved_to_be_convex_where_they_are(epsilon, taper, convex):
+def test_convex_bodies_are_proved_convex(epsilon, taper, convex):
     with balls.working():
         assert Superquadric((1.0, 2.0, 0.5), epsilon, taper).convex is convex
 
 
-def test_a_point_drawn_in_belongs_to_the_body_and_is_near():
+def test_point_inside_returns_a_nearby_point_of_the_body():
     rng = np.random.default_rng(2)
     for shape in (EGG, PEAR, DENTED, Box((0.4, 0.8, 0.6)), Capsule(0.2, 0.5), Cylinder(0.3, 0.6), Cone(0.4, 0.7)):
         surface = shape.support(rng.normal(size=(8, 3)))
         with balls.working():
             body = solid_of(record_of(shape))
             for point in surface:
-                found = body.drawn_in([arb(float(x)) * arb(1.0 + 1e-12) for x in point])
+                found = body.point_inside([arb(float(x)) * arb(1.0 + 1e-12) for x in point])
                 assert shape.contains(0.999999 * np.array([float(x) for x in found]))
                 assert math.dist([float(x) for x in found], point) < 1e-11
 
@@ -137,13 +137,13 @@ def record_of(shape):
 
 def cover_of(pair, rho):
     points = direction_cover.Points(
-        pair.points_at, pair.difference, pair.drawn_difference, lambda n: bool(pair.separation(n) > -rho)
+        pair.points_at, pair.difference, pair.difference_inside, lambda n: bool(pair.separation(n) > -rho)
     )
     return direction_cover.cover(points, arb(rho), None, pair.scale)
 
 
 def test_a_cover_proves_no_depth_beyond_the_true_one():
-    """Two boxes along each other's axes: the depth is the least overlap of their sides, here along x."""
+    """The depth of two aligned boxes is the smallest overlap of their sides, here along x."""
     a, b = ({"kind": "Box", "lengths": lengths} for lengths in ((2.0, 4.0, 6.0), (1.0, 2.0, 1.5)))
     with balls.working():
         pair = Pair(a, np.eye(4), b, at(1.25, 0.1, 0.2))
@@ -189,7 +189,7 @@ def test_a_wrong_answer_is_refuted(name, how):
     assert verify_record(wrong).verdict == "refuted"
 
 
-def test_a_turned_normal_is_refuted_by_the_points_where_a_dent_keeps_it_from_being_judged():
+def test_a_rotated_normal_of_a_nonconvex_body_is_refuted_by_the_points():
     pair = PAIRS["dented, apart"]
     wrong = never_wrong.spoiled(record(distance(*pair), *pair), "normal", np.random.default_rng(0), 0.2)
     found = verify_record(wrong)
@@ -198,7 +198,7 @@ def test_a_turned_normal_is_refuted_by_the_points_where_a_dent_keeps_it_from_bei
 
 
 @pytest.mark.parametrize("kind", ["nan", "order", "upper below a positive distance", "far point", "short normal"])
-def test_numbers_that_make_no_answer_are_refuted(kind):
+def test_inconsistent_numbers_are_refuted(kind):
     made = record(distance(*PAIRS["apart"]), *PAIRS["apart"])
     answer = made["answer"]
     if kind == "nan":
@@ -214,7 +214,7 @@ def test_numbers_that_make_no_answer_are_refuted(kind):
     assert verify_record(made).verdict == "refuted"
 
 
-def test_the_depth_of_bodies_with_a_dent_is_never_accepted():
+def test_the_depth_of_nonconvex_bodies_is_never_accepted():
     pair = DENTED, at(0.0), EGG, at(0.5, 0.1, 0.3, (0.4, 0.1, 0.2))
     result = distance(*pair)
     assert result.upper < 0.0
@@ -223,7 +223,7 @@ def test_the_depth_of_bodies_with_a_dent_is_never_accepted():
     assert "convex" in found.interval.why
 
 
-def test_a_torus_is_checked_as_far_as_its_hull_decides():
+def test_a_torus_is_checked_if_its_hull_decides():
     apart = Torus(0.5, 0.1), at(0.0), Sphere(0.2), at(2.0, 0.1, 0.2)
     assert verify(distance(*apart), *apart).verdict == "accepted"
     inside = Torus(0.5, 0.1), at(0.0), Sphere(0.2), at(0.05, 0.1, 0.0)
@@ -247,14 +247,14 @@ def test_without_flint_the_extra_to_install_is_named(monkeypatch):
 
 
 @pytest.mark.parametrize("rtol", ["1e-9", None, 0.0])
-def test_a_tolerance_that_is_no_positive_number_is_named(rtol):
+def test_a_nonpositive_tolerance_is_rejected_by_name(rtol):
     pair = Sphere(1.0), np.eye(4), Sphere(1.0), np.eye(4)
     with pytest.raises(ValueError, match="rtol"):
         verify(distance(*pair), *pair, rtol=rtol)
 
 
 def test_an_interval_is_judged_without_a_tolerance():
-    """One that misses the truth by the last digits is not accepted, and one that is as narrow as can be may be."""
+    """An interval wrong in the last digits is not accepted; one as narrow as possible can be."""
     pair = Box((1.0, 1.0, 1.0)), at(0.0), Box((0.5, 0.5, 0.5)), at(1.0)
     exact = {"distance": 0.25, "lower": 0.25, "upper": 0.25}
     points = {"point_a": [0.5, 0.0, 0.0], "point_b": [0.75, 0.0, 0.0], "normal": [1.0, 0.0, 0.0]}
@@ -277,7 +277,7 @@ def test_a_record_survives_json_bit_by_bit(tmp_path, capsys):
     assert "3 accepted" in out
 
 
-def test_the_command_says_which_pair_is_wrong(tmp_path, capsys):
+def test_the_command_names_the_refuted_pair(tmp_path, capsys):
     made = [record(distance(*PAIRS[name]), *PAIRS[name]) for name in ("apart", "overlapping")]
     made[1] = never_wrong.spoiled(made[1], "raised", np.random.default_rng(0), 0.5)
     path = tmp_path / "answers.json"
@@ -286,15 +286,15 @@ def test_the_command_says_which_pair_is_wrong(tmp_path, capsys):
     assert "pair 1: refuted" in capsys.readouterr().out
 
 
-def test_a_tolerance_that_is_larger_than_usual_is_told(tmp_path, capsys):
+def test_the_command_prints_a_large_tolerance(tmp_path, capsys):
     made = record(distance(*PAIRS["apart"]), *PAIRS["apart"]) | {"rtol": 1e6}
     made["answer"]["point_a"] = [9.0, 9.0, 9.0]
     (tmp_path / "answers.json").write_text(json.dumps(made), encoding="utf-8")
     cli.main(["verify", str(tmp_path / "answers.json")])
-    assert "rtol: 1e+06 of the smaller body, as the file says" in capsys.readouterr().out
+    assert "rtol: 1e+06 of the smaller body, as given in the file" in capsys.readouterr().out
 
 
-def test_an_interval_that_ends_at_the_largest_doubles_is_judged():
+def test_an_interval_up_to_the_largest_doubles_is_judged():
     made = record(distance(*PAIRS["apart"]), *PAIRS["apart"])
     made["answer"]["upper"] = 1e308
     assert verify_record(made).interval.verdict == "accepted"
@@ -303,7 +303,7 @@ def test_an_interval_that_ends_at_the_largest_doubles_is_judged():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("{", "is no JSON"),
+        ("{", "is not JSON"),
         ("[]", "must be a record"),
         ('{"a": 1}', "pose_a: is missing"),
         ("[3]", "must be a mapping"),
@@ -311,7 +311,7 @@ def test_an_interval_that_ends_at_the_largest_doubles_is_judged():
         ('{"a": {}, "pose_a": 1, "b": {}, "pose_b": 1, "answer": []}', "answer: must be a mapping"),
     ],
 )
-def test_a_file_without_answers_is_refused_with_what_is_missing(tmp_path, capsys, text, words):
+def test_an_invalid_file_is_rejected_with_the_missing_entry(tmp_path, capsys, text, words):
     path = tmp_path / "answers.json"
     path.write_text(text, encoding="utf-8")
     assert cli.main(["verify", str(path)]) == 1
@@ -330,7 +330,7 @@ def test_a_file_without_answers_is_refused_with_what_is_missing(tmp_path, capsys
         ({"profile_exponent": 1e-30}, "exponents"),
     ],
 )
-def test_a_body_that_makes_no_sense_is_refused_by_name(change, words):
+def test_an_invalid_body_is_rejected_by_name(change, words):
     made = record(distance(*PAIRS["apart"]), *PAIRS["apart"])
     made["a"] |= change
     with pytest.raises(ValueError, match=words):
@@ -338,7 +338,7 @@ def test_a_body_that_makes_no_sense_is_refused_by_name(change, words):
 
 
 @pytest.mark.parametrize("number", [2**53 + 1, -(2**53) - 1, np.longdouble(1) + np.longdouble(2) ** -60])
-def test_a_number_that_would_be_rounded_to_a_double_is_refused_by_name(number):
+def test_a_number_inexact_as_a_double_is_rejected_by_name(number):
     made = record(distance(*PAIRS["apart"]), *PAIRS["apart"])
     made["answer"]["lower"] = number
     if number != float(number):
@@ -347,6 +347,6 @@ def test_a_number_that_would_be_rounded_to_a_double_is_refused_by_name(number):
 
 
 @pytest.mark.parametrize("answer", [None, 3.0, "apart"])
-def test_what_is_no_answer_is_refused_with_what_was_found(answer):
+def test_an_invalid_answer_is_rejected_with_the_value_found(answer):
     with pytest.raises(ValueError, match=f"answer.*{answer}"):
         verify(answer, *PAIRS["apart"])

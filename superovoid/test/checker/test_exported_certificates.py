@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Certificates of the engine: what they prove before the checker, and what they cannot make it believe."""
+"""Certificates of the engine prove answers to the checker, and altered ones prove nothing."""
 
 import copy
 import itertools
@@ -44,7 +44,7 @@ WITH_BALL = Sphere(0.3), at(0.0), PEAR, at(0.3, 0.1, 0.2, (1.0, 0.0, 0.4))
 
 
 def in_a_dent():
-    """A pair whose closest points lie over a dent, so that no plane keeps the hulls as far apart as the bodies are."""
+    """Return a pair with closest points in a concavity, where no plane separates the hulls by the bodies' distance."""
     return list(random_pairs.draw("dent contact", 7, 24))[12]
 
 
@@ -59,7 +59,7 @@ def test_cones_prove_an_overlap(pair):
     assert found.certificate.verdict == "accepted"
 
 
-def test_pieces_prove_a_distance_in_a_dent_where_no_direction_does():
+def test_pieces_prove_a_distance_in_a_concavity():
     pair = in_a_dent()
     assert verify(distance(*pair), *pair).interval.verdict == "undecided"
     found = verify_record(written(pair))
@@ -67,8 +67,8 @@ def test_pieces_prove_a_distance_in_a_dent_where_no_direction_does():
     assert found.certificate.verdict == "accepted"
 
 
-def test_cones_of_more_than_the_depth_are_given_up():
-    """A direction is shallower, so that no number of halvings covers what is about it."""
+def test_the_search_for_cones_beyond_the_depth_ends():
+    """One direction has a smaller depth, so no number of bisections covers its neighbourhood."""
     a, pose_a, b, pose_b = DEEP
     rotation = np.empty((3, 3))
     pair = Pair(a._packed, b._packed, rotation, relative_pose(pose_a, pose_b, rotation))
@@ -79,7 +79,7 @@ def test_cones_of_more_than_the_depth_are_given_up():
     assert cone_tree.grow(pair, 0.999 * depth, origins, (1.0, 1.0), tree, points) > (8, 1)
 
 
-def test_a_certificate_is_written_where_it_is_asked_for_only():
+def test_a_certificate_is_written_only_on_request():
     assert distance(*DEEP).certificate is None
     apart = EGG, at(0.0), PEAR, at(3.0)
     assert distance(*apart, certificate=True).certificate.cones == ""
@@ -91,16 +91,16 @@ def test_a_certificate_is_written_where_it_is_asked_for_only():
 @pytest.mark.parametrize(
     ("change", "why"),
     [
-        (lambda c: c.update(cones=c["cones"][:-1]), "ends before its end"),
-        (lambda c: c.update(cones=c["cones"] + "."), "goes on after its end"),
-        (lambda c: c.update(cones="*" * 8), "does not reach"),
+        (lambda c: c.update(cones=c["cones"][:-1]), "is incomplete"),
+        (lambda c: c.update(cones=c["cones"] + "."), "continues after its end"),
+        (lambda c: c.update(cones="*" * 8), "is not far enough out"),
         (lambda c: c.update(points=c["points"][:-1]), "missing"),
-        (lambda c: c.update(points=[[9.0 * x for x in row] for row in c["points"]]), "does not reach"),
+        (lambda c: c.update(points=[[9.0 * x for x in row] for row in c["points"]]), "is not far enough out"),
         (lambda c: c.update(cones="0" * 5000), "too deep"),
         (lambda c: c.update(cones="", points=[]), "not needed"),
     ],
 )
-def test_a_spoiled_certificate_proves_nothing_and_the_checker_finds_its_own_proof(change, why):
+def test_an_altered_certificate_proves_nothing(change, why):
     made = written(DEEP)
     change(made["certificate"])
     found = verify_record(made)
@@ -119,7 +119,7 @@ def test_a_spoiled_certificate_proves_nothing_and_the_checker_finds_its_own_proo
         lambda c: c.update(pieces=c["pieces"][:-1]),
     ],
 )
-def test_spoiled_pieces_prove_nothing(change):
+def test_altered_pieces_prove_nothing(change):
     made = written(in_a_dent())
     change(made["certificate"])
     found = verify_record(made)
@@ -127,8 +127,8 @@ def test_spoiled_pieces_prove_nothing(change):
     assert found.verdict == "undecided"
 
 
-def test_no_certificate_proves_more_than_is_true():
-    """Those of an overlap that is called deeper, and of bodies that are called farther apart, than they are."""
+def test_no_certificate_proves_a_false_bound():
+    """The claimed depth or distance is larger than the true one."""
     for pair, sign in ((DEEP, -1.0), (in_a_dent(), 1.0)):
         made = written(pair)
         for name in ("distance", "lower", "upper"):
@@ -148,7 +148,7 @@ def test_no_certificate_proves_more_than_is_true():
         ({"directions": "along"}, "certificate.directions"),
     ],
 )
-def test_a_certificate_that_is_none_is_refused_by_name(change, words):
+def test_a_malformed_certificate_is_rejected_by_name(change, words):
     made = copy.deepcopy(written(DEEP))
     made["certificate"] |= change
     with pytest.raises(ValueError, match=words):
@@ -156,13 +156,13 @@ def test_a_certificate_that_is_none_is_refused_by_name(change, words):
 
 
 @pytest.mark.parametrize("certificate", [5.0, "cones", [1, 2], True])
-def test_what_is_no_certificate_is_refused(certificate):
+def test_a_value_other_than_a_certificate_is_rejected(certificate):
     with pytest.raises(ValueError, match="certificate: must have cones, points, pieces"):
         verify_record(written(DEEP) | {"certificate": certificate})
 
 
 class Given:
-    """Stands for two bodies: the points of their difference and the separations of their pieces are given."""
+    """Replaces two bodies: the points of their difference and the separations of their pieces are fixed."""
 
     solids = (Superquadric(EGG.semi_axes, (EGG.section_exponent, EGG.profile_exponent), EGG.taper),) * 2
 
@@ -184,12 +184,12 @@ REACHED, MORE = arb(0.5) - arb(2) ** -40, arb(0.5) + arb(2) ** -40
 
 
 def cones(points):
-    rows = np.zeros((1 + len(points), 6))  # the first is that of all `*`
+    rows = np.zeros((1 + len(points), 6))  # the first belongs to all `*`
     rows[1:, :3] = points
     return Exported("." * len(points), rows, "", np.empty(0), np.empty((0, 3)))
 
 
-def test_a_cone_is_proved_by_a_point_that_reaches_at_all_of_its_corners_only():
+def test_a_cone_needs_a_point_that_reaches_at_all_corners():
     assert cones_reach(Given(), cones(0.5 * OCTANTS), REACHED).proved
     assert not cones_reach(Given(), cones(0.5 * OCTANTS), MORE).proved
     for octant, axis in itertools.product(range(8), range(3)):
@@ -202,15 +202,15 @@ def test_a_cone_is_proved_by_a_point_that_reaches_at_all_of_its_corners_only():
     assert not cones_reach(Given(), cones(0.5 * OCTANTS[:7]), REACHED).proved
 
 
-def test_halves_of_a_cone_are_judged_at_their_own_corners():
-    # The edge from e1 to e2 of the first octant is halved: 0.4 along a middle that is sqrt(1/2) long is more than 0.5.
+def test_each_half_of_a_cone_is_judged_at_its_own_corners():
+    # Bisect the edge from e1 to e2 of the first octant: 0.4 along a middle of length sqrt(1/2) exceeds 0.5.
     points = np.vstack([[0.3, 0.5, 0.5], [0.5, 0.3, 0.5], 0.5 * OCTANTS[1:]])
     made = cones(points)._replace(cones="0" + "." * 9)
     assert cones_reach(Given(), made, REACHED).proved
     assert not cones_reach(Given(), made._replace(points=made.points[[0, 2, 1, *range(3, 10)]]), REACHED).proved
 
 
-def test_pieces_of_a_certificate_leave_no_height_out_and_none_is_closer_than_is_said():
+def test_pieces_cover_all_heights_and_keep_their_distance():
     made = Exported("", np.empty((0, 6)), "ab..a..", np.array([0.25, -0.5, 0.75]), np.tile([0.0, 0.0, 1.0], (4, 1)))
     given = Given(0.5)
     assert pieces_apart(given, made, 0.5).proved
@@ -223,7 +223,7 @@ def test_pieces_of_a_certificate_leave_no_height_out_and_none_is_closer_than_is_
     assert not pieces_apart(Given(0.5), made._replace(pieces="ab..a."), 0.5).proved
 
 
-def test_a_certificate_without_a_part_is_refused():
+def test_a_certificate_with_a_missing_part_is_rejected():
     made = written(DEEP)
     del made["certificate"]["points"]
     with pytest.raises(ValueError, match=r"certificate\.points: is missing"):
@@ -231,7 +231,7 @@ def test_a_certificate_without_a_part_is_refused():
 
 
 def profile(body, n, w):
-    """a3 n3 w + r(w) G(w), from the definition of the body."""
+    """Return a3 n3 w + r(w) G(w), from the definition of the body."""
     a1, a2, a3, e1, e2, tx, ty = map(mpmath.mpf, body.numbers)
     r = (1 - abs(w) ** (2 / e2)) ** (e2 / 2)
     q = 2 / (2 - e1)
@@ -240,7 +240,7 @@ def profile(body, n, w):
 
 
 @pytest.mark.parametrize("taper", [(0.5, 0.5), (0.4, -0.3), (0.1, 0.1)])
-def test_the_support_of_a_slab_is_above_its_heights_and_hardly_above_the_best(taper):
+def test_slab_support_is_a_tight_upper_bound(taper):
     rng = np.random.default_rng(4)
     with balls.working(), mpmath.workdps(30):
         body = Superquadric((0.6, 0.5, 0.8), (0.5, 1.5), taper)
@@ -253,11 +253,11 @@ def test_the_support_of_a_slab_is_above_its_heights_and_hardly_above_the_best(ta
             values = [profile(body, direction, mpmath.mpf(float(w))) for w in np.linspace(low, high, 201)]
             bound = mpmath.mpf(found.upper().str(30, radius=False)) * (1 + mpmath.mpf(10) ** -28)
             assert max(values) <= bound
-            # A maximum between two of the heights: within what a step of a hundredth of the slab can hide.
+            # The maximum may lie between two heights: allow what a step of a hundredth of the slab can miss.
             assert float(bound - max(values)) < 1e-3 * float(np.linalg.norm(n)) * (high - low)
 
 
-def test_ranges_that_are_called_concave_have_no_positive_second_difference():
+def test_concave_ranges_have_no_positive_second_difference():
     rng = np.random.default_rng(6)
     with balls.working(), mpmath.workdps(40):
         for epsilon, taper in (((0.7, 1.5), (0.5, 0.5)), ((1.5, 0.9), (0.4, -0.3))):

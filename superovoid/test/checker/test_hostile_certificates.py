@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Certificates written by an adversary: whatever they hold, no false interval is accepted."""
+"""Adversarial certificates: whatever they contain, no false interval is accepted."""
 
 import json
 import math
@@ -32,7 +32,7 @@ EXTREME = (5e-324, 2.3e-308, 1e-200, 1e200, 1.7e308)
 
 
 @pytest.mark.parametrize("length", EXTREME)
-def test_the_support_value_of_corners_does_not_depend_on_the_length_of_the_direction(length):
+def test_corner_support_is_invariant_to_the_direction_length(length):
     with balls.working():
         solid = Corners(np.array(BLUNT_TIP.vertices))
         value = solid.support_above(balls.exact([-length, 0.0, 0.0]))
@@ -41,14 +41,14 @@ def test_the_support_value_of_corners_does_not_depend_on_the_length_of_the_direc
 
 
 @pytest.mark.parametrize("scale", EXTREME)
-def test_the_support_value_of_corners_does_not_depend_on_their_scale(scale):
+def test_corner_support_scales_with_the_corners(scale):
     with balls.working(), np.errstate(over="ignore"):
         solid = Corners(np.array([[0.25, 0.0, 0.0], [0.0, 0.25, 0.0], [0.0, 0.0, 1.0]]) * scale)
         assert solid.support_above(balls.exact([0.5, 0.5, 1.0])) >= balls.exact([scale])[0]
 
 
 @pytest.mark.parametrize("length", [*EXTREME, 1.0])
-def test_a_direction_of_any_length_proves_no_distance_beyond_the_true_one(length):
+def test_a_direction_of_any_length_proves_no_false_distance(length):
     pair = Torus(1.0, 0.25), np.eye(4), BLUNT_TIP, np.eye(4)
     made = record(distance(*pair), *pair)
     along_edge = np.array([0.05, 0.5, 0.5])
@@ -96,7 +96,7 @@ def rows(width, numbers, most=4):
 
 
 def trees(letters, leaves):
-    """Text of any letters, and the preorder of a chain of thousands of parts."""
+    """Generate text of arbitrary letters, and the preorder of a chain of thousands of parts."""
     chain = st.tuples(st.sampled_from(letters), st.sampled_from(leaves), st.sampled_from([3, 300, 3000]))
     return st.one_of(
         st.text(letters + leaves, max_size=12), chain.map(lambda drawn: (drawn[0] + drawn[1]) * drawn[2] + drawn[1])
@@ -116,7 +116,7 @@ lies = st.sampled_from([1e-3, 1e-6, 1e-9, -1e-9, -1e-6, -1e-3])
 
 
 def agrees_with_the_truth(found, truth):
-    """Whether what the checker proved overlaps the interval that the engine proved of the same bodies."""
+    """Return whether the checker's proved interval overlaps the engine's for the same bodies."""
     return found.lower <= truth["upper"] and found.upper >= truth["lower"]
 
 
@@ -139,7 +139,7 @@ def test_no_certificate_makes_a_false_interval_accepted(text, certificate, lie):
 
 @given(st.sampled_from(RECORDS), st.sampled_from(EXTREME), repeats, lies)
 @settings(max_examples=20, deadline=None)
-def test_directions_of_extreme_length_and_repeated_rows_prove_no_more(text, length, times, lie):
+def test_extreme_directions_and_repeated_rows_prove_nothing_false(text, length, times, lie):
     made = json.loads(text)
     truth = dict(made["answer"])
     for name in ("distance", "lower", "upper"):
@@ -158,7 +158,7 @@ vectors = st.lists(numbers, min_size=3, max_size=3)
 
 @given(st.sampled_from(RECORDS), st.tuples(numbers, numbers, numbers), vectors, vectors, vectors)
 @settings(max_examples=60, deadline=None)
-def test_an_answer_of_any_numbers_is_judged_and_bounds_stay_true(text, ends, point_a, point_b, normal):
+def test_bounds_stay_true_for_an_answer_of_any_numbers(text, ends, point_a, point_b, normal):
     made = json.loads(text)
     truth = dict(made["answer"])
     middle, low, high = ends

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Signals that end a command, where Python loses the exception that they raise."""
+"""Signals whose exception Python loses still end a command."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from superovoid.cli.interruption import Interrupted, Interrupts
 
 
 class Ending:
-    """Does something in its destructor, where no exception gets out."""
+    """Calls `action` in its destructor, which cannot raise."""
 
     def __init__(self, action):
         self.action = action
@@ -22,31 +22,31 @@ class Ending:
         self.action()
 
 
-def tell(number):
+def send_signal(number):
     os.kill(os.getpid(), number)
     for _ in range(1000):
-        pass  # handlers run between steps of the interpreter
+        pass  # handlers run between interpreter instructions
 
 
-def use_hook_of_python(monkeypatch):
-    """Replace the hook of pytest, which versions before 8.4 set between the fixtures and the test."""
+def use_default_hook(monkeypatch):
+    """Replace the hook that pytest before 8.4 sets after the fixtures and before the test."""
     monkeypatch.setattr(sys, "unraisablehook", sys.__unraisablehook__)
 
 
-def test_a_signal_in_a_destructor_is_heeded_later_and_prints_nothing(capfd, monkeypatch):
-    use_hook_of_python(monkeypatch)
+def test_check_raises_silently_for_a_signal_in_a_destructor(capfd, monkeypatch):
+    use_default_hook(monkeypatch)
     with Interrupts() as interrupts:
-        Ending(lambda: tell(signal.SIGINT))
-        assert interrupts.came == signal.SIGINT
+        Ending(lambda: send_signal(signal.SIGINT))
+        assert interrupts.signal_number == signal.SIGINT
         with pytest.raises(Interrupted):
             interrupts.check()
     assert capfd.readouterr() == ("", "")
 
 
 def test_other_exceptions_in_destructors_are_printed_as_before(capfd, monkeypatch):
-    use_hook_of_python(monkeypatch)
+    use_default_hook(monkeypatch)
     with Interrupts() as interrupts:
-        interrupts.heed()
+        interrupts.install()
         Ending(lambda: 1 / 0)
     assert "ZeroDivisionError" in capfd.readouterr().err
     assert sys.unraisablehook == sys.__unraisablehook__

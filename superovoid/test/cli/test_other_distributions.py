@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Commands of distributions that are not installed."""
+"""Commands of missing distributions."""
 
 import pytest
 
@@ -16,21 +16,21 @@ from superovoid.cli import command_line, main
         ("experiment --help", "superovoid experiment: error: needs the distribution superovoid_papers"),
     ],
 )
-def test_a_command_of_a_distribution_that_is_missing_says_what_to_install(monkeypatch, capsys, line, words):
+def test_a_missing_distribution_is_named_with_its_install_command(monkeypatch, capsys, line, words):
     monkeypatch.setattr(command_line, "extensions", lambda group: {})
     with pytest.raises(SystemExit, match="2"):
         main(line.split())
     assert words in capsys.readouterr().err
 
 
-def test_the_help_names_commands_of_distributions_that_are_missing(monkeypatch, capsys):
+def test_the_help_lists_commands_of_missing_distributions(monkeypatch, capsys):
     monkeypatch.setattr(command_line, "extensions", lambda group: {})
     with pytest.raises(SystemExit, match="0"):
         main(["--help"])
     assert capsys.readouterr().out.count("which is not installed") == 5
 
 
-def test_a_recording_without_a_robot_needs_a_package_that_recognises_it(monkeypatch, tmp_path, capsys):
+def test_a_recording_without_a_robot_needs_its_package(monkeypatch, tmp_path, capsys):
     pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
     from superovoid.viewing import recording_files
 
@@ -40,7 +40,7 @@ def test_a_recording_without_a_robot_needs_a_package_that_recognises_it(monkeypa
     assert "no installed package recognises its columns" in capsys.readouterr().err
 
 
-def test_the_page_of_a_node_needs_the_package_for_ros(monkeypatch, capsys):
+def test_view_node_needs_superovoid_ros(monkeypatch, capsys):
     pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
     from superovoid.cli import view
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The library with numpy and scipy alone, and commands whose extras are not installed."""
+"""The library with only numpy and scipy installed, and commands without their extras."""
 
 import subprocess
 import sys
@@ -40,7 +40,7 @@ print(scene.query().distance)
 """
 
 
-def test_the_library_works_with_numpy_and_scipy_alone():
+def test_the_library_needs_only_numpy_and_scipy():
     done = subprocess.run([sys.executable, "-c", BARE + LIBRARY], capture_output=True, text=True)
     assert (done.returncode, done.stdout.strip()) == (0, "[1.3]"), done.stderr
 
@@ -49,7 +49,7 @@ def test_the_library_works_with_numpy_and_scipy_alone():
     ("line", "extra"),
     [("fit r.urdf", "fit"), ("view r.urdf", "view"), ("replay r.mcap", "view"), ("verify r.json", "verify")],
 )
-def test_a_command_without_its_extra_says_what_to_install(tmp_path, line, extra):
+def test_a_command_without_its_extra_prints_how_to_install_it(tmp_path, line, extra):
     for name in ("r.urdf", "r.mcap", "r.json"):
         (tmp_path / name).write_text('<robot name="r"><link name="a"/></robot>')
     program = f"{BARE}\nfrom superovoid.cli import main\nsys.exit(main({line.split()!r}))"

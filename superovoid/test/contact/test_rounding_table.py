@@ -20,7 +20,7 @@ from superovoid.compiled.vector import dot, norm, rotate, sub
 from superovoid.compiler.jit import kernel
 from superovoid.contact.inputs import as_poses
 from superovoid.contact.lanes import simd
-from superovoid.contact.superovoids import certificate, pair_solver
+from superovoid.contact.superovoids import pair_solver
 from superovoid.shapes.kernels import surface
 from superovoid.shapes.kernels.rounding import EPS, allowance
 
@@ -364,76 +364,6 @@ def test_two_spheres_round_by_less_than_a_tenth_of_the_allowance():
         true = c - sum(exact(radii))
         most = max(most, abs(mpmath.mpf(found) - true) / (U * (mpmath.mpf("3.5") * c + 2 * sum(exact(radii)))))
     shown("spheres, share of what is derived", most, 1.0)
-
-
-# -- balls inside ------------------------------------------------------------------------------
-
-
-def ball_radius(body, f):
-    """`certificate.tangent_ball` with 40 digits, for exponents of which no difference of powers is taken: p, s <= 2."""
-    p, s, tx, ty, a1, a2, a3 = (
-        mpmath.mpf(float(body[k])) for k in (*(surface.P, surface.S_), surface.TX, surface.TY, 0, 1, 2)
-    )
-    point = surface.SurfacePoint(*exact(f))
-    u, v, w = point.r * abs(point.C), point.r * abs(point.S), abs(point.w)
-    assert s <= p <= 2
-    chain = s / p * point.r ** (s - p)
-    slope = [chain * p * x ** (p - 1) for x in (u, v)]
-    curved = [chain * p * x ** (p - 2) for x in (u, v)]
-    kx, ky = 1 + tx * point.w, 1 + ty * point.w
-    stretch = kx / (1 - abs(tx)), ky / (1 - abs(ty))
-    tx, ty = tx / kx, ty / ky
-    mixed = slope[0] * stretch[0] * abs(tx), slope[1] * stretch[1] * abs(ty)
-    c_u, c_v = (c * k * k + m for c, k, m in zip(curved, stretch, mixed, strict=True))
-    c_w = s * w ** (s - 2) + sum(mixed)
-    ix, iy, iz = 1 / (a1 * kx), 1 / (a2 * ky), 1 / a3
-    ux, vy = u * abs(tx) * iz, v * abs(ty) * iz
-    zz = c_u * ux * ux + c_v * vy * vy + c_w * iz * iz
-    xz, yz = c_u * ix * ux, c_v * iy * vy
-    largest = max(c_u * ix * ix + xz, c_v * iy * iy + yz, zz + xz + yz)
-    gz = mpmath.sign(point.w) * s * w ** (s - 1) * iz - (slope[0] * u * tx + slope[1] * v * ty) * iz
-    return length([slope[0] * ix, slope[1] * iy, gz]) / largest
-
-
-def test_radii_of_balls_inside_a_body_round_by_less_than_they_are_shortened():
-    """(165 + 60) u: a power of 1e-12, the least coordinate there is, loses 2 u + 3 u |log y|; 60 operations follow.
-
-    `proved_depth` shortens radii by 1e-12. The loss of powers of p and s near 2 is what counts: for others the
-    curvature of so small a coordinate makes the ball tiny.
-    """
-    rng = np.random.default_rng(8)
-    most = 0.0
-    for _ in range(60):
-        e1 = 1.0 + float(rng.choice([0.0, 10.0 ** rng.uniform(-12.0, -0.1)]))
-        e2 = e1 if rng.random() < 0.5 else float(rng.uniform(e1, 1.9))
-        e2 = max(e1, e2)
-        taper = float(rng.uniform(-0.3, 0.3) * (2.0 - e2))
-        body = Superovoid(
-            10.0 ** rng.uniform(-1.0, 0.0, 3), section_exponent=e1, profile_exponent=e2, taper=(taper, taper)
-        )._row
-        # s <= p needs e2 >= e1.
-        n = rng.normal(size=3)
-        n[rng.integers(3)] *= 10.0 ** rng.uniform(-11.0, 0.0)
-        f = point_and_normal(body, *map(float, n), 0.5)[2]
-        if min(f.r * abs(f.C), f.r * abs(f.S), abs(f.w)) > 1e-12 and f.r > 1e-6:
-            found = mpmath.mpf(float(certificate.tangent_ball(body, f)))
-            true = ball_radius(body, f)
-            most = max(most, (found - true) / true / U)
-    shown("radius of a ball", most, 225.0)
-    assert 225.0 * U < 1e-12
-
-
-@pytest.mark.parametrize("p", [2.0 + 1e-9, 2.5, 4.0, 40.0, 2000.0])
-def test_majorants_of_powers_are_above_the_true_ones(p):
-    """p > 2: a difference of numbers up to p, each rounded: 16 EPS p are added before the division."""
-    rng = np.random.default_rng(9)
-    for x in (*rng.uniform(0.0, 1.0, 40), *(0.98 - 10.0 ** rng.uniform(-12.0, -2.0, 10)), 0.98, 1.0):
-        x = float(x)
-        found = mpmath.mpf(float(certificate._power_curvature(p, x, surface.power(x, p))))
-        at, power = mpmath.mpf(x), mpmath.mpf(p)
-        if x < 1.0:
-            true = 2 * (1 - at**power - power * at ** (power - 1) * (1 - at)) / (1 - at) ** 2
-            assert found >= true
 
 
 # -- convexity, bounding volumes ------------------------------------------------------------------------------

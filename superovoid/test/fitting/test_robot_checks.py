@@ -172,9 +172,9 @@ def test_check_of_a_written_fit_reproduces_its_figures(package, tmp_path):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("fit a.urdf --check --bodies 2", "--bodies: --check fits nothing"),
-        ("fit a.urdf --check --srdf a.srdf", "--srdf: --check fits nothing"),
-        ("fit a.urdf --against b.urdf", "--against: there is something to measure against with --check only"),
+        ("fit a.urdf --check --bodies 2", "--bodies: not allowed with --check"),
+        ("fit a.urdf --check --srdf a.srdf", "--srdf: not allowed with --check"),
+        ("fit a.urdf --against b.urdf", "--against: needs --check"),
     ],
 )
 def test_incompatible_options_are_refused(line, words, capsys):

@@ -272,7 +272,7 @@ def test_command_writes_srdf_and_prints_changes(package, tmp_path, capsys):
     assert main([*line, "--srdf", str(given), "--states", "50"]) == 0
     printed = capsys.readouterr().out
     # All links are fixed to each other and overlap.
-    assert "now disabled: good and inverted (Adjacent, structure)" in printed
+    assert "newly disabled: good and inverted (Adjacent, structure)" in printed
     pairs = json.loads((out / "report.json").read_text())["pairs"]
     assert {each["reason"] for each in pairs["pairs"]} == {"Adjacent", "Always"} and pairs["states"] == 50
     robot = Robot.load(out / "arm_superovoids.urdf", srdf=out / "arm_superovoids.srdf", meshes="ignore")
@@ -299,9 +299,9 @@ def test_command_reports_unreadable_input(line, words, tmp_path, capsys):
     [
         ("fit a.urdf --atol 2", "--atol: '2': must be a length with its unit"),
         ("fit a.urdf --contain --atol 2mm", "--atol: not allowed with argument --contain"),
-        ("fit a.urdf --contain --bodies 2", "--bodies: with --contain a link has one body"),
+        ("fit a.urdf --contain --bodies 2", "--bodies: --contain uses one body per link"),
         ("fit a.urdf --link a", "'a': must be NAME=N"),
-        ("fit a.urdf --package a=/nowhere/x", "there is no folder"),
+        ("fit a.urdf --package a=/nowhere/x", "must be an existing folder"),
         ("fit a.urdf --srdf a.srdf --new-srdf", "--new-srdf: not allowed with argument --srdf"),
         ("fit a.urdf --kinds ball", "'ball': must be some of superovoid"),
     ],

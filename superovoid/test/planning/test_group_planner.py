@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Plans for groups of an SRDF: inverse kinematics among obstacles, motions, times; judged by samples of their own."""
+"""Plans for SRDF groups: inverse kinematics among obstacles, motions, timing; checked by independent samples."""
 
 import builtins
 from dataclasses import replace
@@ -33,7 +33,7 @@ pytestmark = panda.NEEDS_PLANNER
 CLEARANCE = 0.005
 LEFT = panda.state_of((0.7, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8))
 RIGHT = panda.state_of((-0.7, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8))
-# Fingers a few millimetres from the egg of `grasp_problem`: its grasp, and the way back from there (`retreat`).
+# Fingers a few millimetres from the egg of `grasp_problem`: the end of `retreat` from its grasp.
 AT_THE_EGG = {
     "left_distance": 0.0696, "left_tj2": 1.2015, "left_tj4": 0.1305, "left_tj5": 0.073, "left_ij3": 0.351,
     "left_ij4": 0.3606, "left_mj3": 0.3108, "left_mj4": 0.4, "left_rij3": 0.0998, "right_lateral": -0.0146,
@@ -60,9 +60,11 @@ def motion(around_the_wall):
 
 
 def nearest(robot, obstacles, rows):
-    """Least distance of any pair in each state, by scenes of the bodies alone, asked one after the other."""
+    """Return the minimum distance of any pair in each state, from scenes of the bodies alone, state by state."""
     count = len(robot.bodies)
-    others = [(i, count + k) for i in range(1, count) for k in range(len(obstacles))]  # but for the base, which stands
+    others = [
+        (i, count + k) for i in range(1, count) for k in range(len(obstacles))
+    ]  # except for the base, which does not move
     scene = Scene([*robot.bodies, *obstacles], [*map(tuple, robot.body_pairs().tolist()), *others])
     still = {body.link: np.eye(4) for body in obstacles}
     found = []
@@ -84,7 +86,7 @@ def test_the_panda_goes_around_a_wall(robot, motion):
     ends = [[state[joint] for joint in panda.ARM] for state in (LEFT, RIGHT)]
     np.testing.assert_allclose(motion.path[[0, -1]], ends, atol=1e-12)
     straight = nearest(robot, [panda.wall()], between(*np.array(ends), 100))
-    assert straight.min() < 0.0  # there is a wall in the way
+    assert straight.min() < 0.0  # the wall blocks the straight motion
     for first, last in pairwise(motion.path):
         assert nearest(robot, [panda.wall()], between(first, last, 60)).min() > CLEARANCE
 
@@ -110,14 +112,14 @@ def test_both_hands_go_to_an_egg():
         assert scene.query(max_results=1).distance[0] > problem.clearance
 
 
-def test_times_keep_the_limits_and_the_clearance_as_a_controller_interpolates(robot, around_the_wall, motion):
+def test_interpolated_trajectory_keeps_limits_and_clearance(robot, around_the_wall, motion):
     limits = MotionLimits(np.full(7, 0.8), np.full(7, 1.5))
     trajectory = around_the_wall.timed(motion, limits)
     t, q, v = trajectory.times, trajectory.positions, trajectory.velocities
     np.testing.assert_allclose(q[[0, -1]], motion.path[[0, -1]], atol=1e-12)
     np.testing.assert_array_equal(v[[0, -1]], 0.0)
     assert t[0] == 0.0 and (np.diff(t) > 0.0).all()
-    # The cubic polynomial of each motion from its ends, written out: h00, h10, h01, h11.
+    # The cubic polynomial of each motion in Hermite form: h00, h10, h01, h11.
     states = []
     for k, h in enumerate(np.diff(t)):
         x = np.linspace(0.0, 1.0, 21)[:, None]
@@ -132,18 +134,18 @@ def test_times_keep_the_limits_and_the_clearance_as_a_controller_interpolates(ro
         assert (np.abs(accelerations) <= limits.acceleration * (1 + 1e-6)).all()
         states.append(curve[:-1:4])
     assert nearest(robot, [panda.wall()], np.concatenate(states)).min() > CLEARANCE
-    # As fast as possible: nearly everywhere some joint is at one of its limits.
+    # The timing is as fast as possible: almost everywhere, some joint is at one of its limits.
     moved = trajectory.at(np.linspace(0.0, trajectory.duration, 400), 2) / limits.acceleration
     fast = trajectory.at(np.linspace(0.0, trajectory.duration, 400), 1) / limits.velocity
     assert np.mean(np.maximum(np.abs(moved).max(axis=1), np.abs(fast).max(axis=1)) > 0.9) > 0.9
     assert trajectory.stops == 0
 
 
-def test_where_no_rounding_is_free_the_motion_stops_at_the_corner(around_the_wall, motion):
+def test_the_motion_stops_at_corners_without_free_rounding(around_the_wall, motion):
     corner = motion.path[1]
 
     def only_straight(state):
-        """Allows nothing but the motions of the path."""
+        """Allows only the motions of the path."""
         for first, last in pairwise(motion.path):
             part = np.clip((state - first) @ (last - first) / ((last - first) @ (last - first)), 0.0, 1.0)
             if np.abs(first + part * (last - first) - state).max() < 1e-9:
@@ -164,7 +166,7 @@ def test_slower_limits_make_the_same_path_slower(around_the_wall, robot, motion)
     assert around_the_wall.timed(motion, scaled).duration == pytest.approx(10.0 * full.duration, rel=0.01)
 
 
-def test_a_motion_to_where_it_is_has_one_point(around_the_wall):
+def test_a_motion_to_the_start_has_one_point(around_the_wall):
     motion = around_the_wall.plan(LEFT, LEFT)
     trajectory = around_the_wall.timed(motion)
     assert trajectory.duration == 0.0
@@ -172,7 +174,7 @@ def test_a_motion_to_where_it_is_has_one_point(around_the_wall):
 
 
 @pytest.mark.parametrize("step", [1e-15, 1e-12, 1e-11, 1e-10, 1e-9, 1e-7])
-def test_however_short_motions_of_a_path_are_it_gets_times(robot, around_the_wall, motion, step):
+def test_a_path_with_very_short_motions_is_timed(robot, around_the_wall, motion, step):
     start = np.array([LEFT[joint] for joint in motion.joints])
     alone = around_the_wall.timed(replace(motion, path=np.stack([start, start + step])))
     np.testing.assert_allclose(alone.positions[-1], start + step, atol=2e-9)
@@ -185,7 +187,7 @@ def test_however_short_motions_of_a_path_are_it_gets_times(robot, around_the_wal
     assert nearest(robot, [panda.wall()], rows).min() > CLEARANCE
 
 
-def test_a_trajectory_is_proved_again_among_other_objects(robot, around_the_wall, motion):
+def test_check_trajectory_uses_the_objects_of_the_given_problem(robot, around_the_wall, motion):
     trajectory = around_the_wall.timed(motion)
     assert check_trajectory(motion.problem, SceneValidity(motion.problem), trajectory).valid
     middle = trajectory.at(trajectory.duration / 2)
@@ -199,7 +201,7 @@ def test_a_trajectory_is_proved_again_among_other_objects(robot, around_the_wall
         assert check_trajectory(other, SceneValidity(other), trajectory).valid == valid
 
 
-def test_states_along_a_trajectory_are_its_own_and_leave_no_gap(robot, around_the_wall, motion):
+def test_states_along_a_trajectory_lie_on_it_without_gaps(robot, around_the_wall, motion):
     trajectory, problem = around_the_wall.timed(motion), motion.problem
     states = along(problem, trajectory, 0.01)
     steps = [problem.length([first, last]) for first, last in pairwise(states)]
@@ -214,13 +216,13 @@ def test_states_along_a_trajectory_are_its_own_and_leave_no_gap(robot, around_th
     np.testing.assert_array_equal(along(problem, one, 0.01), states[:1])
 
 
-def test_a_joint_path_is_kept_within_ranges_that_are_asked_for(around_the_wall):
+def test_a_path_stays_within_requested_ranges(around_the_wall):
     ranges = {"panda_joint7": (0.7, 0.9), "panda_joint5": (-0.5, 0.5)}
     path = around_the_wall.plan(LEFT, RIGHT, deadline=60.0, ranges=ranges).path
     assert (path[:, 6] >= 0.7).all() and (path[:, 6] <= 0.9).all() and (np.abs(path[:, 4]) <= 0.5).all()
 
 
-def test_what_is_asked_of_every_state_holds_along_the_way(robot, around_the_wall):
+def test_accept_holds_for_states_along_the_path(robot, around_the_wall):
     def upright_enough(state):
         return robot.forward_kinematics(panda.state_of(state))[TIP][2, 3] < 1.0
 
@@ -233,7 +235,7 @@ def test_what_is_asked_of_every_state_holds_along_the_way(robot, around_the_wall
 
 
 @pytest.mark.slow
-def test_poses_are_reached_from_the_named_state_and_the_clearance_is_what_the_scene_says(robot, around_the_wall):
+def test_solutions_reach_the_pose_with_the_clearance_of_the_scene(robot, around_the_wall):
     random = np.random.default_rng(3)
     low, high = np.array([robot.joint_limits[joint] for joint in panda.ARM]).T
     reached = 0
@@ -253,7 +255,7 @@ def test_poses_are_reached_from_the_named_state_and_the_clearance_is_what_the_sc
     assert reached > 10
 
 
-def test_a_redundant_arm_gives_way_to_what_is_in_the_way_of_its_elbow(robot):
+def test_a_redundant_arm_moves_its_elbow_out_of_contact(robot):
     ready = panda.state_of(panda.READY)
     poses = robot.forward_kinematics(ready)
     place = np.eye(4)
@@ -269,7 +271,7 @@ def test_a_redundant_arm_gives_way_to_what_is_in_the_way_of_its_elbow(robot):
     assert np.isnan(free.clearance)
 
 
-def test_parts_of_poses_and_several_links_are_reached(robot, around_the_wall):
+def test_partial_poses_and_several_links_are_reached(robot, around_the_wall):
     wanted = np.eye(4)
     wanted[:3, :3] = Rotation.from_euler("xyz", [3.0, 0.2, 0.4]).as_matrix()
     wanted[:3, 3] = 0.4, 0.3, 0.5
@@ -291,7 +293,7 @@ def test_three_lines_plan_to_a_pose(robot):
     assert motion.goal.clearance > 0.0
 
 
-# -- what is refused ------------------------------------------------------------------------------------------------
+# -- rejected inputs -----------------------------------------------------------------------------------------------
 
 
 def at(x, y, z):
@@ -301,7 +303,7 @@ def at(x, y, z):
     return pose
 
 
-def test_a_pose_out_of_reach_and_one_in_the_wall_are_told_apart(around_the_wall):
+def test_a_pose_out_of_reach_differs_from_one_in_contact(around_the_wall):
     with pytest.raises(NoSolutionError, match="out of reach") as out:
         around_the_wall.plan("ready", at(1.5, 0.0, 0.5), deadline=3.0)
     assert not out.value.in_contact
@@ -310,7 +312,7 @@ def test_a_pose_out_of_reach_and_one_in_the_wall_are_told_apart(around_the_wall)
     assert inside.value.in_contact
 
 
-def test_a_start_or_goal_in_contact_is_refused_by_the_pair(around_the_wall):
+def test_a_start_or_goal_in_contact_is_rejected_with_the_pair(around_the_wall):
     against = panda.state_of((0.0, 0.5, 0.0, -1.6, 0.0, 2.0, 0.8))
     with pytest.raises(StartError, match=r"start: .*wall are too near") as error:
         around_the_wall.plan(against, RIGHT)
@@ -323,8 +325,8 @@ def test_a_start_or_goal_in_contact_is_refused_by_the_pair(around_the_wall):
     assert not error.value.in_contact
 
 
-def test_a_goal_that_no_way_leads_to_is_refused_when_the_time_is_over(robot):
-    # With its second joint bent the upper arm cannot pass y = 0 but at x > 0.1, and there a plate stands.
+def test_an_unreachable_goal_is_rejected_after_the_deadline(robot):
+    # With its second joint bent, the upper arm can pass y = 0 only at x > 0.1, where a plate blocks it.
     place = np.eye(4)
     place[:3, 3] = 0.85, 0.0, 1.0
     plate = Body("plate", "plate", Box((1.5, 0.01, 1.2)), place)
@@ -335,7 +337,7 @@ def test_a_goal_that_no_way_leads_to_is_refused_when_the_time_is_over(robot):
         planner.plan(start, goal, deadline=1.5, ranges=bent)
 
 
-def test_planning_stops_when_told_to(around_the_wall):
+def test_planning_ends_when_stop_returns_true(around_the_wall):
     with pytest.raises(PlanningError):
         around_the_wall.plan(LEFT, RIGHT, deadline=600.0, stop=lambda: True)
 
@@ -353,12 +355,12 @@ def test_planning_stops_when_told_to(around_the_wall):
         (lambda p: p.plan(LEFT, RIGHT, deadline=0.0), "deadline = 0.0: must be a positive"),
         (lambda p: p.plan(LEFT, RIGHT, deadline=np.nan), "deadline = nan: must be a positive"),
         (lambda p: motion_limits(p.planning.robot, panda.ARM, velocity_scale=0.0), "velocity_scale = 0.0"),
-        (lambda p: motion_limits(p.planning.robot, ["wheel"]), "joints: 'wheel' is no independent joint of 'panda'"),
+        (lambda p: motion_limits(p.planning.robot, ["wheel"]), "joints: 'wheel' is not an independent joint"),
         (lambda p: MotionLimits(np.ones(7), np.zeros(7)), "acceleration = .* must be positive"),
         (lambda p: GroupPlanner(p.planning, "leg"), "'leg' is not a group of 'panda'"),
     ],
 )
-def test_what_makes_no_sense_is_refused_by_name(around_the_wall, ask, words):
+def test_invalid_arguments_are_rejected_by_name(around_the_wall, ask, words):
     with pytest.raises(ValueError, match=words):
         ask(around_the_wall)
 
@@ -366,7 +368,7 @@ def test_what_makes_no_sense_is_refused_by_name(around_the_wall, ask, words):
 # -- scenes ---------------------------------------------------------------------------------------------------------
 
 
-def test_rules_paddings_and_attached_objects_of_the_scene_count(robot):
+def test_rules_paddings_and_attached_objects_of_the_scene_apply(robot):
     tip = robot.forward_kinematics(RIGHT)["panda_hand"][:3, 3]
     block = np.eye(4)
     block[:3, 3] = tip - (0.0, 0.0, 0.25)
@@ -392,7 +394,7 @@ def test_rules_paddings_and_attached_objects_of_the_scene_count(robot):
         GroupPlanner(edit.commit(), "panda_arm").plan(RIGHT, RIGHT)
 
 
-def test_a_wheel_without_limits_turns_the_short_way():
+def test_a_continuous_joint_takes_the_shorter_turn():
     turntable = Robot.from_urdf(
         """<robot name="turntable"><link name="base"/><link name="arm"><contact_geometry><origin xyz="0.3 0 0"/>
         <superellipsoid size="0.3 0.02 0.02" epsilon="0.5 0.5"/></contact_geometry></link>
@@ -405,7 +407,7 @@ def test_a_wheel_without_limits_turns_the_short_way():
     np.testing.assert_allclose(path[:, 0], [3.0, 2.0 * np.pi - 3.0], atol=1e-12)
 
 
-def test_limits_come_from_the_urdf_and_the_file_of_moveit(robot):
+def test_limits_come_from_the_urdf_and_joint_limits_yaml(robot):
     joints = ("panda_joint1", "panda_finger_joint1")
     given = {
         "panda_joint1": {"has_velocity_limits": True, "max_velocity": 1.5, "has_acceleration_limits": True,
@@ -415,7 +417,7 @@ def test_limits_come_from_the_urdf_and_the_file_of_moveit(robot):
     plain, with_file = motion_limits(robot, joints), motion_limits(robot, joints, given)
     np.testing.assert_allclose(plain.velocity, [2.175, 0.2])
     np.testing.assert_allclose(plain.acceleration, [1.0, 1.0])
-    np.testing.assert_allclose(with_file.velocity, [1.5, 0.05])  # the finger that follows is slower
+    np.testing.assert_allclose(with_file.velocity, [1.5, 0.05])  # the mimicking finger is slower
     np.testing.assert_allclose(with_file.acceleration, [3.0, 1.0])
     with pytest.raises(ValueError, match="max_velocity = 'fast'"):
         motion_limits(robot, joints, {"panda_joint1": {"has_velocity_limits": True, "max_velocity": "fast"}})

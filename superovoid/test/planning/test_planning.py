@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Planning: proved motions, grasps and paths by gradients, the search; against samples and independent bounds."""
+"""Planning: proved motions, grasps, paths and the search, checked against samples and independent bounds."""
 
 import importlib.util
 import sys
@@ -35,7 +35,7 @@ from superovoid.testing.path_check import check_path, link_poses
 
 from hands import URDF
 
-# A gripper on a table of two slides: it turns, and its two fingers close alike.
+# A rotating gripper on two slides; its two fingers close together.
 GRIPPER = """
 <robot name="gripper">
   <link name="world"/>
@@ -88,7 +88,7 @@ def problem_of(*obstacles, **options):
 
 @pytest.fixture(scope="module")
 def around_egg():
-    """Contact is unwanted here: a way from one side of the egg to the other."""
+    """Return a problem without wanted contact: a path from one side of the egg to the other."""
     return problem_of(EGG)
 
 
@@ -102,7 +102,7 @@ DETOUR = np.array([ACROSS[0], [-0.12, -0.1, 0.0, 0.0], [-0.12, 0.12, 0.2, 0.1], 
 
 
 def lowest(problem, states):
-    """Nearest of all pairs in each state by a scene of its own."""
+    """Return the minimum distance in each state, from a separate scene."""
     scene, still = Scene(problem.bodies, problem.pairs), {body.link: np.eye(4) for body in problem.obstacles}
     result = []
     for state in states:
@@ -126,7 +126,7 @@ def test_a_thin_plate_is_not_tunnelled_through():
     assert validator.check(before, [-0.05, 0.1, 0.4, 0.3]).valid
 
 
-def test_proved_motions_are_free_in_dense_samples_and_others_have_a_witness(around_egg):
+def test_proved_motions_are_free_and_rejected_ones_have_a_witness(around_egg):
     problem, random = around_egg, np.random.default_rng(5)
     validator = MotionValidator(problem, SceneValidity(problem))
     proved = refused = 0
@@ -140,12 +140,12 @@ def test_proved_motions_are_free_in_dense_samples_and_others_have_a_witness(arou
             assert lowest(problem, dense(problem, ends, problem.length(ends) / 300)).min() > CLEARANCE
         else:
             refused += 1
-            # Refused for what is there, or for less than a millionth of a metre around the floor.
+            # Rejected for a real violation, or within a micrometre of the floor.
             assert lowest(problem, [check.state])[0] < CLEARANCE + 2e-5
 
 
-def test_a_motion_that_grazes_its_floor_ends_and_is_refused():
-    # The palm slides by at exactly the clearance: no finite number of states can prove it.
+def test_a_motion_at_exactly_the_floor_is_rejected():
+    # The palm passes at exactly the clearance, so no finite number of states can prove it.
     ball = Body("ball", "ball", Sphere(0.02), at(0.0, 0.05 + CLEARANCE))
     problem = problem_of(ball, ranges={"turn": (-0.1, 0.1)})
     check = MotionValidator(problem, SceneValidity(problem)).check([-0.2, 0.0, 0.0, 0.0], [0.1, 0.0, 0.0, 0.0])
@@ -158,7 +158,7 @@ def test_states_outside_the_limits_are_not_valid(around_egg):
     assert not check.valid and check.pair is None
 
 
-def test_a_path_is_checked_against_floors_of_its_motions(around_egg):
+def test_a_path_is_checked_against_the_floors_of_its_motions(around_egg):
     validator = MotionValidator(around_egg, SceneValidity(around_egg))
     high = np.full((3, len(around_egg.pairs)), CLEARANCE)
     assert validator.check_path(DETOUR, high).valid
@@ -182,7 +182,7 @@ def test_no_distance_of_the_hands_changes_faster_than_the_bounds(hands, seed):
         assert (np.abs(distance[1] - distance[0]) <= bound + 1e-9).all()
 
 
-def test_joints_that_carry_both_bodies_do_not_count(hands):
+def test_joints_that_carry_both_bodies_have_zero_speed(hands):
     problem = hands.problem
     palm = problem.joints.index("right_distance")
     links = [{problem.bodies[i].link.split("_")[0] for i in pair} for pair in problem.pairs]
@@ -214,8 +214,8 @@ DENTED = Superovoid((0.03, 0.03, 0.03), section_exponent=1.0, profile_exponent=1
 
 
 @pytest.mark.parametrize("dented", [False, True])
-def test_answers_of_many_states_are_those_of_a_loop_of_queries(dented):
-    # Around the egg, and beside a body with a dent, whose pairs are always reported.
+def test_batched_clearances_equal_single_queries(dented):
+    # Around the egg, and near a non-convex body, whose pairs are always reported.
     more = [Body("dented", "dented", DENTED, at(-0.05, 0.1))] if dented else []
     problem = problem_of(EGG, Body("ball", "ball", Sphere(0.01), at(-0.1, 0.0)), *more, wanted=GRASP)
     random = np.random.default_rng(8)
@@ -240,18 +240,18 @@ def test_answers_of_many_states_are_those_of_a_loop_of_queries(dented):
             row = expected.pop(pair_of)
             assert state_of == number
             reported += 1
-            # Another start of the search, so not the same bits; the gradients are of unit vectors and levers.
+            # The search starts elsewhere, so the bits differ; gradients consist of unit vectors and levers.
             if result.certified[row]:
                 assert distance == pytest.approx(result.distance[row], abs=1e-9)
                 assert lower == pytest.approx(result.lower[row], abs=1e-9)
                 np.testing.assert_allclose(gradient, rates[row][problem.columns], atol=1e-5)
-            else:  # an overlap over a concavity: two intervals that hold the same depth
+            else:  # an overlap at a concavity: both intervals contain the depth
                 assert lower <= result.upper[row] and result.lower[row] <= distance
     assert next(rows, None) is None
     assert reported > 100
 
 
-def test_calls_are_timed_and_passed_on(around_egg):
+def test_timed_validity_forwards_and_times_calls(around_egg):
     validity = TimedValidity(SceneValidity(around_egg))
     for count in (3, 1):
         found = validity.clearances(DETOUR[:count], np.full(count, np.inf), gradients=True)
@@ -260,8 +260,8 @@ def test_calls_are_timed_and_passed_on(around_egg):
     assert all(seconds > 0.0 for _, seconds in validity.calls)
 
 
-def test_pairs_of_dented_bodies_are_reported_by_what_is_proved_of_them():
-    # The hull of a dented body is nearer than the body: a pair must not be left out because the body is far.
+def test_pairs_of_nonconvex_bodies_are_reported_by_their_bounds():
+    # The hull is nearer than the non-convex body, so the pair must not be dropped by the body's distance.
     assert not DENTED.convexity().convex
     problem = problem_of(Body("dented", "dented", DENTED, at(0.12, 0.0)))
     found = SceneValidity(problem).clearances(np.zeros((1, 4)), np.array([1e-6]))
@@ -274,11 +274,11 @@ def test_a_path_is_proved_in_few_calls(around_egg):
     check = MotionValidator(around_egg, validity).check_path(DETOUR)
     assert check.valid
     assert sum(states for states, _ in validity.calls) == check.statistics.states
-    assert len(validity.calls) < 0.35 * check.statistics.states  # one a level, not one a state
+    assert len(validity.calls) < 0.35 * check.statistics.states  # one per level, not one per state
 
 
-class Counted:
-    """Counts the states of which distances are asked."""
+class CountingValidity:
+    """Counts the states with distance queries."""
 
     def __init__(self, validity):
         self._validity = validity
@@ -290,18 +290,18 @@ class Counted:
         return self._validity.clearances(states, max_distance, gradients)
 
 
-def test_a_search_and_a_proof_ask_for_no_distances(around_egg):
+def test_search_and_proof_query_no_distances(around_egg):
     pytest.importorskip("ompl", reason="OMPL is missing: pip install 'superovoid[plan]'")
-    validity = Counted(SceneValidity(around_egg))
+    validity = CountingValidity(SceneValidity(around_egg))
     assert MotionValidator(around_egg, validity).check_path(DETOUR).valid
     find_path(around_egg, validity, DETOUR[0], DETOUR[-1], seed=3)
     assert validity.states == 0
-    # Of what is refused the nearest pair is named, by the distances in one state.
+    # Naming the nearest pair of a rejected motion needs the distances in one state.
     assert MotionValidator(around_egg, validity).check(DETOUR[0], DETOUR[-1]).pair is not None
     assert validity.states == 1
 
 
-def test_who_has_distances_alone_gives_the_same_answers(around_egg):
+def test_distances_alone_give_the_same_verdicts(around_egg):
     own = SceneValidity(around_egg)
 
     class Distances:
@@ -324,7 +324,7 @@ def test_who_has_distances_alone_gives_the_same_answers(around_egg):
 # -- grasps and paths -----------------------------------------------------------------------------------------------
 
 
-def test_a_grasp_touches_where_it_should_and_nowhere_else():
+def test_a_grasp_makes_only_the_wanted_contacts():
     problem = problem_of(EGG, wanted=GRASP)
     state = grasp(problem, SceneValidity(problem), [0.0, 0.01, 0.1, 0.1])
     check = check_path(GRIPPER, problem, state[None], 0.05)
@@ -339,13 +339,13 @@ def test_a_grasp_touches_where_it_should_and_nowhere_else():
     assert check_path(GRIPPER, problem, back[-1:], 0.05).bounds[0, problem.is_wanted].min() > 0.005
 
 
-def test_a_grasp_out_of_reach_says_which_contact_is_missed():
+def test_a_grasp_out_of_reach_names_the_missed_contact():
     problem = problem_of(replace(EGG, link_from_body=at(0.0, 0.6)), wanted=GRASP)
     with pytest.raises(PlanningError, match=r"no grasp near the guess: (upper|lower) and egg are \d+\.\d\d mm apart"):
         grasp(problem, SceneValidity(problem), np.zeros(4))
 
 
-def test_an_optimised_path_is_shorter_and_keeps_its_margin_by_an_independent_check(around_egg):
+def test_an_optimised_path_is_shorter_and_keeps_its_margin(around_egg):
     problem = around_egg
     before = problem.length(DETOUR)
     path = optimise_path(problem, SceneValidity(problem), DETOUR, margin=MARGIN, states=25)
@@ -353,14 +353,14 @@ def test_an_optimised_path_is_shorter_and_keeps_its_margin_by_an_independent_che
     np.testing.assert_allclose(path.states[[0, -1]], ACROSS, atol=1e-12)
     states = dense(problem, path.states, 0.002)
     check = check_path(GRIPPER, problem, states, 0.03)
-    # Both ends are farther than the margin from everything, so all of the path has to be.
+    # Both ends are farther than the margin from everything, so the whole path must be.
     assert (path.floors >= KEPT * MARGIN - 1e-12).all()
     assert check.bounds.min() > KEPT * MARGIN
-    # And it is not far away for want of trying to be short: it passes the egg at about the margin.
+    # The path is short: it passes the egg at about the margin.
     assert check.bounds.min() < 1.5 * MARGIN
 
 
-def test_a_path_into_contact_opens_from_there_and_touches_nothing_else():
+def test_a_path_from_contact_opens_and_touches_nothing_else():
     problem = problem_of(EGG, wanted=GRASP)
     validity = SceneValidity(problem)
     goal = grasp(problem, validity, [0.0, 0.01, 0.1, 0.1])
@@ -373,7 +373,7 @@ def test_a_path_into_contact_opens_from_there_and_touches_nothing_else():
     assert path.floors[0].min() >= KEPT * 0.003 - 1e-12
 
 
-def test_an_obstacle_that_leaves_no_way_for_the_margin_is_reported():
+def test_an_unreachable_margin_is_reported():
     wall = Body(
         "wall", "wall", Superellipsoid((0.3, 0.001, 0.3), section_exponent=0.2, profile_exponent=0.2), at(0.0, 0.0)
     )
@@ -390,7 +390,7 @@ needs_ompl = pytest.mark.skipif(
 
 
 @needs_ompl
-def test_a_path_is_found_proved_and_the_same_for_the_same_seed(around_egg):
+def test_a_found_path_is_proved_and_repeatable_by_seed(around_egg):
     validity = SceneValidity(around_egg)
     assert not MotionValidator(around_egg, validity).check(*ACROSS).valid
     first, second = (find_path(around_egg, validity, *ACROSS, seed=3, deadline=30.0) for _ in range(2))
@@ -403,13 +403,13 @@ def test_a_path_is_found_proved_and_the_same_for_the_same_seed(around_egg):
 
 
 @needs_ompl
-def test_ends_that_are_not_valid_are_named(around_egg):
+def test_invalid_ends_are_named(around_egg):
     with pytest.raises(PlanningError, match=r"goal: .*egg are nearer than the clearance"):
         find_path(around_egg, SceneValidity(around_egg), ACROSS[0], [0.05, 0.0, 0.0, 0.0])
 
 
 @needs_ompl
-def test_a_way_that_does_not_exist_ends_with_the_time():
+def test_a_search_without_a_path_ends_at_the_deadline():
     wall = Body(
         "wall", "wall", Superellipsoid((0.5, 0.001, 0.5), section_exponent=0.2, profile_exponent=0.2), at(0.0, 0.0)
     )
@@ -419,7 +419,7 @@ def test_a_way_that_does_not_exist_ends_with_the_time():
         find_path(problem, SceneValidity(problem), *ends, deadline=0.5)
 
 
-# -- what surrounds it ----------------------------------------------------------------------------------------------
+# -- related functions ---------------------------------------------------------------------------------------------
 
 
 def test_independent_kinematics_agree(hands):
@@ -437,7 +437,7 @@ def test_the_independent_check_finds_contact(around_egg):
     near = lowest(around_egg, inside)
     apart = (near > 0.0) & (near < 0.02)
     assert apart.any()
-    bounds = check.bounds.min(axis=1)[apart]  # lower bounds, not climbed to the last digit where they are large
+    bounds = check.bounds.min(axis=1)[apart]  # lower bounds, not fully converged if large
     assert (bounds <= near[apart] + 1e-9).all()
     np.testing.assert_allclose(bounds, near[apart], atol=1e-5)
     assert (check.bounds.min(axis=1)[near < 0.0] < 0.0).all()
@@ -459,20 +459,20 @@ def test_a_trail_follows_the_links(around_egg):
     ("options", "message"),
     [
         ({"joints": ()}, "joints: is empty"),
-        ({"joints": ("close_too",)}, "'close_too' is no independent joint of 'gripper'"),
-        ({"joints": ("x", "x", "y", "turn", "close")}, "each must occur once"),
+        ({"joints": ("close_too",)}, "'close_too' is not an independent joint of 'gripper'"),
+        ({"joints": ("x", "x", "y", "turn", "close")}, "must not repeat a joint"),
         ({"joints": ("x",)}, "positions: joint 'y' is missing"),
         ({"clearance": -1.0}, "clearance = -1.0: must be"),
         ({"clearance": float("nan")}, "clearance = nan: must be"),
         ({"clearance": "1 mm"}, "clearance = '1 mm': must be"),
-        ({"obstacles": (Body("mine", "palm", Sphere(0.01)),)}, "'mine' is on link 'palm', which is the robot's"),
+        ({"obstacles": (Body("mine", "palm", Sphere(0.01)),)}, "'mine' is on link 'palm': must not be"),
         ({"wanted": (("upper", "pear"),)}, "'pear' is not a link or group"),
         ({"wanted": (("palm", "upper"),)}, r"wanted: \('palm', 'upper'\): no pair of them is checked"),
         ({"ranges": {"x": (0.0, 0.9)}}, r"ranges: x: 0 to 0.9: must ascend within \[-0.2, 0.2\]"),
         ({"ranges": {"z": (0.0, 0.9)}}, "ranges: 'z' is not one of the planned joints"),
     ],
 )
-def test_wrong_problems_are_refused(options, message):
+def test_invalid_problems_are_rejected(options, message):
     with pytest.raises(ValueError, match=message):
         PlanningProblem(**{"robot": Robot.from_urdf(GRIPPER), "joints": JOINTS, "positions": {}, **options})
 
@@ -500,18 +500,18 @@ def test_wrong_problems_are_refused(options, message):
         (lambda p, v: p.state({"x": 0.0}), "positions: joint 'y' is missing"),
         (
             lambda p, v: check_path(GRIPPER, problem_of(Body("b", "b", Box((2, 2, 2)))), ACROSS),
-            "body 'b': the check is",
+            "body 'b': must be a convex superovoid",
         ),
     ],
 )
-def test_wrong_calls_are_refused(around_egg, call, message):
+def test_invalid_calls_are_rejected(around_egg, call, message):
     if "find_path" in call.__code__.co_names:
         pytest.importorskip("ompl", reason="OMPL is missing: pip install 'superovoid[plan]'")
     with pytest.raises(ValueError, match=message):
         call(around_egg, SceneValidity(around_egg))
 
 
-def test_wrong_base_joints_are_refused():
+def test_invalid_base_joints_are_rejected():
     joint = BaseJoint("z", "prismatic", (0.0, 0.0, 1.0), 0.0, 1.0)
     with pytest.raises(RobotDescriptionError, match="link 'palm': no floating joint carries it"):
         with_base_joints(GRIPPER, "palm", [joint])
@@ -523,7 +523,7 @@ def test_wrong_base_joints_are_refused():
         replace(joint, lower=1.0, upper=0.0)
 
 
-def test_without_ompl_a_search_says_what_to_install(around_egg, monkeypatch):
+def test_a_search_without_ompl_prints_how_to_install_it(around_egg, monkeypatch):
     monkeypatch.setitem(sys.modules, "ompl", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'superovoid\[plan\]'"):
         find_path(around_egg, SceneValidity(around_egg), *ACROSS)

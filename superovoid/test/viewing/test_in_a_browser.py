@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of a robot in a real browser: what a user does, and what is seen then."""
+"""The page of a robot in a real browser: user actions and their visible results."""
 
 from html import escape
 
@@ -26,9 +26,9 @@ from superovoid.viewing.pair_page import PairPage
 from superovoid.viewing.robot_page import RobotPage
 from superovoid.viewing.serving import open_server
 
-# Rows below the words of the page about its renderer, columns before the panel of controls, pixels.
+# Rows below the page's notification about its renderer, columns left of the control panel, pixels.
 SCENE = np.s_[200:, :870]
-A_BODY = 0.0008  # part of the scene that one body of the arm fills at least
+A_BODY = 0.0008  # smallest fraction of the scene that one body of the arm covers
 
 
 @pytest.fixture
@@ -41,21 +41,21 @@ def page():
 
 
 def share_of(picture, meaning):
-    """Part of the scene that is drawn in the colour of a meaning, whatever its shading."""
+    """Return the fraction of the scene in the colour of a meaning, with any shading."""
     seen = rgb_to_hsv(np.clip(picture[SCENE], 0.0, 1.0))
     hue = rgb_to_hsv(np.array(COLOURS[meaning]) / 255.0)[0]
     turn = np.abs((seen[..., 0] - hue + 0.5) % 1.0 - 0.5)
     return float(((turn < 0.03) & (seen[..., 1] > 0.3)).mean())
 
 
-def test_a_slider_moves_a_link_and_the_page_has_the_distance_of_the_library(page, tab, tmp_path):
+def test_a_slider_moves_a_link_and_updates_the_distance(page, tab, tmp_path):
     tab.open(page.viewer)
-    tab.page.get_by_text("1350.00 mm hand – ball").wait_for()  # not near, but the closest there is
+    tab.page.get_by_text("1350.00 mm hand – ball").wait_for()  # not near, but the closest pair
     tab.page.get_by_text("apart, in [").wait_for()
     tab.set_number("slide (m)", 0.75)
     tab.page.get_by_text("600.00 mm hand – ball").wait_for()
     edges = "document.querySelector('canvas').getContext('webgl2').getContextAttributes().antialias"
-    assert tab.page.evaluate(edges) is False  # drawn in software
+    assert tab.page.evaluate(edges) is False  # software rendering
     picture = page.model.answer()
     (pair,) = (pair for pair in picture.pairs if {pair.name_a, pair.name_b} == {"hand", "ball"})
     assert pair.distance == pytest.approx(0.6)
@@ -69,7 +69,7 @@ def test_a_slider_moves_a_link_and_the_page_has_the_distance_of_the_library(page
 
 
 @pytest.mark.slow
-def test_a_page_asks_nobody_but_its_server(page, tab):
+def test_a_page_contacts_only_its_server(page, tab):
     tab.open(page.viewer)
     tab.page.get_by_text("Clearance").wait_for()
     foreign = [url for url in tab.requested if not url.startswith((page.viewer.url, "data:", "blob:"))]
@@ -77,7 +77,7 @@ def test_a_page_asks_nobody_but_its_server(page, tab):
 
 
 @pytest.mark.slow
-def test_a_handle_that_is_dragged_moves_an_object(page, tab, tmp_path):
+def test_dragging_a_handle_moves_an_object(page, tab, tmp_path):
     tab.open(page.viewer)
     tab.page.get_by_text("Clearance").wait_for()
     page._add_object(lambda: Box((0.1, 0.1, 0.1)), "box")
@@ -95,7 +95,7 @@ def test_a_handle_that_is_dragged_moves_an_object(page, tab, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_click_on_a_pair_takes_the_camera_there(page, tab):
+def test_a_click_on_a_pair_moves_the_camera_there(page, tab):
     tab.open(page.viewer)
     tab.set_number("slide (m)", 0.75)
     row = tab.page.get_by_text("600.00 mm hand – ball")
@@ -112,7 +112,7 @@ def test_a_click_on_a_pair_takes_the_camera_there(page, tab):
 
 
 @pytest.mark.slow
-def test_a_slider_of_two_superovoids_changes_the_distance_to_that_of_the_library(tab, tmp_path):
+def test_a_superovoid_slider_updates_the_distance(tab, tmp_path):
     page = PairPage(open_server("two"), PairModel())
     with page.viewer:
         tab.open(page.viewer)
@@ -141,20 +141,20 @@ RULES = f"""<robot name="{escape(TAG)}">
 
 
 def hostile():
-    """A robot whose names are tags, and its model."""
+    """Return a robot with HTML tags as names, and its model."""
     robot = Robot.from_urdf(HOSTILE, srdf=RULES)
     model = RobotModel(robot)
     model.check(*robot.links, True)
     return robot, model
 
 
-def test_names_that_are_tags_are_text_in_all_that_is_said_as_html():
+def test_html_texts_escape_names_that_contain_tags():
     robot, model = hostile()
     page = RobotPage(open_server(robot.name), model, None, [TAG])
     with page.viewer:
         assert page.viewer.refresher.wait(120.0)
-        page._say(TAG)
-        page._say_why()
+        page._show_message(TAG)
+        page._show_reason()
         shown = [page._headline, page._trouble, page._reason, page._more, *page._lines]
         texts = [page.viewer._repr_html_(), *(one.content for one in shown)]
     recording = Recording(robot.name, robot, [Moment(0.0, model.positions)], notes=[TAG])
@@ -164,7 +164,7 @@ def test_names_that_are_tags_are_text_in_all_that_is_said_as_html():
 
 
 @pytest.mark.slow
-def test_names_that_are_tags_are_not_run_by_a_page_or_a_file(tab, tmp_path):
+def test_pages_and_files_do_not_run_tags_in_names(tab, tmp_path):
     robot, model = hostile()
     tab.page.add_init_script("window.hacked = () => { window.wasHacked = true; }")
     path = tmp_path / "page.html"
@@ -172,11 +172,11 @@ def test_names_that_are_tags_are_not_run_by_a_page_or_a_file(tab, tmp_path):
     path.write_text(page_of(ReplayModel(recording)), encoding="utf-8")
     page = RobotPage(open_server(robot.name), model, None, [TAG])
     with page.viewer:
-        page._say(TAG)
+        page._show_message(TAG)
         for url in (page.viewer.url, f"file://{path}"):
             tab.open(url)
             tab.page.get_by_text(TAG).first.wait_for()
             for folder in tab.page.get_by_role("button", name="Notes").all():
                 folder.click()
-            tab.page.wait_for_timeout(1000.0)  # that something does not happen has no end
+            tab.page.wait_for_timeout(1000.0)  # time in which nothing must happen
             assert not tab.page.evaluate("window.wasHacked === true")

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Two superovoids in the hand: what is shown is what the library says; no browser."""
+"""The model of two superovoids shows the results of the library; without a browser."""
 
 import math
 
@@ -24,25 +24,25 @@ def balls(apart):
     return model
 
 
-def test_two_balls_have_the_distance_and_the_curvatures_of_balls():
+def test_two_spheres_have_known_distance_and_curvatures():
     picture = balls(0.08).answer()
     rows = dict(picture.rows)
     assert picture.result.distance == pytest.approx(0.03) and picture.meaning is Meaning.APART
     assert rows["signed distance"] == "30.000000 mm" and rows["status"] == "certified"
     assert rows["curvature of A"] == "33.33 and 33.33 1/m" and rows["curvature of B"] == "50 and 50 1/m"
     assert rows["curvature of the gap"] == "83.33 and 83.33 1/m"
-    # F = (r / a)^2 - 1 of a ball, at a point 60 mm from its centre: 3.
+    # F = (r / a)^2 - 1 of a sphere at 60 mm from its centre is 3.
     assert rows["F of A at the point on B"] == "3" and rows["A"] == "convex"
     assert rows["normal, from A to B"] == "(1.0000, 0.0000, 0.0000)"
 
 
-def test_balls_that_touch_are_neither_apart_nor_overlapping():
+def test_touching_spheres_are_neither_apart_nor_overlapping():
     found = [balls(apart).answer().meaning for apart in (0.049, 0.05, 0.051)]
     assert found == [Meaning.OVERLAPPING, Meaning.UNKNOWN, Meaning.APART]
 
 
 @pytest.mark.slow
-def test_what_is_shown_is_what_the_library_says_anywhere_in_the_sliders_range():
+def test_shown_values_equal_the_library_across_the_slider_ranges():
     generator = np.random.default_rng(3)
     low, high = np.array(SPANS).T
     dents = 0
@@ -63,7 +63,7 @@ def test_what_is_shown_is_what_the_library_says_anywhere_in_the_sliders_range():
     assert dents > 10
 
 
-def test_ends_of_the_sliders_are_superovoids():
+def test_slider_ends_are_valid_superovoids():
     for values in zip(*SPANS, strict=True):
         model = PairModel()
         for number, value in enumerate(values):
@@ -72,7 +72,7 @@ def test_ends_of_the_sliders_are_superovoids():
         assert math.isfinite(model.answer().result.distance)
 
 
-def test_a_body_with_a_dent_lies_in_its_hull():
+def test_a_nonconvex_body_lies_in_its_hull():
     shape = shape_of((0.03, 0.03, 0.04, 1.0, 1.9, 0.45, 0.45))
     assert shape.convexity().dent > 1e-4
     vertices, faces = hull_of(shape)
@@ -82,11 +82,11 @@ def test_a_body_with_a_dent_lies_in_its_hull():
     outward = normals[lengths > 1e-12] / lengths[lengths > 1e-12, None]
     heights = outward @ shape.triangles(48)[0].T - np.einsum("ij,ij->i", outward, a[lengths > 1e-12])[:, None]
     assert heights.max() < 1e-9 and len(outward) > 100
-    # The corners in the dent lie below every face, by about as much as is said.
+    # The corners in the concavity lie below every face, by about the reported depth.
     assert -heights.max(axis=0).min() == pytest.approx(shape.convexity().dent, rel=0.1)
 
 
-def test_what_makes_no_sense_is_refused_and_changes_nothing():
+def test_invalid_values_are_rejected_and_change_nothing():
     model = PairModel()
     before = list(model.shapes)
     for number, value in ((0, 0.0), (0, -1.0), (3, 2.0), (3, 0.0), (5, 0.6), (0, math.nan)):
@@ -97,7 +97,7 @@ def test_what_makes_no_sense_is_refused_and_changes_nothing():
     assert model.shapes == before and len(PARAMETERS) == 7
 
 
-def test_the_page_has_the_sliders_and_the_table_of_the_model():
+def test_the_page_shows_sliders_and_table_of_the_model():
     pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
     from superovoid.viewing.pair_page import PairPage
     from superovoid.viewing.serving import open_server

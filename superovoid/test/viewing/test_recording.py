@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Recordings: what is read of CSV files, what each moment means, and how that is drawn."""
+"""Recordings: reading CSV files, the meaning of each moment, and its drawing."""
 
 import csv
 import re
@@ -19,7 +19,7 @@ from superovoid.viewing.track_plot import drawing
 
 from arm import URDF
 
-# The arm without the ball that floats.
+# The arm without the floating ball.
 ARM = re.sub(r'<joint name="free".*?</joint>\s*<link name="ball">.*?</link>', "", URDF, flags=re.DOTALL)
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -35,7 +35,7 @@ def written(path, names, *rows):
     return path
 
 
-def test_a_path_of_a_robot_has_the_distances_of_the_library(arm, tmp_path):
+def test_a_recorded_path_has_the_distances_of_the_library(arm, tmp_path):
     rows = [(0.1 * i, x, 0.5) for i, x in enumerate((0.0, 0.05, 0.1))]
     path = written(tmp_path / "p.csv", ["time_s", "slide_m", "wrist_rad"], *rows)
     model = ReplayModel(read_csv(path, arm), near=0.05)
@@ -52,7 +52,7 @@ def test_a_path_of_a_robot_has_the_distances_of_the_library(arm, tmp_path):
         assert (picture.least.lower, picture.least.upper) == (track.lower[index], track.upper[index])
 
 
-def test_a_moment_that_is_not_known_is_nowhere_free(arm):
+def test_an_unknown_moment_is_never_shown_as_apart(arm):
     lost = Moment(1.0, {}, unknown="no position of wrist")
     recording = Recording("r", arm, [known_at(0.0), lost, known_at(2.0), known_at(3.0)])
     model = ReplayModel(recording, near=0.01)
@@ -64,7 +64,7 @@ def test_a_moment_that_is_not_known_is_nowhere_free(arm):
     assert {body.meaning for body in picture.bodies} == {Meaning.UNKNOWN} and not picture.pairs
     assert picture.clearance.words == picture.least.words == "unknown: no position of wrist"
     svg = ElementTree.fromstring(drawing(recording, track, 1, model.near))
-    # Of both bounds a dot for the first moment, a line for the last two, and none across the gap.
+    # Each bound has a dot for the first moment, a line for the last two, and a gap between.
     assert len(svg.findall(f"{SVG}circle")) == 2 and len(svg.findall(f"{SVG}polyline")) == 2
     fills = [one.get("fill") for one in svg.findall(f"{SVG}rect")]
     assert fills == ["rgb({}, {}, {})".format(*COLOURS[m]) for m in (Meaning.APART, Meaning.UNKNOWN, Meaning.APART)]
@@ -74,7 +74,7 @@ def known_at(time):
     return Moment(time, {"slide": 1.0, "wrist": 0.0})
 
 
-def test_geometry_that_is_left_out_leaves_every_moment_undecided():
+def test_omitted_geometry_leaves_every_moment_undecided():
     urdf = ARM.replace(
         '<link name="slider"/>',
         '<link name="slider"><collision><geometry><mesh filename="package://no/x.stl"/></geometry></collision></link>',
@@ -86,7 +86,7 @@ def test_geometry_that_is_left_out_leaves_every_moment_undecided():
     assert model.answer().clearance.meaning == Meaning.UNKNOWN
 
 
-def test_of_many_moments_none_that_is_worse_is_left_out_of_the_drawing(arm):
+def test_a_coarse_drawing_keeps_the_worst_moments(arm):
     moments = [Moment(float(i), {"slide": 1.0, "wrist": 0.0}) for i in range(2000)]
     moments[777] = Moment(777.0, {"slide": 0.0, "wrist": 3.0})
     recording = Recording("r", arm, moments)
@@ -98,7 +98,7 @@ def test_of_many_moments_none_that_is_worse_is_left_out_of_the_drawing(arm):
     assert "rgb({}, {}, {})".format(*COLOURS[Meaning(worst)]) in fills
 
 
-def test_what_stands_around_the_robot_is_part_of_the_distance(arm):
+def test_objects_count_in_the_distance(arm):
     pose = np.eye(4)
     pose[0, 3] = 1.5
     recording = Recording("r", arm, [known_at(0.0)], objects={"thing": (Sphere(0.1), pose)})
@@ -125,14 +125,14 @@ HEAD = ["slide_m", "wrist_rad"]
             "no column slide_m, wrist_rad: a path of 'arm' has one for each independent joint; found 手, <b>",
         ),
         (["slide_m;wrist_rad"], [["0;0"]], "found slide_m;wrist_rad"),
-        (HEAD, [["0"]], "row 2 has 1 values, and there are 2 columns"),
+        (HEAD, [["0"]], "row 2 has 1 values; expected 2"),
         (["slide_m"], [["0"]], "no column wrist_rad"),
         (["slide_rad", "wrist_rad"], [["0", "0"]], "no column slide_m"),
-        (["slide_m", "slide_m"], [["0", "0"]], "two columns have one name, 'slide_m'"),
+        (["slide_m", "slide_m"], [["0", "0"]], "two columns have the same name, 'slide_m'"),
         (["time_s", *HEAD], [["1", "0", "0"], ["0", "0", "0"]], "row 3, column time_s: 0 after 1"),
     ],
 )
-def test_a_path_that_cannot_be_shown_is_refused_with_words(arm, tmp_path, names, rows, words):
+def test_an_invalid_path_is_rejected_with_a_reason(arm, tmp_path, names, rows, words):
     with pytest.raises(RecordingError, match=re.escape(words)) as refused:
         read_csv(written(tmp_path / "p.csv", names, *rows), arm)
     assert str(tmp_path / "p.csv") in str(refused.value)
@@ -147,18 +147,18 @@ def test_a_path_that_cannot_be_shown_is_refused_with_words(arm, tmp_path, names,
     ],
     ids=["with a mark of UTF-8", "with blanks", "with quotes and a comment"],
 )
-def test_tables_as_other_programs_write_them_are_read(arm, tmp_path, text):
+def test_tables_of_other_programs_are_read(arm, tmp_path, text):
     path = tmp_path / "p.csv"
     path.write_text(text, encoding="utf-8", newline="")
     assert [moment.positions for moment in read_csv(path, arm).moments] == [{"slide": 0.5, "wrist": 0.0}]
 
 
-def test_a_table_that_no_installed_package_recognises_needs_a_robot(tmp_path):
+def test_an_unrecognised_table_needs_a_robot(tmp_path):
     with pytest.raises(RecordingError, match="no robot is given, and no installed package recognises its columns"):
         read_csv(written(tmp_path / "p.csv", ["a"], ["1"]))
 
 
-def test_states_at_one_time_and_at_times_far_apart_have_a_curve(arm, tmp_path):
+def test_equal_and_distant_times_are_drawn(arm, tmp_path):
     for times in ((1.0, 1.0, 1.0), (0.0, 5e-324, 1e-323), (-1e15, 0.0, 1e15)):
         rows = [(time, 0.1 * index, 0.0) for index, time in enumerate(times)]
         recording = read_csv(written(tmp_path / "p.csv", ["time_s", *HEAD], *rows), arm)
@@ -168,7 +168,7 @@ def test_states_at_one_time_and_at_times_far_apart_have_a_curve(arm, tmp_path):
         assert not re.search(r"nan|inf", svg)
 
 
-def test_a_table_that_is_too_long_is_refused_before_all_of_it_is_read(arm, tmp_path, monkeypatch):
+def test_a_too_long_table_is_rejected_before_it_is_read_completely(arm, tmp_path, monkeypatch):
     monkeypatch.setattr(recording_files, "_MOST_ROWS", 2)
     names, rows = HEAD, [[0, 0]] * 3
     with pytest.raises(RecordingError, match="more than 2 rows"):
@@ -177,13 +177,13 @@ def test_a_table_that_is_too_long_is_refused_before_all_of_it_is_read(arm, tmp_p
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"", b"\0\0\0", b'"' + b"x" * 200_000])
-def test_what_is_no_csv_file_is_refused_with_words(tmp_path, arm, content):
+def test_a_file_other_than_csv_is_rejected_with_a_reason(tmp_path, arm, content):
     path = tmp_path / "p.csv"
     path.write_bytes(content)
     with pytest.raises(RecordingError, match=r"p\.csv"):
         read_csv(path, arm)
 
 
-def test_a_robot_that_floats_has_no_path_by_joints_alone(tmp_path):
+def test_a_floating_robot_needs_more_than_a_joint_path(tmp_path):
     with pytest.raises(RecordingError, match="ball"):
         read_csv(written(tmp_path / "p.csv", HEAD, [0, 0]), Robot.from_urdf(URDF))

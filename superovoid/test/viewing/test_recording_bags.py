@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bags: recorded joint states become moments, and what was not recorded is not known."""
+"""Bags: recorded joint states become moments; missing ones are unknown."""
 
 import math
 import re
@@ -41,7 +41,7 @@ def test_recorded_states_have_the_distances_of_the_library(arm, tmp_path):
         assert track.lower[index] <= expected <= track.upper[index]
 
 
-def test_what_was_not_recorded_is_not_known(arm, tmp_path):
+def test_missing_and_stale_positions_are_unknown(arm, tmp_path):
     path = written(
         tmp_path / "b.mcap",
         ball(0.0, 2.0, "/tf_static"),
@@ -53,14 +53,14 @@ def test_what_was_not_recorded_is_not_known(arm, tmp_path):
     )
     recording = read_bag(path, arm, rate=2.0)
     unknown = [moment.unknown for moment in recording.moments]
-    assert unknown[:3] == ["not recorded up to here: joint wrist"] * 2 + [""]  # 0, 0.5, 1.0 s
+    assert unknown[:3] == ["not recorded yet: joint wrist"] * 2 + [""]  # 0, 0.5, 1.0 s
     assert unknown[3:6] == ["", "", ""]  # 1.5, 2.0, 2.5 s
     assert unknown[6] == "not recorded for 1 s: joint slide, joint wrist"  # 3.0 s
-    assert unknown[-2:] == ["", "no value that can be: joint slide (nan)"]
+    assert unknown[-2:] == ["", "invalid value: joint slide (nan)"]
     track = track_of(ReplayModel(recording, near=0.1))
     assert (track.meaning[[0, 1, 6, 7, 8, 9, 11]] == Meaning.UNKNOWN).all() and np.isnan(track.lower[6])
     assert (track.meaning[[2, 3, 4, 5, 10]] == Meaning.APART).all()
-    assert "1 values were left out" in recording.notes[1]
+    assert "1 values were ignored" in recording.notes[1]
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_a_base_without_a_transform_leaves_the_state_unknown(arm, tmp_path, fram
     assert words in recording.moments[-1].unknown
 
 
-def test_the_robot_of_a_bag_is_shown_by_the_command(tmp_path, capsys):
+def test_the_command_shows_the_robot_of_a_bag(tmp_path, capsys):
     path = written(
         tmp_path / "b.mcap",
         ("/robot_description", "String", 0.0, {"data": URDF}),
@@ -108,7 +108,7 @@ def test_the_robot_of_a_bag_is_shown_by_the_command(tmp_path, capsys):
         ([joints(0.0, slide=0.0), joints(1e6, slide=0.0)], {}, "are more than 20000 moments: choose a lower --rate"),
     ],
 )
-def test_a_bag_that_cannot_be_shown_is_refused_with_words(arm, tmp_path, messages, options, words):
+def test_an_unusable_bag_is_rejected_with_a_reason(arm, tmp_path, messages, options, words):
     with pytest.raises(RecordingError, match=re.escape(words)):
         read_bag(written(tmp_path / "b.mcap", *messages), arm, **options)
 
@@ -118,8 +118,8 @@ def test_a_topic_can_be_chosen(arm, tmp_path):
     assert read_bag(path, arm, topic="/a/joint_states").moments[0].positions == {"slide": 1.0}
 
 
-def test_a_damaged_bag_is_refused_with_words_or_read_to_the_same_states(arm, tmp_path):
-    """Bytes of a bag are changed, and its end is cut off: no error but the one with words."""
+def test_a_damaged_bag_is_rejected_or_gives_the_same_states(arm, tmp_path):
+    """Change bytes of a bag and truncate it: the only error is a `RecordingError`."""
     good = written(tmp_path / "b.mcap", *(joints(0.1 * i, slide=0.1 * i, wrist=0.0) for i in range(4))).read_bytes()
     states = [dict(moment.positions) for moment in read_bag(tmp_path / "b.mcap", arm, rate=10.0).moments]
     random, path, refused = np.random.default_rng(1), tmp_path / "d.mcap", 0
@@ -154,31 +154,29 @@ JOINTS, FRAMES = "sensor_msgs/msg/JointState", "tf2_msgs/msg/TFMessage"
         ("TFMessage", "string transforms\n", {"transforms": "none"}, "transforms[].header.stamp.sec"),
     ],
 )  # fmt: skip
-def test_messages_of_a_known_name_with_other_fields_are_refused_with_words(
-    arm, tmp_path, kind, definition, message, lacking
-):
+def test_messages_with_missing_fields_are_rejected_with_a_reason(arm, tmp_path, kind, definition, message, lacking):
     full = JOINTS if kind == "JointState" else FRAMES
     topic = "/joint_states" if kind == "JointState" else "/tf"
     bag = written(
         tmp_path / "b.mcap", (topic, kind, 0.0, message), *([joints(0.1, slide=0.0)] if kind == "TFMessage" else []),
         kinds={full: definition},
     )  # fmt: skip
-    words = f"{bag}: topic {topic}: the messages are {full} by their name, and have no {lacking} "
+    words = f"{bag}: topic {topic}: the messages have the type name {full}, but no field {lacking} "
     with pytest.raises(RecordingError, match=re.escape(words)):
         read_bag(bag, arm)
 
 
-def test_a_description_that_is_no_text_is_refused_with_words(tmp_path):
+def test_a_description_without_text_is_rejected_with_a_reason(tmp_path):
     bag = written(
         tmp_path / "b.mcap",
         ("/robot_description", "String", 0.0, {"data": 1}),
         kinds={"std_msgs/msg/String": "int32 data\n"},
     )
-    with pytest.raises(RecordingError, match=r"b\.mcap: topic /robot_description.*no data as"):
+    with pytest.raises(RecordingError, match=r"b\.mcap: topic /robot_description.*no field data as"):
         read_descriptions(bag)
 
 
-def test_positions_that_are_too_large_leave_the_state_unknown_and_equal_times_keep_the_last(arm, tmp_path):
+def test_too_large_positions_are_unknown_and_the_last_of_equal_times_counts(arm, tmp_path):
     bag = written(
         tmp_path / "b.mcap",
         ball(0.0, 2.0, "/tf_static"),
@@ -188,10 +186,10 @@ def test_positions_that_are_too_large_leave_the_state_unknown_and_equal_times_ke
     )
     first, last = read_bag(bag, arm, rate=2.0).moments
     assert first.positions["slide"] == 0.7 and not first.unknown
-    assert last.unknown == "no value that can be: joint slide (1e+308)"
+    assert last.unknown == "invalid value: joint slide (1e+308)"
 
 
-def test_a_bag_of_one_state_and_names_that_are_tags(tmp_path):
+def test_a_bag_with_one_state_and_names_with_tags_is_read(tmp_path):
     tag = "<img src=x> \u624b"
     urdf = URDF.replace('"slide"', '"&lt;img src=x&gt; \u624b"')
     bag = written(tmp_path / "b.mcap", ball(0.0, 2.0, "/tf_static"), joints(0.0, **{tag: 0.5, "wrist": 0.0}))

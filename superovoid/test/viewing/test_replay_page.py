@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of a recording, and the file of one: what the timeline does, without a browser and in one."""
+"""The page and the file of a recording: the timeline, with and without a browser."""
 
 import itertools
 import json
@@ -25,15 +25,15 @@ from superovoid.viewing.serving import open_server
 import hands
 from tabs import seen_when
 
-LONG = 600.0  # s, which only a test that fails waits
-FRAMES = range(40, 60)  # of the bite: the first contact is in frame 47
+LONG = 600.0  # s, reached only by failing tests
+FRAMES = range(40, 60)  # of the bite; the first contact is in frame 47
 UNKNOWN = 55
 
 
 def bite(*, has_unknown=True):
     robot, motion = hands.bite()
     moments = [Moment(frame, motion.frame(frame).positions) for frame in FRAMES]
-    if has_unknown:  # there the robot stays where it was shown before
+    if has_unknown:  # the robot stays in its previous state there
         moments[UNKNOWN - FRAMES[0]] = Moment(UNKNOWN, {}, unknown="it was not <recorded>")
     return ReplayModel(Recording("bite </script><b>", robot, moments))
 
@@ -47,41 +47,41 @@ def page():
 
 
 def until(holds):
-    """Wait until something holds."""
+    """Wait until a condition holds."""
     end = time.monotonic() + LONG
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.01)
 
 
-def test_the_timeline_moves_the_robot_and_its_curve_is_measured(page):
+def test_the_timeline_moves_the_robot_and_draws_the_curve(page):
     assert (page._track.meaning[:7] < Meaning.OVERLAPPING).all()
     assert (page._track.meaning[7:15] == Meaning.OVERLAPPING).all()
     page._slider.value = 10
     assert page.viewer.refresher.wait(LONG)
     lower, upper = page._track.lower[10], page._track.upper[10]
     assert interval_words(lower, upper) in page._headline.content
-    assert "frame 50 (11 of 20)" in page._when.content
+    assert "frame 50 (11 of 20)" in page._moment_text.content
     assert 'class="cursor"' in page._cursor.content and 'class="cursor"' not in page._plot.content
 
 
-def test_a_moment_that_is_not_known_is_said_and_drawn_as_not_decided(page):
+def test_an_unknown_moment_is_shown_as_not_decided(page):
     page._slider.value = UNKNOWN - FRAMES[0]
     assert page.viewer.refresher.wait(LONG)
-    assert "it was not &lt;recorded&gt;" in page._when.content and "unknown: it was" in page._headline.content
+    assert "it was not &lt;recorded&gt;" in page._moment_text.content and "unknown: it was" in page._headline.content
     assert np.isnan(page._track.lower[UNKNOWN - FRAMES[0]])
     assert {drawn.looks[0] for drawn in page._canvas._bodies.values()} == {COLOURS[Meaning.UNKNOWN]}
 
 
-def test_a_picture_that_is_late_is_described_by_its_own_moment(page):
+def test_a_late_picture_is_labelled_with_its_own_moment(page):
     page.model.seek(3)
     picture = page.model.answer()
     page.model.seek(9)
     page._write(picture)
-    assert "frame 43 (4 of 20)" in page._when.content
+    assert "frame 43 (4 of 20)" in page._moment_text.content
 
 
-def test_what_is_added_is_measured_in_all_moments(page):
+def test_an_added_object_updates_the_distances_of_all_moments(page):
     before = page._track.lower[0]
     page._add_object(lambda: Box((2.0, 2.0, 2.0)), "box")
     page._change(lambda: page.model.move_object("box_1", np.eye(4)), scene=True)
@@ -89,7 +89,7 @@ def test_what_is_added_is_measured_in_all_moments(page):
     assert page._track.lower[0] < before
 
 
-def test_it_plays_to_the_end_and_pauses_where_it_does_not_repeat(page):
+def test_playback_pauses_at_the_end_without_repeat(page):
     page._player.repeat = False
     page._player.speed = 5.0
     page._player.play(True)
@@ -99,29 +99,29 @@ def test_it_plays_to_the_end_and_pauses_where_it_does_not_repeat(page):
     assert page._slider.value == len(FRAMES) - 1
 
 
-def test_a_slider_that_follows_the_player_does_not_take_the_robot_back(page):
+def test_a_slider_that_follows_the_player_does_not_move_the_robot_back(page):
     page._show_due(5)
     assert page.viewer.refresher.wait(LONG) and page._slider.value == 5
     page._show_due(6)
-    page._slid(5, by_hand=False)  # said late: the slider is where the page put it
+    page._on_slider(5, by_hand=False)  # a late event: the page itself set the slider
     assert page.model.index == 6
-    page._slid(3, by_hand=True)
+    page._on_slider(3, by_hand=True)
     assert page.viewer.refresher.wait(LONG)
-    assert page.model.index == 3 and page._slider.value == 5  # a hand has it: it stays where the hand has put it
+    assert page.model.index == 3 and page._slider.value == 5  # set by the user: it stays there
 
 
-def test_a_player_has_the_moment_that_is_due():
+def test_a_player_advances_to_the_due_moment():
     player = Player(np.array([0.0, 0.5, 2.0]), lambda index: None)
     try:
         assert [player.advance(0.4), player.advance(0.2), player.advance(1.3), player.advance(0.1)] == [0, 1, 1, 2]
-        assert player.advance(0.5) == 1  # 2.5 s: from the beginning again, 0.5 s
+        assert player.advance(0.5) == 1  # 2.5 s: wraps around to 0.5 s
         player.repeat, player.playing = False, True
         assert player.advance(100.0) == 2 and not player.playing
     finally:
         player.close()
 
 
-def test_a_file_has_the_words_of_each_moment_and_nothing_of_it_is_read_as_a_tag(tmp_path):
+def test_a_file_contains_the_escaped_text_of_each_moment(tmp_path):
     model = bite()
     text = page_of(model)
     said = text[text.index('<div id="said">') :]
@@ -133,14 +133,14 @@ def test_a_file_has_the_words_of_each_moment_and_nothing_of_it_is_read_as_a_tag(
     assert moments["words"][UNKNOWN - FRAMES[0]] == "frame 55: unknown: it was not <recorded> (not decided)"
 
 
-def test_a_file_that_cannot_be_written_is_said_before_anything_is_computed(tmp_path, capsys):
+def test_an_unwritable_file_is_reported_before_computing(tmp_path, capsys):
     assert main(["view", "--html", str(tmp_path / "none" / "p.html")]) == 1
     assert "none" in capsys.readouterr().err
     with pytest.raises(OSError):
         write_html(bite(), tmp_path / "none" / "p.html")
 
 
-def test_an_interrupted_file_leaves_the_one_that_was_there(tmp_path):
+def test_an_interrupted_write_keeps_the_old_file(tmp_path):
     path = tmp_path / "p.html"
     path.write_text("before")
 
@@ -175,13 +175,13 @@ def test_the_timeline_of_a_file_seeks_without_server_and_network(tab, tmp_path):
 
 
 def blocks(picture):
-    """Mean colours of squares of the scene, left of the words and above the timeline."""
+    """Return mean colours of squares of the scene, left of the text and above the timeline."""
     scene = picture[:736, :784]
     return scene.reshape(46, 16, 49, 16, 3).mean(axis=(1, 3))
 
 
 def at_rest(tab, path, beside="#said .state"):
-    """The scene when it does not change any more, and what the words beside it say."""
+    """Return the scene after it has stopped changing, and the text next to it."""
     before = None
     while True:
         words = tab.page.locator(beside).first.inner_text()
@@ -192,7 +192,7 @@ def at_rest(tab, path, beside="#said .state"):
 
 
 def agree(scenes, found):
-    """Check that a scene is that of its words, of those that were seen before; return the words."""
+    """Check that a scene matches the earlier scene with the same text; return the text."""
     # Edges differ: the player draws with fewer pixels while the browser is busy.
     off = {words: np.abs(scene - found[1]) for words, scene in scenes.items()}
     assert found[0] == min(off, key=lambda words: off[words].mean()) and off[found[0]].max() < 0.1
@@ -200,14 +200,14 @@ def agree(scenes, found):
 
 
 @pytest.mark.slow
-def test_words_and_scene_of_a_file_are_of_one_moment_however_it_is_reached(tab, tmp_path):
+def test_text_and_scene_of_a_file_show_the_same_moment(tab, tmp_path):
     write_html(bite(), tmp_path / "bite.html")
     page, picture, count = tab.page, tmp_path / "seen.png", len(FRAMES)
     tab.open(f"file://{tmp_path / 'bite.html'}")
     page.locator("[role=slider]").first.wait_for(state="attached")
     page.locator(".mantine-ActionIcon-root").first.click()  # pause
     box = page.locator(".mantine-Slider-root").bounding_box()
-    seen_when(tab, picture, lambda seen: np.ptp(blocks(seen)[20:30]) > 0.5)  # it has faded in
+    seen_when(tab, picture, lambda seen: np.ptp(blocks(seen)[20:30]) > 0.5)  # after fading in
 
     def seen_at(place):
         page.mouse.click(box["x"] + min(box["width"] * place, box["width"] - 0.1), box["y"] + 0.5 * box["height"])
@@ -219,20 +219,20 @@ def test_words_and_scene_of_a_file_are_of_one_moment_however_it_is_reached(tab, 
         assert words.startswith(f"frame {FRAMES[index]}:")
         scenes[words] = scene
     assert all(np.abs(scenes[one] - scenes[other]).max() > 0.05 for one, other in itertools.pairwise(scenes))
-    assert agree(scenes, seen_at(1.0)).startswith("frame 40:")  # where the player puts its slider to the beginning
+    assert agree(scenes, seen_at(1.0)).startswith("frame 40:")  # the player resets its slider to the beginning
     for index in (12, 3, 19, 0, 7, 15, 6, 14):
         assert agree(scenes, seen_at((index + 0.5) / count)).startswith(f"frame {FRAMES[index]}:")
     for _ in range(6):
         was = page.locator("#said .state").inner_text()
         page.keyboard.press("Space")  # play
         page.wait_for_function("was => document.querySelector('#said .state').textContent !== was", arg=was)
-        page.wait_for_timeout(700.0)  # of a recording of a second
+        page.wait_for_timeout(700.0)  # the recording lasts a second
         page.keyboard.press("Space")
         agree(scenes, at_rest(tab, picture))
     assert tab.troubles == []
 
 
-def test_a_file_of_a_single_moment_has_words_and_no_timeline(tab, tmp_path):
+def test_a_file_with_one_moment_has_no_timeline(tab, tmp_path):
     recording = bite().recording
     model = ReplayModel(Recording("one", recording.robot, recording.moments[:1]))
     write_html(model, tmp_path / "one.html")
@@ -257,7 +257,7 @@ def test_the_timeline_of_a_page_seeks_and_plays(page, tab):
 
 
 @pytest.mark.slow
-def test_words_and_scene_of_a_served_page_are_of_one_moment(tab, tmp_path):
+def test_text_and_scene_of_a_served_page_show_the_same_moment(tab, tmp_path):
     page = ReplayPage(open_server("bite"), bite(has_unknown=False))
     with page.viewer:
         _check_served(page, tab, tmp_path)
@@ -267,7 +267,7 @@ def _check_served(page, tab, tmp_path):
     picture, count = tmp_path / "seen.png", len(FRAMES)
     tab.open(page.viewer)
     tab.page.get_by_text("Clearance").first.wait_for()
-    seen_when(tab, picture, lambda seen: np.ptp(blocks(seen)[20:30]) > 0.5)  # it has faded in
+    seen_when(tab, picture, lambda seen: np.ptp(blocks(seen)[20:30]) > 0.5)  # after fading in
     words = f"text=/^frame \\d+ \\(\\d+ of {count}\\)/"
 
     def seen_at(index):
@@ -276,7 +276,7 @@ def _check_served(page, tab, tmp_path):
         return at_rest(tab, picture, words)
 
     until(lambda: page._measured == count)
-    scenes = dict(seen_at(index) for index in (1, *range(count)))  # a slider at 0 would not be moved to 0
+    scenes = dict(seen_at(index) for index in (1, *range(count)))  # setting a slider at 0 to 0 has no effect
     assert len(scenes) == count
     for index in (12, 3, 19, 0, 7, 15, 6, 14):
         assert agree(scenes, seen_at(index)).startswith(f"frame {FRAMES[index]} ")

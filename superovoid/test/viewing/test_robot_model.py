@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is shown of a robot, from the state to the list of drawn things; no browser, and nothing that draws."""
+"""The model behind a robot's page, from the state to the list of drawn things; without a browser."""
 
 import math
 from fractions import Fraction
@@ -39,7 +39,7 @@ def pair_of(picture, name_a, name_b):
 # --- meanings ---
 
 
-def test_a_meaning_follows_from_the_interval_and_never_from_what_it_leaves_open():
+def test_a_meaning_follows_from_the_proved_interval():
     nan, inf = math.nan, math.inf
     table = [
         (0.2, 0.3, Meaning.APART),
@@ -57,16 +57,16 @@ def test_a_meaning_follows_from_the_interval_and_never_from_what_it_leaves_open(
         (1.0, nan, Meaning.UNKNOWN),
         (nan, -1.0, Meaning.UNKNOWN),
         (-1.0, nan, Meaning.UNKNOWN),
-        (2.0, 1.0, Meaning.UNKNOWN),  # no interval
+        (2.0, 1.0, Meaning.UNKNOWN),  # not an interval
         (-1.0, -2.0, Meaning.UNKNOWN),
     ]
     lower, upper, expected = zip(*table, strict=True)
     assert meanings(lower, upper, 0.1).tolist() == list(expected)
-    # A pair that touches is never free, however little counts as near.
+    # A touching pair is never apart, for any near distance.
     assert meanings([0.0], [0.0], 0.0).tolist() == [Meaning.UNKNOWN]
 
 
-def test_not_decided_is_worse_than_near_and_every_meaning_has_words_and_a_colour():
+def test_every_meaning_has_a_rank_a_text_and_a_colour():
     assert Meaning.OVERLAPPING > Meaning.UNKNOWN > Meaning.NEAR > Meaning.APART > Meaning.UNCHECKED
     assert set(COLOURS) == set(WORDS) == set(Meaning)
     assert len(set(WORDS.values())) == len(Meaning)
@@ -83,14 +83,14 @@ SEEN_BY = {
 
 
 def lab(linear):
-    """CIE L*a*b* of linear sRGB, D65."""
+    """Convert linear sRGB, D65, to CIE L*a*b*."""
     xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]]) @ linear
     x, y, z = np.cbrt(np.maximum(xyz / [0.9505, 1.0, 1.089], 0.008856))
     return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
 
 
 @pytest.mark.parametrize("eyes", SEEN_BY)
-def test_colours_can_be_told_apart_by_readers_who_see_colours_differently(eyes):
+def test_colours_differ_for_colour_blind_readers(eyes):
     srgb = np.array([COLOURS[meaning] for meaning in Meaning]) / 255.0
     linear = np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)
     seen = [lab(np.clip(np.array(SEEN_BY[eyes]) @ colour, 0.0, 1.0)) for colour in linear]
@@ -99,11 +99,11 @@ def test_colours_can_be_told_apart_by_readers_who_see_colours_differently(eyes):
         for i in range(len(seen))
         for j in range(i)
     }
-    # A difference of 2.3 can just be seen side by side; shading changes the lightness of a colour by more.
+    # A difference of 2.3 is just visible side by side; shading changes the lightness of a colour by more.
     assert min(gaps.values()) > 15.0, sorted(gaps.items(), key=lambda item: item[1])[:3]
 
 
-def test_a_written_interval_holds_the_proved_one():
+def test_a_printed_interval_contains_the_proved_one():
     generator = np.random.default_rng(5)
     for _ in range(300):
         lower = generator.normal() * 10.0 ** generator.uniform(-12.0, generator.choice([2.0, 30.0]))
@@ -115,7 +115,7 @@ def test_a_written_interval_holds_the_proved_one():
     assert interval_words(-1e-12, 0.0) == "[-0.0001, 0.0000] mm"
 
 
-def test_a_status_in_words_says_certified_only_of_what_is():
+def test_status_text_contains_certified_only_if_certified():
     for flags in range(2 * max(Status)):
         words = status_words(flags)
         assert words and ("certified" in words) == Status(flags).certified
@@ -132,7 +132,7 @@ def test_before_an_answer_everything_is_unknown(model):
     assert set(picture.root_from_link) == set(model.robot.links)
 
 
-def test_a_moved_joint_changes_the_pair_to_what_the_library_says(model):
+def test_a_moved_joint_updates_the_pair_as_in_the_library(model):
     model.set_base("ball", at(2.0, 0.0, 0.0))
     model.set_near(2.0)
     for slide in (0.0, 0.7, 1.36):
@@ -150,7 +150,7 @@ def test_a_moved_joint_changes_the_pair_to_what_the_library_says(model):
     assert picture.clearance.meaning is Meaning.OVERLAPPING
 
 
-def test_pairs_are_sorted_by_distance_and_end_at_the_chosen_one(model):
+def test_pairs_are_sorted_by_distance_up_to_near(model):
     model.set_base("ball", at(0.5, 0.6, 0.0))
     model.set_near(0.3)
     picture = model.answer()
@@ -162,7 +162,7 @@ def test_pairs_are_sorted_by_distance_and_end_at_the_chosen_one(model):
     assert meaning_of(picture, "hand") is Meaning.APART or any("hand" in (p.name_a, p.name_b) for p in picture.pairs)
 
 
-def test_the_closest_pair_is_shown_even_where_none_is_near(model):
+def test_the_closest_pair_is_shown_even_if_none_is_near(model):
     model.set_near(0.0)
     model.set_base("ball", at(9.0, 0.0, 0.0))
     picture = model.answer()
@@ -171,7 +171,7 @@ def test_the_closest_pair_is_shown_even_where_none_is_near(model):
     assert picture.clearance.lower <= picture.pairs[0].distance <= picture.clearance.upper
 
 
-def test_what_touches_is_not_decided_rather_than_free(model):
+def test_touching_bodies_are_not_decided(model):
     model.set_base("ball", at(0.65, 0.0, 0.0))
     picture = model.answer()
     pair = pair_of(picture, "hand", "ball")
@@ -180,13 +180,13 @@ def test_what_touches_is_not_decided_rather_than_free(model):
     assert "not decided" in pair.state
 
 
-def test_a_body_that_no_pair_checks_is_neither_free_nor_overlapping(model):
+def test_an_unchecked_body_is_neither_apart_nor_overlapping(model):
     for other in ("hand", "thumb"):
         model.check("ball", other, False)
     model.set_base("ball", at(0.5, 0.0, 0.0))  # inside the hand
     picture = model.answer()
     assert meaning_of(picture, "ball") is Meaning.UNCHECKED
-    assert model.why("ball", "hand") == (False, "a runtime rule disables it (said in the viewer)")
+    assert model.why("ball", "hand") == (False, "a runtime rule disables it (set in the viewer)")
     model.forget_checks()
     assert meaning_of(model.answer(), "ball") is Meaning.OVERLAPPING
 
@@ -201,7 +201,7 @@ def test_a_robot_without_checked_pairs_has_no_clearance():
     assert bare.answer().clearance.meaning is Meaning.UNKNOWN and bare.answer().bodies == ()
 
 
-def test_a_robot_with_geometry_left_out_has_no_known_clearance():
+def test_a_robot_with_omitted_geometry_has_unknown_clearance():
     own = '<contact_geometry><sphere radius="0.1"/></contact_geometry>'
     mesh = '<collision><geometry><mesh filename="package://nowhere/a.stl"/></geometry></collision>'
     text = URDF.replace(own, mesh, 1)
@@ -223,13 +223,13 @@ def test_a_robot_with_geometry_left_out_has_no_known_clearance():
         ("hand", "ball", True, "no rule disables it"),
     ],
 )
-def test_every_pair_says_why_it_is_checked_or_not(model, name_a, name_b, checked, words):
+def test_why_gives_the_reason_for_every_pair(model, name_a, name_b, checked, words):
     said = model.why(name_a, name_b)
     assert said[0] is checked and words in said[1]
     assert model.why(name_b, name_a) == said
 
 
-def test_shown_pairs_can_be_those_between_groups_while_the_clearance_is_of_all(model):
+def test_selecting_groups_does_not_change_the_clearance(model):
     model.set_base("ball", at(0.4, 0.0, 0.0))
     model.set_near(1.0)
     everything = model.answer()
@@ -242,7 +242,7 @@ def test_shown_pairs_can_be_those_between_groups_while_the_clearance_is_of_all(m
         model.show_between(["nobody"], None)
 
 
-def test_objects_come_move_and_go(model):
+def test_objects_can_be_added_moved_and_removed(model):
     model.set_base("ball", at(9.0, 0.0, 0.0))
     shape = Box((0.2, 0.2, 0.2))
     model.add_object("box", shape, at(0.5, 0.0, 0.3))
@@ -265,7 +265,7 @@ def pair_of_object(picture, name_a, name_b):
     return found
 
 
-def test_a_new_object_stands_free_of_the_robot(model):
+def test_a_new_object_is_placed_apart_from_the_robot(model):
     for shape in (
         Sphere(0.3),
         Superovoid((0.1, 0.2, 0.5), section_exponent=0.3, profile_exponent=0.4, taper=(0.2, 0.1)),
@@ -278,7 +278,7 @@ def test_a_new_object_stands_free_of_the_robot(model):
         model.remove_object("new")
 
 
-def test_a_plane_is_an_object_too(model):
+def test_a_half_space_can_be_an_object(model):
     model.set_base("ball", at(2.0, 0.0, 0.0))
     model.add_object("floor", HalfSpace(), at(0.0, 0.0, -0.4))
     picture = model.answer()
@@ -286,7 +286,7 @@ def test_a_plane_is_an_object_too(model):
     assert np.isfinite(model.box()).all()
 
 
-def test_what_makes_no_sense_is_refused_and_changes_nothing(model):
+def test_invalid_values_are_rejected_and_change_nothing(model):
     before = dict(model.positions)
     for positions in ({"slide": 1.0, "elbow": 0.0}, {"slide": 1.0, "wrist": math.nan}, [0.0], [[0.0, 0.0]]):
         with pytest.raises(ValueError):
@@ -311,7 +311,7 @@ def test_joints_beyond_their_limits_are_named(model):
     assert model.answer().outside == ("slide",)
 
 
-def test_joints_begin_where_moveit_has_them_and_sliders_end_at_limits():
+def test_joints_start_as_in_moveit_and_sliders_end_at_limits():
     assert [home_of(limits) for limits in ((-1.0, 1.0), (0.5, 1.5), (-math.inf, math.inf), (1.0, math.inf))] == [
         0.0, 1.0, 0.0, 1.0,
     ]  # fmt: skip
@@ -321,7 +321,7 @@ def test_joints_begin_where_moveit_has_them_and_sliders_end_at_limits():
     assert slider_range("revolute", (-math.inf, 2.0)) == (2.0 - 2.0 * math.pi, 2.0)
 
 
-def test_near_is_about_a_fiftieth_of_the_robot_where_nothing_is_said():
+def test_the_default_near_is_a_fiftieth_of_the_robot():
     model = RobotModel(Robot.from_urdf(URDF, srdf=SRDF))
     assert 0.01 < model.near / model.extent < 0.04
     assert [round_length(length) for length in (0.9, 1.4, 3.0, 4.0, 8.0, 0.0021)] == pytest.approx(
@@ -329,7 +329,7 @@ def test_near_is_about_a_fiftieth_of_the_robot_where_nothing_is_said():
     )
 
 
-def test_hands_on_floating_bases_stand_side_by_side():
+def test_floating_bases_are_placed_side_by_side():
     model = RobotModel(hands.hands())
     between = model.robot.body_pairs(["left_fingers"], ["right_fingers"])
     picture = model.answer()

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The page of a robot without a browser: controls change the model, and what is drawn is the library's answer."""
+"""The page of a robot without a browser: controls change the model, and the drawing shows the library's answer."""
 
 import math
 import socket
@@ -39,7 +39,7 @@ from superovoid.viewing.serving import Refresher, ServingError, open_server
 
 import hands
 
-LONG = 600.0  # s, which only a test that fails waits
+LONG = 600.0  # s, reached only by failing tests
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ def page():
 
 
 def until(holds):
-    """Wait until something holds."""
+    """Wait until a condition holds."""
     end = time.monotonic() + LONG
     while not holds():
         assert time.monotonic() < end
@@ -65,7 +65,7 @@ def done(page):
     return page
 
 
-def test_a_slider_moves_the_robot_and_the_list_has_the_distance_of_the_library(page):
+def test_a_slider_moves_the_robot_and_updates_the_list(page):
     page._sliders["slide"].value = 0.75
     titles = [button.label for button in done(page)._rows if button.visible]
     assert "600.00 mm  hand – ball" in " ".join(titles)
@@ -74,12 +74,12 @@ def test_a_slider_moves_the_robot_and_the_list_has_the_distance_of_the_library(p
     assert "overlapping" in page._headline.content and "-50.000 mm" in page._headline.content
 
 
-def test_digits_wait_while_they_change_but_a_meaning_and_the_last_digits_do_not(page, monkeypatch):
+def test_changing_digits_are_delayed_but_meanings_are_not(page, monkeypatch):
     page._sliders["slide"].value = 0.75
     assert "600.000 mm" in done(page)._headline.content
     monkeypatch.setattr(page_module, "WORDS_PERIOD", 1e6)
     page._sliders["slide"].value = 0.8
-    assert not page.viewer.refresher.wait(0.2)  # something is held back
+    assert not page.viewer.refresher.wait(0.2)  # part of the text is delayed
     until(lambda: page._canvas._links["hand"].position[0] == pytest.approx(0.8))
     assert "600.000 mm" in page._headline.content
     page._sliders["slide"].value = 1.4
@@ -92,13 +92,13 @@ def test_digits_wait_while_they_change_but_a_meaning_and_the_last_digits_do_not(
     assert "-60.000 mm" in done(page)._headline.content
 
 
-def test_many_bodies_are_drawn_more_coarsely_and_few_not_finer_than_a_page_can_show():
+def test_resolution_decreases_with_the_number_of_bodies():
     found = [canvas.resolution_for(0.1, 0.1 * count) for count in (0, 1, 10, 38, 200, 10_000)]
     assert found == sorted(found, reverse=True)
     assert (found[0], found[-1]) == (canvas.RESOLUTIONS[1], canvas.RESOLUTIONS[0])
 
 
-def test_a_large_body_is_drawn_more_finely_than_a_small_one_and_all_together_are_not_too_many():
+def test_large_bodies_get_more_triangles_within_the_total():
     robot = hands.hands()
     page = RobotPage(open_server("hands"), RobotModel(robot), None)
     with page.viewer:
@@ -122,20 +122,20 @@ def test_a_large_body_is_drawn_more_finely_than_a_small_one_and_all_together_are
         ConvexMesh(np.vstack([np.eye(3), -np.eye(3)])),
     ],
 )
-def test_a_shape_of_which_one_side_is_drawn_shows_that_side_outwards(shape):
+def test_one_sided_shapes_have_outward_triangles(shape):
     vertices, faces = canvas.triangles_of(shape, 1.0, 16)
     a, b, c = (vertices[faces[:, corner]] - vertices.mean(axis=0) for corner in range(3))
     volumes = np.einsum("ij,ij->i", a, np.cross(b, c))
     assert canvas.side_of(shape) == "front" and (volumes > -1e-12).all() and volumes.sum() > 0.0
 
 
-def test_a_surface_with_two_sides_is_drawn_with_both():
+def test_open_surfaces_are_drawn_on_both_sides():
     sheet = Shell(np.eye(3), np.array([[0, 1, 2]]))
     unknown = Triangles(np.eye(3), np.array([[0, 1, 2]]))
     assert [canvas.side_of(shape) for shape in (HalfSpace(), sheet, unknown)] == ["double"] * 3
 
 
-def test_what_is_drawn_is_where_the_model_has_it(page):
+def test_drawn_poses_equal_those_of_the_model(page):
     page._sliders["slide"].value = 0.5
     done(page)
     picture = page.model.answer()
@@ -149,7 +149,7 @@ def test_what_is_drawn_is_where_the_model_has_it(page):
     assert page._canvas._labels[0].text == f"1: {picture.pairs[0].label}"
 
 
-def test_an_error_of_the_engine_leaves_nothing_that_looks_like_an_answer(page, monkeypatch):
+def test_after_an_engine_error_everything_is_unknown(page, monkeypatch):
     def fail():
         raise ArithmeticError("<b>no answer</b>")
 
@@ -162,7 +162,7 @@ def test_an_error_of_the_engine_leaves_nothing_that_looks_like_an_answer(page, m
     assert not any(button.visible for button in page._rows)
 
 
-def test_a_body_that_cannot_be_drawn_leaves_nothing_that_looks_like_an_answer_until_it_is_gone(page, monkeypatch):
+def test_after_a_drawing_error_everything_is_unknown(page, monkeypatch):
     def fail(shape, extent, resolution):
         raise ArithmeticError("no triangles")
 
@@ -179,14 +179,14 @@ def test_a_body_that_cannot_be_drawn_leaves_nothing_that_looks_like_an_answer_un
     assert "overlapping" in done(page)._headline.content
 
 
-def test_a_named_state_is_that_of_the_model_also_where_a_slider_ends_before_it(page):
+def test_a_named_state_beyond_a_slider_reaches_the_model(page):
     page._take_state({"slide": 2.5, "wrist": 0.5})
     assert done(page).model.positions == {"slide": 2.5, "wrist": 0.5}
     assert page._sliders["slide"].value == page._sliders["slide"].max == 2.0
     assert page._sliders["wrist"].value == 0.5 and "beyond their limits: slide" in page._headline.content
 
 
-def test_objects_are_added_with_handles_that_move_them_and_removed(page):
+def test_handles_move_added_objects(page):
     page._add_object(lambda: Box((0.2, 0.2, 0.2)), "box")
     done(page)
     assert page._objects.options == ("box_1",) and "box_1" in page._canvas._bodies
@@ -201,7 +201,7 @@ def test_objects_are_added_with_handles_that_move_them_and_removed(page):
     assert "box_1" not in done(page)._canvas._bodies and page._objects.options == ("",)
 
 
-def test_an_object_that_is_removed_while_it_is_added_leaves_no_handle(page, monkeypatch):
+def test_removing_an_object_while_adding_it_leaves_no_handle(page, monkeypatch):
     make, failed = page._gizmo, []
 
     def remove():
@@ -212,19 +212,19 @@ def test_an_object_that_is_removed_while_it_is_added_leaves_no_handle(page, monk
 
     remover = threading.Thread(target=remove)
 
-    def make_while_it_is_removed(*arguments):
+    def remove_while_making(*arguments):
         remover.start()
-        remover.join(0.5)  # as long as it can get on
+        remover.join(0.5)  # until it blocks
         return make(*arguments)
 
-    monkeypatch.setattr(page, "_gizmo", make_while_it_is_removed)
+    monkeypatch.setattr(page, "_gizmo", remove_while_making)
     page._add_object(lambda: Box((0.2, 0.2, 0.2)), "box")
     remover.join()
     assert failed == [] and not page.model.planning.objects
     assert "object box_1" not in page._gizmos and page._objects.options == ("",)
 
 
-def test_a_file_that_is_no_mesh_is_refused_with_words_on_the_page(page):
+def test_a_file_other_than_a_mesh_is_rejected_on_the_page(page):
     from superovoid.viewing.robot_page import _hull_of
 
     for name, content in (("a.exe", b""), ("a.stl", b"nothing"), ("a.obj", b"v 0 0 0\n"), ("", b""), ("x<b>.ply", b"")):
@@ -233,39 +233,39 @@ def test_a_file_that_is_no_mesh_is_refused_with_words_on_the_page(page):
         assert not page.model.planning.objects
 
 
-def test_the_reason_of_a_pair_is_said_and_can_be_overruled(page):
+def test_the_reason_of_a_pair_is_shown_and_can_be_overridden(page):
     first, second = page._sides
     first.value, second.value = "ground", "thumb"
-    page._say_why()
+    page._show_reason()
     assert "not checked" in page._reason.content and "never meet" in page._reason.content
     page._turn_check()
     assert "a runtime rule enables it" in page._reason.content
     assert any({pair.name_a, pair.name_b} == {"ground", "thumb"} for pair in done(page)._listed)
 
 
-def test_names_of_links_cannot_put_anything_into_the_page():
+def test_link_names_are_escaped_in_the_page():
     name = "<img src=x onerror=alert(1)>"
     safe = name.replace("<", "&lt;").replace(">", "&gt;")
     model = RobotModel(Robot.from_urdf(URDF.replace('"slide"', f'"{safe}"'), srdf=SRDF))
-    model.set_position(name, 5.0)  # beyond its limits: is named in the headline
+    model.set_position(name, 5.0)  # beyond its limits, so the headline names it
     page = RobotPage(open_server("arm"), model, None, notes=(name,))
     with page.viewer:
         assert "img" in done(page)._headline.content and "<img" not in page._headline.content
 
 
-def test_a_page_is_served_to_this_machine_alone_and_not_shared(page):
+def test_a_page_is_served_only_locally_and_never_shared(page):
     assert page.viewer.url.startswith("http://127.0.0.1:")
     with urllib.request.urlopen(page.viewer.url, timeout=30) as answer:
         assert answer.status == 200 and b"<html" in answer.read()
     assert page.server.request_share_url() is None and page.server._share_tunnel is None
 
 
-def test_a_taken_port_is_an_error_with_words_and_a_closed_page_gives_its_port_back():
+def test_a_port_in_use_is_reported_and_closing_frees_it():
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
-        with pytest.raises(ServingError, match=rf"port {port} of 127\.0\.0\.1 cannot be listened at.*--port"):
+        with pytest.raises(ServingError, match=rf"port {port} of 127\.0\.0\.1 cannot be used.*--port"):
             open_server("taken", port=port)
     with pytest.raises(ServingError, match=r"192\.0\.2\.1"):
         open_server("not here", host="192.0.2.1")
@@ -276,7 +276,7 @@ def test_a_taken_port_is_an_error_with_words_and_a_closed_page_gives_its_port_ba
         socket.create_connection(("127.0.0.1", port), timeout=1.0).close()
 
 
-def test_many_changes_while_an_answer_is_made_are_one_more_answer():
+def test_changes_during_a_refresh_cause_one_more_refresh():
     made, go, begun = [], threading.Event(), threading.Event()
 
     def refresh():
@@ -295,7 +295,7 @@ def test_many_changes_while_an_answer_is_made_are_one_more_answer():
     refresher.close()
 
 
-def test_a_page_that_could_not_say_what_failed_is_made_anew_when_that_is_asked():
+def test_a_refresher_continues_after_its_error_handler_fails():
     made = []
 
     def refresh():
@@ -312,7 +312,7 @@ def test_a_page_that_could_not_say_what_failed_is_made_anew_when_that_is_asked()
     refresher.close()
 
 
-def test_a_pair_without_points_is_left_out_of_what_is_drawn_and_the_others_stay(page):
+def test_a_pair_without_points_is_not_drawn(page):
     page._sliders["slide"].value = 0.5
     first, second = done(page).model.answer().pairs
     object.__setattr__(first, "point_a", np.full(3, math.nan))
@@ -329,7 +329,7 @@ def test_a_pair_without_points_is_left_out_of_what_is_drawn_and_the_others_stay(
     "text",
     [
         '<robot name="bare"><link name="l"/></robot>',
-        URDF.replace('lower="0" upper="2"', 'lower="0.5" upper="0.5"'),  # a joint that cannot move
+        URDF.replace('lower="0" upper="2"', 'lower="0.5" upper="0.5"'),  # a fixed joint
         URDF.replace('type="revolute"', 'type="continuous"'),
     ],
     ids=["without bodies", "with a joint that is locked", "with joints without limits"],

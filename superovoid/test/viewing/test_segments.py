@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Segments that are drawn as one mesh."""
+"""Segments drawn as one mesh."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def server():
 
 
 @pytest.mark.parametrize("direction", [(1, 0, 0), (0, -1, 0), (0, 0, 1), (1, 1, 1), (1e-9, 0, 0)])
-def test_a_rod_is_around_its_segment_and_shows_its_outside(direction):
+def test_a_rod_surrounds_its_segment_with_outward_faces(direction):
     begin = np.array([0.1, 0.2, 0.3])
     ends = np.array([[begin, begin + direction]])
     vertices, faces = rods(ends, 0.02)
@@ -34,7 +34,7 @@ def test_a_rod_is_around_its_segment_and_shows_its_outside(direction):
     assert (outwards > 0.0).all()
 
 
-def test_segments_are_drawn_where_they_were_put_and_the_rest_has_no_extent(server):
+def test_unused_segments_have_no_extent(server):
     segments = Segments(server, "/some", 4, (0, 0, 0), 0.02)
     put = np.array([[[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]], [[1.0, 0.0, 0.0], [1.0, 2.0, 0.0]]])
     segments.put(put)
@@ -46,7 +46,7 @@ def test_segments_are_drawn_where_they_were_put_and_the_rest_has_no_extent(serve
     assert segments.ends.shape == (4, 2, 3) and (segments._node.vertices == 0.0).all()
 
 
-def test_a_grid_is_level_and_is_lit_from_above(server):
+def test_a_grid_is_horizontal_with_upward_normals(server):
     add_grid(server, 0.1, 1, -0.5)
     for name, count in (("cells", 22), ("sections", 6)):
         node = server.scene.get_handle_by_name(f"/grid/{name}")
@@ -55,5 +55,5 @@ def test_a_grid_is_level_and_is_lit_from_above(server):
         assert corners[..., 2] == pytest.approx(-0.5)
         up = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
         assert (up[:, 2] > 0.0).all() and up[:, :2] == pytest.approx(0.0)
-        # The third corner is within a thousandth of a cell of the line's end.
+        # The third corner is within a thousandth of a cell from the end of the line.
         assert np.linalg.norm(corners[:, 2] - corners[:, 1], axis=1).max() <= 1.01e-4

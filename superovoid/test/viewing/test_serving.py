@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Who may ask the server of a page."""
+"""Which clients the server of a page accepts."""
 
 import gzip
 import socket
@@ -27,7 +27,7 @@ def server():
 
 
 def answer(server, *headers, upgrade=True):
-    """The first line of what the server answers."""
+    """Return the first line of the server's response."""
     lines = ["GET / HTTP/1.1", *headers]
     if upgrade:
         lines += ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"]
@@ -48,14 +48,14 @@ def test_its_own_page_opens_a_websocket(server):
     ("host", "origin"),
     [
         ("127.0.0.1:{port}", "https://elsewhere.example"),
-        ("127.0.0.1:{port}", "http://127.0.0.1:1"),  # another server of this machine
+        ("127.0.0.1:{port}", "http://127.0.0.1:1"),  # another server on this machine
         ("127.0.0.1:{port}", "http://127.0.0.1:{port}.elsewhere.example"),
-        ("127.0.0.1:{port}", "null"),  # a file, or a frame in a sandbox
-        ("elsewhere.example:{port}", "http://elsewhere.example:{port}"),  # a name that leads here
+        ("127.0.0.1:{port}", "null"),  # a file or a sandboxed frame
+        ("elsewhere.example:{port}", "http://elsewhere.example:{port}"),  # a name that resolves to this machine
         ("elsewhere.example", None),
     ],
 )
-def test_a_page_of_another_site_is_refused(server, host, origin, upgrade):
+def test_a_page_of_another_site_is_rejected(server, host, origin, upgrade):
     headers = [f"Host: {host}"] + ([f"Origin: {origin}"] if origin else [])
     port = server.get_port()
     assert "403" in answer(server, *(header.format(port=port) for header in headers), upgrade=upgrade)
@@ -77,12 +77,12 @@ def test_a_page_of_another_site_is_refused(server, host, origin, upgrade):
         ([""], [], False),
     ],
 )
-def test_whose_request_it_is(hosts, origins, own):
+def test_is_own_compares_host_and_origin(hosts, origins, own):
     assert is_own(hosts, origins) is own
 
 
 @pytest.mark.parametrize("packing", ["identity", "gzip"])
-def test_a_page_looks_who_draws_it_before_it_is_drawn(server, packing):
+def test_a_page_contains_the_renderer_script(server, packing):
     request = urllib.request.Request(f"http://127.0.0.1:{server.get_port()}/?a=b", headers={"Accept-Encoding": packing})
     with urllib.request.urlopen(request, timeout=60.0) as answer:
         body = answer.read()
@@ -94,12 +94,12 @@ def test_a_page_looks_who_draws_it_before_it_is_drawn(server, packing):
     ).read_text(encoding="utf-8")
 
 
-def test_what_is_no_page_of_viser_is_sent_as_it_is(server):
+def test_other_responses_are_sent_unchanged(server):
     assert with_script("<b>") == "<b>"
     with pytest.raises(urllib.error.HTTPError, match="404"):
         urllib.request.urlopen(f"http://127.0.0.1:{server.get_port()}/none.html", timeout=60.0)
 
 
-def test_a_server_that_begins_otherwise_is_not_taken_for_checked():
-    with pytest.raises(ServingError, match="cannot be checked"), own_pages_only():
+def test_a_server_that_starts_differently_is_an_error():
+    with pytest.raises(ServingError, match="is unchecked"), own_pages_only():
         pass

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`robot.show(q)` and `scene.show()`: pages of what is there when they are called."""
+"""`robot.show(q)` and `scene.show()`: pages of the state at the time of the call."""
 
 import sys
 from dataclasses import replace
@@ -11,7 +11,7 @@ import pytest
 
 from superovoid import Body, Robot, Scene, Sphere, Status
 from superovoid.viewing.meanings import Meaning
-from superovoid.viewing.picture import Asked
+from superovoid.viewing.picture import SceneQuery
 from superovoid.viewing.scene_model import SceneModel
 from superovoid.viewing.serving import ServingError
 
@@ -24,7 +24,7 @@ def scene():
     return made
 
 
-def test_a_scene_is_shown_as_it_was_when_it_was_asked_for():
+def test_later_changes_do_not_affect_a_shown_scene():
     own = scene()
     model = SceneModel(own, near=0.25)
     own.set_link_pose("two", at(0.1, 0.0, 0.0))
@@ -32,10 +32,10 @@ def test_a_scene_is_shown_as_it_was_when_it_was_asked_for():
     (pair,) = picture.pairs
     assert pair.distance == pytest.approx(0.2) and pair.meaning is Meaning.NEAR
     assert [drawn.meaning for drawn in picture.bodies] == [Meaning.NEAR, Meaning.NEAR, Meaning.APART]
-    assert own.query(max_results=1).distance[0] == pytest.approx(-0.2)  # still the scene's own state
+    assert own.query(max_results=1).distance[0] == pytest.approx(-0.2)  # the scene's own state is unchanged
 
 
-def test_a_scene_without_poses_says_which_are_missing():
+def test_a_scene_without_poses_is_rejected_with_their_links():
     made = scene()
     made.add(Body("d", "four", Sphere(0.1)))
     with pytest.raises(ValueError, match="links four"):
@@ -44,13 +44,13 @@ def test_a_scene_without_poses_says_which_are_missing():
         scene().show(near=-1.0)
 
 
-def test_without_viser_there_is_an_error_that_says_what_to_install(monkeypatch):
+def test_an_error_without_viser_tells_how_to_install_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(ServingError, match=r"superovoid\[view\]"):
         scene().show()
 
 
-def test_a_scene_and_a_robot_serve_pages_until_they_are_closed():
+def test_pages_of_a_scene_and_a_robot_are_served_until_closed():
     pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
     robot = Robot.from_urdf(URDF, srdf=SRDF)
     with scene().show() as first, robot.show([1.2, 0.0], {"ball": at(2.0, 0.0, 0.0)}, near=0.3) as second:
@@ -64,8 +64,8 @@ def test_a_scene_and_a_robot_serve_pages_until_they_are_closed():
         robot.show({"slide": 0.1}, {"hand": np.eye(4)})
 
 
-class Doubtful:
-    """A scene whose answers about pairs are wide intervals, as of an engine that was short of time."""
+class ImpreciseScene:
+    """A scene that answers with wide intervals, as if the engine ran out of time."""
 
     def __init__(self, real):
         self._real = real
@@ -78,14 +78,14 @@ class Doubtful:
         return replace(result, lower=result.lower - 0.5, status=result.status | np.uint8(Status.UNPROVEN))
 
 
-def test_a_pair_that_is_far_but_not_proved_to_be_is_drawn_as_not_decided():
+def test_a_distant_but_unproved_pair_is_not_decided():
     made = scene()
     poses = dict(zip(made.links, made.tables().link_poses, strict=True))
     owners = [body.link for body in made.bodies]
-    assert Asked(made, owners, near=0.1).answer(poses).clearance.meaning is Meaning.APART
-    picture = Asked(Doubtful(made), owners, near=0.1).answer(poses)
+    assert SceneQuery(made, owners, near=0.1).answer(poses).clearance.meaning is Meaning.APART
+    picture = SceneQuery(ImpreciseScene(made), owners, near=0.1).answer(poses)
     pair = picture.pairs[0]
     assert pair.distance == pytest.approx(0.2) and pair.meaning is Meaning.UNKNOWN
-    assert "wider than was asked for" in pair.state and "certified" not in pair.state
+    assert "wider than requested" in pair.state and "certified" not in pair.state
     assert picture.clearance.meaning is Meaning.UNKNOWN and picture.clearance.lower < 0.0
     assert [drawn.meaning for drawn in picture.bodies[:2]] == [Meaning.UNKNOWN, Meaning.UNKNOWN]

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`fit.show()` and `check.show()`: the robot with its bodies, figures of links and pictures of their errors."""
+"""`fit.show()` and `check.show()`: the robot with its bodies, figures of links, pictures of errors."""
 
 import shutil
 import sys
@@ -23,7 +23,7 @@ pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[v
 from superovoid.viewing.fit_page import FitPage
 from superovoid.viewing.serving import open_server
 
-LONG = 600.0  # s, which only a test that fails waits
+LONG = 600.0  # s, reached only by failing tests
 # The body of `short` ends 10 mm before its mesh at either end.
 URDF = """<robot name="two">
 <link name="whole"><collision><geometry><mesh filename="package://pkg/bar.stl"/></geometry></collision>
@@ -56,7 +56,7 @@ def page_of(found):
 
 
 def choose(page, name, shown):
-    """Choose a link; wait until what is said of its pictures holds."""
+    """Choose a link; wait until its pictures satisfy a condition."""
     page._chosen.value = name
     end = time.monotonic() + LONG
     while not shown(page._pictures.content):
@@ -64,14 +64,14 @@ def choose(page, name, shown):
         time.sleep(0.01)
 
 
-def test_the_table_has_all_links_and_a_chosen_one_its_figures_and_pictures(check):
+def test_the_table_lists_all_links_and_details_the_chosen_one(check):
     page = page_of(check)
     with page.viewer:
         table = page._figures.content
         short = next(link for link in check.links if link.link == "short")
         assert f"{short.quality.iou:.3f}" in table and short.quality.iou == pytest.approx(0.92, abs=0.01)
         assert short.uncovered.millimetres() in table and 0.01 <= short.uncovered.upper < 0.0105
-        # What has no figures says why, and a name is a text.
+        # Links without figures give the reason, and names are escaped.
         assert "&lt;gone&gt;: " in table and "gone.stl" in table and "<gone>" not in table
         choose(page, "short", lambda text: text.count("data:image/png;base64,") == 2)
         assert "U 10.00" in page._pictures.content  # the worst point of the link, mm
@@ -80,7 +80,7 @@ def test_the_table_has_all_links_and_a_chosen_one_its_figures_and_pictures(check
         assert page._figures.content == table
 
 
-def test_a_fit_is_shown_with_the_packages_it_was_made_with_and_says_when_they_have_gone(check, package, tmp_path):
+def test_a_fit_uses_its_packages_and_reports_missing_ones(check, package, tmp_path):
     moved = tmp_path / "pkg"
     shutil.copytree(package, moved)
     links = tuple(replace(link, state="fitted") if link.bodies else link for link in check.links)
@@ -92,13 +92,13 @@ def test_a_fit_is_shown_with_the_packages_it_was_made_with_and_says_when_they_ha
     shutil.rmtree(moved)
     page = page_of(found)
     with page.viewer:
-        choose(page, "whole", lambda text: "cannot be read any more" in text)
+        choose(page, "whole", lambda text: "cannot read the meshes" in text)
     with found.show(package_directories={"pkg": package}) as viewer:
         assert viewer.title == "two" and viewer.refresher.wait(LONG)
-        assert f'src="{viewer.url}"' in viewer._repr_html_()  # of a notebook
+        assert f'src="{viewer.url}"' in viewer._repr_html_()  # in a notebook
 
 
-def test_rules_of_an_srdf_are_those_of_the_page_and_what_makes_no_sense_is_refused(check):
+def test_show_applies_an_srdf_and_rejects_invalid_arguments(check):
     srdf = '<robot name="two"><disable_collisions link1="whole" link2="short" reason="User"/></robot>'
     with check.show(srdf=srdf) as viewer:
         assert viewer.refresher.wait(LONG)
@@ -108,7 +108,7 @@ def test_rules_of_an_srdf_are_those_of_the_page_and_what_makes_no_sense_is_refus
         check.show(srdf="<robot")
 
 
-def test_without_viser_there_is_an_error_that_says_what_to_install(check, monkeypatch):
+def test_an_error_without_viser_tells_how_to_install_it(check, monkeypatch):
     monkeypatch.setitem(sys.modules, "viser", None)
     with pytest.raises(ServingError, match=r"superovoid\[view\]"):
         check.show()

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid view` as a process: what it prints, how it ends, and what it says where something is missing."""
+"""`superovoid view` as a process: its output, its exit, and its errors if something is missing."""
 
 import os
 import re
@@ -42,7 +42,7 @@ def started(*arguments, command="view"):
     ("arguments", "number"),
     [(("arm.urdf", "--srdf", "arm.srdf"), signal.SIGINT), (("--shapes",), signal.SIGTERM)],
 )
-def test_it_serves_a_page_without_a_display_and_ends_by_a_signal_in_order(files, arguments, number):
+def test_view_serves_a_page_without_a_display_until_a_signal(files, arguments, number):
     pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
     arguments = [files / word if word.startswith("arm") else word for word in arguments]
     with started(*arguments) as process:
@@ -61,7 +61,7 @@ def test_it_serves_a_page_without_a_display_and_ends_by_a_signal_in_order(files,
         socket.create_connection(("127.0.0.1", int(url.rpartition(":")[2])), timeout=1.0).close()
 
 
-def test_without_viser_it_says_what_to_install(monkeypatch, capsys, files):
+def test_view_without_viser_prints_how_to_install_it(monkeypatch, capsys, files):
     monkeypatch.setitem(sys.modules, "viser", None)
     assert main(["view", str(files / "arm.urdf")]) == 1
     assert "pip install 'superovoid[view]'" in capsys.readouterr().err
@@ -71,7 +71,7 @@ def test_without_viser_it_says_what_to_install(monkeypatch, capsys, files):
     ("urdf", "words"),
     [("<robot", "URDF"), ('<robot name="r"><link name="a"/><link name="b"/></robot>', "2 root links"), ("\0", "URDF")],
 )
-def test_a_robot_that_cannot_be_read_is_an_error_with_words(capsys, tmp_path, urdf, words):
+def test_an_unreadable_robot_is_reported(capsys, tmp_path, urdf, words):
     pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
     (tmp_path / "r.urdf").write_text(urdf)
     assert main(["view", str(tmp_path / "r.urdf")]) == 1
@@ -79,23 +79,23 @@ def test_a_robot_that_cannot_be_read_is_an_error_with_words(capsys, tmp_path, ur
     assert said.startswith("superovoid view: ") and words in said and "Traceback" not in said
 
 
-def test_a_taken_port_is_an_error_with_words(capsys, files):
+def test_a_port_in_use_is_reported(capsys, files):
     pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
         port = other.getsockname()[1]
         assert main(["view", str(files / "arm.urdf"), "--port", str(port)]) == 1
-    assert f"port {port} of 127.0.0.1 cannot be listened at" in capsys.readouterr().err
+    assert f"port {port} of 127.0.0.1 cannot be used" in capsys.readouterr().err
 
 
-def test_nothing_of_a_page_is_imported_with_the_command_or_the_library():
+def test_command_and_library_do_not_import_viser():
     code = "import superovoid.cli.command_line as c, superovoid, sys; c.parser(); print('viser' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
     assert "viser" not in vars(appearance)
 
 
-def test_a_recording_is_served_and_ends_by_ctrl_c_in_order(tmp_path):
+def test_a_recording_is_served_until_ctrl_c(tmp_path):
     pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
     path = tmp_path / "path.csv"
     path.write_text("bite_m\n" + "".join(f"0.{step}\n" for step in range(10)), encoding="utf-8")
@@ -116,14 +116,14 @@ def test_a_recording_is_served_and_ends_by_ctrl_c_in_order(tmp_path):
     [
         (["a.csv", "b.csv"], "two recordings"),
         (["a.urdf", "b.urdf"], "two robots"),
-        (["a.csv", "--rate", "3"], "argument --rate: is about a bag"),
+        (["a.csv", "--rate", "3"], "argument --rate: needs a bag"),
         (["a.csv", "--node"], "argument --node"),
         (["--node", "--html", "p.html"], "argument --html"),
-        (["--node", "no name"], "must be a node's name"),
+        (["--node", "no name"], "must be a node name"),
         (["a.csv", "--srdf", "a.urdf"], "argument --srdf"),
     ],
 )
-def test_options_that_make_no_sense_together_are_refused(tmp_path, monkeypatch, capsys, words, said):
+def test_inconsistent_options_are_rejected(tmp_path, monkeypatch, capsys, words, said):
     for name in ("a.csv", "b.csv", "a.urdf", "b.urdf"):
         (tmp_path / name).touch()
     monkeypatch.chdir(tmp_path)

@@ -10,7 +10,7 @@ With M = A - B (in the frame of A) and h_M(n) = h_A(n) + h_B(-n) - n . c, the si
 `difference.polish`   Newton on the strata of a simplex.
 `epa`                 Overlaps of cores of vertices and rims: triangles of points of M around the origin.
 `core_search`         All other overlaps: branch and bound on the sphere of directions.
-`core_settling`       Points of both cores one depth apart along the direction of the least h_M.
+`contact_points`      Points of both cores that face each other along the direction of the least h_M.
 
 Overlap, closed at once: A ball of radius r that lies in A and touches its boundary at the contact has
 sd(A, B) <= sd(ball, B) = sd(centre, B) - r, and the distance of a point from a sharp core is a closed form.
@@ -27,16 +27,20 @@ from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import beside_dent, revolution
 from superovoid.contact.convex.core_search import search
-from superovoid.contact.convex.core_settling import (
-    dent_deficit,
-    holds_means,
-    own_points,
-    settled,
-    settled_anew,
-)
 from superovoid.contact.convex.epa import are_sharp, expand, height_of_tetrahedron
 from superovoid.contact.convex.gjk import descend, nothing_known
 from superovoid.contact.convex.out_of_dent import contact_of, shortest_way, way_from
+from superovoid.contact.minkowski.contact_points import (
+    ALONG,
+    NEAR,
+    Aligned,
+    dent_deficit,
+    facing,
+    holds_means,
+    off_normal,
+    points_along,
+    superovoids_on_surfaces,
+)
 from superovoid.contact.minkowski.difference import (
     WEIGHT,
     Found,
@@ -54,7 +58,7 @@ from superovoid.contact.minkowski.difference import (
 )
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line
 from superovoid.contact.pair import Pair
-from superovoid.contact.superovoids.certificate import tangent_ball
+from superovoid.contact.superovoids.tangent_balls import tangent_ball, widest_ball
 from superovoid.shapes.kernels.kinds import (
     CONE,
     CONVEX_MESH,
@@ -74,7 +78,6 @@ from superovoid.values.status import ARBITRARY_NORMAL, DENT
 
 _LEG, _LEGS, _LONGEST = 5, 5, 64  # GJK iterations before the first polish, times a leg, and without one
 _NEAR = 1e-6  # of the smaller body: distance below which the search takes over where GJK has stalled
-_ALONG = 8.0  # times the goal: how far off the normal the points of a proved overlap may be
 _NEARLY_COAXIAL = 0.1  # of the smaller body: slack of axes below which a search may turn with them
 _HULL_GOAL = 1e-3  # of the smaller body: width at which a search of hulls over a dent ends
 
@@ -127,7 +130,7 @@ def _ball_depth_at(pair, ovoid, f, x, n, core, y, swapped):
     """
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
-    r = (1.0 - 1e-12) * tangent_ball(ovoid, f)
+    r = tangent_ball(ovoid, f, widest_ball(ovoid))
     if not (r > 0.0):
         return -math.inf
     ball = combine(1.0, x, -r, n)
@@ -164,7 +167,7 @@ def solve_cores(pair, n, goal, beyond, budget, w):
         Give up, with the interval known by then, once the distance is proved to exceed this.
     budget : int
         Support points that the search may spend. 0: none, and points that realise the distance are enough, whatever
-        their direction (`straightened`).
+        their direction (`with_facing_points`).
     """
     out_of_line()
     # Without a budget boxes about parts of a mesh are asked for, of which a lower bound is enough.
@@ -206,7 +209,7 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
             if answer.upper - answer.lower <= goal:
                 if budget == 0:
                     return answer
-                return straightened(pair, answer, goal, margin, w)
+                return with_facing_points(pair, answer, goal, margin, w)
         if found.upper - found.lower <= goal or found.stalled or rounds >= _LEGS:
             break
     if found.count == 0:
@@ -224,7 +227,7 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
             own = found.count == 1 or (holds_means(a, ka) and holds_means(b, kb))
             upper = length
             if not own:
-                x, y = own_points(pair, x, y, found.n)
+                x, y = superovoids_on_surfaces(pair, x, y, found.n)
                 upper = norm(sub(y, x))
                 row_x, row_y, least = _nearest_row(w, found.count)
                 if least < upper:
@@ -233,11 +236,11 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
             answer = Cores(upper, lower, upper + margin, x, y, found.n, found.iterations, status)
             if budget == 0:
                 return answer
-            return straightened(pair, answer, goal, margin, w)
+            return with_facing_points(pair, answer, goal, margin, w)
     return overlapping(pair, found, goal, margin, budget, w)
 
 
-@kernel(_nrt=True)
+@kernel
 def bounds_about(pair, n, goal, margin, threshold, far, w):
     """Bounds of the signed distance of two convex cores, good enough to tell whether it is below a threshold.
 
@@ -320,7 +323,7 @@ def _along_way(pair, way, balls, upper, goal, margin, iterations, status):
     depth = _ball_depth_at(pair, ovoid, contact.f, contact.x, contact.normal, core, y, swapped)
     upper = max(lower, min(upper, margin - depth))
     off = off_line(way.x, way.y, -lower, way.n)
-    if off > _ALONG * goal:
+    if off > ALONG * goal:
         upper = max(upper, lower + off)
     status = 0 if upper - lower + margin <= goal else status | DENT
     return Cores(lower, lower - margin, upper, way.x, way.y, way.n, iterations, status)
@@ -344,32 +347,16 @@ def _polished(pair, found, margin, w):
 
 
 @kernel
-def straightened(pair, answer, goal, margin, w):
-    """The same answer for separated cores with points along its normal.
-
-    The part of y - x across the normal may be as long as the interval lets it, the square root of distance times width:
-    then the direction of the points is the normal, if it proves as much, or other points are had along the normal.
-    """
-    u = sub(answer.y, answer.x)
-    across = norm(combine(1.0, u, -dot(u, answer.n), answer.n))
-    if not (across > margin):
+def with_facing_points(pair, answer, goal, margin, w):
+    """The same answer for separated cores with points that lie along its normal, if such are found."""
+    if not (off_normal(answer.x, answer.y, answer.n) > goal):
         return answer
     out_of_line()
-    n = scale(1.0 / norm(u), u)
-    c = difference_support(pair, n)
-    if answer.upper + c.h + margin <= goal:
-        lower = min(-c.h - margin, answer.distance)
-        return Cores(answer.distance, lower, answer.upper, answer.x, answer.y, n, answer.iterations + 1, answer.status)
-    if across <= goal:
+    found = facing(pair, answer.x, answer.y, answer.n, answer.lower, goal, margin, w)
+    if not found.is_found:
         return answer
-    value = -answer.lower - margin
-    found = Found(value, value, answer.n, answer.x, answer.y, False, 0, math.inf)
-    best, whole = settled_anew(pair, found, goal, w)
-    length = norm(sub(best.y, best.x))
-    if not (whole and length + best.value + 2.0 * margin <= goal):
-        return answer
-    lower = min(-best.value - margin, length)
-    return Cores(length, lower, length + margin, best.x, best.y, best.n, answer.iterations + 2, answer.status)
+    length, iterations = norm(sub(found.y, found.x)), answer.iterations + 1
+    return Cores(length, found.lower, length + margin, found.x, found.y, found.n, iterations, answer.status)
 
 
 @kernel
@@ -445,40 +432,28 @@ def overlapping(pair, descent, goal, margin, budget, w):
     if not (start.value - depth <= max(goal, width)):
         start = search(pair, start, width, budget, w)
         depth = max(depth, start.proved)
-    start, whole = settled(pair, start, goal, w)
-    distance = -start.value
-    upper = margin - depth
-    x, y = start.x, start.y
+    # On a face or an edge of M the support points of one direction lie anywhere.
+    end = Aligned(start.n, start.value, start.x, start.y, off_line(start.x, start.y, start.value, start.n))
+    if end.off > NEAR * goal:
+        end = points_along(pair, start.n, start.value, goal, w)
+    n, x, y, off, distance, upper, status = end.n, end.x, end.y, end.off, -end.value, margin - depth, 0
     if not (holds_means(a, ka) and holds_means(b, kb)):
         # The hulls' depth bounds the bodies' from above; from below only what lies in the bodies does.
-        c = difference_support(pair, start.n)
-        if not whole:
-            x, y = own_points(pair, x, y, start.n)
-            if off_line(c.x, c.y, start.value, start.n) < off_line(x, y, start.value, start.n):
-                x, y = c.x, c.y
+        c = difference_support(pair, n)
+        of_support = off_line(c.x, c.y, end.value, n)
+        if off > goal and of_support < off:
+            x, y, off = c.x, c.y, of_support
         depth = max(ball_depth, start.proved - deficit)
         upper = margin - depth if depth > 0.0 else norm(c.m) + margin
-        whole = whole and upper - distance + margin <= goal
-    status = 0 if whole else DENT
+        status = DENT if off > ALONG * goal or upper - distance + margin > goal else 0
     if start.rival <= start.value + goal:
         status |= ARBITRARY_NORMAL
     if distance > 0.0:
-        # The points span the distance, or the interval says by how much they do not.
-        upper = norm(sub(y, x)) + margin
-    else:
-        off = off_line(x, y, start.value, start.n)
-        if not whole or off > _ALONG * goal:
-            upper = max(upper, distance + off)
-    return Cores(
-        distance,
-        distance - margin,
-        max(distance, upper),
-        x,
-        y,
-        start.n,
-        descent.iterations + start.spent,
-        status,
-    )
+        upper = norm(sub(y, x)) + margin  # the points span the distance
+    elif off > ALONG * goal:
+        upper = max(upper, distance + off)
+    lower, upper, iterations = distance - margin, max(distance, upper), descent.iterations + start.spent
+    return Cores(distance, lower, upper, x, y, n, iterations, status)
 
 
 @kernel

@@ -27,7 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import combine, cross, dot, norm, scale, sub
+from superovoid.compiled.vector import cross, dot, norm, scale, sub
+from superovoid.contact.minkowski.contact_points import NEAR
 from superovoid.contact.minkowski.difference import (
     SIMPLEX_LENGTH,
     Found,
@@ -35,21 +36,25 @@ from superovoid.contact.minkowski.difference import (
     X,
     Y,
     difference_support,
+    mean_point,
     polished,
     put,
     row_point,
     take,
-    triangle_weights,
+    weigh,
     well_away,
 )
-from superovoid.contact.minkowski.exit import NEAR
 from superovoid.contact.minkowski.on_surfaces import off_line
 from superovoid.shapes.kernels.kinds import SUPEROVOID, TORUS
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import RADIUS
 
-POINTS = 96  # at most; a rim against a rim takes about 50
-FACES = 2 * POINTS  # a closed surface of n vertices has 2 n - 4 triangles
+MOST_VERTICES = 96  # a rim against a rim takes about 50
+MOST_FACES = 2 * MOST_VERTICES  # a closed surface of n vertices has 2 n - 4 triangles
+# Rows of `Surface.faces`: of each triangle the rows of its corners, its unit vector, the least height of a corner along
+# that, and how far above that a vertex is. Two more lists are beside these: the open edges, by the corners at both
+# ends, and the triangles that a vertex sees.
+_CORNERS, _UNIT, _HEIGHT, _ABOVE, _EDGE, _SEEN = 0, 3, 6, 7, 8, 10
 _DETERMINANT = 32.0 * EPS  # of the product of three lengths: what their determinant may round
 _VISIBLE = 16.0 * EPS  # of both radii: height above a face from which a vertex sees it
 
@@ -64,55 +69,41 @@ def are_sharp(pair):
 class Surface(NamedTuple):
     """Room for vertices and triangles. All arrays change as the surface grows."""
 
-    points: NDArray[np.float64]  # vertices, as rows of a simplex
-    faces: NDArray[np.int64]  # corners of a triangle
-    planes: NDArray[np.float64]  # a unit vector, and the least height of a corner along it
-    edges: NDArray[np.int64]  # scratch
+    vertices: NDArray[np.float64]  # rows as of a simplex
+    faces: NDArray[np.float64]  # a column a triangle: a vector instruction serves several of them
 
 
 @kernel(_nrt=True)
 def new_surface():
     """A surface without triangles."""
-    return Surface(
-        np.empty((POINTS, SIMPLEX_LENGTH)),
-        np.empty((FACES, 3), np.int64),
-        np.empty((FACES, 4)),
-        np.empty((3 * FACES, 2), np.int64),
-    )
+    split = MOST_VERTICES * SIMPLEX_LENGTH
+    memory = np.empty(split + (_SEEN + 1) * MOST_FACES)
+    return Surface(memory[:split].reshape(MOST_VERTICES, SIMPLEX_LENGTH), memory[split:].reshape(_SEEN + 1, MOST_FACES))
 
 
 @kernel
-def normal_of(surface, k):
-    """Unit vector of triangle k."""
-    return (surface.planes[k, 0], surface.planes[k, 1], surface.planes[k, 2])
+def _unit(faces, f):
+    """Unit vector of a triangle."""
+    return (faces[_UNIT, f], faces[_UNIT + 1, f], faces[_UNIT + 2, f])
 
 
 @kernel
-def _corner(surface, k, i, column):
-    """Corner i of triangle k: the point of M, or of a body."""
-    return row_point(surface.points, surface.faces[k, i], column)
+def _copy_row(rows, row, to, k):
+    for i in range(SIMPLEX_LENGTH):
+        to[k, i] = rows[row, i]
 
 
 @kernel
-def _mean(surface, k, weights, column):
-    """Weighted mean of the corners of triangle k."""
-    mean = scale(weights[0], _corner(surface, k, 0, column))
-    for i in range(1, 3):
-        mean = combine(1.0, mean, weights[i], _corner(surface, k, i, column))
-    return mean
-
-
-@kernel
-def _lay(surface, k, i, j, h):
-    """Write triangle k with the corners i, j, h."""
-    faces, planes = surface.faces, surface.planes
-    faces[k, 0], faces[k, 1], faces[k, 2] = i, j, h
-    p, q, r = _corner(surface, k, 0, M), _corner(surface, k, 1, M), _corner(surface, k, 2, M)
+def _lay(surface, f, i, j, k):
+    """Write a triangle with the vertices i, j, k."""
+    vertices, faces = surface
+    p, q, r = row_point(vertices, i, M), row_point(vertices, j, M), row_point(vertices, k, M)
     u = cross(sub(q, p), sub(r, p))
     length = norm(u)
     u = scale(1.0 / length, u) if length > 0.0 else u
-    planes[k, 0], planes[k, 1], planes[k, 2] = u
-    planes[k, 3] = min(dot(u, p), dot(u, q), dot(u, r))
+    faces[_CORNERS, f], faces[_CORNERS + 1, f], faces[_CORNERS + 2, f] = i, j, k
+    faces[_UNIT, f], faces[_UNIT + 1, f], faces[_UNIT + 2, f] = u
+    faces[_HEIGHT, f] = min(dot(u, p), dot(u, q), dot(u, r))
 
 
 @kernel
@@ -129,18 +120,26 @@ def _holds_origin(p, q, r, s):
 
 
 @kernel
+def _nearer(faces, f, other):
+    """Return which of two triangles is nearer to the origin, the second if they are equally near; -1 for none."""
+    return f if other < 0 or faces[_HEIGHT, f] < faces[_HEIGHT, other] else other
+
+
+@kernel
 def begin(surface, w):
-    """Lay the tetrahedron of the first four rows of a workspace, outward; whether it is proved to hold the origin."""
+    """Lay the tetrahedron of the first four rows of a workspace, outward.
+
+    Returns its triangle that is nearest to the origin; -1 if the tetrahedron is not proved to hold the origin.
+    """
     p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
     first, second = (0, 1) if dot(sub(q, p), cross(sub(r, p), sub(s, p))) >= 0.0 else (1, 0)
-    for i in range(SIMPLEX_LENGTH):
-        surface.points[first, i], surface.points[second, i] = w[0, i], w[1, i]
-        surface.points[2, i], surface.points[3, i] = w[2, i], w[3, i]
-    _lay(surface, 0, 0, 2, 1)
-    _lay(surface, 1, 0, 1, 3)
-    _lay(surface, 2, 0, 3, 2)
-    _lay(surface, 3, 1, 2, 3)
-    return _holds_origin(p, q, r, s)
+    for k, row in enumerate((first, second, 2, 3)):
+        _copy_row(w, row, surface.vertices, k)
+    nearest = -1
+    for f, (i, j, k) in enumerate(((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))):
+        _lay(surface, f, i, j, k)
+        nearest = _nearer(surface.faces, f, nearest)
+    return nearest if _holds_origin(p, q, r, s) else -1
 
 
 @kernel(_nrt=True)
@@ -148,82 +147,80 @@ def height_of_tetrahedron(w):
     """Radius of a ball about the origin in a tetrahedron of rows; -inf if it is not proved to hold the origin."""
     out_of_line()
     surface = new_surface()
-    if not begin(surface, w):
-        return -math.inf
-    return min(surface.planes[0, 3], surface.planes[1, 3], surface.planes[2, 3], surface.planes[3, 3])
+    nearest = begin(surface, w)
+    return surface.faces[_HEIGHT, nearest] if nearest >= 0 else -math.inf
 
 
 @kernel
-def _note_edge(edges, count, i, j):
-    """Add an edge to a list, or take its reverse from it; return how many there are."""
-    for k in range(count):
-        if edges[k, 0] == j and edges[k, 1] == i:
-            edges[k, 0], edges[k, 1] = edges[count - 1, 0], edges[count - 1, 1]
+def _note_edge(faces, count, i, j):
+    """Add an edge to the list of open ones, or take its reverse from it; return how many there are."""
+    for e in range(count):
+        if faces[_EDGE, e] == j and faces[_EDGE + 1, e] == i:
+            faces[_EDGE, e], faces[_EDGE + 1, e] = faces[_EDGE, count - 1], faces[_EDGE + 1, count - 1]
             return count - 1
-    edges[count, 0], edges[count, 1] = i, j
+    faces[_EDGE, count], faces[_EDGE + 1, count] = i, j
     return count + 1
 
 
 @kernel
-def take_in(surface, used, count, visible):
-    """Put vertex `used` in place of the triangles it sees; return how many there are then, -1 where that fails."""
+def take_in(surface, vertex, count, visible):
+    """Put a vertex in place of the triangles it sees.
+
+    Returns how many triangles there are then, -1 if that fails, and the one that is nearest to the origin.
+    """
     out_of_line()
-    faces, planes, edges = surface.faces, surface.planes, surface.edges
-    m = row_point(surface.points, used, M)
-    open_edges, left = 0, 0
+    faces, m = surface.faces, row_point(surface.vertices, vertex, M)
     for f in range(count):
-        height = dot(normal_of(surface, f), m)
-        if height - planes[f, 3] > visible:
-            for i in range(3):
-                open_edges = _note_edge(edges, open_edges, faces[f, i], faces[f, (i + 1) % 3])
-        else:
-            if left < f:
-                for i in range(3):
-                    faces[left, i] = faces[f, i]
-                for i in range(4):
-                    planes[left, i] = planes[f, i]
-            left += 1
-    if left + open_edges > FACES or left == count:
-        return -1
-    for e in range(open_edges):
-        _lay(surface, left + e, edges[e, 0], edges[e, 1], used)
-    return left + open_edges
+        faces[_ABOVE, f] = dot(_unit(faces, f), m) - faces[_HEIGHT, f]
+    edges, seen, nearest = 0, 0, -1
+    for f in range(count):
+        if faces[_ABOVE, f] <= visible:
+            nearest = _nearer(faces, f, nearest)
+            continue
+        if edges + 3 > MOST_FACES:
+            return -1, nearest
+        for i in range(3):
+            edges = _note_edge(faces, edges, faces[_CORNERS + i, f], faces[_CORNERS + (i + 1) % 3, f])
+        faces[_SEEN, seen] = f
+        seen += 1
+    if count + edges - seen > MOST_FACES or seen == 0:
+        return -1, nearest
+    for e in range(edges):
+        f = int(faces[_SEEN, e]) if e < seen else count + e - seen
+        _lay(surface, f, int(faces[_EDGE, e]), int(faces[_EDGE + 1, e]), vertex)
+        nearest = _nearer(faces, f, nearest)
+    for k in range(seen - 1, edges - 1, -1):  # no triangle took these places: the last ones do
+        f, last = int(faces[_SEEN, k]), count - seen + k
+        for i in range(_ABOVE):
+            faces[i, f] = faces[i, last]
+        nearest = f if nearest == last else nearest
+    return count + edges - seen, nearest
 
 
 @kernel
-def _nearest_to_origin(surface, count):
-    nearest = 0
-    for k in range(1, count):
-        if surface.planes[k, 3] < surface.planes[nearest, 3]:
-            nearest = k
-    return nearest
-
-
-@kernel
-def _gather_corners(surface, k, w):
+def _gather_corners(surface, f, w):
     """Copy the corners of a triangle to the first rows of a workspace."""
-    for corner in range(3):
-        for i in range(SIMPLEX_LENGTH):
-            w[corner, i] = surface.points[surface.faces[k, corner], i]
+    for i in range(3):
+        _copy_row(surface.vertices, int(surface.faces[_CORNERS + i, f]), w, i)
 
 
 @kernel
-def _exit_through(surface, count, found, goal):
+def _exit_through(surface, count, found, goal, w):
     """Give the least h_M found points of A and B with x - y along its direction.
 
     The foot of the origin is on one of the triangles in the plane of the nearest one.
     """
-    best, off = found, math.inf
+    best, off, faces = found, math.inf, surface.faces
     foot = scale(found.value, found.n)
-    for k in range(count):
-        if surface.planes[k, 3] > found.value + NEAR * goal or well_away(normal_of(surface, k), found.n):
+    for f in range(count):
+        if faces[_HEIGHT, f] > found.value + NEAR * goal or well_away(_unit(faces, f), found.n):
             continue
-        p, q, r = _corner(surface, k, 0, M), _corner(surface, k, 1, M), _corner(surface, k, 2, M)
-        weights = triangle_weights(sub(p, foot), sub(q, foot), sub(r, foot))
-        beside = norm(sub(_mean(surface, k, weights, M), foot))
+        _gather_corners(surface, f, w)
+        weigh(w, 0, 3, foot)
+        beside = norm(sub(mean_point(w, 3, M), foot))
         if beside < off:
             off = beside
-            x, y = _mean(surface, k, weights, X), _mean(surface, k, weights, Y)
+            x, y = mean_point(w, 3, X), mean_point(w, 3, Y)
             best = Found(found.value, found.proved, found.n, x, y, True, found.spent, found.rival)
     return best
 
@@ -236,15 +233,15 @@ def expand(pair, n, w, goal, margin):
     rounding may take from the height of a triangle: cores that overlap by less are left to others.
     """
     out_of_line()
-    surface = new_surface()
     found = Found(math.inf, -math.inf, n, n, n, False, 0, math.inf)
-    if not begin(surface, w):
+    surface = new_surface()
+    nearest = begin(surface, w)
+    if nearest < 0:
         return found, False
     visible = _VISIBLE * (pair.a.row[RADIUS] + pair.b.row[RADIUS])
-    count = 4
-    for used in range(4, POINTS):
-        k = _nearest_to_origin(surface, count)
-        n, height = normal_of(surface, k), surface.planes[k, 3]
+    faces, count = surface.faces, 4
+    for vertex in range(4, MOST_VERTICES):
+        n, height = _unit(faces, nearest), faces[_HEIGHT, nearest]
         if not height > margin:
             return found, False
         c = difference_support(pair, n)
@@ -253,24 +250,23 @@ def expand(pair, n, w, goal, margin):
             break
         if not c.h - height > visible:
             return found, False
-        put(surface.points, used, c)
-        count = take_in(surface, used, count, visible)
+        put(surface.vertices, vertex, c)
+        count, nearest = take_in(surface, vertex, count, visible)
         if count < 0:
             return found, False
-    k = _nearest_to_origin(surface, count)
-    height = surface.planes[k, 3]
+    height = faces[_HEIGHT, nearest]
     if not found.value - height <= 0.5 * goal:
         return found, False
     other, least = -1, found.value + goal
     for f in range(count):
-        if surface.planes[f, 3] <= least and well_away(normal_of(surface, f), found.n):
-            other, least = f, surface.planes[f, 3]
+        if faces[_HEIGHT, f] <= least and well_away(_unit(faces, f), found.n):
+            other, least = f, faces[_HEIGHT, f]
     if other >= 0:
         _gather_corners(surface, other, w)
-        found = polished(pair, normal_of(surface, other), 3, found, w)
-    _gather_corners(surface, k, w)
+        found = polished(pair, _unit(faces, other), 3, found, w)
+    _gather_corners(surface, nearest, w)
     found = polished(pair, found.n, 3, found, w)
     found = Found(found.value, min(height, found.value), found.n, found.x, found.y, True, found.spent, found.rival)
     if off_line(found.x, found.y, found.value, found.n) > NEAR * goal:
-        found = _exit_through(surface, count, found, goal)
+        found = _exit_through(surface, count, found, goal, w)
     return found, off_line(found.x, found.y, found.value, found.n) <= 0.5 * goal

@@ -105,7 +105,7 @@ def _part_gap(pair, n, goal, beyond, nearest, margin, w):
     best, touching = _part_distance(pair, n, goal, beyond, w)
     if touching or pair.a.kind == TORUS or not (best.upper < nearest):
         return best, touching
-    best = cores.straightened(pair, best, goal, margin, w)
+    best = cores.with_facing_points(pair, best, goal, margin, w)
     width = goal
     for _ in range(_NARROWER):
         u = sub(best.y, best.x)
@@ -115,7 +115,7 @@ def _part_gap(pair, n, goal, beyond, nearest, margin, w):
         k, touched = _part_distance(pair, best.n, width, beyond, w)
         if touched or not (k.upper - k.lower <= goal):
             break
-        k = cores.straightened(pair, k, goal, margin, w)
+        k = cores.with_facing_points(pair, k, goal, margin, w)
         iterations = best.iterations + k.iterations
         best = cores.Cores(k.distance, k.lower, k.upper, k.x, k.y, k.n, iterations, k.status)
     return best, touching

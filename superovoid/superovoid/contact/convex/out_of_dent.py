@@ -8,7 +8,7 @@ by that gap: t - gap u parts them, too, to touch. There the bodies that touch ha
 translation to the same plane is (t . u) u. If it parts the bodies it is the next t, else one half way to it. Where
 nothing is left to gain, t is along u.
 
-From below: the ball in the superovoid that touches its surface at that contact (`certificate.tangent_ball`). Its depth
+From below: the ball in the superovoid that touches its surface at that contact (`tangent_balls`). Its depth
 in the core is no more than that of the superovoid.
 """
 

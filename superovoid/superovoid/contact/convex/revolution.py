@@ -43,7 +43,7 @@ from superovoid.contact.minkowski.difference import (
     polished,
     take,
 )
-from superovoid.shapes.kernels.kinds import CAPSULE, CONE, CYLINDER, SUPEROVOID, TORUS
+from superovoid.shapes.kernels.kinds import CAPSULE, CONE, CYLINDER, SUPEROVOID, TORUS, UPRIGHT
 from superovoid.shapes.kernels.surface import A1, A2, TX, TY, P
 
 # A cell: middle and half width of its azimuths, then two corners: direction in the meridian (across, along the axis),
@@ -51,7 +51,7 @@ from superovoid.shapes.kernels.surface import A1, A2, TX, TY, P
 _PHI, _HALF, _CORNERS, _CORNER_LENGTH = 0, 1, 2, 12
 _S, _C, _XA, _YB, _IA, _IB, _HEIGHT, _RADIUS = 0, 1, 2, 5, 8, 9, 10, 11
 _CELL_LENGTH = _CORNERS + 2 * _CORNER_LENGTH
-_AT_POLE = 1e-200  # across the axis: gives the support point at a pole its azimuth
+_AT_POLE = 1e3 * UPRIGHT  # across the axis: gives the support point at a pole its azimuth
 _INSIDE = 0.02  # of an arc of the meridian: nearest to its ends that a facet splits it
 _LEAST_ARC = 1e-15
 _PATIENCE = 100  # splits spent on a minimum between the axes

@@ -28,8 +28,8 @@ import numpy as np
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import beside_dent, cores
-from superovoid.contact.convex.core_settling import holds_means
 from superovoid.contact.minkowski import difference
+from superovoid.contact.minkowski.contact_points import holds_means
 from superovoid.contact.minkowski.flats import REACH
 from superovoid.contact.minkowski.on_surfaces import direction_of
 from superovoid.contact.pair import Pair

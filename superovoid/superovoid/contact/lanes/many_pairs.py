@@ -40,10 +40,11 @@ from superovoid.contact.lanes.newton_lanes import (
 )
 from superovoid.contact.lanes.simd import Layout, in_lanes, inlined, loader, storer
 from superovoid.contact.pair import Pair
-from superovoid.contact.superovoids import answers, certificate, pair_solver
+from superovoid.contact.superovoids import answers, certificate, pair_solver, tangent_balls
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS, WARM_ITERATIONS
 from superovoid.contact.superovoids.certificate import flatness, rises_from
 from superovoid.contact.superovoids.newton import BEGUN, CONVERGED, RUNNING, Task, first_move
+from superovoid.contact.superovoids.tangent_balls import depth_of_balls, radius_wanted, wider_balls
 from superovoid.shapes.kernels.surface import (
     A1,
     A2,
@@ -109,6 +110,14 @@ def hull_excess(body, f, n):
 def is_flat(a, b, rotation, fa, fb, k, reach, goal):
     """First test of `certificate.is_flat`: where it does not clear the contact, the scalar solver looks closer."""
     return flatness(a, b, rotation, fa, fb, k) * reach * reach < 2.0 * goal
+
+
+@kernel
+def proved_depth(pair, fa, fb, k, goal):
+    """First balls of `tangent_balls.proved_depth`; if they are not as wide as wanted the scalar solver tries others."""
+    wanted = radius_wanted(k, goal)
+    r_a, r_b = wider_balls(pair, fa, fb, 0.0, 0.0, wanted)
+    return depth_of_balls(k, r_a, r_b), r_a + r_b >= wanted
 
 
 # --- between arrays of pairs and a block ------------------------------------------------------------------------
@@ -397,6 +406,7 @@ def converge(lanes: Floats1, pair: Ints1, block: Floats1, count: int) -> None:
 
 SUBSTITUTES[certificate.hull_excess] = in_lanes(hull_excess, SUBSTITUTES)
 SUBSTITUTES[certificate.is_flat] = in_lanes(is_flat, SUBSTITUTES)
+SUBSTITUTES[tangent_balls.proved_depth] = in_lanes(proved_depth, SUBSTITUTES)
 certify = in_lanes(answers.certify, SUBSTITUTES)
 
 

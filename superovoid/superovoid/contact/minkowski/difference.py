@@ -39,7 +39,9 @@ from superovoid.shapes.kernels.surface import RADIUS, position
 
 # A row of a simplex: point of M, of A, of B (frame of A), the two strata, the weight.
 M, X, Y, STRATUM_A, STRATUM_B, WEIGHT, SIMPLEX_LENGTH = 0, 3, 6, 9, 10, 11, 12
-WORK_ROWS = 8
+# A workspace has up to five rows of a simplex, then up to three of a bundle (`polish`). It is small enough for the C
+# library to hand it out from its cache.
+BUNDLE, WORKSPACE_LENGTH = 5, 8
 
 _POLISH_STEPS = 12
 _MOST_TURN = 0.5  # rad, of a step of Newton
@@ -59,7 +61,7 @@ class Corner(NamedTuple):
     y: tuple  # point of B, in the frame of A
     stratum_a: int
     stratum_b: int
-    h: float  # proved upper bound of h_M
+    h: float  # upper bound of h_M if it is proved, else height of m
     height: float  # w and r of the surface point of the superovoid of the pair, if there is one
     radius: float
 
@@ -67,7 +69,7 @@ class Corner(NamedTuple):
 @kernel(_nrt=True)
 def new_workspace():
     """Scratch of one solve: a simplex and a bundle."""
-    return np.zeros((2 * WORK_ROWS, SIMPLEX_LENGTH))
+    return np.empty((WORKSPACE_LENGTH, SIMPLEX_LENGTH))
 
 
 @kernel
@@ -76,50 +78,35 @@ def rounding(a, b, centre):
     return allowance(a[RADIUS], b[RADIUS], norm(centre)) + a[SUPPORT_LOSS] + b[SUPPORT_LOSS]
 
 
-@kernel
-def _support_of(core, n, proved):
+# How good a support point of a superovoid is: with a proved bound of h, without one, which is cheaper over a dent, or
+# close to one (`support_near`). numpy integers: numba would compile once more for every literal.
+_PROVED, _CANDIDATE, _NEAR = np.int64(0), np.int64(1), np.int64(2)
+
+
+@kernel(forceinline=True)
+def _support_of(core, n, how, w, r, loss):
     """As `core_support`, with height and radius of the surface point of a superovoid."""
-    if core.kind == SUPEROVOID:
-        if not proved:
-            f = support_candidate(core.row, n, EXACT)
-            return position(core.row, f), 0, math.inf, f.w, f.r
+    if core.kind != SUPEROVOID:
+        x, stratum, upper = core_support(core, n)
+        return x, stratum, upper, w, r
+    if how == _PROVED:
         f, upper = support(core.row, n)
         return position(core.row, f), 0, upper, f.w, f.r
-    x, stratum, upper = core_support(core, n)
-    return x, stratum, upper, 0.0, 0.0
+    f = support_near(core.row, n, w, r, loss) if how == _NEAR else support_candidate(core.row, n, EXACT)
+    x = position(core.row, f)
+    return x, 0, dot(n, x), f.w, f.r
 
 
 @kernel
 def difference_support(pair, n):
     """Support point of M along a unit vector."""
-    return _corner_along(pair, n, True)
+    return _corner_along(pair, n, _PROVED, 0.0, 0.0, 0.0)
 
 
 @kernel
 def difference_candidate(pair, n):
     """As `difference_support`, without a proof of `h`: cheaper for superovoids with a dent."""
-    return _corner_along(pair, n, False)
-
-
-@kernel
-def _corner_along(pair, n, proved):
-    out_of_line()
-    rotation, centre = pair.rotation, pair.centre
-    x, stratum_a, ha, wa, ra = _support_of(pair.a, n, proved)
-    y, stratum_b, hb, wb, rb = _support_of(pair.b, rotate_back(rotation, scale(-1.0, n)), proved)
-    y = add(centre, rotate(rotation, y))
-    w, r = (wa, ra) if pair.a.kind == SUPEROVOID else (wb, rb)
-    return Corner(sub(x, y), x, y, stratum_a, stratum_b, ha + hb - dot(n, centre), w, r)
-
-
-@kernel
-def _nearly_support(core, n, w, r, loss):
-    """Support point of a core, or a point of it so close to one that bounds from points do not care."""
-    if core.kind == SUPEROVOID:
-        f = support_near(core.row, n, w, r, loss)
-        return position(core.row, f), 0, f.w, f.r
-    x, stratum, _ = core_support(core, n)
-    return x, stratum, w, r
+    return _corner_along(pair, n, _CANDIDATE, 0.0, 0.0, 0.0)
 
 
 @kernel
@@ -129,14 +116,18 @@ def difference_point(pair, n, w, r, loss):
     `w` and `r` are height and radius of a surface point of the superovoid close by, if there is one; `loss` is the
     length by which its point may fall short.
     """
+    return _corner_along(pair, n, _NEAR, w, r, loss)
+
+
+@kernel
+def _corner_along(pair, n, how, w, r, loss):
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
-    x, stratum_a, wa, ra = _nearly_support(pair.a, n, w, r, loss)
-    y, stratum_b, wb, rb = _nearly_support(pair.b, rotate_back(rotation, scale(-1.0, n)), w, r, loss)
+    x, stratum_a, ha, wa, ra = _support_of(pair.a, n, how, w, r, loss)
+    y, stratum_b, hb, wb, rb = _support_of(pair.b, rotate_back(rotation, scale(-1.0, n)), how, w, r, loss)
     y = add(centre, rotate(rotation, y))
-    m = sub(x, y)
     w, r = (wa, ra) if pair.a.kind == SUPEROVOID else (wb, rb)
-    return Corner(m, x, y, stratum_a, stratum_b, dot(n, m), w, r)
+    return Corner(sub(x, y), x, y, stratum_a, stratum_b, ha + hb - dot(n, centre), w, r)
 
 
 @kernel
@@ -336,13 +327,13 @@ def gather(w, count):
     for k in range(count):
         known = False
         for j in range(found):
-            row = WORK_ROWS + j
+            row = BUNDLE + j
             if w[row, STRATUM_A] == w[k, STRATUM_A] and w[row, STRATUM_B] == w[k, STRATUM_B]:
                 known = True
                 w[row, WEIGHT] += w[k, WEIGHT]
         if not known and found < 3:
             for i in range(SIMPLEX_LENGTH):
-                w[WORK_ROWS + found, i] = w[k, i]
+                w[BUNDLE + found, i] = w[k, i]
             found += 1
     return found
 
@@ -361,7 +352,7 @@ class Local(NamedTuple):
 def _bundle_mean(w, count, column):
     x = (0.0, 0.0, 0.0)
     for k in range(count):
-        x = combine(1.0, x, w[WORK_ROWS + k, WEIGHT], row_point(w, WORK_ROWS + k, column))
+        x = combine(1.0, x, w[BUNDLE + k, WEIGHT], row_point(w, BUNDLE + k, column))
     return x
 
 
@@ -448,7 +439,7 @@ def polish(pair, n, apart, w, count):
         w11 = w12 = w22 = 0.0
         # Points and Hessians of the strata; the weights of the step before weigh the Hessians.
         for k in range(count):
-            row = WORK_ROWS + k
+            row = BUNDLE + k
             x, a11, a12, a22 = stratum_point(pair.a, int(w[row, STRATUM_A]), n, t1, t2)
             # The Hessian of h_B(-n): both signs of the second derivative cancel.
             y, c11, c12, c22 = stratum_point(pair.b, int(w[row, STRATUM_B]), m, b1, b2)
@@ -461,11 +452,11 @@ def polish(pair, n, apart, w, count):
             w11 += share * (a11 + c11)
             w12 += share * (a12 + c12)
             w22 += share * (a22 + c22)
-        m0 = row_point(w, WORK_ROWS, M)
+        m0 = row_point(w, BUNDLE, M)
         value = dot(m0, n)
         for k in range(1, count):
-            value = max(value, dot(row_point(w, WORK_ROWS + k, M), n))
-        weigh(w, WORK_ROWS, count, scale(0.0 if apart == 1.0 else value, n))
+            value = max(value, dot(row_point(w, BUNDLE + k, M), n))
+        weigh(w, BUNDLE, count, scale(0.0 if apart == 1.0 else value, n))
         mean = _bundle_mean(w, count, M)
         gap = norm(combine(1.0, mean, -dot(mean, n), n)) + abs(value - dot(mean, n))
         if not (gap < best.gap):
@@ -473,8 +464,8 @@ def polish(pair, n, apart, w, count):
         best = Local(n, _bundle_mean(w, count, X), _bundle_mean(w, count, Y), value, gap)
         if gap <= exact:
             break
-        q = sub(row_point(w, WORK_ROWS + 1, M), m0) if count > 1 else m0
-        r = sub(row_point(w, WORK_ROWS + 2, M), m0) if count > 2 else m0
+        q = sub(row_point(w, BUNDLE + 1, M), m0) if count > 1 else m0
+        r = sub(row_point(w, BUNDLE + 2, M), m0) if count > 2 else m0
         goes_on, n = newton_turn(n, t1, t2, count, (w11, w12, w22), value, mean, q, r)
         if not goes_on:
             break

@@ -124,25 +124,24 @@ def touching_flats(pair, x, y, n, unit):
     rotation = pair.rotation
     slack, reach = FLATNESS * unit, REACH * unit
     m = rotate_back(rotation, scale(-1.0, n))
+    y = rotate_back(rotation, sub(y, pair.centre))
     if pair.a.kind == SUPEROVOID:
-        flat_b, edge_b = flat_at(pair.b, m, slack)
+        flat_b, edge_b = flat_at(pair.b, y, m, slack)
         return flat_b > 0 and _lies_on(pair.a, x, n, flat_b, rotate(rotation, edge_b), slack, reach)
-    flat_a, edge_a = flat_at(pair.a, n, slack)
+    flat_a, edge_a = flat_at(pair.a, x, n, slack)
     if flat_a == 0:
         return False
     if pair.b.kind == SUPEROVOID:
-        y = rotate_back(rotation, sub(y, pair.centre))
         return _lies_on(pair.b, y, m, flat_a, rotate_back(rotation, edge_a), slack, reach)
-    flat_b, edge_b = flat_at(pair.b, m, slack)
+    flat_b, edge_b = flat_at(pair.b, y, m, slack)
     return flat_b > 0 and are_along_another(flat_a, edge_a, flat_b, rotate(rotation, edge_b))
 
 
 @kernel
-def flat_on_plane(core, down):
-    """Whether a body touches a plane with a flat; `down` is the plane's inward normal in the frame of the body."""
+def flat_on_plane(core, x, down):
+    """Whether a body touches a plane with a flat at x; `down` is the plane's inward normal in the frame of the body."""
     slack, reach = FLATNESS * core.row[SIZE], REACH * core.row[SIZE]
     if core.kind != SUPEROVOID:
-        count, _ = flat_at(core, down, slack)
+        count, _ = flat_at(core, x, down, slack)
         return count > 0
-    f, _ = support(core.row, down)
-    return _lies_on(core, position(core.row, f), down, 2, down, slack, reach)
+    return _lies_on(core, x, down, 2, down, slack, reach)

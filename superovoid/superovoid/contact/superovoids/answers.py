@@ -12,11 +12,9 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import dot, norm, sub
-from superovoid.contact.superovoids.certificate import is_flat, lower_bound, proved_depth, rounding_margin
-from superovoid.contact.superovoids.ellipsoid_depth import depth_of_ellipsoids
-from superovoid.contact.superovoids.ellipsoid_pairs import are_ellipsoids
+from superovoid.contact.superovoids.certificate import is_flat, lower_bound, rounding_margin
 from superovoid.contact.superovoids.newton import solve
-from superovoid.contact.superovoids.wider_balls import depth_by_balls
+from superovoid.contact.superovoids.tangent_balls import proved_depth
 from superovoid.shapes.kernels.surface import RADIUS, SIZE, SurfacePoint
 from superovoid.values.status import ARBITRARY_NORMAL, NON_UNIQUE, UNPROVEN
 
@@ -26,8 +24,6 @@ COLD_ITERATIONS = np.int64(40)
 WARM_ITERATIONS = np.int64(30)
 CLOSED = np.int64(0)
 _FAR_APART = 1e-2  # of the smaller body: points that far apart, as good as each other, are not unique
-OTHER_NORMAL = 5e-3  # 1 - cos of the angle between normals that are not the same
-_BEYOND = 1.01  # times the width of balls that is needed for no other normal to be as good
 
 
 class Answer(NamedTuple):
@@ -64,8 +60,8 @@ def certify(pair, fa, fb, k, goal, iterations):
         upper = distance + margin
     else:
         distance = d
-        depth, radius = proved_depth(a, b, fa, fb, k)
-        if depth + d >= -goal and (radius + d) * OTHER_NORMAL < goal:
+        depth, is_unique = proved_depth(pair, fa, fb, k, goal)
+        if depth + d >= -goal and not is_unique:
             status |= ARBITRARY_NORMAL
         upper = (-depth if depth > 0.0 else norm(k.u)) + margin
     lower, upper = min(lower, distance), max(upper, distance)
@@ -85,32 +81,6 @@ def with_iterations(answer, iterations):
     """The same answer with another count of iterations."""
     distance, lower, upper, x, y, n, fa, fb, status, _ = answer
     return Answer(distance, lower, upper, x, y, n, fa, fb, status, iterations)
-
-
-@kernel
-def depth_at_contact(pair, fa, fb, k, depth, goal):
-    """Lower bound of the depth in closed form at a contact of a depth; -inf where none is known that is as good.
-
-    It says also that no other direction is as good, to within the goal.
-    """
-    out_of_line()
-    wanted = depth + _BEYOND * goal / OTHER_NORMAL
-    if are_ellipsoids(pair):
-        return depth_of_ellipsoids(pair, k.n, wanted)
-    return depth_by_balls(pair, fa, fb, k, wanted)
-
-
-@kernel(separate=True)
-def certify_deep(pair, fa, fb, k, goal, iterations):
-    """As `certify`; a depth beyond the tangent balls known there is proved by wider ones, where these reach."""
-    out_of_line()
-    answer = certify(pair, fa, fb, k, goal, iterations)
-    if answer.distance < 0.0 and answer.upper - answer.distance > goal:
-        depth = depth_at_contact(pair, fa, fb, k, -answer.distance, goal)
-        upper = rounding_margin(pair.a, pair.b, pair.centre) - depth
-        if upper < answer.upper:
-            return with_interval(answer, answer.lower, upper, CLOSED)
-    return answer
 
 
 @kernel
@@ -135,5 +105,5 @@ def newton_from(pair, fa, fb, goal, max_iterations, iterations):
     ok, used, fa, fb, k = solve(pair, fa, fb, tolerance, max_iterations)
     iterations += used
     if ok:
-        return certify_deep(pair, fa, fb, k, goal, iterations)
+        return certify(pair, fa, fb, k, goal, iterations)
     return Answer(math.inf, -math.inf, math.inf, k.x, k.y, k.n, fa, fb, UNPROVEN, iterations)

@@ -22,7 +22,7 @@ import math
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate_back, scale, sub, tangent_frame
 from superovoid.contact.minkowski.on_surfaces import along_to_surface
-from superovoid.shapes.kernels.rounding import EPS, allowance
+from superovoid.shapes.kernels.rounding import allowance
 from superovoid.shapes.kernels.support_function import excess_over, slice_support
 from superovoid.shapes.kernels.surface import (
     A1,
@@ -47,8 +47,6 @@ from superovoid.shapes.kernels.surface import (
     power,
     shape_operator,
 )
-
-_ROUNDED = 16.0 * EPS  # of sums of powers, times their exponent, that cancel in a majorant
 
 
 @kernel
@@ -116,114 +114,6 @@ def lower_bound(pair, fa, fb, k):
     from_b = dot(k.inward_b, k.u) - mismatch * 2.0 * a[RADIUS]
     bound, n = (from_a, k.normal_a) if from_a > from_b else (from_b, k.inward_b)
     return bound - excess - rounding_margin(a, b, centre), n
-
-
-@kernel
-def _power_curvature(exponent, x, x_to_p):
-    """Smallest c with |y|^p <= x^p + p x^(p-1) (y - x) + c (y - x)^2 / 2 for all y in [-1, 1]; 0 <= x <= 1.
-
-    p <= 2: |y|^p is concave in y^2, so the tangent in y^2 majorises it. p > 2: the second derivative grows with
-    |y|, so the quotient is largest at y = 1. Its numerator is the small difference of numbers up to p, each rounded.
-    """
-    p = exponent
-    if x < 1e-12:
-        return 2.0 if p >= 2.0 else math.inf
-    if p <= 2.0:
-        return p * x_to_p / (x * x)
-    rest = 1.0 - x
-    if rest < 0.02:
-        return p * (p - 1.0)
-    return min(p * (p - 1.0), 2.0 * (1.0 - x_to_p - p * x_to_p / x * rest + _ROUNDED * p) / (rest * rest))
-
-
-@kernel
-def tangent_ball(body, f):
-    """Radius of a ball that lies in the body and touches its boundary at the surface point f.
-
-    A function Phi with the body as its sublevel set {Phi <= 0} is majorised on the body by its tangent plus
-    L |dX|^2 / 2; the ball of radius |grad Phi| / L that touches at X is then inside. Phi is chosen for each order of
-    the exponents such that every term has a closed-form majorant (docs/numerics.md). It need not be convex.
-    """
-    p = body[P]
-    s = body[S_]
-    u = f.r * abs(f.C)
-    v = f.r * abs(f.S)
-    w = min(abs(f.w), 1.0)
-    if f.r < 1e-6 and s != p:
-        return 0.0  # the pole of unlike exponents has no second-order majorant here
-    r_to_s = f.r * f.rd
-    rest = 1.0 - w
-    if s <= p:
-        # Phi = (|u|^p + |v|^p)^(s/p) + |w|^s - 1, concave in its first sum.
-        r_to_p = power(f.r, p) if s < p else r_to_s
-        chain = s / p * r_to_s / r_to_p if s < p else 1.0
-        slope_w = s * abs(f.wd)
-        curvature_w = _power_curvature(s, w, w * abs(f.wd))
-    else:
-        # Phi = |u|^p + |v|^p - (1 - |w|^s)^(p/s); the last term is a series of powers of |w|^s with positive
-        # coefficients after the constant, the first of which needs the tangent in w^2 where s < 2.
-        if rest < 1e-3:
-            return 0.0
-        beta = p / s
-        r_to_p = power(f.r, p)
-        chain = 1.0
-        w_to_s = w * abs(f.wd)
-        slope_w = p * r_to_p / r_to_s * abs(f.wd)
-        curvature_w = _power_curvature(s, w, w_to_s) * beta
-        tail_value = -r_to_p + 1.0 - beta * w_to_s
-        tail_slope = slope_w - beta * s * abs(f.wd)
-        curvature_w += max(0.0, 2.0 * (1.0 - beta - tail_value - tail_slope * rest + _ROUNDED * p) / (rest * rest))
-    u_to_p = r_to_p * f.C * f.Cd
-    v_to_p = r_to_p * f.S * f.Sd
-    slope_u = chain * p * u_to_p / u if u > 1e-12 else 0.0
-    slope_v = chain * p * v_to_p / v if v > 1e-12 else 0.0
-    curvature_u = chain * _power_curvature(p, u, u_to_p)
-    curvature_v = chain * _power_curvature(p, v, v_to_p)
-    if not (curvature_u + curvature_v + curvature_w < math.inf):
-        return 0.0
-    # u = x / (a1 kx(w)): with e its linear part, du = e / (1 + tx dw), so |du| <= stretch |e| and
-    # |du - e| <= stretch |tx| |e| |dw|.
-    kx = 1.0 + body[TX] * f.w
-    ky = 1.0 + body[TY] * f.w
-    stretch_x = kx / (1.0 - abs(body[TX]))
-    stretch_y = ky / (1.0 - abs(body[TY]))
-    tx = body[TX] / kx
-    ty = body[TY] / ky
-    mixed_x = slope_u * stretch_x * abs(tx)
-    mixed_y = slope_v * stretch_y * abs(ty)
-    c_u = curvature_u * stretch_x * stretch_x + mixed_x
-    c_v = curvature_v * stretch_y * stretch_y + mixed_y
-    c_w = curvature_w + mixed_x + mixed_y
-    ix = 1.0 / (body[A1] * kx)
-    iy = 1.0 / (body[A2] * ky)
-    iz = 1.0 / body[A3]
-    ux = u * abs(tx) * iz
-    vy = v * abs(ty) * iz
-    xx = c_u * ix * ix
-    yy = c_v * iy * iy
-    zz = c_u * ux * ux + c_v * vy * vy + c_w * iz * iz
-    xz = c_u * ix * ux
-    yz = c_v * iy * vy
-    largest = max(xx + xz, yy + yz, zz + xz + yz)  # Gershgorin
-    sign_w = 1.0 if f.w >= 0.0 else -1.0
-    gz = (sign_w * slope_w * iz) - (slope_u * u * tx + slope_v * v * ty) * iz
-    length = math.sqrt((slope_u * ix) ** 2 + (slope_v * iy) ** 2 + gz * gz)
-    radius = length / largest
-    return radius if radius < math.inf else 0.0
-
-
-@kernel
-def proved_depth(a, b, fa, fb, k):
-    """Lower bound of the depth from the two tangent balls, and the sum of their radii.
-
-    Their sum is a ball about -(u + r_A n_A + r_B n_B) with radius r_A + r_B: what Newton has left of an offset between
-    u and the normals moves its centre.
-    """
-    out_of_line()
-    r_a = (1.0 - 1e-12) * tangent_ball(a, fa)
-    r_b = (1.0 - 1e-12) * tangent_ball(b, fb)
-    centre = add(k.u, combine(r_a, k.normal_a, r_b, k.inward_b))
-    return r_a + r_b - norm(centre), r_a + r_b
 
 
 @kernel

@@ -27,10 +27,9 @@ from superovoid.contact.superovoids.answers import (
 )
 from superovoid.contact.superovoids.between_pieces import SHARE_OF_GOAL, Closest, search_pieces
 from superovoid.contact.superovoids.certificate import clear_of_dent, rounding_margin
-from superovoid.contact.superovoids.contact_of_flats import contact_of_flats
 from superovoid.contact.superovoids.directions import proved_support
 from superovoid.contact.superovoids.inner_search import inner_depth
-from superovoid.contact.superovoids.without_contact import apart_without_contact
+from superovoid.contact.superovoids.without_contact import apart_without_contact, points_along
 from superovoid.shapes.kernels.support_function import other_support, profile_value
 from superovoid.shapes.kernels.surface import DENTED, SIZE, position
 from superovoid.values.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, UNPROVEN
@@ -251,7 +250,7 @@ def points_at_hulls(pair, best, optimum, goal):
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     value = optimum.value if optimum.value > 0.0 else 0.0
-    flat = contact_of_flats(pair, optimum.n, optimum.value, goal)
+    flat = points_along(pair, optimum.n, optimum.value, goal)
     x, y = flat.x, flat.y
     least = off_line(x, y, value, optimum.n)
     for i in range(2):

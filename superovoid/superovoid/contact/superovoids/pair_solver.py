@@ -23,21 +23,18 @@ from superovoid.compiled.arrays import Floats1, Floats2, Floats3
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.compiled.vector import LEAST_LENGTH, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.columns import DISTANCE, ITERATIONS, LOWER, NORMAL, POINT_A, POINT_B, STATUS, UPPER
-from superovoid.contact.minkowski.on_surfaces import off_line
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.answers import (
     COLD_ITERATIONS,
-    OTHER_NORMAL,
     WARM_ITERATIONS,
     Answer,
-    certify_deep,
+    certify,
     is_closed,
     newton_from,
     newton_tolerance,
     with_iterations,
 )
 from superovoid.contact.superovoids.certificate import gap_tolerance, rounding_margin
-from superovoid.contact.superovoids.contact_of_flats import contact_of_flats
 from superovoid.contact.superovoids.directions import proved_support
 from superovoid.contact.superovoids.newton import observe, refine
 from superovoid.contact.superovoids.over_dents import (
@@ -49,7 +46,8 @@ from superovoid.contact.superovoids.over_dents import (
     proved_contact,
 )
 from superovoid.contact.superovoids.search import UNKNOWN_CAP, Minimum, search
-from superovoid.contact.superovoids.without_contact import apart_without_contact, polished
+from superovoid.contact.superovoids.tangent_balls import OTHER_NORMAL
+from superovoid.contact.superovoids.without_contact import apart_without_contact, points_along
 from superovoid.shapes.kernels.kinds import is_sphere
 from superovoid.shapes.kernels.support_function import LOOSE, support_candidate
 from superovoid.shapes.kernels.surface import (
@@ -103,7 +101,7 @@ def _proved_at(pair, answer, goal):
     a, b = pair.a, pair.b
     k = observe(pair, answer.fa, answer.fb, min(a[SIZE], b[SIZE]))
     fa, fb, k = refine(pair, answer.fa, answer.fb, k)
-    answer = certify_deep(pair, fa, fb, k, goal, answer.iterations)
+    answer = certify(pair, fa, fb, k, goal, answer.iterations)
     return proved_contact(pair, answer, goal) if a[DENTED] + b[DENTED] > 0.0 else answer
 
 
@@ -122,14 +120,14 @@ def _after_search(pair, best, value, optimum, deficit, goal):
         answer = best
         if optimum.value < value:
             k = observe(pair, optimum.fa, optimum.fb, min(a[SIZE], b[SIZE]))
-            answer = certify_deep(pair, optimum.fa, optimum.fb, k, goal, iterations)
+            answer = certify(pair, optimum.fa, optimum.fb, k, goal, iterations)
         lower = max(answer.lower, hull_lower)
         upper = min(answer.upper, hull_upper)
         distance, x, y, status = answer.distance, answer.x, answer.y, answer.status
         direction = answer.n if answer.lower >= hull_lower else optimum.n  # the one that proves `lower`
     else:
         # Newton cannot resolve the contact: parallel flats, or normals beyond the arithmetic.
-        flat = contact_of_flats(pair, optimum.n, optimum.value, goal)
+        flat = points_along(pair, optimum.n, optimum.value, goal)
         distance, direction, status = -flat.value, flat.n, NON_UNIQUE
         lower, upper = distance - margin, hull_upper
         x, y = flat.x, rotate_back(rotation, sub(flat.y, centre))
@@ -139,10 +137,8 @@ def _after_search(pair, best, value, optimum, deficit, goal):
             upper = length + margin
             if upper - lower > goal:
                 distance = length
-        else:
-            off = off_line(flat.x, flat.y, flat.value, flat.n)
-            if off > goal:
-                upper = max(upper, distance + off)
+        elif flat.off > goal:
+            upper = max(upper, distance + flat.off)
     if upper - lower > goal:
         status |= UNPROVEN
     if optimum.value > 0.0 and optimum.rival <= optimum.value + goal:
@@ -199,7 +195,7 @@ def _by_points(pair, answer, optimum, goal):
     """An answer after a search of convex bodies, proved by points where they may be apart and Newton has no contact."""
     if optimum.converged or optimum.value >= _TOUCHING * min(pair.a[SIZE], pair.b[SIZE]):
         return answer
-    return polished(pair, apart_without_contact(pair, answer, goal), goal)
+    return apart_without_contact(pair, answer, goal)
 
 
 @kernel
@@ -438,7 +434,7 @@ def answer_contact(a, b, pose_a, pose_b, tolerance, budget, fa, fb, iterations, 
     goal = gap_tolerance(a, b, centre, tolerance)
     pair, size = Pair(a, b, rotation, centre), min(a[SIZE], b[SIZE])
     k = observe(pair, fa, fb, size)
-    answer = certify_deep(pair, fa, fb, k, goal, iterations)
+    answer = certify(pair, fa, fb, k, goal, iterations)
     is_searched = False
     if not is_closed(answer, goal):
         is_dented = a[DENTED] + b[DENTED] > 0.0

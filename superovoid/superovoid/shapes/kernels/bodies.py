@@ -21,6 +21,7 @@ import math
 
 from superovoid.compiled.arrays import Floats1
 from superovoid.compiled.kernels import entry_point, kernel
+from superovoid.shapes.kernels import surface
 from superovoid.shapes.kernels.dents import dent_curvature, dent_interval
 from superovoid.shapes.kernels.kinds import (
     BOX,
@@ -35,36 +36,7 @@ from superovoid.shapes.kernels.kinds import (
 )
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.support_function import slope_at
-from superovoid.shapes.kernels.surface import (
-    A1,
-    A2,
-    A3,
-    DENT_CURVATURE,
-    DENT_DEFICIT,
-    DENT_HI,
-    DENT_LO,
-    DENT_NU_HI,
-    DENT_NU_LO,
-    DENT_R_HI,
-    DENT_R_LO,
-    DENTED,
-    INV_A1,
-    INV_A2,
-    INV_A3,
-    INV_P,
-    INV_Q,
-    INV_S,
-    INV_T,
-    RADIUS,
-    S_,
-    SIZE,
-    T_,
-    TX,
-    TY,
-    P,
-    Q,
-    power,
-)
+from superovoid.shapes.kernels.surface import power
 from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH
 
 MAX_TAPER = 0.5
@@ -77,40 +49,45 @@ VALID, MISMATCH, LENGTH, EXPONENT, TAPER, TORUS_RADII = 0, 1, 10, 11, 12, 13
 @entry_point
 def pack(b: Floats1, a1: float, a2: float, a3: float, e1: float, e2: float, tx: float, ty: float) -> None:
     """Fill one packed body; where it may be dented, and how much, is proved (`dents`)."""
-    b[A1], b[A2], b[A3], b[TX], b[TY] = a1, a2, a3, tx, ty
-    b[P], b[S_], b[Q], b[T_] = 2.0 / e1, 2.0 / e2, 2.0 / (2.0 - e1), 2.0 / (2.0 - e2)
-    b[INV_P], b[INV_S], b[INV_Q], b[INV_T] = 0.5 * e1, 0.5 * e2, 1.0 - 0.5 * e1, 1.0 - 0.5 * e2
-    b[INV_A1], b[INV_A2], b[INV_A3] = 1.0 / a1, 1.0 / a2, 1.0 / a3
+    b[surface.A1], b[surface.A2], b[surface.A3], b[surface.TX], b[surface.TY] = a1, a2, a3, tx, ty
+    b[surface.P], b[surface.S_], b[surface.Q], b[surface.T_] = 2.0 / e1, 2.0 / e2, 2.0 / (2.0 - e1), 2.0 / (2.0 - e2)
+    b[surface.INV_P], b[surface.INV_S], b[surface.INV_Q], b[surface.INV_T] = (
+        0.5 * e1,
+        0.5 * e2,
+        1.0 - 0.5 * e1,
+        1.0 - 0.5 * e2,
+    )
+    b[surface.INV_A1], b[surface.INV_A2], b[surface.INV_A3] = 1.0 / a1, 1.0 / a2, 1.0 / a3
     x = a1 * (1.0 + abs(tx))
     y = a2 * (1.0 + abs(ty))
-    b[RADIUS] = math.sqrt(x * x + y * y + a3 * a3)
-    b[SIZE] = max(a1, a2, a3)
-    b[DENTED] = 0.0
-    b[DENT_LO], b[DENT_HI], b[DENT_CURVATURE], b[DENT_DEFICIT] = 1.0, -1.0, 0.0, 0.0
+    b[surface.RADIUS] = math.sqrt(x * x + y * y + a3 * a3)
+    b[surface.SIZE] = max(a1, a2, a3)
+    b[surface.DENTED] = 0.0
+    b[surface.DENT_LO], b[surface.DENT_HI], b[surface.DENT_CURVATURE], b[surface.DENT_DEFICIT] = 1.0, -1.0, 0.0, 0.0
     if tx == ty:
         # Closed form: the tapered meridian is concave iff |T| <= (1 - e2/2) 2^(e2/2). On the border it has a dent.
         limit = (1.0 - 0.5 * e2) * math.pow(2.0, 0.5 * e2)
         if abs(tx) < limit * (1.0 - 8.0 * EPS):
             return
     s_1, unlike = (2.0 - e2) / e2, e1 / (2.0 - e1) * (tx - ty) * (tx - ty)  # s - 1 and q - 1 without cancellation
-    lo, hi = dent_interval(b[S_], s_1, unlike, tx, ty)
-    curvature = dent_curvature(lo, hi, b[S_], s_1, unlike, tx, ty, a1, a2, e1 >= 1.0) if lo <= hi else 0.0
+    lo, hi = dent_interval(b[surface.S_], s_1, unlike, tx, ty)
+    curvature = dent_curvature(lo, hi, b[surface.S_], s_1, unlike, tx, ty, a1, a2, e1 >= 1.0) if lo <= hi else 0.0
     if curvature == 0.0:
         return
-    b[DENTED] = 1.0
-    b[DENT_LO], b[DENT_HI] = lo, hi
-    b[DENT_R_LO] = power(1.0 - power(abs(lo), b[S_]), b[INV_S])
-    b[DENT_R_HI] = power(1.0 - power(abs(hi), b[S_]), b[INV_S])
-    b[DENT_NU_LO] = slope_at(b, lo)
-    b[DENT_NU_HI] = slope_at(b, hi)
-    b[DENT_CURVATURE] = curvature
+    b[surface.DENTED] = 1.0
+    b[surface.DENT_LO], b[surface.DENT_HI] = lo, hi
+    b[surface.DENT_R_LO] = power(1.0 - power(abs(lo), b[surface.S_]), b[surface.INV_S])
+    b[surface.DENT_R_HI] = power(1.0 - power(abs(hi), b[surface.S_]), b[surface.INV_S])
+    b[surface.DENT_NU_LO] = slope_at(b, lo)
+    b[surface.DENT_NU_HI] = slope_at(b, hi)
+    b[surface.DENT_CURVATURE] = curvature
     # The slope of a profile grows by no more than K (hi - lo) over the dent, so the bitangent, at most 2 long, lies
     # no more than half of that above it; shrinking all sections of the hull by this much in proportion to their
     # least half-width leaves a convex body inside.
-    rise = 0.5 * b[DENT_CURVATURE] * (hi - lo)
+    rise = 0.5 * b[surface.DENT_CURVATURE] * (hi - lo)
     narrow = min(a1 * min(1.0 + tx * lo, 1.0 + tx * hi), a2 * min(1.0 + ty * lo, 1.0 + ty * hi))
-    thin = narrow * min(b[DENT_R_LO], b[DENT_R_HI]) * min(1.0, 2.0 ** (0.5 - 0.5 * e1))
-    b[DENT_DEFICIT] = (1.0 + 1e-6) * rise / (thin + rise) * math.sqrt(x * x + y * y)
+    thin = narrow * min(b[surface.DENT_R_LO], b[surface.DENT_R_HI]) * min(1.0, 2.0 ** (0.5 - 0.5 * e1))
+    b[surface.DENT_DEFICIT] = (1.0 + 1e-6) * rise / (thin + rise) * math.sqrt(x * x + y * y)
 
 
 @kernel
@@ -157,27 +134,27 @@ def pack_body(kind: int, parameters: Floats1, row: Floats1) -> int:
     p = parameters
     if kind == SUPEROVOID:
         return _superovoid(p, row)
-    row[RADIUS] = row[SIZE] = math.inf
+    row[surface.RADIUS] = row[surface.SIZE] = math.inf
     if kind == HALF_SPACE:
         return VALID
     if not _are_lengths(p, 3 if kind == BOX else 2):
         return LENGTH
     if kind == BOX:
         x, y, z = 0.5 * p[0], 0.5 * p[1], 0.5 * p[2]
-        row[A1], row[A2], row[A3] = x, y, z
-        row[RADIUS], row[SIZE] = math.sqrt(x * x + y * y + z * z), max(x, y, z)
+        row[surface.A1], row[surface.A2], row[surface.A3] = x, y, z
+        row[surface.RADIUS], row[surface.SIZE] = math.sqrt(x * x + y * y + z * z), max(x, y, z)
     elif kind == TORUS:
         if not p[1] < p[0]:
             return TORUS_RADII
-        row[A1], row[A2] = p[0], p[1]
-        row[RADIUS] = row[SIZE] = p[0] + p[1]
+        row[surface.A1], row[surface.A2] = p[0], p[1]
+        row[surface.RADIUS] = row[surface.SIZE] = p[0] + p[1]
     else:
         radius, half = p[0], 0.5 * p[1]
-        row[A1], row[A3] = radius, half
+        row[surface.A1], row[surface.A3] = radius, half
         if kind == CAPSULE:
-            row[RADIUS] = row[SIZE] = radius + half
+            row[surface.RADIUS] = row[surface.SIZE] = radius + half
         elif kind == CYLINDER or kind == CONE:
-            row[RADIUS], row[SIZE] = math.sqrt(radius * radius + half * half), max(radius, half)
+            row[surface.RADIUS], row[surface.SIZE] = math.sqrt(radius * radius + half * half), max(radius, half)
         else:
             return MISMATCH
     return VALID

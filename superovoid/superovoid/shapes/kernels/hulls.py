@@ -25,26 +25,9 @@ from superovoid.compiled.aabb_tree import NODE_LENGTH, arrange, fit, node_count
 from superovoid.compiled.arrays import Floats1, Floats2, Int32s2
 from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.vector import combine, cross, dot, norm, scale, sub
+from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.bodies import MISMATCH, VALID
-from superovoid.shapes.kernels.kinds import (
-    BLOCKS,
-    CONVEX_MESH,
-    IS_CONVEX,
-    KIND,
-    MESH,
-    NODE_COUNT,
-    NODES,
-    PLANE_COUNT,
-    PLANE_LOSS,
-    PLANES,
-    ROW_LENGTH,
-    SHELL_COUNT,
-    SHELLS,
-    TRIANGLE_COUNT,
-    TRIANGLES,
-    VERTEX_COUNT,
-    VERTICES,
-)
+from superovoid.shapes.kernels.kinds import ROW_LENGTH
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, RADIUS, S_, SIZE, TX
 from superovoid.shapes.kernels.vertex_scan import BLOCK, LANES
@@ -165,14 +148,14 @@ def _measure(vertices, faces, middle, planes):
 @kernel
 def _pack_vertex(vertices, v, row, pool):
     """Append a vertex to those of a row, and to their blocks, the last of which is filled up with the first vertex."""
-    k = int(row[VERTEX_COUNT])
-    block = int(row[BLOCKS]) + k // LANES * BLOCK
+    k = int(row[kinds.VERTEX_COUNT])
+    block = int(row[kinds.BLOCKS]) + k // LANES * BLOCK
     for j in range(3):
-        pool[int(row[VERTICES]) + 3 * k + j] = vertices[v, j]
+        pool[int(row[kinds.VERTICES]) + 3 * k + j] = vertices[v, j]
         for lane in range(k % LANES, LANES):
             at = block + j * LANES + lane
-            pool[at] = vertices[v, j] if lane == k % LANES else pool[int(row[BLOCKS]) + j * LANES]
-    row[VERTEX_COUNT] = k + 1
+            pool[at] = vertices[v, j] if lane == k % LANES else pool[int(row[kinds.BLOCKS]) + j * LANES]
+    row[kinds.VERTEX_COUNT] = k + 1
 
 
 @kernel
@@ -206,13 +189,13 @@ def _pack_planes(vertices, faces, row, pool):
     for i in range(count):
         middle = combine(1.0, middle, 1.0 / count, _point(vertices, i))
         row[RADIUS] = max(row[RADIUS], norm(_point(vertices, i)))
-    row[VERTICES], row[VERTEX_COUNT] = 1, 0
-    row[PLANES], row[PLANE_COUNT] = 1 + 3 * count, facets
-    row[BLOCKS] = row[PLANES] + 4 * facets
-    loss = _measure(vertices, faces, middle, pool[int(row[PLANES]) : int(row[BLOCKS])])
+    row[kinds.VERTICES], row[kinds.VERTEX_COUNT] = 1, 0
+    row[kinds.PLANES], row[kinds.PLANE_COUNT] = 1 + 3 * count, facets
+    row[kinds.BLOCKS] = row[kinds.PLANES] + 4 * facets
+    loss = _measure(vertices, faces, middle, pool[int(row[kinds.PLANES]) : int(row[kinds.BLOCKS])])
     if not loss < math.inf:
         return BAD_HULL
-    row[PLANE_LOSS] = loss
+    row[kinds.PLANE_LOSS] = loss
     # Half extents, centre and volume tell hulls apart where the order of two bodies is decided.
     for j in range(3):
         low, high = _extent(vertices, j)
@@ -252,7 +235,7 @@ def pack_hull(vertices: Floats2, faces: Int32s2, row: Floats1, pool: Floats1) ->
         return MISMATCH
     found = _pack_planes(vertices, faces, row, pool)
     if found == VALID:
-        row[KIND] = CONVEX_MESH
+        row[kinds.KIND] = kinds.CONVEX_MESH
         for i in range(vertices.shape[0]):
             _pack_vertex(vertices, i, row, pool)
     return found
@@ -265,9 +248,9 @@ def _pack_corners(vertices, hull, row, pool):
     for k in range(hull.shape[0]):
         for j in range(3):
             is_corner[hull[k, j]] = True
-    planes = pool[int(row[PLANES]) : int(row[BLOCKS])]
+    planes = pool[int(row[kinds.PLANES]) : int(row[kinds.BLOCKS])]
     for i in range(vertices.shape[0]):
-        if is_corner[i] or _height(planes, hull.shape[0], _point(vertices, i)) > -2.0 * row[PLANE_LOSS]:
+        if is_corner[i] or _height(planes, hull.shape[0], _point(vertices, i)) > -2.0 * row[kinds.PLANE_LOSS]:
             _pack_vertex(vertices, i, row, pool)
 
 
@@ -294,9 +277,9 @@ def _pack_shells(vertices, faces, row, pool):
             return False
         if parts[i] == i:
             for j in range(3):
-                pool[int(row[SHELLS]) + 3 * shells + j] = vertices[i, j]
+                pool[int(row[kinds.SHELLS]) + 3 * shells + j] = vertices[i, j]
             shells += 1
-    row[SHELL_COUNT] = shells
+    row[kinds.SHELL_COUNT] = shells
     return True
 
 
@@ -317,12 +300,12 @@ def _pack_tree(vertices, faces, row, pool):
     for place in range(count):
         for corner in range(3):
             for j in range(3):
-                k = int(row[TRIANGLES]) + 9 * place + 3 * corner + j
+                k = int(row[kinds.TRIANGLES]) + 9 * place + 3 * corner + j
                 pool[k] = vertices[faces[order[place], corner], j]
     for node in range(nodes.shape[0]):
         for j in range(NODE_LENGTH):
-            pool[int(row[NODES]) + NODE_LENGTH * node + j] = nodes[node, j]
-    row[TRIANGLE_COUNT], row[NODE_COUNT] = count, nodes.shape[0]
+            pool[int(row[kinds.NODES]) + NODE_LENGTH * node + j] = nodes[node, j]
+    row[kinds.TRIANGLE_COUNT], row[kinds.NODE_COUNT] = count, nodes.shape[0]
 
 
 @kernel
@@ -369,13 +352,13 @@ def pack_mesh(vertices: Floats2, faces: Int32s2, hull: Int32s2, row: Floats1, po
         found = _pack_planes(vertices, hull, row, pool)
     if found != VALID:
         return found
-    row[TRIANGLES], row[NODES], row[SHELLS] = room, room + 9 * count, room + 18 * count
+    row[kinds.TRIANGLES], row[kinds.NODES], row[kinds.SHELLS] = room, room + 9 * count, room + 18 * count
     row[S_] = _volume(vertices, hull)
     is_closed = _are_edges_shared(faces, vertices.shape[0]) and _volume(vertices, faces) > 0.0
     if not (is_closed and _pack_shells(vertices, faces, row, pool)):
         return BAD_SURFACE
     _pack_corners(vertices, hull, row, pool)
     _pack_tree(vertices, faces, row, pool)
-    row[KIND], row[IS_CONVEX] = MESH, 1.0 if _is_convex(vertices, faces, row) else 0.0
+    row[kinds.KIND], row[kinds.IS_CONVEX] = kinds.MESH, 1.0 if _is_convex(vertices, faces, row) else 0.0
     row[S_] = _volume(vertices, faces)
     return VALID

@@ -68,6 +68,7 @@ POOL_COLUMNS = (VERTICES, PLANES, TRIANGLES, NODES, SHELLS, BLOCKS)
 
 _MOST_CURVATURE = 1e12  # of a support function, in units of the body's size: a flat spot
 _PARALLEL = 1e-9
+UPRIGHT = 1e-150  # of a unit vector across the axis of a rim: less has no square
 _TIED = 4.0 * EPS  # of the radius: heights of two vertices that rounding may have exchanged (6 u)
 
 
@@ -135,6 +136,12 @@ def highest_vertex(row, pool, n):
 
 
 @kernel
+def across_axis(n):
+    """Length of the part of a unit vector across the z axis."""
+    return math.sqrt(n[0] * n[0] + n[1] * n[1])
+
+
+@kernel(forceinline=True)
 def stratum_along(core, n):
     """Number of the stratum on which the support point of a core along n lies, of any core but a smooth one."""
     row, kind, pool = core
@@ -143,7 +150,7 @@ def stratum_along(core, n):
     if kind == CAPSULE or kind == CYLINDER:
         return 1 if n[2] < 0.0 else 0
     if kind == CONE:
-        return 1 if row[A1] * math.hypot(n[0], n[1]) > 2.0 * row[A3] * n[2] else 0
+        return 1 if row[A1] * across_axis(n) > 2.0 * row[A3] * n[2] else 0
     if kind == TRIANGLE or kind == CONVEX_MESH or kind == MESH:
         return highest_vertex(row, pool, n)
     return 0
@@ -158,7 +165,7 @@ def point_of_stratum(core, stratum, n):
     if kind == CAPSULE:
         return (0.0, 0.0, -row[A3] if stratum == 1 else row[A3])
     if kind == CYLINDER or kind == TORUS or kind == CONE:
-        return rim_point(row, kind, stratum, n, math.hypot(n[0], n[1]))
+        return rim_point(row, kind, stratum, n, across_axis(n))
     if kind == TRIANGLE or kind == CONVEX_MESH or kind == MESH:
         return vertex(row, pool, stratum)
     return (0.0, 0.0, 0.0)
@@ -196,7 +203,7 @@ def rim_point(row, kind, stratum, n, across):
         if stratum == 0:
             return (0.0, 0.0, row[A3])
         z = -row[A3]
-    if across == 0.0:
+    if across < UPRIGHT:
         return (row[A1], 0.0, z)
     return (row[A1] * n[0] / across, row[A1] * n[1] / across, z)
 
@@ -233,8 +240,10 @@ def stratum_point(core, stratum, n, t1, t2):
     if kind == SUPEROVOID:
         return _radii_of_superovoid(row, n, t1, t2)
     x = point_of_stratum(core, stratum, n)
-    across = math.hypot(n[0], n[1])
-    if not (kind == CYLINDER or kind == TORUS or (kind == CONE and stratum == 1)) or across < 1e-12:
+    if not (kind == CYLINDER or kind == TORUS or (kind == CONE and stratum == 1)):
+        return x, 0.0, 0.0, 0.0
+    across = across_axis(n)
+    if across < 1e-12:
         return x, 0.0, 0.0, 0.0
     radius = row[A1] / across
     e1 = (n[0] * t1[1] - n[1] * t1[0]) / across
@@ -258,16 +267,16 @@ def flat_of_simple(row, kind, n, slack):
         return 0, edge
     if kind == CYLINDER:
         tilt = slack / max(row[A1], row[A2], row[A3], 1e-300)
-        if math.sqrt(n[0] * n[0] + n[1] * n[1]) <= tilt:
+        if across_axis(n) <= tilt:
             return 2, edge
     return (1 if 2.0 * abs(n[2]) * row[A3] <= slack else 0), edge
 
 
 @kernel
-def flat_at(core, n, slack):
+def flat_at(core, x, n, slack):
     """Dimension of the core's contact set along n (0 a point, 1 an edge, 2 a face), and the direction of an edge.
 
-    `slack` is the length by which points may lie below the support plane and still count.
+    `x` is a point of the contact set; `slack` is the length by which points may lie lower and still count.
     """
     out_of_line()
     row, kind, pool = core
@@ -275,7 +284,7 @@ def flat_at(core, n, slack):
         return flat_of_simple(row, kind, n, slack)
     edge = (0.0, 0.0, 1.0)
     tilt = slack / max(row[A1], row[A2], row[A3], 1e-300)
-    across = math.sqrt(n[0] * n[0] + n[1] * n[1]) if kind == TORUS or kind == CONE else 0.0
+    across = across_axis(n) if kind == TORUS or kind == CONE else 0.0
     if kind == TORUS:
         return (2 if across <= tilt else 0), edge
     if kind == CONE:
@@ -287,31 +296,26 @@ def flat_at(core, n, slack):
                 (row[A1] * n[0] / across, row[A1] * n[1] / across, -2.0 * row[A3]),
             )
         return 0, edge
+    dimension = 0
     if kind == CONVEX_MESH or kind == MESH:
-        first = vertex(row, pool, highest_vertex(row, pool, n))
-        top = dot(n, first)
+        level = dot(n, x) - slack
         if row[BLOCKS] >= 0.0:
             blocks = (int(row[VERTEX_COUNT]) + LANES - 1) // LANES
-            level = top - slack - _TIED * row[RADIUS]
-            if count_in_blocks(pool, int(row[BLOCKS]), blocks, n[0], n[1], n[2], level) <= 1:
+            lowest = level - _TIED * row[RADIUS]
+            if count_in_blocks(pool, int(row[BLOCKS]), blocks, n[0], n[1], n[2], lowest) <= 1:
                 return 0, edge
-        found = False
-        dimension = 0
         for i in range(int(row[VERTEX_COUNT])):
-            x = vertex(row, pool, i)
-            if top - dot(n, x) <= slack:
-                step = sub(x, first)
-                length = norm(step)
-                if length <= 2.0 * slack:
-                    continue
-                step = scale(1.0 / length, step)
-                if not found:
-                    edge, found, dimension = step, True, 1
-                elif abs(dot(step, edge)) < 1.0 - 1e-9:
-                    dimension = 2
-                    break
-        return dimension, edge
-    return 0, edge
+            v = vertex(row, pool, i)
+            step = sub(v, x)
+            length = norm(step)
+            if dot(n, v) < level or length <= 2.0 * slack:
+                continue
+            step = scale(1.0 / length, step)
+            if dimension == 0:
+                edge, dimension = step, 1
+            elif abs(dot(step, edge)) < 1.0 - 1e-9:
+                return 2, edge
+    return dimension, edge
 
 
 # --- distance of a point ------------------------------------------------------------------------------------------

@@ -1,21 +1,21 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Balls inside superovoids that touch them from inside: wider than `certificate.tangent_ball` knows them to be.
+r"""Balls inside superovoids that touch them from inside, and the depth that two of them prove.
 
-There a majorant holds on all of the body. Of a ball of radius r only the part of the body in its own box matters: on
-that box the exponents bend less, and so does the taper. A ball in question that is too wide gives one that is not:
+A function Phi with the body as its sublevel set {Phi <= 0} is majorised by a parabola. Of a ball of radius r only the
+part of the body in its own box matters: on that box exponents and tapers bend Phi less than on the whole body.
 
     Phi(x + d) <= g . d + d^T Q d / 2 for x + d in the box and the body  =>  radius min(r, |g| / largest(Q)),
 
 since a ball that touches at the same point and is narrower lies in the same box. (On the ball -n . d >= |d|^2 / (2 r).)
 
 With x the surface point, u = x / (a1 kx), e = dx / (a1 kx) - u tx dw and k = kx(x) / kx(x + d), which lies between its
-values at the ends of the box, du = k e; and a term of Phi with the slope U' and no bend above c there is
+values at the ends of the box, du = k e; and a term of Phi with the slope U' and second derivatives of at most c adds
 
     U' du + c du^2 / 2 <= U' e - U' tx k e dw + c k^2 e^2 / 2.
 
-Convexity is not used: the balls lie in bodies with dents too.
+Convexity is not used: the balls lie in bodies with concavities too.
 """
 
 from __future__ import annotations
@@ -23,22 +23,20 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, norm
-from superovoid.contact.superovoids.certificate import tangent_ball
-from superovoid.contact.superovoids.ellipsoid_pairs import is_ellipsoid
+from superovoid.compiled.vector import add, combine, dot, norm
+from superovoid.contact.superovoids.ellipsoid_pairs import are_ellipsoids, cap_by_ellipsoid
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P, power
 
 _ROUNDED = 16.0 * EPS  # of sums of powers, times their exponent, that cancel in a majorant
-_WIDENED = 1.0 + 1e-9  # what bends is rounded up by more than all else that rounds
+_WIDENED = 1.0 + 1e-9  # largest(Q) is rounded up by more than all else that rounds
 _SMALLEST = 1e-100  # coordinate that has a slope
-_SMALLEST_POWER = 1e-280  # that is divided by: below, numbers lose their digits
-_ROUNDS = np.int64(6)  # balls that are tried, of both bodies together
-_HOPELESS = 0.75  # of what is wanted: two balls that are together no wider than this are not refined
-_NARROWER = 0.9  # a ball that is known to be too wide is not tried again as wide as that
+_SMALLEST_POWER = 1e-280  # divisor: below, numbers lose their digits
+_ROUNDS = 3  # balls tried in each body
+OTHER_NORMAL = 5e-3  # 1 - cos of the angle between normals that are not the same
+_BEYOND = 1.01  # times the least radius beyond the depth with which no other normal is as good
+_LACK = 0.1  # of the goal: what the floor of a ball narrower than the depth may lack of it
 
 
 @kernel
@@ -102,14 +100,11 @@ def _largest(xx, yy, zz, xz, yz):
         value = high - zz - p / above - q / beside
         slope = 1.0 + p / (above * above) + q / (beside * beside)
         low = high - value / slope
-        if not (low > bound):
-            low = bound + 0.125 * (high - bound)
+        low = low if low > bound else bound + 0.125 * (high - bound)
         above, beside = low - xx, low - yy
         under = low - zz - p / above - q / beside
         lower = low if under >= 0.0 else high - value * (high - low) / (value - under)
-        if not (bound < lower < high):
-            break
-        high = lower
+        high = lower if bound < lower < high else high
     return high
 
 
@@ -179,10 +174,11 @@ def _largest_bend(bend_u, bend_v, bend_w, taper):
 
 
 @kernel
-def narrowed(body, f, radius):
-    """Radius of a ball in the body that touches it at the surface point f, and is no wider than one in question.
+def tangent_ball(body, f, radius):
+    """Radius of a ball in the body that touches it at the surface point f, and is no wider than a radius asked for.
 
-    At least that of the one in question means that it is in the body.
+    The ball of the radius asked for lies in the body if that radius is returned. A smaller radius asked for may give a
+    larger one.
     """
     out_of_line()
     p, s = body[P], body[S_]
@@ -256,16 +252,40 @@ def narrowed(body, f, radius):
 
 
 @kernel
-def _widest(body, radius):
-    """Radius that no ball in a body exceeds which touches it where that of `certificate.tangent_ball` is known."""
-    if is_ellipsoid(body):
-        return _WIDENED * radius  # of ellipsoids it is the widest there is
+def widest_ball(body):
+    """Radius that no ball in a body exceeds."""
     return min(body[A1] * (1.0 + abs(body[TX])), body[A2] * (1.0 + abs(body[TY])), body[A3])
 
 
 @kernel
-def depth_by_balls(pair, fa, fb, k, wanted):
-    """Lower bound of the depth of two bodies from wider balls than `certificate.proved_depth` has; -inf: not enough.
+def wider_balls(pair, fa, fb, r_a, r_b, wanted):
+    """Radii of balls of both bodies, each asked for what that of the other leaves of a sum; no less than given ones."""
+    r_a = max(r_a, tangent_ball(pair.a, fa, wanted - r_b))
+    return r_a, max(r_b, tangent_ball(pair.b, fb, wanted - r_a) if r_a < wanted else 0.0)
+
+
+@kernel
+def depth_of_balls(k, r_a, r_b):
+    """Lower bound of the depth from two tangent balls.
+
+    Their sum is a ball about -(u + r_A n_A + r_B n_B) with radius r_A + r_B: what Newton has left of an offset between
+    u and the normals moves its centre.
+    """
+    return r_a + r_b - norm(add(k.u, combine(r_a, k.normal_a, r_b, k.inward_b)))
+
+
+@kernel
+def radius_wanted(k, goal):
+    """Radius of a ball in M at an overlapping contact with which no other normal is as good, to within the goal.
+
+    At an angle to the normal h_M is then no less than the depth and (radius - depth) (1 - cosine).
+    """
+    return _BEYOND * goal / OTHER_NORMAL - dot(k.u, k.n)
+
+
+@kernel
+def proved_depth(pair, fa, fb, k, goal):
+    """Lower bound of the depth at a contact in closed form, and whether no other normal is as good.
 
     Parameters
     ----------
@@ -273,31 +293,22 @@ def depth_by_balls(pair, fa, fb, k, wanted):
         The contact.
     k : Contact
         Its geometry (`newton.observe`).
-    wanted : float
-        What the radii are to add up to: no less than the depth.
+    goal : float
+        Width of the interval, m.
     """
     out_of_line()
-    a, b = pair.a, pair.b
-    r_a, r_b = (1.0 - 1e-12) * tangent_ball(a, fa), (1.0 - 1e-12) * tangent_ball(b, fb)
-    most_a, most_b = _widest(a, r_a), _widest(b, r_b)  # no ball as wide as that is known to be in the body
-    for i in range(_ROUNDS):
+    wanted = radius_wanted(k, goal)
+    r_a = r_b = 0.0
+    for _ in range(_ROUNDS):
+        r_a, r_b = wider_balls(pair, fa, fb, r_a, r_b, wanted)
         if r_a + r_b >= wanted:
-            break
-        if most_a + most_b <= wanted or (i == 2 and r_a + r_b < _HOPELESS * wanted):
-            return -math.inf
-        if i % 2 == 0:
-            radius = wanted - r_b if i > 0 else 0.5 * wanted
-            radius = radius if radius <= _NARROWER * most_a else 0.5 * (r_a + most_a)
-            found = narrowed(a, fa, radius) if radius > r_a else r_a
-            r_a = max(r_a, found)
-            most_a = radius if found < radius else most_a
-        else:
-            radius = wanted - r_a
-            radius = radius if radius <= _NARROWER * most_b else 0.5 * (r_b + most_b)
-            found = narrowed(b, fb, radius) if radius > r_b else r_b
-            r_b = max(r_b, found)
-            most_b = radius if found < radius else most_b
-    if not (r_a + r_b >= wanted):
-        return -math.inf
-    centre = add(k.u, combine(r_a, k.normal_a, r_b, k.inward_b))
-    return r_a + r_b - norm(centre)
+            return depth_of_balls(k, r_a, r_b), True
+    depth = depth_of_balls(k, r_a, r_b)
+    if are_ellipsoids(pair):
+        # Of two that are as deep in each other the other way round no ball is wider than the depth.
+        for is_unique in (True, False):
+            radius = wanted if is_unique else -dot(k.u, k.n) - _LACK * goal
+            cap = cap_by_ellipsoid(pair, k.n, radius)
+            if cap.angle == math.pi and cap.floor > depth:
+                return cap.floor, is_unique
+    return depth, False

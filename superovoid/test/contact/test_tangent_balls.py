@@ -9,9 +9,8 @@ import pytest
 
 from superovoid import Superovoid, distance
 from superovoid.contact.pair import Pair
-from superovoid.contact.superovoids import newton, wider_balls
-from superovoid.contact.superovoids.certificate import tangent_ball
-from superovoid.contact.superovoids.wider_balls import narrowed
+from superovoid.contact.superovoids import newton, tangent_balls
+from superovoid.contact.superovoids.tangent_balls import tangent_ball
 from superovoid.shapes.kernels import support_function, surface
 
 from draws import few_or_many
@@ -39,20 +38,20 @@ def point_somewhere(rng, shape):
 @few_or_many(150, 20_000)
 def test_balls_lie_in_bodies_of_all_exponents_with_dents_and_without(draws):
     rng = np.random.default_rng(0)
-    wider = dents = 0
+    wide = dents = 0
     for _ in range(draws):
         shape = random_shape(rng)
         f = point_somewhere(rng, shape)
         x = np.array(surface.position(shape._packed, f))
         g = np.array(surface.gradient(shape._packed, f))
         n = g / np.linalg.norm(g)
-        radius = narrowed(shape._packed, f, float(min(shape.semi_axes) * 10.0 ** rng.uniform(-2.0, 0.3)))
-        wider += radius > 1.5 * tangent_ball(shape._packed, f)
+        radius = tangent_ball(shape._packed, f, float(min(shape.semi_axes) * 10.0 ** rng.uniform(-2.0, 0.3)))
+        wide += radius > 0.01 * min(shape.semi_axes)
         dents += shape._packed[surface.DENTED] != 0.0
         near = n + rng.normal(size=(300, 3)) * np.exp(rng.uniform(-12.0, 0.0, (300, 1)))
         d = np.vstack([unit(rng, 300), near / np.linalg.norm(near, axis=1)[:, None]])
         assert shape.implicit(x - radius * n + radius * (1.0 - 1e-9) * d).max() < 1e-9, (shape, f)
-    assert wider > 40  # else they would be true and worthless
+    assert wide > 40  # else they would be true and worthless
     assert dents > 20
 
 
@@ -132,7 +131,7 @@ def test_no_ball_is_wider_than_the_body_where_single_terms_decide(size, epsilon,
     f = surface.SurfacePoint(*map(float, (C, S, Cd, Sd, r, w, rd, wd)))
     widest = widest_ball(shape, up, around)
     # A little wider than the widest there is, and much: a ball that is not in the body must not be found either way.
-    found = [narrowed(shape._packed, f, float(k * widest)) for k in (0.95, 1.0, 1.01, 1.03, 1.1, 1.3, 1.7, 2.5)]
+    found = [tangent_ball(shape._packed, f, float(k * widest)) for k in (0.95, 1.0, 1.01, 1.03, 1.1, 1.3, 1.7, 2.5)]
     assert max(found) <= widest * (1.0 + 1e-9)
     assert max(found) > tight * widest  # else the terms would not be near to decide
 
@@ -140,8 +139,8 @@ def test_no_ball_is_wider_than_the_body_where_single_terms_decide(size, epsilon,
 def test_a_ball_of_a_sphere_is_the_sphere():
     sphere = Superovoid((0.7, 0.7, 0.7), section_exponent=1.0, profile_exponent=1.0, taper=(0.0, 0.0))
     f = support_function.support_candidate(sphere._packed, (0.36, 0.48, 0.8), 1e-13)
-    assert narrowed(sphere._packed, f, 5.0) == pytest.approx(0.7, rel=1e-8)
-    assert narrowed(sphere._packed, f, 0.5) == 0.5
+    assert tangent_ball(sphere._packed, f, 5.0) == pytest.approx(0.7, rel=1e-8)
+    assert tangent_ball(sphere._packed, f, 0.5) == 0.5
 
 
 @pytest.mark.parametrize("p", [1.0 + 1e-6, 1.3, 2.0, 2.0 + 1e-9, 3.7, 40.0, 2000.0])
@@ -152,7 +151,7 @@ def test_bends_of_powers_are_no_less_than_the_true_ones(p):
             x = float(rng.choice([rng.random(), 10.0 ** rng.uniform(-11.0, 0.0), 1.0 - 10.0 ** rng.uniform(-9.0, 0.0)]))
             least = x - float(rng.choice([2.0 * rng.random(), 10.0 ** rng.uniform(-9.0, 0.0)])) * x
             most = max(abs(least), x + (1.0 - x) * float(rng.choice([rng.random(), 10.0 ** rng.uniform(-9.0, 0.0)])))
-            bend = wider_balls._bend(p, x, x**p, least, most)
+            bend = tangent_balls._bend(p, x, x**p, least, most)
             exponent, at = mpmath.mpf(p), mpmath.mpf(x)
             slope = exponent * at ** (exponent - 1)
             for y in (least, most, *rng.uniform(least, most, 3)):
@@ -168,7 +167,7 @@ def test_largest_eigenvalue_is_bounded_closely():
     for _ in range(300):
         xx, yy, zz, xz, yz = rng.normal(size=5) * 10.0 ** rng.uniform(-3.0, 1.0, 5)
         true = np.linalg.eigvalsh([[xx, 0.0, xz], [0.0, yy, yz], [xz, yz, zz]])
-        found = wider_balls._largest(xx, yy, zz, xz, yz)
+        found = tangent_balls._largest(xx, yy, zz, xz, yz)
         assert found >= true[2] - 1e-12 * np.abs(true).max()
         ratios.append((found - true[2]) / np.abs(true).max())
     assert np.quantile(ratios, 0.9) < 0.05
@@ -184,8 +183,10 @@ def test_a_depth_by_balls_is_that_of_the_balls_wherever_they_touch():
         distance_of_centres = rng.uniform(0.3, 1.1)
         pair = Pair(a, b, np.eye(3), tuple(map(float, distance_of_centres * unit(rng))))
         contact = newton.observe(pair, f_a, f_b, 0.5)
-        depth = wider_balls.depth_by_balls(pair, f_a, f_b, contact, 1.15)
-        assert depth == pytest.approx(1.2 - distance_of_centres, abs=1e-10)
+        radii = tangent_balls.wider_balls(pair, f_a, f_b, 0.0, 0.0, 1.2)
+        assert sum(radii) == pytest.approx(1.2, rel=1e-8)
+        depth = tangent_balls.depth_of_balls(contact, *radii)
+        assert depth == pytest.approx(1.2 - distance_of_centres, abs=1e-8)
         assert depth <= 1.2 - distance_of_centres + 1e-15
 
 
