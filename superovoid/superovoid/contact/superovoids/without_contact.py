@@ -23,10 +23,9 @@ from superovoid.contact.minkowski.on_surfaces import direction_of, off_line
 from superovoid.contact.pair import Pair
 from superovoid.contact.separation import is_in_both
 from superovoid.contact.superovoids.answers import CLOSED, Answer, is_closed, with_interval
-from superovoid.contact.superovoids.between_pieces import SHARE_OF_GOAL
 from superovoid.contact.superovoids.certificate import rounding_margin
 from superovoid.contact.superovoids.directions import proved_support
-from superovoid.contact.superovoids.nearest_pieces import Nearest, nearest_of_pieces
+from superovoid.contact.superovoids.nearest_pieces import SHARE_OF_GOAL, Nearest, nearest_of_ovoids
 from superovoid.shapes.kernels.kinds import CODE, SUPEROVOID, Core
 from superovoid.shapes.kernels.surface import DENTED, SIZE
 from superovoid.values.status import DENT, NON_UNIQUE, UNPROVEN
@@ -113,7 +112,7 @@ def apart_without_contact(pair, answer, goal):
         return _overlapping(pair, answer, middle, goal)
     known = Nearest(norm(sub(y, answer.x)), answer.x, y, answer.fa, answer.fb)
     n = scale(1.0 / norm(answer.n), answer.n)
-    found = nearest_of_pieces(_as_cores(pair), n, known, SHARE_OF_GOAL * goal, math.inf, margin, _NEAREST_VIEWS)
+    found = nearest_of_ovoids(pair, n, known, SHARE_OF_GOAL * goal, margin, _NEAREST_VIEWS)
     if found.overlap:
         return _overlapping(pair, answer, found.common, goal)
     lower = max(answer.lower, found.lower)
