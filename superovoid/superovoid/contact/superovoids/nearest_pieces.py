@@ -53,6 +53,7 @@ from superovoid.contact.superovoids.pieces import (
     piece_end,
     piece_radii,
     piece_support,
+    slope_of,
 )
 from superovoid.shapes.kernels.kinds import (
     BOX,
@@ -72,17 +73,19 @@ from superovoid.shapes.kernels.surface import A1, A3, SIZE, SurfacePoint
 SHARE_OF_GOAL = 0.4  # of the goal of an answer, that its proof by pieces may leave open
 _MOST_CELLS = 1024
 _ARCS = 4  # of a circle, to begin with
+_MOST_PIECES = 4  # of a body, to begin with
 _TRIES = 16  # directions for a pair with a piece that is not convex, and is known to be too close, or else is wide
 _WIDE = 1e-3  # slab of a superovoid, above which a cut helps more than another direction
 _OVOID_TRIES, _CONVEX_TRIES = 48, 96  # for two convex pieces, of superovoids (where Newton's steps follow) and others
 _CLOSE_ENOUGH = 0.1  # of the goal: between the length of the nearest point of a simplex and the bound
 _NEWTON_COST = 8  # of a run of Newton's method, in directions
 _THINNEST = 1e-12  # slab, and arc
-_FAILURES = 4  # steps in a row that went too far, for a pair with a slab
+_FAILURES = 4  # Newton steps in a row that do not raise the bound, after which GJK takes over
 _LONGEST_STEP = 0.5  # rad
 _AT_END = 1e-6  # of a slab: a contact that near to its end is there
 _GRADING = 0.125  # of a slab next to the contact, that is cut off if nothing else tells how much
 _LEAST_SHARE, _GENEROUS = 2e-3, 1.5
+_STUCK = 8  # cuts that raise no bound along the normal of a contact: it lies on an edge, and GJK takes over
 _MARGIN = 0.2  # of a slab or an arc: no cut is closer to one of its ends
 _TOUCHING = 1e-12  # of the larger body
 NO_POINT = SurfacePoint(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # of cores that are no superovoids
@@ -143,7 +146,7 @@ class _Least(NamedTuple):
 class Cells(NamedTuple):
     """Pairs of pieces. All arrays change as the search goes on."""
 
-    rows: NDArray[np.float64]  # ends of both pieces, direction that proves the bound, direction to look along next
+    rows: NDArray[np.float64]  # ends of both pieces, direction that proves the bound, then where to look next
     key: NDArray[np.float64]  # lower bound of their distance
     parts: NDArray[np.int64]  # the first of the two cells that a cut has left of this one; 0: it was not cut
     heap: NDArray[np.int64]  # the cells that wait, that of the least bound first
@@ -153,7 +156,7 @@ class Cells(NamedTuple):
 @kernel(_nrt=True)
 def new_cells(capacity):
     """Return room for pairs of pieces."""
-    rows, key = np.empty((capacity, 10)), np.empty(capacity)
+    rows, key = np.empty((capacity, 12)), np.empty(capacity)
     return Cells(rows, key, np.zeros(capacity, np.int64), np.empty(capacity, np.int64), np.zeros(2, np.int64))
 
 
@@ -193,10 +196,10 @@ def _arc_support(radius, n, first, last):
 
 
 @kernel
-def _support(core, n, lo, hi):
-    """Return the support point of a piece in the frame of its core."""
+def _support(core, n, lo, hi, near):
+    """Return the support point of a piece in the frame of its core. A superovoid's may be near a slope (or inf)."""
     if core.kind == SUPEROVOID:
-        return piece_support(core.row, n, lo, hi)
+        return piece_support(core.row, n, lo, hi, near)
     if core.kind == TORUS:
         x = _arc_support(core.row[A1], n, lo, hi)
         return PieceSupport(x, NO_POINT, dot(n, x), False)
@@ -247,12 +250,21 @@ def in_frame_of_b(pair, p):
 
 
 @kernel
-def _look(pair, n, cell):
-    """Return the support points of two pieces along a direction, with the bound that it proves."""
+def _slopes(fa, fb):
+    """Slopes of the meridians at two surface points, to begin with beside them."""
+    return slope_of(fa), slope_of(fb)
+
+
+@kernel
+def _look(pair, n, cell, near):
+    """Return the support points of two pieces along a direction, with the bound that it proves.
+
+    They are looked for from the slopes `near` on.
+    """
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
-    p = _support(pair.a, n, cell[0], cell[1])
-    q = _support(pair.b, rotate_back(rotation, scale(-1.0, n)), cell[2], cell[3])
+    p = _support(pair.a, n, cell[0], cell[1], near[0])
+    q = _support(pair.b, rotate_back(rotation, scale(-1.0, n)), cell[2], cell[3], near[1])
     return _View(n, p.x, add(centre, rotate(rotation, q.x)), dot(n, centre) - p.upper - q.upper, p, q)
 
 
@@ -280,18 +292,18 @@ def _cut(lo, hi, at):
 
 
 @kernel
-def _approach(pair, cell, n, nearest, goal, tries, most, w):
+def _approach(pair, cell, view, nearest, goal, tries, most, w):
     """Nearest points of two pieces, as far as they matter beside the nearest points of the bodies that are known.
 
-    Looks at no more than `most` directions, or `tries` if the hulls of the pieces are known to be too close. Ends
-    as soon as a direction serves for the support points, though not for the bound of a slab: its halves need it.
+    The method of Gilbert, Johnson and Keerthi begins with a view. Looks at no more than `most` directions, or `tries`
+    if the hulls of the pieces are known to be too close. Ends as soon as a direction serves for the support points,
+    though not for the bound of a slab: its halves need it.
     """
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     former, count, used = math.inf, 0, 0
-    best = view = _look(pair, n, cell)
+    best = view
     while True:
-        used += 1
         nearest = _nearer(nearest, view.x, view.y, view.p.f, view.q.f)
         if view.bound > best.bound or not (best.bound > -math.inf):
             best = view
@@ -309,7 +321,8 @@ def _approach(pair, cell, n, nearest, goal, tries, most, w):
         if not (0.0 < length < former) or length - best.bound <= _CLOSE_ENOUGH * goal:
             break
         former = length
-        view = _look(pair, towards(w, count, v), cell)
+        view = _look(pair, towards(w, count, v), cell, _slopes(view.p.f, view.q.f))
+        used += 1
     x, y = view.x, view.y
     if count == 4:
         weigh_origin(w)
@@ -348,8 +361,10 @@ def _graded_cut(lo, hi, w, share):
 
 
 @kernel
-def _beside_contact(pair, cell, n, nearest, goal):
-    """As `_approach` for pieces of superovoids, one of them a slab, that hold the nearest points, of the normal n.
+def _beside_contact(pair, cell, view, nearest, goal):
+    """As `_approach` for pieces of superovoids, one of them a slab, that hold the nearest points.
+
+    Begins with a view along the normal of these points.
 
     Over a dent the far end of a slab of length L that begins in the contact is above the tangent plane, by e. Of a step
     that would gain G for the far end alone, the part e / (2 G) brings both ends level, which costs e^2 / (4 G). If that
@@ -358,20 +373,21 @@ def _beside_contact(pair, cell, n, nearest, goal):
     of the step away.
     """
     out_of_line()
-    best = _look(pair, n, cell)
+    best, n, share, used = view, view.n, _GRADING, 0
     u = sub(best.y, best.x)
     nearest = _nearer(nearest, best.x, best.y, best.p.f, best.q.f)
+    if best.bound >= nearest.distance - goal:
+        return _Approach(best, nearest, (0.0, 0.0), n, used, False, n)
     step = _newton_step(pair, best)
     gain, rise = 0.5 * dot(step, u), nearest.distance - dot(n, u)
-    share, used = _GRADING, 1
     if rise > goal and gain > 0.0:
         level = rise / (2.0 * gain)
         share = min(0.5, max(_LEAST_SHARE, _GENEROUS * level))
         if level * rise < 2.0 * goal:
             m = combine(1.0, n, level, step)
-            view = _look(pair, scale(1.0 / norm(m), m), cell)
+            view = _look(pair, scale(1.0 / norm(m), m), cell, _slopes(view.p.f, view.q.f))
             best = view if view.bound > best.bound else best
-            used = 2
+            used = 1
     after = combine(1.0, n, share, step)
     after = scale(1.0 / norm(after), after)
     cut_a, cut_b = (
@@ -413,47 +429,52 @@ def _newton_step(pair, view):
 
 
 @kernel
-def _turned(pair, cell, best, nearest, goal, tries, convex):
-    """Turn the direction of a view of two pieces until it proves them, or `tries` directions have been tried.
+def _by_newton(pair, cell, view, nearest, goal, tries, failures, convex):
+    """As `_approach` for pieces of superovoids, by Newton's steps on the bound, and whether other directions may help.
 
-    A Newton step that does not raise the bound is shortened to where the slopes u . step at both its ends vanish in
-    between. If not both pieces are convex and twice the gain that a step promises is too little, or a few steps fail,
-    only a cut helps: it takes away what the bound of a slab adds to its support point.
-
-    Returns the view with the largest bound, the nearest points then known, and how many directions were tried.
+    Ends after `tries` directions, or if so many in a row as `failures` do not raise the bound.
+    A step that does not raise the bound is shortened to where the slopes u . step at both its ends vanish in between.
+    If not both pieces are convex and twice the gain that a step promises is too little, only a cut helps: it takes away
+    what the bound of a slab adds to its support point.
     """
     out_of_line()
+    best, step, promising = view, view.n, True
+    nearest = _nearer(nearest, view.x, view.y, view.p.f, view.q.f)
     used = failed = 0
-    step = _newton_step(pair, best)
-    while used < tries and best.bound < nearest.distance - goal:
+    while used < tries and failed < failures and best.bound < nearest.distance - goal:
+        if failed == 0:
+            step = _newton_step(pair, best)
         promised = best.bound + dot(step, sub(best.y, best.x))
-        if not convex and (promised < nearest.distance - goal or failed == _FAILURES):
+        promising = convex or promised >= nearest.distance - goal
+        if not promising:
             break
         n = add(best.n, step)
-        view = _look(pair, scale(1.0 / norm(n), n), cell)
+        view = _look(pair, scale(1.0 / norm(n), n), cell, _slopes(best.p.f, best.q.f))
         used += 1
         nearest = _nearer(nearest, view.x, view.y, view.p.f, view.q.f)
         if view.bound > best.bound:
-            best, step, failed = view, _newton_step(pair, view), 0
+            best, failed = view, 0
             continue
         failed += 1
         step = sub(view.n, best.n)
         up, down = dot(step, sub(best.y, best.x)), dot(step, sub(view.y, view.x))
         part = up / (up - down) if up > 0.0 and down < 0.0 else 0.5
         step = scale(min(0.7, max(0.02, part)), step)
-    return best, nearest, used
+    cuts = (0.5 * (cell[0] + cell[1]), 0.5 * (cell[2] + cell[3]))
+    return _Approach(best, nearest, cuts, best.n, used, False, best.n), promising
 
 
 # --- the search ---------------------------------------------------------------------------------------------------
 
 
 @kernel
-def _wait(cells, cell, n, bound, after):
+def _wait(cells, cell, n, bound, after, near):
     i = cells.counts[1]
     for k in range(4):
         cells.rows[i, k] = cell[k]
     for k in range(3):
         cells.rows[i, 4 + k], cells.rows[i, 7 + k] = n[k], after[k]
+    cells.rows[i, 10], cells.rows[i, 11] = near
     cells.key[i] = bound
     cells.parts[i] = 0
     cells.counts[1] = i + 1
@@ -461,6 +482,30 @@ def _wait(cells, cell, n, bound, after):
     cells.heap[length] = i
     lift(cells.heap, cells.key, length)
     cells.counts[0] = length + 1
+
+
+@kernel(_nrt=True)
+def _first_pairs(pair, n, nearest, cells):
+    """Let all pairs of the pieces that the bodies begin with wait, with the bounds that a direction proves."""
+    out_of_line()
+    m = rotate_back(pair.rotation, scale(-1.0, n))
+    near = _slopes(nearest.fa, nearest.fb)
+    support_b = np.empty((_MOST_PIECES, 2))
+    last_a, i = False, 0
+    while not last_a:
+        lo_a, hi_a, last_a = _ends(pair.a, i)
+        p = _support(pair.a, n, lo_a, hi_a, near[0])
+        last_b, j = False, 0
+        while not last_b:
+            lo_b, hi_b, last_b = _ends(pair.b, j)
+            if i == 0:
+                q = _support(pair.b, m, lo_b, hi_b, near[1])
+                support_b[j, 0], support_b[j, 1] = q.upper, slope_of(q.f)
+            bound = dot(n, pair.centre) - p.upper - support_b[j, 0]
+            bound = bound if bound > -math.inf else -math.inf  # it may be no number
+            _wait(cells, (lo_a, hi_a, lo_b, hi_b), n, bound, n, (slope_of(p.f), support_b[j, 1]))
+            j += 1
+        i += 1
 
 
 @kernel
@@ -527,18 +572,12 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
     rows = Pair(a.row, b.row, rotation, centre)
     most = _OVOID_TRIES if ovoids else _CONVEX_TRIES
     w = new_workspace()
-    last_a, i = False, 0
-    while not last_a:
-        lo_a, hi_a, last_a = _ends(a, i)
-        last_b, j = False, 0
-        while not last_b:
-            lo_b, hi_b, last_b = _ends(b, j)
-            _wait(cells, (lo_a, hi_a, lo_b, hi_b), n, -math.inf, n)
-            j += 1
-        i += 1
+    _first_pairs(pair, n, nearest, cells)
     least = _Least(math.inf, n, math.inf)
-    views, at_newton = 0, nearest.distance
-    contact, normal = nearest.distance, n  # of the nearest points, as long as they are Newton's
+    views, at_newton, stuck = 0, nearest.distance, 0
+    # The distance of Newton's contact, and its normal, if the nearest points lie along one.
+    faces = dot(n, sub(nearest.y, nearest.x)) >= nearest.distance - goal
+    contact, normal = nearest.distance if faces else math.inf, n
     while cells.counts[0] > 0:
         first = cells.heap[0]
         bound = cells.key[first]
@@ -557,17 +596,26 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
         width_a = 0.0 if convex_a else cell[1] - cell[0]
         width_b = 0.0 if convex_b else cell[3] - cell[2]
         looks = _TRIES if ovoids and max(width_a, width_b) > _WIDE else most
-        beside = ovoids and not both and nearest.distance >= contact - goal
+        # Beside a contact of Newton's that is not on an edge, Newton's steps serve better than those of the simplex.
+        smooth = ovoids and stuck < _STUCK and nearest.distance >= contact - goal
+        beside = smooth and not both
         beside = beside and _holds(cell[0], cell[1], nearest.fa.w) and _holds(cell[2], cell[3], nearest.fb.w)
+        promising = not beside
+        view = _look(pair, normal if beside else (row[7], row[8], row[9]), cell, (row[10], row[11]))
+        views += 1
         if beside:
-            found = _beside_contact(pair, cell, normal, nearest, goal)
+            found = _beside_contact(pair, cell, view, nearest, goal)
             views += found.views
-            # Beside an edge a cut may raise no bound along the normal of the contact.
-            beside = found.best.bound > bound
-        if not beside:
-            after = (row[7], row[8], row[9])
-            found = _approach(pair, cell, after, nearest, goal, looks if both else _TRIES, looks, w)
-            views += found.views
+            stuck += 0 if found.best.bound > bound else 1
+        else:
+            if smooth:
+                found, promising = _by_newton(pair, cell, view, nearest, goal, looks, _FAILURES, both)
+                views += found.views
+                view, nearest = found.best, found.nearest
+                promising = promising or not (view.bound > bound)  # the last cut has not helped
+            if not smooth or (promising and view.bound < nearest.distance - goal):
+                found = _approach(pair, cell, view, nearest, goal, looks if both else _TRIES, looks, w)
+                views += found.views
         best, nearest = found.best, found.nearest
         if ovoids and nearest.distance < at_newton - goal:
             # The bodies' own contact beside the points, which those only come closer to.
@@ -580,10 +628,12 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
         if found.overlap:
             if is_in_ovoids(pair, found.common, margin):
                 return Found(-math.inf, nearest, best.n, found.common, True, views)
-        elif ovoids and best.bound < nearest.distance - goal:
+        elif ovoids and promising and best.bound < nearest.distance - goal:
             # Round pieces: Newton's steps get on where those of the simplex are too short.
-            best, nearest, used = _turned(pair, cell, best, nearest, goal, looks, both)
-            views += used
+            more = looks if both else _FAILURES
+            turned, _ = _by_newton(pair, cell, best, nearest, goal, looks, more, both)
+            views += turned.views
+            best, nearest = turned.best, turned.nearest
         if best.bound > bound:
             bound, n = best.bound, best.n
             cells.key[first] = bound
@@ -600,6 +650,7 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
             at = found.cuts[1]
             one, other = (cell[0], cell[1], cell[2], at), (cell[0], cell[1], at, cell[3])
         cells.parts[first] = cells.counts[1]
-        _wait(cells, one, n, bound, found.after)
-        _wait(cells, other, n, bound, found.after)
+        near = _slopes(best.p.f, best.q.f)
+        _wait(cells, one, n, bound, found.after, near)
+        _wait(cells, other, n, bound, found.after, near)
     return Found(_signed(least, margin), nearest, least.n, n, False, views)

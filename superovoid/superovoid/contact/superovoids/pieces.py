@@ -102,9 +102,18 @@ def _support_of_slab(b, n, lo, hi):
     return PieceSupport(position(b, f_right), f_right, upper, False)
 
 
+@kernel
+def slope_of(f):
+    """Slope nu of the meridian at a surface point; infinite at a pole."""
+    return f.wd / f.rd if f.rd > 0.0 else math.inf
+
+
 @kernel(separate=True)
-def piece_support(b, n, lo, hi):
-    """Return the support point of the part of a body between two heights along a unit direction."""
+def piece_support(b, n, lo, hi, near):
+    """Return the support point of the part of a body between two heights along a unit direction.
+
+    `near` is the slope of the meridian at a point that may be near to it, infinite for none.
+    """
     out_of_line()
     if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
         w = hi if n[2] > 0.0 else lo
@@ -114,7 +123,7 @@ def piece_support(b, n, lo, hi):
         return _support_of_slab(b, n, lo, hi)
     nu_lo = -math.inf if lo == -1.0 else b[DENT_NU_HI]
     nu_hi = math.inf if hi == 1.0 else b[DENT_NU_LO]
-    f = support_from(b, n, nu_lo, nu_hi, math.inf, OF_PIECES)
+    f = support_from(b, n, nu_lo, nu_hi, near, OF_PIECES)
     width = 1e-9 * (hi - lo)
     inside = (lo == -1.0 or f.w > lo + width) and (hi == 1.0 or f.w < hi - width)
     return PieceSupport(position(b, f), f, profile_value(b, n, f), inside)
