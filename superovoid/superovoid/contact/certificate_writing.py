@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from superovoid.contact.certificates import Certificate
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids import cone_tree, piece_tree
-from superovoid.contact.superovoids.between_pieces import Closest
 from superovoid.contact.superovoids.certificate import rounding_margin
+from superovoid.contact.superovoids.nearest_pieces import Nearest
 from superovoid.contact.superovoids.pair_solver import relative_pose
 from superovoid.shapes.kernels.kinds import is_sphere
 from superovoid.shapes.kernels.surface import A1, DENTED, SurfacePoint
@@ -60,8 +60,7 @@ def certificate_of(
     if result.upper < 0.0 and not dented:
         return _by_cones(pair, result, pose_a, pose_b)
     if result.lower > 0.0 and dented:
-        n = pose_a[:3, :3].T @ result.normal
-        return _by_pieces(pair, result, tuple(n / np.linalg.norm(n)), state)
+        return _by_pieces(pair, result, pose_a, state)
     return Certificate()
 
 
@@ -82,12 +81,16 @@ def _by_cones(pair: Pair, result: DistanceResult, pose_a: FloatArray, pose_b: Fl
     return Certificate(cones="".join(_CONE_LETTERS[k] for k in tree[:entries]), points=points[:found].copy())
 
 
-def _by_pieces(pair: Pair, result: DistanceResult, n: tuple[float, ...], state: FloatArray) -> Certificate:
-    closest = Closest(result.distance, SurfacePoint(*state[:8].tolist()), SurfacePoint(*state[8:16].tolist()))
+def _by_pieces(pair: Pair, result: DistanceResult, pose_a: FloatArray, state: FloatArray) -> Certificate:
+    n, x, y = (
+        v @ pose_a[:3, :3] for v in (result.normal, *(p - pose_a[:3, 3] for p in (result.point_a, result.point_b)))
+    )
+    points = (SurfacePoint(*state[:8].tolist()), SurfacePoint(*state[8:16].tolist()))
+    nearest = Nearest(result.distance, tuple(x), tuple(y), *points)
     goal = result.distance - result.lower - _HALF * rounding_margin(pair.a, pair.b, pair.centre)
     tree, heights = np.empty(2 * _MOST_PIECES, np.int8), np.empty(_MOST_PIECES)
     directions = np.empty((_MOST_PIECES, 3))
-    entries, cuts, found = piece_tree.cut(pair, n, closest, goal, tree, heights, directions)
+    entries, cuts, found = piece_tree.cut(pair, tuple(n / np.linalg.norm(n)), nearest, goal, tree, heights, directions)
     if not entries:
         return Certificate()
     return Certificate(

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Nearest points of pieces of bodies with dents, and points common to two bodies."""
+"""Nearest points of pieces of bodies with dents."""
 
 import itertools
 
@@ -9,16 +9,12 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from superovoid import Superovoid, distance
+from superovoid import Superovoid
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids import nearest_pieces
-from superovoid.contact.superovoids.common_points import common_point
 from superovoid.shapes.kernels import surface
 from superovoid.shapes.kernels.kinds import SUPEROVOID, Core
 from superovoid.shapes.kernels.support_function import support_candidate
-from superovoid.testing import random_pairs
-
-from draws import few_or_many
 
 
 def level(shape, pose, points):
@@ -128,22 +124,3 @@ def test_a_search_of_pieces_that_ends_early_proves_no_more_than_is_true():
         closed += found.lower > 0.0 and found.nearest.distance - found.lower < 1.1e-9
         overlapping += found.overlap
     assert closed > 2 and overlapping > 1
-
-
-@few_or_many(40, 400, "count")
-def test_common_points_are_in_both_bodies_and_found_where_surfaces_cross(count):
-    """From points of both surfaces next to each other, of bodies that overlap little and much."""
-    found = 0
-    for number, (a, pose_a, b, pose_b) in enumerate(random_pairs.draw("shallow", 5, count)):
-        result = distance(a, pose_a, b, pose_b)
-        rotation, centre = pose_a[:3, :3].T @ pose_b[:3, :3], pose_a[:3, :3].T @ (pose_b[:3, 3] - pose_a[:3, 3])
-        middle = pose_a[:3, :3].T @ (0.5 * (result.point_a + result.point_b) - pose_a[:3, 3])
-        side = np.cross(pose_a[:3, :3].T @ result.normal, [0.6, -0.8, 0.0])
-        pair = Pair(a._packed, b._packed, np.ascontiguousarray(rotation), tuple(map(float, centre)))
-        start = tuple(map(float, middle + 0.5 * abs(result.distance) * side))
-        inside, p = common_point(pair, start)
-        if inside:
-            found += 1
-            world = (pose_a[:3, :3] @ p + pose_a[:3, 3])[None]
-            assert max(level(a, pose_a, world)[0], level(b, pose_b, world)[0]) < 1.0, number
-    assert found > 0.8 * count

@@ -29,7 +29,7 @@ from superovoid.contact.convex import beside_dent, revolution
 from superovoid.contact.convex.core_search import search
 from superovoid.contact.convex.epa import are_sharp, expand, height_of_tetrahedron
 from superovoid.contact.convex.gjk import descend, nothing_known
-from superovoid.contact.convex.out_of_dent import contact_of, shortest_way, way_from
+from superovoid.contact.convex.out_of_dent import contact_of, shortest_way
 from superovoid.contact.minkowski.contact_points import (
     ALONG,
     NEAR,
@@ -303,10 +303,6 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
     if budget > 0 and upper - answer.lower > _HULL_GOAL * min(pair.a.row[SIZE], pair.b.row[SIZE]):
         way = shortest_way(pair, answer.n, balls - answer.lower + goal, balls, goal, margin)
         iterations += way.views
-        if balls == 0.0 and found.upper <= 0.0:
-            other = way_from(pair, found.x, min(way.length, -answer.lower), goal, margin)
-            iterations += other.views
-            way = other if other.length < way.length else way
         if way.length - balls < -answer.lower:
             return _along_way(pair, way, balls, upper, goal, margin, iterations, answer.status)
     return Cores(distance, answer.lower, upper, answer.x, answer.y, answer.n, iterations, answer.status)

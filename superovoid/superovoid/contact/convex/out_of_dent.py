@@ -27,7 +27,6 @@ from superovoid.shapes.kernels.surface import SurfacePoint, gradient, position
 
 _MOST_STEPS = 16
 _SETTLED = 0.1  # of the goal: what a step is to gain
-_MOST_DOUBLINGS = 10
 _GAP = 0.1  # of the goal: that is left between the bodies
 
 
@@ -108,24 +107,3 @@ def contact_of(pair, way):
     if pair.a.kind == SUPEROVOID:
         return _surface_at(pair, way.x, way.normal)
     return _surface_at(pair, way.y, scale(-1.0, way.normal))
-
-
-@kernel
-def way_from(pair, p, most, goal, margin):
-    """The shortest way from a common point p of both cores straight out of the superovoid, if it is below `most`."""
-    out_of_line()
-    contact = _surface_at(pair, p, p)
-    n = contact.normal if pair.a.kind == SUPEROVOID else scale(-1.0, contact.normal)
-    length = norm(sub(contact.x, p))
-    views = 0
-    for _ in range(_MOST_DOUBLINGS):
-        length = 2.0 * length + goal
-        if not (length < most):
-            break
-        moved = Pair(pair.a, pair.b, pair.rotation, combine(1.0, pair.centre, length, n))
-        found = nearest_points(moved, n, _GAP * goal, goal, margin)
-        views += found.views
-        if found.lower > 0.0:
-            way = shortest_way(pair, n, length, 0.0, goal, margin)
-            return Way(way.length, way.x, way.y, way.n, way.normal, way.views + views)
-    return Way(math.inf, p, p, n, n, views)

@@ -15,7 +15,9 @@ convex core; those of a superovoid or an arc are brought onto it.
 
 This serves bodies with dents, whose hulls may overlap, and superovoids with edges and flats that are nearly sharp, on
 which Newton's method finds no contact. Between two superovoids Newton's method helps: for the bodies' own contact
-beside the nearest points, and for the direction of two pieces (`between_pieces.turned`).
+beside the nearest points, and for the direction of two convex pieces. With u the difference of their support points,
+the bound n . u has the gradient of u across n and the Hessian -(R_P + R_Q + (n . u) I), and is concave along the chord
+of a step.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import lift, without_first
-from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid.contact.minkowski.difference import (
     Corner,
     M,
@@ -45,32 +47,47 @@ from superovoid.contact.minkowski.on_surfaces import along_to_surface
 from superovoid.contact.pair import Pair
 from superovoid.contact.separation import is_inside, slack_of_level
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS, newton_from
-from superovoid.contact.superovoids.between_pieces import Closest, look, piece_end, turned
-from superovoid.contact.superovoids.common_points import common_point
-from superovoid.contact.superovoids.pieces import is_convex_piece, piece_support
+from superovoid.contact.superovoids.pieces import (
+    PieceSupport,
+    is_convex_piece,
+    piece_end,
+    piece_radii,
+    piece_support,
+    slope_of,
+)
 from superovoid.shapes.kernels.kinds import (
     BOX,
+    CODE,
     CONE,
     CONVEX_MESH,
     CYLINDER,
     PLANE_LOSS,
     SUPEROVOID,
     TORUS,
+    Core,
     core_support,
     point_to_core,
 )
-from superovoid.shapes.kernels.surface import A1, A3, SIZE, SurfacePoint, position
+from superovoid.shapes.kernels.surface import A1, A3, SIZE, SurfacePoint
 
-_MOST_CELLS, _MOST_OF_CIRCLES = 256, 1024
+SHARE_OF_GOAL = 0.4  # of the goal of an answer, that its proof by pieces may leave open
+_MOST_CELLS = 1024
 _ARCS = 4  # of a circle, to begin with
-_TRIES = 12  # directions for a pair with a piece that is not convex
+_MOST_PIECES = 4  # of a body, to begin with
+_TRIES = 16  # directions for a pair with a piece that is not convex, and is known to be too close, or else is wide
+_WIDE = 1e-3  # slab of a superovoid, above which a cut helps more than another direction
 _OVOID_TRIES, _CONVEX_TRIES = 48, 96  # for two convex pieces, of superovoids (where Newton's steps follow) and others
 _CLOSE_ENOUGH = 0.1  # of the goal: between the length of the nearest point of a simplex and the bound
 _NEWTON_COST = 8  # of a run of Newton's method, in directions
 _THINNEST = 1e-12  # slab, and arc
+_FAILURES = 4  # Newton steps in a row that do not raise the bound, after which GJK takes over
+_LONGEST_STEP = 0.5  # rad
+_AT_END = 1e-6  # of a slab: a contact that near to its end is there
+_GRADING = 0.125  # of a slab next to the contact, that is cut off if nothing else tells how much
+_LEAST_SHARE, _GENEROUS = 2e-3, 1.5
+_STUCK = 8  # cuts that raise no bound along the normal of a contact: it lies on an edge, and GJK takes over
 _MARGIN = 0.2  # of a slab or an arc: no cut is closer to one of its ends
 _TOUCHING = 1e-12  # of the larger body
-_SHARES = (1.0 - 1e-10, 1.0 - 1e-7, 1.0 - 1e-4)  # of a radius
 NO_POINT = SurfacePoint(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # of cores that are no superovoids
 
 
@@ -78,8 +95,8 @@ class Nearest(NamedTuple):
     """The nearest points known, both in the frame of A."""
 
     distance: float
-    x: tuple
-    y: tuple
+    x: tuple[float, float, float]
+    y: tuple[float, float, float]
     fa: SurfacePoint  # surface points of superovoids at or beside them
     fb: SurfacePoint
 
@@ -96,22 +113,23 @@ class Found(NamedTuple):
 
 
 class _View(NamedTuple):
-    """Two pieces along a direction: their support points in the frame of A."""
+    """Two pieces along a direction."""
 
-    x: tuple
+    n: tuple
+    x: tuple  # support points in the frame of A
     y: tuple
-    bound: float  # of their distance, proved
-    fa: SurfacePoint
-    fb: SurfacePoint
+    bound: float  # of the distance of the pieces, proved by n
+    p: PieceSupport  # the support points, each in the frame of its body
+    q: PieceSupport
 
 
 class _Approach(NamedTuple):
     """What the nearest points of two pieces are known to be."""
 
-    bound: float  # of their distance, proved
-    n: tuple  # the direction that proves it
+    best: _View  # the view with the largest bound
     nearest: Nearest
-    places: tuple  # of the nearest points of the hulls of the pieces: height or angle
+    cuts: tuple  # heights or angles at which to cut either piece
+    after: tuple  # direction to begin with after a cut
     views: int
     overlap: bool  # of the hulls of the pieces
     common: tuple  # point of both hulls then
@@ -125,13 +143,21 @@ class _Least(NamedTuple):
     second: float
 
 
-class _Cells(NamedTuple):
-    """Pairs of pieces that wait. All arrays change as the search goes on."""
+class Cells(NamedTuple):
+    """Pairs of pieces. All arrays change as the search goes on."""
 
-    rows: NDArray[np.float64]  # ends of both pieces, and a direction
+    rows: NDArray[np.float64]  # ends of both pieces, direction that proves the bound, then where to look next
     key: NDArray[np.float64]  # lower bound of their distance
-    heap: NDArray[np.int64]
+    parts: NDArray[np.int64]  # the first of the two cells that a cut has left of this one; 0: it was not cut
+    heap: NDArray[np.int64]  # the cells that wait, that of the least bound first
     counts: NDArray[np.int64]  # cells that wait, and cells
+
+
+@kernel(_nrt=True)
+def new_cells(capacity):
+    """Return room for pairs of pieces."""
+    rows, key = np.empty((capacity, 12)), np.empty(capacity)
+    return Cells(rows, key, np.zeros(capacity, np.int64), np.empty(capacity, np.int64), np.zeros(2, np.int64))
 
 
 # --- pieces of a core ---------------------------------------------------------------------------------------------
@@ -170,16 +196,15 @@ def _arc_support(radius, n, first, last):
 
 
 @kernel
-def _support(core, n, lo, hi):
-    """Support point of a piece in the frame of its core, bound of its support function, surface point."""
+def _support(core, n, lo, hi, near):
+    """Return the support point of a piece in the frame of its core. A superovoid's may be near a slope (or inf)."""
     if core.kind == SUPEROVOID:
-        p = piece_support(core.row, n, lo, hi, math.inf)
-        return position(core.row, p.f), p.upper, p.f
+        return piece_support(core.row, n, lo, hi, near)
     if core.kind == TORUS:
         x = _arc_support(core.row[A1], n, lo, hi)
-        return x, dot(n, x), NO_POINT
+        return PieceSupport(x, NO_POINT, dot(n, x), False)
     x, _, upper = core_support(core, n)
-    return x, upper, NO_POINT
+    return PieceSupport(x, NO_POINT, upper, False)
 
 
 @kernel
@@ -225,13 +250,22 @@ def in_frame_of_b(pair, p):
 
 
 @kernel
-def _look(pair, n, cell):
-    """Support points of two pieces, and the bound that a direction proves."""
+def _slopes(fa, fb):
+    """Slopes of the meridians at two surface points, to begin with beside them."""
+    return slope_of(fa), slope_of(fb)
+
+
+@kernel
+def _look(pair, n, cell, near):
+    """Return the support points of two pieces along a direction, with the bound that it proves.
+
+    They are looked for from the slopes `near` on.
+    """
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
-    x, upper_a, fa = _support(pair.a, n, cell[0], cell[1])
-    y, upper_b, fb = _support(pair.b, rotate_back(rotation, scale(-1.0, n)), cell[2], cell[3])
-    return _View(x, add(centre, rotate(rotation, y)), dot(n, centre) - upper_a - upper_b, fa, fb)
+    p = _support(pair.a, n, cell[0], cell[1], near[0])
+    q = _support(pair.b, rotate_back(rotation, scale(-1.0, n)), cell[2], cell[3], near[1])
+    return _View(n, p.x, add(centre, rotate(rotation, q.x)), dot(n, centre) - p.upper - q.upper, p, q)
 
 
 @kernel
@@ -245,62 +279,38 @@ def is_in_ovoids(pair, p, margin):
 
 
 @kernel
-def _is_in_others(pair, p, margin):
-    """Whether a point in the frame of A is proved to be in each core of a pair that is no superovoid."""
-    if pair.a.kind != SUPEROVOID and not height_in_core(pair.a, p)[0] < -margin:
-        return False
-    return pair.b.kind == SUPEROVOID or height_in_core(pair.b, in_frame_of_b(pair, p))[0] < -margin
-
-
-@kernel
-def _common_beside(pair, x, y, margin):
-    """A point proved to be in both bodies, at or next to support points x and y of pieces, if there is one."""
-    out_of_line()
-    centre = pair.centre
-    for of_b in range(2):
-        p, kind = (y, pair.b.kind) if of_b == 1 else (x, pair.a.kind)
-        if kind != SUPEROVOID:
-            if is_in_ovoids(pair, p, margin):
-                return True, p
-            continue
-        for i in range(len(_SHARES)):
-            # A superovoid is star-shaped about its origin.
-            q = add(centre, scale(_SHARES[i], sub(p, centre))) if of_b == 1 else scale(_SHARES[i], p)
-            if _is_in_others(pair, q, margin) and is_in_ovoids(pair, q, margin):
-                return True, q
-    return False, x
-
-
-@kernel
 def _nearer(nearest, x, y, fa, fb):
     distance = norm(sub(y, x))
     return Nearest(distance, x, y, fa, fb) if distance < nearest.distance else nearest
 
 
 @kernel
-def _approach(pair, cell, n, nearest, goal, margin, tries, most, w):
+def _cut(lo, hi, at):
+    """Where to cut a piece: at the nearest point, not too close to an end."""
+    margin = _MARGIN * (hi - lo)
+    return min(hi - margin, max(lo + margin, at))
+
+
+@kernel
+def _approach(pair, cell, view, nearest, goal, tries, most, w):
     """Nearest points of two pieces, as far as they matter beside the nearest points of the bodies that are known.
 
-    Looks at `most` directions, or at `tries` where the hulls of the pieces are not known to be too close.
+    The method of Gilbert, Johnson and Keerthi begins with a view. Looks at no more than `most` directions, or `tries`
+    if the hulls of the pieces are known to be too close. Ends as soon as a direction serves for the support points,
+    though not for the bound of a slab: its halves need it.
     """
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
-    bound, best = -math.inf, n
     former, count, used = math.inf, 0, 0
-    view = _look(pair, n, cell)
+    best = view
     while True:
-        used += 1
-        nearest = _nearer(nearest, view.x, view.y, view.fa, view.fb)
-        if dot(n, sub(view.y, view.x)) < 0.0:
-            common, p = _common_beside(pair, view.x, view.y, margin)
-            if common:
-                return _Approach(bound, best, nearest, (0.0, 0.0), used, True, p)
-        if view.bound > bound:
-            bound, best = view.bound, n
-        if bound >= nearest.distance - goal or used >= most:
-            break
-        # Hulls that are not known to be too close want a better direction, not a thinner piece.
-        if used >= tries and former < nearest.distance - goal:
+        nearest = _nearer(nearest, view.x, view.y, view.p.f, view.q.f)
+        if view.bound > best.bound or not (best.bound > -math.inf):
+            best = view
+        known = used >= tries and former < nearest.distance - goal
+        # What the bound of a slab adds to its support point only a cut takes away.
+        serves = dot(view.n, sub(view.y, view.x)) >= nearest.distance - goal
+        if best.bound >= nearest.distance - goal or used >= most or known or serves:
             break
         put(w, count, Corner(sub(view.x, view.y), view.x, view.y, 0, 0, 0.0, 0.0, 0.0))
         count = nearest_of_simplex(w, count + 1)
@@ -308,11 +318,11 @@ def _approach(pair, cell, n, nearest, goal, margin, tries, most, w):
             break
         v = mean_point(w, count, M)
         length = norm(v)
-        if not (0.0 < length < former) or length - bound <= _CLOSE_ENOUGH * goal:
+        if not (0.0 < length < former) or length - best.bound <= _CLOSE_ENOUGH * goal:
             break
         former = length
-        n = towards(w, count, v)
-        view = _look(pair, n, cell)
+        view = _look(pair, towards(w, count, v), cell, _slopes(view.p.f, view.q.f))
+        used += 1
     x, y = view.x, view.y
     if count == 4:
         weigh_origin(w)
@@ -321,34 +331,181 @@ def _approach(pair, cell, n, nearest, goal, margin, tries, most, w):
     # What lies in the plane of a cut touches both slabs, to rounding.
     overlap = count == 4 or norm(sub(y, x)) <= _TOUCHING * max(a.row[SIZE], b.row[SIZE])
     local = in_frame_of_b(pair, y)
-    places = (_place(a, x), _place(b, local))
+    cuts = (_cut(cell[0], cell[1], _place(a, x)), _cut(cell[2], cell[3], _place(b, local)))
+    if serves:
+        cuts = (0.5 * (cell[0] + cell[1]), 0.5 * (cell[2] + cell[3]))
     common = combine(0.5, x, 0.5, y)
-    if bound < nearest.distance - goal:
-        x = _onto(a, x, best)
-        y = add(centre, rotate(rotation, _onto(b, local, rotate_back(rotation, scale(-1.0, best)))))
+    if not (best.bound >= nearest.distance - goal):
+        x = _onto(a, x, best.n)
+        y = add(centre, rotate(rotation, _onto(b, local, rotate_back(rotation, scale(-1.0, best.n)))))
         if count < 4:
-            nearest = _nearer(nearest, x, y, view.fa, view.fb)
+            nearest = _nearer(nearest, x, y, view.p.f, view.q.f)
         if a.kind != SUPEROVOID or b.kind != SUPEROVOID:
             common = x if b.kind == SUPEROVOID else y
-    return _Approach(bound, best, nearest, places, used, overlap, common)
+    return _Approach(best, nearest, cuts, view.n if serves else best.n, used, overlap, common)
+
+
+@kernel
+def _holds(lo, hi, w):
+    slack = _AT_END * (hi - lo)
+    return lo - slack <= w <= hi + slack
+
+
+@kernel
+def _graded_cut(lo, hi, w, share):
+    """Where to cut a slab that holds a contact at w: there, or at a share of its length from the end that is there."""
+    slack = _AT_END * (hi - lo)
+    if lo + slack < w < hi - slack:
+        return w
+    return lo + share * (hi - lo) if w <= lo + slack else hi - share * (hi - lo)
+
+
+@kernel
+def _beside_contact(pair, cell, view, nearest, goal):
+    """As `_approach` for pieces of superovoids, one of them a slab, that hold the nearest points.
+
+    Begins with a view along the normal of these points.
+
+    Over a dent the far end of a slab of length L that begins in the contact is above the tangent plane, by e. Of a step
+    that would gain G for the far end alone, the part e / (2 G) brings both ends level, which costs e^2 / (4 G). If that
+    is more than the goal no plane serves, and the slab is cut. Slices grow away from the other body as 2 G (w / L)^2
+    and a dent bulges by e over L: from the share e / (2 G) on the plane of the nearer end serves, which is that share
+    of the step away.
+    """
+    out_of_line()
+    best, n, share, used = view, view.n, _GRADING, 0
+    u = sub(best.y, best.x)
+    nearest = _nearer(nearest, best.x, best.y, best.p.f, best.q.f)
+    if best.bound >= nearest.distance - goal:
+        return _Approach(best, nearest, (0.0, 0.0), n, used, False, n)
+    step = _newton_step(pair, best)
+    gain, rise = 0.5 * dot(step, u), nearest.distance - dot(n, u)
+    if rise > goal and gain > 0.0:
+        level = rise / (2.0 * gain)
+        share = min(0.5, max(_LEAST_SHARE, _GENEROUS * level))
+        if level * rise < 2.0 * goal:
+            m = combine(1.0, n, level, step)
+            view = _look(pair, scale(1.0 / norm(m), m), cell, _slopes(view.p.f, view.q.f))
+            best = view if view.bound > best.bound else best
+            used = 1
+    after = combine(1.0, n, share, step)
+    after = scale(1.0 / norm(after), after)
+    cut_a, cut_b = (
+        _graded_cut(cell[0], cell[1], nearest.fa.w, share),
+        _graded_cut(cell[2], cell[3], nearest.fb.w, share),
+    )
+    return _Approach(best, nearest, (cut_a, cut_b), after, used, False, n)
+
+
+@kernel
+def _add_square(h, c, v1, v2):
+    return (h[0] + c * v1 * v1, h[1] + c * v1 * v2, h[2] + c * v2 * v2)
+
+
+@kernel
+def _newton_step(pair, view):
+    """Return the Newton step of a direction on the bound of two pieces of superovoids."""
+    out_of_line()
+    a, b, rotation, n = pair.a.row, pair.b.row, pair.rotation, view.n
+    u = sub(view.y, view.x)
+    t1, t2 = tangent_frame(n)
+    g1, g2 = dot(u, t1), dot(u, t2)
+    stiff = max(dot(n, u), 1e-3 * min(a[SIZE], b[SIZE]))
+    h = (stiff, 0.0, stiff)
+    alpha, e, beta, z = piece_radii(a, n, view.p.f, view.p.inside)
+    h = _add_square(h, alpha, dot(e, t1), dot(e, t2))
+    h = _add_square(h, beta, dot(z, t1), dot(z, t2))
+    alpha, e, beta, z = piece_radii(b, rotate_back(rotation, scale(-1.0, n)), view.q.f, view.q.inside)
+    e, z = rotate(rotation, e), rotate(rotation, z)
+    h = _add_square(h, alpha, dot(e, t1), dot(e, t2))
+    h = _add_square(h, beta, dot(z, t1), dot(z, t2))
+    det = h[0] * h[2] - h[1] * h[1]
+    if not (det > 0.0):
+        return (0.0, 0.0, 0.0)  # the radii are too unlike for this arithmetic
+    p1 = (h[2] * g1 - h[1] * g2) / det
+    p2 = (h[0] * g2 - h[1] * g1) / det
+    part = min(1.0, _LONGEST_STEP / max(math.sqrt(p1 * p1 + p2 * p2), 1e-300))
+    return combine(part * p1, t1, part * p2, t2)
+
+
+@kernel
+def _by_newton(pair, cell, view, nearest, goal, tries, failures, convex):
+    """As `_approach` for pieces of superovoids, by Newton's steps on the bound, and whether other directions may help.
+
+    Ends after `tries` directions, or if so many in a row as `failures` do not raise the bound.
+    A step that does not raise the bound is shortened to where the slopes u . step at both its ends vanish in between.
+    If not both pieces are convex and twice the gain that a step promises is too little, only a cut helps: it takes away
+    what the bound of a slab adds to its support point.
+    """
+    out_of_line()
+    best, step, promising = view, view.n, True
+    nearest = _nearer(nearest, view.x, view.y, view.p.f, view.q.f)
+    used = failed = 0
+    while used < tries and failed < failures and best.bound < nearest.distance - goal:
+        if failed == 0:
+            step = _newton_step(pair, best)
+        promised = best.bound + dot(step, sub(best.y, best.x))
+        promising = convex or promised >= nearest.distance - goal
+        if not promising:
+            break
+        n = add(best.n, step)
+        view = _look(pair, scale(1.0 / norm(n), n), cell, _slopes(best.p.f, best.q.f))
+        used += 1
+        nearest = _nearer(nearest, view.x, view.y, view.p.f, view.q.f)
+        if view.bound > best.bound:
+            best, failed = view, 0
+            continue
+        failed += 1
+        step = sub(view.n, best.n)
+        up, down = dot(step, sub(best.y, best.x)), dot(step, sub(view.y, view.x))
+        part = up / (up - down) if up > 0.0 and down < 0.0 else 0.5
+        step = scale(min(0.7, max(0.02, part)), step)
+    cuts = (0.5 * (cell[0] + cell[1]), 0.5 * (cell[2] + cell[3]))
+    return _Approach(best, nearest, cuts, best.n, used, False, best.n), promising
 
 
 # --- the search ---------------------------------------------------------------------------------------------------
 
 
 @kernel
-def _wait(cells, cell, n, bound):
+def _wait(cells, cell, n, bound, after, near):
     i = cells.counts[1]
     for k in range(4):
         cells.rows[i, k] = cell[k]
     for k in range(3):
-        cells.rows[i, 4 + k] = n[k]
+        cells.rows[i, 4 + k], cells.rows[i, 7 + k] = n[k], after[k]
+    cells.rows[i, 10], cells.rows[i, 11] = near
     cells.key[i] = bound
+    cells.parts[i] = 0
     cells.counts[1] = i + 1
     length = cells.counts[0]
     cells.heap[length] = i
     lift(cells.heap, cells.key, length)
     cells.counts[0] = length + 1
+
+
+@kernel(_nrt=True)
+def _first_pairs(pair, n, nearest, cells):
+    """Let all pairs of the pieces that the bodies begin with wait, with the bounds that a direction proves."""
+    out_of_line()
+    m = rotate_back(pair.rotation, scale(-1.0, n))
+    near = _slopes(nearest.fa, nearest.fb)
+    support_b = np.empty((_MOST_PIECES, 2))
+    last_a, i = False, 0
+    while not last_a:
+        lo_a, hi_a, last_a = _ends(pair.a, i)
+        p = _support(pair.a, n, lo_a, hi_a, near[0])
+        last_b, j = False, 0
+        while not last_b:
+            lo_b, hi_b, last_b = _ends(pair.b, j)
+            if i == 0:
+                q = _support(pair.b, m, lo_b, hi_b, near[1])
+                support_b[j, 0], support_b[j, 1] = q.upper, slope_of(q.f)
+            bound = dot(n, pair.centre) - p.upper - support_b[j, 0]
+            bound = bound if bound > -math.inf else -math.inf  # it may be no number
+            _wait(cells, (lo_a, hi_a, lo_b, hi_b), n, bound, n, (slope_of(p.f), support_b[j, 1]))
+            j += 1
+        i += 1
 
 
 @kernel
@@ -367,13 +524,6 @@ def _signed(least, margin):
     """
     bound, second = least.bound - margin, least.second - margin
     return bound if bound >= 0.0 or second >= -bound else -math.inf
-
-
-@kernel
-def _cut(lo, hi, at):
-    """Where to cut a piece: at the nearest point, not too close to an end."""
-    margin = _MARGIN * (hi - lo)
-    return min(hi - margin, max(lo + margin, at))
 
 
 @kernel(_nrt=True, separate=True)
@@ -397,31 +547,45 @@ def nearest_of_pieces(pair, n, nearest, goal, beyond, margin, budget):
     budget : int
         Directions that may be looked at.
     """
+    return refine_pieces(pair, n, nearest, goal, beyond, margin, budget, new_cells(_MOST_CELLS))
+
+
+@kernel
+def nearest_of_ovoids(pair, n, nearest, goal, margin, budget):
+    """As `nearest_of_pieces` for two superovoids."""
+    return nearest_of_pieces(cores_of(pair), n, nearest, goal, math.inf, margin, budget)
+
+
+@kernel
+def cores_of(pair):
+    """Return two superovoids as cores."""
+    kind = CODE[SUPEROVOID]
+    return Pair(Core(pair.a, kind, pair.a), Core(pair.b, kind, pair.b), pair.rotation, pair.centre)  # refer to no pool
+
+
+@kernel(_nrt=True)
+def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
+    """As `nearest_of_pieces`, with the pairs of pieces that it comes to in `cells`, from those of whole bodies on."""
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     ovoids = a.kind == SUPEROVOID and b.kind == SUPEROVOID
     rows = Pair(a.row, b.row, rotation, centre)
-    capacity = _MOST_OF_CIRCLES if a.kind == TORUS or b.kind == TORUS else _MOST_CELLS
-    cells = _Cells(np.empty((capacity, 7)), np.empty(capacity), np.empty(capacity, np.int64), np.zeros(2, np.int64))
     most = _OVOID_TRIES if ovoids else _CONVEX_TRIES
     w = new_workspace()
-    last_a, i = False, 0
-    while not last_a:
-        lo_a, hi_a, last_a = _ends(a, i)
-        last_b, j = False, 0
-        while not last_b:
-            lo_b, hi_b, last_b = _ends(b, j)
-            _wait(cells, (lo_a, hi_a, lo_b, hi_b), n, -math.inf)
-            j += 1
-        i += 1
-    least, touched = _Least(math.inf, n, math.inf), scale(0.5, centre)
-    views, at_newton = 0, nearest.distance
+    _first_pairs(pair, n, nearest, cells)
+    least = _Least(math.inf, n, math.inf)
+    views, at_newton, stuck = 0, nearest.distance, 0
+    # The distance of Newton's contact, and its normal, if the nearest points lie along one.
+    faces = dot(n, sub(nearest.y, nearest.x)) >= nearest.distance - goal
+    contact, normal = nearest.distance if faces else math.inf, n
     while cells.counts[0] > 0:
         first = cells.heap[0]
         bound = cells.key[first]
         row = cells.rows[first]
-        ends = bound >= nearest.distance - goal or bound > beyond + margin
-        if ends or views >= budget or cells.counts[1] + 2 > capacity:
+        # A pair that is left open and cannot be cut keeps the bound of all where it is.
+        stays = margin <= least.bound <= bound
+        ends = bound >= nearest.distance - goal or bound > beyond + margin or stays
+        if ends or views >= budget or cells.counts[1] + 2 > len(cells.key):
             for _ in range(min(2, cells.counts[0])):  # the others' bounds are no less
                 least = _with_bound(least, bound, (row[4], row[5], row[6]))
             break
@@ -429,51 +593,64 @@ def nearest_of_pieces(pair, n, nearest, goal, beyond, margin, budget):
         cell, n = (row[0], row[1], row[2], row[3]), (row[4], row[5], row[6])
         convex_a, convex_b = _is_convex(a, cell[0], cell[1]), _is_convex(b, cell[2], cell[3])
         both = convex_a and convex_b
-        found = _approach(pair, cell, n, nearest, goal, margin, most if both else _TRIES, most, w)
-        views += found.views
-        nearest = found.nearest
+        width_a = 0.0 if convex_a else cell[1] - cell[0]
+        width_b = 0.0 if convex_b else cell[3] - cell[2]
+        looks = _TRIES if ovoids and max(width_a, width_b) > _WIDE else most
+        # Beside a contact of Newton's that is not on an edge, Newton's steps serve better than those of the simplex.
+        smooth = ovoids and stuck < _STUCK and nearest.distance >= contact - goal
+        beside = smooth and not both
+        beside = beside and _holds(cell[0], cell[1], nearest.fa.w) and _holds(cell[2], cell[3], nearest.fb.w)
+        promising = not beside
+        view = _look(pair, normal if beside else (row[7], row[8], row[9]), cell, (row[10], row[11]))
+        views += 1
+        if beside:
+            found = _beside_contact(pair, cell, view, nearest, goal)
+            views += found.views
+            stuck += 0 if found.best.bound > bound else 1
+        else:
+            if smooth:
+                found, promising = _by_newton(pair, cell, view, nearest, goal, looks, _FAILURES, both)
+                views += found.views
+                view, nearest = found.best, found.nearest
+                promising = promising or not (view.bound > bound)  # the last cut has not helped
+            if not smooth or (promising and view.bound < nearest.distance - goal):
+                found = _approach(pair, cell, view, nearest, goal, looks if both else _TRIES, looks, w)
+                views += found.views
+        best, nearest = found.best, found.nearest
         if ovoids and nearest.distance < at_newton - goal:
             # The bodies' own contact beside the points, which those only come closer to.
             own = newton_from(rows, nearest.fa, nearest.fb, goal, COLD_ITERATIONS, 0)
             views += _NEWTON_COST
             if own.lower > -math.inf and own.distance > 0.0:
                 nearest = _nearer(nearest, own.x, add(centre, rotate(rotation, own.y)), own.fa, own.fb)
+                contact, normal = own.distance, own.n
             at_newton = nearest.distance
-        bound, proof = max(bound, found.bound), found.n
         if found.overlap:
-            touched = found.common
-            if is_in_ovoids(pair, touched, margin):
-                return Found(-math.inf, nearest, found.n, touched, True, views)
-        elif ovoids and (both or found.views >= most) and bound < nearest.distance - goal:
+            if is_in_ovoids(pair, found.common, margin):
+                return Found(-math.inf, nearest, best.n, found.common, True, views)
+        elif ovoids and promising and best.bound < nearest.distance - goal:
             # Round pieces: Newton's steps get on where those of the simplex are too short.
-            closest = Closest(nearest.distance, nearest.fa, nearest.fb)
-            view, closest, used = turned(rows, cell, look(rows, found.n, cell), closest, goal, most, both, 1.0)
-            views += used
-            if view.bound > bound:
-                bound, proof = view.bound, view.n
-            if closest.distance < nearest.distance:
-                x, y = position(a.row, closest.fa), add(centre, rotate(rotation, position(b.row, closest.fb)))
-                nearest = Nearest(closest.distance, x, y, closest.fa, closest.fb)
+            more = looks if both else _FAILURES
+            turned, _ = _by_newton(pair, cell, best, nearest, goal, looks, more, both)
+            views += turned.views
+            best, nearest = turned.best, turned.nearest
+        if best.bound > bound:
+            bound, n = best.bound, best.n
+            cells.key[first] = bound
+            for k in range(3):
+                row[4 + k] = n[k]
         # The longer of those that are not convex is cut.
-        width_a = 0.0 if convex_a else cell[1] - cell[0]
-        width_b = 0.0 if convex_b else cell[3] - cell[2]
         if bound >= nearest.distance - goal or max(width_a, width_b) < _THINNEST:
-            least = _with_bound(least, bound, proof)
+            least = _with_bound(least, bound, n)
             continue
         if _unit(a) * width_a >= _unit(b) * width_b:
-            at = _cut(cell[0], cell[1], found.places[0])
+            at = found.cuts[0]
             one, other = (cell[0], at, cell[2], cell[3]), (at, cell[1], cell[2], cell[3])
         else:
-            at = _cut(cell[2], cell[3], found.places[1])
+            at = found.cuts[1]
             one, other = (cell[0], cell[1], cell[2], at), (cell[0], cell[1], at, cell[3])
-        _wait(cells, one, found.n, bound)
-        _wait(cells, other, found.n, bound)
-    lower = _signed(least, margin)
-    if ovoids and lower < -goal:
-        # Nearest points next to each other may be where the two surfaces cross.
-        for i in range(2):
-            p = combine(0.5, nearest.x, 0.5, nearest.y) if i == 0 else touched
-            common, p = common_point(rows, p)
-            if common:
-                return Found(-math.inf, nearest, n, p, True, views)
-    return Found(lower, nearest, least.n, n, False, views)
+        cells.parts[first] = cells.counts[1]
+        near = _slopes(best.p.f, best.q.f)
+        _wait(cells, one, n, bound, found.after, near)
+        _wait(cells, other, n, bound, found.after, near)
+    return Found(_signed(least, margin), nearest, least.n, n, False, views)

@@ -3,7 +3,7 @@
 
 r"""Answers for bodies with dents: of the bodies where that can be proved, of their hulls where it cannot.
 
-Apart, the bodies are proved piece by piece (`between_pieces`). Where they overlap, an own contact of theirs is proved
+Apart, the bodies are proved piece by piece (`nearest_pieces`). Where they overlap, an own contact of theirs is proved
 from both sides: moved apart along its normal by its depth they are proved to be apart, piece by piece, and convex
 bodies inside them are proved to overlap no less (`inner_search`).
 """
@@ -22,23 +22,22 @@ from superovoid.contact.superovoids.answers import (
     CLOSED,
     COLD_ITERATIONS,
     Answer,
+    is_closed,
     newton_from,
     with_interval,
 )
-from superovoid.contact.superovoids.between_pieces import SHARE_OF_GOAL, Closest, search_pieces
 from superovoid.contact.superovoids.certificate import clear_of_dent, rounding_margin
 from superovoid.contact.superovoids.directions import proved_support
 from superovoid.contact.superovoids.inner_search import inner_depth
-from superovoid.contact.superovoids.without_contact import apart_without_contact, points_along
-from superovoid.shapes.kernels.support_function import other_support, profile_value
-from superovoid.shapes.kernels.surface import DENTED, SIZE, position
+from superovoid.contact.superovoids.nearest_pieces import SHARE_OF_GOAL, Nearest, nearest_of_ovoids
+from superovoid.contact.superovoids.without_contact import points_along
+from superovoid.shapes.kernels.support_function import other_support
+from superovoid.shapes.kernels.surface import position
 from superovoid.values.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, UNPROVEN
 
-_SHALLOW_DENT = 4e-3  # of the smaller body, up to which the interval that a dent leaves open is accepted
-_CLOSER_CONTACTS = 4  # of bodies with dents, that may be found one after the other
 _APART, _SHARE_OF_INNER = 0.5, 0.25  # of the goal, by which the proofs of an overlap may leave it open to either side
 PIECE_VIEWS = np.int64(1000)  # directions that the proofs by pieces may look at, for all contacts of a pair together
-_PARTED_VIEWS = np.int64(250)
+_PARTED_VIEWS = np.int64(500)
 _INNER_BUDGET, _BUDGET_AGAIN = np.int64(450), np.int64(225)  # at a contact, and with what a search of the hulls tells
 
 
@@ -50,67 +49,17 @@ def apart_over_dents(pair, answer, goal, views):
     would take more directions than `views`. Returns how many of these are left, too.
     """
     margin = rounding_margin(pair.a, pair.b, pair.centre)
-    best = answer
-    for _ in range(_CLOSER_CONTACTS):
-        n = best.n
-        closest = Closest(best.distance, best.fa, best.fb)
-        found = search_pieces(pair, n, closest, SHARE_OF_GOAL * goal, views)
-        views -= found.views
-        lower = found.lower - margin
-        if not (lower > 0.0 and found.lower >= found.closest.distance - goal):
-            return answer, views
-        if found.closest.distance >= best.distance - margin:
-            return with_interval(best, max(lower, best.lower), best.upper, CLOSED), views
-        own = newton_from(pair, found.closest.fa, found.closest.fb, goal, COLD_ITERATIONS, best.iterations)
-        if own.lower > -math.inf and 0.0 <= own.distance <= found.closest.distance + margin:
-            if own.upper - lower <= goal:
-                return with_interval(own, lower, own.upper, CLOSED), views
-            best = own
-        else:
-            return answer, views
-    return answer, views
-
-
-@kernel
-def beside_dent(a, b, answer, goal):
-    """Whether nothing but what the hulls add over a dent, and not much of it, keeps an interval open."""
-    if a[DENTED] + b[DENTED] == 0.0 or answer.lower == -math.inf:
-        return False
-    open_below = answer.distance - answer.lower
-    return answer.upper - answer.distance <= goal and open_below <= _SHALLOW_DENT * min(a[SIZE], b[SIZE])
-
-
-@kernel
-def dented(pair, answer, goal):
-    """Answer beside a shallow dent: own points, hull's bound.
-
-    No contact is better than the hulls' bound; the better one may lie on the other side of a dent.
-    """
-    out_of_line()
-    a, b, rotation = pair.a, pair.b, pair.rotation
-    best = answer
-    n = answer.n
-    m = rotate_back(rotation, scale(-1.0, n))
-    for i in range(2):
-        fa, fb = answer.fa, answer.fb
-        if clear_of_dent(a, fa, n) if i == 0 else clear_of_dent(b, fb, m):
-            continue
-        if i == 0:
-            fa = other_support(a, n, fa)
-            gain = profile_value(a, n, fa) - profile_value(a, n, answer.fa)
-        else:
-            fb = other_support(b, m, fb)
-            gain = profile_value(b, m, fb) - profile_value(b, m, answer.fb)
-        if gain > 0.0:
-            own = newton_from(pair, fa, fb, goal, COLD_ITERATIONS, best.iterations)
-            # The bodies are no farther apart, and overlap no less, than at any contact of which that is proved.
-            if own.upper - own.distance <= goal and own.distance < best.distance:
-                best = own
-    lower = max(best.lower, answer.lower)
-    if best.distance < 0.0 and best.upper - lower > goal:
-        lower = max(lower, parted(pair, best, goal))
-    status = 0 if best.upper - lower <= goal else UNPROVEN | DENT
-    return apart_without_contact(pair, with_interval(best, lower, best.upper, status), goal)
+    y = add(pair.centre, rotate(pair.rotation, answer.y))
+    known = Nearest(answer.distance, answer.x, y, answer.fa, answer.fb)
+    found = nearest_of_ovoids(pair, answer.n, known, SHARE_OF_GOAL * goal, margin, views)
+    views -= found.views
+    if not (found.lower > 0.0):
+        return answer, views
+    own = answer
+    if found.nearest.distance < answer.distance - margin:
+        own = newton_from(pair, found.nearest.fa, found.nearest.fb, goal, COLD_ITERATIONS, answer.iterations)
+    own = with_interval(own, max(own.lower, found.lower), own.upper, CLOSED)
+    return (own if is_closed(own, goal) else answer), views
 
 
 @kernel
@@ -186,9 +135,9 @@ def parted(pair, answer, goal):
     centre = combine(1.0, pair.centre, gap - answer.distance, n)
     margin = rounding_margin(pair.a, pair.b, centre)
     moved = Pair(pair.a, pair.b, rotation, centre)
-    closest = Closest(gap, answer.fa, answer.fb)
-    found = search_pieces(moved, n, closest, SHARE_OF_GOAL * goal, _PARTED_VIEWS)
-    if not (found.lower > margin):
+    y = add(centre, rotate(rotation, answer.y))
+    known = Nearest(norm(sub(y, answer.x)), answer.x, y, answer.fa, answer.fb)
+    if not (nearest_of_ovoids(moved, n, known, SHARE_OF_GOAL * goal, margin, _PARTED_VIEWS).lower > 0.0):
         return -math.inf
     return answer.distance - gap - margin
 

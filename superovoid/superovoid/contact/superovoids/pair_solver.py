@@ -40,8 +40,6 @@ from superovoid.contact.superovoids.newton import observe, refine
 from superovoid.contact.superovoids.over_dents import (
     PIECE_VIEWS,
     apart_over_dents,
-    beside_dent,
-    dented,
     dented_after_search,
     proved_contact,
 )
@@ -233,8 +231,6 @@ def solve_relative(pair, state, start_a, start_b, goal, budget):
             apart, views = apart_over_dents(pair, answer, goal, views)
             if is_closed(apart, goal):
                 return apart
-        if beside_dent(a, b, answer, goal):
-            return dented(pair, answer, goal)
         best = answer if answer.lower >= best.lower else with_iterations(best, answer.iterations)
         if best.distance < 0.0:
             # A contact deeper than its balls prove: the search looks elsewhere itself, and better than a further start.

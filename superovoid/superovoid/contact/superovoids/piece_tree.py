@@ -3,116 +3,119 @@
 
 r"""Pairs of pieces that prove how far apart two bodies with dents are, written down so that others can check them.
 
-As `between_pieces`, whose steps this takes. Both bodies are cut at heights until every pair of pieces has a direction n
-with g(n) = n . c - h_P(n) - h_Q(-n) >= the lower bound. What is written is the order of the cuts, from which it follows
-that no pair is left out, and the directions.
+The search of `nearest_pieces` cuts both bodies at heights until every pair of pieces has a direction n with
+g(n) = n . c - h_P(n) - h_Q(-n) >= the lower bound. What is written is the order of its cuts, from which it follows that
+no pair is left out, and the directions.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats1, Floats2, Int8s1
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.contact.pair import OvoidPair, Pair
-from superovoid.contact.superovoids.between_pieces import Closest, halves, is_thin, look, step_of_pieces
-from superovoid.shapes.kernels.surface import DENT_HI, DENT_LO, DENTED
+from superovoid.contact.superovoids.nearest_pieces import Nearest, cores_of, new_cells, refine_pieces
+from superovoid.contact.superovoids.pieces import piece_end
 
 # Entries of a tree: A or B is cut, or a pair of pieces has its direction.
 CUT_A, CUT_B, DIRECTION = 0, 1, 2
-_TRIES, _CONVEX_TRIES = 12, 40  # directions for a pair with a slab, and for two convex pieces
-_DEEPEST = 200
-_CELL, _N = 4, 4
+_DIRECTIONS_OF_CELL = np.int64(20)  # that the search may look at, for each pair of pieces there is room for
+
+
+class _Tree(NamedTuple):
+    """What is written of a tree. All arrays are filled in."""
+
+    entries: NDArray[np.int8]
+    heights: NDArray[np.float64]
+    directions: NDArray[np.float64]
+    counts: NDArray[np.int64]  # of each
 
 
 @kernel
-def _edge_inside(b, lo, hi):
-    """A height at which a piece has to be cut before it has a support function: an edge of the dent, or the equator."""
-    if b[DENTED] == 0.0:
-        return math.nan
-    for edge in (b[DENT_LO], b[DENT_HI], 0.0):
-        if lo < edge < hi and (edge != 0.0 or b[DENT_LO] < 0.0 < b[DENT_HI]):
-            return edge
-    return math.nan
+def _write_cut(tree, of_a, height):
+    tree.entries[tree.counts[0]] = CUT_A if of_a else CUT_B
+    tree.heights[tree.counts[1]] = height
+    tree.counts[0] += 1
+    tree.counts[1] += 1
 
 
 @kernel
-def _set(row, cell, n):
-    for i in range(_CELL):
-        row[i] = cell[i]
-    for i in range(3):
-        row[_N + i] = n[i]
+def _write_below(tree, cells, first):
+    """Write the cuts below a cell, the lower part of each first, and the directions of the cells that were not cut."""
+    out_of_line()
+    stack = np.empty(len(cells.parts), np.int64)
+    stack[0], waiting = first, 1
+    while waiting > 0:
+        waiting -= 1
+        i = stack[waiting]
+        lower = cells.parts[i]
+        if lower == 0:
+            for k in range(3):
+                tree.directions[tree.counts[2], k] = cells.rows[i, 4 + k]
+            tree.entries[tree.counts[0]] = DIRECTION
+            tree.counts[0] += 1
+            tree.counts[2] += 1
+            continue
+        of_a = cells.rows[lower, 1] < cells.rows[i, 1]
+        _write_cut(tree, of_a, cells.rows[lower, 1 if of_a else 3])
+        stack[waiting], stack[waiting + 1] = lower + 1, lower
+        waiting += 2
 
 
 @entry_point(_nrt=True)
 def cut(
     bodies: OvoidPair,
     n: tuple[float, float, float],
-    closest: Closest,
+    nearest: Nearest,
     goal: float,
-    tree: Int8s1,
+    entries: Int8s1,
     heights: Floats1,
     directions: Floats2,
 ) -> tuple[int, int, int]:
-    """Prove that two bodies are no closer than `closest.distance - goal`, piece by piece.
+    """Prove that two bodies are no closer than `nearest.distance - goal`, piece by piece.
 
     Parameters
     ----------
     bodies : OvoidPair
     n : tuple
         Direction to begin with, in the frame of A.
-    closest : Closest
+    nearest : Nearest
         The points of the answer.
     goal : float
-    tree, heights, directions : array
-        Take the entries, the heights of the cuts and the directions (k, 3).
+    entries, heights, directions : array
+        Take the entries, the heights of the cuts and the directions (k, 3), with room for as many entries as heights
+        and directions together.
 
     Returns
     -------
     tuple of int
-        Numbers of entries, heights and directions; zeros where a pair has to be given up.
+        Numbers of entries, heights and directions; zeros if a pair has to be given up.
     """
     out_of_line()
     pair = Pair(bodies.a, bodies.b, bodies.rotation, bodies.centre)  # the type that other callers use
-    a, b = pair.a, pair.b
-    stack = np.empty((_DEEPEST, _CELL + 3))
-    _set(stack[0], (-1.0, 1.0, -1.0, 1.0), n)
-    waiting = 1
-    entries = cuts = found = 0
-    while waiting > 0:
-        if entries == tree.shape[0] or cuts == heights.shape[0] or found == directions.shape[0]:
-            return 0, 0, 0
-        if waiting + 2 > _DEEPEST:
-            return 0, 0, 0
-        waiting -= 1
-        row = stack[waiting]
-        cell = (row[0], row[1], row[2], row[3])
-        n = (row[_N], row[_N + 1], row[_N + 2])
-        n_one = n_other = n
-        w, v = _edge_inside(a, cell[0], cell[1]), _edge_inside(b, cell[2], cell[3])
-        of_a = not math.isnan(w)
-        if not of_a:
-            w = v
-        if math.isnan(w):
-            step = step_of_pieces(pair, cell, look(pair, n, cell), closest, goal, _TRIES, _CONVEX_TRIES)
-            if step.best.bound >= closest.distance - goal:
-                for i in range(3):
-                    directions[found, i] = step.best.n[i]
-                found += 1
-                tree[entries] = DIRECTION
-                entries += 1
-                continue
-            of_a, w, n_one, n_other = step.of_a, step.height, step.n_one, step.n_other
-            if step.convex or is_thin(cell, of_a):
-                return 0, 0, 0
-        tree[entries] = CUT_A if of_a else CUT_B
-        entries += 1
-        heights[cuts] = w
-        cuts += 1
-        one, other = halves(cell, of_a, w)
-        _set(stack[waiting], other, n_other)
-        _set(stack[waiting + 1], one, n_one)
-        waiting += 2
-    return entries, cuts, found
+    cells = new_cells(len(heights))
+    found = refine_pieces(cores_of(pair), n, nearest, goal, math.inf, 0.0, _DIRECTIONS_OF_CELL * len(heights), cells)
+    if not (found.lower >= nearest.distance - goal):
+        return 0, 0, 0
+    tree = _Tree(entries, heights, directions, np.zeros(3, np.int64))
+    # The first pieces lie above each other, those of B within each of A.
+    first, i, j, end_a = 0, 0, 0, -1.0
+    while end_a < 1.0:
+        i += 1
+        end_a = piece_end(pair.a, i)
+        if end_a < 1.0:
+            _write_cut(tree, True, end_a)
+        j, end_b = 0, -1.0
+        while end_b < 1.0:
+            j += 1
+            end_b = piece_end(pair.b, j)
+            if end_b < 1.0:
+                _write_cut(tree, False, end_b)
+            _write_below(tree, cells, first)
+            first += 1
+    return tree.counts[0], tree.counts[1], tree.counts[2]

@@ -42,6 +42,7 @@ from superovoid.shapes.kernels.surface import (
     SurfacePoint,
     _point_from_normal_at,
     dual_ratio,
+    position,
 )
 
 _LARGEST_RADIUS = 1e6  # of a curvature, in sizes of the body
@@ -50,22 +51,31 @@ _LARGEST_RADIUS = 1e6  # of a curvature, in sizes of the body
 class PieceSupport(NamedTuple):
     """Support point of a piece along a unit direction."""
 
+    x: tuple
     f: SurfacePoint
-    value: float  # n . x of the point
     upper: float  # proved upper bound of n . x over the piece
     inside: bool  # between the ends, not at one of them
+
+
+@kernel
+def piece_end(b, i):
+    """Return the lower end of the i-th first piece of a body, the upper end of the one before."""
+    if i == 0:
+        return -1.0
+    if b[DENTED] == 0.0:
+        return 1.0
+    if i == 1:
+        return b[DENT_LO]
+    crosses = b[DENT_LO] < 0.0 < b[DENT_HI]
+    if i == 2 and crosses:
+        return 0.0
+    return b[DENT_HI] if i == (3 if crosses else 2) else 1.0
 
 
 @kernel
 def is_convex_piece(b, lo, hi):
     """Whether a piece is convex as it is."""
     return b[DENTED] == 0.0 or hi <= b[DENT_LO] or lo >= b[DENT_HI]
-
-
-@kernel
-def slope_of(f):
-    """Slope nu of the meridian at a surface point."""
-    return f.wd / f.rd if f.rd > 0.0 else math.inf
 
 
 @kernel
@@ -84,17 +94,23 @@ def _support_of_slab(b, n, lo, hi):
             min(parabola_bound(middle, right, k), product_bound(middle, right, rise)),
         )
         if middle.phi >= max(left.phi, right.phi):
-            return PieceSupport(f, middle.phi, upper, True)
+            return PieceSupport(position(b, f), f, upper, True)
     else:
         upper = min(parabola_bound(left, right, k), product_bound(left, right, rise))
     if left.phi >= right.phi:
-        return PieceSupport(f_left, left.phi, upper, False)
-    return PieceSupport(f_right, right.phi, upper, False)
+        return PieceSupport(position(b, f_left), f_left, upper, False)
+    return PieceSupport(position(b, f_right), f_right, upper, False)
+
+
+@kernel
+def slope_of(f):
+    """Slope nu of the meridian at a surface point; infinite at a pole."""
+    return f.wd / f.rd if f.rd > 0.0 else math.inf
 
 
 @kernel(separate=True)
 def piece_support(b, n, lo, hi, near):
-    """Support point of the part of a body between two heights, along a unit direction.
+    """Return the support point of the part of a body between two heights along a unit direction.
 
     `near` is the slope of the meridian at a point that may be near to it, infinite for none.
     """
@@ -102,16 +118,15 @@ def piece_support(b, n, lo, hi, near):
     if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
         w = hi if n[2] > 0.0 else lo
         f = _point_from_normal_at(b, n, 1.0, 1.0, 0.0) if abs(w) == 1.0 else point_at_height(b, n, w)
-        value = profile_value(b, n, f)
-        return PieceSupport(f, value, value, abs(w) == 1.0)
+        return PieceSupport(position(b, f), f, profile_value(b, n, f), abs(w) == 1.0)
     if not is_convex_piece(b, lo, hi):
         return _support_of_slab(b, n, lo, hi)
     nu_lo = -math.inf if lo == -1.0 else b[DENT_NU_HI]
     nu_hi = math.inf if hi == 1.0 else b[DENT_NU_LO]
     f = support_from(b, n, nu_lo, nu_hi, near, OF_PIECES)
-    value = profile_value(b, n, f)
     width = 1e-9 * (hi - lo)
-    return PieceSupport(f, value, value, (lo == -1.0 or f.w > lo + width) and (hi == 1.0 or f.w < hi - width))
+    inside = (lo == -1.0 or f.w > lo + width) and (hi == 1.0 or f.w < hi - width)
+    return PieceSupport(position(b, f), f, profile_value(b, n, f), inside)
 
 
 @kernel

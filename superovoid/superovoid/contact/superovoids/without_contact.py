@@ -10,8 +10,6 @@ piece by piece. Where a point is found to be in both bodies, they overlap, and t
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
@@ -20,14 +18,11 @@ from superovoid.contact.minkowski import contact_points
 from superovoid.contact.minkowski.contact_points import off_normal, superovoids_on_surfaces
 from superovoid.contact.minkowski.difference import new_workspace
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line
-from superovoid.contact.pair import Pair
 from superovoid.contact.separation import is_in_both
 from superovoid.contact.superovoids.answers import CLOSED, Answer, is_closed, with_interval
-from superovoid.contact.superovoids.between_pieces import SHARE_OF_GOAL
 from superovoid.contact.superovoids.certificate import rounding_margin
 from superovoid.contact.superovoids.directions import proved_support
-from superovoid.contact.superovoids.nearest_pieces import Nearest, nearest_of_pieces
-from superovoid.shapes.kernels.kinds import CODE, SUPEROVOID, Core
+from superovoid.contact.superovoids.nearest_pieces import SHARE_OF_GOAL, Nearest, cores_of, nearest_of_ovoids
 from superovoid.shapes.kernels.surface import DENTED, SIZE
 from superovoid.values.status import DENT, NON_UNIQUE, UNPROVEN
 
@@ -35,18 +30,11 @@ _NEAREST_VIEWS = np.int64(1000)  # directions that the proof by nearest points m
 _FAR = 10.0  # of the smaller body, from which on the interval says how far off the normal points may be
 
 
-@kernel
-def _as_cores(pair):
-    """Two superovoids as a pair of cores, which refer to no pool."""
-    kind = CODE[SUPEROVOID]
-    return Pair(Core(pair.a, kind, pair.a), Core(pair.b, kind, pair.b), pair.rotation, pair.centre)
-
-
 @kernel(_nrt=True)
 def points_along(pair, n, value, goal):
     """`contact_points.points_along` of two superovoids."""
     out_of_line()
-    return contact_points.points_along(_as_cores(pair), n, value, goal, new_workspace())
+    return contact_points.points_along(cores_of(pair), n, value, goal, new_workspace())
 
 
 @kernel
@@ -65,7 +53,7 @@ def _overlapping(pair, answer, p, goal):
     x, y = answer.x, add(centre, rotate(rotation, answer.y))
     if not (distance < 0.0 and off_line(x, y, -distance, n) <= -lower):
         # The ways out of both bodies along the normal: together no longer than the depth of the hulls.
-        x, y = superovoids_on_surfaces(_as_cores(pair), p, p, n)
+        x, y = superovoids_on_surfaces(cores_of(pair), p, p, n)
         if not (distance < 0.0):
             distance = max(lower, min(0.0, dot(n, sub(y, x))))
     upper = max(0.0, lower + off_line(x, y, -distance, n))
@@ -84,7 +72,7 @@ def _facing(pair, answer, goal):
     if not (answer.lower > 0.0 and is_closed(answer, goal) and off > goal):
         return answer
     margin = rounding_margin(a, b, centre)
-    found = contact_points.facing(_as_cores(pair), x, y, n, answer.lower, goal, margin, new_workspace())
+    found = contact_points.facing(cores_of(pair), x, y, n, answer.lower, goal, margin, new_workspace())
     if found.is_found:
         length, y = norm(sub(found.y, found.x)), rotate_back(rotation, sub(found.y, centre))
         _, _, _, _, _, _, fa, fb, status, iterations = answer
@@ -113,7 +101,7 @@ def apart_without_contact(pair, answer, goal):
         return _overlapping(pair, answer, middle, goal)
     known = Nearest(norm(sub(y, answer.x)), answer.x, y, answer.fa, answer.fb)
     n = scale(1.0 / norm(answer.n), answer.n)
-    found = nearest_of_pieces(_as_cores(pair), n, known, SHARE_OF_GOAL * goal, math.inf, margin, _NEAREST_VIEWS)
+    found = nearest_of_ovoids(pair, n, known, SHARE_OF_GOAL * goal, margin, _NEAREST_VIEWS)
     if found.overlap:
         return _overlapping(pair, answer, found.common, goal)
     lower = max(answer.lower, found.lower)
