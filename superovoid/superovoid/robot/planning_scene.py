@@ -17,6 +17,7 @@ a distance to the map means that to the nearest of them: `query_parts` answers s
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
@@ -50,8 +51,8 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _READ_ONLY = ("objects", "misfits", "scales", "colours")  # views of mappings, which a pickle does not have
-# From so many bodies that come, go or move at once on it is quicker to build the scene anew.
-_REBUILD_FROM = 16
+# More bodies that go or move at once are quicker built anew with all others than changed one by one.
+_MOST_ONE_BY_ONE = 4
 
 
 class PlanningScene:
@@ -112,9 +113,10 @@ class PlanningScene:
         self._rtol = rtol
         self._own_pairs = robot.body_pairs(most=self.limits.pairs)
         self.scene = Scene(robot.bodies, self._own_pairs, rtol=rtol)
-        self._owner_of = {body.name: "" for body in robot.bodies}  # no object has that name
+        self._owner_of = {body.name: body.link for body in robot.bodies}  # no object has the name of a link
+        self._bodies: Mapping[str, tuple[Body, ...]] = {}  # by object, also those that stand for scaled ones
         self._triangles = 0
-        self._index_owners()
+        self._index_owners(self.scene.bodies)
 
     def __repr__(self) -> str:
         attached = sum(thing.link is not None for thing in self.objects.values())
@@ -304,7 +306,8 @@ class PlanningScene:
                 edit._put(in_root(thing, root, robot, self.robot))
             except ValueError as error:
                 misfits[thing.name] = Misfit(thing, root, str(error))
-        edit._misfits = misfits
+        for misfit in misfits.values():
+            edit._keep_misfit(misfit)
         edit.set_matrix(self.rules.matrix)
         for pair, checked, reason in self.rules.runtime:
             name_a, name_b = (list(pair) * 2)[:2]
@@ -312,20 +315,21 @@ class PlanningScene:
         edit.name, edit.colours, edit.scales = self.name, dict(self.colours), dict(self.scales)
         return edit.commit()
 
-    def _index_owners(self) -> None:
-        owner_of = {body.name: body.link for body in self.robot.bodies}
-        owner_of |= {body: thing.name for thing in self.objects.values() for body in body_names(thing)}
+    def _index_owners(self, bodies: Sequence[Body]) -> None:
+        """Note whose each body of the scene is."""
+        owner_of, rows = self._owner_of, {}
         self._scaled_row: dict[int, int] = {}  # body -> the one that stands for it where the world is concerned
         names = self._scaled_names()
-        rows = {body.name: row for row, body in enumerate(self.scene.bodies)} if names else {}
+        if names:
+            rows = {body.name: row for row, body in enumerate(bodies)}
+            owner_of = {**owner_of, **{scaled_name(name): owner_of[name] for name in names}}
         for name in names:
-            owner_of[scaled_name(name)] = owner_of[name]
             self._scaled_row[rows[name]] = rows[scaled_name(name)]
-        owners = [owner_of[body.name] for body in self.scene.bodies]
-        self.owners = tuple(owners)
-        self._owner_row = {owner: row for row, owner in enumerate(dict.fromkeys(owners))}
-        self._owner_of_body = np.array([self._owner_row[owner] for owner in owners], dtype=np.int64)
-        self._of_world = np.array([self.in_world(owner) for owner in self._owner_row], dtype=bool)[self._owner_of_body]
+        self.owners = tuple([owner_of[body.name] for body in bodies])
+        self._owner_row = {owner: row for row, owner in enumerate(dict.fromkeys(self.owners))}
+        self._owner_of_body = np.array([self._owner_row[owner] for owner in self.owners], dtype=np.int64)
+        of_world = [owner in self.objects and self.objects[owner].link is None for owner in self._owner_row]
+        self._of_world = np.array(of_world, dtype=bool)[self._owner_of_body]
 
     def _scaled_names(self) -> list[str]:
         """Names of the bodies that another stands for where the world is concerned."""
@@ -359,21 +363,22 @@ class PlanningScene:
         grids: list[tuple[np.ndarray | list[int], list[int]]] = []
         things = [name for name in self.objects if name in bodies]
         named = [name for name in things if mentioned is None or name in mentioned]
-        for name in things:
-            if mentioned is not None and name not in mentioned:
-                grids.append((grown if self.in_world(name) else own, bodies[name]))
-                continue
+        for robots_bodies, worldly in ((grown, True), (own, False)):
+            unnamed = [name for name in things if mentioned is not None and name not in mentioned
+                       and self.in_world(name) == worldly]  # fmt: skip
+            grids.append((robots_bodies, list(itertools.chain.from_iterable(bodies[name] for name in unnamed))))
+        for name in named:
             checked = [bodies[link] for link in links if rules.checked(link, name)]
             grids += [(self._against_world(of) if self.in_world(name) else of, bodies[name]) for of in checked]
         # Two objects of the world are checked against each other by runtime rules only.
-        worldly = set() if rules.runtime else {name for name in things if self.in_world(name)}
+        of_world = set() if rules.runtime else {name for name in things if self.in_world(name)}
         seen = set()
         for name in named:
             seen.add(name)
             others = [
                 other
                 for other in things
-                if other not in seen and not (name in worldly and other in worldly) and rules.checked(name, other)
+                if other not in seen and not (name in of_world and other in of_world) and rules.checked(name, other)
             ]
             grids += [self._grown(bodies, name, other) for other in others]
         count = len(self._own_pairs) + sum(len(a) * len(b) for a, b in grids)
@@ -429,18 +434,13 @@ class Edit(SceneChanges):
                 raise ValueError(f"planning scene: {what}: a name of {len(longest)} characters, at most {MAXIMUM_NAME}")
         if self._rules_changed:
             scene._own_pairs = start.robot.body_pairs(rules=self._rules, most=self.limits.pairs)
-        moved = self._bodies_moved()
-        anew = moved is None
-        if moved is None:
-            bodies = [body for thing in self._objects.values() for body in self._bodies_of(thing)]
-            bodies += scaled_bodies(start.robot.bodies, scene.scales)
-            self._check_bodies(len(start.robot.bodies) + len(bodies))
-            moved = Scene((*start.robot.bodies, *bodies), (), rtol=start._rtol)
-        self._check_bodies(len(moved.bodies))
-        scene.scene = moved
-        scene._index_owners()
-        if anew or self._rules_changed or self._changed():
-            _set_pairs(scene.scene, scene._wanted_pairs())
+        rescaled = scene.scales != start.scales
+        scene._bodies = {} if rescaled else dict(start._bodies)
+        for name in self._objects if rescaled else self._changed:
+            scene._bodies.pop(name, None)
+            if name in self._objects:
+                scene._bodies[name] = tuple(self._bodies_of(self._objects[name]))
+        self._place_bodies(scene, rescaled)
         return scene
 
     def _check_bodies(self, count: int) -> None:
@@ -451,6 +451,8 @@ class Edit(SceneChanges):
         for link, scale in self.scales.items():
             if not (math.isfinite(scale) and scale > 0.0):
                 raise ValueError(f"scale of link '{link}' = {scale}: must be positive and finite")
+        if not self.scales:
+            return
         scaled = [body.name for body in self._robot.bodies if self._scale(body.link) != 1.0]
         held = [thing for thing in self._objects.values() if self._scale(thing.link) != 1.0]
         for name in (*scaled, *(name for thing in held for name in body_names(thing))):
@@ -465,47 +467,45 @@ class Edit(SceneChanges):
         bodies = bodies_of_object(thing, self._robot.root)
         return bodies if thing.link is None else bodies + scaled_bodies(bodies, self.scales)
 
-    def _changed(self) -> list[str]:
-        """Names of objects that came, went, or have other shapes or another carrier than at the start."""
-        old, new = self._start.objects, self._objects
-        return [
-            name
-            for name in {**old, **new}
-            if name not in old
-            or name not in new
-            or old[name].shapes is not new[name].shapes
-            or old[name].link != new[name].link
-        ]
-
-    def _bodies_moved(self) -> Scene | None:
-        """A fork of the scene with the bodies as they are now; None: better built anew."""
-        old, new, start = self._start.objects, self._objects, self._start
-        if any(self._scale(link) != start.scales.get(link, 1.0) for link in {**start.scales, **self.scales}):
-            return None
+    def _place_bodies(self, scene: PlanningScene, rescaled: bool) -> None:
+        """Give a planning scene its bodies and pairs: those of the start where these are the same."""
+        start, old, new = self._start, self._start._bodies, scene._bodies
         gone: list[str] = []
+        moved: dict[str, Body] = {}
         come: list[Body] = []
-        moved: list[SceneObject] = []
-        for name in {**old, **new}:
-            before, after = old.get(name), new.get(name)
-            if before is after:
-                continue
-            if before is not None and after is not None and before.shapes is after.shapes:
-                if before.link == after.link or self._scale(before.link) == self._scale(after.link) == 1.0:
-                    moved.append(after)
-                    continue
-            gone += [body.name for body in self._bodies_of(before)] if before is not None else []
-            come += self._bodies_of(after) if after is not None else []
-        if len(gone) + sum(len(thing.shapes) for thing in moved) > _REBUILD_FROM:
-            return None
-        scene = start.scene.fork()
-        for body_name in gone:
-            scene.remove(body_name)
-        for thing in moved:
-            for body in self._bodies_of(thing):
-                scene.attach(body.name, body.link, body.link_from_body)
-        if come:
-            scene.add(come)
-        return scene
+        is_placed_only = not self._rules_changed
+        for name in self._changed:
+            before, after = old.get(name, ()), new.get(name, ())
+            # An octomap of no cubes has no bodies; otherwise bodies of other objects have other shapes.
+            if len(before) == len(after) and all(a.shape is b.shape for a, b in zip(before, after, strict=True)):
+                moved |= {body.name: body for body in after}
+                is_placed_only &= all(a.link == b.link for a, b in zip(before, after, strict=True))
+            else:
+                gone += [body.name for body in before]
+                come += after
+        is_placed_only &= not (gone or come)
+        self._check_bodies(len(start.owners) - len(gone) + len(come))
+        if not rescaled and len(gone) + len(moved) <= _MOST_ONE_BY_ONE:
+            scene.scene = start.scene.fork()
+            for body_name in gone:
+                scene.scene.remove(body_name)
+            for body in moved.values():
+                scene.scene.attach(body.name, body.link, body.link_from_body)
+            if come:
+                scene.scene.add(come)
+            scene._index_owners(scene.scene.bodies)
+            if not is_placed_only:
+                _set_pairs(scene.scene, scene._wanted_pairs())
+        elif not rescaled and is_placed_only:
+            bodies = [moved.get(body.name, body) for body in start.scene.bodies]
+            scene._index_owners(bodies)
+            scene.scene = Scene(bodies, start.scene.pairs, rtol=start._rtol)
+        else:
+            bodies = [*start.robot.bodies, *itertools.chain.from_iterable(new[name] for name in self._objects)]
+            bodies += scaled_bodies(start.robot.bodies, scene.scales)
+            self._check_bodies(len(bodies))
+            scene._index_owners(bodies)
+            scene.scene = Scene(bodies, scene._wanted_pairs(), rtol=start._rtol)
 
 
 def query_parts(

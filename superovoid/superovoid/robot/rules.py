@@ -349,12 +349,22 @@ class CollisionRules:
         """Remove all runtime rules."""
         self._runtime = {}
 
-    def forget(self, names: Set[str]) -> None:
-        """Remove the matrix entries, runtime rules and attachments of removed objects."""
-        for name in names:
+    def forget(self, names: Set[str]) -> bool:
+        """Remove the matrix entries, runtime rules and attachments of removed objects.
+
+        Returns
+        -------
+        bool
+            Whether there were any.
+        """
+        attached = self._attached.keys() & names
+        for name in attached:
             self.detach(name)
-        self._matrix = self._matrix.without(names)
-        self._runtime = {pair: rule for pair, rule in self._runtime.items() if pair.isdisjoint(names)}
+        matrix = self._matrix.without(names)
+        runtime = {pair: rule for pair, rule in self._runtime.items() if pair.isdisjoint(names)}
+        said = bool(attached) or matrix is not self._matrix or len(runtime) < len(self._runtime)
+        self._matrix, self._runtime = matrix, runtime
+        return said
 
     # --- one rule each; None if it does not apply ---
 

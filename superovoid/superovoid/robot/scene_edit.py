@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -61,7 +61,15 @@ class SceneChanges:
     ) -> None:
         self._robot = robot
         self._objects = dict(objects)
-        self._misfits = dict(misfits)
+        self._changed: dict[str, None] = {}  # names of objects that were put or removed, in order
+        self._misfits: dict[str, Misfit] = {}
+        self._misfit_bodies = self._misfit_triangles = self._misfits_attached = 0
+        for misfit in misfits.values():
+            self._keep_misfit(misfit)
+        self.objects: Mapping[str, SceneObject] = MappingProxyType(self._objects)
+        """The objects there are now, by name."""
+        self.misfits: Mapping[str, Misfit] = MappingProxyType(self._misfits)
+        """The objects that are not where they are to be; they can be removed, or added anew."""
         self._own_rules = rules.copy()
         self._gone: set[str] = set()  # objects that are gone, of which the rules do not know yet
         self._rules_changed = False
@@ -75,24 +83,9 @@ class SceneChanges:
     def _rules(self) -> CollisionRules:
         """The rules as they are now. Many objects that go are forgotten together: each costs a walk over all rules."""
         if self._gone:
-            self._own_rules.forget(self._gone)
+            self._rules_changed |= self._own_rules.forget(self._gone)
             self._gone = set()
         return self._own_rules
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The objects there are now."""
-        return tuple(self._objects)
-
-    @property
-    def objects(self) -> Mapping[str, SceneObject]:
-        """Likewise, by name."""
-        return MappingProxyType(self._objects)
-
-    @property
-    def misfits(self) -> Mapping[str, Misfit]:
-        """The objects that are not where they are to be; they can be removed, or added anew."""
-        return MappingProxyType(self._misfits)
 
     def object(self, name: str) -> SceneObject:
         """The object of a name; `ValueError` where there is none, or one that has no place."""
@@ -149,6 +142,8 @@ class SceneChanges:
     def describe(self, name: str, subframes: Mapping[str, PosesLike], kind: tuple[str, str] = ("", "")) -> None:
         """Let an object have these subframes besides those it has, and be of a kind, where one is given."""
         thing = self.object(name)
+        if not subframes and (not any(kind) or kind == thing.kind):
+            return
         placed = {frame: as_poses(f"object '{name}': subframe '{frame}'", pose) for frame, pose in subframes.items()}
         kind = kind if any(kind) else thing.kind
         self._objects[name] = replace(thing, subframes=MappingProxyType({**thing.subframes, **placed}), kind=kind)
@@ -199,10 +194,10 @@ class SceneChanges:
         if name in self._objects or name not in self._misfits:
             self._forget_bodies(self.object(name))
             del self._objects[name]
-        self._misfits.pop(name, None)
+            self._changed[name] = None
+        self._drop_misfit(name)
         self.colours.pop(name, None)
         self._gone.add(name)
-        self._rules_changed = True
 
     def remove_all(
         self, *, attached: bool = False, source: str | None = None, but: Container[str] = frozenset()
@@ -223,10 +218,10 @@ class SceneChanges:
             misfit = self._misfits.get(thing.name)
             self.remove(thing.name)
             if misfit is not None and not goes(misfit.thing):
-                self._misfits[thing.name] = replace(misfit, doubt=Doubt.ALL)
+                self._keep_misfit(replace(misfit, doubt=Doubt.ALL))
         for name in [misfit.thing.name for misfit in self._misfits.values() if goes(misfit.thing)]:
             if name in self._objects:
-                del self._misfits[name]
+                self._drop_misfit(name)
             else:
                 self.remove(name)
 
@@ -264,7 +259,7 @@ class SceneChanges:
             self._refuse(name, reason, link, source, doubt)
 
     def _refuse(self, name: str, reason: str, link: str | None, source: str, doubt: Doubt) -> None:
-        if name not in self._misfits and len(self._misfits.keys() - {MORE}) >= self.limits.objects:
+        if name not in self._misfits and len(self._misfits) - (MORE in self._misfits) >= self.limits.objects:
             name, link = MORE, ""
             reason = f"'{MORE}': more than {self.limits.objects} objects could not be read"
         before = self._misfits.get(name)
@@ -278,7 +273,7 @@ class SceneChanges:
         if before is not None and not before.is_unread:
             reason = f"{before.reason}; {reason}"  # it has shapes that may fit again: they are outdated now
         nothing = SceneObject(name, (), np.empty((0, 4, 4)), np.eye(4), link, source=source)
-        self._misfits[name] = Misfit(nothing, self._robot.root, reason, doubt)
+        self._keep_misfit(Misfit(nothing, self._robot.root, reason, doubt))
 
     def _doubts(self, name: str, doubts: Container[Doubt]) -> bool:
         """Whether one of these is all that could not be read of an object."""
@@ -317,10 +312,11 @@ class SceneChanges:
 
     def remove_octomap(self) -> None:
         """Remove the octomap, if there is one. What rules say about `OCTOMAP` stays, for the next."""
-        self._misfits.pop(OCTOMAP, None)
+        self._drop_misfit(OCTOMAP)
         before = self._objects.pop(OCTOMAP, None)
         if before is not None:
             self._forget_bodies(before)
+            self._changed[OCTOMAP] = None
 
     # --- rules ---
 
@@ -363,40 +359,44 @@ class SceneChanges:
             raise ValueError(f"object '{name}': has no shape, must have at least one")
         if len(name) > MAXIMUM_NAME:
             raise ValueError(f"object '{short(name)}': the name has {len(name)} characters, at most {MAXIMUM_NAME}")
-        before = self._objects.get(name)
-        others = {key: misfit.thing for key, misfit in self._misfits.items() if key != name}
-        self.limits.check("objects", len(self._objects) + len(others) + (before is None), f"object '{name}'")
+        before, misfit = self._objects.get(name), self._misfits.get(name)
+        count = len(self._objects) + (before is None) + len(self._misfits) - (misfit is not None)
+        self.limits.check("objects", count, f"object '{name}'")
+        if before is not None and before.shapes == thing.shapes:
+            thing = replace(thing, shapes=before.shapes)  # the same again, perhaps elsewhere: the bodies only move
         if thing.link is not None:
             if thing.link == robot.root != robot.root_link:
                 raise ValueError(f"object '{name}': '{thing.link}' is the frame of the world, which carries nothing")
             self._rules.check_link(name, thing.link)
-            attached = len(self._rules.attached.keys() - {name}) + 1
-            attached += sum(other.link is not None for other in others.values())
+            attached = len(self._rules.attached) + (name not in self._rules.attached) + self._misfits_attached
+            attached -= misfit is not None and misfit.thing.link is not None
             self.limits.check("attached", attached, f"object '{name}'")
         if before is None or before.shapes is not thing.shapes:
-            self._take_bodies(thing, before, others.values())
+            self._take_bodies(thing, before, misfit)
         if thing.link is not None:
             self._rules.attach(name, thing.link, thing.touch_links)
         else:
             self._rules.detach(name)
         self._objects[name] = thing
-        self._misfits.pop(name, None)
+        self._changed[name] = None
+        self._drop_misfit(name)
         if before is not None and (before.link, before.touch_links) != (thing.link, thing.touch_links):
             self._rules_changed = True
 
-    def _take_bodies(self, thing: SceneObject, before: SceneObject | None, misfits: Collection[SceneObject]) -> None:
+    def _take_bodies(self, thing: SceneObject, before: SceneObject | None, misfit: Misfit | None) -> None:
         """Take over the names of an object's bodies in the place of those of before; raises with nothing changed."""
         name, new = thing.name, body_names(thing)
-        old = frozenset(body_names(before)) if before is not None else frozenset()
         clash = next((body for body in new if self._owner_of.get(body, name) != name), None)
         if clash is not None:
             raise ValueError(f"object '{name}': its body '{clash}' has the name of another body, take another name")
-        bodies = len(self._owner_of) - len(old) + len(new) + sum(len(other.shapes) for other in misfits)
+        bodies = len(self._owner_of) + len(new) + self._misfit_bodies
+        triangles = self._triangles + triangle_count(thing) + self._misfit_triangles
+        for replaced in (before, misfit and misfit.thing):
+            if replaced is not None:
+                bodies -= len(replaced.shapes)
+                triangles -= triangle_count(replaced)
         self.limits.check("bodies", bodies, f"object '{name}' has {len(thing.shapes)} bodies")
-        triangles = self._triangles + triangle_count(thing) + sum(map(triangle_count, misfits))
-        self.limits.check(
-            "triangles", triangles - (triangle_count(before) if before is not None else 0), f"object '{name}'"
-        )
+        self.limits.check("triangles", triangles, f"object '{name}'")
         if before is not None:
             self._forget_bodies(before)
         self._owner_of |= dict.fromkeys(new, name)
@@ -406,6 +406,21 @@ class SceneChanges:
         for body in body_names(thing):
             self._owner_of.pop(body, None)
         self._triangles -= triangle_count(thing)
+
+    def _keep_misfit(self, misfit: Misfit) -> None:
+        self._drop_misfit(misfit.thing.name)
+        self._misfits[misfit.thing.name] = misfit
+        self._count_misfit(misfit.thing, 1)
+
+    def _drop_misfit(self, name: str) -> None:
+        misfit = self._misfits.pop(name, None)
+        if misfit is not None:
+            self._count_misfit(misfit.thing, -1)
+
+    def _count_misfit(self, thing: SceneObject, times: int) -> None:
+        self._misfit_bodies += times * len(thing.shapes)
+        self._misfit_triangles += times * triangle_count(thing)
+        self._misfits_attached += times * (thing.link is not None)
 
     def _touched(self, name: str, names: Iterable[str], link: str | None) -> frozenset[str]:
         """Links and objects of names of links, groups and objects."""

@@ -438,7 +438,7 @@ def test_invalid_octomap_is_an_error(empty, change, words):
 def random_change(edit, rng, links):
     """Apply a random change."""
     name = f"o{rng.integers(6)}"
-    there = name in edit.names
+    there = name in edit.objects
     pose = at(*rng.uniform(-3.0, 3.0, 3))
     kind = rng.integers(10)
     if kind == 9 and rng.random() < 0.3:
@@ -449,7 +449,7 @@ def random_change(edit, rng, links):
         link = rng.choice([None, *links])
         count = int(rng.integers(1, 4))
         places = [at(*rng.uniform(-0.5, 0.5, 3)) for _ in range(count)]
-        touched = rng.choice([*links, *edit.names], size=2)
+        touched = rng.choice([*links, *edit.objects], size=2)
         edit.add(name, [Sphere(0.1)] * count, places, pose, link=link, touch_links=touched)
     elif kind == 2:
         edit.move(name, pose)
@@ -462,12 +462,12 @@ def random_change(edit, rng, links):
     elif kind == 6:
         edit.append(name, [Sphere(0.2)], [pose])
     elif kind == 7:
-        names = [*links, *edit.names]
+        names = [*links, *edit.objects]
         rows = rng.random((len(names), len(names))) < 0.3
         some = rng.integers(0, 3)
         edit.set_matrix(AllowedCollisionMatrix.from_rows(names, rows, names[-some:] if some else [], [True] * some))
     else:
-        pair = rng.choice([*links, *edit.names, None], size=2, replace=False)
+        pair = rng.choice([*links, *edit.objects, None], size=2, replace=False)
         edit.set_runtime(*pair, bool(rng.integers(2)))
         if rng.random() < 0.3:
             edit.clear_runtime()

@@ -203,7 +203,7 @@ def test_distances_after_random_changes_match_closed_forms(robot, seed):
             link = rng.choice([None, *LINKS])
             if kind == 0:
                 edit.scales[str(rng.choice(LINKS))] = float(rng.choice([0.5, 1.0, 1.0, 1.7]))
-            elif kind == 1 or name not in edit.names:
+            elif kind == 1 or name not in edit.objects:
                 shapes = [Sphere(0.1)] * int(rng.integers(1, 4))
                 edit.add(name, shapes, [at(*rng.uniform(-1, 1, 3)) for _ in shapes], pose, link=link)
             elif kind == 2:

@@ -112,13 +112,14 @@ def from_pose(pose: Pose, name: str) -> np.ndarray:
     `InputError` where a number is not finite or the quaternion is 0: MoveIt takes it for no rotation, with a warning.
     """
     p, q = pose.position, pose.orientation
-    quaternion = np.array((q.x, q.y, q.z, q.w))
-    largest = np.abs(quaternion).max()
-    if not (np.isfinite(largest) and largest > 0.0):
-        raise InputError(f"{name}: orientation {quaternion.tolist()}: must be a finite quaternion that is not 0")
-    quaternion /= largest  # first, so that no square is beyond what doubles hold
-    quaternion /= np.linalg.norm(quaternion)
-    return _matrix((p.x, p.y, p.z), tuple(quaternion.tolist()), name, "position", "orientation")
+    quaternion = q.x, q.y, q.z, q.w
+    largest = max(map(abs, quaternion))
+    if not (all(map(math.isfinite, quaternion)) and largest > 0.0):
+        raise InputError(f"{name}: orientation {list(quaternion)}: must be a finite quaternion that is not 0")
+    # By the largest first, so that no square is beyond what doubles hold.
+    scaled = [value / largest for value in quaternion]
+    length = math.hypot(*scaled)
+    return _matrix((p.x, p.y, p.z), tuple([value / length for value in scaled]), name, "position", "orientation")
 
 
 def _matrix(

@@ -120,7 +120,7 @@ class Brought:
     poses: tuple[np.ndarray, ...] = ()
     """object_from_shape as given, one each"""
     within: tuple[np.ndarray, ...] = ()
-    """Of each: what turns the shape as given into the body here, as of a plane."""
+    """Of each: what turns the shape as given into the body here, as of a plane; empty if nothing turns any."""
     pose: np.ndarray = field(default_factory=lambda: np.eye(4))
     """header_from_object"""
     has_pose: bool = False
@@ -134,8 +134,8 @@ class Brought:
     kind: tuple[str, str] = ("", "")
     """Data base and key of what the object is."""
 
-    def placed(self, *, appended: bool = False) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return object_from_shape and header_from_object.
+    def placed(self, *, appended: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return object_from_shape, shape (n, 4, 4), and header_from_object.
 
         As in MoveIt the pose of a single shape is that of the object where the object itself has none, unless the shape
         is appended to an object that has its pose.
@@ -143,7 +143,7 @@ class Brought:
         pose, poses = self.pose, self.poses
         if len(self.shapes) == 1 and not appended and not self.has_pose:
             pose, poses = poses[0], (np.eye(4),)
-        return [outer @ inner for outer, inner in zip(poses, self.within, strict=True)], pose
+        return (np.array(poses) @ np.array(self.within) if self.within else np.array(poses)), pose
 
     @property
     def size(self) -> int:
@@ -176,14 +176,14 @@ class ObjectChange:
         name, operation, brought, what = self.name, self.operation, self.brought, f"object '{self.name}'"
         if operation is Operation.REMOVE:
             return self._remove(edit, what)
-        if name in edit.names and edit.object(name).link is not None:
+        if name in edit.objects and edit.object(name).link is not None:
             raise InputError(
                 f"{what}: is attached to link '{edit.object(name).link}': detach it first, by REMOVE on "
                 "attached_collision_object"
             )
         root_from_header = frames.lookup(self.frame, what)
         if operation is Operation.MOVE:
-            if brought.moved and name in edit.names:
+            if brought.moved and name in edit.objects:
                 _check_no_plane(edit, name)
             edit.move(name, root_from_header @ brought.pose, brought.moved or None, frames.given_in(self.frame))
         elif operation is Operation.APPEND and _is_known(edit, name):
@@ -193,7 +193,7 @@ class ObjectChange:
             poses, pose = brought.placed()
             given_in = frames.given_in(self.frame)
             kind = (
-                edit.object(name).kind if name in edit.names else ("", "")
+                edit.object(name).kind if name in edit.objects else ("", "")
             )  # it stays where none is given, as in MoveIt
             edit.add(name, brought.shapes, poses, root_from_header @ pose, source=FROM_MOVEIT, given_in=given_in)
             edit.describe(name, brought.subframes, brought.kind if any(brought.kind) else kind)
@@ -211,8 +211,8 @@ class ObjectChange:
             edit.remove_all(but={SCENE})
             return []
         if not _is_known(edit, self.name):
-            return [f"{what}: to be removed, but does not exist (objects: {listing(edit.names)})"]
-        if self.name in edit.names and edit.object(self.name).link is not None:
+            return [f"{what}: to be removed, but does not exist (objects: {listing(edit.objects)})"]
+        if self.name in edit.objects and edit.object(self.name).link is not None:
             return [f"{what}: not removed from the world: it is attached to link '{edit.object(self.name).link}'"]
         edit.remove(self.name)
         return []
@@ -245,7 +245,7 @@ class AttachedChange:
         if self.operation is Operation.ADD and not brought.shapes:
             if there is None:
                 raise InputError(
-                    f"{what}: brings no shape, and no object of that name exists (objects: {listing(edit.names)})"
+                    f"{what}: brings no shape, and no object of that name exists (objects: {listing(edit.objects)})"
                 )
             edit.attach(name, link, _in_link(frames, link, frames.object(name), what), self.touch_links)
             return []
@@ -281,7 +281,7 @@ class AttachedChange:
 
     def _needs_there(self, edit: Edit) -> bool:
         """Whether the object must be one that has its place: one that has none may be added anew."""
-        return self.name in edit.names or self.operation is not Operation.ADD or not self.brought.shapes
+        return self.name in edit.objects or self.operation is not Operation.ADD or not self.brought.shapes
 
 
 def _tried(change: ObjectChange | AttachedChange | OctomapChange, edit: Edit, frames: Frames) -> list[Note]:
@@ -331,7 +331,7 @@ class AttachedChanges:
             if change.operation is not Operation.REMOVE:
                 kept.append(replace(change, brought=replace(change.brought, notes=())))
                 continue
-            for name in edit.names:
+            for name in tuple(edit.objects):
                 link = edit.object(name).link
                 if link is not None and change.link in ("", link) and change.name in ("", name):
                     edit.remove(name)
@@ -427,7 +427,7 @@ class SceneChange:
         for change in self.objects:
             # move_group says so when it attaches an object: gone from the world, in another part of the same message.
             name, removes = change.name, isinstance(change, ObjectChange) and change.operation is Operation.REMOVE
-            if removes and name in edit.names and edit.object(name).link is not None:
+            if removes and name in edit.objects and edit.object(name).link is not None:
                 continue
             misfit = edit.misfits.get(name) if removes and name in attaches else None
             notes += _tried(change, edit, frames)
@@ -559,7 +559,7 @@ class RulesChange:
 
 def _is_known(edit: Edit, name: str) -> bool:
     """Whether there is an object of a name, whether it has a place or not."""
-    return name in edit.names or name in edit.misfits
+    return name in edit.objects or name in edit.misfits
 
 
 def _in_link(frames: Frames, link: str, root_from_object: np.ndarray, what: str) -> np.ndarray:
@@ -581,7 +581,7 @@ def _detach(edit: Edit, frames: Frames, name: str, link: str) -> list[Note]:
     """Give one attached object, or all, back to the world where they are."""
     notes: list[Note] = []
     if not name:
-        chosen = [other for other in edit.names if edit.object(other).link is not None]
+        chosen = [other for other in edit.objects if edit.object(other).link is not None]
         chosen = [other for other in chosen if link in ("", edit.object(other).link)]
         nowhere = [other for other, misfit in edit.misfits.items() if misfit.thing.link is not None]
         notes = [f"attached object '{other}': has no place to be put down at: remove it" for other in nowhere]
@@ -603,7 +603,7 @@ def _names_of(edit: Edit, robot: Robot, name: str) -> tuple[str | None, ...]:
     """Return the links or objects that a name of a rule means; None is any."""
     if not name:
         return (None,)
-    if name in edit.names:
+    if name in edit.objects:
         return (name,)
-    with refusals("request", f"objects: {listing(edit.names)}"):
+    with refusals("request", f"objects: {listing(edit.objects)}"):
         return robot.links_of([name])

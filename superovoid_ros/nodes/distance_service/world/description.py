@@ -93,6 +93,7 @@ OF_SCENE = (
     number("safety_margin", 0.0, 0.0, 1e3, "[m] Clearance below which check_state_validity reports a contact"),
     switch("pad_self_collisions", "Pad links against each other too, not only against objects", default=False),
     count("max_bodies", Limits().bodies, 1, 1_000_000, "How many bodies robot and objects may have together"),
+    count("max_objects", Limits().objects, 1, 100_000, "How many objects there may be, attached ones among them"),
     count("max_pairs", Limits().pairs, 1, MOST_PAIRS, "How many pairs of bodies may be checked against each other"),
 )
 """These are of the robot and its objects together."""
@@ -170,7 +171,9 @@ class RobotSource(Part):
             self._check_robot(self._description(new))
         model = self._current.candidate
         if model is not None:
-            for name, found in (("max_bodies", len(model.planning.owners)), ("max_pairs", len(model.scene.pairs))):
+            planning = model.planning
+            counts = len(planning.owners), len(planning.objects), planning.scene.pair_count
+            for name, found in zip(("max_bodies", "max_objects", "max_pairs"), counts, strict=True):
                 if int(new.get(name, found)) < found:
                     raise InputError(f"{name} = {new[name]}: there are {found} already")
 
@@ -269,7 +272,7 @@ class RobotSource(Part):
 
         urdf, srdf = (parameter(name).strip() or text for name, text in self._topic_text.items())
         packages = Packages(parameter("package_directories"))
-        limits = replace(Limits(), bodies=parameter("max_bodies"), pairs=parameter("max_pairs"))
+        limits = Limits(**{name: parameter(f"max_{name}") for name in ("bodies", "objects", "pairs")})
         padding = Padding(
             default=float(parameter("padding")),
             margin=float(parameter("safety_margin")),

@@ -114,11 +114,9 @@ class MoveItWorld(World):
         self._take("planning_scene", taken, read_of)
 
     def _take_worlds(self, taken: Sequence[Taken]) -> None:
-        cubes, meshes = int(self.value("octomap_cubes")), self._open_meshes
-
         def read_of(message: PlanningSceneWorld) -> _Reading:
             scene = to_changes.scene_of_world(message)
-            return to_changes.frame_ids_of(scene), scene, lambda: to_changes.world_change(message, cubes, meshes)
+            return to_changes.frame_ids_of(scene), scene, self._reading(message, to_changes.world_change)
 
         self._take("planning_scene_world", taken, read_of)
 
@@ -135,7 +133,7 @@ class MoveItWorld(World):
             Hears why it could not be applied; None: it was.
         """
         frame_ids, read = tuple(to_changes.frame_ids_of(scene)), self._reading(scene)
-        missing = tuple(to_changes.missing_without(scene))
+        missing = tuple(to_changes.missing_without(scene, self._most_objects))
         request = Request(
             "planning_scene", frame_ids, read, lambda _planning, problem: done(problem), missing, unheard=unheard
         )
@@ -145,9 +143,17 @@ class MoveItWorld(World):
     def _open_meshes(self) -> str:
         return str(self.value("open_meshes"))
 
-    def _reading(self, scene: PlanningScene) -> Callable[[], Change]:
+    @property
+    def _most_objects(self) -> int:
+        return int(self.value("max_objects"))
+
+    def _reading(
+        self,
+        scene: PlanningScene | PlanningSceneWorld,
+        read: Callable[..., Change] = to_changes.scene_change,
+    ) -> Callable[[], Change]:
         """Return what reads a scene under the parameters of now."""
-        return partial(to_changes.scene_change, scene, int(self.value("octomap_cubes")), self._open_meshes)
+        return partial(read, scene, int(self.value("octomap_cubes")), self._open_meshes, self._most_objects)
 
     def _take(self, topic: str, taken: Sequence[Taken], read_of: Callable[[Any], _Reading]) -> None:
         """Apply messages of a topic; what cannot be is written to the log, and kept as missing."""
@@ -174,9 +180,8 @@ class MoveItWorld(World):
             try:
                 self._heard += topic != "planning_scene" or to_changes.is_about_objects(message)
                 frame_ids, named, read = read_of(message)
-                request = Request(
-                    topic, tuple(frame_ids), read, done, tuple(to_changes.missing_without(named)), waits=True
-                )
+                missing = tuple(to_changes.missing_without(named, self._most_objects))
+                request = Request(topic, tuple(frame_ids), read, done, missing, waits=True)
             except Exception as error:  # a mistake of the node
                 self._lose(1)
                 done(None, error)

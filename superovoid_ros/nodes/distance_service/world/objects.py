@@ -147,7 +147,9 @@ def half_space(plane: PlaneMessage, name: str) -> np.ndarray:
 def shapes_of(
     message: CollisionObject, what: str, open_meshes: str = "hull"
 ) -> tuple[list[Shape], list[np.ndarray], list[np.ndarray], list[str]]:
-    """Return the shapes of a collision object, object_from_shape as given, what each is turned by within that, notes.
+    """Return the shapes of a collision object, object_from_shape as given, what turns each within that, and notes.
+
+    Nothing turns any if no shape is a plane; then the third list is empty.
 
     Shapes are primitives, meshes, planes, in this order. As in MoveIt a shape without a pose is at the object's origin.
     """
@@ -164,7 +166,7 @@ def shapes_of(
     meshes = [shape_of_mesh(mesh, f"{what}: meshes[{i}]", open_meshes) for i, mesh in enumerate(message.meshes)]
     shapes += [mesh for mesh, _ in meshes]
     shapes += [HalfSpace()] * len(message.planes)
-    within = [np.eye(4)] * (len(message.primitives) + len(message.meshes))
+    within = [np.eye(4)] * (len(message.primitives) + len(message.meshes)) if len(message.planes) else []
     within += [half_space(plane, f"{what}: planes[{i}]") for i, plane in enumerate(message.planes)]
     poses = poses_for("primitive", len(message.primitives), message.primitive_poses)
     poses += poses_for("mesh", len(message.meshes), message.mesh_poses)

@@ -18,9 +18,9 @@ import numpy as np
 from geometry_msgs.msg import Pose
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld, RobotState
 
-from superovoid.robot.limits import MAXIMUM_NAME
+from superovoid.robot.limits import MAXIMUM_NAME, Limits
 from superovoid.robot.planning_scene import OCTOMAP
-from superovoid.robot.scene_objects import Doubt
+from superovoid.robot.scene_objects import MORE, Doubt
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
 from superovoid_ros.nodes.common.mistakes import InputError, refusals, shortened
 from superovoid_ros.nodes.distance_service.world.changes import (
@@ -45,6 +45,7 @@ from superovoid_ros.nodes.distance_service.world.objects import (
 from superovoid_ros.nodes.distance_service.world.own_messages import check_name
 
 _MOST_JOINTS = 1_000  # of a scene's state
+_NO_POSE = Pose()
 Message, Read = TypeVar("Message"), TypeVar("Read")
 
 _OPERATIONS = {
@@ -108,7 +109,9 @@ def attached_changes(
     return AttachedChanges(bool(not state.is_diff and (whole or measured)), changes)
 
 
-def scene_change(message: PlanningScene, most_cubes: int, open_meshes: str = "hull") -> SceneChange:
+def scene_change(
+    message: PlanningScene, most_cubes: int, open_meshes: str = "hull", most_objects: int = Limits().objects
+) -> SceneChange:
     """Return what a planning scene, or a difference to one, says.
 
     Parameters
@@ -119,7 +122,12 @@ def scene_change(message: PlanningScene, most_cubes: int, open_meshes: str = "hu
         How many occupied cubes an octomap may have.
     open_meshes
         What open meshes of objects are, one of `OPEN_MESHES`.
+    most_objects
+        How many objects there may be. A message that adds more is refused before anything in it is read.
     """
+    added = _added(message)
+    if added > most_objects:
+        raise InputError(f"planning scene: adds {added} objects, at most {most_objects} are allowed (max_objects)")
     whole = not message.is_diff
     for scale in message.link_scale:
         if not (np.isfinite(scale.scale) and scale.scale > 0.0):
@@ -155,9 +163,9 @@ def scene_change(message: PlanningScene, most_cubes: int, open_meshes: str = "hu
     )
 
 
-def world_change(message: PlanningSceneWorld, most_cubes: int, open_meshes: str = "hull") -> SceneChange:
-    """Return what a world says, which replaces the one before; see `scene_change`."""
-    change = scene_change(scene_of_world(message), most_cubes, open_meshes)
+def world_change(message: PlanningSceneWorld, *options: object) -> SceneChange:
+    """Return what a world says, which replaces the one before; options as for `scene_change`."""
+    change = scene_change(scene_of_world(message), *options)
     return replace(change, whole_world=True, octomap=change.octomap or OctomapChange(None))
 
 
@@ -232,7 +240,7 @@ def _brought(message: CollisionObject, what: str, open_meshes: str) -> Brought:
         tuple(poses),
         tuple(within),
         pose,
-        message.pose != Pose(),
+        message.pose != _NO_POSE,
         (),
         tuple(notes),
         subframes_of(message, what),
@@ -249,8 +257,20 @@ def _operation(message: CollisionObject) -> Operation:
     return _OPERATIONS[message.operation]
 
 
-def missing_without(message: CollisionObject | AttachedCollisionObject | PlanningScene) -> list[Problem]:
-    """Return what is missing where a message is refused; what it would have removed from the world is not."""
+def _added(message: PlanningScene) -> int:
+    """Return how many objects a planning scene adds."""
+    attached = (one.object for one in message.robot_state.attached_collision_objects)
+    things = itertools.chain(message.world.collision_objects, attached)
+    return len({thing.id for thing in things if thing.operation == CollisionObject.ADD})
+
+
+def missing_without(
+    message: CollisionObject | AttachedCollisionObject | PlanningScene, most_objects: int = Limits().objects
+) -> list[Problem]:
+    """Return what is missing if a message is refused; what it would have removed from the world is not.
+
+    `MORE` stands for the objects of a planning scene that adds more than there may be.
+    """
     if isinstance(message, AttachedCollisionObject):
         thing = message.object
         # One that was to be put down would go on moving with its link.
@@ -265,8 +285,11 @@ def missing_without(message: CollisionObject | AttachedCollisionObject | Plannin
             doubt = Doubt.PLACES if any(len(poses) for poses in of_shapes) else Doubt.POSE
         return [Problem(_kept(message.id), doubt)]
     scene = message
-    found = [one for attached in scene.robot_state.attached_collision_objects for one in missing_without(attached)]
-    found += [one for thing in scene.world.collision_objects for one in missing_without(thing)]
+    if _added(scene) > most_objects:
+        found = [Problem(MORE, link="")]
+    else:
+        things = (*scene.robot_state.attached_collision_objects, *scene.world.collision_objects)
+        found = [one for thing in things for one in missing_without(thing)]
     if len(scene.world.octomap.octomap.data):
         found.append(Problem(OCTOMAP))
     # A whole one says of matrix and octomap that nothing else holds.
