@@ -362,7 +362,7 @@ class SceneChanges:
         before, misfit = self._objects.get(name), self._misfits.get(name)
         count = len(self._objects) + (before is None) + len(self._misfits) - (misfit is not None)
         self.limits.check("objects", count, f"object '{name}'")
-        if before is not None and before.shapes == thing.shapes:
+        if before is not None and before.shapes is not thing.shapes and before.shapes == thing.shapes:
             thing = replace(thing, shapes=before.shapes)  # the same again, perhaps elsewhere: the bodies only move
         if thing.link is not None:
             if thing.link == robot.root != robot.root_link:
