@@ -165,3 +165,20 @@ def test_who_is_told_that_nothing_was_applied_leaves_nothing_missing(state):
     nowhere = SuperovoidObject(id="egg", attach_link="nowhere", size=[0.1] * 3, epsilon=[1.0] * 2)
     assert not state.call(ApplyObjects, APPLY, objects=[nowhere]).success
     wait_answered(state)
+
+
+def test_message_with_too_many_objects_is_refused_until_a_whole_scene_comes(state):
+    before = state.call(GetPlanningScene, "/get_planning_scene").scene.world.collision_objects
+    assert set_parameters(state, NAME, {"max_objects": 3}).successful
+    crowd = scene_diff(*(cup(name=f"cup{i}", x=3.0 + i) for i in range(4)))
+    assert not apply_scene(state, crowd)
+    assert ask(state).success  # a service tells its client, so that nothing is missing
+    send(state, crowd)
+    wait_refused(state, "adds 4 objects, at most 3 are allowed (max_objects)")
+    assert apply_scene(state, PlanningScene())
+    wait_answered(state)
+    assert set_parameters(state, NAME, {"max_objects": 4}).successful
+    assert apply_scene(state, crowd)
+    assert not set_parameters(state, NAME, {"max_objects": 3}).successful
+    assert apply_scene(state, PlanningScene())
+    assert state.call(GetPlanningScene, "/get_planning_scene").scene.world.collision_objects == before

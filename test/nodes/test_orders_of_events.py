@@ -57,6 +57,7 @@ PARAMETERS = {
     "safety_margin": 0.0,
     "pad_self_collisions": False,
     "max_bodies": 100,
+    "max_objects": 100,
     "max_pairs": 10_000,
     "octomap_cubes": 100,
     "open_meshes": "hull",
@@ -540,7 +541,7 @@ def check_random_order(rng):
     service.jobs.finish()
     look()
     planning = service.current.current.planning
-    assert {*planning.objects, *planning.misfits} == {*present, *unread}
-    assert planning.misfits.keys() >= unread
-    assert planning.misfits or service.objects == present
+    assert {*planning.objects, *planning.problems} == {*present, *unread}
+    assert planning.problems.keys() >= unread
+    assert planning.problems or service.objects == present
     assert not service.common.statistics.total.internal_errors, service.common.log.lines

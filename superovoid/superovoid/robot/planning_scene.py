@@ -35,8 +35,9 @@ from superovoid.robot.rules import CollisionRules
 from superovoid.robot.scene_edit import SceneChanges
 from superovoid.robot.scene_objects import (
     OCTOMAP,
-    Misfit,
     Padding,
+    Problem,
+    ProblemKind,
     SceneObject,
     bodies_of_object,
     body_names,
@@ -50,7 +51,7 @@ from superovoid.values.records import Statistics
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-_READ_ONLY = ("objects", "misfits", "scales", "colours")  # views of mappings, which a pickle does not have
+_READ_ONLY = ("objects", "problems", "scales", "colours")  # views of mappings, which a pickle does not have
 # More bodies that go or move at once are quicker built anew with all others than changed one by one.
 _MOST_ONE_BY_ONE = 4
 
@@ -78,8 +79,8 @@ class PlanningScene:
     rules : CollisionRules
         Of links and objects; not to be changed here but through `edit`.
     objects : mapping of str to SceneObject
-    misfits : mapping of str to Misfit
-        Objects that `for_robot` could not put where they are to be, and those that `Edit.refuse` names. They have no
+    problems : mapping of str to Problem
+        Objects that `for_robot` could not put where they are to be, and those that `Edit.report` names. They have no
         bodies, so that no answer of `scene` is one about all that there is, until they are removed, added anew, or fit
         again.
     padding : Padding
@@ -105,7 +106,7 @@ class PlanningScene:
         self.limits.check("bodies", len(robot.bodies))
         self.rules: CollisionRules = robot.rules
         self.objects: Mapping[str, SceneObject] = MappingProxyType({})
-        self.misfits: Mapping[str, Misfit] = MappingProxyType({})
+        self.problems: Mapping[str, Problem] = MappingProxyType({})
         self.padding = Padding()
         self.scales: Mapping[str, float] = MappingProxyType({})
         self.name = ""
@@ -121,7 +122,7 @@ class PlanningScene:
     def __repr__(self) -> str:
         attached = sum(thing.link is not None for thing in self.objects.values())
         objects = f"{len(self.objects)} objects, {attached} attached"
-        objects += f", {len(self.misfits)} without a place" if self.misfits else ""
+        objects += f", {len(self.problems)} without a place" if self.problems else ""
         return (
             f"PlanningScene({self.robot.name!r}, {objects}, {len(self.owners)} bodies, {self.scene.pair_count} pairs)"
         )
@@ -263,7 +264,7 @@ class PlanningScene:
     ) -> PlanningScene:
         """The same objects, rules and paddings for another description of the robot, or other limits.
 
-        What cannot be where it is to be is kept in `misfits`: an object on a link that is no more, or with the name of
+        What cannot be where it is to be is kept in `problems`: an object on a link that is no more, or with the name of
         a link; objects of the world where the root link is another and no fixed joints say where that is; objects
         beyond the limits, and all of them where only their pairs are too many. Rules about names that are no more are
         kept, without effect until there are such names.
@@ -292,22 +293,22 @@ class PlanningScene:
             return self._carried_over(bare, refused=str(error))
 
     def _carried_over(self, bare: PlanningScene, *, refused: str = "") -> PlanningScene:
-        """`bare` with the objects and rules of this scene; where there is a reason, every object is a misfit for it."""
-        edit, robot, misfits = bare.edit(), bare.robot, {}
+        """`bare` with the objects and rules of this scene; each is a problem if there is a reason for it."""
+        edit, robot = bare.edit(), bare.robot
         kept = [(thing, self.robot.root) for thing in self.objects.values()]
-        for thing, root in (*kept, *((misfit.thing, misfit.root) for misfit in self.misfits.values())):
-            unread = self.misfits.get(thing.name)
-            if unread is not None and unread.thing is thing and unread.is_unread:
-                misfits[thing.name] = unread
-                continue
+        problems = {name: problem for name, problem in self.problems.items() if problem.is_unread}
+        unplaced = [(problem.thing, problem.root) for problem in self.problems.values() if problem.thing is not None]
+        for thing, root in (*kept, *unplaced):
             try:
                 if refused:
                     raise ValueError(f"object '{thing.name}': {refused}")
                 edit._put(in_root(thing, root, robot, self.robot))
             except ValueError as error:
-                misfits[thing.name] = Misfit(thing, root, str(error))
-        for misfit in misfits.values():
-            edit._keep_misfit(misfit)
+                problems[thing.name] = Problem(
+                    thing.name, ProblemKind.NO_PLACE, str(error), thing.link, thing.source, thing, root
+                )
+        for problem in problems.values():
+            edit._keep_problem(problem)
         edit.set_matrix(self.rules.matrix)
         for pair, checked, reason in self.rules.runtime:
             name_a, name_b = (list(pair) * 2)[:2]
@@ -403,7 +404,7 @@ class Edit(SceneChanges):
 
     def __init__(self, start: PlanningScene) -> None:
         super().__init__(
-            start.robot, start.objects, start.misfits, start.rules, start.limits, start._owner_of, start._triangles
+            start.robot, start.objects, start.problems, start.rules, start.limits, start._owner_of, start._triangles
         )
         self._start = start
         self.padding = start.padding
@@ -415,7 +416,7 @@ class Edit(SceneChanges):
         scene = PlanningScene.__new__(PlanningScene)
         scene.robot, scene._rtol, scene._own_pairs = start.robot, start._rtol, start._own_pairs
         scene.rules, scene.objects = self._rules.copy(), MappingProxyType(dict(self._objects))
-        scene.misfits = MappingProxyType(dict(self._misfits))
+        scene.problems = MappingProxyType(dict(self._problems))
         scene.padding = self.padding
         scene.scales = MappingProxyType({link: scale for link, scale in self.scales.items() if scale != 1.0})
         scene.name, scene.colours = self.name, MappingProxyType(dict(self.colours))

@@ -19,9 +19,9 @@ from superovoid.robot.rules import NO_MATRIX, AllowedCollisionMatrix, CollisionR
 from superovoid.robot.scene_objects import (
     MORE,
     OCTOMAP,
-    Doubt,
     GivenIn,
-    Misfit,
+    Problem,
+    ProblemKind,
     SceneObject,
     body_names,
     same_place,
@@ -39,7 +39,7 @@ class SceneChanges:
     ----------
     robot : Robot
     objects : mapping of str to SceneObject
-    misfits : mapping of str to Misfit
+    problems : mapping of str to Problem
     rules : CollisionRules
         Stay as they are, like all that is given here.
     limits : Limits
@@ -53,7 +53,7 @@ class SceneChanges:
         self,
         robot: Robot,
         objects: Mapping[str, SceneObject],
-        misfits: Mapping[str, Misfit],
+        problems: Mapping[str, Problem],
         rules: CollisionRules,
         limits: Limits,
         owner_of: Mapping[str, str],
@@ -62,13 +62,13 @@ class SceneChanges:
         self._robot = robot
         self._objects = dict(objects)
         self._changed: dict[str, None] = {}  # names of objects that were put or removed, in order
-        self._misfits: dict[str, Misfit] = {}
-        self._misfit_bodies = self._misfit_triangles = self._misfits_attached = 0
-        for misfit in misfits.values():
-            self._keep_misfit(misfit)
+        self._problems: dict[str, Problem] = {}
+        self._problem_bodies = self._problem_triangles = self._problems_attached = 0
+        for problem in problems.values():
+            self._keep_problem(problem)
         self.objects: Mapping[str, SceneObject] = MappingProxyType(self._objects)
         """The objects there are now, by name."""
-        self.misfits: Mapping[str, Misfit] = MappingProxyType(self._misfits)
+        self.problems: Mapping[str, Problem] = MappingProxyType(self._problems)
         """The objects that are not where they are to be; they can be removed, or added anew."""
         self._own_rules = rules.copy()
         self._gone: set[str] = set()  # objects that are gone, of which the rules do not know yet
@@ -89,8 +89,8 @@ class SceneChanges:
 
     def object(self, name: str) -> SceneObject:
         """The object of a name; `ValueError` where there is none, or one that has no place."""
-        if name in self._misfits and name not in self._objects:
-            raise ValueError(f"{self._misfits[name].reason}: remove it, or add it anew")
+        if name in self._problems and name not in self._objects:
+            raise ValueError(f"{self._problems[name].reason}: remove it, or add it anew")
         if name not in self._objects:
             there = ", ".join(self._objects) or "none"
             raise ValueError(f"object '{name}': does not exist (objects: {there})")
@@ -172,7 +172,8 @@ class SceneChanges:
             if len(poses) != len(thing.shapes):
                 raise ValueError(f"object '{name}': has {len(thing.shapes)} shapes, found {len(poses)} poses")
         placed = as_poses(f"object '{name}': pose", pose)
-        anew = self._doubts(name, (Doubt.POSE,) if object_from_shape is None else (Doubt.POSE, Doubt.PLACES))
+        known = (ProblemKind.POSE,) if object_from_shape is None else (ProblemKind.POSE, ProblemKind.PLACES)
+        anew = self._is_solved(name, known)
         self._put(replace(thing, pose=placed, object_from_shape=poses, given_in=given_in), anew=anew)
 
     def attach(self, name: str, link: str, link_from_object: PoseLike, touch_links: Iterable[str] = ()) -> None:
@@ -187,15 +188,15 @@ class SceneChanges:
         thing = self.object(name)
         pose = as_poses(f"object '{name}': pose", root_from_object)
         put_down = replace(thing, pose=pose, link=None, touch_links=frozenset(), given_in=given_in)
-        self._put(put_down, anew=self._doubts(name, (Doubt.PUT_DOWN,)))
+        self._put(put_down, anew=self._is_solved(name, (ProblemKind.PUT_DOWN,)))
 
     def remove(self, name: str) -> None:
         """Remove an object, attached or not, and what was said about it: matrix entries, runtime rules, its colour."""
-        if name in self._objects or name not in self._misfits:
+        if name in self._objects or name not in self._problems:
             self._forget_bodies(self.object(name))
             del self._objects[name]
             self._changed[name] = None
-        self._drop_misfit(name)
+        self._drop_problem(name)
         self.colours.pop(name, None)
         self._gone.add(name)
 
@@ -209,76 +210,65 @@ class SceneChanges:
         be attached.
         """
 
-        def goes(thing: SceneObject) -> bool:
+        def goes(thing: SceneObject | Problem) -> bool:
             if thing.name == OCTOMAP or thing.name in but:
                 return False
             return (thing.link is not None) == attached and source in (None, thing.source)
 
         for thing in tuple(filter(goes, self._objects.values())):
-            misfit = self._misfits.get(thing.name)
+            problem = self._problems.get(thing.name)
             self.remove(thing.name)
-            if misfit is not None and not goes(misfit.thing):
-                self._keep_misfit(replace(misfit, doubt=Doubt.ALL))
-        for name in [misfit.thing.name for misfit in self._misfits.values() if goes(misfit.thing)]:
+            if problem is not None and not goes(problem):
+                self._keep_problem(replace(problem, kind=ProblemKind.ALL) if problem.is_unread else problem)
+        for name in [problem.name for problem in self._problems.values() if goes(problem)]:
             if name in self._objects:
-                self._drop_misfit(name)
+                self._drop_problem(name)
             else:
                 self.remove(name)
 
-    def refuse(
-        self, name: str, reason: str, *, link: str | None = None, source: str = "", doubt: Doubt = Doubt.ALL
-    ) -> None:
-        """Bear in mind that what was said about an object could not be read: it is one of `misfits` from now on.
+    def report(self, problem: Problem) -> None:
+        """Keep a problem until the object is removed, added again, or what its kind names is known again.
 
-        One of that name that is there stays as it is, for those who want to know of it nevertheless. Where there are
-        too many names already, `MORE` stands for the others; an attached one, since the world is not all that it
-        may be about.
+        The object of that name, if there is one, stays as it is. If there are too many names already, `MORE` stands for
+        the others; an attached one, since they may be of either kind.
 
         Parameters
         ----------
-        name : str
-            Of the object, or of anything else that is removed or added by name.
-        reason : str
-            Names it, too.
-        link : str, optional
-            That was to carry it, or to put it down.
-        source : str
-            Who brought it.
-        doubt : Doubt
-            What of it could not be read. `PUT_DOWN` is about the object of that name, all of the link (of any, where it
-            is empty) for an empty one; nothing is missing where no such object is attached.
+        problem : Problem
+            `ProblemKind.PUT_DOWN` is about the object of that name, all of the link (of any, if it is empty) for an
+            empty one; nothing is missing if no such object is attached.
         """
-        if doubt is Doubt.PUT_DOWN:
-            for other in self._objects.values():
-                chosen = other.name == name if name else link in ("", None, other.link)
-                if chosen and other.link is not None:
-                    named = f"'{other.name}'" in reason
-                    words = reason if named else f"object '{other.name}': {reason}"
-                    self._refuse(other.name, words, other.link, source, doubt)
-        else:
-            self._refuse(name, reason, link, source, doubt)
+        if problem.kind is ProblemKind.NOTHING:
+            return
+        if problem.kind is not ProblemKind.PUT_DOWN:
+            self._report(replace(problem, reason=str(problem)))
+            return
+        for other in self._objects.values():
+            chosen = other.name == problem.name if problem.name else problem.link in ("", None, other.link)
+            if chosen and other.link is not None:
+                named = replace(problem, name=other.name, link=other.link)
+                self._report(replace(named, reason=str(named)))
 
-    def _refuse(self, name: str, reason: str, link: str | None, source: str, doubt: Doubt) -> None:
-        if name not in self._misfits and len(self._misfits) - (MORE in self._misfits) >= self.limits.objects:
-            name, link = MORE, ""
+    def _report(self, problem: Problem) -> None:
+        if problem.name not in self._problems and len(self._problems) - (MORE in self._problems) >= self.limits.objects:
             reason = f"'{MORE}': more than {self.limits.objects} objects could not be read"
-        before = self._misfits.get(name)
-        there = self._objects.get(name)
+            problem = replace(problem, name=MORE, link="", reason=reason)
+        before, there = self._problems.get(problem.name), self._objects.get(problem.name)
+        kind, link, reason = problem.kind, problem.link, problem.reason
         if there is not None and there.link is not None:
             link = there.link
         if there is None:
-            doubt = Doubt.ALL
+            kind = ProblemKind.ALL
         elif before is not None:
-            doubt = before.doubt.and_then(doubt)
+            kind = before.kind.and_then(kind)
         if before is not None and not before.is_unread:
             reason = f"{before.reason}; {reason}"  # it has shapes that may fit again: they are outdated now
-        nothing = SceneObject(name, (), np.empty((0, 4, 4)), np.eye(4), link, source=source)
-        self._keep_misfit(Misfit(nothing, self._robot.root, reason, doubt))
+        self._keep_problem(replace(problem, kind=kind, link=link, reason=reason))
 
-    def _doubts(self, name: str, doubts: Container[Doubt]) -> bool:
-        """Whether one of these is all that could not be read of an object."""
-        misfit = self._misfits.get(name)
-        return misfit is not None and misfit.is_unread and misfit.doubt in doubts
+    def _is_solved(self, name: str, kinds: Container[ProblemKind]) -> bool:
+        """Whether a change that makes known what these kinds name solves the problem with an object."""
+        problem = self._problems.get(name)
+        return problem is not None and problem.kind in kinds
 
     def set_octomap(self, octree: Octree, root_from_tree: PoseLike, most: int, given_in: GivenIn | None = None) -> None:
         """Take an octree in the place of the one before. What rules say about `OCTOMAP` stays.
@@ -298,7 +288,7 @@ class SceneChanges:
             if (
                 not np.array_equal(before.pose, pose)
                 or not same_place(before.given_in, given_in)
-                or OCTOMAP in self._misfits
+                or OCTOMAP in self._problems
             ):
                 self._put(replace(before, pose=pose, given_in=given_in), anew=True)
             return
@@ -312,7 +302,7 @@ class SceneChanges:
 
     def remove_octomap(self) -> None:
         """Remove the octomap, if there is one. What rules say about `OCTOMAP` stays, for the next."""
-        self._drop_misfit(OCTOMAP)
+        self._drop_problem(OCTOMAP)
         before = self._objects.pop(OCTOMAP, None)
         if before is not None:
             self._forget_bodies(before)
@@ -346,8 +336,8 @@ class SceneChanges:
 
     def _put(self, thing: SceneObject, *, anew: bool = False) -> None:
         name, robot = thing.name, self._robot
-        if name in self._misfits and not anew:
-            raise ValueError(f"{self._misfits[name].reason}: remove it, or add it anew")
+        if name in self._problems and not anew:
+            raise ValueError(f"{self._problems[name].reason}: remove it, or add it anew")
         if not name:
             raise ValueError("object: its name is empty")
         if name in robot.links or name in robot.groups:
@@ -359,8 +349,8 @@ class SceneChanges:
             raise ValueError(f"object '{name}': has no shape, must have at least one")
         if len(name) > MAXIMUM_NAME:
             raise ValueError(f"object '{short(name)}': the name has {len(name)} characters, at most {MAXIMUM_NAME}")
-        before, misfit = self._objects.get(name), self._misfits.get(name)
-        count = len(self._objects) + (before is None) + len(self._misfits) - (misfit is not None)
+        before, problem = self._objects.get(name), self._problems.get(name)
+        count = len(self._objects) + (before is None) + len(self._problems) - (problem is not None)
         self.limits.check("objects", count, f"object '{name}'")
         if before is not None and before.shapes is not thing.shapes and before.shapes == thing.shapes:
             thing = replace(thing, shapes=before.shapes)  # the same again, perhaps elsewhere: the bodies only move
@@ -368,30 +358,30 @@ class SceneChanges:
             if thing.link == robot.root != robot.root_link:
                 raise ValueError(f"object '{name}': '{thing.link}' is the frame of the world, which carries nothing")
             self._rules.check_link(name, thing.link)
-            attached = len(self._rules.attached) + (name not in self._rules.attached) + self._misfits_attached
-            attached -= misfit is not None and misfit.thing.link is not None
+            attached = len(self._rules.attached) + (name not in self._rules.attached) + self._problems_attached
+            attached -= problem is not None and problem.link is not None
             self.limits.check("attached", attached, f"object '{name}'")
         if before is None or before.shapes is not thing.shapes:
-            self._take_bodies(thing, before, misfit)
+            self._take_bodies(thing, before, problem)
         if thing.link is not None:
             self._rules.attach(name, thing.link, thing.touch_links)
         else:
             self._rules.detach(name)
         self._objects[name] = thing
         self._changed[name] = None
-        self._drop_misfit(name)
+        self._drop_problem(name)
         if before is not None and (before.link, before.touch_links) != (thing.link, thing.touch_links):
             self._rules_changed = True
 
-    def _take_bodies(self, thing: SceneObject, before: SceneObject | None, misfit: Misfit | None) -> None:
+    def _take_bodies(self, thing: SceneObject, before: SceneObject | None, problem: Problem | None) -> None:
         """Take over the names of an object's bodies in the place of those of before; raises with nothing changed."""
         name, new = thing.name, body_names(thing)
         clash = next((body for body in new if self._owner_of.get(body, name) != name), None)
         if clash is not None:
             raise ValueError(f"object '{name}': its body '{clash}' has the name of another body, take another name")
-        bodies = len(self._owner_of) + len(new) + self._misfit_bodies
-        triangles = self._triangles + triangle_count(thing) + self._misfit_triangles
-        for replaced in (before, misfit and misfit.thing):
+        bodies = len(self._owner_of) + len(new) + self._problem_bodies
+        triangles = self._triangles + triangle_count(thing) + self._problem_triangles
+        for replaced in (before, None if problem is None else problem.thing):
             if replaced is not None:
                 bodies -= len(replaced.shapes)
                 triangles -= triangle_count(replaced)
@@ -407,20 +397,21 @@ class SceneChanges:
             self._owner_of.pop(body, None)
         self._triangles -= triangle_count(thing)
 
-    def _keep_misfit(self, misfit: Misfit) -> None:
-        self._drop_misfit(misfit.thing.name)
-        self._misfits[misfit.thing.name] = misfit
-        self._count_misfit(misfit.thing, 1)
+    def _keep_problem(self, problem: Problem) -> None:
+        self._drop_problem(problem.name)
+        self._problems[problem.name] = problem
+        self._count_problem(problem, 1)
 
-    def _drop_misfit(self, name: str) -> None:
-        misfit = self._misfits.pop(name, None)
-        if misfit is not None:
-            self._count_misfit(misfit.thing, -1)
+    def _drop_problem(self, name: str) -> None:
+        problem = self._problems.pop(name, None)
+        if problem is not None:
+            self._count_problem(problem, -1)
 
-    def _count_misfit(self, thing: SceneObject, times: int) -> None:
-        self._misfit_bodies += times * len(thing.shapes)
-        self._misfit_triangles += times * triangle_count(thing)
-        self._misfits_attached += times * (thing.link is not None)
+    def _count_problem(self, problem: Problem, times: int) -> None:
+        self._problems_attached += times * (problem.link is not None)
+        if problem.thing is not None:
+            self._problem_bodies += times * len(problem.thing.shapes)
+            self._problem_triangles += times * triangle_count(problem.thing)
 
     def _touched(self, name: str, names: Iterable[str], link: str | None) -> frozenset[str]:
         """Links and objects of names of links, groups and objects."""

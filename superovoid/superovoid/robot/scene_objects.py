@@ -64,45 +64,61 @@ class SceneObject:
     the root's, or one that the robot carries."""
 
 
-class Doubt(Enum):
-    """What of an object could not be read, and so what has to be said of it before all is known again."""
+class ProblemKind(Enum):
+    """What is not known of an object, and so what has to be said of it before all is known again."""
 
     ALL = "all"
-    """It has to be removed or added anew."""
+    """Nothing is known: it has to be removed, or added again."""
     POSE = "pose"
     """It was to be moved: one that is moved is known again."""
     PLACES = "places"
     """It was to be moved and its shapes in it: one of which both is said is known again."""
     PUT_DOWN = "put down"
-    """It was to be given back to the world by the link that carries it: one that is detached is known again."""
+    """The link that carries it was to put it down: one that is detached is known again."""
+    NO_PLACE = "no place"
+    """It is known, but does not fit this robot or these limits: it fits again with others."""
+    NOTHING = "nothing"
+    """All is known: it was to be removed from the world."""
 
-    def and_then(self, other: Doubt) -> Doubt:
-        """What could not be read of an object of which something else could not be read before."""
+    def and_then(self, other: ProblemKind) -> ProblemKind:
+        """Return what is not known after a second problem with the same object."""
         if self is other:
             return self
-        return Doubt.PLACES if {self, other} == {Doubt.POSE, Doubt.PLACES} else Doubt.ALL
+        return ProblemKind.PLACES if {self, other} == {ProblemKind.POSE, ProblemKind.PLACES} else ProblemKind.ALL
 
 
 @dataclass(frozen=True, eq=False)
-class Misfit:
-    """An object that is not where it is to be.
+class Problem:
+    """An object that is not where it is to be, or anything else whose description could not be used.
 
-    It came with another robot or under other limits; or what was said about it could not be read. Then it has no
-    shapes, and the object of its name, if there is one, is as it was before.
+    The object of this name that is there, if any, is as it was before.
     """
 
-    thing: SceneObject
-    root: str
-    """The root link whose frame the pose is in, where no link carries the object."""
-    reason: str
-    """Names the object."""
-    doubt: Doubt = Doubt.ALL
-    """Of something that could not be read: what of it."""
+    name: str
+    """Of the object, or of anything else that is removed or added by name."""
+    kind: ProblemKind = ProblemKind.ALL
+    reason: str = ""
+    link: str | None = None
+    """The link that was to carry it, or to put it down; None: it belongs to the world."""
+    source: str = ""
+    """Who brought it, as `SceneObject.source`."""
+    thing: SceneObject | None = None
+    """The object that has no place; None if its description could not be used."""
+    root: str = ""
+    """The root link in whose frame the pose of `thing` is, if no link carries it."""
+
+    def __str__(self) -> str:
+        return self.reason if f"'{self.name}'" in self.reason else f"object '{self.name}': {self.reason}"
 
     @property
     def is_unread(self) -> bool:
-        """Whether it is something that could not be read, which no other robot changes."""
-        return not self.thing.shapes and self.thing.octree is None
+        """Whether a description could not be used, which no other robot changes."""
+        return self.thing is None
+
+    @property
+    def attaches(self) -> bool:
+        """Whether a link was to carry the object."""
+        return self.link is not None and self.kind is not ProblemKind.PUT_DOWN
 
 
 @dataclass(frozen=True)

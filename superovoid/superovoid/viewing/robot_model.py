@@ -221,7 +221,7 @@ class RobotModel:
 
     def _missing_text(self) -> str:
         """Return what is not part of the answer, in words."""
-        reasons = [misfit.reason for misfit in self.planning.misfits.values()]
+        reasons = [problem.reason for problem in self.planning.problems.values()]
         reasons += [
             f"collision geometry of link '{link}' is left out ({', '.join(kinds)})"
             for link, kinds in self.robot.left_out.items()

@@ -17,7 +17,7 @@ from superovoid.robot.limits import Limits
 from superovoid.robot.octomap import Octree
 from superovoid.robot.planning_scene import OCTOMAP, Padding, PlanningScene, query_parts
 from superovoid.robot.rules import AllowedCollisionMatrix, CollisionRules
-from superovoid.robot.scene_objects import MORE, Doubt, GivenIn
+from superovoid.robot.scene_objects import MORE, GivenIn, Problem, ProblemKind
 from superovoid.shapes import ConvexMesh, Sphere
 
 from octrees import HALF, binary_stream
@@ -242,15 +242,15 @@ def test_objects_survive_a_change_of_the_robot(robot):
     edit.set_runtime("ball", "arm", False, "why not")
     edit.padding = Padding(margin=0.1)
     planning = edit.commit().for_robot(Robot.from_urdf(URDF))
-    assert not planning.misfits and set(planning.objects) == {"ball", "held"} and planning.padding.margin == 0.1
+    assert not planning.problems and set(planning.objects) == {"ball", "held"} and planning.padding.margin == 0.1
     assert planning.rules.why("ball", "arm").rule == "runtime"
     assert planning.rules.why("held", "arm").rule == "touch_link"
     small = Robot.from_urdf('<robot name="s"><link name="base"/></robot>')
     planning = planning.for_robot(small)
-    assert tuple(planning.objects) == ("ball",) and tuple(planning.misfits) == ("held",)
-    assert "object 'held': link 'hand' does not exist" in planning.misfits["held"].reason
+    assert tuple(planning.objects) == ("ball",) and tuple(planning.problems) == ("held",)
+    assert "object 'held': link 'hand' does not exist" in planning.problems["held"].reason
     planning = planning.for_robot(Robot.from_urdf(URDF))
-    assert not planning.misfits and planning.objects["held"].link == "hand"
+    assert not planning.problems and planning.objects["held"].link == "hand"
     assert planning.rules.why("ball", "arm").rule == "runtime"
     assert planning.rules.why("held", "arm").rule == "touch_link"
 
@@ -262,35 +262,35 @@ ORIGIN = '<origin xyz="0 0 1" rpy="0 0 1.5707963267948966"/><axis xyz="0 0 1"/>'
 def test_world_objects_stay_in_place_for_a_new_fixed_root(robot):
     planning = with_ball(with_ball(PlanningScene(robot), pose=at(1.0)), "held", at(0.0), link="hand")
     higher = planning.for_robot(Robot.from_urdf(URDF.replace("</robot>", STAND.format("fixed", ORIGIN))))
-    assert not higher.misfits
+    assert not higher.problems
     assert higher.objects["ball"].pose[:3, 3] == pytest.approx((0.0, 1.0, 1.0), abs=1e-15)
     assert higher.objects["held"] is planning.objects["held"]
     back = higher.for_robot(robot)
-    assert not back.misfits
+    assert not back.problems
     assert back.objects["ball"].pose == pytest.approx(planning.objects["ball"].pose, abs=1e-15)
 
 
 def test_world_objects_have_no_place_below_a_moving_root(robot):
     planning = with_ball(with_ball(PlanningScene(robot), pose=at(1.0)), "held", at(0.0), link="hand")
     turning = planning.for_robot(Robot.from_urdf(URDF.replace("</robot>", STAND.format("continuous", ORIGIN))))
-    assert tuple(turning.misfits) == ("ball",) and tuple(turning.objects) == ("held",)
-    assert "in the frame of link 'base'" in turning.misfits["ball"].reason
+    assert tuple(turning.problems) == ("ball",) and tuple(turning.objects) == ("held",)
+    assert "in the frame of link 'base'" in turning.problems["ball"].reason
     back = turning.for_robot(robot)
-    assert not back.misfits and np.array_equal(back.objects["ball"].pose, planning.objects["ball"].pose)
+    assert not back.problems and np.array_equal(back.objects["ball"].pose, planning.objects["ball"].pose)
 
 
 def test_objects_beyond_the_limits_wait_until_there_is_room(robot):
     planning = with_ball(with_ball(PlanningScene(robot)), "other", at(5.0))
     full = planning.for_robot(robot, limits=Limits(bodies=len(robot.bodies) + 1))
-    assert tuple(full.objects) == ("ball",) and tuple(full.misfits) == ("other",)
-    assert "bodies, at most" in full.misfits["other"].reason
+    assert tuple(full.objects) == ("ball",) and tuple(full.problems) == ("other",)
+    assert "bodies, at most" in full.problems["other"].reason
     few = planning.for_robot(robot, limits=Limits(pairs=len(robot.body_pairs()) + 1))
-    assert not few.objects and set(few.misfits) == {"ball", "other"}
-    assert all("pairs, at most" in misfit.reason for misfit in few.misfits.values())
+    assert not few.objects and set(few.problems) == {"ball", "other"}
+    assert all("pairs, at most" in problem.reason for problem in few.problems.values())
     assert set(few.for_robot(robot, limits=Limits()).objects) == {"ball", "other"}
 
 
-def test_misfit_objects_can_only_be_removed_or_added_again(robot):
+def test_problem_objects_can_only_be_removed_or_added_again(robot):
     start = with_ball(with_ball(PlanningScene(robot), "a", at(0.0), link="hand"), "b", at(0.0), link="hand")
     planning = start.for_robot(Robot.from_urdf('<robot name="s"><link name="base"/></robot>'))
     edit = planning.edit()
@@ -305,12 +305,12 @@ def test_misfit_objects_can_only_be_removed_or_added_again(robot):
     edit.remove("a")
     edit.add("b", [Sphere(1.0)], [np.eye(4)], at(3.0))
     found = edit.commit()
-    assert not found.misfits and tuple(found.objects) == ("b",)
+    assert not found.problems and tuple(found.objects) == ("b",)
     edit = planning.edit()
     edit.remove_all()
-    assert set(edit.misfits) == {"a", "b"}  # attached to links, not in the world
+    assert set(edit.problems) == {"a", "b"}  # attached to links, not in the world
     edit.remove_all(attached=True, but=("b",))
-    assert set(edit.commit().misfits) == {"b"}
+    assert set(edit.commit().problems) == {"b"}
 
 
 def test_rejected_object_leaves_no_bodies(robot):
@@ -416,7 +416,7 @@ def test_repeated_octomap_keeps_its_boxes_and_rules(empty):
     gone = edit.commit()
     assert OCTOMAP not in gone.owners and not gone.objects
     back = with_octomap(gone, octree([(1, 0, 0)])).for_robot(gone.robot)
-    assert not back.misfits
+    assert not back.problems
     for one in (again, moved, gone, back):
         assert not one.rules.checked(OCTOMAP, "hand") and not one.rules.checked(OCTOMAP, "arm")
         assert one.rules.checked(OCTOMAP, "base")
@@ -501,6 +501,32 @@ def test_pairs_and_places_after_random_changes_match_a_reference(robot, seed):
                 expected = carrier @ thing.pose @ thing.object_from_shape[number]
                 assert planning.scene.poses[index] == pytest.approx(expected, abs=1e-12)
                 assert rules.attached.keys() == {n for n, o in planning.objects.items() if o.link is not None}
+
+
+def test_many_objects_moved_at_once_match_a_scene_built_from_scratch(empty):
+    rng = np.random.default_rng(3)
+    first, second = rng.uniform(3.0, 9.0, (2, 20, 3))
+
+    def balls(planning, places, move):
+        edit = planning.edit()
+        for number, place in enumerate(places):
+            if move:
+                edit.move(f"ball{number}", at(*place))
+            else:
+                edit.add(f"ball{number}", [Sphere(0.1)], [np.eye(4)], at(*place))
+        return edit.commit()
+
+    before = with_ball(balls(empty, first, move=False), "held", at(2.0, 0.5), link="hand")
+    expected = answers(with_ball(balls(empty, second, move=False), "held", at(2.0, 0.5), link="hand"), 0.3, 1.0)
+    first_answers = answers(before, 0.3, 1.0)
+    moved = balls(before, second, move=True)
+    assert answers(moved, 0.3, 1.0) == pytest.approx(expected, abs=1e-12)
+    # Added again with equal shapes they only move too: bodies, pairs and their order stay.
+    added = balls(before, second, move=False)
+    assert added.owners == moved.owners == before.owners
+    assert np.array_equal(added.scene.pairs, before.scene.pairs)
+    assert answers(added, 0.3, 1.0) == answers(moved, 0.3, 1.0)
+    assert answers(before, 0.3, 1.0) == first_answers
 
 
 # -- limits ---------------------------------------------------------------------------------------------
@@ -694,15 +720,15 @@ def test_many_removed_objects_are_forgotten_together(monkeypatch):
 # -- unreadable objects, and frames outside the robot
 
 
-def test_unreadable_object_is_a_misfit_until_removed_or_added_again(empty):
+def test_unreadable_object_is_a_problem_until_removed_or_added_again(empty):
     edit = with_ball(empty).edit()
-    edit.refuse("ball", "object 'ball': broken", source="s")
-    edit.refuse("new", "object 'new': broken", source="s")
+    edit.report(Problem("ball", reason="object 'ball': broken", source="s"))
+    edit.report(Problem("new", reason="object 'new': broken", source="s"))
     planning = edit.commit()
-    assert planning.misfits.keys() == {"ball", "new"} and all(one.is_unread for one in planning.misfits.values())
+    assert planning.problems.keys() == {"ball", "new"} and all(one.is_unread for one in planning.problems.values())
     assert answers(planning) == answers(with_ball(empty))  # the ball is unchanged
     kept = planning.for_robot(planning.robot)
-    assert {name: one.reason for name, one in kept.misfits.items()} == {
+    assert {name: one.reason for name, one in kept.problems.items()} == {
         "ball": "object 'ball': broken", "new": "object 'new': broken"
     }  # fmt: skip
     edit = kept.edit()
@@ -716,22 +742,22 @@ def test_unreadable_object_is_a_misfit_until_removed_or_added_again(empty):
             act()
     edit.remove("new")
     edit.add("ball", [Sphere(0.2)], [np.eye(4)], at(0.0, 5.0))
-    assert not edit.commit().misfits
+    assert not edit.commit().problems
     edit = kept.edit()
     edit.remove("ball")
-    assert edit.commit().misfits.keys() == {"new"} and "ball" not in edit.commit().objects
+    assert edit.commit().problems.keys() == {"new"} and "ball" not in edit.commit().objects
     edit.remove_all(source="s")
-    assert not edit.commit().misfits
+    assert not edit.commit().problems
 
 
 def test_unreadable_move_is_repaired_by_the_next_move(empty):
     edit = with_ball(empty).edit()
-    edit.refuse("ball", "object 'ball': nowhere", doubt=Doubt.POSE)
-    edit.refuse("unknown", "object 'unknown': nowhere", doubt=Doubt.POSE)
+    edit.report(Problem("ball", reason="object 'ball': nowhere", kind=ProblemKind.POSE))
+    edit.report(Problem("unknown", reason="object 'unknown': nowhere", kind=ProblemKind.POSE))
     edit.move("ball", at(0.0, 6.0))
-    assert edit.commit().misfits.keys() == {"unknown"}
-    edit.refuse("ball", "object 'ball': broken")
-    edit.refuse("ball", "object 'ball': nowhere", doubt=Doubt.POSE)
+    assert edit.commit().problems.keys() == {"unknown"}
+    edit.report(Problem("ball", reason="object 'ball': broken"))
+    edit.report(Problem("ball", reason="object 'ball': nowhere", kind=ProblemKind.POSE))
     with pytest.raises(ValueError, match="nowhere"):
         edit.move("ball", at(0.0, 7.0))
 
@@ -739,63 +765,63 @@ def test_unreadable_move_is_repaired_by_the_next_move(empty):
 def test_number_of_unreadable_object_names_is_limited(robot):
     edit = PlanningScene(robot, limits=Limits(objects=3)).edit()
     for number in range(10):
-        edit.refuse(str(number), f"object '{number}': broken")
+        edit.report(Problem(str(number), reason=f"object '{number}': broken"))
     planning = edit.commit()
-    assert [*planning.misfits] == ["0", "1", "2", MORE]
+    assert [*planning.problems] == ["0", "1", "2", MORE]
     edit = planning.edit()
     for number in range(3):
         edit.remove(str(number))
     edit.remove_all()
-    assert edit.commit().misfits.keys() == {MORE}  # the names beyond the limit are unknown
+    assert edit.commit().problems.keys() == {MORE}  # the names beyond the limit are unknown
     edit.remove_all(attached=True)
-    assert not edit.commit().misfits
+    assert not edit.commit().problems
 
 
 def test_unreadable_shape_move_is_repaired_by_moving_the_shapes(empty):
     edit = empty.edit()
     edit.add("two", [Sphere(0.1)] * 2, [at(0.0), at(1.0)], at(0.0, 3.0))
-    edit.refuse("two", "object 'two': nowhere", doubt=Doubt.PLACES)
-    edit.refuse("two", "object 'two': nowhere", doubt=Doubt.POSE)
+    edit.report(Problem("two", reason="object 'two': nowhere", kind=ProblemKind.PLACES))
+    edit.report(Problem("two", reason="object 'two': nowhere", kind=ProblemKind.POSE))
     with pytest.raises(ValueError, match="nowhere"):
         edit.move("two", at(0.0, 4.0))
     edit.move("two", at(0.0, 4.0), [at(0.0), at(2.0)])
-    assert not edit.commit().misfits
+    assert not edit.commit().problems
 
 
 def test_unreadable_detach_is_repaired_by_detaching(empty):
     edit = empty.edit()
     for name, link in (("held", "hand"), ("other", "hand"), ("high", "arm"), ("wall", None)):
         edit.add(name, [Sphere(0.1)], [np.eye(4)], at(5.0), link=link)
-    edit.refuse("wall", "'wall' is not attached", doubt=Doubt.PUT_DOWN)
-    edit.refuse("nobody", "'nobody' is not there", doubt=Doubt.PUT_DOWN)
-    assert not edit.misfits
-    edit.refuse("", "all", link="hand", doubt=Doubt.PUT_DOWN)
-    assert edit.misfits.keys() == {"held", "other"} and "'held'" in edit.misfits["held"].reason
+    edit.report(Problem("wall", reason="'wall' is not attached", kind=ProblemKind.PUT_DOWN))
+    edit.report(Problem("nobody", reason="'nobody' is not there", kind=ProblemKind.PUT_DOWN))
+    assert not edit.problems
+    edit.report(Problem("", reason="all", link="hand", kind=ProblemKind.PUT_DOWN))
+    assert edit.problems.keys() == {"held", "other"} and "'held'" in edit.problems["held"].reason
     for act in (lambda: edit.move("held", at(6.0)), lambda: edit.attach("held", "arm", at(6.0))):
         with pytest.raises(ValueError, match="all: remove it, or add it anew"):
             act()
     edit.detach("held", at(7.0))
-    assert edit.misfits.keys() == {"other"}
-    edit.refuse("", "all", doubt=Doubt.PUT_DOWN)
-    assert edit.misfits.keys() == {"other", "high"}
+    assert edit.problems.keys() == {"other"}
+    edit.report(Problem("", reason="all", kind=ProblemKind.PUT_DOWN))
+    assert edit.problems.keys() == {"other", "high"}
 
 
 def test_replacing_one_source_keeps_objects_of_another(empty):
     edit = with_ball(empty, source="a").edit()
-    edit.refuse("ball", "object 'ball': broken", source="b")
+    edit.report(Problem("ball", reason="object 'ball': broken", source="b"))
     edit.remove_all(source="b")
     planning = edit.commit()
-    assert planning.objects.keys() == {"ball"} and not planning.misfits
+    assert planning.objects.keys() == {"ball"} and not planning.problems
 
 
 def test_unreadable_octomap_is_repaired_by_the_previous_one(empty):
     tree = Octree(binary_stream({(HALF,) * 3: True}), 0.1, True)
     edit = empty.edit()
     edit.set_octomap(tree, at(0.0, 9.0), 10)
-    edit.refuse(OCTOMAP, "octomap: broken")
+    edit.report(Problem(OCTOMAP, reason="octomap: broken"))
     edit = edit.commit().edit()
     edit.set_octomap(tree, at(0.0, 9.0), 10)
-    assert not edit.commit().misfits
+    assert not edit.commit().problems
 
 
 def test_pairs_with_a_world_object_concern_the_world(empty):
@@ -812,10 +838,10 @@ def test_object_in_world_frame_is_converted_for_a_moving_robot(empty):
     there = GivenIn("odom", at(3.0))
     planning = with_ball(empty, given_in=there)
     moving = planning.for_robot(Robot.from_urdf(URDF, world_frame="odom"))
-    assert not moving.misfits
+    assert not moving.problems
     np.testing.assert_array_equal(moving.objects["ball"].pose, at(-3.0, 3.0))
     assert moving.objects["ball"].given_in is None
     other = planning.for_robot(Robot.from_urdf(URDF, world_frame="map"))
-    assert other.misfits.keys() == {"ball"} and not other.misfits["ball"].is_unread
+    assert other.problems.keys() == {"ball"} and not other.problems["ball"].is_unread
     with pytest.raises(ValueError, match="'odom' is the frame of the world"):
         moving.edit().attach("ball", "odom", np.eye(4))

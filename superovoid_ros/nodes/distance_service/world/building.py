@@ -14,9 +14,9 @@ from pathlib import Path
 
 from superovoid.robot import Robot
 from superovoid.robot.limits import Limits
-from superovoid.robot.planning_scene import Padding, PlanningScene
+from superovoid.robot.planning_scene import Padding, PlanningScene, Problem
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of, refusals
-from superovoid_ros.nodes.distance_service.world.changes import Problem, Refusal
+from superovoid_ros.nodes.distance_service.world.changes import Refusal
 from superovoid_ros.nodes.distance_service.world.current import Diff, Standing
 from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
@@ -172,6 +172,6 @@ def repadded(model: Model, description: Description) -> Model:
 
 def settled(model: Model, planning: PlanningScene) -> Model:
     """Return a model with another planning scene, in which objects that had no place have one if they can."""
-    if not all(misfit.is_unread for misfit in planning.misfits.values()):
+    if not all(problem.is_unread for problem in planning.problems.values()):
         planning = planning.for_robot(model.robot, rtol=model.rtol, limits=planning.limits)
     return model.with_planning(planning)

@@ -9,7 +9,7 @@ A change is applied as a whole or not at all: where it raises, its edit is dropp
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Protocol, TypeAlias
@@ -20,7 +20,7 @@ from superovoid.robot import Robot
 from superovoid.robot.octomap import Octree
 from superovoid.robot.planning_scene import OCTOMAP, Edit
 from superovoid.robot.rules import AllowedCollisionMatrix
-from superovoid.robot.scene_objects import MORE, Doubt
+from superovoid.robot.scene_objects import MORE, Problem, ProblemKind
 from superovoid.shapes import ConvexMesh, HalfSpace, Mesh, Shape, Superovoid
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
 from superovoid_ros.nodes.distance_service.world.frames import Frames
@@ -43,47 +43,6 @@ class Change(Protocol):
         """Edit a planning scene, and return what is worth a warning; raise where it makes no sense."""
 
 
-@dataclass(frozen=True)
-class Problem:
-    """Something that a message is about and that cannot be used: the world is not known in full without it.
-
-    As a change it is kept by the planning scene, and nothing else is done about it.
-    """
-
-    name: str
-    """Of an object, or of what else is missing."""
-    kind: Doubt = Doubt.ALL
-    """What of it is missing."""
-    reason: str = ""
-    link: str | None = None
-    """That was to carry it, or to put it down."""
-    missed: bool = True
-    """Whether anything is missing without it: not what was to be removed from the world."""
-
-    def __str__(self) -> str:
-        return self.reason if f"'{self.name}'" in self.reason else f"object '{self.name}': {self.reason}"
-
-    @property
-    def size(self) -> int:
-        """Bytes, more or less."""
-        return _SMALL + len(self.reason)
-
-    @property
-    def attaches(self) -> bool:
-        """Whether a link was to carry it."""
-        return self.link is not None and self.kind is not Doubt.PUT_DOWN
-
-    def unusable(self, reason: str) -> Problem:
-        """Return itself, which cannot be used already."""
-        return self
-
-    def apply(self, edit: Edit, frames: Frames) -> list[Note]:
-        """Edit a planning scene."""
-        if self.missed:
-            edit.refuse(self.name, str(self), link=self.link, source=FROM_MOVEIT, doubt=self.kind)
-        return [self]
-
-
 Note: TypeAlias = str | Problem
 """What is worth a warning, or could not be used while the rest was applied."""
 
@@ -97,12 +56,12 @@ class Refusal:
     @property
     def size(self) -> int:
         """Bytes, more or less."""
-        return sum(problem.size for problem in self.problems)
+        return _size(self.problems)
 
     def apply(self, edit: Edit, frames: Frames) -> list[Note]:
         """Edit a planning scene."""
         for problem in self.problems:
-            problem.apply(edit, frames)
+            edit.report(problem)
         return []
 
 
@@ -201,10 +160,10 @@ class ObjectChange:
 
     def unusable(self, reason: str) -> Problem:
         """Return what keeps that this cannot be used."""
-        doubt = Doubt.ALL
+        kind = ProblemKind.NOTHING if self.operation is Operation.REMOVE else ProblemKind.ALL
         if self.operation is Operation.MOVE:
-            doubt = Doubt.PLACES if self.brought.moved else Doubt.POSE
-        return Problem(self.name, doubt, reason, missed=self.operation is not Operation.REMOVE)
+            kind = ProblemKind.PLACES if self.brought.moved else ProblemKind.POSE
+        return Problem(self.name, kind, reason, source=FROM_MOVEIT)
 
     def _remove(self, edit: Edit, what: str) -> list[Note]:
         if not self.name:
@@ -276,21 +235,25 @@ class AttachedChange:
 
     def unusable(self, reason: str) -> Problem:
         """Return what keeps that this cannot be used."""
-        doubt = Doubt.PUT_DOWN if self.operation is Operation.REMOVE else Doubt.ALL
-        return Problem(self.name, doubt, reason, self.link)
+        kind = ProblemKind.PUT_DOWN if self.operation is Operation.REMOVE else ProblemKind.ALL
+        return Problem(self.name, kind, reason, self.link, FROM_MOVEIT)
 
     def _needs_there(self, edit: Edit) -> bool:
         """Whether the object must be one that has its place: one that has none may be added anew."""
         return self.name in edit.objects or self.operation is not Operation.ADD or not self.brought.shapes
 
 
-def _tried(change: ObjectChange | AttachedChange | OctomapChange, edit: Edit, frames: Frames) -> list[Note]:
-    """Apply what is about one object; where it makes no sense that object is refused, and the others go on."""
-    try:
-        with refusals():
-            return change.apply(edit, frames)
-    except InputError as error:
-        return change.unusable(str(error)).apply(edit, frames)
+def _tried(change: ObjectChange | AttachedChange | OctomapChange | Problem, edit: Edit, frames: Frames) -> list[Note]:
+    """Apply what is about one object; if it makes no sense that is reported, and the others go on."""
+    problem = change
+    if not isinstance(change, Problem):
+        try:
+            with refusals():
+                return change.apply(edit, frames)
+        except InputError as error:
+            problem = change.unusable(str(error))
+    edit.report(problem)
+    return [problem]
 
 
 @dataclass(frozen=True, eq=False)
@@ -304,7 +267,7 @@ class AttachedChanges:
     @property
     def size(self) -> int:
         """Bytes, more or less."""
-        return sum(change.size for change in self.changes)
+        return _size(self.changes)
 
     def apply(self, edit: Edit, frames: Frames) -> list[Note]:
         """Edit a planning scene, or raise."""
@@ -364,7 +327,7 @@ class OctomapChange:
 
     def unusable(self, reason: str) -> Problem:
         """Return what keeps that this cannot be used."""
-        return Problem(OCTOMAP, reason=reason)
+        return Problem(OCTOMAP, reason=reason, source=FROM_MOVEIT)
 
 
 @dataclass(frozen=True, eq=False)
@@ -406,7 +369,7 @@ class SceneChange:
         parts = (self.attached, *self.objects, *((self.octomap,) if self.octomap else ()))
         entries = 0 if self.matrix is None else len(self.matrix.entries) + len(self.matrix.defaults)
         names = len(self.colours) + len(self.fixed_frames) + len(self.paddings) + len(self.scales)
-        return _SMALL * (1 + names) + 500 * entries + sum(part.size for part in parts)
+        return _SMALL * (1 + names) + 500 * entries + _size(parts)
 
     def apply(self, edit: Edit, frames: Frames) -> list[Note]:
         """Edit a planning scene."""
@@ -429,10 +392,10 @@ class SceneChange:
             name, removes = change.name, isinstance(change, ObjectChange) and change.operation is Operation.REMOVE
             if removes and name in edit.objects and edit.object(name).link is not None:
                 continue
-            misfit = edit.misfits.get(name) if removes and name in attaches else None
+            problem = edit.problems.get(name) if removes and name in attaches else None
             notes += _tried(change, edit, frames)
-            if misfit is not None:  # it could not be attached
-                edit.refuse(name, misfit.reason, link=misfit.thing.link, source=FROM_MOVEIT)
+            if problem is not None:  # it could not be attached
+                edit.report(replace(problem, kind=ProblemKind.ALL, thing=None, source=FROM_MOVEIT))
         if self.octomap is not None:
             notes += _tried(self.octomap, edit, frames)
         return notes
@@ -557,9 +520,14 @@ class RulesChange:
 # --- parts ---
 
 
+def _size(changes: Iterable[Change | Problem]) -> int:
+    """Return how many bytes changes hold, more or less."""
+    return sum(_SMALL + len(one.reason) if isinstance(one, Problem) else one.size for one in changes)
+
+
 def _is_known(edit: Edit, name: str) -> bool:
     """Whether there is an object of a name, whether it has a place or not."""
-    return name in edit.objects or name in edit.misfits
+    return name in edit.objects or name in edit.problems
 
 
 def _in_link(frames: Frames, link: str, root_from_object: np.ndarray, what: str) -> np.ndarray:
@@ -583,7 +551,7 @@ def _detach(edit: Edit, frames: Frames, name: str, link: str) -> list[Note]:
     if not name:
         chosen = [other for other in edit.objects if edit.object(other).link is not None]
         chosen = [other for other in chosen if link in ("", edit.object(other).link)]
-        nowhere = [other for other, misfit in edit.misfits.items() if misfit.thing.link is not None]
+        nowhere = [other for other, problem in edit.problems.items() if problem.link is not None]
         notes = [f"attached object '{other}': has no place to be put down at: remove it" for other in nowhere]
     elif not _is_known(edit, name) or edit.object(name).link is None:
         return [f"attached object '{name}': to be detached, but nothing of that name is attached"]

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from superovoid.robot.planning_scene import PlanningScene
+from superovoid.robot.planning_scene import PlanningScene, Problem
 from superovoid_ros.nodes.common.mistakes import Code, InputError
-from superovoid_ros.nodes.distance_service.world.changes import Change, Problem
+from superovoid_ros.nodes.distance_service.world.changes import Change
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
 
@@ -148,7 +148,7 @@ class CurrentModel:
         return self._known(standing)
 
     def known(self) -> Model:
-        """Return the model for who asks what is known, with what is missing as `PlanningScene.misfits`.
+        """Return the model for who asks what is known, with what is missing as `PlanningScene.problems`.
 
         `InputError` where that does not have all that is missing.
         """

@@ -29,7 +29,7 @@ from std_msgs.msg import ColorRGBA, Header
 
 from superovoid.robot import Robot
 from superovoid.robot.kinematics import OUTSIDE
-from superovoid.robot.planning_scene import OCTOMAP, Misfit, SceneObject
+from superovoid.robot.planning_scene import OCTOMAP, Problem, SceneObject
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.conversions import to_pose, to_transform
 from superovoid_ros.nodes.common.mistakes import InputError, reason_of
@@ -89,9 +89,9 @@ class CurrentScene:
                 planning, lambda link: self._header(model.robot, link)
             )
             message.robot_state.attached_collision_objects += [
-                AttachedCollisionObject(link_name=misfit.thing.link, object=self._misfit(misfit, model.robot))
-                for misfit in planning.misfits.values()
-                if misfit.thing.link is not None
+                AttachedCollisionObject(link_name=problem.link, object=self._missing_object(problem, model.robot))
+                for problem in planning.problems.values()
+                if problem.link is not None
             ]
         if wanted(part.ALLOWED_COLLISION_MATRIX):
             message.allowed_collision_matrix = message_of_matrix(planning.rules.as_matrix())
@@ -120,7 +120,9 @@ class CurrentScene:
             ]
         if wanted(part.WORLD_OBJECT_GEOMETRY) or wanted(part.WORLD_OBJECT_NAMES):
             message.world.collision_objects += [
-                self._misfit(misfit, model.robot) for misfit in planning.misfits.values() if misfit.thing.link is None
+                self._missing_object(problem, model.robot)
+                for problem in planning.problems.values()
+                if problem.link is None
             ]
         if wanted(part.OCTOMAP) and OCTOMAP in planning.objects:
             message.world.octomap = self._octomap(planning.objects[OCTOMAP], model)
@@ -129,10 +131,10 @@ class CurrentScene:
     def _header(self, robot: Robot, link: str) -> Header:
         return Header(frame_id=self._measurements.frame_of(robot, link))
 
-    def _misfit(self, misfit: Misfit, robot: Robot) -> CollisionObject:
+    def _missing_object(self, problem: Problem, robot: Robot) -> CollisionObject:
         """Return an object that is not where it is to be: its name, and no shapes."""
-        message = CollisionObject(id=misfit.thing.name)
-        message.header = self._header(robot, misfit.thing.link or robot.root)
+        message = CollisionObject(id=problem.name)
+        message.header = self._header(robot, problem.link or robot.root)
         return message
 
     def _octomap(self, thing: SceneObject, model: Model) -> OctomapWithPose:

@@ -149,10 +149,10 @@ class Frames:
         frame = frame.removeprefix("/")
         found = object_frame(self._edit.objects, frame)
         if found is not None:
-            misfit = self._edit.misfits.get(found[0].name)
-            if misfit is not None:
+            problem = self._edit.problems.get(found[0].name)
+            if problem is not None:
                 raise InputError(
-                    f"{what}: frame_id '{frame}' is that of an object that is not known: {misfit.reason}",
+                    f"{what}: frame_id '{frame}' is that of an object that is not known: {problem.reason}",
                     Code.UNKNOWN_FRAME,
                 )
             return self.object(found[0].name) @ found[1]

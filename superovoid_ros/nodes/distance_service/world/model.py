@@ -15,7 +15,7 @@ import numpy as np
 
 from superovoid.planning.scene_problem import pairs_of_group
 from superovoid.robot import Robot
-from superovoid.robot.planning_scene import Misfit, PlanningScene
+from superovoid.robot.planning_scene import PlanningScene, Problem
 from superovoid.scene import SceneResult
 from superovoid.states import StateDistances, StateQuery
 from superovoid.states.verdicts import CLEAR, FloorQuery
@@ -135,9 +135,9 @@ class Model:
     @property
     def missing(self) -> str:
         """Why nothing can be said about this model: what belongs to it and has no place; empty where it is whole."""
-        misfits, parts = self.planning.misfits, []
-        unread = {name: misfit for name, misfit in misfits.items() if misfit.is_unread}
-        unplaced = {name: misfit for name, misfit in misfits.items() if not misfit.is_unread}
+        problems, parts = self.planning.problems, []
+        unread = {name: problem for name, problem in problems.items() if problem.is_unread}
+        unplaced = {name: problem for name, problem in problems.items() if not problem.is_unread}
         if unplaced:
             count = "1 object has" if len(unplaced) == 1 else f"{len(unplaced)} objects have"
             parts.append(
@@ -287,10 +287,10 @@ class Model:
         return between
 
 
-def _reasons(misfits: Mapping[str, Misfit]) -> str:
+def _reasons(problems: Mapping[str, Problem]) -> str:
     """Return why the first of them are not where they are to be."""
-    reasons = [shortened(misfit.reason, 300) for misfit in itertools.islice(misfits.values(), 3)]
-    more = f"; and {len(misfits) - len(reasons)} more" if len(misfits) > len(reasons) else ""
+    reasons = [shortened(problem.reason, 300) for problem in itertools.islice(problems.values(), 3)]
+    more = f"; and {len(problems) - len(reasons)} more" if len(problems) > len(reasons) else ""
     return f"{'; '.join(reasons)}{more}"
 
 

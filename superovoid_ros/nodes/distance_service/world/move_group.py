@@ -178,8 +178,8 @@ class MoveGroupScene:
     def _missing_now(self) -> frozenset[object]:
         """What of a message could not be read."""
         standing = self._current.standing
-        misfits = {} if standing.planning is None else standing.planning.misfits
-        return frozenset((name, one.reason) for name, one in misfits.items() if one.is_unread)
+        problems = {} if standing.planning is None else standing.planning.problems
+        return frozenset((name, one.reason) for name, one in problems.items() if one.is_unread)
 
     def _open(self, name: str) -> None:
         # The rules that give this node's own service another name beside a move_group would rename the client, too:

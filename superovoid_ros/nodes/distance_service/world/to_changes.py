@@ -20,10 +20,11 @@ from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningSc
 
 from superovoid.robot.limits import MAXIMUM_NAME, Limits
 from superovoid.robot.planning_scene import OCTOMAP
-from superovoid.robot.scene_objects import MORE, Doubt
+from superovoid.robot.scene_objects import MORE, Problem, ProblemKind
 from superovoid_ros.nodes.common.conversions import from_pose, from_transform
 from superovoid_ros.nodes.common.mistakes import InputError, refusals, shortened
 from superovoid_ros.nodes.distance_service.world.changes import (
+    FROM_MOVEIT,
     SCENE,
     AttachedChange,
     AttachedChanges,
@@ -31,7 +32,6 @@ from superovoid_ros.nodes.distance_service.world.changes import (
     ObjectChange,
     OctomapChange,
     Operation,
-    Problem,
     SceneChange,
 )
 from superovoid_ros.nodes.distance_service.world.objects import (
@@ -192,7 +192,7 @@ def _or_unusable(read: Callable[[Message], Read]) -> Callable[[Message], Read | 
         except InputError as error:
             for problem in missing_without(message):
                 return replace(problem, reason=str(error))
-            return Problem("", reason=str(error), missed=False)
+            return Problem("", ProblemKind.NOTHING, str(error), source=FROM_MOVEIT)
 
     return tried
 
@@ -201,7 +201,7 @@ def _octomap_or_unusable(message: PlanningScene, most_cubes: int) -> OctomapChan
     try:
         return _octomap_change(message, most_cubes)
     except InputError as error:
-        return Problem(OCTOMAP, reason=str(error))
+        return Problem(OCTOMAP, reason=str(error), source=FROM_MOVEIT)
 
 
 def _octomap_change(message: PlanningScene, most_cubes: int) -> OctomapChange | None:
@@ -274,28 +274,28 @@ def missing_without(
     if isinstance(message, AttachedCollisionObject):
         thing = message.object
         # One that was to be put down would go on moving with its link.
-        doubt = Doubt.PUT_DOWN if thing.operation == CollisionObject.REMOVE else Doubt.ALL
-        return [Problem(_kept(thing.id), doubt, link=_kept(message.link_name))]
+        kind = ProblemKind.PUT_DOWN if thing.operation == CollisionObject.REMOVE else ProblemKind.ALL
+        return [Problem(_kept(thing.id), kind, link=_kept(message.link_name), source=FROM_MOVEIT)]
     if isinstance(message, CollisionObject):
         if message.operation == CollisionObject.REMOVE:
             return []
-        doubt = Doubt.ALL
+        kind = ProblemKind.ALL
         if message.operation == CollisionObject.MOVE:
             of_shapes = (message.primitive_poses, message.mesh_poses, message.plane_poses)
-            doubt = Doubt.PLACES if any(len(poses) for poses in of_shapes) else Doubt.POSE
-        return [Problem(_kept(message.id), doubt)]
+            kind = ProblemKind.PLACES if any(len(poses) for poses in of_shapes) else ProblemKind.POSE
+        return [Problem(_kept(message.id), kind, source=FROM_MOVEIT)]
     scene = message
     if _added(scene) > most_objects:
-        found = [Problem(MORE, link="")]
+        found = [Problem(MORE, link="", source=FROM_MOVEIT)]
     else:
         things = (*scene.robot_state.attached_collision_objects, *scene.world.collision_objects)
         found = [one for thing in things for one in missing_without(thing)]
     if len(scene.world.octomap.octomap.data):
-        found.append(Problem(OCTOMAP))
+        found.append(Problem(OCTOMAP, source=FROM_MOVEIT))
     # A whole one says of matrix and octomap that nothing else holds.
     settings = (scene.allowed_collision_matrix.entry_names, scene.link_padding, scene.link_scale)
     if not found or not scene.is_diff or any(len(entries) for entries in settings):
-        found.append(Problem(SCENE))
+        found.append(Problem(SCENE, source=FROM_MOVEIT))
     return found
 
 

@@ -25,6 +25,7 @@ from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
 from superovoid.robot.planning_scene import OCTOMAP
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid.robot.rules import DEFAULT
+from superovoid.robot.scene_objects import Problem
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals, shortened
 from superovoid_ros.nodes.common.parameters import switch, text
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind
@@ -37,7 +38,7 @@ from superovoid_ros.nodes.distance_service.world.building import (
     apply_each,
     refusal_of,
 )
-from superovoid_ros.nodes.distance_service.world.changes import Change, Problem, SceneChange
+from superovoid_ros.nodes.distance_service.world.changes import Change, SceneChange
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Diff, Standing
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
@@ -170,14 +171,14 @@ class World(Part):
         planning = standing.planning
         objects = {} if planning is None else planning.objects
         attached = sum(thing.link is not None for thing in objects.values())
-        misfits = {} if planning is None else planning.misfits
-        unread = [misfit for misfit in misfits.values() if misfit.is_unread]
+        problems = {} if planning is None else planning.problems
+        unread = [problem for problem in problems.values() if problem.is_unread]
         cubes = len(objects[OCTOMAP].shapes) if OCTOMAP in objects else 0
         return {
             "objects": len(objects) - attached - (OCTOMAP in objects),
             "attached objects": attached,
             "octomap cubes": cubes,
-            "objects without a place": sum(not misfit.is_unread for misfit in misfits.values()),
+            "objects without a place": sum(not problem.is_unread for problem in problems.values()),
             "could not be read": "; ".join(shortened(one.reason, 200) for one in unread[:_MOST_LISTED]) or "nothing",
             "joints assumed": ", ".join(self._measurements.assumed(standing.model and standing.model.robot)) or "none",
             "waiting for a robot": len(standing.waiting),
