@@ -5,12 +5,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from superovoid.robot.planning_scene import PlanningScene, Problem
-from superovoid_ros.nodes.common.mistakes import Code, InputError
-from superovoid_ros.nodes.distance_service.world.changes import Change
+from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of, refusals
+from superovoid_ros.nodes.distance_service.world.changes import Change, Refusal
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
 
@@ -18,19 +19,51 @@ MOST_WAITING, MOST_BYTES = 5_000, 64_000_000
 """Changes that wait for a robot, and what they may hold together."""
 
 
-@dataclass(frozen=True)
+Done: TypeAlias = Callable[[PlanningScene | None, Exception | None], None]
+"""Hears the planning scene after a change, or why there is none; neither if the change waits for a robot."""
+
+
+@dataclass(frozen=True, eq=False)
 class Diff:
-    """What a message or a call says of objects and rules."""
+    """What a message or a call says of objects and rules, from when it comes until it is applied."""
 
     topic: str
     """Or service, that it came by."""
-    change: Change
-    frame_ids: tuple[str, ...] = ()
+    frame_ids: tuple[str, ...]
     """That it names."""
-    missing: Sequence[Problem] = ()
-    """What is missing if it cannot be applied: of a message, whose sender hears of nothing."""
+    read: Callable[[], Change] | None
+    """Parses the message, which may take long; None once that is done."""
+    done: Done = lambda planning, problem: None
+    missing: tuple[Problem, ...] = ()
+    """What is missing if it is refused: of a message, whose sender hears of nothing."""
+    waits: bool = False
+    """If there is no robot it waits for one; else it is refused then."""
+    unheard: int = 0
+    """`Standing.unheard` when what it says was known to hold."""
     surroundings: Surroundings | None = None
     """When it came; None: as they are when there is a robot for it."""
+    change: Change | None = None
+    """What it says, once it is read; None also if it cannot be, and nothing is missing without it."""
+    notes: tuple[str, ...] = ()
+    """Worth a warning, once it is applied."""
+    problem: Exception | None = None
+    """Why it, or a part of it, could not be read or applied."""
+
+    def parsed(self) -> Diff:
+        """Return this with its change, or with the reason why there is none."""
+        if self.read is None:
+            return self
+        try:
+            with refusals():
+                return replace(self, read=None, change=self.read())
+        except Exception as error:
+            return self.refused(error)
+
+    def refused(self, error: Exception) -> Diff:
+        """Return this with what is left of it if nothing of it can be used: it keeps what is missing."""
+        reason = f"{self.topic}: {reason_of(error)}"
+        problems = [replace(problem, reason=reason) for problem in self.missing]
+        return replace(self, read=None, change=Refusal(problems) if problems else None, problem=error)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,11 +24,11 @@ from superovoid_ros.nodes.distance_service.robot_state.measurements import Measu
 from superovoid_ros.nodes.distance_service.world import to_changes
 from superovoid_ros.nodes.distance_service.world.building import PartlyRefusedError
 from superovoid_ros.nodes.distance_service.world.changes import Change
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Diff
 from superovoid_ros.nodes.distance_service.world.current_scene import CurrentScene
 from superovoid_ros.nodes.distance_service.world.move_group import PERIOD, MoveGroupScene
 from superovoid_ros.nodes.distance_service.world.objects import OPEN_MESHES
-from superovoid_ros.nodes.distance_service.world.world import Entry, Request, World
+from superovoid_ros.nodes.distance_service.world.world import World
 
 
 def _check_open_meshes(value: object) -> None:
@@ -134,10 +134,9 @@ class MoveItWorld(World):
         """
         frame_ids, read = tuple(to_changes.frame_ids_of(scene)), self._reading(scene)
         missing = tuple(to_changes.missing_without(scene, self._most_objects))
-        request = Request(
-            "planning_scene", frame_ids, read, lambda _planning, problem: done(problem), missing, unheard=unheard
+        self.submit(
+            [Diff("planning_scene", frame_ids, read, lambda _planning, problem: done(problem), missing, False, unheard)]
         )
-        self._change(request)
 
     @property
     def _open_meshes(self) -> str:
@@ -165,7 +164,7 @@ class MoveItWorld(World):
                 self.log.error(topic, f"{what} a message on {topic}: {reason_of(problem)}")
                 self.statistics.message(topic, problem)
 
-        entries = []
+        diffs = []
         for message, lost in taken:
             if lost:
                 self._lose(lost)
@@ -181,20 +180,19 @@ class MoveItWorld(World):
                 self._heard += topic != "planning_scene" or to_changes.is_about_objects(message)
                 frame_ids, named, read = read_of(message)
                 missing = tuple(to_changes.missing_without(named, self._most_objects))
-                request = Request(topic, tuple(frame_ids), read, done, missing, waits=True)
+                unheard = self._current.standing.unheard
+                diffs.append(Diff(topic, tuple(frame_ids), read, done, missing, waits=True, unheard=unheard))
             except Exception as error:  # a mistake of the node
                 self._lose(1)
                 done(None, error)
-                continue
-            entries.append(Entry(request, self._current.standing.unheard))
-        if not entries:
+        if not diffs:
             return
         try:
-            self._do(entries)
+            self.submit(diffs)
         except Exception as error:  # too much waits to be read, or a mistake of the node
-            self._lose(len(entries))
-            self.log.error(topic, f"lost {len(entries)} messages on {topic}: {reason_of(error)}")
-            for _ in entries:
+            self._lose(len(diffs))
+            self.log.error(topic, f"lost {len(diffs)} messages on {topic}: {reason_of(error)}")
+            for _ in diffs:
                 self.statistics.message(topic, error)
 
     async def _apply_planning_scene(

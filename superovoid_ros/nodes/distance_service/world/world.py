@@ -3,7 +3,8 @@
 
 """Objects and rules at run time: what this node's services say becomes another model; `moveit_world.py` has MoveIt's.
 
-    message -> change (`own_messages.py`) -> another planning scene -> another model (`building.py`) -> `current.py`
+    message -> Diff (`current.py`) -> its change (`own_messages.py`), in a thread -> another planning scene and another
+    model (`building.py`) -> another Standing, exchanged in one assignment (`current.py`)
 
 Messages that come together become one model. An object of a planning scene that cannot be used is refused, and the
 others are applied, as in move_group; all else is applied as a whole or not at all. What is wrong ends in the answer or,
@@ -17,7 +18,7 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from rclpy.task import Future
 from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
@@ -25,7 +26,6 @@ from superovoid_interfaces.srv import ApplyObjects, GetPairRules, SetPairRules
 from superovoid.robot.planning_scene import OCTOMAP
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid.robot.rules import DEFAULT
-from superovoid.robot.scene_objects import Problem
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals, shortened
 from superovoid_ros.nodes.common.parameters import switch, text
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind
@@ -33,14 +33,11 @@ from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world import own_messages
 from superovoid_ros.nodes.distance_service.world.building import (
-    Outcome,
     PartlyRefusedError,
     apply_each,
-    refusal_of,
 )
 from superovoid_ros.nodes.distance_service.world.changes import Change, SceneChange
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Diff, Standing
-from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
 
@@ -56,74 +53,15 @@ def _check_incomplete(value: object) -> None:
         raise InputError(f"{INCOMPLETE} = '{value}': must be refuse or warn")
 
 
-Done = Callable[[Planning | None, Exception | None], None]
-"""Hears the planning scene there is then, or why there is none; neither where the change waits for a robot."""
-
-
 @dataclass(frozen=True)
-class Request:
-    """A message or a call that is to change something."""
-
-    topic: str
-    """Or service."""
-    frame_ids: tuple[str, ...]
-    """That it names."""
-    read: Callable[[], Change]
-    """Returns what it says; may take long."""
-    done: Done
-    missing: tuple[Problem, ...] = ()
-    """What is missing if it is refused: of a message, whose sender hears of nothing."""
-    waits: bool = False
-    """Where there is no robot it waits for one; else it is refused then."""
-    unheard: int | None = None
-    """`Standing.unheard` when what it says was known to hold; None: when it comes."""
-
-
-@dataclass
-class Entry:
-    """A request, and what is known of it."""
-
-    request: Request
-    unheard: int
-    """`Standing.unheard` when what it says was known to hold."""
-    surroundings: Surroundings | None = None
-    """When it came."""
-    change: Change | None = None
-    """What it says, once it is read; None also if it cannot be, and nothing is missing without it."""
-    problem: Exception | None = None
-    """Why it cannot be read."""
-
-    def read(self) -> None:
-        """Read it, once."""
-        if self.change is not None or self.problem is not None:
-            return
-        try:
-            with refusals():
-                self.change = self.request.read()
-        except Exception as error:
-            self.problem = error
-            if self.request.missing:
-                self.change = refusal_of(self.request.topic, self.request.missing, error)
-
-    @property
-    def diff(self) -> Diff | None:
-        """What it says, once it is read; None: nothing."""
-        if self.change is None:
-            return None
-        request = self.request
-        return Diff(request.topic, self.change, request.frame_ids, request.missing, self.surroundings)
-
-
-@dataclass(frozen=True)
-class _Found:
-    """What came of requests."""
+class _Applied:
+    """What came of diffs."""
 
     standing: Standing
     """That it was made of."""
     model: Model | None
     """None: there is no robot for it yet."""
-    outcomes: Mapping[int, Outcome] = field(default_factory=dict)
-    """Of the requests that could be read, by their place."""
+    diffs: list[Diff]
 
 
 class World(Part):
@@ -154,7 +92,7 @@ class World(Part):
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._measurements = current, measurements
-        self._together: tuple[Job, list[Entry]] | None = None  # the last job, to which more may be added
+        self._together: tuple[Job, list[Diff]] | None = None  # the last job, to which more may be added
         self._named: Counter[str] = Counter()  # frames of what is to be read, as often as they are named
 
     def configure(self) -> None:
@@ -191,122 +129,110 @@ class World(Part):
         """Note that what so many messages said is not known."""
         self._current.exchange(self._current.standing.with_lost(count))
 
-    def _change(self, request: Request) -> None:
-        """Apply a change, and tell."""
-        unheard = self._current.standing.unheard if request.unheard is None else request.unheard
-        self._do([Entry(request, unheard)])
-
-    def _do(self, entries: list[Entry]) -> None:
-        """Have requests read, with those that wait if these were the last; `InputError` if too many wait."""
-        for entry in entries:
-            self._named.update(entry.request.frame_ids)
+    def submit(self, diffs: list[Diff]) -> None:
+        """Have diffs read and applied, with those that wait if these came last; `InputError` if too many wait."""
+        for diff in diffs:
+            self._named.update(diff.frame_ids)
         try:
-            self._surround(entries)
+            self._surround(diffs)
             if self._together is not None and self._together[0] is self.jobs.last_waiting(Kind.READ):
                 others = self._together[1]
-                if len(others) + len(entries) > _MOST_TOGETHER:
+                if len(others) + len(diffs) > _MOST_TOGETHER:
                     raise InputError(
                         f"{len(others)} messages and requests wait to be read: send fewer, or later", Code.BUSY
                     )
-                others += entries
+                others += diffs
                 return
-            job = Job(Kind.READ, lambda: self._work(entries), lambda *found: self._use(entries, *found))
+            job = Job(Kind.READ, lambda: self._work(diffs), lambda *found: self._use(diffs, *found))
             self.jobs.submit(job)
-            self._together = job, entries
+            self._together = job, diffs
         except Exception:
-            self._unname(entries)
+            self._unname(diffs)
             raise
 
-    def _surround(self, entries: Sequence[Entry]) -> None:
+    def _surround(self, diffs: list[Diff]) -> None:
         """Take down where frames and joints are; for what is read again they stay where they were when it came."""
         model = self._current.current
         # Objects that are to be attached may stand in frames that these messages do not name.
-        frame_ids = {frame for entry in entries for frame in entry.request.frame_ids}
+        frame_ids = {frame for diff in diffs for frame in diff.frame_ids}
         frame_ids |= {*self._named, *(frames_of(model.planning) if model else ())}
         found = self._measurements.surroundings(model and model.robot, frame_ids)
-        for entry in entries:
-            is_first = entry.surroundings is None or entry.surroundings.robot is not found.robot
-            entry.surroundings = found if is_first else entry.surroundings.with_frames_of(found)
+        for index, diff in enumerate(diffs):
+            is_first = diff.surroundings is None or diff.surroundings.robot is not found.robot
+            diffs[index] = replace(diff, surroundings=found if is_first else diff.surroundings.with_frames_of(found))
 
-    def _unname(self, entries: Sequence[Entry]) -> None:
-        for entry in entries:
-            self._named.subtract(entry.request.frame_ids)
+    def _unname(self, diffs: Sequence[Diff]) -> None:
+        for diff in diffs:
+            self._named.subtract(diff.frame_ids)
         self._named += Counter()  # without those that nothing names any more
 
-    def _work(self, entries: Sequence[Entry]) -> _Found:
+    def _work(self, diffs: list[Diff]) -> _Applied:
         """Return a model with all that these say."""
-        for entry in entries:
-            entry.read()
+        diffs[:] = [diff.parsed() for diff in diffs]
         standing = self._current.standing
         robot = standing.model and standing.model.robot
-        if robot is None or any(entry.surroundings.robot is not robot for entry in entries):
-            return _Found(standing, None)
-        diffs = {index: entry.diff for index, entry in enumerate(entries) if entry.diff is not None}
-        model, outcomes = apply_each(standing.model, list(diffs.values()))
-        return _Found(standing, model, dict(zip(diffs, outcomes, strict=True)))
+        if robot is None or any(diff.surroundings.robot is not robot for diff in diffs):
+            return _Applied(standing, None, diffs)
+        return _Applied(standing, *apply_each(standing.model, diffs))
 
-    def _use(self, entries: Sequence[Entry], found: _Found | None, problem: Exception | None) -> bool:
+    def _use(self, diffs: list[Diff], found: _Applied | None, problem: Exception | None) -> bool:
         """Exchange a model for that of now and tell who waits; false: it is not the successor of that of now."""
         if problem is None and (
             not self._current.standing.has_world_of(found.standing)
             or (found.model is None and found.standing.model is not None)
         ):
-            self._surround(entries)
+            self._surround(diffs)
             return False
-        self._unname(entries)
+        self._unname(diffs)
         try:
             if problem is not None:
                 raise problem
-            outcomes = self._wait(entries) if found.model is None else self._exchange(entries, found)
+            ended = self._wait(diffs) if found.model is None else self._exchange(found)
         except Exception as error:
-            outcomes = [Outcome(problem=error)] * len(entries)
+            ended = [replace(diff, problem=diff.problem or error) for diff in diffs]
             if not isinstance(error, InputError):  # a mistake of the node
-                self._lose(sum(entry.request.waits for entry in entries))
-        for entry, outcome in zip(entries, outcomes, strict=True):
-            for note in outcome.notes:
+                self._lose(sum(diff.waits for diff in diffs))
+        for diff in ended:
+            for note in diff.notes:
                 self.log.warning("planning scene", note)
-            wrong = entry.problem or outcome.problem
-            if wrong is not None:
-                entry.request.done(None, wrong)
+            if diff.problem is not None:
+                diff.done(None, diff.problem)
             elif found.model is not None:
-                entry.request.done(found.model.planning, None)
+                diff.done(found.model.planning, None)
         return True
 
-    def _exchange(self, entries: Sequence[Entry], found: _Found) -> list[Outcome]:
+    def _exchange(self, found: _Applied) -> list[Diff]:
         standing = self._current.standing.with_model(found.model)
-        outcomes = [found.outcomes.get(index, Outcome()) for index in range(len(entries))]
-        for entry, outcome in zip(entries, outcomes, strict=True):
-            if outcome.problem is None or isinstance(outcome.problem, PartlyRefusedError):
-                standing = self._with_scene(standing, entry)
+        for diff in found.diffs:
+            if diff.problem is None or isinstance(diff.problem, PartlyRefusedError):
+                standing = self._with_scene(standing, diff)
         self._current.exchange(standing)
-        return outcomes
+        return found.diffs
 
-    def _with_scene(self, standing: Standing, entry: Entry) -> Standing:
+    def _with_scene(self, standing: Standing, diff: Diff) -> Standing:
         """Take over what only a planning scene says."""
-        change = entry.change
-        if isinstance(change, SceneChange):
-            self._measurements.take_scene(change.positions)
-            if change.leaves_nothing:
-                return standing.with_whole_scene(entry.unheard)
+        if isinstance(diff.change, SceneChange):
+            self._measurements.take_scene(diff.change.positions)
+            if diff.change.leaves_nothing:
+                return standing.with_whole_scene(diff.unheard)
         return standing
 
-    def _wait(self, entries: Sequence[Entry]) -> list[Outcome]:
+    def _wait(self, diffs: Sequence[Diff]) -> list[Diff]:
         """Keep changes until there is a robot."""
-        standing, outcomes = self._current.standing, []
-        for entry in entries:
-            request, problem = entry.request, None
+        standing, ended = self._current.standing, []
+        for diff in diffs:
             try:
-                if not request.waits:
+                if not diff.waits:
                     self._current.model()  # raises
-                if entry.change is not None:
-                    standing = standing.with_waiting(replace(entry.diff, surroundings=None))
-                    standing = self._with_scene(standing, entry)
+                if diff.change is not None:
+                    standing = standing.with_waiting(replace(diff, surroundings=None, problem=None))
+                    standing = self._with_scene(standing, diff)
             except InputError as error:
-                problem = error
-                standing = standing.with_lost(int(request.waits))
-            outcomes.append(Outcome(problem=problem))
+                standing = standing.with_lost(int(diff.waits))
+                diff = replace(diff, problem=diff.problem or error)
+            ended.append(diff)
         self._current.exchange(standing)
-        return outcomes
+        return ended
 
     def _changing(self, service: str, frame_ids: Sequence[str], read: Callable[[], Change]) -> Future:
         """Apply a change; the future has the planning scene, or why there is none."""
@@ -318,7 +244,7 @@ class World(Part):
             else:
                 future.set_exception(problem)
 
-        self._change(Request(service, tuple(frame_ids), read, done))
+        self.submit([Diff(service, tuple(frame_ids), read, done, unheard=self._current.standing.unheard)])
         return future
 
     # --- services ---
