@@ -52,7 +52,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _READ_ONLY = ("objects", "problems", "scales", "colours")  # views of mappings, which a pickle does not have
-# More bodies that go or move at once are quicker built anew with all others than changed one by one.
+# If more bodies go at once, it is quicker to build all others anew than to remove these one by one.
 _MOST_ONE_BY_ONE = 4
 
 
@@ -486,21 +486,16 @@ class Edit(SceneChanges):
                 come += after
         is_placed_only &= not (gone or come)
         self._check_bodies(len(start.owners) - len(gone) + len(come))
-        if not rescaled and len(gone) + len(moved) <= _MOST_ONE_BY_ONE:
+        if not rescaled and len(gone) <= _MOST_ONE_BY_ONE:
             scene.scene = start.scene.fork()
             for body_name in gone:
                 scene.scene.remove(body_name)
-            for body in moved.values():
-                scene.scene.attach(body.name, body.link, body.link_from_body)
+            scene.scene.exchange(tuple(moved.values()))
             if come:
                 scene.scene.add(come)
             scene._index_owners(scene.scene.bodies)
             if not is_placed_only:
                 _set_pairs(scene.scene, scene._wanted_pairs())
-        elif not rescaled and is_placed_only:
-            bodies = [moved.get(body.name, body) for body in start.scene.bodies]
-            scene._index_owners(bodies)
-            scene.scene = Scene(bodies, start.scene.pairs, rtol=start._rtol)
         else:
             bodies = [*start.robot.bodies, *itertools.chain.from_iterable(new[name] for name in self._objects)]
             bodies += scaled_bodies(start.robot.bodies, scene.scales)

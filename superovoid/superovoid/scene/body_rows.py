@@ -35,7 +35,6 @@ def rows_of(bodies: Sequence[Body]) -> Local:
     spheres = [body.shape.bounding_sphere() for body in bodies]
     boxes = [body.shape.obb() for body in bodies]
     packed = pack_shapes(body.shape for body in bodies)[0]
-    losses = [_loss(body, row) for body, row in zip(bodies, packed, strict=True)]
     return Local(
         packed,
         _stack([body.link_from_body for body in bodies], (4, 4)),
@@ -43,8 +42,13 @@ def rows_of(bodies: Sequence[Body]) -> Local:
         _stack([sphere.radius for sphere in spheres], ()),
         _stack([box.centre for box in boxes], (3,)),
         _stack([box.half_extents for box in boxes], (3,)),
-        _stack(losses, ()),
+        losses_of(bodies, packed),
     )
+
+
+def losses_of(bodies: Sequence[Body], packed: FloatArray) -> FloatArray:
+    """Return what products of the poses of links and of bodies in them round, apart from their place, m, shape (n,)."""
+    return _stack([_loss(body, row) for body, row in zip(bodies, packed, strict=True)], ())
 
 
 def _loss(body: Body, row: FloatArray) -> float:

@@ -327,36 +327,53 @@ class Scene:
                 self._drop_link_without_bodies(row)
 
     def attach(self, name: str, link: str, link_from_body: ArrayLike) -> None:
-        """Let another link carry a body from now on: a thing that is grasped, or put down.
+        """Let another link carry a body from now on: a thing that is grasped, or put down; see `exchange`."""
+        with self._lock:
+            self._close_gaps()
+            shape = self._members[self._members.row_of(name)].shape
+            self._exchange([Body(name, link, shape, link_from_body)])
+
+    def exchange(self, bodies: Sequence[Body]) -> None:
+        """Take bodies in the place of those of their names: the same shapes on other links, or at other places.
+
+        They keep their indices, their warm starts and what was said about their pairs. All at once cost one pass over
+        the rows of the scene.
 
         Parameters
         ----------
-        name : str
-            Of the body. It keeps its index, its warm starts and what was said about its pairs.
-        link : str
-            The new link; it has no pose until it is given one, if it carried nothing so far.
-        link_from_body : (4, 4) array_like
-            Pose of the body in that link, m.
+        bodies : sequence of Body
+            A link that carried nothing so far has no pose until it is given one.
 
         Raises
         ------
         ValueError
-            If there is no body of that name or the pose is not a rigid transform.
+            If there is no body of a name, or it has another shape; then nothing has changed.
         """
         with self._lock:
-            self._close_gaps()
-            k = self._members.row_of(name)
-            body = Body(name, link, self._members[k].shape, link_from_body)
-            self._own()
-            self._members.exchange(k, body)
-            offsets, links = self._local.link_from_body.copy(), self._rules.link.copy()
-            offsets[k] = body.link_from_body
-            left = int(links[k])
-            self._add_links([link])
-            links[k] = self._row[link]
-            self._local, self._room = self._local._replace(link_from_body=offsets), None
+            self._exchange(bodies)
+
+    def _exchange(self, bodies: Sequence[Body]) -> None:
+        self._close_gaps()
+        rows = [self._members.row_of(body.name) for body in bodies]
+        for row, body in zip(rows, bodies, strict=True):
+            if self._members[row].shape is not body.shape and self._members[row].shape != body.shape:
+                raise ValueError(f"body {body.name!r}: has another shape than the one in the scene: remove it, and add")
+        if not rows:
+            return
+        self._own()
+        for row, body in zip(rows, bodies, strict=True):
+            self._members.exchange(row, body)
+        offsets, losses, links = self._local.link_from_body.copy(), self._local.losses.copy(), self._rules.link.copy()
+        offsets[rows] = [body.link_from_body for body in bodies]
+        losses[rows] = body_rows.losses_of(bodies, self._local.packed[rows])
+        self._add_links([body.link for body in bodies])
+        before, moved = links[rows], np.array([self._row[body.link] for body in bodies], dtype=np.int64)
+        self._local, self._room = self._local._replace(link_from_body=offsets, losses=losses), None
+        if (before != moved).any():
+            links[rows] = moved
             self._set_rules(links, self._rules.closed, np.arange(len(links)))
-            self._place_all()
+        self._place_all()
+        for left in sorted(set(before.tolist()) - set(moved.tolist()), reverse=True):
             self._drop_link_without_bodies(left)
 
     def set_pairs_allowed(self, pairs: ArrayLike, allowed: bool) -> None:

@@ -488,6 +488,30 @@ def test_an_attached_body_follows_its_new_link():
     assert result.distance == pytest.approx([0.7, 0.9])
 
 
+def test_exchanged_bodies_answer_as_those_of_a_scene_built_with_them():
+    rng = np.random.default_rng(7)
+
+    def bodies(links):
+        turns = Rotation.random(9, rng=rng).as_matrix()
+        poses = poses_at(rng.uniform(1e6, 2e6, (9, 3)))  # so far off that what products of poses round shows
+        poses[:, :3, :3] = turns
+        return [Body(f"b{i}", links[i % len(links)], Sphere(0.5), pose) for i, pose in enumerate(poses)]
+
+    scene, new = Scene(bodies(("a", "b"))), bodies(("b", "c"))[:6]
+    fork = scene.fork()
+    scene.exchange(new)
+    assert fork.bodies != scene.bodies and scene.bodies[:6] == tuple(new)
+    built = Scene(scene.bodies)
+    for one in (scene, built):
+        one.set_link_poses(dict(zip("abc", poses_at(np.eye(3)), strict=True)))
+    found, expected = scene.query(), built.query()
+    assert allowed_pairs(found) == allowed_pairs(expected)
+    for name in ("distance", "lower", "upper"):
+        assert np.array_equal(np.sort(getattr(found, name)), np.sort(getattr(expected, name)))
+    with pytest.raises(ValueError, match="another shape"):
+        scene.exchange([Body("b0", "a", Sphere(0.4))])
+
+
 def test_poses_that_were_read_stay_what_they_were():
     scene = Scene(on_own_links([Sphere(0.1)] * 3))
     assert scene.poses is None
