@@ -3,7 +3,7 @@
 
 r"""Distance of two bodies piece by piece: their nearest points, and what proves them.
 
-A body is a union of pieces: a superovoid of slabs between heights (`pieces`), a circle of arcs, any other core is one
+A body is a union of pieces (`pieces`): a superovoid of slabs between heights, a circle of arcs, any other core is one
 piece. For two pieces P and Q the algorithm of Gilbert, Johnson and Keerthi on their support points turns a unit
 direction n that proves
 
@@ -43,36 +43,25 @@ from superovoid.contact.minkowski.difference import (
     towards,
     weigh_origin,
 )
-from superovoid.contact.minkowski.on_surfaces import along_to_surface
 from superovoid.contact.pair import Pair
 from superovoid.contact.separation import is_inside, slack_of_level
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS, newton_from
 from superovoid.contact.superovoids.pieces import (
     PieceSupport,
-    is_convex_piece,
-    piece_end,
+    core_piece_ends,
+    core_piece_place,
+    core_piece_support,
+    core_piece_unit,
+    is_convex_core_piece,
+    onto_core,
     piece_radii,
-    piece_support,
     slope_of,
 )
-from superovoid.shapes.kernels.kinds import (
-    BOX,
-    CODE,
-    CONE,
-    CONVEX_MESH,
-    CYLINDER,
-    PLANE_LOSS,
-    SUPEROVOID,
-    TORUS,
-    Core,
-    core_support,
-    point_to_core,
-)
-from superovoid.shapes.kernels.surface import A1, A3, SIZE, SurfacePoint
+from superovoid.shapes.kernels.kinds import CODE, SUPEROVOID, Core
+from superovoid.shapes.kernels.surface import SIZE, SurfacePoint
 
 SHARE_OF_GOAL = 0.4  # of the goal of an answer, that its proof by pieces may leave open
 _MOST_CELLS = 1024
-_ARCS = 4  # of a circle, to begin with
 _MOST_PIECES = 4  # of a body, to begin with
 _TRIES = 16  # directions for a pair with a piece that is not convex, and is known to be too close, or else is wide
 _WIDE = 1e-3  # slab of a superovoid, above which a cut helps more than another direction
@@ -88,7 +77,6 @@ _LEAST_SHARE, _GENEROUS = 2e-3, 1.5
 _STUCK = 8  # cuts that raise no bound along the normal of a contact: it lies on an edge, and GJK takes over
 _MARGIN = 0.2  # of a slab or an arc: no cut is closer to one of its ends
 _TOUCHING = 1e-12  # of the larger body
-NO_POINT = SurfacePoint(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # of cores that are no superovoids
 
 
 class Nearest(NamedTuple):
@@ -160,86 +148,6 @@ def new_cells(capacity):
     return Cells(rows, key, np.zeros(capacity, np.int64), np.empty(capacity, np.int64), np.zeros(2, np.int64))
 
 
-# --- pieces of a core ---------------------------------------------------------------------------------------------
-
-
-@kernel
-def _ends(core, i):
-    """Ends of the i-th piece of a core to begin with, heights or angles, and whether it is the last."""
-    if core.kind == TORUS:
-        return math.pi * (2.0 * i / _ARCS - 1.0), math.pi * (2.0 * (i + 1) / _ARCS - 1.0), i + 1 == _ARCS
-    if core.kind == SUPEROVOID:
-        hi = piece_end(core.row, i + 1)
-        return piece_end(core.row, i), hi, hi == 1.0
-    return 0.0, 0.0, True
-
-
-@kernel
-def _is_convex(core, lo, hi):
-    return core.kind != TORUS and (core.kind != SUPEROVOID or is_convex_piece(core.row, lo, hi))
-
-
-@kernel
-def _unit(core):
-    """Length of a piece from 0 to 1."""
-    return core.row[A1] if core.kind == TORUS else core.row[A3]
-
-
-@kernel
-def _arc_support(radius, n, first, last):
-    """Support point of an arc along n in the frame of its circle."""
-    at = math.atan2(n[1], n[0])
-    if not (first <= at <= last):
-        rises = n[0] * (math.cos(last) - math.cos(first)) + n[1] * (math.sin(last) - math.sin(first)) > 0.0
-        at = last if rises else first
-    return (radius * math.cos(at), radius * math.sin(at), 0.0)
-
-
-@kernel
-def _support(core, n, lo, hi, near):
-    """Return the support point of a piece in the frame of its core. A superovoid's may be near a slope (or inf)."""
-    if core.kind == SUPEROVOID:
-        return piece_support(core.row, n, lo, hi, near)
-    if core.kind == TORUS:
-        x = _arc_support(core.row[A1], n, lo, hi)
-        return PieceSupport(x, NO_POINT, dot(n, x), False)
-    x, _, upper = core_support(core, n)
-    return PieceSupport(x, NO_POINT, upper, False)
-
-
-@kernel
-def _place(core, p):
-    """Height or angle of a point in the frame of a superovoid or a circle; 0 of other cores."""
-    if core.kind == TORUS:
-        return math.atan2(p[1], p[0])
-    return p[2] / core.row[A3] if core.kind == SUPEROVOID else 0.0
-
-
-@kernel
-def _onto(core, p, n):
-    """A mean of support points along n brought onto its body, in the frame of this."""
-    if core.kind == SUPEROVOID:
-        return along_to_surface(core.row, p, n)
-    if core.kind != TORUS:
-        return p
-    at = math.atan2(p[1], p[0])
-    return (core.row[A1] * math.cos(at), core.row[A1] * math.sin(at), 0.0)
-
-
-@kernel
-def height_in_core(core, p):
-    """Signed distance of a point in the frame of a core, no less than it is, and the normal of the nearest face.
-
-    Infinite outside, and of cores that have no inside. Not for superovoids.
-    """
-    kind = core.kind
-    if not (kind == BOX or kind == CYLINDER or kind == CONE or kind == CONVEX_MESH):
-        return math.inf, p
-    height, normal, _, _ = point_to_core(core, p)
-    height += core.row[PLANE_LOSS]
-    return (height if height <= 0.0 else math.inf), normal
-
-
 # --- pairs of pieces ----------------------------------------------------------------------------------------------
 
 
@@ -263,8 +171,8 @@ def _look(pair, n, cell, near):
     """
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
-    p = _support(pair.a, n, cell[0], cell[1], near[0])
-    q = _support(pair.b, rotate_back(rotation, scale(-1.0, n)), cell[2], cell[3], near[1])
+    p = core_piece_support(pair.a, n, cell[0], cell[1], near[0])
+    q = core_piece_support(pair.b, rotate_back(rotation, scale(-1.0, n)), cell[2], cell[3], near[1])
     return _View(n, p.x, add(centre, rotate(rotation, q.x)), dot(n, centre) - p.upper - q.upper, p, q)
 
 
@@ -331,13 +239,13 @@ def _approach(pair, cell, view, nearest, goal, tries, most, w):
     # What lies in the plane of a cut touches both slabs, to rounding.
     overlap = count == 4 or norm(sub(y, x)) <= _TOUCHING * max(a.row[SIZE], b.row[SIZE])
     local = in_frame_of_b(pair, y)
-    cuts = (_cut(cell[0], cell[1], _place(a, x)), _cut(cell[2], cell[3], _place(b, local)))
+    cuts = (_cut(cell[0], cell[1], core_piece_place(a, x)), _cut(cell[2], cell[3], core_piece_place(b, local)))
     if serves:
         cuts = (0.5 * (cell[0] + cell[1]), 0.5 * (cell[2] + cell[3]))
     common = combine(0.5, x, 0.5, y)
     if not (best.bound >= nearest.distance - goal):
-        x = _onto(a, x, best.n)
-        y = add(centre, rotate(rotation, _onto(b, local, rotate_back(rotation, scale(-1.0, best.n)))))
+        x = onto_core(a, x, best.n)
+        y = add(centre, rotate(rotation, onto_core(b, local, rotate_back(rotation, scale(-1.0, best.n)))))
         if count < 4:
             nearest = _nearer(nearest, x, y, view.p.f, view.q.f)
         if a.kind != SUPEROVOID or b.kind != SUPEROVOID:
@@ -493,13 +401,13 @@ def _first_pairs(pair, n, nearest, cells):
     support_b = np.empty((_MOST_PIECES, 2))
     last_a, i = False, 0
     while not last_a:
-        lo_a, hi_a, last_a = _ends(pair.a, i)
-        p = _support(pair.a, n, lo_a, hi_a, near[0])
+        lo_a, hi_a, last_a = core_piece_ends(pair.a, i)
+        p = core_piece_support(pair.a, n, lo_a, hi_a, near[0])
         last_b, j = False, 0
         while not last_b:
-            lo_b, hi_b, last_b = _ends(pair.b, j)
+            lo_b, hi_b, last_b = core_piece_ends(pair.b, j)
             if i == 0:
-                q = _support(pair.b, m, lo_b, hi_b, near[1])
+                q = core_piece_support(pair.b, m, lo_b, hi_b, near[1])
                 support_b[j, 0], support_b[j, 1] = q.upper, slope_of(q.f)
             bound = dot(n, pair.centre) - p.upper - support_b[j, 0]
             bound = bound if bound > -math.inf else -math.inf  # it may be no number
@@ -591,7 +499,7 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
             break
         cells.counts[0] = without_first(cells.heap, cells.key, cells.counts[0])
         cell, n = (row[0], row[1], row[2], row[3]), (row[4], row[5], row[6])
-        convex_a, convex_b = _is_convex(a, cell[0], cell[1]), _is_convex(b, cell[2], cell[3])
+        convex_a, convex_b = is_convex_core_piece(a, cell[0], cell[1]), is_convex_core_piece(b, cell[2], cell[3])
         both = convex_a and convex_b
         width_a = 0.0 if convex_a else cell[1] - cell[0]
         width_b = 0.0 if convex_b else cell[3] - cell[2]
@@ -643,7 +551,7 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
         if bound >= nearest.distance - goal or max(width_a, width_b) < _THINNEST:
             least = _with_bound(least, bound, n)
             continue
-        if _unit(a) * width_a >= _unit(b) * width_b:
+        if core_piece_unit(a) * width_a >= core_piece_unit(b) * width_b:
             at = found.cuts[0]
             one, other = (cell[0], at, cell[2], cell[3]), (at, cell[1], cell[2], cell[3])
         else:
