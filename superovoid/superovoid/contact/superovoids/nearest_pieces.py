@@ -123,6 +123,15 @@ class _Approach(NamedTuple):
     common: tuple  # point of both hulls then
 
 
+class _Contact(NamedTuple):
+    """The bodies' own contact that Newton's method has found."""
+
+    distance: float  # infinite: none is known
+    n: tuple
+    asked: float  # distance of the nearest points when Newton's method last began at them
+    stuck: int  # cuts that have raised no bound along its normal
+
+
 class _Least(NamedTuple):
     """Least bound of the pairs of pieces that are done, with its direction, and the second least."""
 
@@ -372,6 +381,66 @@ def _by_newton(pair, cell, view, nearest, goal, tries, failures, convex):
     return _Approach(best, nearest, cuts, best.n, used, False, best.n), promising
 
 
+@kernel
+def _own_contact(pair, nearest, contact, goal):
+    """Nearest points and the own contact of two superovoids, by Newton's method from the nearest points known."""
+    out_of_line()
+    rows = Pair(pair.a.row, pair.b.row, pair.rotation, pair.centre)
+    own = newton_from(rows, nearest.fa, nearest.fb, goal, COLD_ITERATIONS, 0)
+    distance, n = contact.distance, contact.n
+    if own.lower > -math.inf and own.distance > 0.0:
+        y = add(pair.centre, rotate(pair.rotation, own.y))
+        nearest = _nearer(nearest, own.x, y, own.fa, own.fb)
+        distance, n = own.distance, own.n
+    return nearest, _Contact(distance, n, nearest.distance, contact.stuck)
+
+
+@kernel
+def _improve(pair, row, bound, width, nearest, contact, goal, w):
+    """Raise the bound of two pieces, or find nearer points, as suits their shapes.
+
+    `row` is one of `Cells.rows`, `bound` its lower bound and `width` that of the wider piece that is not convex, 0 if
+    both are. Returns an `_Approach` and the `_Contact` known then.
+    """
+    out_of_line()
+    cell = (row[0], row[1], row[2], row[3])
+    ovoids, both = pair.a.kind == SUPEROVOID and pair.b.kind == SUPEROVOID, width == 0.0
+    looks = _OVOID_TRIES if ovoids else _CONVEX_TRIES
+    if ovoids and width > _WIDE:
+        looks = _TRIES
+    # Beside a contact of Newton's that is not on an edge, Newton's steps serve better than those of the simplex.
+    smooth = ovoids and contact.stuck < _STUCK and nearest.distance >= contact.distance - goal
+    beside = smooth and not both
+    beside = beside and _holds(cell[0], cell[1], nearest.fa.w) and _holds(cell[2], cell[3], nearest.fb.w)
+    view = _look(pair, contact.n if beside else (row[7], row[8], row[9]), cell, (row[10], row[11]))
+    views, stuck, promising = 1, contact.stuck, not beside
+    if beside:
+        found = _beside_contact(pair, cell, view, nearest, goal)
+        views += found.views
+        stuck += 0 if found.best.bound > bound else 1
+    else:
+        if smooth:
+            found, promising = _by_newton(pair, cell, view, nearest, goal, looks, _FAILURES, both)
+            views += found.views
+            view, nearest = found.best, found.nearest
+            promising = promising or not (view.bound > bound)  # the last cut has not helped
+        if not smooth or (promising and view.bound < nearest.distance - goal):
+            found = _approach(pair, cell, view, nearest, goal, looks if both else _TRIES, looks, w)
+            views += found.views
+    best, nearest = found.best, found.nearest
+    contact = _Contact(contact.distance, contact.n, contact.asked, stuck)
+    if ovoids and nearest.distance < contact.asked - goal:
+        # The bodies' own contact beside the points, which those only come closer to.
+        nearest, contact = _own_contact(pair, nearest, contact, goal)
+        views += _NEWTON_COST
+    if ovoids and promising and not found.overlap and best.bound < nearest.distance - goal:
+        # Round pieces: Newton's steps get on where those of the simplex are too short.
+        turned, _ = _by_newton(pair, cell, best, nearest, goal, looks, looks if both else _FAILURES, both)
+        views += turned.views
+        best, nearest = turned.best, turned.nearest
+    return _Approach(best, nearest, found.cuts, found.after, views, found.overlap, found.common), contact
+
+
 # --- the search ---------------------------------------------------------------------------------------------------
 
 
@@ -475,17 +544,14 @@ def cores_of(pair):
 def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
     """As `nearest_of_pieces`, with the pairs of pieces that it comes to in `cells`, from those of whole bodies on."""
     out_of_line()
-    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
-    ovoids = a.kind == SUPEROVOID and b.kind == SUPEROVOID
-    rows = Pair(a.row, b.row, rotation, centre)
-    most = _OVOID_TRIES if ovoids else _CONVEX_TRIES
+    a, b = pair.a, pair.b
     w = new_workspace()
     _first_pairs(pair, n, nearest, cells)
     least = _Least(math.inf, n, math.inf)
-    views, at_newton, stuck = 0, nearest.distance, 0
-    # The distance of Newton's contact, and its normal, if the nearest points lie along one.
+    views = 0
+    # Points that lie along n are a contact.
     faces = dot(n, sub(nearest.y, nearest.x)) >= nearest.distance - goal
-    contact, normal = nearest.distance if faces else math.inf, n
+    contact = _Contact(nearest.distance if faces else math.inf, n, nearest.distance, 0)
     while cells.counts[0] > 0:
         first = cells.heap[0]
         bound = cells.key[first]
@@ -499,49 +565,13 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
             break
         cells.counts[0] = without_first(cells.heap, cells.key, cells.counts[0])
         cell, n = (row[0], row[1], row[2], row[3]), (row[4], row[5], row[6])
-        convex_a, convex_b = is_convex_core_piece(a, cell[0], cell[1]), is_convex_core_piece(b, cell[2], cell[3])
-        both = convex_a and convex_b
-        width_a = 0.0 if convex_a else cell[1] - cell[0]
-        width_b = 0.0 if convex_b else cell[3] - cell[2]
-        looks = _TRIES if ovoids and max(width_a, width_b) > _WIDE else most
-        # Beside a contact of Newton's that is not on an edge, Newton's steps serve better than those of the simplex.
-        smooth = ovoids and stuck < _STUCK and nearest.distance >= contact - goal
-        beside = smooth and not both
-        beside = beside and _holds(cell[0], cell[1], nearest.fa.w) and _holds(cell[2], cell[3], nearest.fb.w)
-        promising = not beside
-        view = _look(pair, normal if beside else (row[7], row[8], row[9]), cell, (row[10], row[11]))
-        views += 1
-        if beside:
-            found = _beside_contact(pair, cell, view, nearest, goal)
-            views += found.views
-            stuck += 0 if found.best.bound > bound else 1
-        else:
-            if smooth:
-                found, promising = _by_newton(pair, cell, view, nearest, goal, looks, _FAILURES, both)
-                views += found.views
-                view, nearest = found.best, found.nearest
-                promising = promising or not (view.bound > bound)  # the last cut has not helped
-            if not smooth or (promising and view.bound < nearest.distance - goal):
-                found = _approach(pair, cell, view, nearest, goal, looks if both else _TRIES, looks, w)
-                views += found.views
+        width_a = 0.0 if is_convex_core_piece(a, cell[0], cell[1]) else cell[1] - cell[0]
+        width_b = 0.0 if is_convex_core_piece(b, cell[2], cell[3]) else cell[3] - cell[2]
+        found, contact = _improve(pair, row, bound, max(width_a, width_b), nearest, contact, goal, w)
         best, nearest = found.best, found.nearest
-        if ovoids and nearest.distance < at_newton - goal:
-            # The bodies' own contact beside the points, which those only come closer to.
-            own = newton_from(rows, nearest.fa, nearest.fb, goal, COLD_ITERATIONS, 0)
-            views += _NEWTON_COST
-            if own.lower > -math.inf and own.distance > 0.0:
-                nearest = _nearer(nearest, own.x, add(centre, rotate(rotation, own.y)), own.fa, own.fb)
-                contact, normal = own.distance, own.n
-            at_newton = nearest.distance
-        if found.overlap:
-            if is_in_ovoids(pair, found.common, margin):
-                return Found(-math.inf, nearest, best.n, found.common, True, views)
-        elif ovoids and promising and best.bound < nearest.distance - goal:
-            # Round pieces: Newton's steps get on where those of the simplex are too short.
-            more = looks if both else _FAILURES
-            turned, _ = _by_newton(pair, cell, best, nearest, goal, looks, more, both)
-            views += turned.views
-            best, nearest = turned.best, turned.nearest
+        views += found.views
+        if found.overlap and is_in_ovoids(pair, found.common, margin):
+            return Found(-math.inf, nearest, best.n, found.common, True, views)
         if best.bound > bound:
             bound, n = best.bound, best.n
             cells.key[first] = bound
