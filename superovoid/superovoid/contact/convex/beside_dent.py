@@ -16,15 +16,18 @@ from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, norm, rotate, sub
 from superovoid.contact.minkowski.contact_points import holds_means
 from superovoid.contact.separation import is_inside, slack_of_level
-from superovoid.contact.superovoids.nearest_pieces import (
-    NO_POINT,
-    Nearest,
-    height_in_core,
-    in_frame_of_b,
-    is_in_ovoids,
-    nearest_of_pieces,
+from superovoid.contact.superovoids.nearest_pieces import Nearest, in_frame_of_b, is_in_ovoids, nearest_of_pieces
+from superovoid.contact.superovoids.pieces import NO_POINT
+from superovoid.shapes.kernels.kinds import (
+    BOX,
+    CONE,
+    CONVEX_MESH,
+    CYLINDER,
+    MESH,
+    PLANE_LOSS,
+    SUPEROVOID,
+    point_to_core,
 )
-from superovoid.shapes.kernels.kinds import CONVEX_MESH, MESH, SUPEROVOID
 from superovoid.shapes.kernels.surface import SIZE, TX, TY, P
 
 _VIEWS = 2000  # directions that may be looked at
@@ -54,11 +57,17 @@ def is_for(pair):
 
 @kernel
 def _height_in_core(pair, swapped, p):
-    """`height_in_core` of a point in the frame of A."""
-    if swapped:
-        return height_in_core(pair.a, p)
-    height, normal = height_in_core(pair.b, in_frame_of_b(pair, p))
-    return height, rotate(pair.rotation, normal)
+    """Signed distance of a point from the core, no less than it is, and the normal of the nearest face.
+
+    Infinite outside, and of cores that have no inside.
+    """
+    core, q = (pair.a, p) if swapped else (pair.b, in_frame_of_b(pair, p))
+    kind = core.kind
+    if not (kind == BOX or kind == CYLINDER or kind == CONE or kind == CONVEX_MESH):
+        return math.inf, p
+    height, normal, _, _ = point_to_core(core, q)
+    height += core.row[PLANE_LOSS]
+    return (height if height <= 0.0 else math.inf), (normal if swapped else rotate(pair.rotation, normal))
 
 
 @kernel

@@ -3,7 +3,7 @@
 
 r"""Distance of two bodies piece by piece: their nearest points, and what proves them.
 
-A body is a union of pieces: a superovoid of slabs between heights (`pieces`), a circle of arcs, any other core is one
+A body is a union of pieces (`pieces`): a superovoid of slabs between heights, a circle of arcs, any other core is one
 piece. For two pieces P and Q the algorithm of Gilbert, Johnson and Keerthi on their support points turns a unit
 direction n that proves
 
@@ -43,36 +43,25 @@ from superovoid.contact.minkowski.difference import (
     towards,
     weigh_origin,
 )
-from superovoid.contact.minkowski.on_surfaces import along_to_surface
 from superovoid.contact.pair import Pair
 from superovoid.contact.separation import is_inside, slack_of_level
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS, newton_from
 from superovoid.contact.superovoids.pieces import (
     PieceSupport,
-    is_convex_piece,
-    piece_end,
+    core_piece_ends,
+    core_piece_place,
+    core_piece_support,
+    core_piece_unit,
+    is_convex_core_piece,
+    onto_core,
     piece_radii,
-    piece_support,
     slope_of,
 )
-from superovoid.shapes.kernels.kinds import (
-    BOX,
-    CODE,
-    CONE,
-    CONVEX_MESH,
-    CYLINDER,
-    PLANE_LOSS,
-    SUPEROVOID,
-    TORUS,
-    Core,
-    core_support,
-    point_to_core,
-)
-from superovoid.shapes.kernels.surface import A1, A3, SIZE, SurfacePoint
+from superovoid.shapes.kernels.kinds import CODE, SUPEROVOID, Core
+from superovoid.shapes.kernels.surface import SIZE, SurfacePoint
 
 SHARE_OF_GOAL = 0.4  # of the goal of an answer, that its proof by pieces may leave open
 _MOST_CELLS = 1024
-_ARCS = 4  # of a circle, to begin with
 _MOST_PIECES = 4  # of a body, to begin with
 _TRIES = 16  # directions for a pair with a piece that is not convex, and is known to be too close, or else is wide
 _WIDE = 1e-3  # slab of a superovoid, above which a cut helps more than another direction
@@ -88,7 +77,6 @@ _LEAST_SHARE, _GENEROUS = 2e-3, 1.5
 _STUCK = 8  # cuts that raise no bound along the normal of a contact: it lies on an edge, and GJK takes over
 _MARGIN = 0.2  # of a slab or an arc: no cut is closer to one of its ends
 _TOUCHING = 1e-12  # of the larger body
-NO_POINT = SurfacePoint(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # of cores that are no superovoids
 
 
 class Nearest(NamedTuple):
@@ -135,6 +123,15 @@ class _Approach(NamedTuple):
     common: tuple  # point of both hulls then
 
 
+class _Contact(NamedTuple):
+    """The bodies' own contact that Newton's method has found."""
+
+    distance: float  # infinite: none is known
+    n: tuple
+    asked: float  # distance of the nearest points when Newton's method last began at them
+    stuck: int  # cuts that have raised no bound along its normal
+
+
 class _Least(NamedTuple):
     """Least bound of the pairs of pieces that are done, with its direction, and the second least."""
 
@@ -160,86 +157,6 @@ def new_cells(capacity):
     return Cells(rows, key, np.zeros(capacity, np.int64), np.empty(capacity, np.int64), np.zeros(2, np.int64))
 
 
-# --- pieces of a core ---------------------------------------------------------------------------------------------
-
-
-@kernel
-def _ends(core, i):
-    """Ends of the i-th piece of a core to begin with, heights or angles, and whether it is the last."""
-    if core.kind == TORUS:
-        return math.pi * (2.0 * i / _ARCS - 1.0), math.pi * (2.0 * (i + 1) / _ARCS - 1.0), i + 1 == _ARCS
-    if core.kind == SUPEROVOID:
-        hi = piece_end(core.row, i + 1)
-        return piece_end(core.row, i), hi, hi == 1.0
-    return 0.0, 0.0, True
-
-
-@kernel
-def _is_convex(core, lo, hi):
-    return core.kind != TORUS and (core.kind != SUPEROVOID or is_convex_piece(core.row, lo, hi))
-
-
-@kernel
-def _unit(core):
-    """Length of a piece from 0 to 1."""
-    return core.row[A1] if core.kind == TORUS else core.row[A3]
-
-
-@kernel
-def _arc_support(radius, n, first, last):
-    """Support point of an arc along n in the frame of its circle."""
-    at = math.atan2(n[1], n[0])
-    if not (first <= at <= last):
-        rises = n[0] * (math.cos(last) - math.cos(first)) + n[1] * (math.sin(last) - math.sin(first)) > 0.0
-        at = last if rises else first
-    return (radius * math.cos(at), radius * math.sin(at), 0.0)
-
-
-@kernel
-def _support(core, n, lo, hi, near):
-    """Return the support point of a piece in the frame of its core. A superovoid's may be near a slope (or inf)."""
-    if core.kind == SUPEROVOID:
-        return piece_support(core.row, n, lo, hi, near)
-    if core.kind == TORUS:
-        x = _arc_support(core.row[A1], n, lo, hi)
-        return PieceSupport(x, NO_POINT, dot(n, x), False)
-    x, _, upper = core_support(core, n)
-    return PieceSupport(x, NO_POINT, upper, False)
-
-
-@kernel
-def _place(core, p):
-    """Height or angle of a point in the frame of a superovoid or a circle; 0 of other cores."""
-    if core.kind == TORUS:
-        return math.atan2(p[1], p[0])
-    return p[2] / core.row[A3] if core.kind == SUPEROVOID else 0.0
-
-
-@kernel
-def _onto(core, p, n):
-    """A mean of support points along n brought onto its body, in the frame of this."""
-    if core.kind == SUPEROVOID:
-        return along_to_surface(core.row, p, n)
-    if core.kind != TORUS:
-        return p
-    at = math.atan2(p[1], p[0])
-    return (core.row[A1] * math.cos(at), core.row[A1] * math.sin(at), 0.0)
-
-
-@kernel
-def height_in_core(core, p):
-    """Signed distance of a point in the frame of a core, no less than it is, and the normal of the nearest face.
-
-    Infinite outside, and of cores that have no inside. Not for superovoids.
-    """
-    kind = core.kind
-    if not (kind == BOX or kind == CYLINDER or kind == CONE or kind == CONVEX_MESH):
-        return math.inf, p
-    height, normal, _, _ = point_to_core(core, p)
-    height += core.row[PLANE_LOSS]
-    return (height if height <= 0.0 else math.inf), normal
-
-
 # --- pairs of pieces ----------------------------------------------------------------------------------------------
 
 
@@ -263,8 +180,8 @@ def _look(pair, n, cell, near):
     """
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
-    p = _support(pair.a, n, cell[0], cell[1], near[0])
-    q = _support(pair.b, rotate_back(rotation, scale(-1.0, n)), cell[2], cell[3], near[1])
+    p = core_piece_support(pair.a, n, cell[0], cell[1], near[0])
+    q = core_piece_support(pair.b, rotate_back(rotation, scale(-1.0, n)), cell[2], cell[3], near[1])
     return _View(n, p.x, add(centre, rotate(rotation, q.x)), dot(n, centre) - p.upper - q.upper, p, q)
 
 
@@ -331,13 +248,13 @@ def _approach(pair, cell, view, nearest, goal, tries, most, w):
     # What lies in the plane of a cut touches both slabs, to rounding.
     overlap = count == 4 or norm(sub(y, x)) <= _TOUCHING * max(a.row[SIZE], b.row[SIZE])
     local = in_frame_of_b(pair, y)
-    cuts = (_cut(cell[0], cell[1], _place(a, x)), _cut(cell[2], cell[3], _place(b, local)))
+    cuts = (_cut(cell[0], cell[1], core_piece_place(a, x)), _cut(cell[2], cell[3], core_piece_place(b, local)))
     if serves:
         cuts = (0.5 * (cell[0] + cell[1]), 0.5 * (cell[2] + cell[3]))
     common = combine(0.5, x, 0.5, y)
     if not (best.bound >= nearest.distance - goal):
-        x = _onto(a, x, best.n)
-        y = add(centre, rotate(rotation, _onto(b, local, rotate_back(rotation, scale(-1.0, best.n)))))
+        x = onto_core(a, x, best.n)
+        y = add(centre, rotate(rotation, onto_core(b, local, rotate_back(rotation, scale(-1.0, best.n)))))
         if count < 4:
             nearest = _nearer(nearest, x, y, view.p.f, view.q.f)
         if a.kind != SUPEROVOID or b.kind != SUPEROVOID:
@@ -464,6 +381,66 @@ def _by_newton(pair, cell, view, nearest, goal, tries, failures, convex):
     return _Approach(best, nearest, cuts, best.n, used, False, best.n), promising
 
 
+@kernel
+def _own_contact(pair, nearest, contact, goal):
+    """Nearest points and the own contact of two superovoids, by Newton's method from the nearest points known."""
+    out_of_line()
+    rows = Pair(pair.a.row, pair.b.row, pair.rotation, pair.centre)
+    own = newton_from(rows, nearest.fa, nearest.fb, goal, COLD_ITERATIONS, 0)
+    distance, n = contact.distance, contact.n
+    if own.lower > -math.inf and own.distance > 0.0:
+        y = add(pair.centre, rotate(pair.rotation, own.y))
+        nearest = _nearer(nearest, own.x, y, own.fa, own.fb)
+        distance, n = own.distance, own.n
+    return nearest, _Contact(distance, n, nearest.distance, contact.stuck)
+
+
+@kernel
+def _improve(pair, row, bound, width, nearest, contact, goal, w):
+    """Raise the bound of two pieces, or find nearer points, as suits their shapes.
+
+    `row` is one of `Cells.rows`, `bound` its lower bound and `width` that of the wider piece that is not convex, 0 if
+    both are. Returns an `_Approach` and the `_Contact` known then.
+    """
+    out_of_line()
+    cell = (row[0], row[1], row[2], row[3])
+    ovoids, both = pair.a.kind == SUPEROVOID and pair.b.kind == SUPEROVOID, width == 0.0
+    looks = _OVOID_TRIES if ovoids else _CONVEX_TRIES
+    if ovoids and width > _WIDE:
+        looks = _TRIES
+    # Beside a contact of Newton's that is not on an edge, Newton's steps serve better than those of the simplex.
+    smooth = ovoids and contact.stuck < _STUCK and nearest.distance >= contact.distance - goal
+    beside = smooth and not both
+    beside = beside and _holds(cell[0], cell[1], nearest.fa.w) and _holds(cell[2], cell[3], nearest.fb.w)
+    view = _look(pair, contact.n if beside else (row[7], row[8], row[9]), cell, (row[10], row[11]))
+    views, stuck, promising = 1, contact.stuck, not beside
+    if beside:
+        found = _beside_contact(pair, cell, view, nearest, goal)
+        views += found.views
+        stuck += 0 if found.best.bound > bound else 1
+    else:
+        if smooth:
+            found, promising = _by_newton(pair, cell, view, nearest, goal, looks, _FAILURES, both)
+            views += found.views
+            view, nearest = found.best, found.nearest
+            promising = promising or not (view.bound > bound)  # the last cut has not helped
+        if not smooth or (promising and view.bound < nearest.distance - goal):
+            found = _approach(pair, cell, view, nearest, goal, looks if both else _TRIES, looks, w)
+            views += found.views
+    best, nearest = found.best, found.nearest
+    contact = _Contact(contact.distance, contact.n, contact.asked, stuck)
+    if ovoids and nearest.distance < contact.asked - goal:
+        # The bodies' own contact beside the points, which those only come closer to.
+        nearest, contact = _own_contact(pair, nearest, contact, goal)
+        views += _NEWTON_COST
+    if ovoids and promising and not found.overlap and best.bound < nearest.distance - goal:
+        # Round pieces: Newton's steps get on where those of the simplex are too short.
+        turned, _ = _by_newton(pair, cell, best, nearest, goal, looks, looks if both else _FAILURES, both)
+        views += turned.views
+        best, nearest = turned.best, turned.nearest
+    return _Approach(best, nearest, found.cuts, found.after, views, found.overlap, found.common), contact
+
+
 # --- the search ---------------------------------------------------------------------------------------------------
 
 
@@ -493,13 +470,13 @@ def _first_pairs(pair, n, nearest, cells):
     support_b = np.empty((_MOST_PIECES, 2))
     last_a, i = False, 0
     while not last_a:
-        lo_a, hi_a, last_a = _ends(pair.a, i)
-        p = _support(pair.a, n, lo_a, hi_a, near[0])
+        lo_a, hi_a, last_a = core_piece_ends(pair.a, i)
+        p = core_piece_support(pair.a, n, lo_a, hi_a, near[0])
         last_b, j = False, 0
         while not last_b:
-            lo_b, hi_b, last_b = _ends(pair.b, j)
+            lo_b, hi_b, last_b = core_piece_ends(pair.b, j)
             if i == 0:
-                q = _support(pair.b, m, lo_b, hi_b, near[1])
+                q = core_piece_support(pair.b, m, lo_b, hi_b, near[1])
                 support_b[j, 0], support_b[j, 1] = q.upper, slope_of(q.f)
             bound = dot(n, pair.centre) - p.upper - support_b[j, 0]
             bound = bound if bound > -math.inf else -math.inf  # it may be no number
@@ -567,17 +544,14 @@ def cores_of(pair):
 def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
     """As `nearest_of_pieces`, with the pairs of pieces that it comes to in `cells`, from those of whole bodies on."""
     out_of_line()
-    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
-    ovoids = a.kind == SUPEROVOID and b.kind == SUPEROVOID
-    rows = Pair(a.row, b.row, rotation, centre)
-    most = _OVOID_TRIES if ovoids else _CONVEX_TRIES
+    a, b = pair.a, pair.b
     w = new_workspace()
     _first_pairs(pair, n, nearest, cells)
     least = _Least(math.inf, n, math.inf)
-    views, at_newton, stuck = 0, nearest.distance, 0
-    # The distance of Newton's contact, and its normal, if the nearest points lie along one.
+    views = 0
+    # Points that lie along n are a contact.
     faces = dot(n, sub(nearest.y, nearest.x)) >= nearest.distance - goal
-    contact, normal = nearest.distance if faces else math.inf, n
+    contact = _Contact(nearest.distance if faces else math.inf, n, nearest.distance, 0)
     while cells.counts[0] > 0:
         first = cells.heap[0]
         bound = cells.key[first]
@@ -591,49 +565,13 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
             break
         cells.counts[0] = without_first(cells.heap, cells.key, cells.counts[0])
         cell, n = (row[0], row[1], row[2], row[3]), (row[4], row[5], row[6])
-        convex_a, convex_b = _is_convex(a, cell[0], cell[1]), _is_convex(b, cell[2], cell[3])
-        both = convex_a and convex_b
-        width_a = 0.0 if convex_a else cell[1] - cell[0]
-        width_b = 0.0 if convex_b else cell[3] - cell[2]
-        looks = _TRIES if ovoids and max(width_a, width_b) > _WIDE else most
-        # Beside a contact of Newton's that is not on an edge, Newton's steps serve better than those of the simplex.
-        smooth = ovoids and stuck < _STUCK and nearest.distance >= contact - goal
-        beside = smooth and not both
-        beside = beside and _holds(cell[0], cell[1], nearest.fa.w) and _holds(cell[2], cell[3], nearest.fb.w)
-        promising = not beside
-        view = _look(pair, normal if beside else (row[7], row[8], row[9]), cell, (row[10], row[11]))
-        views += 1
-        if beside:
-            found = _beside_contact(pair, cell, view, nearest, goal)
-            views += found.views
-            stuck += 0 if found.best.bound > bound else 1
-        else:
-            if smooth:
-                found, promising = _by_newton(pair, cell, view, nearest, goal, looks, _FAILURES, both)
-                views += found.views
-                view, nearest = found.best, found.nearest
-                promising = promising or not (view.bound > bound)  # the last cut has not helped
-            if not smooth or (promising and view.bound < nearest.distance - goal):
-                found = _approach(pair, cell, view, nearest, goal, looks if both else _TRIES, looks, w)
-                views += found.views
+        width_a = 0.0 if is_convex_core_piece(a, cell[0], cell[1]) else cell[1] - cell[0]
+        width_b = 0.0 if is_convex_core_piece(b, cell[2], cell[3]) else cell[3] - cell[2]
+        found, contact = _improve(pair, row, bound, max(width_a, width_b), nearest, contact, goal, w)
         best, nearest = found.best, found.nearest
-        if ovoids and nearest.distance < at_newton - goal:
-            # The bodies' own contact beside the points, which those only come closer to.
-            own = newton_from(rows, nearest.fa, nearest.fb, goal, COLD_ITERATIONS, 0)
-            views += _NEWTON_COST
-            if own.lower > -math.inf and own.distance > 0.0:
-                nearest = _nearer(nearest, own.x, add(centre, rotate(rotation, own.y)), own.fa, own.fb)
-                contact, normal = own.distance, own.n
-            at_newton = nearest.distance
-        if found.overlap:
-            if is_in_ovoids(pair, found.common, margin):
-                return Found(-math.inf, nearest, best.n, found.common, True, views)
-        elif ovoids and promising and best.bound < nearest.distance - goal:
-            # Round pieces: Newton's steps get on where those of the simplex are too short.
-            more = looks if both else _FAILURES
-            turned, _ = _by_newton(pair, cell, best, nearest, goal, looks, more, both)
-            views += turned.views
-            best, nearest = turned.best, turned.nearest
+        views += found.views
+        if found.overlap and is_in_ovoids(pair, found.common, margin):
+            return Found(-math.inf, nearest, best.n, found.common, True, views)
         if best.bound > bound:
             bound, n = best.bound, best.n
             cells.key[first] = bound
@@ -643,7 +581,7 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
         if bound >= nearest.distance - goal or max(width_a, width_b) < _THINNEST:
             least = _with_bound(least, bound, n)
             continue
-        if _unit(a) * width_a >= _unit(b) * width_b:
+        if core_piece_unit(a) * width_a >= core_piece_unit(b) * width_b:
             at = found.cuts[0]
             one, other = (cell[0], at, cell[2], cell[3]), (at, cell[1], cell[2], cell[3])
         else:

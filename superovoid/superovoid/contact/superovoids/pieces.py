@@ -1,11 +1,14 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Pieces of a superovoid between two heights, and their support points.
+r"""Pieces of a body, and their support points.
 
-Outside the dent interval every slice profile phi(w) is concave (`shapes.kernels.dents`): what lies above it is a convex
-body, and so is what lies below. Between them a piece is a slab, which is cut at the equator at the latest. Its convex
-hull has the support h(n) = max phi over its heights, bounded from the slices at its two ends.
+A piece of a superovoid lies between two heights. Outside the dent interval every slice profile phi(w) is concave
+(`shapes.kernels.dents`): what lies above it is a convex body, and so is what lies below. Between them a piece is a
+slab, which is cut at the equator at the latest. Its convex hull has the support h(n) = max phi over its heights,
+bounded from the slices at its two ends.
+
+A circle is cut into arcs between two angles. Any other core is one convex piece.
 """
 
 from __future__ import annotations
@@ -14,6 +17,9 @@ import math
 from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.vector import dot
+from superovoid.contact.minkowski.on_surfaces import along_to_surface
+from superovoid.shapes.kernels.kinds import SUPEROVOID, TORUS, core_support
 from superovoid.shapes.kernels.support_function import (
     OF_PIECES,
     parabola_bound,
@@ -46,6 +52,8 @@ from superovoid.shapes.kernels.surface import (
 )
 
 _LARGEST_RADIUS = 1e6  # of a curvature, in sizes of the body
+_ARCS = 4  # of a circle, to begin with
+NO_POINT = SurfacePoint(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # of cores that are no superovoids
 
 
 class PieceSupport(NamedTuple):
@@ -157,3 +165,70 @@ def piece_radii(b, n, f, inside):
     length = max(z[0] * z[0] + z[1] * z[1] + z[2] * z[2], 1e-100)
     beta = min(f.r / below, most / length) if below > 0.0 else most / length
     return alpha, e, beta, z
+
+
+# --- pieces of a core ---------------------------------------------------------------------------------------------
+
+
+@kernel
+def core_piece_ends(core, i):
+    """Ends of the i-th piece of a core to begin with, heights or angles, and whether it is the last."""
+    if core.kind == TORUS:
+        return math.pi * (2.0 * i / _ARCS - 1.0), math.pi * (2.0 * (i + 1) / _ARCS - 1.0), i + 1 == _ARCS
+    if core.kind == SUPEROVOID:
+        hi = piece_end(core.row, i + 1)
+        return piece_end(core.row, i), hi, hi == 1.0
+    return 0.0, 0.0, True
+
+
+@kernel
+def is_convex_core_piece(core, lo, hi):
+    """Whether a piece of a core is convex as it is."""
+    return core.kind != TORUS and (core.kind != SUPEROVOID or is_convex_piece(core.row, lo, hi))
+
+
+@kernel
+def core_piece_unit(core):
+    """Length [m] of a piece from 0 to 1."""
+    return core.row[A1] if core.kind == TORUS else core.row[A3]
+
+
+@kernel
+def _arc_support(radius, n, first, last):
+    """Support point of an arc along n in the frame of its circle."""
+    at = math.atan2(n[1], n[0])
+    if not (first <= at <= last):
+        rises = n[0] * (math.cos(last) - math.cos(first)) + n[1] * (math.sin(last) - math.sin(first)) > 0.0
+        at = last if rises else first
+    return (radius * math.cos(at), radius * math.sin(at), 0.0)
+
+
+@kernel
+def core_piece_support(core, n, lo, hi, near):
+    """Return the support point of a piece in the frame of its core. `near` is that of `piece_support`."""
+    if core.kind == SUPEROVOID:
+        return piece_support(core.row, n, lo, hi, near)
+    if core.kind == TORUS:
+        x = _arc_support(core.row[A1], n, lo, hi)
+        return PieceSupport(x, NO_POINT, dot(n, x), False)
+    x, _, upper = core_support(core, n)
+    return PieceSupport(x, NO_POINT, upper, False)
+
+
+@kernel
+def core_piece_place(core, p):
+    """Height or angle of a point in the frame of a superovoid or a circle; 0 of other cores."""
+    if core.kind == TORUS:
+        return math.atan2(p[1], p[0])
+    return p[2] / core.row[A3] if core.kind == SUPEROVOID else 0.0
+
+
+@kernel
+def onto_core(core, p, n):
+    """A mean of support points along n, moved onto the core, in the frame of the core."""
+    if core.kind == SUPEROVOID:
+        return along_to_surface(core.row, p, n)
+    if core.kind != TORUS:
+        return p
+    at = math.atan2(p[1], p[0])
+    return (core.row[A1] * math.cos(at), core.row[A1] * math.sin(at), 0.0)
