@@ -82,7 +82,7 @@ def _facing(pair, answer, goal):
     return with_interval(answer, answer.lower, max(answer.upper, answer.distance + off), _open_status(pair))
 
 
-@kernel(separate=True)
+@kernel(separate=True, _nrt=True)
 def apart_without_contact(pair, answer, goal):
     """Answer for bodies that are not proved to overlap: where they are apart, with points that span it.
 
@@ -111,7 +111,14 @@ def apart_without_contact(pair, answer, goal):
     # Bodies that may touch have the direction that proves the lower end: their points have none of their own.
     direction = found.n if lower > answer.lower else n
     if lower > 0.0 and distance > goal and pair.a[DENTED] + pair.b[DENTED] > 0.0:
-        direction = direction_of(x, y, n)
+        own = direction_of(x, y, n)
+        # If the contact is one of the hulls too, its normal is to prove the lower end.
+        if proved_support(pair, own) > goal - lower >= proved_support(pair, direction):
+            along = contact_points.facing(cores_of(pair), x, y, direction, lower, goal, margin, new_workspace())
+            if along.is_found:
+                own, lower, x, y = along.n, along.lower, along.x, along.y
+                distance = norm(sub(y, x))
+        direction = own
     lower, upper, y = min(lower, distance), distance + margin, rotate_back(rotation, sub(y, centre))
     status = NON_UNIQUE if upper - lower <= goal else _open_status(pair)
     answer = _facing(pair, Answer(distance, lower, upper, x, y, direction, fa, fb, status, answer.iterations), goal)
