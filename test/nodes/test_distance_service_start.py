@@ -40,7 +40,7 @@ def test_without_a_robot_the_answer_says_what_is_expected(late, client):
             "entities",
         ),
         (arm.URDF.replace('radius="0.1"', 'radius="-1"'), "radius"),
-        (arm.URDF.replace('radius="0.1"', 'radius="1e300"'), "absurd"),
+        (arm.URDF.replace('radius="0.1"', 'radius="1e300"'), "too large"),
         (arm.URDF.replace('radius="0.1"', 'radius="nan"'), "not a finite number"),
         (arm.URDF.replace('link="ball"', 'link="nowhere"'), "nowhere"),
         (

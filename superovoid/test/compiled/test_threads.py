@@ -26,12 +26,18 @@ def doing(done, pause=0.0):
     return work
 
 
-def test_every_part_is_done_once_and_more_threads_than_this_one_take_some():
-    done = []
-    results = share(range(60), doing(done, 1e-3), 3)
+def test_every_part_is_done_once_by_both_threads_that_have_begun():
+    done, both = [], threading.Barrier(2)
+    work = doing(done)
+
+    def work_after_another_has_begun(left):
+        both.wait()
+        return work(left)
+
+    results = share(range(60), work_after_another_has_begun, 2)
     assert sorted(done) == list(range(60))
     assert threading.get_ident() == results[0]
-    assert len(set(results)) == len(results) > 1
+    assert len(set(results)) == len(results) == 2
 
 
 def test_helpers_that_are_busy_elsewhere_are_not_waited_for():
