@@ -66,10 +66,6 @@ class SceneChanges:
         self._problem_bodies = self._problem_triangles = self._problems_attached = 0
         for problem in problems.values():
             self._keep_problem(problem)
-        self.objects: Mapping[str, SceneObject] = MappingProxyType(self._objects)
-        """The objects there are now, by name."""
-        self.problems: Mapping[str, Problem] = MappingProxyType(self._problems)
-        """The objects that are not where they are to be; they can be removed, or added anew."""
         self._own_rules = rules.copy()
         self._gone: set[str] = set()  # objects that are gone, of which the rules do not know yet
         self._rules_changed = False
@@ -78,6 +74,16 @@ class SceneChanges:
         self._triangles = triangles
         self.scales: dict[str, float] = {}
         self.colours: dict[str, tuple[float, float, float, float]] = {}
+
+    @property
+    def objects(self) -> Mapping[str, SceneObject]:
+        """The current objects, by name."""
+        return MappingProxyType(self._objects)
+
+    @property
+    def problems(self) -> Mapping[str, Problem]:
+        """The objects that are missing or out of place; each can be removed, or added again."""
+        return MappingProxyType(self._problems)
 
     @property
     def _rules(self) -> CollisionRules:
