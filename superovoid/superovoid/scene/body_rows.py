@@ -1,11 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Bodies as kernels read them: a row each, in the frame of its link, with room behind for more.
+"""Rows of bodies for the kernels, one per body in the frame of its link, with spare rows for more.
 
-A body that is added has no other copied. Rows that are there are never written by this module, and those behind them
-only once. So who has the arrays of before, a fork of a scene or the tables of a loop, never sees a change. Two that
-have the same room must not both add to it.
+Adding a body copies no other row. This module never writes to existing rows, and to each spare row only once, so forks
+of a scene and tables of a loop that hold the earlier arrays see no change. Only one owner of a buffer may add to it.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from superovoid.values.checks import LEAST_LENGTH
 FloatArray = NDArray[np.float64]
 Arrays: TypeAlias = tuple[NDArray[Any], ...]
 
-_MORE = 0.25  # of the rows, taken as room if there is none
+_MORE = 0.25  # spare rows of a new buffer, as a share of the rows
 
 
 def rows_of(bodies: Sequence[Body]) -> Local:
@@ -47,7 +46,7 @@ def rows_of(bodies: Sequence[Body]) -> Local:
 
 
 def losses_of(bodies: Sequence[Body], packed: FloatArray) -> FloatArray:
-    """Return what products of the poses of links and of bodies in them round, apart from their place, m, shape (n,)."""
+    """Return the rounding of link pose times body pose, without the part from the link's position, m, shape (n,)."""
     return _stack([_loss(body, row) for body, row in zip(bodies, packed, strict=True)], ())
 
 
@@ -66,14 +65,14 @@ def _stack(items: Sequence[FloatArray | float], shape: tuple[int, ...]) -> Float
 
 
 def joined(rows: Arrays, more: Arrays, room: Arrays | None) -> tuple[Arrays, Arrays]:
-    """Put rows behind others.
+    """Append rows to others.
 
     Parameters
     ----------
     rows, more : tuple of arrays
-        Alike but for their numbers of rows, which are one for all arrays of each.
+        Arrays of equal types and row shapes; all arrays of a tuple have the same number of rows.
     room : tuple of arrays, optional
-        What `rows` are the first rows of, as it was returned when they were made; None: they are copied.
+        The buffers returned with `rows`; without them, `rows` are copied to new buffers.
 
     Returns
     -------

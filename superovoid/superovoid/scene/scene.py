@@ -297,7 +297,7 @@ class Scene:
         Parameters
         ----------
         bodies : Body or sequence of Body
-            A link that carried nothing so far has no pose until it is given one.
+            A link without bodies so far needs a pose before the next query.
 
         Raises
         ------
@@ -327,22 +327,22 @@ class Scene:
                 self._drop_link_without_bodies(row)
 
     def attach(self, name: str, link: str, link_from_body: ArrayLike) -> None:
-        """Let another link carry a body from now on: a thing that is grasped, or put down; see `exchange`."""
+        """Attach a body to another link, as when it is grasped or put down; see `exchange`."""
         with self._lock:
             self._close_gaps()
             shape = self._members[self._members.row_of(name)].shape
             self._exchange([Body(name, link, shape, link_from_body)])
 
     def exchange(self, bodies: Sequence[Body]) -> None:
-        """Take bodies in the place of those of their names: the same shapes on other links, or at other places.
+        """Move bodies to other links or other poses in their links; names and shapes stay the same.
 
-        They keep their indices, their warm starts and what was said about their pairs. All at once cost one pass over
-        the rows of the scene.
+        The bodies keep their indices, warm starts and pair rules. One call takes one pass over the rows of the scene,
+        whatever the number of bodies.
 
         Parameters
         ----------
         bodies : sequence of Body
-            A link that carried nothing so far has no pose until it is given one.
+            A link without bodies so far needs a pose before the next query.
 
         Raises
         ------
@@ -357,7 +357,7 @@ class Scene:
         rows = [self._members.row_of(body.name) for body in bodies]
         for row, body in zip(rows, bodies, strict=True):
             if self._members[row].shape is not body.shape and self._members[row].shape != body.shape:
-                raise ValueError(f"body {body.name!r}: has another shape than the one in the scene: remove it, and add")
+                raise ValueError(f"body {body.name!r}: must keep its shape; to change it, remove and add the body")
         if not rows:
             return
         self._own()

@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The loop over states of yes/no questions: bodies are placed, and pairs are asked until one decides.
+"""Yes/no queries about many states: place the bodies, then compare pairs with their thresholds until one decides.
 
-A thread keeps the pairs in an order of its own: a pair that was closer moves to the front. In the next state it is
-asked first, before any link is placed that carries neither of its bodies. Some pairs of superovoids at a time are asked
-for a common point before one of them is asked more. The order changes no verdict, only which pair is named.
+Each thread orders the pairs: a pair that is closer moves to the front. In the next state the loop compares it first,
+before it places the links that carry neither of its bodies. For superovoids the loop first searches a common point in
+several pairs, before it spends more on one of them. The order decides which pair is named, but not the verdict.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from superovoid.scene.culling import Local, World, bounding_spheres_within, orie
 from superovoid.scene.solving import lost
 from superovoid.shapes.kernels.rounding import RIGID, take_pose
 
-_TOGETHER = 64  # pairs in the order of which superovoids are asked for a common point before one of them is asked more
+_TOGETHER = 64  # pairs that are searched for a common point before one of them is compared further
 
 
 @bundle
 class Asked(NamedTuple):
-    """What is asked about in every state: pairs of bodies on links."""
+    """The pairs of bodies on links that a query compares in every state."""
 
     local: Local
     vertices: Floats1
     link: Ints1  # of each body
     tree: Tree  # of the robot's joints
-    rows: Ints1  # of each link of the scene in the tree, -1 for links that no joint carries
+    rows: Ints1  # row of each link of the scene in the tree, -1 for links that no joint moves
     pairs: Ints2
     tolerance: float
     budget: int
@@ -44,15 +44,15 @@ class Asked(NamedTuple):
 
 @bundle
 class Memory(NamedTuple):
-    """What one thread works in; states and directions have a row for each pair, or one for all if nothing is kept."""
+    """Memory of one thread. States and directions have a row per pair, or a single row without warm starts."""
 
     carried: Floats3  # poses of the robot's links
     links: Floats3  # poses of the scene's links
-    posed: Ints1  # state that each of the robot's links was posed in last
-    path: Ints1  # links on the way to the root
+    posed: Ints1  # the last state in which each of the robot's links was posed
+    path: Ints1  # links on the path to the root
     world: World
     order: Ints1  # of the pairs
-    left: Ints1  # places in this order of what is open
+    left: Ints1  # positions in this order of pairs that are still open
     states: Floats2
     directions: Floats2
     rotation: Floats2
@@ -61,13 +61,13 @@ class Memory(NamedTuple):
 
 
 def memory_for(asked: Asked, link_poses: Floats3, kept: bool) -> Memory:
-    """Memory for a question.
+    """Return the memory of one thread for a query.
 
     Parameters
     ----------
     asked : Asked
     link_poses : array, shape (links, 4, 4)
-        Poses of the scene's links, of which those count that no joint carries.
+        Poses of the scene's links; those of links that joints move are overwritten.
     kept : bool
         Whether warm starts are kept from one state to the next.
     """
@@ -105,7 +105,7 @@ def found_for(states: int) -> Found:
 
 @kernel(nogil=True, separate=True)
 def verdict_on(asked, pair, threshold, effort, memory):
-    """The verdict on one pair, from where that pair ended the time before."""
+    """Return the verdict on one pair, with the pair's last points and direction as a warm start."""
     local, world = asked.local, memory.world
     k = own_or_only(memory.states, pair)
     if memory.states.shape[0] < asked.pairs.shape[0]:
@@ -130,14 +130,14 @@ def _to_the_front(order, position):
 
 @kernel
 def _take_link(asked, link, memory):
-    """Take the pose of a link of the scene from that of the robot's link; return whether it is a rigid transform."""
+    """Copy the pose of a robot's link to the scene's link; return whether it is a rigid transform."""
     row = asked.rows[link]
     return row < 0 or take_pose(memory.carried[row], memory.links[link]) == RIGID
 
 
 @kernel(nogil=True, separate=True)
 def _place_pair(asked, pair, state, positions, given, memory):
-    """Place two bodies and of the links those that carry them; return the rounding of their bounds, -1 as below."""
+    """Place two bodies and the links that carry them; return the rounding of their bounds, -1 as `_place_all`."""
     rounding = 0.0
     for i in range(2):
         k = asked.pairs[pair, i]
@@ -152,7 +152,7 @@ def _place_pair(asked, pair, state, positions, given, memory):
 
 @kernel(nogil=True, separate=True)
 def _place_all(asked, state, positions, given, memory):
-    """Place all bodies; return the largest rounding of their bounds, -1 if a link has no rigid transform for a pose."""
+    """Place all bodies; return the largest rounding of their bounds, -1 if the pose of a link is not rigid."""
     rounding = 0.0
     for row in range(1, asked.tree.parent.shape[0]):
         if memory.posed[row] != state:
@@ -167,9 +167,9 @@ def _place_all(asked, state, positions, given, memory):
 
 @kernel(nogil=True, separate=True)
 def _ask_pair(asked, pair, floors, needed, ends, effort, open_pair, memory):
-    """Ask whether a pair is at its floor and, as long as no pair is open, at what is needed; as for `_first_closer`.
+    """Compare a pair with its floor and, while no pair is open, with `needed`; arguments as of `_first_closer`.
 
-    Returns whether this ends the search, and the pair that is open then, -1 for none.
+    Returns whether this ends the search, and the open pair, -1 for none.
     """
     floor = floors[own_or_only(floors, pair)]
     threshold = needed[own_or_only(needed, pair)] if open_pair < 0 else floor
@@ -184,28 +184,28 @@ def _ask_pair(asked, pair, floors, needed, ends, effort, open_pair, memory):
 
 @kernel(nogil=True, separate=True)
 def _first_closer(asked, begin, end, floors, needed, ends, rounding, open_pair, memory):
-    """Look for a pair that is closer than its floor, in a state in which the bodies of these pairs are placed.
+    """Search a pair that is closer than its floor, in a state in which the bodies of these pairs are placed.
 
     Parameters
     ----------
     asked : Asked
     begin, end : int
-        The first place in the order that is looked at, and the first that is not.
+        Positions in the order: the first, and the one after the last.
     floors, needed : array, shape (n,) or (1,)
-        m: what the signed distance of each pair must reach, and what it is to reach, which is no less; one for all
-        pairs if there is one. What is needed is asked until one pair lacks it: from then on only floors count.
+        Thresholds of each pair, or one for all, m, with needed >= floors. Once a pair does not reach `needed`, the
+        others are compared with their floors only.
     ends : bool
-        Whether a pair that is not proved to be at its floor ends the search, as one that is proved closer always does.
+        Whether an undecided pair ends the search too. A pair that is proved closer always does.
     rounding : float
         Of the bounds of the bodies, m.
     open_pair : int
-        Row of a pair looked at before that is undecided or lacks what is needed, -1 for none.
+        Row of an earlier pair that is undecided or does not reach `needed`, -1 for none.
     memory : Memory
 
     Returns
     -------
-    CLOSER: a pair has ended the search; UNDECIDED: one is undecided, or lacks what is needed; FARTHER: none does. Then
-    the row of that pair, -1 for FARTHER, and how many pairs were looked at more closely than by their boxes.
+    CLOSER if a pair has ended the search, UNDECIDED if one is undecided or does not reach `needed`, else FARTHER; the
+    row of that pair, -1 for FARTHER; and the number of pairs that bounding boxes did not decide.
     """
     world = memory.world
     looked = 0
@@ -253,7 +253,9 @@ def over_states(
     memory: Memory,
     found: Found,
 ) -> int:
-    """Answer states from nothing that was known before; return how many, or -1 - s if state s has a link too far away.
+    """Answer states without warm starts from earlier calls; return how many.
+
+    Returns -1 - s if the pose of a link in state s is not a rigid transform.
 
     Parameters
     ----------
@@ -263,7 +265,7 @@ def over_states(
     floors, needed : array, shape (states or 1, n or 1)
         As for one state (`_first_closer`).
     ends : bool
-        Whether the first state in which a pair is not proved to be at its floor is the last one that is answered.
+        Whether to stop after the first state in which a pair is not proved to reach its floor.
     memory : Memory
     found : Found
     """
@@ -283,7 +285,7 @@ def over_states(
             needed[own_or_only(needed, s)],
             bases[own_or_only(bases, s)],
         )
-        # If a pair was closer in the state before, it is asked before the other bodies are placed.
+        # Compare the pair that was closer in the last state before placing the other bodies.
         first = 1 if verdict == CLOSER else 0
         verdict, pair, looked = FARTHER, -1, 0
         if first == 1:

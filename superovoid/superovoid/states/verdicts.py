@@ -3,13 +3,12 @@
 
 """Does anything overlap, or come closer than a threshold, in many states of a robot? With a stop at the first pair.
 
-A state is `closer` if one pair is proved to be, `farther` if every pair is proved not to be, and undecided otherwise:
-an undecided pair never makes a state free. Pairs are asked in an order that learns (`verdict_loop`), from state to
-state of a block; every block begins anew, so that the same request gets the same answer from any number of threads.
+A state is `closer` if one pair is proved closer, `farther` if every pair is proved not to be, and undecided otherwise:
+an undecided pair never makes a state free. Within a block of states, the loop asks the pair that was closer last first
+(`verdict_loop`). Every block starts with the same order, so the answer does not depend on the number of threads.
 
-A planner asks of a motion whether all pairs keep their floors (`FloorQuery`): every pair of every state has a distance
-of its own to be compared with, and the states end at the first in which one is not kept, since what follows it does not
-matter to a motion.
+A planner checks whether all pairs keep their floors along a motion (`FloorQuery`). Every pair of every state has its
+own threshold, and the check ends at the first state with a pair below its floor.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _BLOCK, _BLOCK_OF_MOTION = 256, 64  # states
 _MOST_KEPT = 1 << 14  # pairs of which each has a warm start
 
 BELOW, SHORT, CLEAR = CLOSER, UNDECIDED, FARTHER
-"""Of a state: a pair is not proved to be at its floor or above; all are, but one lacks what is needed; none does."""
+"""Verdict on a state: a pair is not proved to reach its floor; all reach it, but not all reach `needed`; all do."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,7 +76,7 @@ class StateVerdicts(Record):
 
 
 class _PairQuery:
-    """A question about pairs of a scene in states of a robot, prepared to be asked by any number of threads."""
+    """A prepared yes/no query about pairs of a scene in states of a robot; any number of threads may use it."""
 
     def __init__(self, robot: Robot, scene: Scene, pairs: ArrayLike | None) -> None:
         self._posing = Posing(robot, scene, pairs)
@@ -86,8 +85,7 @@ class _PairQuery:
         self._asked = verdict_loop.Asked(
             local, vertices, link, self._posing.tree, self._posing.row_of_link, listed, rtol, budget
         )
-        # Memory of calls that are over, about several states and about one; to append and to pop is one step of the
-        # interpreter.
+        # Memory of finished calls, for several states and for one. Append and pop are atomic in the interpreter.
         self._idle: tuple[list[verdict_loop.Memory], list[verdict_loop.Memory]] = [], []
 
     def __getstate__(self) -> dict[str, Any]:
@@ -112,7 +110,7 @@ class _PairQuery:
             As for `verdict_loop.over_states`.
         threads : int
         ended : callable, optional
-            Whether no further block is to be begun.
+            Return true to start no further block.
         """
         joints, bases, root = states
         is_over = False
@@ -132,13 +130,14 @@ class _PairQuery:
             found = verdict_loop.found_for(len(given[0]))
             done = verdict_loop.over_states(self._asked, *given, *limits, ends, memory, found)
             if done < 0:
-                self._posing.of_scene(self._posing.of_states(*given))  # which says what is wrong
+                self._posing.of_scene(self._posing.of_states(*given))  # raises the error that names the pose
+                raise RuntimeError(f"state {-1 - done} of a block: the loop refused a pose that is a rigid transform")
             is_over = is_over or (ends and bool(done) and bool(found.verdicts[done - 1] == CLOSER))
             return verdict_loop.Found._make(each[:done] for each in found), memory
 
         size = _BLOCK_OF_MOTION if ends else _BLOCK
         parts = in_blocks(len(joints), size, threads, take, answer, idle.append, lambda: is_over or ended())
-        # Blocks are begun in turn, so that all before the first that ends the answer are there.
+        # Threads start blocks in order, so all blocks before the one that ends the answer are complete.
         first = []
         for part in parts:
             if part is None:
@@ -218,7 +217,7 @@ class FloorVerdicts(NamedTuple):
 
 
 class FloorQuery(_PairQuery):
-    """The question whether pairs keep their floors, prepared to be asked many times, by any number of threads.
+    """A prepared query whether pairs keep their floors; any number of threads may use it.
 
     Parameters
     ----------
@@ -254,10 +253,10 @@ class FloorQuery(_PairQuery):
         floors : (states, n) array
             What the signed distance of each pair must exceed, m.
         needed : (states, n) array
-            What it is to exceed for `CLEAR`, m; not less than the floor.
+            What the signed distance must exceed for `CLEAR`, m; at least the floor.
         """
         given = self._posing.inputs(positions, None, base_poses, None)
-        # To exceed one number is to be at least the next.
+        # A distance exceeds a floor if it is at least the next larger number.
         least = np.nextafter(np.ascontiguousarray(floors), np.inf)
         wanted = least if needed is floors else np.nextafter(np.ascontiguousarray(needed), np.inf)
         found = self._ask(given, least, wanted, True, workers(threads))

@@ -508,7 +508,7 @@ def test_exchanged_bodies_answer_as_those_of_a_scene_built_with_them():
     assert allowed_pairs(found) == allowed_pairs(expected)
     for name in ("distance", "lower", "upper"):
         assert np.array_equal(np.sort(getattr(found, name)), np.sort(getattr(expected, name)))
-    with pytest.raises(ValueError, match="another shape"):
+    with pytest.raises(ValueError, match="must keep its shape"):
         scene.exchange([Body("b0", "a", Sphere(0.4))])
 
 

@@ -18,16 +18,7 @@ from superovoid.contact.minkowski.contact_points import holds_means
 from superovoid.contact.separation import is_inside, slack_of_level
 from superovoid.contact.superovoids.nearest_pieces import Nearest, in_frame_of_b, is_in_ovoids, nearest_of_pieces
 from superovoid.contact.superovoids.pieces import NO_POINT
-from superovoid.shapes.kernels.kinds import (
-    BOX,
-    CONE,
-    CONVEX_MESH,
-    CYLINDER,
-    MESH,
-    PLANE_LOSS,
-    SUPEROVOID,
-    point_to_core,
-)
+from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.surface import SIZE, TX, TY, P
 
 _VIEWS = 2000  # directions that may be looked at
@@ -52,7 +43,7 @@ def is_for(pair):
     a, b = pair.a.kind, pair.b.kind
     if holds_means(pair.a.row, a) and holds_means(pair.b.row, b):
         return False
-    return not ((a == SUPEROVOID and b == SUPEROVOID) or a == MESH or b == MESH)
+    return not ((a == kinds.SUPEROVOID and b == kinds.SUPEROVOID) or a == kinds.MESH or b == kinds.MESH)
 
 
 @kernel
@@ -63,10 +54,10 @@ def _height_in_core(pair, swapped, p):
     """
     core, q = (pair.a, p) if swapped else (pair.b, in_frame_of_b(pair, p))
     kind = core.kind
-    if not (kind == BOX or kind == CYLINDER or kind == CONE or kind == CONVEX_MESH):
+    if not (kind == kinds.BOX or kind == kinds.CYLINDER or kind == kinds.CONE or kind == kinds.CONVEX_MESH):
         return math.inf, p
-    height, normal, _, _ = point_to_core(core, q)
-    height += core.row[PLANE_LOSS]
+    height, normal, _, _ = kinds.point_to_core(core, q)
+    height += core.row[kinds.PLANE_LOSS]
     return (height if height <= 0.0 else math.inf), (normal if swapped else rotate(pair.rotation, normal))
 
 
@@ -93,7 +84,7 @@ def _deeper(pair, swapped, p, margin):
     """
     out_of_line()
     core = pair.a if swapped else pair.b
-    middle = (core.row[TX], core.row[TY], core.row[P]) if core.kind == CONVEX_MESH else (0.0, 0.0, 0.0)
+    middle = (core.row[TX], core.row[TY], core.row[P]) if core.kind == kinds.CONVEX_MESH else (0.0, 0.0, 0.0)
     if not swapped:
         middle = add(pair.centre, rotate(pair.rotation, middle))
     height, normal = _height_in_core(pair, swapped, p)
@@ -136,7 +127,7 @@ def nearest_points(pair, n, goal, beyond, margin):
     found = nearest_of_pieces(pair, n, known, goal, beyond, margin, _VIEWS)
     x, y, upper = found.nearest.x, found.nearest.y, found.nearest.distance + margin
     if found.overlap:
-        swapped = pair.b.kind == SUPEROVOID
+        swapped = pair.b.kind == kinds.SUPEROVOID
         height, x = _deeper(pair, swapped, found.common, margin)
         y, upper = x, min(height + margin, -_radius_in_ovoid(pair, swapped, found.common, margin))
     return Proximity(found.lower, upper, x, y, found.n, found.views)

@@ -8,18 +8,18 @@ support point, while the pair of points that realises the distance belongs to th
 (and the same line inside M where the bodies overlap). It is a mean of up to three points of M, the same mean for both
 bodies, and found in two parts, both from support points alone:
 
-enclose   points of M around the line: the nearest point of their hull in the plane across n, as in GJK, from directions
-          tilted from n towards the line, as little as gets on
-rise      the farthest support point beyond the plane through the three takes the place of one of them such that the
-          line still passes between: the portal of Snethen, "XenoCollide", Game Programming Gems 7 (2008)
+enclose   finds points of M around the line: GJK in the plane across n, with directions that are tilted from n towards
+          the line by the least tilt that makes progress
+rise      replaces one of the three points by the farthest support point beyond their plane, so that the line still
+          passes between them: the portal of Snethen, "XenoCollide", Game Programming Gems 7 (2008)
 
-The last plane has no point of M beyond it by more than the tolerance, so the mean lies that near to the boundary of M,
-and the two points that near to the surfaces of their bodies. Those of superovoids are moved along n onto the surface.
-An error delta of n counts in the length of x - y by its square only, where it counts in h_M(n) by itself: the length is
-the better measure of the distance on a face.
+No point of M lies beyond the last plane by more than the tolerance, so the mean is within the tolerance of the boundary
+of M, and the two points of the surfaces of their bodies. Points of superovoids are then moved along n onto the surface.
+An error delta of n changes the length of x - y by its square, but h_M(n) by delta itself: on a face the length is the
+better measure of the distance.
 
-`points_along` finds the points for a direction of given h_M. `facing` gives an answer apart, whose interval is closed,
-points that lie along its direction.
+`points_along` finds the points for a direction with given h_M. `facing` replaces the points of a closed answer of
+separate bodies by points that lie along its direction.
 """
 
 from __future__ import annotations
@@ -79,13 +79,13 @@ class _Exit(NamedTuple):
 
 @kernel
 def holds_means(row, kind):
-    """Whether a point between support points belongs to the body: true for every convex one."""
+    """Return whether means of support points belong to the body, as for every convex body."""
     return kind != SUPEROVOID or row[DENTED] == 0.0
 
 
 @kernel
 def dent_deficit(row, kind):
-    """By how much the support of the hull of a body exceeds that of a convex body in it, at most."""
+    """Return an upper bound of the support of a body's hull less that of a convex body inside the body."""
     return 0.0 if holds_means(row, kind) else row[DENT_DEFICIT]
 
 
