@@ -26,12 +26,12 @@ from superovoid.values.poses import PosesLike, as_matrices
 
 FloatArray = NDArray[np.float64]
 BATCH = 512  # pairs of superovoids from which on SIMD lanes are used, and that a thread is started for
-CHUNK = 1 << 14  # of these, solved at once, which takes 18 MB beside their answers
+CHUNK = 1 << 14  # pairs solved at once, which takes 18 MB besides their answers
 
 
 @entry_point(nogil=True)
 def answer_pairs(pairs: Pairs, which: Ints1, tolerance: float, work: Floats1, out: Floats2) -> None:
-    """Answer the pairs named, each from nothing that was known before, as `answer_pair` does.
+    """Solve the given pairs, each without a warm start, as `answer_pair` does.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def answer_pairs(pairs: Pairs, which: Ints1, tolerance: float, work: Floats1, ou
     tolerance : float
     work : array, shape (WORK_LENGTH,)
     out : array, shape (n, RESULT_LENGTH)
-        A row each pair, of which those named are filled in.
+        A row for each pair; those of the given pairs are filled in.
     """
     scratch = scratch_in(work)
     for k in range(which.shape[0]):
@@ -63,7 +63,7 @@ def distance(
     Parameters
     ----------
     a, b : Shape
-        The bodies, of any kinds of `superovoid.shapes` (docs/shapes.md says how each pair is solved).
+        The bodies, of any kinds of `superovoid.shapes` (docs/shapes.md).
     pose_a, pose_b : (4, 4) array_like or transform
         Poses, body to world, m: 4 x 4 arrays, scipy's `RigidTransform`, objects with ``homogeneous`` (pinocchio), or
         pairs (rotation, translation).
@@ -77,7 +77,7 @@ def distance(
     Returns
     -------
     DistanceResult
-        `status` says what could not be proved; no answer is ever a sentinel.
+        `status` names what could not be proved. No value is a sentinel.
 
     Raises
     ------

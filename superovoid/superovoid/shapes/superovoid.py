@@ -60,7 +60,7 @@ class Superovoid(Shape):
     semi_axes : (3,) array_like
         Semi-axes a1, a2, a3 along x, y, z, m; from 1e-30 to 1e30. Half lengths, as those of an ellipsoid.
     section_exponent : float
-        Exponent epsilon_1 of the sections z = const, in [1e-6, 1.999999], as far as the arithmetic carries
+        Exponent epsilon_1 of the sections z = const, in [1e-6, 1.999999], the limits of the arithmetic
         (docs/numerics.md). Towards 0 a rectangle, 1 an ellipse, towards 2 a rhombus.
     profile_exponent : float
         Exponent epsilon_2 of the profile along z, the half-width of the sections over z, in the same range. The two
@@ -225,7 +225,7 @@ class Superovoid(Shape):
         Returns
         -------
         (...) ndarray
-            F, dimensionless. Infinite where the taper has folded space (k_x <= 0 or k_y <= 0), which is outside.
+            F, dimensionless. Infinite if the taper folds space there (k_x <= 0 or k_y <= 0): such points are outside.
         """
         u, v, w, kx, ky = self._unit_coordinates(points)
         s = 2.0 / self.profile_exponent
@@ -285,7 +285,7 @@ class Superovoid(Shape):
         Returns
         -------
         (..., 3, 3) ndarray
-            1/m^2. Entries that are infinite (exponents above 1 on a coordinate plane) are set to 0.
+            1/m^2. Infinite entries (exponents above 1 on a coordinate plane) are set to 0.
         """
         u, v, w, kx, ky = self._unit_coordinates(points)
         e1, e2 = self.section_exponent, self.profile_exponent
@@ -407,16 +407,16 @@ class Superovoid(Shape):
     def bounding_sphere(self) -> BoundingSphere:
         """Sphere around the body, centred on its z axis (`BoundingSphere.centre`, `.radius`, m).
 
-        It holds the body: the radius about that centre is exact without taper, and else bounded from above, by no more
-        than a thousandth too large.
+        It contains the body. The radius is exact without taper, and otherwise an upper bound at most a thousandth too
+        large.
         """
         return self._bounding_sphere._replace(centre=self._bounding_sphere.centre.copy())
 
     def volume(self) -> float:
         """Volume, m^3.
 
-        The section at w has the area 4 a1 a2 kx ky r^2 Gamma(1 + e1/2)^2 / Gamma(1 + e1); the terms of kx ky that are
-        odd in w vanish, and the integrals of r^2 and w^2 r^2 are Beta functions.
+        The section at w has the area 4 a1 a2 kx ky r^2 Gamma(1 + e1/2)^2 / Gamma(1 + e1); the terms of kx ky odd in
+        w vanish, and the integrals of r^2 and w^2 r^2 are Beta functions.
         """
         e1, e2 = self.section_exponent, self.profile_exponent
         section = math.gamma(1.0 + 0.5 * e1) ** 2 / math.gamma(1.0 + e1)
@@ -500,7 +500,7 @@ def _farthest(a: ArrayLike, b: ArrayLike, p: float) -> FloatArray:
 
 
 def _safe_power(base: FloatArray, exponent: float) -> FloatArray:
-    """base**exponent for base >= 0, with 0 where a negative power of zero has no value."""
+    """base**exponent for base >= 0, and 0 for a negative power of zero."""
     if exponent >= 0.0:
         return np.asarray(base**exponent)
     with np.errstate(divide="ignore"):
