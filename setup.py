@@ -95,6 +95,7 @@ setup(
             "demo = superovoid_ros.commands.demo",
             "fit-hands = superovoid_ros.commands.fit_hands",
             "load = superovoid_ros.commands.load",
+            "node = superovoid_ros.commands.node",
             "plan = superovoid_ros.commands.plan",
         ],
         "superovoid.recordings": [
