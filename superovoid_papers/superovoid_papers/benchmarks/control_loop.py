@@ -69,7 +69,7 @@ class Loop(CsvRow):
     name: str
     turns: int
     late: int
-    """turns that were not done when the next one was due"""
+    """turns not finished when the next one was due"""
     work_p50: float = column("work_p50_us")
     """from the beginning of a turn to its end"""
     work_p99: float = column("work_p99_us")
@@ -92,7 +92,7 @@ class Loop(CsvRow):
 
 
 def run(name: str, hands: Hands, turns: int, period: float) -> Loop:
-    """Make so many turns, one each period [s]."""
+    """Make a number of turns, one each period [s]."""
     searches = [0]
 
     def count(phase: str, _: Mapping[str, int]) -> None:

@@ -41,7 +41,7 @@ def hands() -> Robot:
 def regimes(
     robot: Robot, seed: int = 1, states: int = STATES
 ) -> Iterator[tuple[str, FloatArray, dict[str, FloatArray]]]:
-    """Names, positions (states, joints) and base poses (states, 4, 4) of the states that are measured."""
+    """Names, positions (states, joints) and base poses (states, 4, 4) of the measured states."""
     rng = np.random.default_rng(seed)
     sweep = GraspSweep.from_file(share_directory() / "config/grasp_sweep.yaml")
     frames = [sweep.frame(i).base_poses for i in range(len(sweep))]

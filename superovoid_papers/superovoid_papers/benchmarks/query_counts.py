@@ -48,7 +48,7 @@ def random_poses(rng: np.random.Generator, count: int, spread: float) -> np.ndar
 
 
 def median_time(work: Callable[[], object], repeats: int = 5) -> float:
-    """Median seconds of a few runs, after one that is not timed."""
+    """Median seconds of a few runs, after one that does not count."""
     work()
     times = []
     for _ in range(repeats):
