@@ -69,7 +69,7 @@ class ContactSet(Record):
     """Points on the surface of body A, shape (n, 3), world, m."""
     point_b: FloatArray
     """Points on the surface of body B, shape (n, 3), world, m: ``point_a + gap[:, None] * normal`` to rounding,
-    witness points as exactly as docs/contacts.md says."""
+    witness points as exactly as docs/how_to/contacts.md says."""
     gap: FloatArray
     """Signed distances of the surfaces along the normal, shape (n,), m; negative where they overlap."""
     normal: FloatArray
@@ -269,7 +269,7 @@ def contacts(
     Notes
     -----
     The first point realises the distance: it is the pair of witness points of `distance`, or a corner of the patch
-    whose gap is no larger, within the tolerance. docs/contacts.md says which corners flats, edges, round bodies and
+    whose gap is no larger, within the tolerance. docs/how_to/contacts.md says which corners flats, edges, round bodies and
     meshes have, and which of them stay if there are more than `max_contacts`.
 
     Swapping the bodies swaps the points and turns the normal, bit by bit, unless the bodies and their poses are

@@ -15,7 +15,7 @@ faster than two points can approach each other, |v_A - v_B| + |omega_A| rho_A + 
 that was proved.
 
 Time advances only over what one of these proves free of contact, so nothing can be tunnelled through; and since t1 is
-where Newton's method expects the contact, it converges as fast (docs/queries.md).
+where Newton's method expects the contact, it converges as fast (docs/reference/queries.md).
 """
 
 from __future__ import annotations

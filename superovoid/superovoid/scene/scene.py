@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# Up to so many allowed pairs for each body it is faster to test them all than to walk the tree (docs/scale.md).
+# Up to so many allowed pairs for each body it is faster to test them all than to walk the tree (docs/explanation/many_bodies.md).
 _LISTED_PAIRS = 70
 # Near ones for each body that `prepare` takes memory for where a scene has more pairs than that.
 _NEAR_PAIRS = 16
@@ -459,7 +459,7 @@ class Scene:
             self._last_reach = 0, 0.0
 
     def prepare(self, *, pairs: ArrayLike | None = None, freeze: bool = False) -> None:
-        """Allocate memory now, so that no later query does: for control loops (docs/control_loop.md).
+        """Allocate memory now, so that no later query does: for control loops (docs/how_to/control_loop.md).
 
         The memory suffices for queries that find the bodies near each other. Poses and answers stay as they are.
 
@@ -494,7 +494,7 @@ class Scene:
             gc.freeze()
 
     def show(self, *, near: float | None = None, **options: Any) -> Viewer:
-        """Serve a page with the scene as it is now, for a browser (docs/viewing.md).
+        """Serve a page with the scene as it is now, for a browser (docs/how_to/viewing.md).
 
         Parameters
         ----------

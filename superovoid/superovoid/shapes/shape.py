@@ -269,7 +269,7 @@ class Shape(ABC):
     def support_loss(self) -> float:
         """By how much `support_value` of a unit direction may be too small, beyond rounding, m.
 
-        Zero but for hulls of many points, some of which the hull leaves out (docs/shapes.md).
+        Zero but for hulls of many points, some of which the hull leaves out (docs/reference/shapes.md).
         """
         return 0.0
 
