@@ -269,8 +269,8 @@ def contacts(
     Notes
     -----
     The first point realises the distance: it is the pair of witness points of `distance`, or a corner of the patch
-    whose gap is no larger, within the tolerance. docs/how_to/contacts.md says which corners flats, edges, round bodies and
-    meshes have, and which of them stay if there are more than `max_contacts`.
+    whose gap is no larger, within the tolerance. docs/how_to/contacts.md says which corners flats, edges, round bodies
+    and meshes have, and which of them stay if there are more than `max_contacts`.
 
     Swapping the bodies swaps the points and turns the normal, bit by bit, unless the bodies and their poses are
     equal.

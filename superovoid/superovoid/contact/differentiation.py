@@ -361,8 +361,8 @@ def pose_gradients(result: DistanceResult | DistanceResults, pose_a: PosesLike, 
     Notes
     -----
     By a translation the distance changes by the normal's part of it; by a rotation, by that of the motion of the
-    contact point (envelope theorem: docs/explanation/derivatives.md). About another point p of the body, the angular part is that
-    given plus ``(origin - p) x linear part``.
+    contact point (envelope theorem: docs/explanation/derivatives.md). About another point p of the body, the angular
+    part is that given plus ``(origin - p) x linear part``.
     """
     if not isinstance(result, DistanceResult | DistanceResults):
         raise TypeError(f"result: must be a DistanceResult or DistanceResults, found {type(result).__name__}")

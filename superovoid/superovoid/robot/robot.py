@@ -349,7 +349,8 @@ class Robot:
         """Compute the derivatives of the distances of a result by the joint positions and base poses.
 
         The rate of a distance is the component along the normal of the relative velocity of its two points, each fixed
-        to its body; the motion of the points on the bodies and of the normal does not contribute (docs/explanation/derivatives.md).
+        to its body; the motion of the points on the bodies and of the normal does not contribute
+        (docs/explanation/derivatives.md).
 
         Parameters
         ----------

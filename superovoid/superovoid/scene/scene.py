@@ -55,7 +55,8 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# Up to so many allowed pairs for each body it is faster to test them all than to walk the tree (docs/explanation/many_bodies.md).
+# Up to so many allowed pairs for each body it is faster to test them all than to walk the tree
+# (docs/explanation/many_bodies.md).
 _LISTED_PAIRS = 70
 # Near ones for each body that `prepare` takes memory for where a scene has more pairs than that.
 _NEAR_PAIRS = 16
