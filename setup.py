@@ -61,7 +61,7 @@ setup(
         *tree("launch", "urdf", "config"),
         *node_executables(),
     ],
-    # Reasons for each: docs/dependencies.md. rosdep keys of the same: package.xml.
+    # Reasons for each: docs/reference/dependencies.md. rosdep keys of the same: package.xml.
     install_requires=["matplotlib", "numpy", "pyyaml", "rich", "scipy", "superovoid[meshes]"],
     extras_require={
         # ROS 2 from PyPI, for machines without ROS 2. The interfaces of this repository are built beside it and

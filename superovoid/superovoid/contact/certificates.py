@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What proves an answer, as plain data for others to check (docs/verify.md)."""
+"""What proves an answer, as plain data for others to check (docs/how_to/verify.md)."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class DistanceResult(Result):
     point_a: FloatArray
     """Witness point on the surface of body A, shape (3,), world, m. With any status, the distance of the two points is
     in [lower, upper] if the bodies are apart. If they overlap, the difference of the points is distance times normal,
-    to within the width of the interval (docs/numerics.md, section 2)."""
+    to within the width of the interval (docs/explanation/numerics.md, section 2)."""
     point_b: FloatArray
     """Witness point on the surface of body B, shape (3,), world, m."""
     normal: FloatArray
@@ -41,7 +41,7 @@ class DistanceResult(Result):
     statistics: Statistics
     """``iterations`` of Newton's method, or of the solver of other kinds."""
     certificate: Certificate | None = field(default=None, repr=False, kw_only=True)
-    """What proves the interval, for others to check (docs/verify.md); None: it was not asked for."""
+    """What proves the interval, for others to check (docs/how_to/verify.md); None: it was not asked for."""
 
     @classmethod
     def _from_row(cls, row: FloatArray) -> DistanceResult:

@@ -63,7 +63,7 @@ def distance(
     Parameters
     ----------
     a, b : Shape
-        The bodies, of any kinds of `superovoid.shapes` (docs/shapes.md).
+        The bodies, of any kinds of `superovoid.shapes` (docs/reference/shapes.md).
     pose_a, pose_b : (4, 4) array_like or transform
         Poses, body to world, m: 4 x 4 arrays, scipy's `RigidTransform`, objects with ``homogeneous`` (pinocchio), or
         pairs (rotation, translation).
@@ -71,8 +71,8 @@ def distance(
         Width of the interval [lower, upper] that counts as certified, as a fraction of the smaller body's largest
         semi-axis. What rounding takes at large coordinates is allowed on top.
     certificate : bool, optional
-        Whether to write down what proves the interval, for others to check (docs/verify.md): cones of directions of an
-        overlap, pieces of bodies with a dent. Of other kinds than superovoids it is empty.
+        Whether to write down what proves the interval, for others to check (docs/how_to/verify.md): cones of directions
+        of an overlap, pieces of bodies with a dent. Of other kinds than superovoids it is empty.
 
     Returns
     -------
@@ -158,8 +158,9 @@ def distances(
     Notes
     -----
     Each answer is that of `distance`, bit by bit, whatever else is asked and in whatever order. The exception are
-    superovoids in calls with 512 pairs of them and more, which are solved in SIMD lanes (docs/batch.md): each of their
-    answers is the same in all such calls, and agrees with that of `distance` within both intervals.
+    superovoids in calls with 512 pairs of them and more, which are solved in SIMD lanes
+    (docs/explanation/many_bodies.md): each of their answers is the same in all such calls, and agrees with that of
+    `distance` within both intervals.
     """
     pairs, _ = pairs_of(a, pose_a, b, pose_b)
     rtol = check_rtol(rtol)

@@ -269,7 +269,7 @@ class Shape(ABC):
     def support_loss(self) -> float:
         """Largest error by which `support_value` of a unit direction may be too small, beyond rounding, m.
 
-        Zero except for hulls of many points, which may omit some of them (docs/shapes.md).
+        Zero except for hulls of many points, which may omit some of them (docs/reference/shapes.md).
         """
         return 0.0
 

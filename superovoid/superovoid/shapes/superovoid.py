@@ -61,7 +61,7 @@ class Superovoid(Shape):
         Semi-axes a1, a2, a3 along x, y, z, m; from 1e-30 to 1e30. Half lengths, as those of an ellipsoid.
     section_exponent : float
         Exponent epsilon_1 of the sections z = const, in [1e-6, 1.999999], the limits of the arithmetic
-        (docs/numerics.md). Towards 0 a rectangle, 1 an ellipse, towards 2 a rhombus.
+        (docs/explanation/numerics.md). Towards 0 a rectangle, 1 an ellipse, towards 2 a rhombus.
     profile_exponent : float
         Exponent epsilon_2 of the profile along z, the half-width of the sections over z, in the same range. The two
         exponents have names because authors disagree on their order: `from_goncalves` and `from_barr` take pairs.
@@ -78,7 +78,7 @@ class Superovoid(Shape):
     Every combination of parameters is allowed; not every one is convex (`convexity`). With Tx = Ty = T the body is
     convex iff abs(T) <= (1 - epsilon_2 / 2) 2**(epsilon_2 / 2); the range of abs(T) <= 0.5 that the paper gives is not
     enough for epsilon_2 above 1.38, and with Tx != Ty and epsilon_2 < 1 a body is never convex, though the dent is
-    often microscopic (docs/numerics.md).
+    often microscopic (docs/explanation/numerics.md).
 
     Examples
     --------
@@ -386,7 +386,7 @@ class Superovoid(Shape):
             return BoundingSphere(np.zeros(3), _ABOVE_ROUNDING * radius)
         # Between two heights on one side of the equator the meridian radius r is at most that of the one closer to the
         # equator; the farthest point of the section for r = 1 is a norm of (a1 kx, a2 ky), convex in the height, and so
-        # is |z - z0|: both at most the larger of the two at the ends (docs/numerics.md).
+        # is |z - z0|: both at most the larger of the two at the ends (docs/explanation/numerics.md).
         w = np.sin(np.linspace(0.0, 0.5 * math.pi, _SPHERE_HEIGHTS))
         w = np.concatenate([-w[:0:-1], w])
         with np.errstate(divide="ignore"):

@@ -129,7 +129,7 @@ ENGINES = (OURS, OURS_CALLED, *_peer_rows())
 
 
 def random_body(family: str, rng: np.random.Generator) -> Superovoid:
-    """Semi-axes 0.25 to 1 m, exponents 0.3 to 1.5, equal tapers inside the convex range (docs/numerics.md)."""
+    """Semi-axes 0.25 to 1 m, exponents 0.3 to 1.5, equal tapers in the convex range (docs/explanation/numerics.md)."""
     size = np.exp(rng.uniform(math.log(0.25), 0.0, 3))
     epsilon = np.ones(2) if family == "ellipsoids" else rng.uniform(0.3, 1.5, 2)
     taper = 0.0

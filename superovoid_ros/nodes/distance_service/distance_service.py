@@ -5,8 +5,8 @@
 
 A managed node (rclpy.lifecycle) made of parts, see `part.py`. Data flow: robot description, and messages about objects
 and rules -> `Model` (`description.py`, `world.py`, `building.py`), exchanged whole (`current.py`); joint states, TF and
-requests -> `States` (`measurements.py`); scene query -> messages (`distances.py`, `topics.py`). docs/ros.md describes
-topics, services, parameters, states and errors for users.
+requests -> `States` (`measurements.py`); scene query -> messages (`distances.py`, `topics.py`). docs/reference/ros.md
+describes topics, services, parameters, states and errors for users.
 """
 
 from __future__ import annotations

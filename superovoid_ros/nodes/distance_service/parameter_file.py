@@ -41,7 +41,7 @@ HEAD = """\
 #
 # Copy this file, keep the lines to be changed, and give it to the launch file: what stands on the command line wins.
 #     ros2 launch superovoid_ros distance_service.launch.py params_file:=my.yaml max_distance:=0.1
-# `/**` is any node in any namespace. docs/ros.md says more about each.
+# `/**` is any node in any namespace. docs/reference/ros.md says more about each.
 #
 # Written from what the node declares, and compared with it by a test:
 #     python -m superovoid_ros.nodes.distance_service.parameter_file config/distance_service.yaml

@@ -4,7 +4,7 @@
 """Node `sweep_player`: replays a motion as joint states and transforms: the grasp sweep of the hands, or a bite.
 
 It plays by itself at a set rate, or frame by frame when a client asks (parameter `paused`, service
-`~/play_frame`). docs/ros.md describes topics, services and parameters for users.
+`~/play_frame`). docs/reference/ros.md describes topics, services and parameters for users.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 """Rows of bodies of closed form, from their parameters, which are checked.
 
 ==================  ==================================================================
-kind                parameters (metres; docs/shapes.md)
+kind                parameters (metres; docs/reference/shapes.md)
 ==================  ==================================================================
 SUPEROVOID          three semi-axes, section and profile exponent, two tapers
 HALF_SPACE          none

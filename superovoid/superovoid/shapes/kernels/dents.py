@@ -11,8 +11,9 @@ w > 0, -Tx for w < 0), kx = 1 + X v, ky = 1 + Y v, and c in [0, 1] the share of 
     P = -X v y / kx,    Q = -Y v y / ky,    k = (q-1) (X-Y)^2 m^2,    m = v^(1-s/2) y / (kx ky).
 
 Every c belongs to some n. On an interval of length h a function lies no higher than the higher of its ends plus h^2 / 8
-times a bound of minus its second derivative; those of P, Q and k are bounded in closed form (docs/numerics.md,
-"Convexity"). So N < 0 is proved on a few intervals, from the poles inwards; what is left is the dent.
+times a bound of minus its second derivative; those of P, Q and k are bounded in closed form
+(docs/explanation/numerics.md, "Convexity"). So N < 0 is proved on a few intervals, from the poles inwards; what is left
+is the dent.
 """
 
 from __future__ import annotations

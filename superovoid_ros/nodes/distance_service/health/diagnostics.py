@@ -3,7 +3,8 @@
 
 """Diagnostics of the node on `/diagnostics`, in the form of diagnostic_updater.
 
-Four statuses, each named `<node>: <task>`: `robot`, `measurements`, `topics`, `queries`. docs/ros.md has the levels.
+Four statuses, each named `<node>: <task>`: `robot`, `measurements`, `topics`, `queries`. docs/reference/ros.md has the
+levels.
 """
 
 from __future__ import annotations
