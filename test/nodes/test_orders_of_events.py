@@ -289,11 +289,12 @@ def test_a_scene_that_was_asked_for_before_a_loss_does_not_stand_for_it(describe
 
 
 def test_what_a_mistake_of_the_node_keeps_from_being_read_is_missing(described, monkeypatch):
-    def fail(_message):
+    def fail(*_):
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        patch.setattr(to_changes, "missing_without", fail)
+        for name in ("object_change", "missing_without"):
+            patch.setattr(to_changes, name, fail)
         queued(described, (cup(name="a"), 1))
     queued(described, (cup(name="b"), 2))
     refused(described, "lost 1 message about objects")

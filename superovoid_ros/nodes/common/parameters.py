@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType
@@ -35,6 +35,16 @@ def text(name: str, default: str, description: str, constraints: str = "", *, ch
     return Declared(
         name, default, ParameterDescriptor(description=description, additional_constraints=constraints), check
     )
+
+
+def choice(name: str, default: str, choices: Sequence[str], description: str) -> Declared:
+    """Return the declaration of one of some words."""
+
+    def check(value: object) -> None:
+        if value not in choices:
+            raise InputError(f"{name} = '{value}': must be one of {', '.join(choices)}")
+
+    return text(name, default, description, f"one of {', '.join(choices)}", check=check)
 
 
 def texts(

@@ -33,7 +33,7 @@ from superovoid.scene import Body, Scene, SceneResult
 from superovoid.shapes import ConvexMesh, Shape
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_vector
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, reason_of, refusals
-from superovoid_ros.nodes.common.parameters import text
+from superovoid_ros.nodes.common.parameters import choice
 from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
 from superovoid_ros.nodes.distance_service.jobs import AT_ONCE
 from superovoid_ros.nodes.distance_service.part import Common, Part
@@ -57,22 +57,16 @@ _EPSILON = 2.0 * np.finfo(float).eps  # that of MoveIt's comparisons
 STALE = "stale_validity"
 
 
-def _check_stale(value: object) -> None:
-    if value not in ("refuse", "warn"):
-        raise InputError(f"{STALE} = '{value}': must be refuse or warn")
-
-
 class Validity(Part):
     """Answers whether states of the robot are free of contacts and satisfy constraints."""
 
     parameters = (
-        text(
+        choice(
             STALE,
             "refuse",
+            ("refuse", "warn"),
             "What check_state_validity, whose answers have no words, says of a state of which something measured is "
             "stale: not valid, or as it was measured, with a warning in the log, as move_group",
-            "refuse or warn",
-            check=_check_stale,
         ),
     )
 

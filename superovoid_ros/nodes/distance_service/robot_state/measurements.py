@@ -23,7 +23,7 @@ from superovoid.robot.planning_scene import PlanningScene
 from superovoid.robot.scene_objects import object_frame
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, from_transform, stamp_of, to_time
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, reason_of
-from superovoid_ros.nodes.common.parameters import number, text
+from superovoid_ros.nodes.common.parameters import choice, number, text
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.given import default_positions, joints_given, poses_of_links
 from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
@@ -36,11 +36,6 @@ from superovoid_ros.nodes.distance_service.robot_state.transforms import (
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings, is_link
 
 
-def _check_unknown(value: object) -> None:
-    if value not in ("refuse", "identity"):
-        raise InputError(f"unknown_root_pose = '{value}': must be refuse or identity")
-
-
 class Placed(Protocol):
     """Whatever knows whether it is known where the robot is in the world: `Fresh` and others."""
 
@@ -49,11 +44,6 @@ class Placed(Protocol):
 
 UNMEASURED = "unmeasured_joints"
 _MOST_OF_SCENES = 10_000  # joints, of other robots too
-
-
-def _check_unmeasured(value: object) -> None:
-    if value not in ("refuse", "default"):
-        raise InputError(f"{UNMEASURED} = '{value}': must be refuse or default")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,13 +124,12 @@ class Measurements(Part):
     parameters = (
         text("frame", "", "Frame of all answers; empty: the root link of the robot. Another frame needs TF"),
         text("frame_prefix", "", "What the frames of the robot's links begin with on TF, as of robot_state_publisher"),
-        text(
+        choice(
             "unknown_root_pose",
             "refuse",
+            ("refuse", "identity"),
             "While no transform says where a robot with a planar or floating virtual joint is: questions about what "
             "stands in the world are refused, or the robot is where that joint has it by default",
-            "refuse or identity",
-            check=_check_unknown,
         ),
         number(
             "frame_tolerance",
@@ -149,13 +138,12 @@ class Measurements(Part):
             1e6,
             "[m] How far what stands in a frame of TF may have been moved by it since it came; else it is not ready",
         ),
-        text(
+        choice(
             UNMEASURED,
             "refuse",
+            ("refuse", "default"),
             "Questions that need a joint which was never measured: refused, or answered as by move_group with the "
             "position of the last planning scene, else 0 or the middle of its limits",
-            "refuse or default",
-            check=_check_unmeasured,
         ),
         number("stale_timeout", 1.0, 0.0, 1e6, "[s] A state older, or so far ahead, is stale; 0: never", least=1e-3),
     )

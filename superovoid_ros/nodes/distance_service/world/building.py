@@ -133,10 +133,10 @@ def _applied(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
                 with refusals():
                     notes = [] if diff.change is None else diff.change.apply(edit, frames)
             except InputError as error:
-                if not (diff.missing and isinstance(diff.change, ObjectChange | AttachedChange)):
+                if not (diff.waits and isinstance(diff.change, ObjectChange | AttachedChange)):
                     raise
                 diff = diff.refused(error)
-                notes = diff.change.apply(edit, frames)
+                notes = [] if diff.change is None else diff.change.apply(edit, frames)
             problems = [str(note) for note in notes if isinstance(note, Problem)]
             problem = PartlyRefusedError("; ".join(problems)) if problems else diff.problem
             words = tuple(note for note in notes if not isinstance(note, Problem))

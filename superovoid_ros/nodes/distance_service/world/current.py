@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -34,8 +34,8 @@ class Diff:
     read: Callable[[], Change] | None
     """Parses the message, which may take long; None once that is done."""
     done: Done = lambda planning, problem: None
-    missing: tuple[Problem, ...] = ()
-    """What is missing if it is refused: of a message, whose sender hears of nothing."""
+    missing: Callable[[], Sequence[Problem]] = tuple
+    """Returns what is missing if it is refused: of a message, whose sender hears of nothing."""
     waits: bool = False
     """If there is no robot it waits for one; else it is refused then."""
     unheard: int = 0
@@ -62,7 +62,7 @@ class Diff:
     def refused(self, error: Exception) -> Diff:
         """Return this with what is left of it if nothing of it can be used: it keeps what is missing."""
         reason = f"{self.topic}: {reason_of(error)}"
-        problems = [replace(problem, reason=reason) for problem in self.missing]
+        problems = [replace(problem, reason=reason) for problem in self.missing()]
         return replace(self, read=None, change=Refusal(problems) if problems else None, problem=error)
 
 

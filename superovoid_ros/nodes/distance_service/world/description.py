@@ -21,7 +21,7 @@ from superovoid.robot.urdf import REPRESENTATIONS
 from superovoid_ros.nodes.common.endpoints import LATCHED
 from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of
 from superovoid_ros.nodes.common.packages import Packages
-from superovoid_ros.nodes.common.parameters import Check, count, number, switch, text, texts
+from superovoid_ros.nodes.common.parameters import choice, count, number, switch, text, texts
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -36,31 +36,21 @@ TOPICS = ("robot_description", "robot_description_semantic")
 """Topics, and the parameters of the same names."""
 
 
-def _one_of(name: str, choices: tuple[str, ...]) -> Check:
-    def check(value: object) -> None:
-        if value not in choices:
-            raise InputError(f"{name} = '{value}': must be one of {', '.join(choices)}")
-
-    return check
-
-
 OF_ROBOT = (
     text("robot_description", "", "URDF of the robot; empty: taken from topic robot_description"),
     text("robot_description_semantic", "", "SRDF of the robot; empty: taken from topic robot_description_semantic"),
-    text(
+    choice(
         "representation",
         "mixed",
+        REPRESENTATIONS,
         "Which contact geometry of the URDF is used",
-        f"one of {', '.join(REPRESENTATIONS)}",
-        check=_one_of("representation", REPRESENTATIONS),
     ),
-    text(
+    choice(
         "meshes",
         "hull",
+        MESHES,
         "What a mesh of a collision element is: its convex hull; its triangles, an open one its hull or a shell; or "
         "left out with a warning",
-        f"one of {', '.join(MESHES)}",
-        check=_one_of("meshes", MESHES),
     ),
     # Not to be changed at run time: it says which files whoever sends a description can have opened.
     texts(

@@ -18,7 +18,7 @@ from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.endpoints import Taken
 from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError, reason_of
-from superovoid_ros.nodes.common.parameters import count, text
+from superovoid_ros.nodes.common.parameters import choice, count
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world import to_changes
@@ -30,12 +30,6 @@ from superovoid_ros.nodes.distance_service.world.move_group import PERIOD, MoveG
 from superovoid_ros.nodes.distance_service.world.objects import OPEN_MESHES
 from superovoid_ros.nodes.distance_service.world.world import World
 
-
-def _check_open_meshes(value: object) -> None:
-    if value not in OPEN_MESHES:
-        raise InputError(f"open_meshes = '{value}': must be {' or '.join(OPEN_MESHES)}")
-
-
 _Reading = tuple[Sequence[str], Any, Callable[[], Change]]
 """Of a message: the frames it names, what names its objects, and what reads it."""
 
@@ -45,13 +39,12 @@ class MoveItWorld(World):
 
     parameters = (
         count("octomap_cubes", 20_000, 1, 1_000_000, "How many occupied cubes an octomap may have; more are refused"),
-        text(
+        choice(
             "open_meshes",
             "hull",
+            OPEN_MESHES,
             "What a mesh of an object is that does not close: its convex hull, with a warning, or a shell of triangles "
             "that has no inside",
-            f"one of {', '.join(OPEN_MESHES)}",
-            check=_check_open_meshes,
         ),
         *World.parameters,
         *MoveGroupScene.parameters,
@@ -133,7 +126,7 @@ class MoveItWorld(World):
             Hears why it could not be applied; None: it was.
         """
         frame_ids, read = tuple(to_changes.frame_ids_of(scene)), self._reading(scene)
-        missing = tuple(to_changes.missing_without(scene, self._most_objects))
+        missing = partial(to_changes.missing_without, scene, self._most_objects)
         self.submit(
             [Diff("planning_scene", frame_ids, read, lambda _planning, problem: done(problem), missing, False, unheard)]
         )
@@ -179,7 +172,7 @@ class MoveItWorld(World):
             try:
                 self._heard += topic != "planning_scene" or to_changes.is_about_objects(message)
                 frame_ids, named, read = read_of(message)
-                missing = tuple(to_changes.missing_without(named, self._most_objects))
+                missing = partial(to_changes.missing_without, named, self._most_objects)
                 unheard = self._current.standing.unheard
                 diffs.append(Diff(topic, tuple(frame_ids), read, done, missing, waits=True, unheard=unheard))
             except Exception as error:  # a mistake of the node

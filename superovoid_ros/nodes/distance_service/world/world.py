@@ -16,6 +16,8 @@ docs/moveit.md says how this compares with move_group.
 from __future__ import annotations
 
 import itertools
+import math
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +29,7 @@ from superovoid.robot.planning_scene import OCTOMAP
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid.robot.rules import DEFAULT
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals, shortened
-from superovoid_ros.nodes.common.parameters import switch, text
+from superovoid_ros.nodes.common.parameters import choice, switch
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -44,13 +46,9 @@ from superovoid_ros.nodes.distance_service.world.model import Model
 _MOST_LISTED = 10  # reasons in the diagnostics
 _MOST_TOGETHER = 5_000  # requests that are read together
 _MOST_ASKED = 1_000_000  # pairs in an answer about rules
+_PERIOD = 0.02  # s, between two models that are built for messages of topics alone
 
 INCOMPLETE = "incomplete_world"
-
-
-def _check_incomplete(value: object) -> None:
-    if value not in ("refuse", "warn"):
-        raise InputError(f"{INCOMPLETE} = '{value}': must be refuse or warn")
 
 
 @dataclass(frozen=True)
@@ -72,13 +70,12 @@ class World(Part):
     """
 
     parameters = (
-        text(
+        choice(
             INCOMPLETE,
             "refuse",
+            ("refuse", "warn"),
             "While not all that was said about objects could be read or has its place: questions are refused, or "
             "answered with a warning",
-            "refuse or warn",
-            check=_check_incomplete,
         ),
         switch(
             "require_scene",
@@ -94,6 +91,7 @@ class World(Part):
         self._current, self._measurements = current, measurements
         self._together: tuple[Job, list[Diff]] | None = None  # the last job, to which more may be added
         self._named: Counter[str] = Counter()  # frames of what is to be read, as often as they are named
+        self._built_at = -math.inf  # of `time.monotonic`, s
 
     def configure(self) -> None:
         """Listen to MoveIt's topics and open the services."""
@@ -167,7 +165,10 @@ class World(Part):
         self._named += Counter()  # without those that nothing names any more
 
     def _work(self, diffs: list[Diff]) -> _Applied:
-        """Return a model with all that these say."""
+        """Return a model with all that these say. Messages of topics come in streams, and pause between two models."""
+        if all(diff.waits for diff in diffs):
+            time.sleep(max(0.0, self._built_at + _PERIOD - time.monotonic()))
+        self._built_at = time.monotonic()
         diffs[:] = [diff.parsed() for diff in diffs]
         standing = self._current.standing
         robot = standing.model and standing.model.robot
@@ -225,7 +226,9 @@ class World(Part):
                 if not diff.waits:
                     self._current.model()  # raises
                 if diff.change is not None:
-                    standing = standing.with_waiting(replace(diff, surroundings=None, problem=None))
+                    missing = tuple(diff.missing())  # the message itself need not be kept
+                    kept = replace(diff, surroundings=None, problem=None, missing=lambda missing=missing: missing)
+                    standing = standing.with_waiting(kept)
                     standing = self._with_scene(standing, diff)
             except InputError as error:
                 standing = standing.with_lost(int(diff.waits))
