@@ -19,10 +19,9 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
 
-from superovoid_ros.nodes.common.endpoints import failures_of
+from superovoid_ros.nodes.common.endpoints import answering, failures_of
 from superovoid_ros.nodes.common.log_folder import ensure_log_folder
 from superovoid_ros.nodes.common.mistakes import UnreadableError, reason_of, shortened
-from superovoid_ros.nodes.common.rclpy_services import guard_services
 from superovoid_ros.nodes.common.shared_memory import make_room
 
 USAGE = 2
@@ -88,11 +87,13 @@ def _spin(create_node: Callable[[], Node], told: threading.Event) -> int:
     node, doing = None, "start"
     try:
         node = create_node()
-        guard_services(node)
+        failed = failures_of(node)
+        for service in node.services:  # those of rclpy raise for types of parameters and transitions that do not exist
+            service.callback = answering(service.srv_name, service.callback, failed)
         gc.freeze()  # a search for garbage that includes all modules would stop the node for 0.04 s
         executor = SingleThreadedExecutor()
         executor.add_node(node)
-        doing, failed = "go on", failures_of(node)
+        doing = "go on"
         while rclpy.ok() and not told.is_set():
             try:
                 executor.spin_once(timeout_sec=_LONGEST_WAIT)

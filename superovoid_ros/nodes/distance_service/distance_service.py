@@ -12,7 +12,6 @@ topics, services, parameters, states and errors for users.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -39,8 +38,6 @@ except ModuleNotFoundError as error:
     if error.name != "moveit_msgs":
         raise
     moveit = None
-
-Found = TypeVar("Found")
 
 AUTOSTART = switch(
     "autostart",
@@ -139,12 +136,6 @@ class DistanceService(LifecycleNode):
                 self.statistics.fault()
             return SetParametersResult(successful=False, reason=reason_of(error))
         return SetParametersResult(successful=True)
-
-    async def set_aside(self, parameters: list[Parameter], set_them: Callable[[], Found]) -> Found:
-        """Set parameters together; where a robot is to be read for that, questions are answered meanwhile."""
-        new = {parameter.name: parameter.value for parameter in parameters}
-        reading = self._source.setting(new, set_them)
-        return set_them() if reading is None else await reading
 
     def _apply_parameters(self, parameters: list[Parameter]) -> None:
         """Let accepted values take effect."""

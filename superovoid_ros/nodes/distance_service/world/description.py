@@ -8,9 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
-from rclpy.task import Future
 from std_msgs.msg import String
 
 from superovoid.robot import Robot
@@ -29,8 +27,6 @@ from superovoid_ros.nodes.distance_service.world.building import Built, Descript
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Standing
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
-
-Found = TypeVar("Found")
 
 TOPICS = ("robot_description", "robot_description_semantic")
 """Topics, and the parameters of the same names."""
@@ -95,12 +91,13 @@ def _names(declared: tuple) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class _Ready:
-    """A model that was built for a change of parameters, or why it could not be."""
+    """What the reading of a description has found."""
 
     description: Description
     standing: Standing
-    """Whose objects it has taken over."""
+    """Whose objects the model has taken over."""
     built: Built | None
+    """None: there is no description, or a problem with it."""
     problem: Exception | None = None
 
 
@@ -130,7 +127,6 @@ class RobotSource(Part):
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._measurements = current, measurements
-        self._ready: _Ready | None = None  # aside, for the change of parameters that is being made
         self._proposed: Built | None = None  # by the parameters that were checked
         self._made_from: Description | None = None  # the model of now
         self._topic_text = dict.fromkeys(TOPICS, "")
@@ -142,7 +138,7 @@ class RobotSource(Part):
 
     def clean_up(self) -> None:
         """Forget robot, objects and topics."""
-        self._proposed = self._ready = self._made_from = None
+        self._proposed = self._made_from = None
         self._current.propose(None)
         self._current.exchange(Standing())
         self._topic_text = dict.fromkeys(TOPICS, "")
@@ -170,66 +166,16 @@ class RobotSource(Part):
     def _check_robot(self, description: Description) -> None:
         if not description.urdf:
             return
-        ready = self._ready
-        if ready is None or ready.description != description or not self._current.standing.has_world_of(ready.standing):
-            ready = self._read_now(description)
-        if ready.problem is not None:
-            raise InputError(f"robot not usable: {reason_of(ready.problem)}") from ready.problem
-        before = ready.standing.model
-        if ready.built.model.missing and not (before and before.missing):
-            raise InputError(f"robot not usable: {ready.built.model.missing}")
-        self._proposed = ready.built
-        self._current.propose(ready.built.model)
-
-    def _read_now(self, description: Description) -> _Ready:
-        """Read and build on this thread."""
         standing = self._current.standing
         try:
             robot = description.read()
-            return _Ready(description, standing, build(robot, description, standing, self._around(robot, standing)))
+            built = build(robot, description, standing, self._around(robot, standing))
         except Exception as error:
-            return _Ready(description, standing, None, error)
-
-    def setting(self, new: Mapping[str, object], set_them: Callable[[], Found]) -> Future | None:
-        """Have the model built that new values make, and set them then.
-
-        Parameters
-        ----------
-        new
-            Parameters to be set together.
-        set_them
-            Sets them, by way of `check` and `apply`; called on the executor's thread once the robot is read.
-
-        Returns
-        -------
-        Future or None
-            Has what `set_them` returns; None where nothing is to be read, and nothing was done.
-        """
-        if not new.keys() & _names(OF_ROBOT):
-            return None
-        try:
-            urdf = self._description(new).urdf
-        except Exception:  # of another type, which `check` refuses in its own words, as whatever is wrong here
-            return None
-        return self._setting(new, set_them) if urdf else None
-
-    def _setting(self, new: Mapping[str, object], set_them: Callable[[], Found]) -> Future:
-        future = Future()
-
-        def use(ready: _Ready) -> bool:
-            if ready.description != self._description(new):
-                return False  # topics or other parameters have changed meanwhile
-            self._ready = ready
-            try:
-                future.set_result(set_them())
-            except Exception as error:
-                future.set_exception(error)
-            finally:
-                self._ready = None
-            return True
-
-        self._read(lambda: self._description(new), use, future.set_exception)
-        return future
+            raise InputError(f"robot not usable: {reason_of(error)}") from error
+        if built.model.missing and not (standing.model and standing.model.missing):
+            raise InputError(f"robot not usable: {built.model.missing}")
+        self._proposed = built
+        self._current.propose(built.model)
 
     def apply(self, names: AbstractSet[str]) -> None:
         """Use the model that `check` has built, or give that of now other limits and paddings."""
@@ -285,13 +231,61 @@ class RobotSource(Part):
         return take
 
     def load(self) -> None:
-        """Read the robot from what is known when its turn comes; if that fails, answers have the reason."""
+        """Have a thread read the robot from what is known when its turn comes; if that fails, answers have the reason.
+
+        Where changes wait for the robot it is read first, and built when it is known where their frames are on it.
+        """
+        reading = _Reading()
+
+        def accept(ready: _Ready | None, problem: Exception | None) -> bool:
+            if problem is not None:
+                self._fail(problem)
+                return True
+            # Objects, paddings or limits may have changed meanwhile.
+            if ready is not None and self._current.standing.has_world_of(ready.standing) and self._use_ready(ready):
+                return True
+            self._prepare(reading)
+            return False
+
+        self._prepare(reading)
         try:
-            self._read(self._description, self._use_if_current, self._fail)
-        except InputError as error:  # too much waits
+            self.jobs.submit(Job(Kind.READ, lambda: self._read(reading), accept))
+        except InputError as error:  # too many jobs wait
             self._fail(error)
 
-    def _use_if_current(self, ready: _Ready) -> bool:
+    def _prepare(self, reading: _Reading) -> None:
+        """Note where the frames are that waiting changes name, for a thread."""
+        standing = self._current.standing
+        if standing.model is None and self._description().urdf:
+            words = "no robot yet: its description is being read"
+            if standing.problem != words:
+                self._current.exchange(standing.without_model(words, Code.READING))
+        standing = self._current.standing
+        reading.waiting, reading.surroundings = standing.waiting, self._around(reading.robot, standing)
+
+    def _read(self, reading: _Reading) -> _Ready | None:
+        """Read and build in a thread; None if `_prepare` is needed again."""
+        # In this order: parameters that are set from now on make another standing, or have this read again. Texts of
+        # topics that come from now on are read next.
+        standing = self._current.standing
+        description = self._description()
+        if description != reading.description:
+            reading.description, reading.robot = description, None
+        if not description.urdf:
+            return _Ready(description, standing, None)
+        if standing.model is not None and description == self._made_from:
+            return _Ready(description, standing, Built(standing.model))  # by the reading before this one
+        try:
+            if reading.robot is None:
+                reading.robot = description.read()
+            robot, surroundings = reading.robot, reading.surroundings
+            if standing.waiting and (standing.waiting is not reading.waiting or surroundings.robot is not robot):
+                return None
+            return _Ready(description, standing, build(robot, description, standing, surroundings))
+        except Exception as error:
+            return _Ready(description, standing, None, error)
+
+    def _use_ready(self, ready: _Ready) -> bool:
         """Use a model; False where what it was built from has changed, texts of topics apart: they are read next."""
         now = self._description()
         if replace(ready.description, urdf="", srdf="") != replace(now, urdf="", srdf=""):
@@ -301,69 +295,6 @@ class RobotSource(Part):
         else:
             self._use(ready.built, ready.description)
         return True
-
-    # --- reading ---
-
-    def _read(
-        self, describe: Callable[[], Description], use: Callable[[_Ready], bool], drop: Callable[[Exception], None]
-    ) -> None:
-        """Have a description read and built with all that is known then; `InputError` if too much waits.
-
-        Where changes wait for the robot it is read first, and built when it is known where their frames are on it.
-
-        Parameters
-        ----------
-        describe
-            Returns what is to be read.
-        use
-            Takes the model, or why there is none; false: what it was made from has changed, it is to be built again.
-        drop
-            Is told that nothing comes of it.
-        """
-        reading = _Reading()
-
-        def prepare() -> None:
-            if self._current.current is None and describe().urdf:
-                self._say("no robot yet: its description is being read", Code.READING)
-            standing = self._current.standing
-            reading.waiting = standing.waiting
-            reading.surroundings = self._around(reading.robot, standing)
-
-        def work() -> _Ready | None:
-            # In this order: parameters that are set from now on make another standing, or have this read again. Texts
-            # of topics that come from now on are read next.
-            standing = self._current.standing
-            description = describe()
-            if description != reading.description:
-                reading.description, reading.robot = description, None
-            if not description.urdf:
-                return _Ready(description, standing, None)
-            if standing.model is not None and describe == self._description and description == self._made_from:
-                return _Ready(description, standing, Built(standing.model))  # by the reading before this one
-            try:
-                if reading.robot is None:
-                    reading.robot = description.read()
-                robot = reading.robot
-                if standing.waiting and (
-                    standing.waiting is not reading.waiting or reading.surroundings.robot is not robot
-                ):
-                    return None
-                return _Ready(description, standing, build(robot, description, standing, reading.surroundings))
-            except Exception as error:
-                return _Ready(description, standing, None, error)
-
-        def accept(ready: _Ready | None, problem: Exception | None) -> bool:
-            if problem is not None:
-                drop(problem)
-                return True
-            # Objects, paddings or limits may have changed meanwhile.
-            if ready is not None and self._current.standing.has_world_of(ready.standing) and use(ready):
-                return True
-            prepare()
-            return False
-
-        prepare()
-        self.jobs.submit(Job(Kind.READ, work, accept))
 
     def _around(self, robot: Robot | None, standing: Standing) -> Surroundings:
         """Return where the frames are now that the waiting changes name."""
@@ -404,12 +335,6 @@ class RobotSource(Part):
         self.log.error("robot", words)
         self.statistics.message("robot_description", problem)
         self._current.exchange(self._current.standing.without_model(words))
-
-    def _say(self, problem: str, code: Code) -> None:
-        """Say why there is no model yet."""
-        standing = self._current.standing
-        if standing.problem != problem:
-            self._current.exchange(standing.without_model(problem, code))
 
     def _nothing_received(self) -> str:
         return (
