@@ -21,10 +21,9 @@ from std_msgs.msg import String
 from superovoid_ros.nodes.common.conversions import to_pose
 from superovoid_ros.nodes.common.lost_messages import LostMessages
 from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+from superovoid_ros.nodes.distance_service.robot_state.robot_state import RobotState
 from superovoid_ros.nodes.distance_service.world import current, to_changes
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
-from superovoid_ros.nodes.distance_service.world.description import RobotSource
 from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
 
 import arm
@@ -93,11 +92,12 @@ class Service:
         self.common = parts.common()
         object.__setattr__(self.common, "value", self.values.__getitem__)
         self.jobs, self.current = self.common.jobs, CurrentModel()
-        measurements = Measurements(self.common)
-        measurements._transforms = self.transforms = Transforms()
-        self.source = RobotSource(self.common, self.current, measurements)
+        self.source = RobotState(self.common, self.current)
+        measurements = self.source.measurements
+        measurements.configure = lambda: None
         self.world = MoveItWorld(self.common, self.current, measurements)
         self.source.configure()
+        measurements._transforms = self.transforms = Transforms()
         self.world.configure()
 
     def send(self, message, topic=""):
@@ -278,12 +278,12 @@ def test_a_whole_scene_that_waits_for_a_robot_stands_for_what_was_lost_before_it
 
 
 def test_a_scene_that_was_asked_for_before_a_loss_does_not_stand_for_it(described):
-    asked = described.current.standing.unheard
+    asked = described.current.snapshot.unheard
     queued(described, (cup(name="a"), 1), (cup(name="b"), 3))
     told = []
     described.world.take_whole(PlanningScene(), asked, told.append)
     refused(described, "lost 1 message about objects")
-    described.world.take_whole(PlanningScene(), described.current.standing.unheard, told.append)
+    described.world.take_whole(PlanningScene(), described.current.snapshot.unheard, told.append)
     described.jobs.finish()
     assert described.objects == {} and told == [None, None]
 

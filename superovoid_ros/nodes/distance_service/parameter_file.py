@@ -23,7 +23,7 @@ from superovoid_ros.nodes.distance_service.answers.topics import Topics
 from superovoid_ros.nodes.distance_service.distance_service import AUTOSTART, PLANNING
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.description import OF_ROBOT, OF_SCENE
+from superovoid_ros.nodes.distance_service.robot_state.robot_state import OF_ROBOT, OF_SCENE
 from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
 
 SECTIONS: Mapping[str, Sequence[Declared]] = {

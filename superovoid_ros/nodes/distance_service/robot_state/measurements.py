@@ -22,9 +22,10 @@ from superovoid.robot import Robot
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid.robot.scene_objects import object_frame
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, from_transform, stamp_of, to_time
+from superovoid_ros.nodes.common.endpoints import Endpoints
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, reason_of
 from superovoid_ros.nodes.common.parameters import choice, number, text
-from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.given import default_positions, joints_given, poses_of_links
 from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
 from superovoid_ros.nodes.distance_service.robot_state.moved import check_still
@@ -118,8 +119,14 @@ class _Root:
 _NOTHING = Given()
 
 
-class Measurements(Part):
-    """Listens to joint states and transforms, and makes states of them; from `configure` on."""
+class Measurements:
+    """Listens to joint states and transforms, and makes states of them; from `configure` on.
+
+    Parameters
+    ----------
+    common, endpoints
+        Of the part `RobotState`.
+    """
 
     parameters = (
         text("frame", "", "Frame of all answers; empty: the root link of the robot. Another frame needs TF"),
@@ -148,8 +155,9 @@ class Measurements(Part):
         number("stale_timeout", 1.0, 0.0, 1e6, "[s] A state older, or so far ahead, is stale; 0: never", least=1e-3),
     )
 
-    def __init__(self, common: Common) -> None:
-        super().__init__(common)
+    def __init__(self, common: Common, endpoints: Endpoints) -> None:
+        self._node, self._value, self._log, self._statistics = common.node, common.value, common.log, common.statistics
+        self._endpoints = endpoints
         self._joints = JointPositions()
         self._of_scenes: dict[str, float] = {}
         self._transforms: TransformSource | None = None
@@ -157,10 +165,10 @@ class Measurements(Part):
 
     def configure(self) -> None:
         """Begin to listen."""
-        node = self.node
+        node = self._node
         self._joints = JointPositions(node.resolve_topic_name("joint_states"))
-        self._transforms = transform_source(self.endpoints, node.get_fully_qualified_name(), self._refuse)
-        self.endpoints.listen(JointState, "joint_states", self._take_joint_states, qos_profile_sensor_data)
+        self._transforms = transform_source(self._endpoints, node.get_fully_qualified_name(), self._refuse)
+        self._endpoints.listen(JointState, "joint_states", self._take_joint_states, qos_profile_sensor_data)
         back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = node.get_clock().create_jump_callback(back, post_callback=lambda _jump: self._forget_future())
 
@@ -193,7 +201,7 @@ class Measurements(Part):
         return {name: found[name] for name in self._joints.unheard(found)}
 
     def _assumed(self, robot: Robot) -> dict[str, float]:
-        if self.value(UNMEASURED) != "default":
+        if self._value(UNMEASURED) != "default":
             return {}
         of_scenes = {name: self._of_scenes[name] for name in robot.joint_names if name in self._of_scenes}
         return default_positions(robot) | of_scenes
@@ -206,7 +214,7 @@ class Measurements(Part):
     @property
     def prefix(self) -> str:
         """What the frames of the robot's links begin with on TF."""
-        return str(self.value("frame_prefix"))
+        return str(self._value("frame_prefix"))
 
     def frame_of(self, robot: Robot, link: str) -> str:
         """Return what a link's frame is called on TF; the frame of the world that a robot moves in has no prefix."""
@@ -231,7 +239,7 @@ class Measurements(Part):
         try:
             found = self._transforms.lookup(root, link)
         except InputError as error:
-            if self.value("unknown_root_pose") == "identity":
+            if self._value("unknown_root_pose") == "identity":
                 return _Root(robot.root, np.eye(4))
             words = (
                 f"not ready: where the robot's root link '{link}' is in '{root}' is not known: {error} "
@@ -250,7 +258,7 @@ class Measurements(Part):
 
     @property
     def _tolerance(self) -> float:
-        return float(self.value("frame_tolerance"))
+        return float(self._value("frame_tolerance"))
 
     def surroundings(
         self, robot: Robot | None, frame_ids: Iterable[str], link_poses: Mapping[str, np.ndarray] | None = None
@@ -342,7 +350,7 @@ class Measurements(Part):
         measured, joint_stamp = self.positions(robot, left_out)
         root, poses, used = self._places(robot, given.base_poses, planning)
         own = self.frame_of(robot, root.link)
-        frame, frame_from_root = str(self.value("frame")) or own, None
+        frame, frame_from_root = str(self._value("frame")) or own, None
         if frame != own:
             transform = self._transforms.lookup(frame, own)
             frame_from_root = transform.target_from_source
@@ -445,7 +453,7 @@ class Measurements(Part):
 
     def why_stale(self, state: Fresh) -> str:
         """Return why what is measured of a state is stale; empty where it is not, or nothing of it is measured."""
-        timeout, now = float(self.value("stale_timeout")), self._now()
+        timeout, now = float(self._value("stale_timeout")), self._now()
         stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
         age = (now - min(stamps, default=now)) / NANOSECONDS
         ahead = 0.0 if state.newest_stamp is None else (state.newest_stamp - now) / NANOSECONDS
@@ -454,7 +462,7 @@ class Measurements(Part):
         return f"state is {age:.1f} s old" if age > timeout else f"state bears a time {ahead:.1f} s in the future"
 
     def _now(self) -> int:
-        return self.node.get_clock().now().nanoseconds
+        return self._node.get_clock().now().nanoseconds
 
     def _forget_future(self) -> None:
         """After a jump back in time, as of a simulation that begins again: forget what is not measured yet."""
@@ -462,7 +470,7 @@ class Measurements(Part):
         if self._transforms is not None:
             forgotten += self._transforms.forget_after(self._now())
         if forgotten:
-            self.node.get_logger().warning(
+            self._node.get_logger().warning(
                 f"time jumped back: {forgotten} joint positions and transforms of later are forgotten"
             )
 
@@ -474,5 +482,5 @@ class Measurements(Part):
             self._refuse("joint_states", error)
 
     def _refuse(self, topic: str, error: Exception) -> None:
-        self.log.error(topic, f"{topic}: ignored: {reason_of(error)}")
-        self.statistics.message(topic, error)
+        self._log.error(topic, f"{topic}: ignored: {reason_of(error)}")
+        self._statistics.message(topic, error)

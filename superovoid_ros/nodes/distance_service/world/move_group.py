@@ -170,15 +170,15 @@ class MoveGroupScene:
         senders = frozenset(bytes(one.endpoint_gid) for one in self._node.get_publishers_info_by_topic(topic))
         new, self._senders = senders - self._senders, senders
         missing = self._missing_now()
-        lacks_scene = bool(self._current.standing.lacks_scene)
+        lacks_scene = bool(self._current.snapshot.lacks_scene)
         return is_there and (
             not self._is_there or bool(new) or lacks_scene or bool(missing and missing != self._missing)
         )
 
     def _missing_now(self) -> frozenset[object]:
         """What of a message could not be read."""
-        standing = self._current.standing
-        problems = {} if standing.planning is None else standing.planning.problems
+        snapshot = self._current.snapshot
+        problems = {} if snapshot.planning is None else snapshot.planning.problems
         return frozenset((name, one.reason) for name, one in problems.items() if one.is_unread)
 
     def _open(self, name: str) -> None:
@@ -199,7 +199,7 @@ class MoveGroupScene:
     def _ask(self, now: float) -> None:
         request = GetPlanningScene.Request(components=PlanningSceneComponents(components=_ALL))
         future = self._client.call_async(request)
-        self._asked = _Asked(future, now, self._world.heard, self._current.standing.unheard)
+        self._asked = _Asked(future, now, self._world.heard, self._current.snapshot.unheard)
         self._is_wanted = False
         future.add_done_callback(self._answered)
 

@@ -121,7 +121,7 @@ class MoveItWorld(World):
         scene
             The scene.
         unheard
-            `Standing.unheard` when it was asked for.
+            `Snapshot.unheard` when it was asked for.
         done
             Hears why it could not be applied; None: it was.
         """
@@ -173,7 +173,7 @@ class MoveItWorld(World):
                 self._heard += topic != "planning_scene" or to_changes.is_about_objects(message)
                 frame_ids, named, read = read_of(message)
                 missing = partial(to_changes.missing_without, named, self._most_objects)
-                unheard = self._current.standing.unheard
+                unheard = self._current.snapshot.unheard
                 diffs.append(Diff(topic, tuple(frame_ids), read, done, missing, waits=True, unheard=unheard))
             except Exception as error:  # a mistake of the node
                 self._lose(1)

@@ -4,7 +4,7 @@
 """Objects and rules at run time: what this node's services say becomes another model; `moveit_world.py` has MoveIt's.
 
     message -> Diff (`current.py`) -> its change (`own_messages.py`), in a thread -> another planning scene and another
-    model (`building.py`) -> another Standing, exchanged in one assignment (`current.py`)
+    model (`building.py`) -> another Snapshot, exchanged in one assignment (`current.py`)
 
 Messages that come together become one model. An object of a planning scene that cannot be used is refused, and the
 others are applied, as in move_group; all else is applied as a whole or not at all. What is wrong ends in the answer or,
@@ -39,7 +39,7 @@ from superovoid_ros.nodes.distance_service.world.building import (
     apply_each,
 )
 from superovoid_ros.nodes.distance_service.world.changes import Change, SceneChange
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Diff, Standing
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Diff, Snapshot
 from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
 
@@ -55,7 +55,7 @@ INCOMPLETE = "incomplete_world"
 class _Applied:
     """What came of diffs."""
 
-    standing: Standing
+    snapshot: Snapshot
     """That it was made of."""
     model: Model | None
     """None: there is no robot for it yet."""
@@ -95,16 +95,16 @@ class World(Part):
 
     def configure(self) -> None:
         """Listen to MoveIt's topics and open the services."""
-        standing = self._current.standing
-        self._current.exchange(replace(standing, awaits_scene=bool(self.value("require_scene"))))
+        snapshot = self._current.snapshot
+        self._current.exchange(replace(snapshot, awaits_scene=bool(self.value("require_scene"))))
         self.endpoints.serve(ApplyObjects, "~/apply_objects", self._apply_objects)
         self.endpoints.serve(GetPairRules, "~/get_pair_rules", self._get_pair_rules)
         self.endpoints.serve(SetPairRules, "~/set_pair_rules", self._set_pair_rules)
 
     def facts(self) -> Mapping[str, object]:
         """Return the number of objects, for diagnostics."""
-        standing = self._current.standing
-        planning = standing.planning
+        snapshot = self._current.snapshot
+        planning = snapshot.planning
         objects = {} if planning is None else planning.objects
         attached = sum(thing.link is not None for thing in objects.values())
         problems = {} if planning is None else planning.problems
@@ -116,16 +116,16 @@ class World(Part):
             "octomap cubes": cubes,
             "objects without a place": sum(not problem.is_unread for problem in problems.values()),
             "could not be read": "; ".join(shortened(one.reason, 200) for one in unread[:_MOST_LISTED]) or "nothing",
-            "joints assumed": ", ".join(self._measurements.assumed(standing.model and standing.model.robot)) or "none",
-            "waiting for a robot": len(standing.waiting),
-            "lost messages": standing.unheard,
+            "joints assumed": ", ".join(self._measurements.assumed(snapshot.model and snapshot.model.robot)) or "none",
+            "waiting for a robot": len(snapshot.waiting),
+            "lost messages": snapshot.unheard,
         }
 
     # --- changes ---
 
     def _lose(self, count: int) -> None:
         """Note that what so many messages said is not known."""
-        self._current.exchange(self._current.standing.with_lost(count))
+        self._current.exchange(self._current.snapshot.with_lost(count))
 
     def submit(self, diffs: list[Diff]) -> None:
         """Have diffs read and applied, with those that wait if these came last; `InputError` if too many wait."""
@@ -170,17 +170,17 @@ class World(Part):
             time.sleep(max(0.0, self._built_at + _PERIOD - time.monotonic()))
         self._built_at = time.monotonic()
         diffs[:] = [diff.parsed() for diff in diffs]
-        standing = self._current.standing
-        robot = standing.model and standing.model.robot
+        snapshot = self._current.snapshot
+        robot = snapshot.model and snapshot.model.robot
         if robot is None or any(diff.surroundings.robot is not robot for diff in diffs):
-            return _Applied(standing, None, diffs)
-        return _Applied(standing, *apply_each(standing.model, diffs))
+            return _Applied(snapshot, None, diffs)
+        return _Applied(snapshot, *apply_each(snapshot.model, diffs))
 
     def _use(self, diffs: list[Diff], found: _Applied | None, problem: Exception | None) -> bool:
         """Exchange a model for that of now and tell who waits; false: it is not the successor of that of now."""
         if problem is None and (
-            not self._current.standing.has_world_of(found.standing)
-            or (found.model is None and found.standing.model is not None)
+            not self._current.snapshot.has_world_of(found.snapshot)
+            or (found.model is None and found.snapshot.model is not None)
         ):
             self._surround(diffs)
             return False
@@ -203,24 +203,24 @@ class World(Part):
         return True
 
     def _exchange(self, found: _Applied) -> list[Diff]:
-        standing = self._current.standing.with_model(found.model)
+        snapshot = self._current.snapshot.with_model(found.model)
         for diff in found.diffs:
             if diff.problem is None or isinstance(diff.problem, PartlyRefusedError):
-                standing = self._with_scene(standing, diff)
-        self._current.exchange(standing)
+                snapshot = self._with_scene(snapshot, diff)
+        self._current.exchange(snapshot)
         return found.diffs
 
-    def _with_scene(self, standing: Standing, diff: Diff) -> Standing:
+    def _with_scene(self, snapshot: Snapshot, diff: Diff) -> Snapshot:
         """Take over what only a planning scene says."""
         if isinstance(diff.change, SceneChange):
             self._measurements.take_scene(diff.change.positions)
             if diff.change.leaves_nothing:
-                return standing.with_whole_scene(diff.unheard)
-        return standing
+                return snapshot.with_whole_scene(diff.unheard)
+        return snapshot
 
     def _wait(self, diffs: Sequence[Diff]) -> list[Diff]:
         """Keep changes until there is a robot."""
-        standing, ended = self._current.standing, []
+        snapshot, ended = self._current.snapshot, []
         for diff in diffs:
             try:
                 if not diff.waits:
@@ -228,13 +228,13 @@ class World(Part):
                 if diff.change is not None:
                     missing = tuple(diff.missing())  # the message itself need not be kept
                     kept = replace(diff, surroundings=None, problem=None, missing=lambda missing=missing: missing)
-                    standing = standing.with_waiting(kept)
-                    standing = self._with_scene(standing, diff)
+                    snapshot = snapshot.with_waiting(kept)
+                    snapshot = self._with_scene(snapshot, diff)
             except InputError as error:
-                standing = standing.with_lost(int(diff.waits))
+                snapshot = snapshot.with_lost(int(diff.waits))
                 diff = replace(diff, problem=diff.problem or error)
             ended.append(diff)
-        self._current.exchange(standing)
+        self._current.exchange(snapshot)
         return ended
 
     def _changing(self, service: str, frame_ids: Sequence[str], read: Callable[[], Change]) -> Future:
@@ -247,7 +247,7 @@ class World(Part):
             else:
                 future.set_exception(problem)
 
-        self.submit([Diff(service, tuple(frame_ids), read, done, unheard=self._current.standing.unheard)])
+        self.submit([Diff(service, tuple(frame_ids), read, done, unheard=self._current.snapshot.unheard)])
         return future
 
     # --- services ---

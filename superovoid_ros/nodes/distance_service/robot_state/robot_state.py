@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The robot of the node: read from parameters or topics, replaced when a new description comes."""
+"""The robot of the node and its state: read from parameters or topics, replaced when a new description comes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.building import Built, Description, build, repadded
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Standing
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Snapshot
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
 
@@ -94,7 +94,7 @@ class _Ready:
     """What the reading of a description has found."""
 
     description: Description
-    standing: Standing
+    snapshot: Snapshot
     """Whose objects the model has taken over."""
     built: Built | None
     """None: there is no description, or a problem with it."""
@@ -113,34 +113,41 @@ class _Reading:
     surroundings: Surroundings = field(default_factory=lambda: Surroundings(None, {}, {}))
 
 
-class RobotSource(Part):
-    """Reads the robot, and builds the model from it and from the objects there are.
+class RobotState(Part):
+    """Reads the robot, builds the model from it and from the objects there are, and measures the robot's state.
 
     Parameters
     ----------
-    common, current, measurements
-        The node; where the model goes; where frames are.
+    common, current
+        The node, and where the model goes.
+
+    Attributes
+    ----------
+    measurements : Measurements
+        Joint states and transforms.
     """
 
-    parameters = (*OF_ROBOT, *OF_SCENE)
+    parameters = (*OF_ROBOT, *OF_SCENE, *Measurements.parameters)
 
-    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
+    def __init__(self, common: Common, current: CurrentModel) -> None:
         super().__init__(common)
-        self._current, self._measurements = current, measurements
+        self._current, self.measurements = current, Measurements(common, self.endpoints)
         self._proposed: Built | None = None  # by the parameters that were checked
         self._made_from: Description | None = None  # the model of now
         self._topic_text = dict.fromkeys(TOPICS, "")
 
     def configure(self) -> None:
-        """Listen to both topics."""
+        """Listen to descriptions and measurements."""
+        self.measurements.configure()
         for topic in TOPICS:
             self.endpoints.listen(String, topic, self._taker(topic), LATCHED)
 
     def clean_up(self) -> None:
-        """Forget robot, objects and topics."""
+        """Forget robot, objects and measurements."""
+        self.measurements.clean_up()
         self._proposed = self._made_from = None
         self._current.propose(None)
-        self._current.exchange(Standing())
+        self._current.exchange(Snapshot())
         self._topic_text = dict.fromkeys(TOPICS, "")
 
     def facts(self) -> Mapping[str, object]:
@@ -166,13 +173,13 @@ class RobotSource(Part):
     def _check_robot(self, description: Description) -> None:
         if not description.urdf:
             return
-        standing = self._current.standing
+        snapshot = self._current.snapshot
         try:
             robot = description.read()
-            built = build(robot, description, standing, self._around(robot, standing))
+            built = build(robot, description, snapshot, self._around(robot, snapshot))
         except Exception as error:
             raise InputError(f"robot not usable: {reason_of(error)}") from error
-        if built.model.missing and not (standing.model and standing.model.missing):
+        if built.model.missing and not (snapshot.model and snapshot.model.missing):
             raise InputError(f"robot not usable: {built.model.missing}")
         self._proposed = built
         self._current.propose(built.model)
@@ -187,13 +194,13 @@ class RobotSource(Part):
             self._use_limits_and_paddings(self._description())
 
     def _use_limits_and_paddings(self, description: Description) -> None:
-        standing = self._current.standing
-        if standing.model is None:
+        snapshot = self._current.snapshot
+        if snapshot.model is None:
             if description.urdf:  # it may fit by now
                 self.load()
             return
         try:
-            self._current.exchange(standing.with_model(repadded(standing.model, description)))
+            self._current.exchange(snapshot.with_model(repadded(snapshot.model, description)))
         except Exception as error:
             self._fail(error)
             return
@@ -242,7 +249,7 @@ class RobotSource(Part):
                 self._fail(problem)
                 return True
             # Objects, paddings or limits may have changed meanwhile.
-            if ready is not None and self._current.standing.has_world_of(ready.standing) and self._use_ready(ready):
+            if ready is not None and self._current.snapshot.has_world_of(ready.snapshot) and self._use_ready(ready):
                 return True
             self._prepare(reading)
             return False
@@ -255,35 +262,35 @@ class RobotSource(Part):
 
     def _prepare(self, reading: _Reading) -> None:
         """Note where the frames are that waiting changes name, for a thread."""
-        standing = self._current.standing
-        if standing.model is None and self._description().urdf:
+        snapshot = self._current.snapshot
+        if snapshot.model is None and self._description().urdf:
             words = "no robot yet: its description is being read"
-            if standing.problem != words:
-                self._current.exchange(standing.without_model(words, Code.READING))
-        standing = self._current.standing
-        reading.waiting, reading.surroundings = standing.waiting, self._around(reading.robot, standing)
+            if snapshot.problem != words:
+                self._current.exchange(snapshot.without_model(words, Code.READING))
+        snapshot = self._current.snapshot
+        reading.waiting, reading.surroundings = snapshot.waiting, self._around(reading.robot, snapshot)
 
     def _read(self, reading: _Reading) -> _Ready | None:
         """Read and build in a thread; None if `_prepare` is needed again."""
-        # In this order: parameters that are set from now on make another standing, or have this read again. Texts of
+        # In this order: parameters that are set from now on make another snapshot, or have this read again. Texts of
         # topics that come from now on are read next.
-        standing = self._current.standing
+        snapshot = self._current.snapshot
         description = self._description()
         if description != reading.description:
             reading.description, reading.robot = description, None
         if not description.urdf:
-            return _Ready(description, standing, None)
-        if standing.model is not None and description == self._made_from:
-            return _Ready(description, standing, Built(standing.model))  # by the reading before this one
+            return _Ready(description, snapshot, None)
+        if snapshot.model is not None and description == self._made_from:
+            return _Ready(description, snapshot, Built(snapshot.model))  # by the reading before this one
         try:
             if reading.robot is None:
                 reading.robot = description.read()
             robot, surroundings = reading.robot, reading.surroundings
-            if standing.waiting and (standing.waiting is not reading.waiting or surroundings.robot is not robot):
+            if snapshot.waiting and (snapshot.waiting is not reading.waiting or surroundings.robot is not robot):
                 return None
-            return _Ready(description, standing, build(robot, description, standing, surroundings))
+            return _Ready(description, snapshot, build(robot, description, snapshot, surroundings))
         except Exception as error:
-            return _Ready(description, standing, None, error)
+            return _Ready(description, snapshot, None, error)
 
     def _use_ready(self, ready: _Ready) -> bool:
         """Use a model; False where what it was built from has changed, texts of topics apart: they are read next."""
@@ -296,24 +303,24 @@ class RobotSource(Part):
             self._use(ready.built, ready.description)
         return True
 
-    def _around(self, robot: Robot | None, standing: Standing) -> Surroundings:
+    def _around(self, robot: Robot | None, snapshot: Snapshot) -> Surroundings:
         """Return where the frames are now that the waiting changes name."""
-        frame_ids = {frame for one in standing.waiting for frame in one.frame_ids}
-        frame_ids |= set() if standing.planning is None else set(frames_of(standing.planning))
-        return self._measurements.surroundings(robot, frame_ids)
+        frame_ids = {frame for one in snapshot.waiting for frame in one.frame_ids}
+        frame_ids |= set() if snapshot.planning is None else set(frames_of(snapshot.planning))
+        return self.measurements.surroundings(robot, frame_ids)
 
     # --- use ---
 
     def _use(self, built: Built | None, description: Description) -> None:
         """Take a model, or none, and say what there is to say."""
-        standing = self._current.standing
+        snapshot = self._current.snapshot
         if built is None:
             self._made_from = None
-            self._current.exchange(standing.without_model(self._nothing_received()))
+            self._current.exchange(snapshot.without_model(self._nothing_received()))
             return
-        model, is_new = built.model, built.model is not standing.model
+        model, is_new = built.model, built.model is not snapshot.model
         try:
-            self._current.exchange(standing.with_model(model))
+            self._current.exchange(snapshot.with_model(model))
         except Exception as error:  # a mistake of ours: what is described now is not the model of before
             self._fail(error)
             return
@@ -334,7 +341,7 @@ class RobotSource(Part):
         words = f"no robot: {reason_of(problem)}"
         self.log.error("robot", words)
         self.statistics.message("robot_description", problem)
-        self._current.exchange(self._current.standing.without_model(words))
+        self._current.exchange(self._current.snapshot.without_model(words))
 
     def _nothing_received(self) -> str:
         return (
