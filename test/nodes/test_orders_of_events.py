@@ -22,7 +22,7 @@ from superovoid_ros.nodes.common.conversions import to_pose
 from superovoid_ros.nodes.common.lost_messages import LostMessages
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.robot_state.robot_state import RobotState
-from superovoid_ros.nodes.distance_service.world import current, to_changes
+from superovoid_ros.nodes.distance_service.world import current, moveit_changes
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
 
@@ -294,7 +294,7 @@ def test_what_a_mistake_of_the_node_keeps_from_being_read_is_missing(described, 
 
     with monkeypatch.context() as patch:
         for name in ("object_change", "missing_without"):
-            patch.setattr(to_changes, name, fail)
+            patch.setattr(moveit_changes, name, fail)
         queued(described, (cup(name="a"), 1))
     queued(described, (cup(name="b"), 2))
     refused(described, "lost 1 message about objects")

@@ -50,6 +50,8 @@ class Taken(NamedTuple):
     """Or an `UnreadableError`."""
     lost: int
     """Messages of the same publisher that were lost just before it."""
+    size: int
+    """Bytes."""
 
 
 Failed = Callable[[str, Exception], None]
@@ -260,9 +262,9 @@ def answering(what: str, callback: Callable[[Any, Any], Any], failed: Failed) ->
 def _taken(data: bytes, info: Mapping[str, Any], kind: type, lost: LostMessages) -> Taken:
     count = lost.before(info)
     try:
-        return Taken(read(data, kind), count)
+        return Taken(read(data, kind), count, len(data))
     except UnreadableError as error:
-        return Taken(error, count)
+        return Taken(error, count, len(data))
 
 
 def read(data: bytes, kind: type) -> object:

@@ -23,7 +23,7 @@ from superovoid_ros.nodes.distance_service.robot_state.measurements import Measu
 from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
 from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
-from superovoid_ros.nodes.distance_service.world.to_changes import attached_change, attached_changes
+from superovoid_ros.nodes.distance_service.world.moveit_changes import attached_change, attached_changes
 
 
 @dataclass(frozen=True)

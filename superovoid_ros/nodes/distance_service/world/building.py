@@ -16,7 +16,6 @@ from superovoid.robot import Robot
 from superovoid.robot.limits import Limits
 from superovoid.robot.planning_scene import Padding, PlanningScene, Problem
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
-from superovoid_ros.nodes.distance_service.world.changes import AttachedChange, ObjectChange
 from superovoid_ros.nodes.distance_service.world.current import Diff, Snapshot
 from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
@@ -133,10 +132,10 @@ def _applied(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
                 with refusals():
                     notes = [] if diff.change is None else diff.change.apply(edit, frames)
             except InputError as error:
-                if not (diff.waits and isinstance(diff.change, ObjectChange | AttachedChange)):
+                if not (diff.waits and diff.change.is_of_one_object):
                     raise
                 diff = diff.refused(error)
-                notes = [] if diff.change is None else diff.change.apply(edit, frames)
+                notes = diff.change.apply(edit, frames)
             problems = [str(note) for note in notes if isinstance(note, Problem)]
             problem = PartlyRefusedError("; ".join(problems)) if problems else diff.problem
             words = tuple(note for note in notes if not isinstance(note, Problem))

@@ -15,8 +15,9 @@ from superovoid_ros.nodes.distance_service.world.changes import Change, Refusal
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
 
-MOST_WAITING, MOST_BYTES = 5_000, 64_000_000
-"""Changes that wait for a robot, and what they may hold together."""
+MOST_WAITING, MOST_BYTES = 5_000, 16_000_000
+"""Changes that wait for a robot, and the bytes of their messages together; what is read of a mesh takes several times
+as many."""
 
 
 Done: TypeAlias = Callable[[PlanningScene | None, Exception | None], None]
@@ -36,6 +37,8 @@ class Diff:
     done: Done = lambda planning, problem: None
     missing: Callable[[], Sequence[Problem]] = tuple
     """Returns what is missing if it is refused: of a message, whose sender hears of nothing."""
+    size: int = 0
+    """Bytes of the message."""
     waits: bool = False
     """If there is no robot it waits for one; else it is refused then."""
     unheard: int = 0
@@ -80,7 +83,7 @@ class Snapshot:
     waiting: tuple[Diff, ...] = ()
     """Changes that came while there was no model; none while there is one."""
     waiting_bytes: int = 0
-    """What they hold together, more or less."""
+    """Of their messages together."""
     unheard: int = 0
     """Messages that were lost, or more than can wait: what they said is missing until a whole planning scene comes."""
     replaced: int = 0
@@ -128,7 +131,7 @@ class Snapshot:
 
     def with_waiting(self, waiting: Diff) -> Snapshot:
         """Return this with one more diff that waits; `InputError` where too much does already."""
-        count, size = len(self.waiting) + 1, self.waiting_bytes + waiting.change.size
+        count, size = len(self.waiting) + 1, self.waiting_bytes + waiting.size
         if count > MOST_WAITING or size > MOST_BYTES:
             raise InputError(
                 f"{len(self.waiting)} messages wait for a robot, at most {MOST_WAITING} and {MOST_BYTES} bytes can: "

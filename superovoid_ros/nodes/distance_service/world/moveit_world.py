@@ -21,7 +21,7 @@ from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError, re
 from superovoid_ros.nodes.common.parameters import choice, count
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world import to_changes
+from superovoid_ros.nodes.distance_service.world import moveit_changes
 from superovoid_ros.nodes.distance_service.world.building import PartlyRefusedError
 from superovoid_ros.nodes.distance_service.world.changes import Change
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Diff
@@ -88,7 +88,7 @@ class MoveItWorld(World):
         meshes = self._open_meshes
 
         def read_of(message: CollisionObject) -> _Reading:
-            return [message.header.frame_id], message, lambda: to_changes.object_change(message, meshes)
+            return [message.header.frame_id], message, lambda: moveit_changes.object_change(message, meshes)
 
         self._take("collision_object", taken, read_of)
 
@@ -96,20 +96,20 @@ class MoveItWorld(World):
         meshes = self._open_meshes
 
         def read_of(message: AttachedCollisionObject) -> _Reading:
-            return [message.object.header.frame_id], message, lambda: to_changes.attached_change(message, meshes)
+            return [message.object.header.frame_id], message, lambda: moveit_changes.attached_change(message, meshes)
 
         self._take("attached_collision_object", taken, read_of)
 
     def _take_scenes(self, taken: Sequence[Taken]) -> None:
         def read_of(message: PlanningScene) -> _Reading:
-            return to_changes.frame_ids_of(message), message, self._reading(message)
+            return moveit_changes.frame_ids_of(message), message, self._reading(message)
 
         self._take("planning_scene", taken, read_of)
 
     def _take_worlds(self, taken: Sequence[Taken]) -> None:
         def read_of(message: PlanningSceneWorld) -> _Reading:
-            scene = to_changes.scene_of_world(message)
-            return to_changes.frame_ids_of(scene), scene, self._reading(message, to_changes.world_change)
+            scene = moveit_changes.scene_of_world(message)
+            return moveit_changes.frame_ids_of(scene), scene, self._reading(message, moveit_changes.world_change)
 
         self._take("planning_scene_world", taken, read_of)
 
@@ -125,11 +125,13 @@ class MoveItWorld(World):
         done
             Hears why it could not be applied; None: it was.
         """
-        frame_ids, read = tuple(to_changes.frame_ids_of(scene)), self._reading(scene)
-        missing = partial(to_changes.missing_without, scene, self._most_objects)
-        self.submit(
-            [Diff("planning_scene", frame_ids, read, lambda _planning, problem: done(problem), missing, False, unheard)]
-        )
+        frame_ids, read = tuple(moveit_changes.frame_ids_of(scene)), self._reading(scene)
+        missing = partial(moveit_changes.missing_without, scene, self._most_objects)
+
+        def applied(_planning: Planning | None, problem: Exception | None) -> None:
+            done(problem)
+
+        self.submit([Diff("planning_scene", frame_ids, read, applied, missing, unheard=unheard)])
 
     @property
     def _open_meshes(self) -> str:
@@ -142,7 +144,7 @@ class MoveItWorld(World):
     def _reading(
         self,
         scene: PlanningScene | PlanningSceneWorld,
-        read: Callable[..., Change] = to_changes.scene_change,
+        read: Callable[..., Change] = moveit_changes.scene_change,
     ) -> Callable[[], Change]:
         """Return what reads a scene under the parameters of now."""
         return partial(read, scene, int(self.value("octomap_cubes")), self._open_meshes, self._most_objects)
@@ -158,7 +160,7 @@ class MoveItWorld(World):
                 self.statistics.message(topic, problem)
 
         diffs = []
-        for message, lost in taken:
+        for message, lost, size in taken:
             if lost:
                 self._lose(lost)
                 problem = InputError(f"lost {lost} messages on {topic}: published faster than they were received")
@@ -170,11 +172,11 @@ class MoveItWorld(World):
                 self.statistics.fault(is_read=False)
                 continue
             try:
-                self._heard += topic != "planning_scene" or to_changes.is_about_objects(message)
+                self._heard += topic != "planning_scene" or moveit_changes.is_about_objects(message)
                 frame_ids, named, read = read_of(message)
-                missing = partial(to_changes.missing_without, named, self._most_objects)
+                missing = partial(moveit_changes.missing_without, named, self._most_objects)
                 unheard = self._current.snapshot.unheard
-                diffs.append(Diff(topic, tuple(frame_ids), read, done, missing, waits=True, unheard=unheard))
+                diffs.append(Diff(topic, tuple(frame_ids), read, done, missing, size, waits=True, unheard=unheard))
             except Exception as error:  # a mistake of the node
                 self._lose(1)
                 done(None, error)
@@ -194,7 +196,7 @@ class MoveItWorld(World):
         try:
             self.activity.require()
             scene = request.scene
-            await self._changing("apply_planning_scene", to_changes.frame_ids_of(scene), self._reading(scene))
+            await self._changing("apply_planning_scene", moveit_changes.frame_ids_of(scene), self._reading(scene))
             response.success = True
             self.statistics.call("ApplyPlanningScene")
         except Exception as error:

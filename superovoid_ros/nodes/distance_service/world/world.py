@@ -3,7 +3,7 @@
 
 """Objects and rules at run time: what this node's services say becomes another model; `moveit_world.py` has MoveIt's.
 
-    message -> Diff (`current.py`) -> its change (`own_messages.py`), in a thread -> another planning scene and another
+    message -> Diff (`current.py`) -> its change (`own_changes.py`), in a thread -> another planning scene and another
     model (`building.py`) -> another Snapshot, exchanged in one assignment (`current.py`)
 
 Messages that come together become one model. An object of a planning scene that cannot be used is refused, and the
@@ -33,12 +33,12 @@ from superovoid_ros.nodes.common.parameters import choice, switch
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world import own_messages
+from superovoid_ros.nodes.distance_service.world import own_changes
 from superovoid_ros.nodes.distance_service.world.building import (
     PartlyRefusedError,
     apply_each,
 )
-from superovoid_ros.nodes.distance_service.world.changes import Change, SceneChange
+from superovoid_ros.nodes.distance_service.world.changes import Change
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Diff, Snapshot
 from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
@@ -212,9 +212,9 @@ class World(Part):
 
     def _with_scene(self, snapshot: Snapshot, diff: Diff) -> Snapshot:
         """Take over what only a planning scene says."""
-        if isinstance(diff.change, SceneChange):
+        if diff.change is not None:
             self._measurements.take_scene(diff.change.positions)
-            if diff.change.leaves_nothing:
+            if diff.change.replaces_all:
                 return snapshot.with_whole_scene(diff.unheard)
         return snapshot
 
@@ -277,7 +277,7 @@ class World(Part):
         return await self._answer(
             response,
             [one.header.frame_id for one in request.objects],
-            lambda: own_messages.superovoid_changes(request.objects),
+            lambda: own_changes.superovoid_changes(request.objects),
             lambda planning: f"{len(request.objects)} applied; objects: {listing(planning.objects)}",
         )
 
@@ -301,7 +301,7 @@ class World(Part):
         return await self._answer(
             response,
             (),
-            lambda: own_messages.rules_change(request),
+            lambda: own_changes.rules_change(request),
             lambda planning: f"{len(planning.rules.runtime)} runtime rules",
         )
 
