@@ -108,7 +108,7 @@ class Caller:
         Parameters
         ----------
         condition
-            Asked before each turn.
+            RequestedState before each turn.
         timeout
             s.
         each_turn

@@ -20,7 +20,7 @@ Check = Callable[[object], None]
 
 
 @dataclass(frozen=True)
-class Declared:
+class Declaration:
     """A parameter as a part of the node declares it."""
 
     name: str
@@ -30,14 +30,16 @@ class Declared:
     """what ranges cannot say"""
 
 
-def text(name: str, default: str, description: str, constraints: str = "", *, check: Check | None = None) -> Declared:
+def text(
+    name: str, default: str, description: str, constraints: str = "", *, check: Check | None = None
+) -> Declaration:
     """Return the declaration of a string."""
-    return Declared(
+    return Declaration(
         name, default, ParameterDescriptor(description=description, additional_constraints=constraints), check
     )
 
 
-def choice(name: str, default: str, choices: Sequence[str], description: str) -> Declared:
+def choice(name: str, default: str, choices: Sequence[str], description: str) -> Declaration:
     """Return the declaration of one of some words."""
 
     def check(value: object) -> None:
@@ -55,7 +57,7 @@ def texts(
     *,
     check: Check | None = None,
     read_only: bool = False,
-) -> Declared:
+) -> Declaration:
     """Return the declaration of a list of strings; an empty one is written `[""]`, which has a type."""
     descriptor = ParameterDescriptor(
         type=ParameterType.PARAMETER_STRING_ARRAY,
@@ -63,10 +65,10 @@ def texts(
         additional_constraints=constraints,
         read_only=read_only,
     )
-    return Declared(name, default, descriptor, check)
+    return Declaration(name, default, descriptor, check)
 
 
-def number(name: str, default: float, low: float, high: float, description: str, *, least: float = 0.0) -> Declared:
+def number(name: str, default: float, low: float, high: float, description: str, *, least: float = 0.0) -> Declaration:
     """Return the declaration of a finite number in [low, high]; with `least`, of 0 or one in [least, high]."""
     constraints = f"0, or {least:g} to {high:g}" if least else ""
     descriptor = ParameterDescriptor(
@@ -79,18 +81,18 @@ def number(name: str, default: float, low: float, high: float, description: str,
         if 0.0 < value < least:
             raise InputError(f"{name} = {value}: must be {constraints}")
 
-    return Declared(name, default, descriptor, check if least else None)
+    return Declaration(name, default, descriptor, check if least else None)
 
 
-def count(name: str, default: int, low: int, high: int, description: str) -> Declared:
+def count(name: str, default: int, low: int, high: int, description: str) -> Declaration:
     """Return the declaration of a whole number in [low, high]."""
     bounds = [IntegerRange(from_value=low, to_value=high, step=1)]
-    return Declared(name, default, ParameterDescriptor(description=description, integer_range=bounds))
+    return Declaration(name, default, ParameterDescriptor(description=description, integer_range=bounds))
 
 
-def switch(name: str, description: str, default: bool = True, *, read_only: bool = False) -> Declared:
+def switch(name: str, description: str, default: bool = True, *, read_only: bool = False) -> Declaration:
     """Return the declaration of something that is on or off."""
-    return Declared(name, default, ParameterDescriptor(description=description, read_only=read_only))
+    return Declaration(name, default, ParameterDescriptor(description=description, read_only=read_only))
 
 
 class Parameters:
@@ -107,7 +109,7 @@ class Parameters:
         self._checks: dict[str, Check] = {}
         self._defaults: dict[str, object] = {}
 
-    def declare(self, declared: Iterable[Declared]) -> None:
+    def declare(self, declared: Iterable[Declaration]) -> None:
         """Declare parameters; `InputError` if a value given at the start makes no sense."""
         for one in declared:
             self._defaults[one.name] = one.default

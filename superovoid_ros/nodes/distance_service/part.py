@@ -39,7 +39,7 @@ from rclpy.node import Node
 
 from superovoid_ros.nodes.common.endpoints import Endpoints, words_of
 from superovoid_ros.nodes.common.mistakes import Code, InputError, UnreadableError, code_of, reason_of
-from superovoid_ros.nodes.common.parameters import Declared
+from superovoid_ros.nodes.common.parameters import Declaration
 from superovoid_ros.nodes.common.throttle import Log
 from superovoid_ros.nodes.distance_service.health.counting import Statistics
 from superovoid_ros.nodes.distance_service.jobs import AT_ONCE, Jobs, Kind
@@ -101,7 +101,7 @@ class Part:
         The node as ROS has it, and what its parts have in common.
     """
 
-    parameters: tuple[Declared, ...] = ()
+    parameters: tuple[Declaration, ...] = ()
     """What the part declares; there from the start of the process on, in every state of the node."""
 
     def __init__(self, common: Common) -> None:

@@ -34,7 +34,7 @@ from superovoid.shapes import ConvexMesh, Shape
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_vector
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, reason_of, refusals
 from superovoid_ros.nodes.common.parameters import choice
-from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
+from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates, frame_ids_of
 from superovoid_ros.nodes.distance_service.jobs import AT_ONCE
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -73,7 +73,7 @@ class Validity(Part):
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._measurements = current, measurements
-        self._states = StatesAsked(measurements, self.value)
+        self._states = RequestedStates(measurements, self.value)
 
     def configure(self) -> None:
         """Open the service."""
@@ -142,7 +142,7 @@ class Validity(Part):
 
 
 def _found(
-    asked: Asked, pairs: np.ndarray | None, paddings: Paddings | None
+    asked: RequestedState, pairs: np.ndarray | None, paddings: Paddings | None
 ) -> tuple[list[ContactInformation], list[CostSource]]:
     """Return contacts and their costs, none where all pairs are proved clear.
 
@@ -162,7 +162,7 @@ def _found(
     return contacts, costs
 
 
-def _are_kept(paddings: Paddings, asked: Asked) -> bool:
+def _are_kept(paddings: Paddings, asked: RequestedState) -> bool:
     """Whether nothing is in contact. Of what is, or may be, the contacts are asked for: their names take distances."""
     with refusals("robot_state"):
         return paddings.are_kept(asked.positions, asked.base_poses)
@@ -181,7 +181,9 @@ def _cost_of(planning: Planning, pairs: np.ndarray | None, constraints: Constrai
     return checked + count + len(constraints.visibility_constraints) * per_cone
 
 
-def _contacts(asked: Asked, pairs: np.ndarray | None) -> tuple[list[ContactInformation], list[CostSource], bool]:
+def _contacts(
+    asked: RequestedState, pairs: np.ndarray | None
+) -> tuple[list[ContactInformation], list[CostSource], bool]:
     """Return one contact for each pair of links and objects without clearance, deepest first, with costs.
 
     Also whether one of them is proved: others may have a clearance, which the intervals of their distances leave open.
@@ -251,7 +253,7 @@ def _cost(scene: Scene, world_from_body: np.ndarray, a: int, b: int) -> CostSour
 
 
 def evaluate(
-    constraints: Constraints, asked: Asked, stop: threading.Event
+    constraints: Constraints, asked: RequestedState, stop: threading.Event
 ) -> tuple[list[ConstraintEvalResult], list[InputError]]:
     """Evaluate constraints as move_group does: joints, positions, orientations, visibilities, in this order.
 
@@ -380,7 +382,7 @@ def wanted_rotation(constraint: OrientationConstraint, frames: Frames) -> tuple[
     return header_from_wanted, frames.lookup(constraint.header.frame_id, "orientation")[:3, :3] @ header_from_wanted
 
 
-def _visibility_constraint(constraint: VisibilityConstraint, asked: Asked) -> tuple[bool, float]:
+def _visibility_constraint(constraint: VisibilityConstraint, asked: RequestedState) -> tuple[bool, float]:
     """Whether the sensor sees the target disc: both angles, and no link in the cone between the two.
 
     As in move_group: the view angle is that between the sensor's axis and the disc's normal turned round, the range
@@ -433,7 +435,9 @@ def _cone(radius: float, sides: int, target_from_sensor: np.ndarray) -> ConvexMe
         return ConvexMesh([target_from_sensor[:3, 3], *ring])
 
 
-def _depth_in_cone(asked: Asked, cone: ConvexMesh, root_from_cone: np.ndarray, excepted: set[str]) -> float | None:
+def _depth_in_cone(
+    asked: RequestedState, cone: ConvexMesh, root_from_cone: np.ndarray, excepted: set[str]
+) -> float | None:
     """Return how deep the links but those excepted reach into a cone [m]; None where all are proved to be outside."""
     planning = asked.planning
     robot = planning.robot

@@ -38,7 +38,7 @@ from superovoid_ros.nodes.distance_service.world.frames import Surroundings, is_
 
 
 class Placed(Protocol):
-    """Whatever knows whether it is known where the robot is in the world: `Fresh` and others."""
+    """Whatever knows whether it is known where the robot is in the world: `Freshness` and others."""
 
     unplaced: str
 
@@ -48,7 +48,7 @@ _MOST_OF_SCENES = 10_000  # joints, of other robots too
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fresh:
+class Freshness:
     """What is known of the robot at one moment: in which frame, and how fresh the measurements in it are."""
 
     frame: str
@@ -65,7 +65,7 @@ class Fresh:
 
 
 @dataclass(frozen=True, kw_only=True)
-class States(Fresh):
+class States(Freshness):
     """States of a robot, one row each, as measured and as a request gives them."""
 
     positions: np.ndarray
@@ -83,7 +83,7 @@ class States(Fresh):
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenStates:
     """What a request gives of states, in place of what is measured. Whoever makes it has checked names and numbers."""
 
     joint_names: Sequence[str] = ()
@@ -116,7 +116,7 @@ class _Root:
         return root_link_from_link if self.pose is None else self.pose @ root_link_from_link
 
 
-_NOTHING = Given()
+_NOTHING = GivenStates()
 
 
 class Measurements:
@@ -306,7 +306,7 @@ class Measurements:
         joint_names: Sequence[str] = (),
         joint_positions: Sequence[float] = (),
         base_poses: Sequence[TransformStamped] = (),
-    ) -> Given:
+    ) -> GivenStates:
         """Return what a request gives of one state; `InputError` if it makes no sense."""
         given = joints_given(robot, joint_names, joint_positions)
         poses: dict[str, tuple[str, np.ndarray]] = {}
@@ -314,7 +314,7 @@ class Measurements:
             link = self.base_link(robot, stamped.child_frame_id, poses)
             pose = from_transform(stamped.transform, f"request: base pose of link '{link}'")
             poses[link] = stamped.header.frame_id.removeprefix("/"), pose
-        return Given(tuple(given), np.array([list(given.values())]), poses)
+        return GivenStates(tuple(given), np.array([list(given.values())]), poses)
 
     def base_link(self, robot: Robot, name: str, before: Container[str]) -> str:
         """Return the link on a floating joint that a request names; `InputError` if none is, or one of those before."""
@@ -328,7 +328,7 @@ class Measurements:
             raise InputError(f"request: base pose of link '{link}' is given twice")
         return link
 
-    def states(self, robot: Robot, given: Given = _NOTHING, planning: PlanningScene | None = None) -> States:
+    def states(self, robot: Robot, given: GivenStates = _NOTHING, planning: PlanningScene | None = None) -> States:
         """Return the measured state, with what a request gives in its place.
 
         Parameters
@@ -435,7 +435,7 @@ class Measurements:
         newest = [one.newest for one in used] + [self._joints.newest(joints)]
         return oldest, max((stamp for stamp in newest if stamp is not None), default=None)
 
-    def fill_freshness(self, message: DistanceArray | GetDistances.Response, state: Fresh) -> str:
+    def fill_freshness(self, message: DistanceArray | GetDistances.Response, state: Freshness) -> str:
         """Write a state's frame, stamp and age into an answer about it; return why it is stale, if it is."""
         now = self._now()
         stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
@@ -451,7 +451,7 @@ class Measurements:
         message.stale = bool(words)
         return words
 
-    def why_stale(self, state: Fresh) -> str:
+    def why_stale(self, state: Freshness) -> str:
         """Return why what is measured of a state is stale; empty where it is not, or nothing of it is measured."""
         timeout, now = float(self._value("stale_timeout")), self._now()
         stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]

@@ -23,7 +23,7 @@ from superovoid_ros.nodes.common.parameters import choice, count, number, switch
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.building import Built, Description, build, repadded
+from superovoid_ros.nodes.distance_service.world.building import BuiltModel, Description, build, repadded
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Snapshot
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
@@ -96,7 +96,7 @@ class _Ready:
     description: Description
     snapshot: Snapshot
     """Whose objects the model has taken over."""
-    built: Built | None
+    built: BuiltModel | None
     """None: there is no description, or a problem with it."""
     problem: Exception | None = None
 
@@ -132,7 +132,7 @@ class RobotState(Part):
     def __init__(self, common: Common, current: CurrentModel) -> None:
         super().__init__(common)
         self._current, self.measurements = current, Measurements(common, self.endpoints)
-        self._proposed: Built | None = None  # by the parameters that were checked
+        self._proposed: BuiltModel | None = None  # by the parameters that were checked
         self._made_from: Description | None = None  # the model of now
         self._topic_text = dict.fromkeys(TOPICS, "")
 
@@ -281,7 +281,7 @@ class RobotState(Part):
         if not description.urdf:
             return _Ready(description, snapshot, None)
         if snapshot.model is not None and description == self._made_from:
-            return _Ready(description, snapshot, Built(snapshot.model))  # by the reading before this one
+            return _Ready(description, snapshot, BuiltModel(snapshot.model))  # by the reading before this one
         try:
             if reading.robot is None:
                 reading.robot = description.read()
@@ -311,7 +311,7 @@ class RobotState(Part):
 
     # --- use ---
 
-    def _use(self, built: Built | None, description: Description) -> None:
+    def _use(self, built: BuiltModel | None, description: Description) -> None:
         """Take a model, or none, and say what there is to say."""
         snapshot = self._current.snapshot
         if built is None:

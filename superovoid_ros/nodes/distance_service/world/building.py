@@ -56,7 +56,7 @@ class Description:
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltModel:
     """A model with all that was known, and what there is to say about that."""
 
     model: Model
@@ -66,7 +66,7 @@ class Built:
     """Topic and what was wrong, of changes that waited and could not be made."""
 
 
-def build(robot: Robot, description: Description, snapshot: Snapshot, surroundings: Surroundings) -> Built:
+def build(robot: Robot, description: Description, snapshot: Snapshot, surroundings: Surroundings) -> BuiltModel:
     """Return a robot with all objects, rules and paddings, and with the changes that waited for it.
 
     Parameters
@@ -96,7 +96,7 @@ def build(robot: Robot, description: Description, snapshot: Snapshot, surroundin
     waited = [replace(diff, surroundings=surroundings) for diff in snapshot.waiting]
     model, applied = apply_each(model, waited)
     notes = [note for diff in applied for note in diff.notes]
-    return Built(model, notes, [(diff.topic, diff.problem) for diff in applied if diff.problem is not None])
+    return BuiltModel(model, notes, [(diff.topic, diff.problem) for diff in applied if diff.problem is not None])
 
 
 class PartlyRefusedError(InputError):

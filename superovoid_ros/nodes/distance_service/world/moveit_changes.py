@@ -61,7 +61,7 @@ def object_change(message: CollisionObject, open_meshes: str = "hull") -> Object
     if operation is Operation.MOVE:
         pose, moved = from_pose(message.pose, f"{what}: pose"), tuple(shape_poses_of(message, what))
         left_out = (f"{what}: moved; the shapes in the message are not looked at",) if has_shapes(message) else ()
-        brought = Brought(pose=pose, moved=moved)
+        brought = ObjectContents(pose=pose, moved=moved)
         return ObjectChange(name, operation, _problem_of(message), frame, brought, left_out)
     return ObjectChange(name, operation, _problem_of(message), frame, _brought(message, what, open_meshes))
 
@@ -78,7 +78,7 @@ def attached_change(message: AttachedCollisionObject, open_meshes: str = "hull")
         )
     check_name(name)
     brings = operation is not Operation.ADD or has_shapes(thing)
-    brought = _brought(thing, what, open_meshes) if brings else Brought()
+    brought = _brought(thing, what, open_meshes) if brings else ObjectContents()
     problem, frame, touched = _problem_of(message), thing.header.frame_id, tuple(message.touch_links)
     return AttachedChange(name, link, operation, problem, frame, touched, brought)
 
@@ -220,10 +220,10 @@ def frame_ids_of(message: PlanningScene) -> list[str]:
     return [one.header.frame_id for one in headers]
 
 
-def _brought(message: CollisionObject, what: str, open_meshes: str) -> Brought:
+def _brought(message: CollisionObject, what: str, open_meshes: str) -> ObjectContents:
     shapes, poses, within, notes = shapes_of(message, what, open_meshes)
     pose = from_pose(message.pose, f"{what}: pose")
-    return Brought(
+    return ObjectContents(
         tuple(shapes),
         tuple(poses),
         tuple(within),
@@ -298,7 +298,7 @@ def _kept(name: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Brought:
+class ObjectContents:
     """The shapes and poses that a message brings for an object."""
 
     shapes: tuple[Shape, ...] = ()
@@ -343,7 +343,7 @@ class ObjectChange(Change):
     problem: Problem
     """What is missing, but for the reason, if this cannot be applied."""
     frame: str = ""
-    brought: Brought = Brought()
+    brought: ObjectContents = ObjectContents()
     notes: tuple[str, ...] = ()
     """What in its message is left out."""
 
@@ -401,7 +401,7 @@ class AttachedChange(Change):
     """As of `ObjectChange`."""
     frame: str = ""
     touch_links: tuple[str, ...] = ()
-    brought: Brought = Brought()
+    brought: ObjectContents = ObjectContents()
 
     def apply(self, edit: Edit, frames: Frames) -> list[Note]:
         """Edit a planning scene."""

@@ -16,7 +16,7 @@ from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningSc
 from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
 
 from superovoid.robot.planning_scene import PlanningScene as Planning
-from superovoid_ros.nodes.common.endpoints import Taken
+from superovoid_ros.nodes.common.endpoints import TakenMessage
 from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError, reason_of
 from superovoid_ros.nodes.common.parameters import choice, count
 from superovoid_ros.nodes.distance_service.part import Common
@@ -84,7 +84,7 @@ class MoveItWorld(World):
 
     # --- from topics ---
 
-    def _take_objects(self, taken: Sequence[Taken]) -> None:
+    def _take_objects(self, taken: Sequence[TakenMessage]) -> None:
         meshes = self._open_meshes
 
         def read_of(message: CollisionObject) -> _Reading:
@@ -92,7 +92,7 @@ class MoveItWorld(World):
 
         self._take("collision_object", taken, read_of)
 
-    def _take_attached(self, taken: Sequence[Taken]) -> None:
+    def _take_attached(self, taken: Sequence[TakenMessage]) -> None:
         meshes = self._open_meshes
 
         def read_of(message: AttachedCollisionObject) -> _Reading:
@@ -100,13 +100,13 @@ class MoveItWorld(World):
 
         self._take("attached_collision_object", taken, read_of)
 
-    def _take_scenes(self, taken: Sequence[Taken]) -> None:
+    def _take_scenes(self, taken: Sequence[TakenMessage]) -> None:
         def read_of(message: PlanningScene) -> _Reading:
             return moveit_changes.frame_ids_of(message), message, self._reading(message)
 
         self._take("planning_scene", taken, read_of)
 
-    def _take_worlds(self, taken: Sequence[Taken]) -> None:
+    def _take_worlds(self, taken: Sequence[TakenMessage]) -> None:
         def read_of(message: PlanningSceneWorld) -> _Reading:
             scene = moveit_changes.scene_of_world(message)
             return moveit_changes.frame_ids_of(scene), scene, self._reading(message, moveit_changes.world_change)
@@ -149,7 +149,7 @@ class MoveItWorld(World):
         """Return what reads a scene under the parameters of now."""
         return partial(read, scene, int(self.value("octomap_cubes")), self._open_meshes, self._most_objects)
 
-    def _take(self, topic: str, taken: Sequence[Taken], read_of: Callable[[Any], _Reading]) -> None:
+    def _take(self, topic: str, taken: Sequence[TakenMessage], read_of: Callable[[Any], _Reading]) -> None:
         """Apply messages of a topic; what cannot be is written to the log, and kept as missing."""
 
         def done(_planning: Planning | None, problem: Exception | None) -> None:
