@@ -30,7 +30,7 @@ When every part is configured, `model_changed` tells of the robot, if there is o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TypeVar
@@ -164,7 +164,7 @@ class Part:
         return response
 
     async def answer_long(
-        self, response: object, prepare: Callable[[], tuple[int, Callable[[], Result]]], fill: Callable[[Result], str]
+        self, response: object, begin: Callable[[], Awaitable[Result]], fill: Callable[[Result], str]
     ) -> object:
         """Fill a response by work that may take long; for coroutines that answer a service.
 
@@ -172,16 +172,15 @@ class Part:
         ----------
         response
             As for `answer`.
-        prepare
-            Returns what the work costs, in pairs of bodies, and the work. A thread may do it, so it touches nothing of
-            the node.
+        begin
+            Begins the work: `query`, or a change of the world. Not called while the node is inactive.
         fill
             As for `answer`, of what the work returned.
         """
         found = problem = None
         try:
             self.activity.require()
-            found = await self.query(*prepare())
+            found = await begin()
         except Exception as error:
             problem = error
 
@@ -193,5 +192,8 @@ class Part:
         return self.answer(response, finish)
 
     async def query(self, cost: int, work: Callable[[], Result]) -> Result:
-        """Return the result of a query that costs so many pairs of bodies, by a thread if these are many."""
+        """Return the result of a query that costs so many pairs of bodies, by a thread if these are many.
+
+        The work touches nothing of the node.
+        """
         return work() if cost <= AT_ONCE else await self.jobs.result(Kind.QUERY, work)

@@ -200,7 +200,7 @@ class Distances(Part):
         response: OneState,
         limits: Callable[[], dict[str, object]],
     ) -> OneState:
-        def prepare() -> tuple[int, Callable[[], tuple[Question, DistanceArray]]]:
+        async def begin() -> tuple[Question, DistanceArray]:
             chosen_limits, model = limits(), self._current.model()
             selection = model.select(request.links_a, request.links_b)
             given = self._measurements.given_once(
@@ -209,7 +209,7 @@ class Distances(Part):
             states = self._states(model, selection, given)
             question = closest_question(model, selection, states, **chosen_limits)
             spare = self._spare if question.cost <= AT_ONCE else None
-            return question.cost, lambda: (question, message_of(question, question.run_once(), spare))
+            return await self.query(question.cost, lambda: (question, message_of(question, question.run_once(), spare)))
 
         def fill(found: tuple[Question, DistanceArray]) -> str:
             question, response.distances = found
@@ -218,7 +218,7 @@ class Distances(Part):
             words = _summary(distances, self._measurements.fill_freshness(distances, question.states))
             return f"{words}; {self._current.missing}" if self._current.missing else words
 
-        return await self.answer_long(response, prepare, fill)
+        return await self.answer_long(response, begin, fill)
 
     # --- many states ---
 
@@ -227,12 +227,12 @@ class Distances(Part):
     ) -> GetDistances.Response:
         started = time.perf_counter()
 
-        def prepare() -> tuple[int, Callable[[], tuple[Question, StateDistances]]]:
+        async def begin() -> tuple[Question, StateDistances]:
             question = self._question(request, started)
             threads = 1 if question.cost <= AT_ONCE else int(self.value("threads")) or processors()
-            return question.cost, lambda: (question, self._run(question, threads))
+            return await self.query(question.cost, lambda: (question, self._run(question, threads)))
 
-        return await self.answer_long(response, prepare, lambda found: self._fill(response, *found))
+        return await self.answer_long(response, begin, lambda found: self._fill(response, *found))
 
     def _run(self, question: Question, threads: int) -> StateDistances:
         """Compute an answer in a fair part of the threads."""

@@ -28,13 +28,13 @@ from superovoid_ros.nodes.common.parameters import choice, number, text
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.given import default_positions, joints_given, poses_of_links
 from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
-from superovoid_ros.nodes.distance_service.robot_state.moved import check_still
 from superovoid_ros.nodes.distance_service.robot_state.transforms import (
     StampedTransform,
     TransformSource,
     transform_source,
 )
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings, is_link
+from superovoid_ros.nodes.distance_service.world.given_in_frames import check_still
 
 
 class Placed(Protocol):
@@ -254,7 +254,12 @@ class Measurements:
             return
         if state.unplaced:
             raise InputError(state.unplaced, Code.INCOMPLETE_WORLD)
-        check_still(planning, self._transforms, self.frame_of(planning.robot, planning.robot.root), self._tolerance)
+        self._check_still(planning)
+
+    def _check_still(self, planning: PlanningScene) -> None:
+        root = self.frame_of(planning.robot, planning.robot.root)
+        lookup = lambda frame: self._transforms.lookup(root, frame).target_from_source  # noqa: E731
+        check_still(planning, lookup, root, self._tolerance)
 
     @property
     def _tolerance(self) -> float:
@@ -419,7 +424,7 @@ class Measurements:
         thing, object_from_frame = found
         pose = thing.pose @ object_from_frame
         if thing.link is None:
-            check_still(planning, self._transforms, self.frame_of(robot, robot.root), self._tolerance)
+            self._check_still(planning)
             return StampedTransform(pose, None)
         state = self.states(robot)
         if state.unplaced:

@@ -256,20 +256,12 @@ class World(Part):
         self, response: object, frame_ids: Sequence[str], read: Callable[[], Change], words: Callable[[Planning], str]
     ) -> object:
         """Apply a change and answer with words about the planning scene there is then."""
-        planning = problem = None
-        try:
-            self.activity.require()
-            planning = await self._changing(type(response).__name__, frame_ids, read)
-        except Exception as error:
-            problem = error
 
-        def fill() -> str:
-            if problem is not None:
-                raise problem
+        def fill(planning: Planning) -> str:
             missing = self._current.missing
             return words(planning) + (f"; {missing}" if missing else "")
 
-        return self.answer(response, fill)
+        return await self.answer_long(response, lambda: self._changing(type(response).__name__, frame_ids, read), fill)
 
     async def _apply_objects(
         self, request: ApplyObjects.Request, response: ApplyObjects.Response
