@@ -31,22 +31,30 @@ class Declaration:
 
 
 def text(
-    name: str, default: str, description: str, constraints: str = "", *, check: Check | None = None
+    name: str,
+    default: str,
+    description: str,
+    constraints: str = "",
+    *,
+    check: Check | None = None,
+    read_only: bool = False,
 ) -> Declaration:
     """Return the declaration of a string."""
-    return Declaration(
-        name, default, ParameterDescriptor(description=description, additional_constraints=constraints), check
-    )
+    descriptor = ParameterDescriptor(description=description, additional_constraints=constraints, read_only=read_only)
+    return Declaration(name, default, descriptor, check)
 
 
-def choice(name: str, default: str, choices: Sequence[str], description: str) -> Declaration:
+def choice(
+    name: str, default: str, choices: Sequence[str], description: str, *, read_only: bool = False
+) -> Declaration:
     """Return the declaration of one of some words."""
+    constraints = f"one of {', '.join(choices)}"
 
     def check(value: object) -> None:
         if value not in choices:
-            raise InputError(f"{name} = '{value}': must be one of {', '.join(choices)}")
+            raise InputError(f"{name} = '{value}': must be {constraints}")
 
-    return text(name, default, description, f"one of {', '.join(choices)}", check=check)
+    return text(name, default, description, constraints, check=check, read_only=read_only)
 
 
 def texts(
@@ -136,10 +144,3 @@ class Parameters:
                 raise InputError(f"{name} = {value}: must be finite")
             if name in self._checks:
                 self._checks[name](value)
-
-
-def require_values(node: Node) -> None:
-    """Raise `InputError` for a parameter that was given without a value at the start, as `[]` is one."""
-    for name, parameter in node.get_parameters_by_prefix("").items():
-        if parameter.value is None:
-            raise InputError(f"{name}: has no value (a list without entries has none either)")
