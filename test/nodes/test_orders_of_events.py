@@ -23,8 +23,10 @@ from superovoid_ros.nodes.common.lost_messages import LostMessages
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.robot_state.robot_state import RobotState
 from superovoid_ros.nodes.distance_service.world import current, moveit_changes
+from superovoid_ros.nodes.distance_service.world import world as world_module
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
+from superovoid_ros.nodes.distance_service.world.own_changes import RulesChange
 
 import arm
 import parts
@@ -229,6 +231,26 @@ def queued(service, *messages, topic="collision_object"):
         queue.put(message if isinstance(message, bytes) else serialize_message(message), *source)
     queue.spin()
     service.jobs.finish()
+
+
+def test_models_of_messages_from_topics_are_20_ms_apart_and_calls_do_not_wait(described, monkeypatch):
+    now, pauses = [0.0], []
+
+    def sleep(seconds):
+        pauses.append(seconds)
+        now[0] += seconds
+
+    monkeypatch.setattr(world_module, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
+    for number, name in enumerate("ab"):
+        queued(described, (cup(name=name), number + 1))
+    assert pauses == [0.0, 0.02]
+    change = described.world._changing("set_pair_rules", (), lambda: RulesChange([], clear=True))
+    described.jobs.finish()
+    assert change.done() and len(pauses) == 2
+    now[0] += 0.015
+    queued(described, (cup(name="c"), 3))
+    assert pauses[2:] == [pytest.approx(0.005)]
+    assert described.objects.keys() == {"a", "b", "c"}
 
 
 def test_a_gap_in_the_numbers_of_a_publisher_is_told_until_a_whole_scene_comes(described):
