@@ -61,7 +61,7 @@ class Activity:
         self._name = name
 
     def require(self) -> None:
-        """Raise `InputError` saying what to do where the node is not active."""
+        """Raise `InputError` saying what to do if the node is not active."""
         if not self.is_active:
             raise InputError(
                 f"{self._name} is inactive and answers nothing; to activate it: "
@@ -110,7 +110,7 @@ class Part:
         self.endpoints = Endpoints(common.node, common.failed)
 
     def configure(self) -> None:
-        """Create services, subscriptions and publishers; `InputError` where the parameters do not allow it."""
+        """Create services, subscriptions and publishers; `InputError` if the parameters do not allow it."""
 
     def activate(self) -> None:
         """Begin to publish."""
@@ -122,7 +122,7 @@ class Part:
         """Forget everything that came after `configure`; called after failures too."""
 
     def check(self, new: Mapping[str, object]) -> None:
-        """Raise `InputError` where new values cannot be used; nothing else may change.
+        """Raise `InputError` if new values cannot be used; nothing else may change.
 
         `new` holds the parameters to be set together and no other. What needs a robot is checked against
         `CurrentModel.candidate`, the robot that would be there after the change.

@@ -45,7 +45,7 @@ def trail_markers(points: Mapping[str, np.ndarray], frame: str) -> MarkerArray:
 
 
 def read_path(path: Path, problem: PlanningProblem) -> np.ndarray:
-    """Return the states (k, joints) of a CSV file of `superovoid plan`; `InputError` where it is none."""
+    """Return the states (k, joints) of a CSV file of `superovoid plan`; `InputError` if it is none."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))

@@ -144,7 +144,7 @@ class Validity(Part):
 def _found(
     asked: RequestedState, pairs: np.ndarray | None, paddings: Paddings | None
 ) -> tuple[list[ContactInformation], list[CostSource]]:
-    """Return contacts and their costs, none where all pairs are proved clear.
+    """Return contacts and their costs, none if all pairs are proved clear.
 
     Whether they are is asked first, which takes less time. Where the last states were in contact the contacts are asked
     for first. One of them that is proved says as much as the answer to the other question: the order changes nothing.
@@ -238,7 +238,7 @@ def _contact(
 
 
 def _cost(scene: Scene, world_from_body: np.ndarray, a: int, b: int) -> CostSource | None:
-    """Return where the boxes around two bodies along the axes of the frame overlap; None where that is unbounded."""
+    """Return where the boxes around two bodies along the axes of the frame overlap; None if that is unbounded."""
     lower, upper = np.full(3, -np.inf), np.full(3, np.inf)
     for index in (a, b):
         pose = world_from_body[index]
@@ -438,7 +438,7 @@ def _cone(radius: float, sides: int, target_from_sensor: np.ndarray) -> ConvexMe
 def _depth_in_cone(
     asked: RequestedState, cone: ConvexMesh, root_from_cone: np.ndarray, excepted: set[str]
 ) -> float | None:
-    """Return how deep the links but those excepted reach into a cone [m]; None where all are proved to be outside."""
+    """Return how deep the links but those excepted reach into a cone [m]; None if all are proved to be outside."""
     planning = asked.planning
     robot = planning.robot
     links = [body for body in robot.bodies if body.link not in excepted]

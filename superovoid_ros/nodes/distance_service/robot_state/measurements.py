@@ -54,14 +54,14 @@ class Freshness:
     frame: str
     """of the answers"""
     joint_stamp: int | None
-    """nanoseconds, of the oldest joint position from joint states; None where none was used"""
+    """nanoseconds, of the oldest joint position from joint states; None if none was used"""
     transform_stamp: int | None
-    """nanoseconds, of the oldest transform from TF; None where none was used, or static ones only"""
+    """nanoseconds, of the oldest transform from TF; None if none was used, or static ones only"""
     newest_stamp: int | None
-    """nanoseconds, of the newest of all these; None where there is none"""
+    """nanoseconds, of the newest of all these; None if there is none"""
     unplaced: str = ""
     """Why nobody knows where the robot is in the world; then what stands in its root's frame has no true pose here,
-    and `frame` is that of its root link. Empty where it is known."""
+    and `frame` is that of its root link. Empty if it is known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +221,7 @@ class Measurements:
         return link if link == robot.root != robot.root_link else self.prefix + link
 
     def where(self, robot: Robot, target: str, source: str) -> np.ndarray:
-        """Return target_from_source of two links as TF has it; `InputError` where it has not."""
+        """Return target_from_source of two links as TF has it; `InputError` if it has not."""
         if (target, source) == (robot.root, robot.root_link):
             root = self._root(robot)
             if root.unplaced:
@@ -249,7 +249,7 @@ class Measurements:
         return _Root(robot.root, found.target_from_source, (found,))
 
     def require_world(self, planning: PlanningScene, pairs: np.ndarray | None, state: Placed) -> None:
-        """Raise `InputError` where pairs are about what stands in the world, and nobody knows where that is now."""
+        """Raise `InputError` if pairs are about what stands in the world, and nobody knows where that is now."""
         if not planning.concerns_world(pairs):
             return
         if state.unplaced:
@@ -417,7 +417,7 @@ class Measurements:
         return root, poses, used
 
     def _of_object(self, robot: Robot, frame: str, planning: PlanningScene | None) -> StampedTransform | None:
-        """Return root_from_frame of an object or a subframe of one, as measured; None where the frame is neither."""
+        """Return root_from_frame of an object or a subframe of one, as measured; None if the frame is neither."""
         found = None if planning is None else object_frame(planning.objects, frame)
         if planning is None or found is None:
             return None
@@ -457,7 +457,7 @@ class Measurements:
         return words
 
     def why_stale(self, state: Freshness) -> str:
-        """Return why what is measured of a state is stale; empty where it is not, or nothing of it is measured."""
+        """Return why what is measured of a state is stale; empty if it is not, or nothing of it is measured."""
         timeout, now = float(self._value("stale_timeout")), self._now()
         stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
         age = (now - min(stamps, default=now)) / NANOSECONDS

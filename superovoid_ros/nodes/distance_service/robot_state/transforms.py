@@ -36,7 +36,7 @@ class StampedTransform:
     target_from_source: np.ndarray
     """array, shape (4, 4)"""
     stamp: int | None
-    """Nanoseconds, of the oldest link of the chain; None where every link is static."""
+    """Nanoseconds, of the oldest link of the chain; None if every link is static."""
     newest: int | None = None
     """Likewise, of the newest link."""
 
@@ -88,7 +88,7 @@ class TransformTree:
         self._newest.forget(frame)
 
     def lookup(self, target: str, source: str) -> StampedTransform:
-        """Return the newest `target_from_source`; `InputError` where the frames are not connected."""
+        """Return the newest `target_from_source`; `InputError` if the frames are not connected."""
         up_from_source = self._ancestors(source)
         up_from_target = self._ancestors(target)
         for common, (common_from_source, stamps_source) in up_from_source.items():

@@ -144,7 +144,7 @@ def _applied(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
 
 
 def repadded(model: Model, description: Description) -> Model:
-    """Return a model under other limits and with other paddings; `InputError` where there is too much of it."""
+    """Return a model under other limits and with other paddings; `InputError` if there is too much of it."""
     with refusals():
         edit = model.planning.edit()
         edit.limits, edit.padding = description.limits, replace(description.padding, by_name=edit.padding.by_name)

@@ -79,7 +79,7 @@ class Snapshot:
     code: Code = Code.NO_ROBOT
     """The same for programs."""
     planning: PlanningScene | None = None
-    """Objects and rules, of this model or of the last there was; None where there was none yet."""
+    """Objects and rules, of this model or of the last there was; None if there was none yet."""
     waiting: tuple[Diff, ...] = ()
     """Changes that came while there was no model; none while there is one."""
     waiting_bytes: int = 0
@@ -130,7 +130,7 @@ class Snapshot:
         return ""
 
     def with_waiting(self, waiting: Diff) -> Snapshot:
-        """Return this with one more diff that waits; `InputError` where too much does already."""
+        """Return this with one more diff that waits; `InputError` if too much does already."""
         count, size = len(self.waiting) + 1, self.waiting_bytes + waiting.size
         if count > MOST_WAITING or size > MOST_BYTES:
             raise InputError(
@@ -141,7 +141,7 @@ class Snapshot:
 
     @property
     def missing(self) -> str:
-        """Why the model is not whole; empty where it is, and where there is none."""
+        """Why the model is not whole; empty if it is, and where there is none."""
         if self.model is None:
             return ""
         return self.lacks_scene or self.model.missing
@@ -186,7 +186,7 @@ class CurrentModel:
     def known(self) -> Model:
         """Return the model for who asks what is known, with what is missing as `PlanningScene.problems`.
 
-        `InputError` where that does not have all that is missing.
+        `InputError` if that does not have all that is missing.
         """
         snapshot = self._snapshot
         if snapshot.lacks_scene:
@@ -200,7 +200,7 @@ class CurrentModel:
 
     @property
     def current(self) -> Model | None:
-        """The model, whole or not; None where there is none."""
+        """The model, whole or not; None if there is none."""
         return self._snapshot.model
 
     @property
@@ -214,7 +214,7 @@ class CurrentModel:
 
     @property
     def problem(self) -> str:
-        """Why nothing can be answered, for want of a model or of a part of it; empty where there is a whole one."""
+        """Why nothing can be answered, for want of a model or of a part of it; empty if there is a whole one."""
         snapshot = self._snapshot
         if snapshot.model is None:
             return snapshot.problem
@@ -222,7 +222,7 @@ class CurrentModel:
 
     @property
     def missing(self) -> str:
-        """What is missing, whether questions are answered nevertheless or not; empty where nothing is."""
+        """What is missing, whether questions are answered nevertheless or not; empty if nothing is."""
         return self._snapshot.missing
 
     def exchange(self, snapshot: Snapshot) -> None:

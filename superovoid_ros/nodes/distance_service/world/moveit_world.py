@@ -69,10 +69,13 @@ class MoveItWorld(World):
         """Listen to MoveIt's topics and open the services."""
         super().configure()
         endpoints = self.endpoints
-        endpoints.listen_to_every(CollisionObject, "collision_object", self._take_objects)
-        endpoints.listen_to_every(AttachedCollisionObject, "attached_collision_object", self._take_attached)
-        endpoints.listen_to_every(PlanningScene, "planning_scene", self._take_scenes)
-        endpoints.listen_to_every(PlanningSceneWorld, "planning_scene_world", self._take_worlds)
+        for kind, topic, read_of in (
+            (CollisionObject, "collision_object", self._object),
+            (AttachedCollisionObject, "attached_collision_object", self._attached),
+            (PlanningScene, "planning_scene", self._scene),
+            (PlanningSceneWorld, "planning_scene_world", self._world),
+        ):
+            endpoints.listen_to_every(kind, topic, partial(self._take, topic, read_of))
         endpoints.serve(GetPlanningScene, "get_planning_scene", self._current_scene.answer)
         endpoints.every(PERIOD, self._move_group.look)
         endpoints.serve(ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
@@ -84,34 +87,20 @@ class MoveItWorld(World):
 
     # --- from topics ---
 
-    def _take_objects(self, taken: Sequence[TakenMessage]) -> None:
-        meshes = self._open_meshes
+    def _object(self, message: CollisionObject) -> _Reading:
+        read = partial(moveit_changes.object_change, message, self._open_meshes)
+        return [message.header.frame_id], message, read
 
-        def read_of(message: CollisionObject) -> _Reading:
-            return [message.header.frame_id], message, lambda: moveit_changes.object_change(message, meshes)
+    def _attached(self, message: AttachedCollisionObject) -> _Reading:
+        read = partial(moveit_changes.attached_change, message, self._open_meshes)
+        return [message.object.header.frame_id], message, read
 
-        self._take("collision_object", taken, read_of)
+    def _scene(self, message: PlanningScene) -> _Reading:
+        return moveit_changes.frame_ids_of(message), message, self._reading(message)
 
-    def _take_attached(self, taken: Sequence[TakenMessage]) -> None:
-        meshes = self._open_meshes
-
-        def read_of(message: AttachedCollisionObject) -> _Reading:
-            return [message.object.header.frame_id], message, lambda: moveit_changes.attached_change(message, meshes)
-
-        self._take("attached_collision_object", taken, read_of)
-
-    def _take_scenes(self, taken: Sequence[TakenMessage]) -> None:
-        def read_of(message: PlanningScene) -> _Reading:
-            return moveit_changes.frame_ids_of(message), message, self._reading(message)
-
-        self._take("planning_scene", taken, read_of)
-
-    def _take_worlds(self, taken: Sequence[TakenMessage]) -> None:
-        def read_of(message: PlanningSceneWorld) -> _Reading:
-            scene = moveit_changes.scene_of_world(message)
-            return moveit_changes.frame_ids_of(scene), scene, self._reading(message, moveit_changes.world_change)
-
-        self._take("planning_scene_world", taken, read_of)
+    def _world(self, message: PlanningSceneWorld) -> _Reading:
+        scene = moveit_changes.scene_of_world(message)
+        return moveit_changes.frame_ids_of(scene), scene, self._reading(message, moveit_changes.world_change)
 
     def take_whole(self, scene: PlanningScene, unheard: int, done: Callable[[Exception | None], None]) -> None:
         """Apply a whole planning scene that another node was asked for, and tell whether that could be.
@@ -149,7 +138,7 @@ class MoveItWorld(World):
         """Return what reads a scene under the parameters of now."""
         return partial(read, scene, int(self.value("octomap_cubes")), self._open_meshes, self._most_objects)
 
-    def _take(self, topic: str, taken: Sequence[TakenMessage], read_of: Callable[[Any], _Reading]) -> None:
+    def _take(self, topic: str, read_of: Callable[[Any], _Reading], taken: Sequence[TakenMessage]) -> None:
         """Apply messages of a topic; what cannot be is written to the log, and kept as missing."""
 
         def done(_planning: Planning | None, problem: Exception | None) -> None:
