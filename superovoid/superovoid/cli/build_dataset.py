@@ -290,9 +290,9 @@ def _compute(found: Dataset, arguments: argparse.Namespace, console: Console) ->
             def update(now: Progress) -> None:
                 bar.update(task, completed=now.done, description=f"chunks, {now.rate:.3g} answers/s")
 
-            did = found.run(progress=update, told=print_dashboard, **by)
+            did = found.run(progress=update, on_dashboard=print_dashboard, **by)
     else:
-        did = found.run(chunks, progress=_log_progress(), told=print_dashboard, **by)
+        did = found.run(chunks, progress=_log_progress(), on_dashboard=print_dashboard, **by)
     _print_run(found, did)
     return 0
 

@@ -16,7 +16,7 @@ from superovoid.cli import option_values
 from superovoid.cli.view import document, node, robot_and_looks
 
 if TYPE_CHECKING:
-    from superovoid.bags import Asked, Replayed
+    from superovoid.bags import ReplayQuery, ReplaySummary
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -150,17 +150,17 @@ def _print_error(words: str) -> int:
     return 1
 
 
-def _query(arguments: argparse.Namespace) -> Asked:
-    from superovoid.bags import Asked
+def _query(arguments: argparse.Namespace) -> ReplayQuery:
+    from superovoid.bags import ReplayQuery
 
-    return Asked(
+    return ReplayQuery(
         arguments.between and tuple(arguments.between),
         math.inf if arguments.max_distance is None else arguments.max_distance,
         1 if arguments.closest is None and arguments.max_distance is None else arguments.closest,
     )
 
 
-def _summary(did: Replayed) -> list[str]:
+def _summary(did: ReplaySummary) -> list[str]:
     """Return the lines that summarize a run."""
     lines = [
         f"{did.states} states in {did.lasts:.3f} s, {did.known} known; {did.pairs} pairs, {did.rows} rows, "

@@ -43,13 +43,15 @@ POLICIES = (QoSPolicyKind.HISTORY, QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILIT
 """What `qos_overrides.<topic>.<subscription or publisher>.<policy>` can set."""
 
 
-class Taken(NamedTuple):
+class TakenMessage(NamedTuple):
     """What was taken of a topic."""
 
     message: object
     """Or an `UnreadableError`."""
     lost: int
     """Messages of the same publisher that were lost just before it."""
+    size: int
+    """Bytes."""
 
 
 Failed = Callable[[str, Exception], None]
@@ -103,7 +105,7 @@ class Endpoints:
         return self._subscribe(kind, topic, lambda data: callback(read(data, kind)), qos)
 
     def listen_to_every(
-        self, kind: type, topic: str, callback: Callable[[Sequence[Taken]], None], qos: QoSProfile = EVERY
+        self, kind: type, topic: str, callback: Callable[[Sequence[TakenMessage]], None], qos: QoSProfile = EVERY
     ) -> Subscription:
         """Subscribe to a topic whose lost messages must be noticed.
 
@@ -257,12 +259,12 @@ def answering(what: str, callback: Callable[[Any, Any], Any], failed: Failed) ->
     return answer
 
 
-def _taken(data: bytes, info: Mapping[str, Any], kind: type, lost: LostMessages) -> Taken:
+def _taken(data: bytes, info: Mapping[str, Any], kind: type, lost: LostMessages) -> TakenMessage:
     count = lost.before(info)
     try:
-        return Taken(read(data, kind), count)
+        return TakenMessage(read(data, kind), count, len(data))
     except UnreadableError as error:
-        return Taken(error, count)
+        return TakenMessage(error, count, len(data))
 
 
 def read(data: bytes, kind: type) -> object:

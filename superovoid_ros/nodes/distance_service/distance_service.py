@@ -4,7 +4,7 @@
 """Node `distance_service`: minimum distances and penetrations of a robot, as services, topic and markers.
 
 A managed node (rclpy.lifecycle) made of parts, see `part.py`. Data flow: robot description, and messages about objects
-and rules -> `Model` (`description.py`, `world.py`, `building.py`), exchanged whole (`current.py`); joint states, TF and
+and rules -> `Model` (`robot_state.py`, `world.py`, `building.py`), exchanged whole (`current.py`); joint states, TF and
 requests -> `States` (`measurements.py`); scene query -> messages (`distances.py`, `topics.py`). docs/reference/ros.md
 describes topics, services, parameters, states and errors for users.
 """
@@ -12,7 +12,6 @@ describes topics, services, parameters, states and errors for users.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -28,9 +27,8 @@ from superovoid_ros.nodes.distance_service.health.counting import Statistics
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
 from superovoid_ros.nodes.distance_service.jobs import QUERIES, Jobs, Kind
 from superovoid_ros.nodes.distance_service.part import Activity, Common, Part
-from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+from superovoid_ros.nodes.distance_service.robot_state.robot_state import RobotState
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
-from superovoid_ros.nodes.distance_service.world.description import RobotSource
 from superovoid_ros.nodes.distance_service.world.world import INCOMPLETE, World
 
 try:
@@ -39,8 +37,6 @@ except ModuleNotFoundError as error:
     if error.name != "moveit_msgs":
         raise
     moveit = None
-
-Found = TypeVar("Found")
 
 AUTOSTART = switch(
     "autostart",
@@ -90,8 +86,8 @@ class DistanceService(LifecycleNode):
             lambda: self._let_all(lambda part: part.model_changed()),
             lambda: common.value(INCOMPLETE) == "refuse",
         )
-        measurements = Measurements(common)
-        self._source = RobotSource(common, current, measurements)
+        self._robot_state = RobotState(common, current)
+        measurements = self._robot_state.measurements
         topics = Topics(common, current, measurements)
         if moveit is None:
             self.get_logger().warning(NO_MOVEIT)
@@ -99,8 +95,7 @@ class DistanceService(LifecycleNode):
         else:
             world = moveit.parts(common, current, measurements, planning=bool(common.value("planning")))
         self.parts: tuple[Part, ...] = (
-            self._source,
-            measurements,
+            self._robot_state,
             *world,
             Distances(common, current, measurements),
             topics,
@@ -139,12 +134,6 @@ class DistanceService(LifecycleNode):
                 self.statistics.fault()
             return SetParametersResult(successful=False, reason=reason_of(error))
         return SetParametersResult(successful=True)
-
-    async def set_aside(self, parameters: list[Parameter], set_them: Callable[[], Found]) -> Found:
-        """Set parameters together; where a robot is to be read for that, questions are answered meanwhile."""
-        new = {parameter.name: parameter.value for parameter in parameters}
-        reading = self._source.setting(new, set_them)
-        return set_them() if reading is None else await reading
 
     def _apply_parameters(self, parameters: list[Parameter]) -> None:
         """Let accepted values take effect."""
@@ -213,7 +202,7 @@ class DistanceService(LifecycleNode):
         for part in self.parts:
             part.configure()
         self._is_configured = True
-        self._source.load()
+        self._robot_state.load()
 
     def _activate(self) -> None:
         self._activity.is_active = True

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import yaml
 
-from superovoid_ros.nodes.common.parameters import Declared
+from superovoid_ros.nodes.common.parameters import Declaration
 from superovoid_ros.nodes.distance_service.answers.distances import Distances
 from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
 from superovoid_ros.nodes.distance_service.answers.state_validity import Validity
@@ -23,10 +23,10 @@ from superovoid_ros.nodes.distance_service.answers.topics import Topics
 from superovoid_ros.nodes.distance_service.distance_service import AUTOSTART, PLANNING
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.description import OF_ROBOT, OF_SCENE
+from superovoid_ros.nodes.distance_service.robot_state.robot_state import OF_ROBOT, OF_SCENE
 from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
 
-SECTIONS: Mapping[str, Sequence[Declared]] = {
+SECTIONS: Mapping[str, Sequence[Declaration]] = {
     "Life": (AUTOSTART, PLANNING),
     "Robot": OF_ROBOT,
     "State of the robot": Measurements.parameters,
@@ -71,7 +71,7 @@ def text() -> str:
     return HEAD + "\n".join(lines[1:]) + "\n"
 
 
-def _comment(one: Declared) -> str:
+def _comment(one: Declaration) -> str:
     """Return what a parameter means and which values it takes."""
     descriptor = one.descriptor
     parts = [descriptor.description]

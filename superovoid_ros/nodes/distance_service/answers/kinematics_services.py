@@ -21,7 +21,6 @@ from superovoid.robot.kinematics import OUTSIDE
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose, to_transform
 from superovoid_ros.nodes.common.mistakes import refusals
 from superovoid_ros.nodes.distance_service.answers.afterwards import REACH, Afterwards, motion_between
-from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
     condition,
@@ -31,6 +30,7 @@ from superovoid_ros.nodes.distance_service.answers.goals import (
     link_of,
     unreadable_goals,
 )
+from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates, frame_ids_of
 from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -47,7 +47,7 @@ class KinematicsServices(Part):
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._measurements = current, measurements
-        self._states = StatesAsked(measurements, self.value)
+        self._states = RequestedStates(measurements, self.value)
         self._afterwards = Afterwards(common, current, self._states)
 
     def configure(self) -> None:
@@ -112,7 +112,7 @@ class KinematicsServices(Part):
                         {}, goals, avoid_contact=wanted.avoid_collisions, search=search, **options
                     )
 
-            def why_not(now: Asked) -> str:
+            def why_not(now: RequestedState) -> str:
                 """Return the pair of which contact came since, or what of the request does not hold any more."""
                 before = {joint: asked.positions[joint] for joint in group.joints}
                 link = _missed(_goals_of(wanted, several, now.at(before), group.tip), now.at(reached()), tolerance)
@@ -151,14 +151,14 @@ class KinematicsServices(Part):
         return response
 
 
-def _seed(asked: Asked, group: Group) -> dict[str, float]:
+def _seed(asked: RequestedState, group: Group) -> dict[str, float]:
     """Return the positions of a state, those of the group beyond their limits at these: a search may begin anywhere."""
     limits = asked.planning.robot.joint_limits
     within = {name: float(np.clip(asked.positions[name], *limits[name])) for name in group.joints}
     return {**asked.positions, **within}
 
 
-def _missed(goals: Iterable[PoseGoal], asked: Asked, tolerance: float) -> str:
+def _missed(goals: Iterable[PoseGoal], asked: RequestedState, tolerance: float) -> str:
     """Return the first link that is not where it is wanted, to a tolerance of points about it, m; empty: none."""
     for goal in goals:
         if not motion_between(asked.poses[goal.link], goal.pose, np.zeros(3), REACH) <= tolerance:
@@ -167,7 +167,7 @@ def _missed(goals: Iterable[PoseGoal], asked: Asked, tolerance: float) -> str:
 
 
 def _goals_of(
-    wanted: PositionIKRequest, several: Iterable[PoseStamped], asked: Asked, tip: str | None
+    wanted: PositionIKRequest, several: Iterable[PoseStamped], asked: RequestedState, tip: str | None
 ) -> list[PoseGoal]:
     """Return the poses of a request, each with its link."""
     several = list(several)
@@ -195,7 +195,7 @@ def _goals_of(
     return goals
 
 
-def state_message(asked: Asked, positions: Mapping[str, float], header: Header) -> RobotState:
+def state_message(asked: RequestedState, positions: Mapping[str, float], header: Header) -> RobotState:
     """Return a whole state, which is the same when it is asked about again.
 
     It has all joints that have one position, those that follow others included, the places of links on floating and

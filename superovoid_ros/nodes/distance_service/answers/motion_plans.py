@@ -32,7 +32,6 @@ from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.answers.afterwards import Afterwards
-from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
     Ranges,
@@ -45,6 +44,7 @@ from superovoid_ros.nodes.distance_service.answers.goals import (
     windows_of,
 )
 from superovoid_ros.nodes.distance_service.answers.kinematics_services import state_message
+from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.state_validity import evaluate
 from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
@@ -84,7 +84,7 @@ class _Wish:
     """A request, with all that its plan needs."""
 
     request: MotionPlanRequest
-    asked: Asked
+    asked: RequestedState
     frame_ids: Sequence[str]
     """That it names."""
     group: Group
@@ -121,7 +121,7 @@ class MotionPlans(Part):
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._measurements = current, measurements
-        self._states = StatesAsked(measurements, self.value)
+        self._states = RequestedStates(measurements, self.value)
         self._afterwards = Afterwards(common, current, self._states)
 
     def configure(self) -> None:
@@ -141,7 +141,7 @@ class MotionPlans(Part):
                 with refusals("motion_plan_request"):
                     return _planned(wish)
 
-            def why_not(now: Asked) -> str:
+            def why_not(now: RequestedState) -> str:
                 with refusals("motion_plan_request"):
                     return _why_not(wish, found, now)
 
@@ -200,7 +200,7 @@ class MotionPlans(Part):
         return _Wish(request, asked, frame_ids, group, limits, seconds, self.jobs.stop)
 
 
-def _check_workspace(request: MotionPlanRequest, asked: Asked) -> None:
+def _check_workspace(request: MotionPlanRequest, asked: RequestedState) -> None:
     """Raise for a workspace that makes no sense. As in MoveIt it bounds floating and planar joints, and no others."""
     workspace = request.workspace_parameters
     corners = [[getattr(corner, axis) for axis in "xyz"] for corner in (workspace.min_corner, workspace.max_corner)]
@@ -272,7 +272,7 @@ def _planned(wish: _Wish) -> _Found:
     return _Found(best, ranges, rest)
 
 
-def _why_not(wish: _Wish, found: _Found, now: Asked) -> str:
+def _why_not(wish: _Wish, found: _Found, now: RequestedState) -> str:
     """Return why a plan does not hold in a state of now; empty where it is proved again."""
     trajectory, joints = found.trajectory, wish.group.joints
     start = dict(zip(joints, trajectory.positions[0].tolist(), strict=True))

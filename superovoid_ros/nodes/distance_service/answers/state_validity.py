@@ -33,8 +33,8 @@ from superovoid.scene import Body, Scene, SceneResult
 from superovoid.shapes import ConvexMesh, Shape
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_vector
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, reason_of, refusals
-from superovoid_ros.nodes.common.parameters import text
-from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
+from superovoid_ros.nodes.common.parameters import choice
+from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates, frame_ids_of
 from superovoid_ros.nodes.distance_service.jobs import AT_ONCE
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -57,29 +57,23 @@ _EPSILON = 2.0 * np.finfo(float).eps  # that of MoveIt's comparisons
 STALE = "stale_validity"
 
 
-def _check_stale(value: object) -> None:
-    if value not in ("refuse", "warn"):
-        raise InputError(f"{STALE} = '{value}': must be refuse or warn")
-
-
 class Validity(Part):
     """Answers whether states of the robot are free of contacts and satisfy constraints."""
 
     parameters = (
-        text(
+        choice(
             STALE,
             "refuse",
+            ("refuse", "warn"),
             "What check_state_validity, whose answers have no words, says of a state of which something measured is "
             "stale: not valid, or as it was measured, with a warning in the log, as move_group",
-            "refuse or warn",
-            check=_check_stale,
         ),
     )
 
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._measurements = current, measurements
-        self._states = StatesAsked(measurements, self.value)
+        self._states = RequestedStates(measurements, self.value)
 
     def configure(self) -> None:
         """Open the service."""
@@ -148,9 +142,9 @@ class Validity(Part):
 
 
 def _found(
-    asked: Asked, pairs: np.ndarray | None, paddings: Paddings | None
+    asked: RequestedState, pairs: np.ndarray | None, paddings: Paddings | None
 ) -> tuple[list[ContactInformation], list[CostSource]]:
-    """Return contacts and their costs, none where all pairs are proved clear.
+    """Return contacts and their costs, none if all pairs are proved clear.
 
     Whether they are is asked first, which takes less time. Where the last states were in contact the contacts are asked
     for first. One of them that is proved says as much as the answer to the other question: the order changes nothing.
@@ -168,7 +162,7 @@ def _found(
     return contacts, costs
 
 
-def _are_kept(paddings: Paddings, asked: Asked) -> bool:
+def _are_kept(paddings: Paddings, asked: RequestedState) -> bool:
     """Whether nothing is in contact. Of what is, or may be, the contacts are asked for: their names take distances."""
     with refusals("robot_state"):
         return paddings.are_kept(asked.positions, asked.base_poses)
@@ -187,7 +181,9 @@ def _cost_of(planning: Planning, pairs: np.ndarray | None, constraints: Constrai
     return checked + count + len(constraints.visibility_constraints) * per_cone
 
 
-def _contacts(asked: Asked, pairs: np.ndarray | None) -> tuple[list[ContactInformation], list[CostSource], bool]:
+def _contacts(
+    asked: RequestedState, pairs: np.ndarray | None
+) -> tuple[list[ContactInformation], list[CostSource], bool]:
     """Return one contact for each pair of links and objects without clearance, deepest first, with costs.
 
     Also whether one of them is proved: others may have a clearance, which the intervals of their distances leave open.
@@ -242,7 +238,7 @@ def _contact(
 
 
 def _cost(scene: Scene, world_from_body: np.ndarray, a: int, b: int) -> CostSource | None:
-    """Return where the boxes around two bodies along the axes of the frame overlap; None where that is unbounded."""
+    """Return where the boxes around two bodies along the axes of the frame overlap; None if that is unbounded."""
     lower, upper = np.full(3, -np.inf), np.full(3, np.inf)
     for index in (a, b):
         pose = world_from_body[index]
@@ -257,7 +253,7 @@ def _cost(scene: Scene, world_from_body: np.ndarray, a: int, b: int) -> CostSour
 
 
 def evaluate(
-    constraints: Constraints, asked: Asked, stop: threading.Event
+    constraints: Constraints, asked: RequestedState, stop: threading.Event
 ) -> tuple[list[ConstraintEvalResult], list[InputError]]:
     """Evaluate constraints as move_group does: joints, positions, orientations, visibilities, in this order.
 
@@ -386,7 +382,7 @@ def wanted_rotation(constraint: OrientationConstraint, frames: Frames) -> tuple[
     return header_from_wanted, frames.lookup(constraint.header.frame_id, "orientation")[:3, :3] @ header_from_wanted
 
 
-def _visibility_constraint(constraint: VisibilityConstraint, asked: Asked) -> tuple[bool, float]:
+def _visibility_constraint(constraint: VisibilityConstraint, asked: RequestedState) -> tuple[bool, float]:
     """Whether the sensor sees the target disc: both angles, and no link in the cone between the two.
 
     As in move_group: the view angle is that between the sensor's axis and the disc's normal turned round, the range
@@ -439,8 +435,10 @@ def _cone(radius: float, sides: int, target_from_sensor: np.ndarray) -> ConvexMe
         return ConvexMesh([target_from_sensor[:3, 3], *ring])
 
 
-def _depth_in_cone(asked: Asked, cone: ConvexMesh, root_from_cone: np.ndarray, excepted: set[str]) -> float | None:
-    """Return how deep the links but those excepted reach into a cone [m]; None where all are proved to be outside."""
+def _depth_in_cone(
+    asked: RequestedState, cone: ConvexMesh, root_from_cone: np.ndarray, excepted: set[str]
+) -> float | None:
+    """Return how deep the links but those excepted reach into a cone [m]; None if all are proved to be outside."""
     planning = asked.planning
     robot = planning.robot
     links = [body for body in robot.bodies if body.link not in excepted]

@@ -1,16 +1,14 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The robot of the node: read from parameters or topics, replaced when a new description comes."""
+"""The robot of the node and its state: read from parameters or topics, replaced when a new description comes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
-from rclpy.task import Future
 from std_msgs.msg import String
 
 from superovoid.robot import Robot
@@ -21,46 +19,34 @@ from superovoid.robot.urdf import REPRESENTATIONS
 from superovoid_ros.nodes.common.endpoints import LATCHED
 from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of
 from superovoid_ros.nodes.common.packages import Packages
-from superovoid_ros.nodes.common.parameters import Check, count, number, switch, text, texts
+from superovoid_ros.nodes.common.parameters import choice, count, number, switch, text, texts
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.building import Built, Description, build, repadded
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Standing
+from superovoid_ros.nodes.distance_service.world.building import BuiltModel, Description, build, repadded
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Snapshot
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
-
-Found = TypeVar("Found")
 
 TOPICS = ("robot_description", "robot_description_semantic")
 """Topics, and the parameters of the same names."""
 
 
-def _one_of(name: str, choices: tuple[str, ...]) -> Check:
-    def check(value: object) -> None:
-        if value not in choices:
-            raise InputError(f"{name} = '{value}': must be one of {', '.join(choices)}")
-
-    return check
-
-
 OF_ROBOT = (
     text("robot_description", "", "URDF of the robot; empty: taken from topic robot_description"),
     text("robot_description_semantic", "", "SRDF of the robot; empty: taken from topic robot_description_semantic"),
-    text(
+    choice(
         "representation",
         "mixed",
+        REPRESENTATIONS,
         "Which contact geometry of the URDF is used",
-        f"one of {', '.join(REPRESENTATIONS)}",
-        check=_one_of("representation", REPRESENTATIONS),
     ),
-    text(
+    choice(
         "meshes",
         "hull",
+        MESHES,
         "What a mesh of a collision element is: its convex hull; its triangles, an open one its hull or a shell; or "
         "left out with a warning",
-        f"one of {', '.join(MESHES)}",
-        check=_one_of("meshes", MESHES),
     ),
     # Not to be changed at run time: it says which files whoever sends a description can have opened.
     texts(
@@ -105,12 +91,13 @@ def _names(declared: tuple) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class _Ready:
-    """A model that was built for a change of parameters, or why it could not be."""
+    """What the reading of a description has found."""
 
     description: Description
-    standing: Standing
-    """Whose objects it has taken over."""
-    built: Built | None
+    snapshot: Snapshot
+    """Whose objects the model has taken over."""
+    built: BuiltModel | None
+    """None: there is no description, or a problem with it."""
     problem: Exception | None = None
 
 
@@ -126,35 +113,41 @@ class _Reading:
     surroundings: Surroundings = field(default_factory=lambda: Surroundings(None, {}, {}))
 
 
-class RobotSource(Part):
-    """Reads the robot, and builds the model from it and from the objects there are.
+class RobotState(Part):
+    """Reads the robot, builds the model from it and from the objects there are, and measures the robot's state.
 
     Parameters
     ----------
-    common, current, measurements
-        The node; where the model goes; where frames are.
+    common, current
+        The node, and where the model goes.
+
+    Attributes
+    ----------
+    measurements : Measurements
+        Joint states and transforms.
     """
 
-    parameters = (*OF_ROBOT, *OF_SCENE)
+    parameters = (*OF_ROBOT, *OF_SCENE, *Measurements.parameters)
 
-    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
+    def __init__(self, common: Common, current: CurrentModel) -> None:
         super().__init__(common)
-        self._current, self._measurements = current, measurements
-        self._ready: _Ready | None = None  # aside, for the change of parameters that is being made
-        self._proposed: Built | None = None  # by the parameters that were checked
+        self._current, self.measurements = current, Measurements(common, self.endpoints)
+        self._proposed: BuiltModel | None = None  # by the parameters that were checked
         self._made_from: Description | None = None  # the model of now
         self._topic_text = dict.fromkeys(TOPICS, "")
 
     def configure(self) -> None:
-        """Listen to both topics."""
+        """Listen to descriptions and measurements."""
+        self.measurements.configure()
         for topic in TOPICS:
             self.endpoints.listen(String, topic, self._taker(topic), LATCHED)
 
     def clean_up(self) -> None:
-        """Forget robot, objects and topics."""
-        self._proposed = self._ready = self._made_from = None
+        """Forget robot, objects and measurements."""
+        self.measurements.clean_up()
+        self._proposed = self._made_from = None
         self._current.propose(None)
-        self._current.exchange(Standing())
+        self._current.exchange(Snapshot())
         self._topic_text = dict.fromkeys(TOPICS, "")
 
     def facts(self) -> Mapping[str, object]:
@@ -180,66 +173,16 @@ class RobotSource(Part):
     def _check_robot(self, description: Description) -> None:
         if not description.urdf:
             return
-        ready = self._ready
-        if ready is None or ready.description != description or not self._current.standing.has_world_of(ready.standing):
-            ready = self._read_now(description)
-        if ready.problem is not None:
-            raise InputError(f"robot not usable: {reason_of(ready.problem)}") from ready.problem
-        before = ready.standing.model
-        if ready.built.model.missing and not (before and before.missing):
-            raise InputError(f"robot not usable: {ready.built.model.missing}")
-        self._proposed = ready.built
-        self._current.propose(ready.built.model)
-
-    def _read_now(self, description: Description) -> _Ready:
-        """Read and build on this thread."""
-        standing = self._current.standing
+        snapshot = self._current.snapshot
         try:
             robot = description.read()
-            return _Ready(description, standing, build(robot, description, standing, self._around(robot, standing)))
+            built = build(robot, description, snapshot, self._around(robot, snapshot))
         except Exception as error:
-            return _Ready(description, standing, None, error)
-
-    def setting(self, new: Mapping[str, object], set_them: Callable[[], Found]) -> Future | None:
-        """Have the model built that new values make, and set them then.
-
-        Parameters
-        ----------
-        new
-            Parameters to be set together.
-        set_them
-            Sets them, by way of `check` and `apply`; called on the executor's thread once the robot is read.
-
-        Returns
-        -------
-        Future or None
-            Has what `set_them` returns; None where nothing is to be read, and nothing was done.
-        """
-        if not new.keys() & _names(OF_ROBOT):
-            return None
-        try:
-            urdf = self._description(new).urdf
-        except Exception:  # of another type, which `check` refuses in its own words, as whatever is wrong here
-            return None
-        return self._setting(new, set_them) if urdf else None
-
-    def _setting(self, new: Mapping[str, object], set_them: Callable[[], Found]) -> Future:
-        future = Future()
-
-        def use(ready: _Ready) -> bool:
-            if ready.description != self._description(new):
-                return False  # topics or other parameters have changed meanwhile
-            self._ready = ready
-            try:
-                future.set_result(set_them())
-            except Exception as error:
-                future.set_exception(error)
-            finally:
-                self._ready = None
-            return True
-
-        self._read(lambda: self._description(new), use, future.set_exception)
-        return future
+            raise InputError(f"robot not usable: {reason_of(error)}") from error
+        if built.model.missing and not (snapshot.model and snapshot.model.missing):
+            raise InputError(f"robot not usable: {built.model.missing}")
+        self._proposed = built
+        self._current.propose(built.model)
 
     def apply(self, names: AbstractSet[str]) -> None:
         """Use the model that `check` has built, or give that of now other limits and paddings."""
@@ -251,13 +194,13 @@ class RobotSource(Part):
             self._use_limits_and_paddings(self._description())
 
     def _use_limits_and_paddings(self, description: Description) -> None:
-        standing = self._current.standing
-        if standing.model is None:
+        snapshot = self._current.snapshot
+        if snapshot.model is None:
             if description.urdf:  # it may fit by now
                 self.load()
             return
         try:
-            self._current.exchange(standing.with_model(repadded(standing.model, description)))
+            self._current.exchange(snapshot.with_model(repadded(snapshot.model, description)))
         except Exception as error:
             self._fail(error)
             return
@@ -295,13 +238,61 @@ class RobotSource(Part):
         return take
 
     def load(self) -> None:
-        """Read the robot from what is known when its turn comes; if that fails, answers have the reason."""
+        """Have a thread read the robot from what is known when its turn comes; if that fails, answers have the reason.
+
+        Where changes wait for the robot it is read first, and built when it is known where their frames are on it.
+        """
+        reading = _Reading()
+
+        def accept(ready: _Ready | None, problem: Exception | None) -> bool:
+            if problem is not None:
+                self._fail(problem)
+                return True
+            # Objects, paddings or limits may have changed meanwhile.
+            if ready is not None and self._current.snapshot.has_world_of(ready.snapshot) and self._use_ready(ready):
+                return True
+            self._prepare(reading)
+            return False
+
+        self._prepare(reading)
         try:
-            self._read(self._description, self._use_if_current, self._fail)
-        except InputError as error:  # too much waits
+            self.jobs.submit(Job(Kind.READ, lambda: self._read(reading), accept))
+        except InputError as error:  # too many jobs wait
             self._fail(error)
 
-    def _use_if_current(self, ready: _Ready) -> bool:
+    def _prepare(self, reading: _Reading) -> None:
+        """Note where the frames are that waiting changes name, for a thread."""
+        snapshot = self._current.snapshot
+        if snapshot.model is None and self._description().urdf:
+            words = "no robot yet: its description is being read"
+            if snapshot.problem != words:
+                self._current.exchange(snapshot.without_model(words, Code.READING))
+        snapshot = self._current.snapshot
+        reading.waiting, reading.surroundings = snapshot.waiting, self._around(reading.robot, snapshot)
+
+    def _read(self, reading: _Reading) -> _Ready | None:
+        """Read and build in a thread; None if `_prepare` is needed again."""
+        # In this order: parameters that are set from now on make another snapshot, or have this read again. Texts of
+        # topics that come from now on are read next.
+        snapshot = self._current.snapshot
+        description = self._description()
+        if description != reading.description:
+            reading.description, reading.robot = description, None
+        if not description.urdf:
+            return _Ready(description, snapshot, None)
+        if snapshot.model is not None and description == self._made_from:
+            return _Ready(description, snapshot, BuiltModel(snapshot.model))  # by the reading before this one
+        try:
+            if reading.robot is None:
+                reading.robot = description.read()
+            robot, surroundings = reading.robot, reading.surroundings
+            if snapshot.waiting and (snapshot.waiting is not reading.waiting or surroundings.robot is not robot):
+                return None
+            return _Ready(description, snapshot, build(robot, description, snapshot, surroundings))
+        except Exception as error:
+            return _Ready(description, snapshot, None, error)
+
+    def _use_ready(self, ready: _Ready) -> bool:
         """Use a model; False where what it was built from has changed, texts of topics apart: they are read next."""
         now = self._description()
         if replace(ready.description, urdf="", srdf="") != replace(now, urdf="", srdf=""):
@@ -312,87 +303,24 @@ class RobotSource(Part):
             self._use(ready.built, ready.description)
         return True
 
-    # --- reading ---
-
-    def _read(
-        self, describe: Callable[[], Description], use: Callable[[_Ready], bool], drop: Callable[[Exception], None]
-    ) -> None:
-        """Have a description read and built with all that is known then; `InputError` if too much waits.
-
-        Where changes wait for the robot it is read first, and built when it is known where their frames are on it.
-
-        Parameters
-        ----------
-        describe
-            Returns what is to be read.
-        use
-            Takes the model, or why there is none; false: what it was made from has changed, it is to be built again.
-        drop
-            Is told that nothing comes of it.
-        """
-        reading = _Reading()
-
-        def prepare() -> None:
-            if self._current.current is None and describe().urdf:
-                self._say("no robot yet: its description is being read", Code.READING)
-            standing = self._current.standing
-            reading.waiting = standing.waiting
-            reading.surroundings = self._around(reading.robot, standing)
-
-        def work() -> _Ready | None:
-            # In this order: parameters that are set from now on make another standing, or have this read again. Texts
-            # of topics that come from now on are read next.
-            standing = self._current.standing
-            description = describe()
-            if description != reading.description:
-                reading.description, reading.robot = description, None
-            if not description.urdf:
-                return _Ready(description, standing, None)
-            if standing.model is not None and describe == self._description and description == self._made_from:
-                return _Ready(description, standing, Built(standing.model))  # by the reading before this one
-            try:
-                if reading.robot is None:
-                    reading.robot = description.read()
-                robot = reading.robot
-                if standing.waiting and (
-                    standing.waiting is not reading.waiting or reading.surroundings.robot is not robot
-                ):
-                    return None
-                return _Ready(description, standing, build(robot, description, standing, reading.surroundings))
-            except Exception as error:
-                return _Ready(description, standing, None, error)
-
-        def accept(ready: _Ready | None, problem: Exception | None) -> bool:
-            if problem is not None:
-                drop(problem)
-                return True
-            # Objects, paddings or limits may have changed meanwhile.
-            if ready is not None and self._current.standing.has_world_of(ready.standing) and use(ready):
-                return True
-            prepare()
-            return False
-
-        prepare()
-        self.jobs.submit(Job(Kind.READ, work, accept))
-
-    def _around(self, robot: Robot | None, standing: Standing) -> Surroundings:
+    def _around(self, robot: Robot | None, snapshot: Snapshot) -> Surroundings:
         """Return where the frames are now that the waiting changes name."""
-        frame_ids = {frame for one in standing.waiting for frame in one.frame_ids}
-        frame_ids |= set() if standing.planning is None else set(frames_of(standing.planning))
-        return self._measurements.surroundings(robot, frame_ids)
+        frame_ids = {frame for one in snapshot.waiting for frame in one.frame_ids}
+        frame_ids |= set() if snapshot.planning is None else set(frames_of(snapshot.planning))
+        return self.measurements.surroundings(robot, frame_ids)
 
     # --- use ---
 
-    def _use(self, built: Built | None, description: Description) -> None:
+    def _use(self, built: BuiltModel | None, description: Description) -> None:
         """Take a model, or none, and say what there is to say."""
-        standing = self._current.standing
+        snapshot = self._current.snapshot
         if built is None:
             self._made_from = None
-            self._current.exchange(standing.without_model(self._nothing_received()))
+            self._current.exchange(snapshot.without_model(self._nothing_received()))
             return
-        model, is_new = built.model, built.model is not standing.model
+        model, is_new = built.model, built.model is not snapshot.model
         try:
-            self._current.exchange(standing.with_model(model))
+            self._current.exchange(snapshot.with_model(model))
         except Exception as error:  # a mistake of ours: what is described now is not the model of before
             self._fail(error)
             return
@@ -413,13 +341,7 @@ class RobotSource(Part):
         words = f"no robot: {reason_of(problem)}"
         self.log.error("robot", words)
         self.statistics.message("robot_description", problem)
-        self._current.exchange(self._current.standing.without_model(words))
-
-    def _say(self, problem: str, code: Code) -> None:
-        """Say why there is no model yet."""
-        standing = self._current.standing
-        if standing.problem != problem:
-            self._current.exchange(standing.without_model(problem, code))
+        self._current.exchange(self._current.snapshot.without_model(words))
 
     def _nothing_received(self) -> str:
         return (

@@ -23,11 +23,11 @@ from superovoid_ros.nodes.distance_service.robot_state.measurements import Measu
 from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
 from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
-from superovoid_ros.nodes.distance_service.world.to_changes import attached_change, attached_changes
+from superovoid_ros.nodes.distance_service.world.moveit_changes import attached_change, attached_changes
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestedState:
     """The state that a request is about."""
 
     model: Model
@@ -55,7 +55,7 @@ class Asked:
         """Return root_from_link of the robot's floating bases."""
         return {link: self.poses[link] for link in self.planning.robot.base_links}
 
-    def at(self, positions: Mapping[str, float]) -> Asked:
+    def at(self, positions: Mapping[str, float]) -> RequestedState:
         """Return the same with joints elsewhere, for any thread."""
         positions = {**self.positions, **positions}
         poses = self.planning.robot.forward_kinematics(positions, self.base_poses)
@@ -65,7 +65,7 @@ class Asked:
         )
 
 
-class StatesAsked:
+class RequestedStates:
     """Makes states of requests.
 
     Parameters
@@ -79,7 +79,9 @@ class StatesAsked:
     def __init__(self, measurements: Measurements, value: Callable[[str], object]) -> None:
         self._measurements, self._value = measurements, value
 
-    def of(self, model: Model, message: RobotState, frame_ids: Iterable[str] = (), *, placed: bool = True) -> Asked:
+    def of(
+        self, model: Model, message: RobotState, frame_ids: Iterable[str] = (), *, placed: bool = True
+    ) -> RequestedState:
         """Return the state of a request: the measured one, with what the request gives in its place.
 
         Parameters
@@ -126,7 +128,7 @@ class StatesAsked:
             raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")
         frame = self._measurements.frame_of(robot, base)
         doubts = state.unplaced, self._measurements.why_stale(state)
-        return Asked(model, positions, poses, planning, frames, surroundings, edit, frame, *doubts)
+        return RequestedState(model, positions, poses, planning, frames, surroundings, edit, frame, *doubts)
 
 
 def _joints_of(model: Model, message: RobotState) -> dict[str, float]:
