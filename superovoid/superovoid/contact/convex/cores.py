@@ -344,8 +344,9 @@ def _polished(pair, found, margin, w):
 
 @kernel
 def with_facing_points(pair, answer, goal, margin, w):
-    """The same answer for separated cores with points that lie along its normal, if such are found."""
-    if not (off_normal(answer.x, answer.y, answer.n) > goal):
+    """The same answer for separated cores with points that lie along a normal that proves them, if such are found."""
+    is_closed = answer.upper - answer.lower <= goal
+    if not (norm(sub(answer.y, answer.x)) > goal) or (is_closed and off_normal(answer.x, answer.y, answer.n) <= goal):
         return answer
     out_of_line()
     found = facing(pair, answer.x, answer.y, answer.n, answer.lower, goal, margin, w)
