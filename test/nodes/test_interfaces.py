@@ -27,8 +27,8 @@ from superovoid.contact import Status
 
 # Hashes of the real packages, from the type descriptions of a MoveIt 2 installation published on GitHub: two nodes talk
 # to each other only where these are equal. Names of fields, their types, defaults and order go into a hash.
-# Of the others here (GetPositionFK, GetCartesianPath, ...) no hash was published: they are made of published types, with
-# the fields of the packages' own files.
+# No hash of the others (GetPositionFK, GetCartesianPath, ...) was published: they are made of published types, with the
+# fields of the packages' own files.
 PUBLISHED = {
     "moveit_msgs/action/ExecuteTrajectory": "e1ed3386f275fc8cea91cc78701074f892e78e583be2f8063eea5616dd1065fc",
     "moveit_msgs/action/MoveGroup_Result": "188b11f0cf9d62360f554ae9a3f55cb9162767be782a7e05ee6a66371f262ebe",

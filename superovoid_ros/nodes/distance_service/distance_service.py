@@ -49,7 +49,8 @@ AUTOSTART = switch(
 )
 PLANNING = switch(
     "planning",
-    "Serve compute_fk, compute_ik and plan_kinematic_path; false: the node takes less memory and time to start",
+    "Serve compute_fk, compute_ik, get_urdf, plan_kinematic_path, compute_cartesian_path, move_action and "
+    "execute_trajectory; false: the node takes less memory and time to start",
     read_only=True,
 )
 NO_MOVEIT = (
@@ -97,7 +98,9 @@ class DistanceService(LifecycleNode):
             self.get_logger().warning(NO_MOVEIT)
             world: tuple[Part, ...] = (World(common, current, measurements),)
         else:
-            world = moveit.parts(common, current, measurements, planning=bool(common.value("planning")))
+            world = moveit.parts(
+                common, current, measurements, planning=bool(common.value("planning")), urdf=lambda: self._source.urdf
+            )
         self.parts: tuple[Part, ...] = (
             self._source,
             measurements,
