@@ -217,15 +217,16 @@ class Endpoints:
             self._guarded(name, cancel)(handle)
             return CancelResponse.ACCEPT
 
-        server = ActionServer(
-            self._node, kind, name, execute, callback_group=ReentrantCallbackGroup(), cancel_callback=accept
-        )
+        # Remapping rules are for services and topics; ours may name an action.
+        resolved, group = self._node.resolve_service_name(name), ReentrantCallbackGroup()
+        server = ActionServer(self._node, kind, resolved, execute, callback_group=group, cancel_callback=accept)
         self._opened[server] = lambda opened: opened.destroy()
         return server
 
     def client_of_action(self, kind: type, name: str) -> ActionClient:
         """Return a client of an action."""
-        client = ActionClient(self._node, kind, name, callback_group=ReentrantCallbackGroup())
+        resolved = self._node.resolve_service_name(name)
+        client = ActionClient(self._node, kind, resolved, callback_group=ReentrantCallbackGroup())
         self._opened[client] = lambda opened: opened.destroy()
         return client
 

@@ -55,7 +55,8 @@ PLANNING = switch(
 )
 NO_MOVEIT = (
     "moveit_msgs is not installed: MoveIt's objects and planning scenes are not heard, and there are no services "
-    "check_state_validity, compute_fk, compute_ik, plan_kinematic_path, get_planning_scene and apply_planning_scene "
+    "check_state_validity, compute_fk, compute_ik, plan_kinematic_path, get_planning_scene and apply_planning_scene, "
+    "and no actions "
     "(without ROS 2: pip install ./superovoid_interfaces/compat/moveit)"
 )
 

@@ -208,7 +208,9 @@ def _followed(wish: _Wish) -> tuple[Found, float]:
             break
         path.append(found.state)
     kept = _before_jump(np.array(path), problem, request)
-    trajectory = time_path(problem, validity, kept, wish.limits, accept=accept)
+    # A path of one state has no motion to be timed.
+    timed = kept if len(kept) > 1 else np.repeat(kept, 2, axis=0)
+    trajectory = time_path(problem, validity, timed, wish.limits, accept=accept)
     fraction = (len(kept) - 1) / len(steps) if steps else 1.0
     return Found(trajectory, windows, request.path_constraints, bool(request.avoid_collisions)), fraction
 
