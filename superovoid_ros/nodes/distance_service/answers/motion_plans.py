@@ -61,6 +61,8 @@ from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 DEFAULT_TIME, LONGEST_TIME = 1.0, 600.0  # s, of planning
 LONGEST_MOTION = 1e6  # s
 MOST_ATTEMPTS, MOST_GOALS = 100, 100
+MODULES = ("ompl", "toppra")
+"""That planning uses."""
 PIPELINES = ("", "ompl", "move_group")
 """What a request may ask for: the others promise motions of another kind."""
 
@@ -213,7 +215,7 @@ class MotionPlans(Part):
         failure, invalid = MoveItErrorCodes.FAILURE, MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS
         model = self._current.model()
         group = group_of(model.robot, request.group_name)
-        require_modules("ompl", "toppra")
+        require_modules(*MODULES)
         if request.pipeline_id not in PIPELINES:
             raise CodedError(
                 failure, f"pipeline_id = '{request.pipeline_id}': is not here; those: {', '.join(PIPELINES[1:])}"
@@ -263,6 +265,8 @@ def _check_workspace(request: MotionPlanRequest, asked: Asked) -> None:
 
 def _planned(wish: _Wish) -> Found:
     """Plan, as often as asked for while there is time; return the shortest in time."""
+    for module in MODULES:
+        importlib.import_module(module)  # which takes seconds the first time, and is no part of the search
     request, asked, group = wish.request, wish.asked, wish.group
     robot, until = asked.planning.robot, time.monotonic() + wish.seconds
     windows = windows_of(robot, group, asked.positions, request.goal_constraints)
