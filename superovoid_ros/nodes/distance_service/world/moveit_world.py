@@ -24,7 +24,7 @@ from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world import moveit_changes
 from superovoid_ros.nodes.distance_service.world.building import PartlyRefusedError
-from superovoid_ros.nodes.distance_service.world.changes import Change, OctomapChange
+from superovoid_ros.nodes.distance_service.world.changes import Change
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Diff
 from superovoid_ros.nodes.distance_service.world.current_scene import CurrentScene
 from superovoid_ros.nodes.distance_service.world.move_group import PERIOD, MoveGroupScene
@@ -202,7 +202,7 @@ class MoveItWorld(World):
         """Remove the octomap; the response has no fields, so the log says why that cannot be."""
         try:
             self.activity.require()
-            await self._changing("clear_octomap", (), lambda: OctomapChange(None))
+            await self._changing("clear_octomap", (), lambda: moveit_changes.OctomapChange(None))
             self.statistics.call("ClearOctomap")
         except Exception as error:
             self.log.error("clear_octomap", f"clear_octomap: the octomap stays: {reason_of(error)}")
