@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 from control_msgs.action import FollowJointTrajectory, GripperCommand
-from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.action.server import ServerGoalHandle
 from rclpy.node import Node
 from rclpy.task import Future
@@ -26,7 +25,7 @@ from sensor_msgs.msg import JointState
 from superovoid_ros.nodes.common.endpoints import Endpoints
 from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.common.parameters import require_values
+from superovoid_ros.nodes.common.parameters import Parameters, text
 from superovoid_ros.nodes.distance_service.answers.controllers import Controller, read_controllers
 from superovoid_ros.nodes.distance_service.answers.motion_plans import read_mapping
 
@@ -50,13 +49,14 @@ class SimulatedControllers(Node):
 
     def __init__(self) -> None:
         super().__init__("simulated_controllers")
-
-        def path_of(name: str, words: str) -> str:
-            return str(self.declare_parameter(name, "", ParameterDescriptor(description=words, read_only=True)).value)
-
-        controllers = path_of("controllers", "Path of a moveit_controllers.yaml, as for distance_service")
-        initial = path_of("initial_positions", "Path of an initial_positions.yaml of MoveIt; empty: all joints at 0")
-        require_values(self)
+        parameters = Parameters(self)
+        parameters.declare(
+            [
+                text("controllers", "", "Path of a moveit_controllers.yaml, as for distance_service"),
+                text("initial_positions", "", "Path of an initial_positions.yaml of MoveIt; empty: all joints at 0"),
+            ]
+        )
+        controllers, initial = (str(parameters.value(name)) for name in ("controllers", "initial_positions"))
         self._endpoints = Endpoints(self)
         self._shares: dict[str, _Share] = {}
         described = read_controllers(controllers)
