@@ -88,8 +88,9 @@ def _spin(create_node: Callable[[], Node], ending: threading.Event) -> int:
     try:
         node = create_node()
         failed = failures_of(node)
-        for service in node.services:  # those of rclpy raise for types of parameters and transitions that do not exist
-            service.callback = answering(service.srv_name, service.callback, failed)
+        for service in node.services:  # the node's own are guarded already
+            if service.srv_type.__module__.startswith(("rcl_interfaces.", "lifecycle_msgs.")):
+                service.callback = answering(service.srv_name, _of_rclpy(service.callback), failed)
         gc.freeze()  # a search for garbage that includes all modules would stop the node for 0.04 s
         executor = SingleThreadedExecutor()
         executor.add_node(node)
@@ -112,6 +113,18 @@ def _spin(create_node: Callable[[], Node], ending: threading.Event) -> int:
         if node is not None:
             node.destroy_node()
     return 0
+
+
+def _of_rclpy(callback: Callable[[object, object], object]) -> Callable[[object, object], object]:
+    """Return a callback of rclpy, which raises `ValueError` for a type of parameters that does not exist."""
+
+    def answer(request: object, response: object) -> object:
+        try:
+            return callback(request, response)
+        except ValueError as error:
+            raise UnreadableError(str(error)) from error
+
+    return answer
 
 
 def _words(error: Exception) -> str:

@@ -45,12 +45,14 @@ AUTOSTART = switch(
 )
 PLANNING = switch(
     "planning",
-    "Serve compute_fk, compute_ik and plan_kinematic_path; false: the node takes less memory and time to start",
+    "Serve compute_fk, compute_ik, get_urdf, plan_kinematic_path, compute_cartesian_path, move_action and "
+    "execute_trajectory; false: the node takes less memory and time to start",
     read_only=True,
 )
 NO_MOVEIT = (
     "moveit_msgs is not installed: MoveIt's objects and planning scenes are not heard, and there are no services "
-    "check_state_validity, compute_fk, compute_ik, plan_kinematic_path, get_planning_scene and apply_planning_scene "
+    "check_state_validity, compute_fk, compute_ik, plan_kinematic_path, get_planning_scene and apply_planning_scene, "
+    "and no actions "
     "(without ROS 2: pip install ./superovoid_interfaces/compat/moveit)"
 )
 
@@ -93,7 +95,13 @@ class DistanceService(LifecycleNode):
             self.get_logger().warning(NO_MOVEIT)
             world: tuple[Part, ...] = (World(common, current, measurements),)
         else:
-            world = moveit.parts(common, current, measurements, planning=bool(common.value("planning")))
+            world = moveit.parts(
+                common,
+                current,
+                measurements,
+                planning=bool(common.value("planning")),
+                urdf=lambda: self._robot_state.urdf,
+            )
         self.parts: tuple[Part, ...] = (
             self._robot_state,
             *world,

@@ -18,6 +18,7 @@ import yaml
 from superovoid_ros.nodes.common.parameters import Declaration
 from superovoid_ros.nodes.distance_service.answers.distances import Distances
 from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
+from superovoid_ros.nodes.distance_service.answers.motions import Motions
 from superovoid_ros.nodes.distance_service.answers.state_validity import Validity
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
 from superovoid_ros.nodes.distance_service.distance_service import AUTOSTART, PLANNING
@@ -32,7 +33,7 @@ SECTIONS: Mapping[str, Sequence[Declaration]] = {
     "State of the robot": Measurements.parameters,
     "Objects, limits, state validity": (*OF_SCENE, *MoveItWorld.parameters, *Validity.parameters),
     "Many states in one call": Distances.parameters,
-    "Motion plans": MotionPlans.parameters,
+    "Motions": (*MotionPlans.parameters, *Motions.parameters),
     "Topics": Topics.parameters,
     "Diagnostics": Diagnostics.parameters,
 }

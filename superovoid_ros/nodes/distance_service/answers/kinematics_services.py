@@ -1,17 +1,18 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Services `compute_fk` and `compute_ik`: names and types of move_group's."""
+"""Services `compute_fk`, `compute_ik` and `get_urdf`: names and types of move_group's."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from xml.etree import ElementTree
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import MoveItErrorCodes, PositionIKRequest, RobotState
-from moveit_msgs.srv import GetPositionFK, GetPositionIK
+from moveit_msgs.srv import GetGroupUrdf, GetPositionFK, GetPositionIK
 from std_msgs.msg import Header
 
 from superovoid.planning import GroupPlanner, MotionValidator, PoseGoal, SceneValidity, Search
@@ -19,7 +20,7 @@ from superovoid.planning.inverse import Solution
 from superovoid.robot.groups import Group
 from superovoid.robot.kinematics import OUTSIDE
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose, to_transform
-from superovoid_ros.nodes.common.mistakes import refusals
+from superovoid_ros.nodes.common.mistakes import listing, refusals
 from superovoid_ros.nodes.distance_service.answers.afterwards import REACH, Afterwards, motion_between
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
@@ -42,10 +43,21 @@ MOST_POSES = 50  # of a request; with more, one start alone takes longer than mo
 
 
 class KinematicsServices(Part):
-    """Answers where links are, and which joint positions put them somewhere."""
+    """Answers where links are, which joint positions put them somewhere, and what a group is.
 
-    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
+    Parameters
+    ----------
+    common, current, measurements
+        As for every part.
+    urdf
+        Returns the URDF of the robot.
+    """
+
+    def __init__(
+        self, common: Common, current: CurrentModel, measurements: Measurements, urdf: Callable[[], str]
+    ) -> None:
         super().__init__(common)
+        self._urdf = urdf
         self._current, self._measurements = current, measurements
         self._states = RequestedStates(measurements, self.value)
         self._afterwards = Afterwards(common, current, self._states)
@@ -54,6 +66,24 @@ class KinematicsServices(Part):
         """Open the services."""
         self.endpoints.serve(GetPositionFK, "compute_fk", self._forward)
         self.endpoints.serve(GetPositionIK, "compute_ik", self._inverse)
+        self.endpoints.serve(GetGroupUrdf, "get_urdf", self._describe)
+
+    def _describe(self, request: GetGroupUrdf.Request, response: GetGroupUrdf.Response) -> GetGroupUrdf.Response:
+        try:
+            self.activity.require()
+            robot = self._current.model().robot
+            if request.group_name not in robot.groups:
+                words = f"group_name: '{request.group_name}' is no group (groups: {listing(robot.groups)})"
+                raise CodedError(MoveItErrorCodes.FAILURE, words)
+            response.urdf_string = _urdf_of_links(
+                self._urdf(), request.group_name, robot.group(request.group_name).links
+            )
+            response.error_code = success()
+            self.statistics.call("GetGroupUrdf")
+        except Exception as error:
+            self.statistics.call("GetGroupUrdf", error)
+            response.error_code = code_of(error)
+        return response
 
     def _forward(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> GetPositionFK.Response:
         try:
@@ -149,6 +179,18 @@ class KinematicsServices(Part):
         self.statistics.call("GetPositionIK")
         response.solution, response.error_code = solution, success(note, asked.stale)
         return response
+
+
+def _urdf_of_links(urdf: str, name: str, links: Collection[str]) -> str:
+    """Return the URDF of some links and of the joints that lead to them; other parent links are empty there."""
+    robot = ElementTree.fromstring(urdf)
+    kept = ElementTree.Element("robot", name=name)
+    joints = [one for one in robot.findall("joint") if one.find("child").get("link") in links]
+    kept.extend(one for one in robot.findall("link") if one.get("name") in links)
+    others = dict.fromkeys(one.find("parent").get("link") for one in joints)
+    kept.extend(ElementTree.Element("link", name=other) for other in others if other not in links)
+    kept.extend(joints)
+    return ElementTree.tostring(kept, encoding="unicode")
 
 
 def _seed(asked: RequestedState, group: Group) -> dict[str, float]:

@@ -154,6 +154,11 @@ class RobotState(Part):
         """Return how much waits to be read, for diagnostics."""
         return {"waiting to be read": self.jobs.count(Kind.READ)}
 
+    @property
+    def urdf(self) -> str:
+        """The URDF that the robot was read from; empty if there is none."""
+        return "" if self._made_from is None else self._made_from.urdf
+
     # --- parameters ---
 
     def check(self, new: Mapping[str, object]) -> None:

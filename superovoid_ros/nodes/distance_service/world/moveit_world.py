@@ -14,6 +14,7 @@ from typing import Any
 
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
 from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
+from std_srvs.srv import Empty
 
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid_ros.nodes.common.endpoints import TakenMessage
@@ -79,6 +80,7 @@ class MoveItWorld(World):
         endpoints.serve(GetPlanningScene, "get_planning_scene", self._current_scene.answer)
         endpoints.every(PERIOD, self._move_group.look)
         endpoints.serve(ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
+        endpoints.serve(Empty, "clear_octomap", self._clear_octomap)
 
     @property
     def heard(self) -> int:
@@ -194,4 +196,15 @@ class MoveItWorld(World):
             self.log.error("apply_planning_scene", f"apply_planning_scene: {done}: {reason_of(error)}")
             self.statistics.call("ApplyPlanningScene", error)
             response.success = False
+        return response
+
+    async def _clear_octomap(self, request: Empty.Request, response: Empty.Response) -> Empty.Response:
+        """Remove the octomap; the response has no fields, so the log says why that cannot be."""
+        try:
+            self.activity.require()
+            await self._changing("clear_octomap", (), lambda: moveit_changes.OctomapChange(None))
+            self.statistics.call("ClearOctomap")
+        except Exception as error:
+            self.log.error("clear_octomap", f"clear_octomap: the octomap stays: {reason_of(error)}")
+            self.statistics.call("ClearOctomap", error)
         return response
