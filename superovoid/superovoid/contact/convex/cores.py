@@ -175,6 +175,9 @@ def solve_cores(pair, n, goal, beyond, budget, w):
     if not over_dent or pair.a.kind == TORUS or pair.b.kind == TORUS:
         return _of_hulls(pair, n, goal, beyond, budget, w)
     answer = _of_hulls(pair, n, goal, beyond, np.int64(0), w)
+    if answer.upper - answer.lower <= goal and budget > 0:
+        margin = rounding(pair.a.row, pair.b.row, pair.centre)
+        return with_facing_points(pair, answer, goal, margin, w)
     if answer.upper - answer.lower <= goal or answer.lower > beyond:
         return answer
     return _over_dent(pair, answer, goal, beyond, budget, w)
