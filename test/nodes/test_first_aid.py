@@ -44,12 +44,14 @@ def checks(capsys):
     return code, {check["name"]: check for check in json.loads(text)}
 
 
-def test_name_of_a_missing_node_is_answered_by_the_names_of_others(checked, capsys):
-    checks(capsys)  # the node is there
-    code, text = run(capsys, "/nobody", "--timeout", "1")
-    assert code == 1
-    assert text.startswith("/nobody cannot answer\n")
-    assert "name one of: /checked" in text
+def test_name_of_a_missing_node_is_answered_by_the_names_of_others(checked, client, capsys):
+    def is_named():  # once the command hears of the other node in time
+        code, text = run(capsys, "/nobody", "--timeout", "1")
+        assert code == 1
+        assert text.startswith("/nobody cannot answer\n")
+        return "name one of: /checked" in text
+
+    assert client.wait(is_named)
 
 
 def test_node_without_a_robot_lacks_its_description(checked, capsys):
