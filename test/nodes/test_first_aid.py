@@ -15,6 +15,7 @@ from superovoid_interfaces.srv import GetMinDistance
 from tf2_msgs.msg import TFMessage
 
 from superovoid_ros.commands import node as command
+from superovoid_ros.nodes.common.caller import Caller
 
 import arm
 import lifecycle
@@ -71,7 +72,7 @@ def test_robot_lacks_joint_states_until_they_come(checked, client, capsys):
     assert code == 1
     assert found["robot"]["ok"] and not found["measurements"]["ok"]
     assert found["distance"]["found"].startswith("NOT_MEASURED: ")
-    assert "joint_state_publisher" in found["distance"]["remedy"]
+    assert "unmeasured_joints" in found["distance"]["remedy"]
     arm.set_state(client, NAME)
     arm.send_state(client)
     client.call_until(lambda r: r.success, GetMinDistance, f"{NAME}/get_min_distance", max_results=1)
@@ -88,3 +89,14 @@ def test_inactive_node_is_to_be_activated(checked, client, capsys):
     assert code == 1
     assert f"ros2 lifecycle set {NAME} activate" in text
     assert lifecycle.change(client, NAME, Transition.TRANSITION_ACTIVATE)
+
+
+def test_node_that_does_not_tell_its_state_is_reported(checked, capsys, monkeypatch):
+    def no_answer(*_):
+        raise TimeoutError("no answer after 60 s")
+
+    monkeypatch.setattr(Caller, "ask", no_answer)
+    code, found = checks(capsys)
+    assert code == 1
+    assert list(found) == ["node", "state"]
+    assert found["state"]["found"] == "no answer after 60 s"

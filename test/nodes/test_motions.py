@@ -20,6 +20,7 @@ from moveit_msgs.msg import (
     JointConstraint,
     MoveItErrorCodes,
     PlanningScene,
+    PlanningSceneComponents,
     RobotState,
 )
 from moveit_msgs.srv import (
@@ -27,6 +28,7 @@ from moveit_msgs.srv import (
     GetCartesianPath,
     GetGroupUrdf,
     GetMultiStateValidity,
+    GetPlanningScene,
     GetPositionFK,
 )
 from rclpy.action import ActionClient
@@ -36,6 +38,8 @@ from std_msgs.msg import String
 from std_srvs.srv import Empty
 
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose
+
+from world import WALL, octomap
 
 pytestmark = panda.NEEDS_PLANNER
 ROBOT = panda.robot()
@@ -344,7 +348,20 @@ def test_the_urdf_of_a_group_is_a_robot(robot):
 
 
 def test_the_octomap_is_cleared(robot):
-    assert robot.call(Empty, "/clear_octomap") is not None
+    scene = PlanningScene(is_diff=True)
+    pose = np.eye(4)
+    pose[2, 3] = -5.0
+    scene.world.octomap = octomap(WALL, pose, frame=ROOT)
+    assert robot.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
+    parts = PlanningSceneComponents(components=PlanningSceneComponents.OCTOMAP)
+
+    def cubes():
+        found = robot.call(GetPlanningScene, "/get_planning_scene", components=parts)
+        return len(found.scene.world.octomap.octomap.data)
+
+    assert cubes()
+    robot.call(Empty, "/clear_octomap")
+    assert not cubes()
 
 
 def test_positions_of_the_tip_are_measured(robot):

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -27,7 +28,7 @@ _INPUTS = {
 _REMEDIES = {
     Code.NO_ROBOT: _INPUTS["std_msgs/msg/String"],
     Code.READING: "wait until the robot description has been read",
-    Code.NOT_MEASURED: _INPUTS["sensor_msgs/msg/JointState"] + "; or set unmeasured_joints:=default",
+    Code.NOT_MEASURED: "publish what is named; for joints, the parameter unmeasured_joints may be set to default",
     Code.INCOMPLETE_WORLD: "send the objects or a whole planning scene again, or remove the objects",
     Code.BUSY: "wait, or send fewer requests",
     Code.INTERNAL: "please report it, with the output of the node",
@@ -74,8 +75,12 @@ def check_service(service: str, timeout: float) -> list[Check]:
 
         if not caller.wait(is_known, timeout):
             return [_missing_node(caller.node, service)]
-        label = caller.ask(state, GetState.Request(), timeout).current_state.label
-        checks = [Check("node", True, service), _state_check(service, label)]
+        checks = [Check("node", True, service)]
+        try:
+            label = caller.ask(state, GetState.Request(), timeout).current_state.label
+        except TimeoutError as error:
+            return [*checks, Check("state", False, str(error), "see the log of the node; it may be stopped or busy")]
+        checks.append(_state_check(service, label))
         if label != "active":
             return checks
         checks += _topic_checks(caller.node, *full_name)
@@ -88,7 +93,7 @@ def check_service(service: str, timeout: float) -> list[Check]:
         return [*checks, _answer_check(caller, service, timeout)]
 
 
-def _keeper(service: str, kept: dict[str, DiagnosticStatus]):
+def _keeper(service: str, kept: dict[str, DiagnosticStatus]) -> Callable[[DiagnosticArray], None]:
     """Return a callback that keeps the last status of each task of the node."""
     prefix = f"{service.lstrip('/')}: "
 
