@@ -11,7 +11,7 @@ from setuptools import find_packages, setup
 PACKAGE = "superovoid_ros"
 HERE = Path(__file__).resolve().parent
 SHARE = f"share/{PACKAGE}"
-NODES = ("distance_service", "path_trail", "sweep_player")
+NODES = ("distance_service", "path_trail", "simulated_controllers", "sweep_player")
 
 
 def tree(*folders: str) -> list[tuple[str, list[str]]]:
@@ -61,7 +61,7 @@ setup(
         *tree("launch", "urdf", "config"),
         *node_executables(),
     ],
-    # Reasons for each: docs/dependencies.md. rosdep keys of the same: package.xml.
+    # Reasons for each: docs/reference/dependencies.md. rosdep keys of the same: package.xml.
     install_requires=["matplotlib", "numpy", "pyyaml", "rich", "scipy", "superovoid[meshes]"],
     extras_require={
         # ROS 2 from PyPI, for machines without ROS 2. The interfaces of this repository are built beside it and
@@ -89,12 +89,14 @@ setup(
         "console_scripts": [
             "distance_service = superovoid_ros.nodes.distance_service.distance_service:main",
             "path_trail = superovoid_ros.nodes.path_trail.path_trail:main",
+            "simulated_controllers = superovoid_ros.nodes.simulated_controllers.simulated_controllers:main",
             "sweep_player = superovoid_ros.nodes.sweep_player.sweep_player:main",
         ],
         "superovoid.commands": [
             "demo = superovoid_ros.commands.demo",
             "fit-hands = superovoid_ros.commands.fit_hands",
             "load = superovoid_ros.commands.load",
+            "node = superovoid_ros.commands.node",
             "plan = superovoid_ros.commands.plan",
         ],
         "superovoid.recordings": [

@@ -20,10 +20,16 @@ from rclpy.node import Node
 from superovoid_ros.nodes.common.mistakes import InputError
 from superovoid_ros.nodes.distance_service.distance_service import DistanceService
 from superovoid_ros.nodes.path_trail.path_trail import PathTrail
+from superovoid_ros.nodes.simulated_controllers.simulated_controllers import SimulatedControllers
 from superovoid_ros.nodes.sweep_player.sweep_player import SweepPlayer
 from superovoid_ros.resources import share_directory
 
-NODES = {"distance_service": DistanceService, "sweep_player": SweepPlayer, "path_trail": PathTrail}
+NODES = {
+    "distance_service": DistanceService,
+    "sweep_player": SweepPlayer,
+    "path_trail": PathTrail,
+    "simulated_controllers": SimulatedControllers,
+}
 SHARE = "(share)"
 """Stands for the folder of the package's files, which differs from one installation to the next."""
 

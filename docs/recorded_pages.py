@@ -80,7 +80,7 @@ def write(folder: Path) -> None:
 
     text = (
         "# Pages that move\n\nEach is one file, which plays a recording in the browser and asks no server: `superovoid "
-        "view RECORDING --html FILE` writes such a page ([in a browser](../viewing.md#a-page-in-a-file)).\n\n"
+        "view RECORDING --html FILE` writes such a page ([in a browser](../how_to/viewing.md#a-page-in-a-file)).\n\n"
     )
     target = folder / FOLDER / "recordings"
     target.mkdir(parents=True, exist_ok=True)

@@ -105,7 +105,7 @@ setup(
         ("share/ament_index/resource_index/packages", [f"resource/{PACKAGE}"]),
         (f"share/{PACKAGE}", ["package.xml"]),
     ],
-    # docs/dependencies.md has the reasons, package.xml the corresponding rosdep keys.
+    # docs/reference/dependencies.md has the reasons, package.xml the corresponding rosdep keys.
     install_requires=["numpy", "scipy"],
     # Packages of an extra are imported when needed; if one is missing, the error names the extra.
     extras_require={

@@ -319,7 +319,7 @@ class DistanceClient:
                 elif time.monotonic() >= again:
                     if self._heard is None or not self._processes() <= self._heard:
                         self._heard = None
-                        future.send(beside=True)
+                        future.send(keep_earlier=True)
                     again += self.timeout / _TRIES
             except ServiceUnavailableError:
                 future.drop()
@@ -474,12 +474,12 @@ class _Answer(Future):
         self._calls: list[Future] = []  # the request that is next, more than once where no answer came
         self._lock = threading.RLock()  # an answer may come while the request is sent once more
 
-    def send(self, *, beside: bool = False) -> None:
-        """Send the request that is next; once more `beside` what was sent before, or instead of it."""
+    def send(self, *, keep_earlier: bool = False) -> None:
+        """Send the request that is next; if `keep_earlier`, beside what was sent before, else instead of it."""
         with self._lock:
             if self.done():
                 return
-            if not beside:
+            if not keep_earlier:
                 self.drop()
             request = self._requests[self.answered]
             if self._until is not None:

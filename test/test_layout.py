@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The layout of docs/architecture.md: imports run one way, a name is one module's, ROS stays where it belongs."""
+"""The layout of docs/explanation/architecture.md: imports run one way, a name is one module's, ROS stays apart."""
 
 import ast
 import itertools

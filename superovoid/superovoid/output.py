@@ -108,15 +108,23 @@ class Report:
     def end(self, code: int) -> None:
         """Print the document if JSON is requested."""
         if self.json:
-            json.dump({**self.document, "exit_code": code}, sys.stdout, indent=1, default=_plain)
+            json.dump(_plain({**self.document, "exit_code": code}), sys.stdout, indent=1)
             print()
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON has for a value of another type."""
+    """Return a value in types of JSON, which has neither NaN nor infinities: they become null."""
     if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    return value.tolist() if hasattr(value, "tolist") else str(value)
+        value = asdict(value)
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value if value is None or isinstance(value, str | int) else str(value)
 
 
 REPORT = Report()

@@ -88,7 +88,7 @@ def draw_frames(frames: Sequence[int], path: Path, near: float = 0.02, *, arms: 
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write the picture of the README; with ``--arms`` that of docs/hands.md."""
+    """Write the picture of the README; with ``--arms`` that of docs/reference/hands.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("path", type=Path, help="PNG file to write")
     parser.add_argument("--frames", type=int, nargs="+", default=[24, 92], help="frames of the sweep")

@@ -22,7 +22,7 @@ from superovoid.planning.problem import FloatArray, PlanningError, PlanningProbl
 from superovoid.planning.validity import Clearances, doubtful_pairs
 from superovoid_ros.client import DistanceClient, ServiceUnavailableError
 from superovoid_ros.nodes.common.mistakes import Code
-from superovoid_ros.nodes.distance_service.world.own_messages import superovoid_object
+from superovoid_ros.nodes.distance_service.world.own_changes import superovoid_object
 from superovoid_ros.tools.process.child import NodeError, NodeProcess, inside
 from superovoid_ros.tools.process.network import own_network
 from superovoid_ros.tools.process.waiting import wait_for

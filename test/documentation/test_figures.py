@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Measured figures stand once, in docs/figures.md; what other pages quote of it is the same."""
+"""Measured figures stand once, in docs/reference/figures.md; what other pages quote of it is the same."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-FIGURES = ROOT / "docs" / "figures.md"
+FIGURES = ROOT / "docs" / "reference" / "figures.md"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PAGES = [page for page in PAGES if "generated" not in page.parts and page != FIGURES]
 QUOTED = re.compile(r"\[([^]]*(?:\d|minute|second)[^]]*)\]\((?:[\w./]*/)?figures\.md(?:#([\w-]*))?\)")
@@ -54,6 +54,6 @@ def test_each_figure_of_the_readme_is_a_quotation_and_has_the_command_of_its_sec
 
 
 def test_a_quotation_with_another_figure_is_found():
-    wrong = QUOTED.findall("[2.7 µs](docs/figures.md#the-engine) [1.6 ms](figures.md#through-the-service)")
+    wrong = QUOTED.findall("[2.7 µs](docs/reference/figures.md#the-engine) [1.6 ms](figures.md#through-the-service)")
     assert wrong == [("2.7 µs", "the-engine"), ("1.6 ms", "through-the-service")]
     assert "2.7 µs" not in sections()["the-engine"]

@@ -42,6 +42,29 @@ def test_library_code_of_the_readme_runs_and_is_certified():
     assert names["result"].status.certified
 
 
+SCRIPTS = [
+    "how_to/audit_srdf",
+    "how_to/ci",
+    "how_to/grains",
+    "how_to/mujoco",
+    "how_to/octomap",
+    "how_to/optimiser",
+    "tutorials/library",
+]
+"""Pages whose code needs nothing but the library and the files of the repository."""
+
+
+@pytest.mark.parametrize("page", SCRIPTS)
+def test_code_of_a_page_runs_from_top_to_bottom(page, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
+    names = {}
+    for code in re.findall(r"```python\n(.*?)```", text, re.S):
+        exec(code, names)
+    for test in [name for name in names if name.startswith("test_")]:
+        names[test]()
+
+
 FOLDERS = r"superovoid(?:_ros|_papers|_interfaces|_demos)?|test|docs|config|urdf|examples|launch|\.ci"
 PATH = re.compile(rf"`((?:{FOLDERS})/[\w./-]+)`")
 PLACEHOLDER = re.compile(r"(test_)?[A-Z]+(\.\w+)?")

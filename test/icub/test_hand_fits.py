@@ -40,7 +40,7 @@ def test_every_body_of_the_hand_is_convex_and_close_to_its_link(link, kind, draw
     )
     report = measure(shape, pose, hull_points(LINKS[link]["parts"]), samples=draws, seed=7)
     assert 1e3 * report.mean == pytest.approx(claimed["mean"], rel=0.05, abs=0.002)
-    # No superellipsoid comes closer to the wedge of the thumb's base (docs/hands.md).
+    # No superellipsoid comes closer to the wedge of the thumb's base (docs/reference/hands.md).
     assert report.mean <= (0.51e-3 if (link, kind) == ("thumb_1", "superellipsoid") else 0.35e-3)
     assert report.maximum <= 2.3e-3
     assert abs(report.volume_ratio - 1.0) <= 0.03

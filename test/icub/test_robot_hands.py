@@ -201,7 +201,7 @@ def test_representations_have_the_kinds_of_bodies_they_are_named_after():
     }
     assert tapered(ROBOTS["superellipsoids"]) == set()
     assert tapered(ROBOTS["superovoids"]) == fingers
-    # The thumb's base is a wedge that a superellipsoid cannot be (docs/hands.md).
+    # The thumb's base is a wedge that a superellipsoid cannot be (docs/reference/hands.md).
     assert tapered(ROBOTS["mixed"]) == tips | {"left_thumb_1", "right_thumb_1"}
 
 

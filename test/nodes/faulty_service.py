@@ -48,7 +48,7 @@ class Faulty(Part):
             print("sleeping", flush=True)
             time.sleep(600.0)
 
-        return await self.answer_long(response, lambda: (10**9, work), lambda _found: "slept")
+        return await self.answer_long(response, lambda: self.query(10**9, work), lambda _found: "slept")
 
 
 def create() -> DistanceService:

@@ -192,8 +192,14 @@ LENGTHS = (0, 1, 1, 2, 3, 16, 300)
 
 
 def kind_of(name):
-    package, _, kind = name.split("/")
-    return getattr(import_module(f"{package}.{name.split('/')[1]}"), kind)
+    package, folder, kind = name.split("/")
+    if kind.endswith("_Goal"):
+        folder = "action"
+    found = getattr(import_module(f"{package}.{folder}"), kind.partition("_")[0] if folder == "action" else kind)
+    parts = {"_Goal": "Goal", "_SendGoal": "Impl.SendGoalService", "_GetResult": "Impl.GetResultService"}
+    for part in parts[kind[kind.index("_") :]].split(".") if folder == "action" else ():
+        found = getattr(found, part)
+    return found
 
 
 def drawn_message(kind, rng, depth=0):

@@ -5,6 +5,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -26,8 +27,11 @@ from superovoid.contact import Status
 
 # Hashes of the real packages, from the type descriptions of a MoveIt 2 installation published on GitHub: two nodes talk
 # to each other only where these are equal. Names of fields, their types, defaults and order go into a hash.
-# GetPositionFK was not among them: it is made of published types, with the fields of moveit_msgs' own file.
+# No hash of the others (GetPositionFK, GetCartesianPath, ...) was published: they are made of published types, with the
+# fields of the packages' own files.
 PUBLISHED = {
+    "moveit_msgs/action/ExecuteTrajectory": "e1ed3386f275fc8cea91cc78701074f892e78e583be2f8063eea5616dd1065fc",
+    "moveit_msgs/action/MoveGroup_Result": "188b11f0cf9d62360f554ae9a3f55cb9162767be782a7e05ee6a66371f262ebe",
     "moveit_msgs/msg/AllowedCollisionEntry": "eeb7cc3f1bfdb8c778aa7454ae90037c2749dab3ca0abdfe3dad2ae8723977db",
     "moveit_msgs/msg/AllowedCollisionMatrix": "ac0159eec0d99f73158c7349c9d1c01b3dc7f749d75a2ea22e74a2a1091a9b05",
     "moveit_msgs/msg/AttachedCollisionObject": "7fdfe7951a33a857f20fc42c9ed410a38d06dd0c209ac774ecea746dc487dc41",
@@ -52,6 +56,7 @@ PUBLISHED = {
     "moveit_msgs/msg/PlanningScene": "0f58540ad5eab4b9ea827d53b763c793d8cabd202b3b301fcee25afa4ce1bd80",
     "moveit_msgs/msg/PlanningSceneComponents": "76b77cb53f7a0b680d46fad6c0056d3710a74ec335dd5f361f3df62383313d69",
     "moveit_msgs/msg/PlanningSceneWorld": "e08e6a4a81ca6b6a6953ac758dadc2c949555093efea6a9a22d9accf62c2c099",
+    "moveit_msgs/msg/PlanningOptions": "2570a8ed681162d1d3afbce3a8e7ff2b6fd519676d13cf952e0a388072b255db",
     "moveit_msgs/msg/PositionConstraint": "3758504dabfe337a1a660b29917e3405e5e858fdd6e9976edba04275396523df",
     "moveit_msgs/msg/PositionIKRequest": "200709be614f71f4d11d0bdd672785db28d27f7a10b516d9b961706a0c7f6d7d",
     "moveit_msgs/msg/RobotState": "7c516dc15713e545cb2836c5ca745fbdcfcc10de4855a41c83e6b4bf1afc3f83",
@@ -112,7 +117,7 @@ def test_answer_about_many_states_is_flat():
 def test_foreign_interface_is_the_public_one(name):
     """With the same hash a node built on these interfaces talks to any other ROS 2 node."""
     prefixes = [*os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep), sys.prefix]
-    file_name = name.removesuffix("_Request").removesuffix("_Response")  # one file has both sides of a service
+    file_name = re.sub("_(Request|Response|Result)$", "", name)  # one file has all sides of a service or an action
     files = [Path(prefix) / "share" / f"{file_name}.json" for prefix in prefixes]
     description = next((file for file in files if file.is_file()), None)
     if description is None:

@@ -13,23 +13,21 @@ from superovoid.robot import Robot
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid.shapes import Box, ConvexMesh, HalfSpace, Sphere
 from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.distance_service.robot_state.moved import check_still
-from superovoid_ros.nodes.distance_service.robot_state.transforms import StampedTransform
+from superovoid_ros.nodes.distance_service.world.given_in_frames import check_still
 
 ROBOT = Robot.from_urdf('<robot name="stand"><link name="stand"/></robot>')
 TOLERANCE = 1e-3
 
 
-class Transforms:
-    """Where frames are now, by name."""
+def lookup_in(frames):
+    """Return what looks up where frames are now."""
 
-    def __init__(self, **frames):
-        self.frames = frames
+    def lookup(frame):
+        if frame not in frames:
+            raise InputError(f"no transform from '{frame}'")
+        return frames[frame]
 
-    def lookup(self, target, source):
-        if source not in self.frames:
-            raise InputError(f"no transform from '{source}'")
-        return StampedTransform(self.frames[source], None)
+    return lookup
 
 
 def pose(random, reach=1.0, turn=np.pi):
@@ -61,7 +59,7 @@ def corners(thing):
 
 def is_still(planning, **frames):
     try:
-        check_still(planning, Transforms(**frames), "root", TOLERANCE)
+        check_still(planning, lookup_in(frames), "root", TOLERANCE)
     except InputError as error:
         return str(error)
     return ""

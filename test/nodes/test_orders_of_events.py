@@ -21,11 +21,12 @@ from std_msgs.msg import String
 from superovoid_ros.nodes.common.conversions import to_pose
 from superovoid_ros.nodes.common.lost_messages import LostMessages
 from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world import current, to_changes
+from superovoid_ros.nodes.distance_service.robot_state.robot_state import RobotState
+from superovoid_ros.nodes.distance_service.world import current, moveit_changes
+from superovoid_ros.nodes.distance_service.world import world as world_module
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
-from superovoid_ros.nodes.distance_service.world.description import RobotSource
 from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
+from superovoid_ros.nodes.distance_service.world.own_changes import RulesChange
 
 import arm
 import parts
@@ -93,11 +94,12 @@ class Service:
         self.common = parts.common()
         object.__setattr__(self.common, "value", self.values.__getitem__)
         self.jobs, self.current = self.common.jobs, CurrentModel()
-        measurements = Measurements(self.common)
-        measurements._transforms = self.transforms = Transforms()
-        self.source = RobotSource(self.common, self.current, measurements)
+        self.source = RobotState(self.common, self.current)
+        measurements = self.source.measurements
+        measurements.configure = lambda: None
         self.world = MoveItWorld(self.common, self.current, measurements)
         self.source.configure()
+        measurements._transforms = self.transforms = Transforms()
         self.world.configure()
 
     def send(self, message, topic=""):
@@ -231,6 +233,26 @@ def queued(service, *messages, topic="collision_object"):
     service.jobs.finish()
 
 
+def test_models_of_messages_from_topics_are_20_ms_apart_and_calls_do_not_wait(described, monkeypatch):
+    now, pauses = [0.0], []
+
+    def sleep(seconds):
+        pauses.append(seconds)
+        now[0] += seconds
+
+    monkeypatch.setattr(world_module, "time", SimpleNamespace(monotonic=lambda: now[0], sleep=sleep))
+    for number, name in enumerate("ab"):
+        queued(described, (cup(name=name), number + 1))
+    assert pauses == [0.0, 0.02]
+    change = described.world._changing("set_pair_rules", (), lambda: RulesChange([], clear=True))
+    described.jobs.finish()
+    assert change.done() and len(pauses) == 2
+    now[0] += 0.015
+    queued(described, (cup(name="c"), 3))
+    assert pauses[2:] == [pytest.approx(0.005)]
+    assert described.objects.keys() == {"a", "b", "c"}
+
+
 def test_a_gap_in_the_numbers_of_a_publisher_is_told_until_a_whole_scene_comes(described):
     queued(described, (cup(name="a"), 1), (cup(name="b"), 4))
     refused(described, "lost 2 messages about objects", "send a whole planning scene (is_diff: false)")
@@ -278,22 +300,23 @@ def test_a_whole_scene_that_waits_for_a_robot_stands_for_what_was_lost_before_it
 
 
 def test_a_scene_that_was_asked_for_before_a_loss_does_not_stand_for_it(described):
-    asked = described.current.standing.unheard
+    asked = described.current.snapshot.unheard
     queued(described, (cup(name="a"), 1), (cup(name="b"), 3))
     told = []
     described.world.take_whole(PlanningScene(), asked, told.append)
     refused(described, "lost 1 message about objects")
-    described.world.take_whole(PlanningScene(), described.current.standing.unheard, told.append)
+    described.world.take_whole(PlanningScene(), described.current.snapshot.unheard, told.append)
     described.jobs.finish()
     assert described.objects == {} and told == [None, None]
 
 
 def test_what_a_mistake_of_the_node_keeps_from_being_read_is_missing(described, monkeypatch):
-    def fail(_message):
+    def fail(*_):
         raise ZeroDivisionError
 
     with monkeypatch.context() as patch:
-        patch.setattr(to_changes, "missing_without", fail)
+        for name in ("object_change", "missing_without"):
+            patch.setattr(moveit_changes, name, fail)
         queued(described, (cup(name="a"), 1))
     queued(described, (cup(name="b"), 2))
     refused(described, "lost 1 message about objects")

@@ -87,12 +87,12 @@ def test_one_bad_value_changes_nothing(state, bad, words):
 
 
 @pytest.mark.parametrize("kind", [10, 255])
-def test_a_value_of_an_unknown_type_is_refused_and_others_are_set(state, kind):
+def test_a_value_of_an_unknown_type_changes_nothing(state, kind):
     wrong = ParameterMessage(name="max_distance", value=ParameterValue(type=kind))
-    good = Parameter("near_distance", value=0.25).to_parameter_msg()
-    results = state.call(SetParameters, f"{NAME}/set_parameters", parameters=[wrong, good, wrong]).results
-    assert [result.successful for result in results] == [False, True, False]
-    assert f"max_distance: type {kind}: must be in 0 to 9" in results[0].reason
+    assert not state.call(SetParameters, f"{NAME}/set_parameters", parameters=[wrong]).results
+    answer = state.call(SetParametersAtomically, f"{NAME}/set_parameters_atomically", parameters=[wrong])
+    assert not answer.result.successful
+    assert get_parameters(state, NAME, "max_distance") == [0.0]
 
 
 def test_good_values_take_effect_together(state):

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Quality of service: the defaults that docs/ros.md states, overrides, remapping, and many calls at once."""
+"""Quality of service: the defaults that docs/reference/ros.md states, overrides, remapping, and many calls at once."""
 
 from __future__ import annotations
 

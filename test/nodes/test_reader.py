@@ -11,8 +11,6 @@ import pytest
 from lifecycle_msgs.msg import Transition
 from moveit_msgs.msg import PlanningScene
 from moveit_msgs.srv import ApplyPlanningScene
-from rcl_interfaces.srv import SetParameters, SetParametersAtomically
-from rclpy.parameter import Parameter
 from std_srvs.srv import SetBool
 from superovoid_interfaces.srv import GetMinDistance
 
@@ -20,7 +18,7 @@ from superovoid_ros.nodes.common.conversions import to_pose
 
 import arm
 import lifecycle
-from parameters import get_parameters, set_parameters
+from parameters import set_parameters
 from world import MIN_DISTANCE, apply_scene, distance, put, scene_diff, sphere, thing
 
 NAME = "/distance_service"
@@ -100,39 +98,6 @@ def test_questions_are_answered_while_a_scene_is_read_and_what_comes_behind_it_w
     assert held.wait(reading.done) and reading.result().success
     assert held.wait(behind.done) and behind.result().success
     assert distance(held, "ground", "pile") == pytest.approx(19.8, abs=1e-9)
-
-
-@pytest.mark.parametrize("kind", [SetParameters, SetParametersAtomically])
-@pytest.mark.parametrize("is_good", [True, False])
-def test_questions_are_answered_while_a_description_is_read_that_is_set_as_a_parameter(held, kind, is_good):
-    name = "set_parameters" if kind is SetParameters else "set_parameters_atomically"
-    calls = held.node.create_client(kind, f"{NAME}/{name}")
-    assert held.wait(calls.service_is_ready)
-    text = heavy_description(400)
-    if not is_good:  # found out at the end
-        text = text.replace("</robot>", '<link name="heap"/></robot>')
-    values = {"robot_description": text, "max_distance": 0.0625}
-
-    def messages(**values):
-        return [Parameter(name, value=value).to_parameter_msg() for name, value in values.items()]
-
-    hold(held, True)
-    setting = calls.call_async(kind.Request(parameters=messages(**values)))
-    behind = calls.call_async(kind.Request(parameters=messages(max_distance=0.125)))
-    ask_often(held)
-    assert not setting.done() and not behind.done()
-    hold(held, False)
-    assert held.wait(setting.done)
-    results = setting.result().results if kind is SetParameters else [setting.result().result]
-    assert results[0].successful == is_good
-    assert is_good or "link 'heap'" in results[0].reason
-    assert held.wait(behind.done)
-    (found, max_distance) = get_parameters(held, NAME, "robot_description", "max_distance")
-    assert (found == text) == is_good and max_distance == 0.125
-    response = held.call(GetMinDistance, MIN_DISTANCE, links_a=["heap"], links_b=["hand"])
-    assert response.success == is_good
-    assert set_parameters(held, NAME, {"robot_description": "", "max_distance": 0.05}).successful
-    held.call_until(lambda found: found.success, GetMinDistance, MIN_DISTANCE, links_a=["hand"], links_b=["ball"])
 
 
 def test_a_description_set_before_the_node_is_configured_and_after_it_was_cleaned_up_is_checked(start_node, client):

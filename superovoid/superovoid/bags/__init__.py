@@ -3,6 +3,6 @@
 
 """Compute the distances along recorded runs (ROS 2 bags, MCAP); ROS is not needed."""
 
-from superovoid.bags.replaying import Asked, Replayed, replay
+from superovoid.bags.replaying import ReplayQuery, ReplaySummary, replay
 
-__all__ = ["Asked", "Replayed", "replay"]
+__all__ = ["ReplayQuery", "ReplaySummary", "replay"]

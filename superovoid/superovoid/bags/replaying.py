@@ -35,7 +35,7 @@ _GROUP = 256
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReplayQuery:
     """Query made in every state."""
 
     between: tuple[Sequence[str], Sequence[str]] | None = None
@@ -47,7 +47,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Replayed:
+class ReplaySummary:
     """Summary of a replay."""
 
     states: int
@@ -78,7 +78,7 @@ class _Answer:
 def replay(
     path: Path,
     robot: Robot,
-    asked: Asked,
+    query: ReplayQuery,
     *,
     topic: str = "",
     rate: float | None = None,
@@ -88,7 +88,7 @@ def replay(
     with_recording: bool = False,
     threads: int | None = None,
     progress: Callable[[int, float], object] | None = None,
-) -> Replayed:
+) -> ReplaySummary:
     """Compute the distances of a robot along a recorded run.
 
     Parameters
@@ -96,7 +96,7 @@ def replay(
     path : Path
         Bag (MCAP) with joint states, and with transforms of the links on floating joints.
     robot : Robot
-    asked : Asked
+    query : ReplayQuery
     topic : str, optional
         Topic of the joint states; default: the only one whose name ends with ``joint_states``.
     rate : float, optional
@@ -117,7 +117,7 @@ def replay(
 
     Returns
     -------
-    Replayed
+    ReplaySummary
 
     Raises
     ------
@@ -137,14 +137,14 @@ def replay(
     if table is not None and bag is not None and table.resolve() == bag.resolve():
         raise RecordingError(f"{table}: cannot be both the table and the bag: choose another output")
     scene = robot.scene()
-    pairs = robot.body_pairs(*asked.between) if asked.between is not None else None
-    ask = StateQuery(robot, scene, pairs=pairs, max_distance=asked.max_distance, max_results=asked.max_results)
+    pairs = robot.body_pairs(*query.between) if query.between is not None else None
+    ask = StateQuery(robot, scene, pairs=pairs, max_distance=query.max_distance, max_results=query.max_results)
     if not len(scene.tables(pairs).pairs):
-        named = "" if asked.between is None else f" between {' and '.join(', '.join(names) for names in asked.between)}"
+        named = "" if query.between is None else f" between {' and '.join(', '.join(names) for names in query.between)}"
         raise RecordingError(f"{path}: '{robot.name}' has no pair{named} to check, so there is nothing to compute")
     writer = DistanceMessages(robot.root_link, [(body.name, body.link) for body in scene.bodies])
     states = StatesOfBag(path, robot, topic=topic, rate=rate)
-    work = partial(_answer, ask, robot, asked.max_distance, writer if bag is not None else None)
+    work = partial(_answer, ask, robot, query.max_distance, writer if bag is not None else None)
     count = known = rows = pairs_asked = 0
     first_unknown, least, first, last = (math.nan, ""), None, math.nan, math.nan
     with ExitStack() as stack:
@@ -167,7 +167,9 @@ def replay(
             if progress is not None:
                 progress(count, last)
     pairs_asked = len(scene.tables(pairs).pairs)
-    return Replayed(count, known, first_unknown, rows, pairs_asked, least, last - first, time.perf_counter() - started)
+    return ReplaySummary(
+        count, known, first_unknown, rows, pairs_asked, least, last - first, time.perf_counter() - started
+    )
 
 
 def _group_states(states: StatesOfBag) -> Iterator[tuple[StateOfBag, ...]]:

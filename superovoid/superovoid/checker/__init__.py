@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A small independent program that checks answers in ball arithmetic (docs/verify.md).
+"""A small independent program that checks answers in ball arithmetic (docs/how_to/verify.md).
 
 It imports nothing else of this package, so that it cannot share a fault with the engine. It needs python-flint:
 ``pip install 'superovoid[verify]'``.

@@ -346,7 +346,10 @@ class _Checker:
         return Finding(UNDECIDED, "; ".join(self.why) or "the proved bounds do not decide it")
 
     def points(self) -> Finding:
-        """Judge whether the points lie on the surfaces and realise the interval (docs/numerics.md, section 2)."""
+        """Judge whether the points lie on the surfaces and realise the interval.
+
+        docs/explanation/numerics.md, section 2, has the conditions.
+        """
         pair, allowed = self.pair, self.allowance()
         if not math.isfinite(allowed):
             return Finding(UNDECIDED, _NO_TOLERANCE)
@@ -365,7 +368,10 @@ class _Checker:
         return offset if offset.verdict != ACCEPTED else Finding(verdict, text)
 
     def _offset(self, allowed: float) -> Finding:
-        """Judge whether u = point_b - point_a realises the interval along the normal; docs/numerics.md, section 2."""
+        """Judge whether u = point_b - point_a realises the interval along the normal.
+
+        docs/explanation/numerics.md, section 2, has the conditions.
+        """
         answer = self.answer
         u, n = balls.minus(balls.exact(answer.point_b), balls.exact(answer.point_a)), balls.exact(answer.normal)
         width = max(answer.upper - answer.lower, 0.0)

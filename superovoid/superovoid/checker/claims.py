@@ -36,7 +36,7 @@ class Answer(NamedTuple):
 
 
 class Exported(NamedTuple):
-    """The parts of a proof other than normal and points, as exported by the engine (docs/verify.md)."""
+    """The parts of a proof other than normal and points, as exported by the engine (docs/how_to/verify.md)."""
 
     cones: str
     points: FloatArray
@@ -57,7 +57,8 @@ class Check(NamedTuple):
 
     verdict: str
     """``accepted``: the interval contains the true distance, and points and normal keep the promises of
-    docs/numerics.md, section 2. ``refuted``: one of these is proved wrong. ``undecided``: neither is proved."""
+    docs/explanation/numerics.md, section 2. ``refuted``: one of these is proved wrong. ``undecided``: neither is
+    proved."""
     interval: Finding
     """Verdict on `lower` and `upper`: accepted if both are proved, refuted if the true distance is proved outside."""
     points: Finding

@@ -268,7 +268,7 @@ def _compute(found: Dataset, arguments: argparse.Namespace) -> int:
             if log is not None:
                 log(now)
 
-        did = found.run(chunks, progress=update, told=lambda address: _log(f"dashboard: {address}"), **by)
+        did = found.run(chunks, progress=update, on_dashboard=lambda address: _log(f"dashboard: {address}"), **by)
     missing = int((~found.done).sum())
     state = f"{missing} of {found.chunks} chunks are missing" if missing else "complete"
     REPORT.verdict(

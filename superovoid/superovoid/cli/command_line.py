@@ -19,7 +19,7 @@ from superovoid.extensions import COMMANDS, extensions
 from superovoid.output import REPORT
 
 ELSEWHERE = {
-    "superovoid_ros": (".", ("demo", "plan", "dev load", "dev fit-hands")),
+    "superovoid_ros": (".", ("demo", "node", "plan", "dev load", "dev fit-hands")),
     "superovoid_papers": (". ./superovoid_papers", ("experiment", "dev bench")),
 }
 """Distributions that add commands: name -> folders to install (in the repository), and the names of the commands."""

@@ -16,7 +16,7 @@ from superovoid.cli.view import document, node, robot_and_looks
 from superovoid.output import REPORT
 
 if TYPE_CHECKING:
-    from superovoid.bags import Asked, Replayed
+    from superovoid.bags import ReplayQuery, ReplaySummary
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -137,17 +137,17 @@ def run(arguments: argparse.Namespace) -> int:
     return 0 if did.known else 1
 
 
-def _query(arguments: argparse.Namespace) -> Asked:
-    from superovoid.bags import Asked
+def _query(arguments: argparse.Namespace) -> ReplayQuery:
+    from superovoid.bags import ReplayQuery
 
-    return Asked(
+    return ReplayQuery(
         arguments.between and tuple(arguments.between),
         math.inf if arguments.max_distance is None else arguments.max_distance,
         1 if arguments.closest is None and arguments.max_distance is None else arguments.closest,
     )
 
 
-def _verdict(did: Replayed) -> str:
+def _verdict(did: ReplaySummary) -> str:
     """Return the line with the minimum distance of a run."""
     least = did.least
     if least is not None:

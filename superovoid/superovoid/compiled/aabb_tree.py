@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A binary tree of boxes along the axes (an AABB tree) over items that have a point and a box each.
+"""A binary tree of boxes along the axes (an AABB tree) over items with a point and a box each.
 
 The nodes are rows of an array of float64, shape (n, NODE_LENGTH), so that the pool of a body can hold them:
 
@@ -30,7 +30,7 @@ LEAF = 4  # items
 
 @kernel
 def node_count(items):
-    """Return the number of nodes of a tree over so many items: of at least one."""
+    """Return the number of nodes of a tree over a number of items, at least one."""
     inner, width = 0, 1
     # The nodes of a level have items // width items, and items % width of them have one more.
     while items > LEAF * width:

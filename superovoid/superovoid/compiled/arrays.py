@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Types of the arrays that kernels take: numbers of one kind, C-contiguous, with so many dimensions."""
+"""Types of the arrays that kernels take: C-contiguous, named by the type of their numbers and their dimensions."""
 
 from __future__ import annotations
 

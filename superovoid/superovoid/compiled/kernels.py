@@ -80,12 +80,12 @@ def entry_point(function: Callable[..., Any] | None = None, /, **options: Any) -
     function : callable
         The Python function, whose type hints declare its arguments.
     **options
-        As of `kernel`, and ``nogil=True`` if other threads of Python may run meanwhile.
+        As of `kernel`, and ``nogil=True`` if other threads of Python may run during the call.
 
     Returns
     -------
     callable
-        What SUPEROVOID_KERNELS chooses.
+        The form of the kernel that SUPEROVOID_KERNELS chooses.
     """
     if function is None:
         return lambda each: entry_point(each, **options)

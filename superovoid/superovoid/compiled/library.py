@@ -7,7 +7,7 @@ The type hint of an argument decides how the library receives it: a number by va
 shape, a tuple by the address of its fields, eight bytes each. The function returns 0, or another number if memory ran
 out. It writes its result, eight bytes a number, to the address in the last argument.
 
-The library is looked for beside this package alone, by its full path.
+The library is loaded from this package only, by its full path.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import numpy as np
 
 PACKAGE = Path(__file__).parents[1]
 NATIVE = PACKAGE / "native"
-"""What C programs find: libraries, header, and how they are linked."""
+"""Folder for C programs: libraries, header, and files for pkg-config and CMake."""
 LIBRARY = "libsuperovoid.so"
 SOURCES = "sources.json"
 """Stamps of the modules from which the library was built. The file exists in `NATIVE` of a source tree only."""
@@ -36,7 +36,7 @@ _BUILD = "build it by 'python -m superovoid.compiler', or set SUPEROVOID_KERNELS
 
 
 def library_of(native: Path, level: str | None = None) -> Path:
-    """Return where a library is: that of the lowest level that was built, or of a level above it."""
+    """Return the path of the library of the lowest level built, or of a higher level."""
     folder = native / "lib"
     return (folder if level is None else folder / "glibc-hwcaps" / level) / LIBRARY
 
@@ -195,7 +195,7 @@ class _Tuple:
             else:
                 names |= {f"_part_{i}": part, f"_kind_{i}": part[0]}
                 kinds.append(f"v[{i}].dtype is _kind_{i}")
-                # Of one array alone the number of words says how many dimensions it has.
+                # The number of words gives the dimensions of an array only if it is the last one.
                 if "_byte" in runs[-1][1]:
                     kinds.append(f"v[{i}].ndim == {part[1]}")
                 more = (

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Work that several threads share: each takes the next portion when it has done one."""
+"""Work shared by several threads: each takes the next portion when it has finished one."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Result = TypeVar("Result")
 
 
 def processors() -> int:
-    """How many this process may use."""
+    """Return the number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def workers(threads: int | None) -> int:
-    """How many threads an argument asks for; `ValueError` where it is no number of threads."""
+    """Return the number of threads for an argument; `ValueError` if it is not one."""
     if threads is None:
         return processors()
     if not isinstance(threads, int | np.integer) or isinstance(threads, bool) or threads < 1:
@@ -31,13 +31,13 @@ def workers(threads: int | None) -> int:
     return int(threads)
 
 
-MOST_HELPERS = max(3, processors() - 1)  # more would wait for a core, and each takes up tens of MB of address space
+MOST_HELPERS = max(3, processors() - 1)  # more would wait for a core, and each takes tens of MB of address space
 _helpers: ThreadPoolExecutor | None = None
 _guard = threading.Lock()
 
 
 def _pool() -> ThreadPoolExecutor:
-    """Return threads that wait for work. They stay: to start one takes as long as a hundred pairs of bodies."""
+    """Return waiting threads. They are kept, since starting one takes as long as a hundred pairs of bodies."""
     global _helpers
     with _guard:
         if _helpers is None:
@@ -46,7 +46,7 @@ def _pool() -> ThreadPoolExecutor:
 
 
 def _ask(help_: Callable[[], None], helpers: int) -> None:
-    """Ask helpers for help, as many as can be started."""
+    """Submit a task to helpers, as many as can be started."""
     global _helpers
     pool = _pool()
     try:
@@ -56,12 +56,12 @@ def _ask(help_: Callable[[], None], helpers: int) -> None:
         with _guard:
             if _helpers is pool:
                 _helpers = None
-        # What it was asked for and no thread took would stay for ever. Nobody relies on it.
+        # Tasks that no thread has taken would stay forever. No result depends on them.
         pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _forget() -> None:
-    """A forked process has none of its parent's threads."""
+    """Reset the pool, since a forked process has none of its parent's threads."""
     global _helpers, _guard
     _helpers, _guard = None, threading.Lock()
 
@@ -71,7 +71,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class Turns(Iterator[Portion]):
-    """Portions that several threads take, each by one step of the interpreter; none once it was ended."""
+    """Portions that several threads take, each by one step of the interpreter, until `end` is called."""
 
     def __init__(self, portions: Iterable[Portion]) -> None:
         self._left = iter(portions)
@@ -83,12 +83,12 @@ class Turns(Iterator[Portion]):
         return next(self._left)
 
     def end(self) -> None:
-        """Give out no more."""
+        """Yield no further portions."""
         self._ended = True
 
 
 class _Shared(Generic[Portion, Result]):
-    """Work that is shared until it is closed. A helper that comes to it later does nothing and keeps nothing alive."""
+    """Shared work. A helper that starts after it is closed does nothing and holds no references."""
 
     def __init__(self, work: Callable[[Iterator[Portion]], Result], turns: Turns[Portion]) -> None:
         self._work: Callable[[Iterator[Portion]], Result] | None = work
@@ -115,9 +115,9 @@ class _Shared(Generic[Portion, Result]):
                 self._change.notify_all()
 
     def close(self) -> None:
-        """Let no helper begin any more, and wait for those that have.
+        """Let no further helper start, and wait for those that have.
 
-        What a handler of signals raises meanwhile ends the work, and is raised when no helper works any more.
+        An exception from a signal handler ends the work, and is raised after the last helper has stopped.
         """
         raised: BaseException | None = None
         while True:
@@ -135,21 +135,20 @@ class _Shared(Generic[Portion, Result]):
 
 
 def share(portions: Iterable[Portion], work: Callable[[Iterator[Portion]], Result], threads: int) -> list[Result]:
-    """Run a function in this thread and in others beside it, which take portions in turns; return all results.
+    """Run a function in this thread and in helpers, which take portions in turns; return all results.
 
-    An exception in one of them, and one that a signal raises, ends the work: the others finish the portions they have
-    begun, and it is raised then.
+    An exception in one of them, or from a signal handler, ends the work: the others finish their current portions, and
+    the exception is raised.
 
     Parameters
     ----------
     portions : iterable
-        To take one must be a single step of the interpreter, as of a list or a range.
+        Its iterator must take a single step of the interpreter for a portion, as that of a list or a range.
     work : callable
-        Takes portions until there are none. It may run in fewer threads: never in more than `MOST_HELPERS` beside this
-        one, not in one that is still busy elsewhere when this thread has found nothing left, and in this one alone
-        where no thread can be started.
+        Takes portions until there are none. It may run in fewer threads than `threads`: in at most `MOST_HELPERS`
+        helpers, not in a helper that is busy until no portion is left, and in this thread alone if none can be started.
     threads : int
-        In how many threads, this one included.
+        Number of threads, including this one.
     """
     if threads <= 1:
         return [work(iter(portions))]

@@ -79,7 +79,7 @@ def pair_count(lengths: Mapping[str, int]) -> int:
     Parameters
     ----------
     lengths : mapping of str to int
-        Lengths of the arguments that are one a pair, by name.
+        Lengths of the arguments with one value a pair, by name.
 
     Raises
     ------
@@ -100,14 +100,14 @@ def pairs_of(
     lengths: Mapping[str, int] | None = None,
     names: tuple[str, str] = ("pose_a", "pose_b"),
 ) -> tuple[Pairs, bool]:
-    """Return pairs as kernels read them, and whether they are one pair, of which no argument has a leading axis.
+    """Return pairs as kernels read them, and whether they are a single pair: no argument has a leading axis.
 
     Parameters
     ----------
     a, b : Shape or sequence of Shape
     pose_a, pose_b : (4, 4) or (n, 4, 4) array_like, transform, or sequence of transforms
     lengths : mapping of str to int, optional
-        Lengths of further arguments that are one a pair, by name.
+        Lengths of further arguments with one value a pair, by name.
     names : tuple of str, optional
         Of the poses, for errors.
 
@@ -178,7 +178,7 @@ def share_pairs(
     answer : callable
         Takes some of them, and scratch memory of shape (WORK_LENGTH,) of one thread.
     threads : int or None
-        At most, None: as many as there are processors; fewer where they do not pay.
+        At most; None: one for each processor, fewer if more would not be faster.
     """
     pay = max(1, len(which) // PAIRS_PER_THREAD)
     threads = 1 if pay == 1 and threads is None else min(workers(threads), pay)

@@ -1,11 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Further entry points of the C interface (superovoid.h), beside `one_pair`: arguments are checked, and answered.
+"""Further entry points of the C interface (superovoid.h), which check their arguments; `one_pair` has the first.
 
-Each returns a code of `superovoid.h`: VALID, or the first thing that is wrong; of a pose POSE_A or POSE_B plus what
-`rounding.take_pose` finds. Scratch memory is the caller's, so that a question takes none from the system unless a
-pair is searched.
+Each returns a code as those of `one_pair` do, and takes its scratch memory from the caller.
 """
 
 from __future__ import annotations

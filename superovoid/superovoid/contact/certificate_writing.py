@@ -51,7 +51,7 @@ def certificate_of(
     Returns
     -------
     Certificate
-        Empty where there is nothing to add to normal and points, or where nothing better was found: bodies with a dent
+        Empty if there is nothing to add to normal and points, or if nothing better was found: bodies with a dent
         that overlap, a search that takes too long.
     """
     rotation = np.empty((3, 3))

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What proves an answer, as plain data for others to check (docs/verify.md)."""
+"""What proves an answer, as plain data for others to check (docs/how_to/verify.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate(Record):
-    """What proves an interval beside the normal and the points of the answer. Empty: these are all there is to it.
+    """The proof of an interval, in addition to the normal and the points of the answer. Empty if these prove it.
 
     Directions are in the frame of A, trees are in preorder: an inner entry is followed by its first half, then by its
     second.
@@ -26,7 +26,7 @@ class Certificate(Record):
     cones: str = ""
     """Overlapping: halvings of the octants (+++, ++-, ..., ---), letters ``0``, ``1`` and ``2`` for the edge from that
     corner to the next, whose middle replaces its first end in the first half and its second end in the other; ``.`` for
-    a cone that has a point, ``*`` for one that has the first point."""
+    a cone with a point, ``*`` for one with the first point."""
     points: FloatArray = field(default_factory=lambda: np.empty((0, 6)))
     """Points of A and of B, in their frames, m, shape (k, 6): the first, then those of the cones, in order."""
     pieces: str = ""

@@ -5,13 +5,13 @@ r"""Contact points of two bodies: the corners of the patch on which flats and ed
 
 The distance gives the normal n. What of each body faces the other (`facing`) is a set of convex pieces, one for a
 convex body, which are projected on the plane across n. The corners of the patch are those of the intersections of two
-pieces; of two edges that are parallel within the angle, the ends of the part they share.
+pieces; for two edges parallel within the angle, the ends of their common part.
 
 A line along n through a corner meets the surface of A at x and that of B at y: at a known point, in the plane of a
-triangle of a mesh, or where it leaves a convex body (`leave`). The gap is n . (y - x). So y - x is along n, and tilted
-flats have another gap at each corner. Over the patch of two convex bodies the height of B's surface is convex and that
-of A's is concave, so the gap is convex: none in the patch exceeds the largest at a corner. None is less than -h(n),
-with h the support function of A - B, which is the proved lower bound of the distance if n is the best direction.
+triangle of a mesh, or at its exit from a convex body (`leave`). The gap is n . (y - x). So y - x is along n, and tilted
+flats have a different gap at each corner. Over the patch of two convex bodies the height of B's surface is convex and
+that of A's is concave, so the gap is convex: none in the patch exceeds the largest at a corner. None is less than
+-h(n), with h the support function of A - B, which is the proved lower bound of the distance if n is the best direction.
 
 Coordinates are those of the contact: n is the third axis, and the middle of the witness points the origin. The bodies
 are put in one order first, so that swapping them swaps the points bit by bit.
@@ -54,11 +54,11 @@ FloatArray = NDArray[np.float64]
 MOST_CONTACTS = 8
 ANGLE = 0.01
 _WIDEST = 0.5  # rad
-_ONE = 1e-6  # of the smaller body: points of the patch that are one
-_OVER = 1e-10  # of the smaller body: how far beside a face a point counts as over it
+_ONE = 1e-6  # of the smaller body: points of the patch at this distance are merged
+_OVER = 1e-10  # of the smaller body: a point this far outside a face counts as over it
 _ROUNDING = 16.0 * float(np.finfo(np.float64).eps)  # of the coordinates
-_BESIDE = 0.02  # of the width of the patch: how far beside it a witness point may be left out
-_PAIRS = 1 << 20  # of pieces of meshes that are looked at together
+_BESIDE = 0.02  # of the width of the patch: a witness point this far outside it may be omitted
+_PAIRS = 1 << 20  # pairs of pieces of meshes in one array operation
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,9 +69,9 @@ class ContactSet(Record):
     """Points on the surface of body A, shape (n, 3), world, m."""
     point_b: FloatArray
     """Points on the surface of body B, shape (n, 3), world, m: ``point_a + gap[:, None] * normal`` to rounding,
-    witness points as exactly as docs/contacts.md says."""
+    for witness points to the tolerance given in docs/how_to/contacts.md."""
     gap: FloatArray
-    """Signed distances of the surfaces along the normal, shape (n,), m; negative where they overlap."""
+    """Signed distances of the surfaces along the normal, shape (n,), m; negative for an overlap."""
     normal: FloatArray
     """Unit common normal from A to B, shape (3,), world."""
     distance: DistanceResult
@@ -82,7 +82,7 @@ class ContactSet(Record):
 
 
 Corner: TypeAlias = tuple[float, float, float, float]
-"""A corner of the patch: where it is across the normal, and the heights of both surfaces there."""
+"""A corner of the patch: its two coordinates across the normal, and the heights of both surfaces."""
 
 
 class _Limits(NamedTuple):
@@ -91,7 +91,7 @@ class _Limits(NamedTuple):
     sine: float
     """Of the angle between parallels."""
     beside: float
-    """How far beside a face a point counts as over it, m; also by how much a gap is larger for certain."""
+    """A point this far outside a face counts as over it, m. Gaps that differ by more than this differ for certain."""
     least: float
     """Least gap, m: the bound of the distance."""
     deep: float
@@ -99,11 +99,11 @@ class _Limits(NamedTuple):
     reach: float
     """Largest gap, m."""
     one: float
-    """Distance of points that are one, m."""
+    """Points at this distance are merged, m."""
 
 
 class _Piece:
-    """A convex piece of what of a body faces the other one, in the frame of the contact."""
+    """A convex piece of the part of a body that faces the other one, in the frame of the contact."""
 
     def __init__(self, points: list[Vector], height: Callable[[float, float], float]) -> None:
         self.known = {(x, y): h for x, y, h in points}
@@ -256,23 +256,23 @@ def contacts(
     Returns
     -------
     ContactSet
-        No point if `distance` exceeds `max_distance`, or is that of two half-spaces without a common normal.
-        ``contacts(...).distance`` says whether that is proved.
+        It has no point if `distance` exceeds `max_distance`, or for two half-spaces without a common normal. The status
+        of ``contacts(...).distance`` tells whether this is proved.
 
     Raises
     ------
     ValueError
         If a pose is not a rigid transform or another argument is not in its range.
     TypeError
-        If a shape is none of ours.
+        If a shape is not a `Shape`.
 
     Notes
     -----
     The first point realises the distance: it is the pair of witness points of `distance`, or a corner of the patch
-    whose gap is no larger, within the tolerance. docs/contacts.md says which corners flats, edges, round bodies and
-    meshes have, and which of them stay if there are more than `max_contacts`.
+    whose gap is no larger, within the tolerance. docs/how_to/contacts.md lists the corners of flats, edges, round
+    bodies and meshes, and the rule that selects `max_contacts` of them.
 
-    Swapping the bodies swaps the points and turns the normal, bit by bit, unless the bodies and their poses are
+    Swapping the bodies swaps the points and reverses the normal, bit by bit, unless the bodies and their poses are
     equal.
 
     Examples
@@ -382,7 +382,7 @@ def _contact_points(
 
 
 def _corners(first: _Side, second: _Side, limits: _Limits) -> list[Corner]:
-    """Corners of the patch: where they are across the normal, and the heights of both surfaces there."""
+    """Return the corners of the patch."""
     convex = first.one_piece and second.one_piece
     corners: dict[Corner, None] = {}
     for i, j in [(0, 0)] if convex else _near_pieces(first.boxes, second.boxes, limits):
@@ -395,7 +395,7 @@ def _corners(first: _Side, second: _Side, limits: _Limits) -> list[Corner]:
 
 
 def _near_pieces(boxes: FloatArray, others: FloatArray, limits: _Limits) -> Iterator[tuple[int, int]]:
-    """Numbers of pieces of both bodies whose boxes overlap across the normal, with gaps in the limits."""
+    """Yield the numbers of pieces of both bodies whose boxes overlap across the normal, with gaps in the limits."""
     step = max(1, _PAIRS // max(1, len(others)))
     for start in range(0, len(boxes), step):
         lower, upper = boxes[start : start + step, None, 0], boxes[start : start + step, None, 1]
@@ -408,7 +408,7 @@ def _near_pieces(boxes: FloatArray, others: FloatArray, limits: _Limits) -> Iter
 
 
 def _chosen(places: list[Point], gap: list[float], most: int, limits: _Limits) -> list[int]:
-    """Numbers of the points to return, deepest first; number 0 is the pair of witness points."""
+    """Return the numbers of the points to return, deepest first; number 0 is the pair of witness points."""
     deep, one = limits.deep, limits.one
     corners = [k + 1 for k in hull(places[1:], one)]
     held = min(corners, key=lambda k: (gap[k] > deep, k))
@@ -425,7 +425,7 @@ def _chosen(places: list[Point], gap: list[float], most: int, limits: _Limits) -
 
 
 def _is_beside(place: Point, polygon: list[Point], one: float) -> bool:
-    """Whether a place is in a polygon, or beside it by no more than a small part of the polygon's width."""
+    """Return whether a place is in a polygon, or outside by at most a small part of the polygon's width."""
     slack = max(one, _BESIDE * max(math.dist(polygon[0], corner) for corner in polygon))
     if len(polygon) > 2:
         return bool(clipped([place], edge_lines(polygon), slack))

@@ -336,7 +336,7 @@ def decide_within(first, second, limit, effort, direction, state, scratch, out):
 def fill_inside(row: Floats1, inner: Floats1) -> None:
     """Fill in the row of a convex body inside a superovoid with a dent; copy the row of any other body.
 
-    Its section at each height is no smaller than without the taper (docs/queries.md).
+    Its section at each height is no smaller than without the taper (docs/reference/queries.md).
     """
     if not (row[KIND] == SUPEROVOID and row[DENTED] != 0.0):
         for i in range(ROW_LENGTH):

@@ -4,7 +4,7 @@
 r"""First derivatives of the signed distance by pose and by shape, and the curvatures at a contact.
 
 sd = max over |n| = 1 of n . c - h_A(n) - h_B(-n) is stationary in n, and at a contact h is stationary in the point, so
-first derivatives need neither the derivative of the normal nor that of the points (docs/derivatives.md):
+first derivatives need neither the derivative of the normal nor that of the points (docs/explanation/derivatives.md):
 
     by a motion of B     n . (v + omega x (x_B - o_B))            and minus the same with x_A, o_A by one of A
     by a parameter       -dh/dtheta = F_theta / |grad F|          at the contact, for either body
@@ -183,9 +183,9 @@ def _put_symmetric(matrix, out):
 
 @kernel
 def derive_pair(a, b, pose_a, pose_b, point_a, point_b, normal, out):
-    """Derivatives by shape and curvatures of one contact (columns above).
+    """Compute the derivatives by shape and the curvatures of one contact (columns above).
 
-    Those by the shape of a body that is no superovoid are nan, and so are curvatures unless both are superovoids.
+    Derivatives by the shape of a body other than a superovoid are nan; curvatures are nan unless both are superovoids.
     """
     out[:] = math.nan
     n = (normal[0], normal[1], normal[2])
@@ -246,28 +246,29 @@ class DerivativeStatus(Words, IntFlag):
     REGULAR = 0
     """The distance is differentiable, and the derivatives are those of a certified contact."""
     TOUCHING = 1
-    """The interval holds zero. The signed distance passes through touch smoothly, so everything holds; the direction
-    comes from the normal, not from the points."""
+    """The interval contains zero. The signed distance is smooth at touch, so all derivatives are valid; the direction
+    is that of the normal, not of the points."""
     NON_UNIQUE = 2
-    """The points are one choice of many (parallel flats). The derivatives by translation hold; those by rotation and by
-    shape are one element of the generalised gradient, the one of the points that were given."""
+    """The points are one choice of many (parallel flats). The derivatives by translation are valid; those by rotation
+    and by shape are one element of the generalised gradient, the one at these points."""
     FOCAL = FOCAL
-    """The overlap reaches a centre of curvature (concentric spheres): the normal is one choice of many, or no minimum
-    of the depth. First derivatives are those along that normal; `by_translation_twice` means nothing there."""
+    """The overlap reaches a centre of curvature (concentric spheres): the normal is one choice of many, or not a
+    minimum of the depth. First derivatives are those along this normal; `by_translation_twice` has no meaning."""
     SHARP = SHARP
-    """A point on a crease, or at a pole, where the curvature is infinite or has no limit: curvatures are clipped.
-    First derivatives hold."""
+    """A point is on a crease, or at a pole with an infinite or undefined curvature: curvatures are clipped. First
+    derivatives are valid."""
     UNPROVEN = 16
     """The distance itself is not proved (`Status.UNPROVEN`): the derivatives are those of the contact found."""
     ARBITRARY_NORMAL = 32
-    """Another direction separates the bodies by as short a way (`Status.ARBITRARY_NORMAL`): the signed distance has a
-    kink there, and the derivatives are those on the side of the normal given."""
+    """Another separating translation is equally short (`Status.ARBITRARY_NORMAL`): the signed distance has a kink, and
+    the derivatives are one-sided, for this normal."""
     OTHER_KIND = OTHER_KIND
-    """A body is no superovoid: derivatives by its shape are nan, and curvatures and second derivatives of the pair."""
+    """A body is not a superovoid: derivatives by its shape, and curvatures and second derivatives of the pair, are
+    nan."""
 
 
 def _flags_of_statuses() -> NDArray[np.uint8]:
-    """Flags of derivatives for each status of a distance as a number."""
+    """Return the flags of derivatives for each status of a distance, by its number."""
     statuses, flags = np.arange(256), np.zeros(256, np.uint8)
     for name in ("NON_UNIQUE", "ARBITRARY_NORMAL", "UNPROVEN"):
         flags[statuses & int(Status[name]) != 0] |= int(DerivativeStatus[name])
@@ -286,11 +287,11 @@ class PoseGradients(Record):
     by_pose_b: FloatArray
     """d(distance)/d(twist of B), shape (..., 6)."""
     status: Status | NDArray[np.uint8]
-    """Of the result: `differentiable` says whether the gradients are the derivative."""
+    """Status of the result. If `differentiable`, the gradients are the derivatives."""
 
     @property
     def differentiable(self) -> bool | NDArray[np.bool_]:
-        """`Status.differentiable`, of each row where there are many."""
+        """`Status.differentiable`; an array for many results."""
         return self.status.differentiable if isinstance(self.status, Status) else differentiable_rows(self.status)
 
     def __iter__(self) -> Iterator[FloatArray]:
@@ -300,7 +301,7 @@ class PoseGradients(Record):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Derivatives(Record):
-    """Derivatives of the signed distance at a contact; arrays have a leading axis where the results had one.
+    """Derivatives of the signed distance at a contact; arrays have a leading axis if the results have one.
 
     A pose varies by a twist (linear; angular): velocity of the origin of the body's frame and angular velocity of the
     body, both in the axes of the world, m and rad (REP-103). So ``pose`` becomes, to first order,
@@ -330,7 +331,7 @@ class Derivatives(Record):
 
     @property
     def relative_radii(self) -> FloatArray:
-        """1 / `relative_curvatures`, shape (..., 2), m; infinite where the gap is straight."""
+        """1 / `relative_curvatures`, shape (..., 2), m; infinite if the gap has no curvature."""
         with np.errstate(divide="ignore"):
             return 1.0 / self.relative_curvatures
 
@@ -361,8 +362,8 @@ def pose_gradients(result: DistanceResult | DistanceResults, pose_a: PosesLike, 
     Notes
     -----
     By a translation the distance changes by the normal's part of it; by a rotation, by that of the motion of the
-    contact point (envelope theorem: docs/derivatives.md). About another point p of the body, the angular part is that
-    given plus ``(origin - p) x linear part``.
+    contact point (envelope theorem: docs/explanation/derivatives.md). About another point p of the body, the angular
+    part is that given plus ``(origin - p) x linear part``.
     """
     if not isinstance(result, DistanceResult | DistanceResults):
         raise TypeError(f"result: must be a DistanceResult or DistanceResults, found {type(result).__name__}")
@@ -402,7 +403,7 @@ def derivatives(
     Returns
     -------
     Derivatives
-        `status` says where a derivative is one of several.
+        Check `status`: some derivatives may be one-sided.
 
     Raises
     ------

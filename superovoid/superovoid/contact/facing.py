@@ -1,19 +1,19 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""What of a body faces a direction: corners, edges and flats; and where a line leaves a convex body.
+r"""Find the part of a body that faces a direction (corners, edges, flats), and the exit of a line from a convex body.
 
-A point of the surface faces the unit vector m if a normal of the body there is within an angle of m: if it is a support
-point along a direction within that angle. With s(d) = m . d the slope of a unit vector d from a point into a convex
-body, the sine of the angle between m and the normals at the point is the largest s(d), or 0 (Moreau's decomposition of
-m by the cone of these d and its polar cone, the normals). So a vertex of a polytope faces m if no edge rises from it by
-more than the angle. Between two edges the slope may be larger than along both, by a factor of two if they are 120
-degrees apart: a vertex between them may count up to twice the angle.
+A point of the surface faces the unit vector m if a normal of the body at it is within an angle of m, that is, if it is
+a support point along a direction within that angle. With s(d) = m . d the slope of a unit vector d from a point into a
+convex body, the sine of the angle between m and the normals at the point is the largest s(d), or 0 (Moreau's
+decomposition of m by the cone of these d and its polar cone, the normals). So a vertex of a polytope faces m if no edge
+rises from it by more than the angle. Between two edges the slope may be larger than along both, by a factor of two if
+they are 120 degrees apart: a vertex between them may count up to twice the angle.
 
 `facing` returns points of the surface that span what faces m.
 
-`leave` finds where a line leaves a convex body by Newton's method, from the support plane, on a function g of a point,
-which is 0 on the surface, positive outside, and convex for a convex body: the method comes nearer from outside and
+`leave` finds the exit of a line from a convex body by Newton's method, from the support plane, on a function g of a
+point, which is 0 on the surface, positive outside, and convex for a convex body: the method approaches from outside and
 never passes the surface. g is the signed distance of the point; of a convex mesh its largest height above the facets'
 planes, for which the method ends after as many steps as there are facets on the way; and of a superovoid its height
 above the tangent plane of the surface point that lies radially below it.
@@ -55,11 +55,11 @@ IntArray = NDArray[np.int64]
 Vector: TypeAlias = Sequence[float]
 
 RIM = 16  # corners of the polygon inscribed in a circle
-_CURVED = 10.0  # per angle: a superovoid is flat where its normal turns by no more over this share of its half width
+_CURVED = 10.0  # per angle: a superovoid is flat if its normal turns by at most this over the share of its half width
 _MOST_CURVED = 0.5
 _NARROW = 1e-6  # of the body: extents of a flat below which it has no corners across
-_LEAST_SPANNED = 0.9  # of the area of a superovoid's flat: what four corners have to span, or there are eight
-_TURNS = 124  # how many directions around m show where a superovoid's flat ends, besides the four along the tangents
+_LEAST_SPANNED = 0.9  # of the area of a superovoid's flat: if four corners span less, eight are taken
+_TURNS = 124  # directions around m that sample the border of a superovoid's flat, besides the four along the tangents
 
 
 def _around(turns: FloatArray) -> FloatArray:
@@ -159,7 +159,7 @@ def _(shape: Cone, m: FloatArray, angle: Angle) -> FloatArray:
     slant = math.hypot(shape.radius, shape.length)
     if abs(shape.radius * across - shape.length * m[2]) > angle.sine * slant:  # sine of the angle to a normal
         return shape._extreme(m[None])
-    # The ruling next to m, and others of a cone that is nearly a disc.
+    # The ruling next to m, and others if the cone is nearly a disc.
     x, y = shape.radius * m[:2] / across if across > 0.0 else rim[0, :2]
     normals = np.column_stack([shape.length / shape.radius * rim[:, :2], np.full(RIM, shape.radius)]) / slant
     ends = np.array([(0.0, 0.0, 0.5 * shape.length), (x, y, -0.5 * shape.length)])
@@ -214,7 +214,7 @@ def _(shape: Superovoid, m: FloatArray, angle: Angle) -> FloatArray:
 
 
 class _Elements(NamedTuple):
-    """Vertices, edges and triangles of a surface, with the unit vectors that tell whether they face a direction."""
+    """Vertices, edges and triangles of a surface, with the unit vectors that decide whether they face a direction."""
 
     vertices: FloatArray
     faces: IntArray
@@ -223,7 +223,7 @@ class _Elements(NamedTuple):
     along: FloatArray  # (e, 3), from the first vertex to the second
     edge: IntArray  # (3 m,), of each corner of a triangle the edge across from it, all first corners first
     lateral: FloatArray  # (3 m, 3), from that edge to the corner, across the edge
-    alone: NDArray[np.bool_]  # (m,), triangles that are in none of the polygons
+    alone: NDArray[np.bool_]  # (m,), triangles in none of the polygons
     polygons: list[FloatArray]  # (1, k, 3) each: convex flats of several triangles
     of_polygons: FloatArray  # (p, 3), their normals
 
@@ -261,7 +261,7 @@ def _elements(shape: ConvexMesh | Mesh) -> _Elements:
 
 
 def _coplanar(faces: IntArray, normals: FloatArray, edge: IntArray) -> list[IntArray]:
-    """Numbers of triangles that lie in one plane and hang together by edges, two or more each."""
+    """Return the numbers of triangles that lie in one plane and are connected by edges, two or more each."""
     from scipy.sparse import coo_array  # late: importing it takes longer than most programs need it
     from scipy.sparse.csgraph import connected_components
 
@@ -280,12 +280,12 @@ def _is_hull(shape: ConvexMesh | Mesh) -> bool:
 
 
 def is_convex(shape: Shape) -> bool:
-    """Whether what faces a direction spans a convex set, and `leave` finds where a line leaves the body."""
+    """Return whether the part that faces a direction is convex, so that `leave` applies."""
     return _is_hull(shape) if isinstance(shape, Mesh) else not isinstance(shape, Torus)
 
 
 def _falling_vertices(surface: _Elements, m: FloatArray, ahead: NDArray[np.bool_], sine: float) -> NDArray[np.bool_]:
-    """Whether no edge rises from a vertex by more than an angle, and a triangle of it is one of those `ahead`."""
+    """Return for each vertex whether no edge rises from it by more than an angle and a triangle `ahead` contains it."""
     rise = surface.along @ m
     lower, upper = surface.edges.T
     falls = np.zeros(len(surface.vertices), dtype=bool)
@@ -305,7 +305,7 @@ def _(shape: ConvexMesh | Mesh, m: FloatArray, angle: Angle) -> FloatArray:
 
 
 def _pieces_of_mesh(shape: Mesh, m: FloatArray, angle: Angle) -> Pieces:
-    """Flats of a mesh that is not convex, edges that are in none of these, and vertices that are in neither."""
+    """Return the flats of a non-convex mesh, the edges in none of these, and the vertices in neither."""
     surface = _elements(shape)
     towards, of_polygons = surface.normals @ m, surface.of_polygons @ m
     if isinstance(shape, Shell):
@@ -326,7 +326,7 @@ def _pieces_of_mesh(shape: Mesh, m: FloatArray, angle: Angle) -> Pieces:
     return [*polygons, *(surface.vertices[numbers] for numbers in (alone, edges, np.flatnonzero(tips)[:, None]))]
 
 
-# --- where a line leaves a convex body ------------------------------------------------------------------------------
+# --- exit of a line from a convex body ------------------------------------------------------------------------------
 
 
 @kernel

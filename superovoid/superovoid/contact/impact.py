@@ -10,12 +10,12 @@ lies below its own chord plus that of a parabola: on [t0, t1], with K the sum of
 
     s(t) >= s0 + (s1 - s0) (t - t0)/(t1 - t0) - K (t - t0) (t1 - t) / 2.
 
-That sees convex hulls, and a half-space that does not turn. For every body, convex or not, the signed distance falls no
-faster than two points can approach each other, |v_A - v_B| + |omega_A| rho_A + |omega_B| rho_B, from the last distance
-that was proved.
+This bound holds for convex hulls, and for a half-space that does not turn. For every body, convex or not, the signed
+distance falls from the last proved distance no faster than two points can approach each other,
+|v_A - v_B| + |omega_A| rho_A + |omega_B| rho_B.
 
-Time advances only over what one of these proves free of contact, so nothing can be tunnelled through; and since t1 is
-where Newton's method expects the contact, it converges as fast (docs/queries.md).
+Time advances only over an interval that one of these bounds proves free of contact, so no contact is missed. Since t1
+is the time at which Newton's method expects the contact, the steps converge as fast as Newton's method.
 """
 
 from __future__ import annotations
@@ -67,13 +67,14 @@ FloatArray = NDArray[np.float64]
 IMPACT, GRAZE, STARTS_IN_CONTACT, FREE, GIVEN_UP = 0, 1, 2, 3, 4  # `ImpactStatus`
 LARGEST, SMALLEST = 1e100, 1e-100  # m/s, rad/s, m: components of a motion, whose squares and ways stay numbers
 LONGEST = 1e50  # s
-# Of the gap that counts as touch where bodies are, by which they are apart for certain though rounding at the end of
-# their ways would hide it.
+# Bodies are certainly apart if their distance is this many times the gap that counts as touch at their coordinates,
+# even if rounding at the far end of their motions is larger.
 CLEAR = 16.0
-AIM, FLOOR = 0.5, 0.25  # of the gap that counts as touch: where a step should end, and what every step must keep
-ALONG_ONE_DIRECTION = 12  # steps before the normal is asked for again
-NEARER = 0.25  # of the separation it had when found: from there on a direction is no longer the best
-FORWARD = 14  # doublings of the step that looks for a proof of overlap after the touch
+# As a share of the gap that counts as touch: the separation a step aims at, and the least that every step must keep.
+AIM, FLOOR = 0.5, 0.25
+ALONG_ONE_DIRECTION = 12  # steps along one normal before a new one is computed
+NEARER = 0.25  # a new normal is computed once the separation falls to this share of its first value
+FORWARD = 14  # doublings of the step that searches for a proved overlap after the touch
 # Columns of what is found: an `ImpactStatus`, times, solver calls, support points of each body.
 ENDING, TIME, OVERLAP_TIME, SOLVES, SUPPORTS = 0, 1, 2, 3, 4
 FOUND_LENGTH = 5
@@ -83,8 +84,8 @@ MAX_SOLVES = 1000
 
 # --- motion ------------------------------------------------------------------------------------------------------
 #
-# A motion is a pose at time 0 and nine numbers: arm (from the point that moves straight to the origin of the body's
-# frame, at time 0), velocity of that point, angular velocity.
+# A motion is a pose at time 0 and nine numbers: the arm (from the point that moves straight to the origin of the body's
+# frame, at time 0), the velocity of that point, and the angular velocity.
 
 
 @kernel
@@ -94,7 +95,7 @@ def _vector(row, k):
 
 @kernel
 def _turned_arm(motion, t):
-    """exp(omega t) arm - arm, without the cancellation that a distant axis would bring."""
+    """Return exp(omega t) arm - arm, without cancellation if the axis is far away."""
     arm, omega = _vector(motion, 0), _vector(motion, 6)
     speed = norm(omega)
     if speed == 0.0:
@@ -125,9 +126,9 @@ def pose_at(start: Floats2, motion: Floats1, t: float, pose: Floats2) -> None:
 
 @kernel
 def reach_of(core, start, motion):
-    """Bounds of the distances of the body's points from the axis of rotation and from the point on it.
+    """Return bounds of the distances of the body's points from the axis of rotation and from the point on it.
 
-    They are infinite for a half-space, the first one only if it turns.
+    Both are infinite for a half-space that turns; only the second is if it does not turn.
     """
     arm, omega = _vector(motion, 0), _vector(motion, 6)
     speed = norm(omega)
@@ -150,12 +151,12 @@ def reach_of(core, start, motion):
 
 @kernel
 def travel(motion, reach, end):
-    """Bound of the way of the body's points: what is rounded in its poses is a part of that."""
+    """Return a bound of the path length of the body's points. Rounding of its poses is a share of it."""
     return end * (norm(_vector(motion, 3)) + norm(_vector(motion, 6)) * reach)
 
 
 class Mover(NamedTuple):
-    """A body on its way."""
+    """A moving body."""
 
     core: Core
     start: NDArray[np.float64]  # pose at time 0
@@ -205,7 +206,7 @@ def _offset(pose_a, pose_b):
 
 @kernel
 def free_part(s0, s1, width, bend, floor):
-    """How far into a step the parabola of the module docstring stays above a floor; the width if on all of it."""
+    """Return how long the parabola of the module docstring stays above a floor, at most the width of the step."""
     slope = (s1 - s0) / width - 0.5 * bend * width
     if slope >= 0.0:
         return width if s1 >= floor else 0.0
@@ -218,9 +219,9 @@ def free_part(s0, s1, width, bend, floor):
 
 @kernel
 def _sure_step(a, b, can, n, t, s, floor):
-    """Time for which a separation stays above a floor whatever the bodies' shapes: inf for ever.
+    """Return a time for which a separation stays above a floor for any shapes; infinite if it always does.
 
-    The better of the largest speed of approach, and of the spheres that the turning bodies stay in.
+    It is the larger of two: from the largest speed of approach, and from spheres that contain the turning bodies.
     """
     sure = (s - floor) / can.fall if can.fall > 0.0 else math.inf
     drift = sub(_vector(b.motion, 3), _vector(a.motion, 3))
@@ -239,7 +240,7 @@ def _separation(a, b, n):
 
 @kernel
 def _direction(a, b, row):
-    """The direction to advance along, and whether there is one: the normal, or that of a half-space that stays."""
+    """Return the direction to advance along, and whether there is one: the normal, or that of a fixed half-space."""
     n = _vector(row, NORMAL)
     if a.core.kind == HALF_SPACE and b.core.kind == HALF_SPACE:
         return n, False
@@ -252,9 +253,9 @@ def _direction(a, b, row):
 
 @kernel
 def _advance(a, b, n, t, end, gap):
-    """Advance time along one direction while that pays; return (time, support points of each body spent).
+    """Advance time along one direction while that pays; return the time and the support points of each body spent.
 
-    Every step is proved free of contact; a separation that is not above the floor at the start proves nothing.
+    Every step is proved free of contact. If the first separation is not above the floor, time does not advance.
     """
     floor, aim = FLOOR * gap, AIM * gap
     can = bounds_along(a.motion, b.motion, a.reach, b.reach, n)
@@ -297,9 +298,9 @@ def _advance(a, b, n, t, end, gap):
 
 @kernel
 def _stop_spin(core, start, motion, across):
-    """A half-space that turns about its own normal stays what it is, and does not turn.
+    """Set the angular velocity of a half-space to zero if it turns about its own normal.
 
-    `across`: part of the angular velocity that may be across the normal and counts as rounding.
+    `across`: share of the angular velocity across the normal that counts as rounding.
     """
     omega = _vector(motion, 6)
     off = norm(cross((start[0, 2], start[1, 2], start[2, 2]), omega))
@@ -309,7 +310,7 @@ def _stop_spin(core, start, motion, across):
 
 @kernel
 def _straight(mover, t):
-    """Where the point is that moves straight."""
+    """Return the position of the point that moves straight."""
     start = mover.start
     return combine(
         t, _vector(mover.motion, 3), 1.0, sub((start[0, 3], start[1, 3], start[2, 3]), _vector(mover.motion, 0))
@@ -324,7 +325,7 @@ def _solve(a, b, limit, state, rotation, out):
 
 @kernel
 def _touch(a, b, tolerance, way):
-    """The gap that counts as touch after such a way, and what rounding takes of it."""
+    """Return the gap that counts as touch after a path of this length, and the rounding in it."""
     size = math.inf
     for mover in (a, b):
         if mover.core.kind != HALF_SPACE:
@@ -336,12 +337,12 @@ def _touch(a, b, tolerance, way):
 
 @kernel(_nrt=True)
 def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out):
-    """First time at which two moving bodies (`Placed` at time 0) come within a gap, as `find_impact` returns it."""
+    """Return the first time at which two moving bodies (`Placed` at time 0) come within a gap, as `find_impact`."""
     rotation, state = scratch.rotation, scratch.state
     state[:] = 0.0
     core_a = Core(first.row, kind_of(first.row), first.pool)
     core_b = Core(second.row, kind_of(second.row), second.pool)
-    # Two half-spaces oppose each other as far as rotations can be told (`kind_table`), and turn as far as that.
+    # Two half-spaces count as opposed up to the rounding of their rotations (`kind_table`), so a turn below it is none.
     across = OPPOSED if core_a.kind == HALF_SPACE and core_b.kind == HALF_SPACE else 0.0
     motion_a, motion_b = motion_a.copy(), motion_b.copy()
     _stop_spin(core_a, first.pose, motion_a, across)
@@ -350,7 +351,7 @@ def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out)
     reach_b, about_b = reach_of(core_b, second.pose, motion_b)
     a = Mover(core_a, first.pose, motion_a, reach_a, about_a, np.eye(4))
     b = Mover(core_b, second.pose, motion_b, reach_b, about_b, np.eye(4))
-    # From a half-space that turns, the other body's points move as they are far from its axis.
+    # Relative to a half-space that turns, a point of the other body moves in proportion to its distance from the axis.
     apart = max(norm(sub(_straight(b, 0.0), _straight(a, 0.0))), norm(sub(_straight(b, end), _straight(a, end))))
     if reach_a == math.inf:
         a = Mover(core_a, first.pose, motion_a, apart + about_b, about_a, a.pose)
@@ -358,7 +359,7 @@ def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out)
         b = Mover(core_b, second.pose, motion_b, apart + about_a, about_b, b.pose)
     between = norm(_offset(a.start, b.start))
     way = travel(motion_a, a.reach, end) + travel(motion_b, b.reach, end)
-    # Of two half-spaces one that turns comes to the other at once, wherever it is.
+    # A half-space that turns meets any other half-space at once.
     is_bounded = way < math.inf
     gap, rounded = _touch(a, b, tolerance, between + way if is_bounded else between)
     speed = norm(sub(_vector(motion_a, 3), _vector(motion_b, 3)))
@@ -389,11 +390,11 @@ def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out)
         t = later
     so_far = way * (t / end) if is_bounded else 0.0
     if out[LOWER] > CLEAR * _touch(a, b, tolerance, norm(_offset(a.pose, b.pose)) + so_far)[0]:
-        # Apart here: what counts as touch is what rounding takes at the end of a way that is so much longer.
+        # The bodies are apart here. The gap counts as touch only because of rounding at the end of a much longer path.
         return GIVEN_UP, t, math.inf, solves, spent
     if t == 0.0:
         return STARTS_IN_CONTACT, 0.0, (0.0 if out[UPPER] < 0.0 else math.inf), solves, spent
-    # Close the bracket from above: the first of ever longer steps at whose end an overlap is proved.
+    # Close the bracket from above: double the step until an overlap is proved at its end.
     n = _vector(out, NORMAL)
     x = sub(_vector(out, POINT_A), (a.pose[0, 3], a.pose[1, 3], a.pose[2, 3]))
     y = sub(_vector(out, POINT_B), (b.pose[0, 3], b.pose[1, 3], b.pose[2, 3]))
@@ -418,7 +419,7 @@ def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out)
 
 @kernel(_nrt=True)
 def find_impact(first, second, motion_a, motion_b, end, tolerance, most, scratch, found, out):
-    """First time at which two moving bodies come within a gap, by steps that are proved free of contact.
+    """Find the first time at which two moving bodies come within a gap, by steps proved free of contact.
 
     Parameters
     ----------
@@ -437,7 +438,7 @@ def find_impact(first, second, motion_a, motion_b, end, tolerance, most, scratch
     out : array, shape (RESULT_LENGTH,)
         Filled in with the result there.
     """
-    # Seen from where A starts, so that what rounding takes does not depend on where in the world this happens.
+    # Relative to the start of A, so that rounding does not depend on the place in the world.
     start_a, start_b = first.pose.copy(), second.pose.copy()
     for i in range(3):
         start_b[i, 3] -= start_a[i, 3]
@@ -450,7 +451,7 @@ def find_impact(first, second, motion_a, motion_b, end, tolerance, most, scratch
         out[POINT_A + i] += first.pose[i, 3]
         out[POINT_B + i] += first.pose[i, 3]
     if overlap == math.inf and (status == GIVEN_UP or status == STARTS_IN_CONTACT) and int(out[STATUS]) & UNPROVEN:
-        # Free up to here; beside a dent only the verdict knows whether the bodies overlap here.
+        # Free up to here. At a concavity only the verdict proves an overlap of the bodies.
         pose_at(first.pose, motion_a, time, scratch.pose_a)
         pose_at(second.pose, motion_b, time, scratch.pose_b)
         scratch.direction[:] = 0.0
@@ -480,7 +481,7 @@ def find_impacts(
     found: Floats2,
     out: Floats2,
 ) -> None:
-    """`find_impact` for the pairs named, at time 0; a motion each, or one for all.
+    """Call `find_impact` for the given pairs, at time 0, with a motion for each or one for all.
 
     Parameters
     ----------
@@ -507,10 +508,10 @@ def find_impacts(
 
 @dataclass(frozen=True, eq=False)
 class Motion(Record):
-    """A rigid motion: a point of the body moves straight at a constant velocity, the body turns about it steadily.
+    """A rigid motion: a point of the body moves at a constant velocity, and the body turns about it at a constant rate.
 
-    `between` interpolates two poses, `screw` follows a constant twist, `still` stays; the constructor takes the rest, a
-    body thrown with a spin for example (`about` its centre of mass).
+    `between` interpolates two poses, `screw` follows a constant twist, and `still` does not move. The constructor makes
+    other motions, for example that of a body thrown with a spin (`about` its centre of mass).
 
     Parameters
     ----------
@@ -521,7 +522,7 @@ class Motion(Record):
     angular : (3,) array_like
         Angular velocity, world, rad/s.
     about : (3,) array_like, optional
-        That point at time 0, world, m; default: the origin of the body's frame.
+        The point at time 0, world, m; default: the origin of the body's frame.
 
     Raises
     ------
@@ -538,7 +539,7 @@ class Motion(Record):
     angular: FloatArray
     about: FloatArray = None  # type: ignore[assignment] # until the constructor has it
 
-    if TYPE_CHECKING:  # what the constructor takes; the fields are what it makes of them
+    if TYPE_CHECKING:  # the constructor takes more types than the fields have
 
         def __init__(
             self, start: PoseLike, linear: ArrayLike, angular: ArrayLike, about: ArrayLike | None = None
@@ -558,23 +559,23 @@ class Motion(Record):
                 raise ValueError(f"Motion.{name} = {value!r}: must be three finite numbers")
             if np.abs(vector).max() > LARGEST:
                 raise ValueError(f"Motion.{name} = {value!r}: no component may be larger than {LARGEST:g}")
-            vector[np.abs(vector) < SMALLEST] = 0.0  # squares would vanish, and no motion that lasts gets anywhere
+            vector[np.abs(vector) < SMALLEST] = 0.0  # the squares would underflow
             vector.flags.writeable = False
             object.__setattr__(self, name, vector)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for array in state.values():
-            array.flags.writeable = False  # which a pickle forgets
+            array.flags.writeable = False  # a pickle does not keep this flag
         self.__dict__.update(state)
 
     @classmethod
     def still(cls, pose: PoseLike) -> Motion:
-        """No motion."""
+        """Return a motion that stays at a pose."""
         return cls(pose, np.zeros(3), np.zeros(3))
 
     @classmethod
     def between(cls, start: PoseLike, end: PoseLike, duration: float = 1.0) -> Motion:
-        """From one pose to another: the origin straight, the rotation the shortest way about a fixed axis.
+        """Return the motion from one pose to another: the origin on a line, the rotation by the least angle.
 
         Parameters
         ----------
@@ -583,7 +584,7 @@ class Motion(Record):
         duration : float, optional
             s.
         """
-        from scipy.spatial.transform import Rotation  # late: importing it takes longer than most programs need it
+        from scipy.spatial.transform import Rotation  # late: the import is slow
 
         start, end = as_pose("start", start), as_pose("end", end)
         if not number("duration", duration, "seconds") > 0.0:
@@ -596,7 +597,7 @@ class Motion(Record):
 
     @classmethod
     def screw(cls, start: PoseLike, twist: ArrayLike) -> Motion:
-        """Constant twist: the pose at time t is exp(t twist) start.
+        """Return the motion of a constant twist: the pose at time t is exp(t twist) start.
 
         Parameters
         ----------
@@ -618,12 +619,12 @@ class Motion(Record):
         return cls(start, angular * (angular @ linear) / square, angular, axis_point)
 
     def pose(self, time: float) -> FloatArray:
-        """Pose at a time, s, shape (4, 4), body to world, m; `ValueError` where that is beyond what numbers hold."""
+        """Return the pose at a time (s), shape (4, 4), body to world, m; `ValueError` if it overflows."""
         out = np.eye(4)
         # A copy, since kernels take writable arrays.
         pose_at(self.start.copy(), self._packed, number("time", time, "seconds"), out)
         if not np.isfinite(out).all():
-            raise ValueError(f"time = {time!r}: the body has gone farther, or turned more, than numbers hold")
+            raise ValueError(f"time = {time!r}: the body has moved or turned too far for float64")
         return out
 
     @property
@@ -637,13 +638,13 @@ class ImpactStatus(Words, IntEnum):
     IMPACT = IMPACT
     """They come within the tolerance, and an overlap is proved at `Impact.overlap_time`."""
     GRAZE = GRAZE
-    """They come within the tolerance, but no overlap is proved soon after: they may pass by."""
+    """They come within the tolerance, but no overlap is proved soon after: they may pass each other."""
     STARTS_IN_CONTACT = STARTS_IN_CONTACT
     """They are within the tolerance, or overlap, at time 0."""
     FREE = FREE
     """Proved: they do not touch up to the end."""
     UNPROVEN = GIVEN_UP
-    """Proved free of contact up to `Impact.time` only: a dent is in the way, or the solver calls ran out."""
+    """Proved free of contact up to `Impact.time` only: at a concavity, or after `max_evaluations` evaluations."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -655,15 +656,15 @@ class Impact(Record):
     """
 
     time: float
-    """Proved free of contact up to here; for `IMPACT` and `GRAZE` within the tolerance of it here, s."""
+    """Proved free of contact up to this time, s; for `IMPACT` and `GRAZE` in contact, within the tolerance, at it."""
     overlap_time: float
-    """A time at which an overlap is proved, s: the first contact is in [time, overlap_time]. Infinite for none."""
+    """A time at which an overlap is proved, s; infinite if none is. The first contact is in [time, overlap_time]."""
     result: DistanceResult
     """The contact at `time`."""
     status: ImpactStatus
     statistics: Statistics
-    """``solves``: calls of the pair solver; ``supports``: separations evaluated along a known direction, by a support
-    point of each body."""
+    """``solves``: calls of the pair solver; ``supports``: evaluations of the separation along a direction, each of
+    which takes a support point of each body."""
 
     def __bool__(self) -> bool:
         if math.isfinite(self.overlap_time):
@@ -711,7 +712,7 @@ def _motions(name: str, given: MotionsLike) -> tuple[FloatArray, FloatArray]:
     if isinstance(given, list | tuple) and any(isinstance(each, Motion) for each in given):
         motions = [each if isinstance(each, Motion) else Motion.still(as_pose(name, each)) for each in given]
         return np.array([each.start for each in motions]), np.array([each._packed for each in motions])
-    return as_poses(name, given), np.zeros((1, 9))  # type: ignore[arg-type] # no motions any more
+    return as_poses(name, given), np.zeros((1, 9))  # type: ignore[arg-type] # poses alone are left
 
 
 class _Options(TypedDict, total=False):
@@ -744,28 +745,28 @@ def time_of_impact(
     max_evaluations: int = MAX_SOLVES,
     threads: int | None = None,
 ) -> Impact | Impacts:
-    """First time at which two moving bodies touch, by steps proved free of contact: nothing is tunnelled through.
+    """Compute the first time at which two moving bodies touch, by steps proved free of contact.
 
-    Two shapes with one motion each are one pair, which has one `Impact`. If shapes or motions are given for many pairs,
-    the answer is `Impacts`. The answer of a pair is the same, bit by bit, alone and among others.
+    Two shapes with one motion each are one pair, and the result is an `Impact`. If shapes or motions are given for many
+    pairs, the result is `Impacts`. A pair has the same result, bit by bit, alone and among others.
 
     Parameters
     ----------
     a, b : Shape or sequence of Shape
-        The bodies of each pair, of any kinds; a single one stands in every pair.
+        The bodies of each pair, of any kinds; a single one is used for every pair.
     motion_a, motion_b : Motion, (4, 4) array_like or transform, or many of these
-        Their motions from time 0 on; a pose for a body that stays. Many: a list of motions and poses, or (n, 4, 4)
-        array_like; a single one stands in every pair.
+        Their motions from time 0 on; a pose for a body at rest. Many: a list of motions and poses, or (n, 4, 4)
+        array_like; a single one is used for every pair.
     duration : float, optional
         Time at which to stop, s.
     rtol : float, optional
-        Gap that counts as touch, as a fraction of the smaller body's largest semi-axis. What rounding takes at large
-        coordinates is allowed on top.
+        Gap that counts as touch, as a fraction of the smaller body's largest semi-axis. An allowance for rounding at
+        large coordinates is added.
     max_evaluations : int, optional
         Evaluations of the distance of a pair after which to give up with `ImpactStatus.UNPROVEN`.
     threads : int, optional
-        Threads to share many pairs among; None: as many as there are processors and as pay. The answers are the same
-        for any number.
+        Number of threads for many pairs; None: at most one for each processor, fewer if more would not be faster. The
+        results do not depend on it.
 
     Returns
     -------
@@ -776,7 +777,7 @@ def time_of_impact(
     ValueError
         If lengths do not match, a pose is not a rigid transform, or a number is out of range.
     TypeError
-        If a shape is none of ours.
+        If a shape is not a `Shape`.
 
     Examples
     --------

@@ -23,7 +23,7 @@ SEARCH_BUDGET = 4000
 def as_poses(name: str, poses: PosesLike) -> FloatArray:
     """Take rigid transforms in any form (`superovoid.values.poses`), check them, make them so to the last bits.
 
-    A pose stands for the rotation that is nearest to its upper left 3 x 3 matrix (the polar factor) and for its
+    A pose stands for the rotation nearest to its upper left 3 x 3 matrix (the polar factor) and for its
     translation as it is: this is what all intervals hold for (`superovoid.shapes.kernels.rounding`).
 
     Parameters
@@ -37,8 +37,8 @@ def as_poses(name: str, poses: PosesLike) -> FloatArray:
     Returns
     -------
     (..., 4, 4) ndarray
-        C-contiguous float64. Rotations that are off by more than double precision must be are replaced by the nearest
-        rotation; the array is the one given where there are none.
+        C-contiguous float64. Matrices farther from a rotation than double precision allows are replaced by the nearest
+        rotation. If there are none, the array given is returned.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def check_rtol(rtol: float) -> float:
 
 
 def packed_row(name: str, shape: Shape) -> FloatArray:
-    """Return the row of numbers of a shape; `TypeError` where it is none."""
+    """Return the row of numbers of a shape; `TypeError` if it is not a shape."""
     if isinstance(shape, Superovoid):
         return shape._packed
     if not isinstance(shape, Shape):

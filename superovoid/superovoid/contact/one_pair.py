@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Entry points that check a question about two bodies and answer it, for `distance` and for superovoid.h.
+"""Entry points that check their arguments and solve one pair of bodies, for `distance` and for superovoid.h.
 
-Each returns a code of `superovoid.h`: VALID, or the first thing that is wrong; of a pose POSE_A or POSE_B plus what
-`rounding.take_pose` finds. Scratch memory is the caller's, so that a question takes none from the system unless a
-pair is searched.
+Each returns a code of `superovoid.h`: VALID, or that of the first invalid argument; for a pose POSE_A or POSE_B plus
+the code of `rounding.take_pose`. The caller provides scratch memory, so that a call allocates none unless a pair is
+searched.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def solve_from_nothing(row_a, pool_a, row_b, pool_b, tolerance, scratch, out):
 def answer_pair(
     a: Packed, pose_a: Floats2, b: Packed, pose_b: Floats2, tolerance: float, work: Floats1, out: Floats1
 ) -> int:
-    """Answer a pair from nothing that was known before.
+    """Solve a pair without a warm start.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ def edge_lines(polygon: Sequence[Point]) -> list[Line]:
 
 
 def clipped(polygon: Sequence[Point], lines: Sequence[Line], slack: float) -> list[Point]:
-    """Part of a polygon inside all lines (Sutherland and Hodgman); corners stay that are up to `slack` outside."""
+    """Return the part of a polygon inside all lines (Sutherland and Hodgman); corners up to `slack` outside stay."""
     left = list(polygon)
     for a, b, d in lines:
         heights = [a * x + b * y - d for x, y in left]
@@ -74,9 +74,9 @@ def crossing(p: Point, q: Point, r: Point, s: Point) -> list[Point]:
 
 
 def ends_of_parallels(one: Sequence[Point], other: Sequence[Point], sine: float) -> list[Point]:
-    """Ends of two segments beside the other segment, if both are parallel within an angle of this sine.
+    """Return the ends of two segments next to the other segment, if both are parallel within an angle of this sine.
 
-    An end is beside a segment if it is no farther from its line than the longer segment times the sine.
+    An end is next to a segment if it is no farther from its line than the longer segment times the sine.
     """
     d, e = math.dist(*one), math.dist(*other)
     ends = []
@@ -95,7 +95,7 @@ def ends_of_parallels(one: Sequence[Point], other: Sequence[Point], sine: float)
 def hull(points: Sequence[Point], slack: float) -> list[int]:
     """Return the numbers of the corners of the convex hull, counter-clockwise (Andrew's monotone chain).
 
-    Points that are no farther than `slack` from a corner, or from the line between its neighbours, are no corners.
+    Points within `slack` of a corner, or of the line between its neighbours, are not corners.
     """
     order = sorted(range(len(points)), key=points.__getitem__)
 

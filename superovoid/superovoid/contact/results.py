@@ -30,9 +30,9 @@ class DistanceResult(Result):
     upper: float
     """Proved upper bound of the signed distance, m."""
     point_a: FloatArray
-    """Witness point on the surface of body A, shape (3,), world, m. With any status, the points are between `lower` and
-    `upper` from each other where the bodies are apart, and distance times normal, to within the width of the interval,
-    where they overlap; docs/numerics.md, section 2 says what else they promise."""
+    """Witness point on the surface of body A, shape (3,), world, m. With any status, the distance of the two points is
+    in [lower, upper] if the bodies are apart. If they overlap, the difference of the points is distance times normal,
+    to within the width of the interval (docs/explanation/numerics.md, section 2)."""
     point_b: FloatArray
     """Witness point on the surface of body B, shape (3,), world, m."""
     normal: FloatArray
@@ -41,7 +41,7 @@ class DistanceResult(Result):
     statistics: Statistics
     """``iterations`` of Newton's method, or of the solver of other kinds."""
     certificate: Certificate | None = field(default=None, repr=False, kw_only=True)
-    """What proves the interval, for others to check (docs/verify.md); None: it was not asked for."""
+    """What proves the interval, for others to check (docs/how_to/verify.md); None: it was not asked for."""
 
     @classmethod
     def _from_row(cls, row: FloatArray) -> DistanceResult:
@@ -83,7 +83,7 @@ class DistanceResults(ResultTable):
     PER_ROW: ClassVar[tuple[str, ...]] = (
         *("distance", "lower", "upper", "point_a", "point_b", "normal", "status", "statistics"),
     )
-    """The fields that have an entry a row."""
+    """The fields with an entry for each row."""
 
     def _row(self, row: int) -> DistanceResult:
         return self._made(DistanceResult, row)

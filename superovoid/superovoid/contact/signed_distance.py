@@ -26,12 +26,12 @@ from superovoid.values.poses import PosesLike, as_matrices
 
 FloatArray = NDArray[np.float64]
 BATCH = 512  # pairs of superovoids from which on SIMD lanes are used, and that a thread is started for
-CHUNK = 1 << 14  # of these, solved at once, which takes 18 MB beside their answers
+CHUNK = 1 << 14  # pairs solved at once, which takes 18 MB besides their answers
 
 
 @entry_point(nogil=True)
 def answer_pairs(pairs: Pairs, which: Ints1, tolerance: float, work: Floats1, out: Floats2) -> None:
-    """Answer the pairs named, each from nothing that was known before, as `answer_pair` does.
+    """Solve the given pairs, each without a warm start, as `answer_pair` does.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def answer_pairs(pairs: Pairs, which: Ints1, tolerance: float, work: Floats1, ou
     tolerance : float
     work : array, shape (WORK_LENGTH,)
     out : array, shape (n, RESULT_LENGTH)
-        A row each pair, of which those named are filled in.
+        A row for each pair; those of the given pairs are filled in.
     """
     scratch = scratch_in(work)
     for k in range(which.shape[0]):
@@ -63,7 +63,7 @@ def distance(
     Parameters
     ----------
     a, b : Shape
-        The bodies, of any kinds of `superovoid.shapes` (docs/shapes.md says how each pair is solved).
+        The bodies, of any kinds of `superovoid.shapes` (docs/reference/shapes.md).
     pose_a, pose_b : (4, 4) array_like or transform
         Poses, body to world, m: 4 x 4 arrays, scipy's `RigidTransform`, objects with ``homogeneous`` (pinocchio), or
         pairs (rotation, translation).
@@ -71,13 +71,13 @@ def distance(
         Width of the interval [lower, upper] that counts as certified, as a fraction of the smaller body's largest
         semi-axis. What rounding takes at large coordinates is allowed on top.
     certificate : bool, optional
-        Whether to write down what proves the interval, for others to check (docs/verify.md): cones of directions of an
-        overlap, pieces of bodies with a dent. Of other kinds than superovoids it is empty.
+        Whether to write down what proves the interval, for others to check (docs/how_to/verify.md): cones of directions
+        of an overlap, pieces of bodies with a dent. Of other kinds than superovoids it is empty.
 
     Returns
     -------
     DistanceResult
-        `status` says what could not be proved; no answer is ever a sentinel.
+        `status` names what could not be proved. No value is a sentinel.
 
     Raises
     ------
@@ -158,8 +158,9 @@ def distances(
     Notes
     -----
     Each answer is that of `distance`, bit by bit, whatever else is asked and in whatever order. The exception are
-    superovoids in calls with 512 pairs of them and more, which are solved in SIMD lanes (docs/batch.md): each of their
-    answers is the same in all such calls, and agrees with that of `distance` within both intervals.
+    superovoids in calls with 512 pairs of them and more, which are solved in SIMD lanes
+    (docs/explanation/many_bodies.md): each of their answers is the same in all such calls, and agrees with that of
+    `distance` within both intervals.
     """
     pairs, _ = pairs_of(a, pose_a, b, pose_b)
     rtol = check_rtol(rtol)

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Is a distance below a threshold? Of one pair of bodies, or of many; the proofs are in `deciding`."""
+"""Compare the distances of one or many pairs of bodies with thresholds. `deciding` has the proofs."""
 
 from __future__ import annotations
 
@@ -50,20 +50,19 @@ class Proof(Words, IntEnum):
     POINT = BY_POINT
     """A point inside both bodies."""
     CONTACT = BY_CONTACT
-    """The engine's contact without a global search."""
+    """A contact found by Newton's method, without a global search."""
     SEARCH = BY_SEARCH
-    """The engine with all its means. An undecided answer ends here too, and so does every answer of the solver about
-    a pair that is not two superovoids."""
+    """The full solver. An undecided answer, and every answer of the solver for a pair other than two superovoids, has
+    this value."""
     SURFACES = BY_SURFACES
-    """Of a mesh that is not convex: its hull, one of its triangles, or what lies inside, without the solver."""
+    """For a non-convex mesh: its hull, one of its triangles, or a point inside it, without the solver."""
 
 
 class UndecidedError(RuntimeError):
-    """The truth value of an answer that is undecided.
+    """Raised by `bool` of an undecided answer.
 
-    One rule holds for `Verdict`, for each row of `Verdicts` and for `Impact`: `bool` is True if the answer is proved
-    to be yes and False if it is proved to be no. An undecided answer has no safe truth value: False would say that two
-    bodies are not close, and "not" would turn True into the same. So it raises this error.
+    `Verdict`, each row of `Verdicts`, and `Impact` follow one rule: `bool` is True if yes is proved and False if no is
+    proved. An undecided answer has no safe truth value, because callers use both ``if close`` and ``if not close``.
     """
 
 
@@ -72,14 +71,14 @@ class Verdict(Record):
     """Whether the signed distance is below a threshold.
 
     ``bool(verdict)`` is True if `closer` is proved, False if `farther` is proved, and raises `UndecidedError` if
-    neither is. ``verdict.closer``, ``verdict.undecided`` and ``not verdict.farther`` never raise; the last one is the
-    safe question for a collision check.
+    neither is. ``verdict.closer``, ``verdict.undecided`` and ``not verdict.farther`` never raise. Use
+    ``not verdict.farther`` in a collision check: it is true unless the clearance is proved.
     """
 
     closer: bool
     """Proved: the signed distance is below the threshold."""
     farther: bool
-    """Proved: it is not below. Where neither is proved the threshold lies in [lower, upper]."""
+    """Proved: it is not below. If neither is proved, the threshold lies in [lower, upper]."""
     lower: float
     """Proved lower bound of the signed distance, m; no tighter than the decision needed."""
     upper: float
@@ -125,7 +124,7 @@ class Verdicts(Table):
 
     @property
     def undecided(self) -> NDArray[np.bool_]:
-        """Rows of which neither `closer` nor `farther` is proved."""
+        """Rows for which neither `closer` nor `farther` is proved."""
         return ~(self.closer | self.farther)
 
     def _row(self, row: int) -> Verdict:
@@ -171,41 +170,41 @@ def are_closer(
 ) -> Verdict | Verdicts:
     """Decide whether the signed distance of two bodies is below a threshold, by the cheapest proof.
 
-    Two shapes at one pose each, with one threshold, are one pair, which has one `Verdict`. If shapes, poses or
-    thresholds are given for many pairs, the answer is `Verdicts`. The answer of a pair is the same, bit by bit, alone
-    and among others.
+    Two shapes at one pose each, with one threshold, are one pair, and the result is a `Verdict`. If shapes, poses or
+    thresholds are given for many pairs, the result is `Verdicts`. A pair has the same result, bit by bit, alone and
+    among others.
 
     Parameters
     ----------
     a, b : Shape or sequence of Shape
-        The bodies of each pair, of any kinds; a single one stands in every pair.
+        The bodies of each pair, of any kinds; a single one is used for every pair.
     pose_a, pose_b : (4, 4) or (n, 4, 4) array_like, transform, or sequence of transforms
-        Poses, body to world, m, in any form that `distance` takes; a single one stands in every pair.
+        Poses, body to world, m, in any form that `distance` takes; a single one is used for every pair.
     threshold : float or (n,) array_like
         Signed distance to compare with, m. Negative: whether the bodies overlap deeper than that.
     direction : (3,) or (n, 3) array_like, optional
         A guess of the normal from A to B, world, such as that of an earlier result; default: the line of the origins.
-        A good one decides most pairs of superovoids that are apart without the solver; a bad one costs time, never
-        truth. Pairs of other kinds do not need it.
+        With a good guess most separate pairs of superovoids are decided without the solver. A bad guess costs time
+        but does not change the answer. Other kinds do not use it.
     rtol : float, optional
-        How near the threshold the solver decides: a width of the interval as a fraction of the smaller body's largest
-        semi-axis, as for `distance`.
+        Width of the interval below which the solver stops, as a fraction of the smaller body's largest semi-axis, as
+        for `distance`. Distances closer to the threshold than this stay undecided.
     threads : int, optional
-        Threads to share many pairs among; None: as many as there are processors and as pay. The answers are the same
-        for any number.
+        Number of threads for many pairs; None: at most one for each processor, fewer if more would not be faster. The
+        results do not depend on it.
 
     Returns
     -------
     Verdict or Verdicts
-        One verdict can be used as ``if are_closer(...)``: true only if that is proved. A distance that equals the
-        threshold to within `rtol` is neither closer nor farther, and then has no truth value (`UndecidedError`).
+        A single verdict can be used as ``if are_closer(...)``. A distance that equals the threshold to within `rtol` is
+        neither closer nor farther, and `bool` raises `UndecidedError`.
 
     Raises
     ------
     ValueError
         If lengths do not match, a pose is not a rigid transform, a number is not finite, or `threads` is not positive.
     TypeError
-        If a shape is none of ours.
+        If a shape is not a `Shape`.
 
     Examples
     --------
@@ -268,8 +267,8 @@ def are_intersecting(
     Returns
     -------
     Verdict or Verdicts
-        One verdict can be used as ``if are_intersecting(...)``. `closer`: the bodies have an inner point in common.
-        `farther`: they have none. Neither: they touch, to within `rtol`.
+        A single verdict can be used as ``if are_intersecting(...)``. `closer`: the bodies have an inner point in
+        common. `farther`: they have none. Neither: they touch, to within `rtol`.
     """
     return are_closer(a, pose_a, b, pose_b, 0.0, direction=direction, rtol=rtol, threads=threads)
 
@@ -285,5 +284,5 @@ def _unit_directions(directions: ArrayLike, counts: dict[str, int]) -> FloatArra
     largest = np.abs(guesses).max(axis=-1, keepdims=True, initial=0.0)
     if not (largest > 0.0).all():
         raise ValueError("direction: must not be zero")
-    guesses = guesses / largest  # squares of what is left neither vanish nor overflow
+    guesses = guesses / largest  # so that squares neither underflow nor overflow
     return guesses / np.linalg.norm(guesses, axis=-1, keepdims=True)

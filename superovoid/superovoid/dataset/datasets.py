@@ -255,7 +255,7 @@ class Dataset:
         workers: int | None = None,
         scheduler: str | None = None,
         progress: Callable[[Progress], object] | None = None,
-        told: Callable[[str], object] | None = None,
+        on_dashboard: Callable[[str], object] | None = None,
     ) -> Run:
         """Compute the missing chunks.
 
@@ -274,7 +274,7 @@ class Dataset:
             of the robot, at the same paths.
         progress : callable, optional
             Called with a `Progress` after every chunk.
-        told : callable, optional
+        on_dashboard : callable, optional
             Called with the address of dask's dashboard, if there is one.
 
         Raises
@@ -307,7 +307,7 @@ class Dataset:
             work = partial(_make_in_worker, str(self.path.absolute()), self.manifest["sha256"], self._packages)
         try:
             # Closed immediately if the caller's progress raises, so that threads stop.
-            with closing(spread(work, left, **by, stop=stop, told=told)) as ended:
+            with closing(spread(work, left, **by, stop=stop, on_dashboard=on_dashboard)) as ended:
                 for chunk, is_new in ended if left else ():
                     take(chunk, is_new)
         except Stopped:

@@ -146,7 +146,8 @@ def refuse_other_arithmetic(stored: Mapping[str, Any], where: str) -> None:
     if words:
         raise DatasetError(
             f"{where}: chunks computed here might differ in the last bits from those in the store: {words}. Use the "
-            "same software and kind of processor, or create a data set that all machines can share (docs/datasets.md)"
+            "same software and kind of processor, or create a data set that all machines can share "
+            "(docs/how_to/datasets.md)"
         )
 
 

@@ -62,7 +62,7 @@ def spread(
     workers: int | None = None,
     scheduler: str | None = None,
     stop: threading.Event | None = None,
-    told: Callable[[str], object] | None = None,
+    on_dashboard: Callable[[str], object] | None = None,
 ) -> Generator[tuple[Chunk, Result], None, None]:
     """Run `work` on chunks; yield each chunk with its result as it ends.
 
@@ -81,7 +81,7 @@ def spread(
         Address of a dask.distributed scheduler, instead of threads.
     stop : threading.Event, optional
         With threads: set if a chunk fails or the caller closes the generator, so that `work` can end early.
-    told : callable, optional
+    on_dashboard : callable, optional
         Called with the address of dask's dashboard, if there is one.
 
     Raises
@@ -93,8 +93,8 @@ def spread(
         yield from by_threads(partial(_with_chunk, work), chunks, threads_of(threads), stop or threading.Event())
         return
     with Distributed(scheduler, workers) as distributed:
-        if told is not None and distributed.dashboard:
-            told(distributed.dashboard)
+        if on_dashboard is not None and distributed.dashboard:
+            on_dashboard(distributed.dashboard)
         yield from distributed.spread(partial(_with_chunk, work), chunks)
 
 

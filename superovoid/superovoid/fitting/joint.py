@@ -10,11 +10,12 @@ Levenberg-Marquardt method with damping scaled by the diagonal, from many starts
 results on all samples, with a decreasing softness of the minimum over bodies.
 
 Exponents and tapers are substituted so that all values of the unknowns give convex bodies: exponents within their
-bounds, and equal tapers T below `TAPER_SAFETY` times the convex limit (1 - e2/2) 2^(e2/2) (docs/numerics.md).
+bounds, and equal tapers T below `TAPER_SAFETY` times the convex limit (1 - e2/2) 2^(e2/2)
+(docs/explanation/numerics.md).
 
 Unequal tapers are used for wedges, superovoids with e2 = 1: with e2 < 1 they are never convex, and e2 > 1 is hardly
 useful.  Wedges are convex for e1 up to 1.5 and all tapers up to 1/2.  With y = 1 - w^2 and tx = Tx / (1 + Tx w) the
-condition of docs/numerics.md, times y^2, is
+condition of docs/explanation/numerics.md, times y^2, is
 
     -1 - 2 w y (c tx + (1-c) ty) + (q-1) c (1-c) y^2 (tx-ty)^2 <= 0   for w in (-1, 1), c in [0, 1].
 

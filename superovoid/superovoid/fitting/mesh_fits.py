@@ -37,7 +37,7 @@ from superovoid.values.records import Record
 FloatArray = NDArray[np.float64]
 
 MOST_BODIES = 16
-# Lengths are relative to the target's radius. Values were tuned on the links of one robot (docs/fitting_robots.md).
+# Lengths are relative to the target's radius. Values were tuned on the links of one robot (docs/reference/fits.md).
 _COARSE = Loss(band=0.4, softness=0.02, knee=0.05, steps=1, fill=0.0)
 _MIDDLE = Loss(band=0.15, softness=0.006, knee=0.02, steps=5, fill=0.0)
 _FINE = Loss(band=0.15, softness=0.0, knee=0.02, steps=5, fill=0.0)

@@ -122,7 +122,7 @@ def study_planner(
     states: int = 10_000,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
-    beside: Beside | None = None,
+    reference: Beside | None = None,
 ) -> PlannerStudy:
     """Compare a fitted robot with its meshes in random states.
 
@@ -143,7 +143,7 @@ def study_planner(
         Seed of the states.
     progress : callable, optional
         Called with the numbers of finished and of all steps.
-    beside : callable, optional
+    reference : callable, optional
         Function that returns further calls to time, such as those of other libraries, from the URDF, the pairs of the
         robot with meshes replaced by convex hulls, and the states; each call answers one of `QUESTIONS`.
 
@@ -186,7 +186,7 @@ def study_planner(
     timed = positions[:_TIMED]
     hulls = LinkPairs(with_hulls(robots[1]), tuple(robots[0].left_out), outside=False).drop(dropped)
     named = {BODIES: bodies, HULLS: hulls, MESHES: meshes}
-    others = {} if beside is None else beside(fit.source, hulls, timed)
+    others = {} if reference is None else reference(fit.source, hulls, timed)
     speeds = _speeds(named, timed, others)
     return PlannerStudy(states, seed, CONFIDENCE, whole, tuple(listed), len(found), dropped, speeds)
 

@@ -4,7 +4,7 @@
 """Proved bounds of the distances between bodies and a solid; they do not depend on samples.
 
 The signed distance of a point from a convex body is that of a small ball about the point, plus the ball's radius. The
-engine returns it as an interval that contains the true value (docs/certificates.md).
+engine returns it as an interval that contains the true value (docs/explanation/certificates.md).
 
 **Containment.**  A convex body contains a solid iff it contains the vertices of the solid's triangles.
 

@@ -44,7 +44,7 @@ _ENCLOSING = 0.5  # share of the area that must have the solid on one side only
 _PROBED = 2000
 _SHEET = 1e-3  # thickness given to coplanar points, relative to the extent
 _INSIDE = 0.5
-# Chosen by the 156 links of ten robots (docs/fitting_robots.md).
+# Chosen by the 156 links of ten robots (docs/how_to/fitting_robots.md).
 _SOLID = 0.9  # share of the hull's volume above which a solid is not searched for hollows
 _HIDDEN = 0.2  # share of escaping rays, weighted by the cosine, below which a triangle is an inner wall
 _ADDED = 0.05  # share of volume that removing inner walls must add

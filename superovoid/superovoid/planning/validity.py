@@ -150,6 +150,18 @@ class SceneValidity:
         return self._floors(positions, floors, floors + spare, base_poses=bases)
 
 
+class NoContact:
+    """Answers that no pair is near: for motions that may lead through contact."""
+
+    def clearances(self, states: FloatArray, max_distance: FloatArray, gradients: bool = False) -> Clearances:
+        """See `Validity`."""
+        raise ValueError("NoContact has no distances")
+
+    def verdicts(self, states: FloatArray, floors: FloatArray, spare: FloatArray) -> FloorVerdicts:
+        """See `verdicts_of`."""
+        return FloorVerdicts(np.full(len(states), CLEAR, np.int8), np.full(len(states), -1))
+
+
 class TimedValidity:
     """Forwards calls and records how long they take.
 

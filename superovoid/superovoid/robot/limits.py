@@ -19,7 +19,7 @@ MOST_NAMES = 1_000
 
 @dataclass(frozen=True)
 class Limits:
-    """Largest counts in a planning scene; docs/planning_scene.md lists their cost."""
+    """Largest counts in a planning scene; docs/reference/planning_scene.md lists their cost."""
 
     bodies: int = 50_000
     """Bodies of the robot, of all objects and of the octomap together."""

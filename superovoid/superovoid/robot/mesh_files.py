@@ -18,7 +18,8 @@ followed, because they were created by the user who installed the package (``--s
 **Bodies.**  By default a mesh becomes its convex hull.  Collision meshes are designed for checkers that are fast for
 convex bodies, so many are nearly convex already.  The hull contains the mesh, so that no collision is missed; it has an
 interior even if the triangles leave holes; and every result for it can be proved, whereas for a non-convex body only
-shallow overlaps can (docs/shapes.md).  If the concavity of a mesh matters, as for a hook, choose its triangles.
+shallow overlaps can (docs/reference/shapes.md). If the concavity of a mesh matters, as for a hook, choose its
+triangles.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@
 """Strict readers of mesh formats with lists of vertices and polygons: STL, OBJ, OFF and PLY.
 
 A file is read completely or rejected: counts must match, rows must be complete, there must be no trailing data, and an
-unsupported statement that could describe a surface is an error.  docs/dependencies.md explains why no library is used.
-Each reader returns `Polygons`, which `triangulate` (`superovoid.robot.polygons`) converts to triangles.
+unsupported statement that could describe a surface is an error.  docs/reference/dependencies.md explains why no library
+is used. Each reader returns `Polygons`, which `triangulate` (`superovoid.robot.polygons`) converts to triangles.
 """
 
 from __future__ import annotations

@@ -349,7 +349,8 @@ class Robot:
         """Compute the derivatives of the distances of a result by the joint positions and base poses.
 
         The rate of a distance is the component along the normal of the relative velocity of its two points, each fixed
-        to its body; the motion of the points on the bodies and of the normal does not contribute (docs/derivatives.md).
+        to its body; the motion of the points on the bodies and of the normal does not contribute
+        (docs/explanation/derivatives.md).
 
         Parameters
         ----------
@@ -584,7 +585,7 @@ class Robot:
         near: float | None = None,
         **options: Any,
     ) -> Viewer:
-        """Serve a web page with this robot and a slider for every joint (docs/viewing.md).
+        """Serve a web page with this robot and a slider for every joint (docs/how_to/viewing.md).
 
         Parameters
         ----------

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A body of a scene: a shape, the link it is on and where it is there."""
+"""A body of a scene: a shape, a link, and the pose of the shape in the link."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Body:
     shape: Shape
     """Of any kind."""
     link_from_body: FloatArray = field(default_factory=lambda: np.eye(4))
-    """Pose of the body in its link, shape (4, 4), m; given in any form of a rigid transform."""
+    """Pose of the body in its link, shape (4, 4), m; the constructor takes any form of a rigid transform."""
 
-    if TYPE_CHECKING:  # what the constructor takes; the fields are what it makes of them
+    if TYPE_CHECKING:  # the constructor takes more types than the fields have
 
         def __init__(self, name: str, link: str, shape: Shape, link_from_body: PoseLike = ...) -> None: ...
 
@@ -59,5 +59,5 @@ class Body:
         object.__setattr__(self, "link_from_body", pose)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        state["link_from_body"].flags.writeable = False  # which a pickle forgets
+        state["link_from_body"].flags.writeable = False  # a pickle does not keep this flag
         self.__dict__.update(state)

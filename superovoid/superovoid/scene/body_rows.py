@@ -51,9 +51,9 @@ def losses_of(bodies: Sequence[Body], packed: FloatArray) -> FloatArray:
 
 
 def _loss(body: Body, row: FloatArray) -> float:
-    """What the product of the poses of its link and of it in the link rounds for a body, apart from its place, m.
+    """Return the rounding of a body's points by the product of its two poses, without the part from its position, m.
 
-    Not quite nothing for a half-space that is turned, which says that its turn has to be counted.
+    For a rotated half-space it is a tiny positive number, so that the error of the rotation is counted.
     """
     offset, radius = body.link_from_body, float(row[surface.RADIUS])
     turned = bool((offset[:3, :3] != np.eye(3)).any())

@@ -6,9 +6,9 @@
 The points of the bodies are their bounding spheres, x, y, z and the radius. The fourth coordinate keeps bodies of very
 different size in different branches.
 
-Bodies come and go without a tree that is built anew; `refit` has to follow. A body that is added stands behind the tree
-beside the half-spaces: a query takes it through the tree, and tests it against the others behind it. A body that is
-removed leaves its leaf.
+Adding or removing a body does not rebuild the tree; call `refit` afterwards. An added body is a *loose* one, listed
+behind the tree with the half-spaces: a query tests it against the tree, and against the other loose bodies. A removed
+body leaves its leaf.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from superovoid.scene.pair_table import ALLOWED, FORBIDDEN, Rules, rule
 _STACK = 512
 
 MOST_LOOSE = 32
-"""Bodies behind the tree, half-spaces among them; in a tree of n bodies, the root of n where that is more. To build a
-tree takes some us a body, and to test each of those behind it against all others behind it some 10 ns a pair."""
+"""Largest number of loose bodies, half-spaces included; in a tree of n bodies at least the root of n. Building a tree
+takes about 1 us a body, and testing loose bodies against each other about 10 ns a pair."""
 
 # Entries of `Tree.head`.
 BODIES, NODES, ENDLESS = 0, 1, 2
@@ -40,7 +40,7 @@ BODIES, NODES, ENDLESS = 0, 1, 2
 class Tree(NamedTuple):
     """Bodies in the order of the tree, and nodes."""
 
-    order: Int32s1  # body at each place; half-spaces stand behind the others
+    order: Int32s1  # body at each place; loose bodies are behind the others
     bounds: Floats2  # of the body at each place
     nodes: Floats2
     link: Int32s1  # the one link of all bodies of a node, -1 for several
@@ -50,7 +50,7 @@ class Tree(NamedTuple):
 
 
 def tree_for(count: int) -> Tree:
-    """Memory for a tree of so many bodies."""
+    """Return memory for a tree of `count` bodies."""
     nodes = np.empty((node_count(count), NODE_LENGTH))
     return Tree(
         np.empty(count, dtype=np.int32),
@@ -65,7 +65,7 @@ def tree_for(count: int) -> Tree:
 
 @entry_point(nogil=True)
 def build(tree: Tree, spheres: Floats2, links: Ints1) -> None:
-    """Arrange the bodies; `refit` of all links has to follow."""
+    """Arrange the bodies; call `refit` of all links afterwards."""
     order, nodes = tree.order, tree.nodes
     n = spheres.shape[0]
     count, endless = 0, n
@@ -105,7 +105,7 @@ def _extent(box):
 
 @entry_point(nogil=True)
 def refit(tree: Tree, bounds: Floats2, moved: Bools1) -> None:
-    """Fit boxes to the bodies' bounds where bodies of a link have moved: `moved` has an entry for each link."""
+    """Fit the boxes of moved links to the bodies' bounds: `moved` has an entry for each link."""
     cost = tree.cost[0]
     for node in range(tree.head[NODES] - 1, -1, -1):
         if tree.link[node] >= 0 and not moved[tree.link[node]]:
@@ -119,7 +119,7 @@ def refit(tree: Tree, bounds: Floats2, moved: Bools1) -> None:
 
 @kernel
 def _apart(a, b, limit):
-    """Whether an axis of the world shows two boxes farther apart than the limit."""
+    """Return whether two boxes are farther apart than the limit along an axis of the world."""
     return (
         a[0] - b[3] > limit
         or b[0] - a[3] > limit
@@ -180,16 +180,16 @@ def cull_tree(
     candidates: Ints2,
     counts: Ints1,
 ) -> int:
-    """Find all allowed pairs whose volumes are within the limit, and write them as far as `candidates` reaches.
+    """Find all allowed pairs whose volumes are within the limit, and write as many as `candidates` has rows.
 
-    Returns how many there are.
+    Returns the number found.
     """
     counts[:] = 0
     order, nodes, stack = tree.order, tree.nodes, tree.stack
     placed = tree.head[BODIES]
     reach = limit + rounding
     found = 0
-    # First the tree against itself, then each body behind it against the tree and those behind it before.
+    # First the tree against itself, then each loose body against the tree and the loose bodies before it.
     for loose in range(placed - 1, order.shape[0]):
         stack[0, 0], stack[0, 1] = 0, (0 if loose < placed else -1 - loose)
         top = 1 if tree.head[NODES] > 0 else 0
@@ -221,7 +221,7 @@ def cull_tree(
                                 local, world, rules, order[i], order[j], limit, rounding, candidates, found, counts
                             )
                 continue
-            # The node with more bodies is opened.
+            # Open the node with more bodies.
             second = int(box[SECOND])
             if box[END] - box[FIRST] < other.end - other.first:
                 m, n, second = n, m, other.second
@@ -234,11 +234,11 @@ def cull_tree(
     return found
 
 
-# -- bodies that come and go ---------------------------------------------------------------------------------------
+# -- changes of the bodies ----------------------------------------------------------------------------------------
 
 
 def with_bodies(tree: Tree | None, first: int, count: int) -> Tree | None:
-    """The tree with so many bodies more, of the rows from one on; None: it is to be built."""
+    """Return the tree with `count` more bodies, of rows from `first` on; None if it must be rebuilt."""
     if tree is None or tree.head[ENDLESS] + count > max(MOST_LOOSE, math.isqrt(int(tree.head[BODIES]))):
         return None
     tree.head[ENDLESS] += count
@@ -246,7 +246,7 @@ def with_bodies(tree: Tree | None, first: int, count: int) -> Tree | None:
 
 
 def without_loose(tree: Tree | None, gone: int) -> Tree | None:
-    """The tree without a body if that is behind it; the indices of others stay as they are."""
+    """Return the tree without a body if it is a loose one; the indices of others do not change."""
     if tree is None:
         return None
     places = np.flatnonzero(tree.order[tree.head[BODIES] :] == gone)
@@ -257,13 +257,13 @@ def without_loose(tree: Tree | None, gone: int) -> Tree | None:
 
 
 def without_body(tree: Tree | None, gone: int) -> Tree | None:
-    """The tree without a body, the indices behind it smaller by one; None: it is to be built."""
+    """Return the tree without a body, with later indices decreased by one; None if it must be rebuilt."""
     if tree is None:
         return None
     places = np.flatnonzero(tree.order == gone)
     order = np.delete(tree.order, places)
     order -= order > gone
-    if not len(places):  # it was behind the tree, and has left already
+    if not len(places):  # a loose body, already removed
         return tree._replace(order=order)
     place = int(places[0])
     if place >= tree.head[BODIES]:
@@ -272,7 +272,7 @@ def without_body(tree: Tree | None, gone: int) -> Tree | None:
     nodes = tree.nodes[: tree.head[NODES]]
     ranges = nodes[:, FIRST : END + 1]
     ranges -= ranges > place
-    # `cull_tree` opens the node with more bodies: that an inner one always has more than a leaf lets it end.
+    # `cull_tree` opens the node with more bodies. It ends because an inner node has more than a leaf.
     if (nodes[:, END] - nodes[:, FIRST] <= np.where(nodes[:, SECOND] > 0.0, LEAF, 0)).any():
         return None
     tree.head[BODIES] -= 1

@@ -29,7 +29,7 @@ from superovoid.shapes.kernels.surface import A1, A2, A3, INV_P, INV_S, TX, TY
 PAST_SPHERE, PAST_OBB, BOUNDED, SOLVED, INTERSECTING = 0, 1, 2, 3, 4
 COUNTS = 5
 
-_ROUNDING = 1e-12  # of the largest coordinate: thousands of times what the bounds lose (docs/numerics.md)
+_ROUNDING = 1e-12  # of the largest coordinate: thousands of times what the bounds lose (docs/explanation/numerics.md)
 
 
 @bundle

@@ -3,8 +3,8 @@
 
 """The bodies of a scene, and the rows that its arrays have for them.
 
-A body's row is its index but for the gaps before it. A gap is the row of a body that was removed: it stays until all
-gaps are closed, so that no other body's row is copied when one goes.
+The row of a body is its index plus the number of gaps before it. A gap is the row of a removed body. It remains until
+`close_gaps`, so that removing a body copies no other row.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Members:
 
     def __init__(self, bodies: Sequence[Body] = ()) -> None:
         self._bodies = list(bodies)
-        self._as_tuple: tuple[Body, ...] | None = None  # once somebody has asked for them since they changed
+        self._as_tuple: tuple[Body, ...] | None = None  # made on access, after a change
         self._row = {body.name: row for row, body in enumerate(bodies)}
         self._gaps: IntArray = np.empty(0, dtype=np.int64)  # rows, ascending
 
@@ -43,30 +43,30 @@ class Members:
 
     @property
     def bodies(self) -> tuple[Body, ...]:
-        """All of them in the order of their indices."""
+        """All bodies, by index."""
         if self._as_tuple is None:
             self._as_tuple = tuple(self._bodies)
         return self._as_tuple
 
     @property
     def gaps(self) -> IntArray:
-        """Rows that have no body, ascending."""
+        """Rows without a body, ascending."""
         return self._gaps
 
     @property
     def row_count(self) -> int:
-        """Number of rows, gaps among them."""
+        """Number of rows, including gaps."""
         return len(self._bodies) + len(self._gaps)
 
     def copy(self) -> Members:
-        """The same bodies in the same rows; what is changed of one shows in no other."""
+        """Return an independent copy, with the same bodies in the same rows."""
         other = object.__new__(Members)
         other.__dict__.update(self.__dict__)
         other._bodies, other._row = self._bodies.copy(), self._row.copy()
         return other
 
     def row_of(self, name: str) -> int:
-        """The row of a body; its index where there are no gaps.
+        """Return the row of a body: its index if there are no gaps.
 
         Raises
         ------
@@ -78,16 +78,16 @@ class Members:
         return self._row[name]
 
     def indices(self, rows: IntArray) -> IntArray:
-        """The indices of bodies, of their rows; a copy."""
+        """Return the indices of bodies for their rows, as a copy."""
         return rows - np.searchsorted(self._gaps, rows) if len(self._gaps) else rows.copy()
 
     def checked(self, bodies: Sequence[Body]) -> tuple[Body, ...]:
-        """Bodies that may be added.
+        """Check bodies to be added; return them as a tuple.
 
         Raises
         ------
         TypeError, ValueError
-            If one is no body, or a name occurs twice or is taken.
+            If one is not a `Body`, or a name occurs twice or is taken.
         """
         bodies = tuple(bodies)
         for body in bodies:
@@ -100,18 +100,18 @@ class Members:
         return bodies
 
     def add(self, bodies: Sequence[Body]) -> None:
-        """Add bodies that were `checked`, in rows behind all others."""
+        """Append bodies that `checked` returned."""
         count = self.row_count
         self._bodies.extend(bodies)
         self._row.update((body.name, count + i) for i, body in enumerate(bodies))
         self._as_tuple = None
 
     def exchange(self, index: int, body: Body) -> None:
-        """Put a body in the place of another one of its name."""
+        """Replace a body by another one of the same name."""
         self._bodies[index], self._as_tuple = body, None
 
     def leave_gap(self, name: str) -> None:
-        """Take a body away; its row is a gap from now on."""
+        """Remove a body; its row becomes a gap."""
         row = self.row_of(name)
         place = int(np.searchsorted(self._gaps, row))
         del self._bodies[row - place], self._row[name]
@@ -119,7 +119,7 @@ class Members:
         self._as_tuple = None
 
     def close_gaps(self) -> IntArray:
-        """Have no rows but those of bodies; return the new row of each of before, -1 for a gap's."""
+        """Remove all gaps; return the new row for each old row, -1 for gaps."""
         kept = np.ones(self.row_count, dtype=np.bool_)
         kept[self._gaps] = False
         rows = np.cumsum(kept) - 1
@@ -130,6 +130,6 @@ class Members:
 
 
 def some_of(names: Sequence[str], most: int = 5) -> str:
-    """Names for an error message: the first ones, and how many more there are."""
+    """Return names for an error message: the first ones, and the number of others."""
     shown = ", ".join(repr(name) for name in names[:most])
     return shown + (f" and {len(names) - most} more" if len(names) > most else "")

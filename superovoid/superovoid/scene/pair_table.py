@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is kept about pairs of bodies without a row for every pair: which are allowed, and their warm starts.
+"""Data of pairs of bodies without a row for every pair: the allowed pairs, and warm starts.
 
-Both are hash tables with open addressing (linear probing, a power of two of places, at most half of them taken) from
-a pair to a number. `Rules` says whether a pair may be checked, in constant time and in the space of the exceptions;
-`WarmStarts` keeps the states of the pairs that were solved last.
+Both are hash tables from a pair to a number, with open addressing (linear probing, a power of two of places, at most
+half of them taken). `Rules` decides whether a pair is checked, in constant time and in memory for the exceptions only.
+`WarmStarts` has the states of the pairs solved last.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from superovoid.contact.columns import STATE_LENGTH
 EMPTY = -1
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: Knuth's multiplicative hashing
 
-# What the rules say about a pair. Turned: it is reported with the body of the larger index first.
+# Answers of the rules for a pair. Turned: the body of the larger index is reported first.
 FORBIDDEN, ALLOWED, ALLOWED_TURNED = 0, 1, 2
 
-# Entries of `WarmStarts.head`: slots in use, the slot that is looked at next for a pair to give way, this query.
+# Entries of `WarmStarts.head`: slots in use, the next slot to consider for reuse, the number of this query.
 COUNT, HAND, NOW = 0, 1, 2
-_LOOKED_AT = 8  # slots, of which the one that was not used for longest is given to another pair
+_LOOKED_AT = 8  # slots considered; the least recently used of them is given to another pair
 
 
 @bundle
@@ -38,7 +38,7 @@ class Rules(NamedTuple):
     """
 
     link: Ints1  # row of the link of each body
-    closed: Bools1  # to other closed bodies: pairs of these are allowed by exception only
+    closed: Bools1  # pairs of two closed bodies are allowed by exception only
     keys: Ints1
     answers: Int8s1
     within_links: bool  # whether an exception allows a pair on one link
@@ -48,7 +48,7 @@ class Rules(NamedTuple):
 class WarmStarts(NamedTuple):
     """States of pairs in a pool of slots.
 
-    When it is full, a pair gives way: of the next few slots, the one that was not used for longest.
+    If it is full, the least recently used of the next few slots is given to another pair.
     """
 
     keys: Ints1
@@ -56,7 +56,7 @@ class WarmStarts(NamedTuple):
     owner: Ints1  # pair of each slot
     used: Ints1  # number of the query that used the slot last
     head: Ints1
-    states: Floats2  # one row more than slots: scratch for a pair that finds no slot
+    states: Floats2  # one row more than slots: scratch for a pair without a slot
 
 
 @kernel
@@ -73,7 +73,7 @@ def _home(key, mask):
 
 @kernel
 def find(keys, key):
-    """Place of a pair in a table, -1 where it is not there."""
+    """Return the place of a pair in a table, -1 if it is not there."""
     mask = keys.shape[0] - 1
     i = _home(key, mask)
     while keys[i] != key:
@@ -85,7 +85,7 @@ def find(keys, key):
 
 @kernel
 def insert(keys, values, key, value):
-    """Add a pair that is not in the table yet."""
+    """Add a new pair to a table."""
     mask = keys.shape[0] - 1
     i = _home(key, mask)
     while keys[i] != EMPTY:
@@ -96,7 +96,7 @@ def insert(keys, values, key, value):
 
 @kernel
 def erase(keys, values, i):
-    """Empty a place, and move up what it had pushed on."""
+    """Empty a place, and move back the entries that it had displaced."""
     mask = keys.shape[0] - 1
     j = i
     while True:
@@ -131,7 +131,7 @@ def rule(rules, a, b):
 def set_rules(rules: Rules, pairs: Ints2, answer: int) -> int:
     """Set the answer for rows of pairs: 0, or 1 (in either order), or 2 (as given).
 
-    A pair that is allowed already keeps its order. Returns the number of exceptions added.
+    An allowed pair keeps its order. Returns the number of exceptions added.
     """
     added = 0
     for k in range(pairs.shape[0]):
@@ -202,9 +202,9 @@ def move_rules(old: Rules, new: Rules, index: Ints1) -> None:
 
 @entry_point(nogil=True)
 def orient(rules: Rules, count: int, wanted: Ints2) -> int:
-    """Turn the first rows of `wanted` as the scene reports them.
+    """Put the bodies of the first rows of `wanted` in the order that the scene reports.
 
-    Returns the first row that is no pair of different bodies or not allowed, -1 where all are well.
+    Returns the first row that is not an allowed pair of different bodies, -1 if there is none.
     """
     n = rules.link.shape[0]
     for k in range(count):
@@ -220,7 +220,7 @@ def orient(rules: Rules, count: int, wanted: Ints2) -> int:
 
 
 def rules_for(link: NDArray[np.int64], closed: NDArray[np.bool_], exceptions: int) -> Rules:
-    """Rules without exceptions, and with memory for so many."""
+    """Return rules without exceptions, with memory for a number of them."""
     places = _places(exceptions)
     return Rules(link, closed, np.full(places, EMPTY, dtype=np.int64), np.zeros(places, dtype=np.int8), False)
 
@@ -233,7 +233,7 @@ def _places(entries: int) -> int:
 
 
 def warm_starts(capacity: int) -> WarmStarts:
-    """Empty pool with so many slots."""
+    """Return an empty pool of `capacity` slots."""
     places = _places(capacity)
     return WarmStarts(
         np.full(places, EMPTY, dtype=np.int64),
@@ -246,7 +246,7 @@ def warm_starts(capacity: int) -> WarmStarts:
 
 
 def copy_of(pool: WarmStarts) -> WarmStarts:
-    """A pool of its own with the same contents."""
+    """Return an independent copy of a pool."""
     states = np.empty_like(pool.states)
     count = pool.head[COUNT]
     states[:count] = pool.states[:count]
@@ -255,7 +255,7 @@ def copy_of(pool: WarmStarts) -> WarmStarts:
 
 @kernel
 def _longest_unused(pool):
-    """The slot of a full pool that is given to another pair; -1: all that were looked at are of this query."""
+    """Return the slot of a full pool to give to another pair; -1 if this query has used all slots considered."""
     capacity, found = pool.owner.shape[0], -1
     for _ in range(min(_LOOKED_AT, capacity)):
         slot = pool.head[HAND]
@@ -267,10 +267,10 @@ def _longest_unused(pool):
 
 @kernel(forceinline=True)
 def slot_of(pool, key):
-    """Row of `states` for a pair: its own, or a new one with a state of zeros.
+    """Return the row of `states` for a pair: its own, or a new one with a state of zeros.
 
-    If all slots that are looked at belong to pairs of the same query, it is the scratch row, so that pairs with a warm
-    start keep it.
+    If all slots considered belong to pairs of the same query, it is the scratch row, so that those keep their warm
+    starts.
     """
     now = pool.head[NOW]
     i = find(pool.keys, key)

@@ -35,16 +35,16 @@ class PairResult(DistanceResult):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PairResults(PairTable, DistanceResults):
-    """Distances of pairs of a scene's bodies: what `SceneResult` and `StateDistances` have in common.
+    """Distances of pairs of a scene's bodies: the common fields of `SceneResult` and `StateDistances`.
 
-    A row is a `PairResult`; where there are no `bodies`, a `DistanceResult`.
+    A row is a `PairResult`, or a `DistanceResult` if `bodies` is empty.
     """
 
     body_a: IntArray
     """Index of the first body of each row in `Scene.bodies`."""
     body_b: IntArray
     bodies: tuple[Body, ...] = field(default=(), repr=False, kw_only=True)
-    """`Scene.bodies` when the question was asked; `name_a` and the others need them."""
+    """`Scene.bodies` at the time of the query; `name_a` and others need them."""
 
     PER_ROW: ClassVar[tuple[str, ...]] = (*DistanceResults.PER_ROW, "body_a", "body_b")
 
@@ -53,7 +53,7 @@ class PairResults(PairTable, DistanceResults):
 
     def _row(self, row: int) -> PairResult:
         if not self._has_names:
-            return super()._row(row)  # type: ignore[return-value] # as the class says
+            return super()._row(row)  # type: ignore[return-value] # without names
         return self._made(PairResult, row, **self._names_of(row))
 
 
@@ -61,21 +61,21 @@ class PairResults(PairTable, DistanceResults):
 class SceneResult(PairResults):
     """The solved pairs no farther than `max_distance`, closest (deepest) first.
 
-    A part of the rows keeps the counts of the query.
+    A subset of the rows keeps the counts of the query.
     """
 
     statistics: Statistics
     """``iterations`` of each row, and counts of pairs:
 
-    * ``pairs``: those that were to be checked;
-    * ``past_sphere``: of these, pairs whose bounding spheres are within `max_distance`. In a scene of many pairs, only
-      those count whose boxes along the axes of the world are within it too: others are never examined one by one. A
-      query for the closest pairs of such a scene has a `max_distance` of its own, no larger than the one asked for;
+    * ``pairs``: pairs to check;
+    * ``past_sphere``: of these, pairs whose bounding spheres are within `max_distance`. A scene with many pairs counts
+      only those whose axis-aligned boxes are within it too, because it does not examine the others one by one. A query
+      for its closest pairs counts those within a smaller distance, that of its last search;
     * ``past_obb``: of these, pairs whose oriented boxes are within `max_distance`;
     * ``bounded``: of these, pairs whose distances were bounded by support points, to find the closest; 0 without
       `max_results`;
-    * ``solved``: pairs given to the engine: all that are past the boxes, with `max_results` only those that could be
-      among the closest;
-    * ``intersecting``: solved pairs with a negative distance: all pairs within `max_distance` that overlap; with
-      `max_results` there may be more, each less deep than those reported.
+    * ``solved``: pairs solved by the engine: all in ``past_obb``, or with `max_results` those that may be among the
+      closest;
+    * ``intersecting``: solved pairs with a negative distance: all overlapping pairs within `max_distance`. With
+      `max_results`, further overlapping pairs may exist, each less deep than those reported.
     """

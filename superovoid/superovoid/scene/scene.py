@@ -1,19 +1,19 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Many bodies: poses, allowed pairs, culling, warm starts and one query call. The state lives here and nowhere else.
+"""Many bodies: their poses, allowed pairs, culling, warm starts, and one query. A `Scene` holds all of this state.
 
 ========================  =================================================================================
 a scene of three bodies   what a query does
 ========================  =================================================================================
 far apart                 nothing: the bounding spheres of each pair are farther apart than `max_distance`
 two side by side          spheres within `max_distance`, oriented boxes not: nothing
-two touching              spheres and boxes pass: solved, from the points of the last query where there are any
+two touching              spheres and boxes overlap: solved, starting from the points of the last query if any
 ========================  =================================================================================
 
-A scene of few pairs tests them one by one; one of many finds the near ones by a tree of boxes. What is kept about a
-pair (that it is allowed, where its last points were) is kept for the pairs that need it only, so that the memory and
-the time of a scene grow with its bodies and their neighbours, not with its pairs.
+A scene with few pairs tests each of them. A scene with many finds the near ones by a tree of boxes. Data of a pair (an
+exception from the rules, the points of its last answer) is stored only for pairs that need it, so memory and time grow
+with the number of bodies and their neighbours, not with the number of pairs.
 """
 
 from __future__ import annotations
@@ -55,35 +55,36 @@ if TYPE_CHECKING:
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# Up to so many allowed pairs for each body it is faster to test them all than to walk the tree (docs/scale.md).
+# With at most this many allowed pairs for each body, testing them all is faster than the tree
+# (docs/explanation/many_bodies.md).
 _LISTED_PAIRS = 70
-# Near ones for each body that `prepare` takes memory for where a scene has more pairs than that.
+# With more pairs than that, `prepare` allocates memory for this many near pairs for each body.
 _NEAR_PAIRS = 16
-# A robot among many things has few pairs a body, and more than this of them: a list would be made anew for each thing
-# that comes or goes.
+# With more pairs than this the tree is used: listing them again whenever an object is added or removed takes longer. A
+# robot among many objects has few pairs for each body, but many in all.
 _MOST_LISTED = 20_000
-# A query of the tree for the closest pairs begins this much beyond the farthest of those that it found last, as a part
-# of the reach that one without a past begins with.
+# A query of the tree for the closest pairs starts at the largest distance of the last query plus this share of the
+# usual first distance.
 _REACH_AHEAD = 0.25
-# Where a scene has so many rows of bodies, a body that is removed leaves its row empty, as long as at most this part of
-# the rows is: to close a gap costs some 100 ns a row behind it.
+# In a scene of at least this many rows, a removed body leaves its row empty as long as at most this share of the rows
+# is empty: closing a gap takes about 100 ns for each row behind it.
 _GAPS_FROM, _MOST_GAPS = 1 << 11, 0.125
-# So many gaps at most are closed in the tree too; beyond, it is built anew.
+# At most this many gaps are closed in the tree; with more, it is rebuilt.
 _CLOSED_IN_TREE = 4
-# Vertices, and numbers that meshes have beside them, that may be there for bodies that are gone.
+# Numbers in the pool that may remain of removed bodies.
 _SPARE_VERTICES = 1 << 16
-# Row of the link of a gap.
+# The link row of a gap.
 _NOWHERE = -1
 # The tree is rebuilt when its boxes have grown by this factor since it was built.
 _TREE_GROWTH = 1.2
-# What a scene is made of, apart from bodies and poses, which `Scene.__getstate__` adds.
+# The pickled attributes, besides bodies and poses, which `Scene.__getstate__` adds.
 _PICKLED = ("_rtol", "_max_evaluations", "_row", "_rules", "_count", "_table")
-# Warm starts kept at least, where there are as many pairs, and at most; one takes about 300 bytes.
+# Least number of warm starts kept (fewer if there are fewer pairs), and largest; one takes about 300 bytes.
 _WARM_STARTS, _MOST_WARM_STARTS = 1 << 14, 1 << 18
 
 
 class SceneTables(NamedTuple):
-    """What kernels read of a scene."""
+    """The data of a scene that kernels read."""
 
     local: culling.Local
     """Rows of the bodies."""
@@ -108,37 +109,37 @@ class Scene:
     bodies : sequence of Body
         Names must be unique.
     pairs : (n, 2) array_like of int, optional
-        Indices of the bodies to be checked against each other, and no others of these; default: all pairs on different
-        links. A pair that occurs again counts once.
+        Indices of the pairs of bodies to check, and no other pairs of these bodies; default: all pairs on different
+        links. Duplicates are ignored.
     rtol : float, optional
-        Width of the interval that counts as certified, as a fraction of the smaller body's largest semi-axis, as for
+        Width of a certified interval, as a fraction of the smaller body's largest semi-axis, as for
         `superovoid.distance`.
     max_evaluations : int, optional
-        Support evaluations that the global search may spend on one pair before its answer is marked
+        Largest number of support evaluations of the global search for one pair; beyond it the answer has
         `Status.UNPROVEN`.
 
     Raises
     ------
     ValueError
-        If a name occurs twice, a pair names a body that does not exist, or a number is not one that is expected.
+        If a name occurs twice, an index of a pair is out of range, or a number is invalid.
 
     Notes
     -----
-    Every call may come from any thread, one call at a time; but the poses that one thread sets are those that another
-    one's query sees. `fork` gives another thread, or a hypothetical state, a scene of its own that shares the bodies.
+    Calls from several threads run one at a time. They share the poses: a query sees the poses set last by any thread.
+    For another thread, or a hypothetical state, `fork` returns a scene with its own poses that shares the bodies.
     """
 
-    _table: IntArray | None  # the checked pairs; None: not listed yet
+    _table: IntArray | None  # the checked pairs; None until they are listed
     _tree: box_tree.Tree | None
     _tree_fits: bool
     _pool: pair_table.WarmStarts
     _world: culling.World
     _local: culling.Local
-    _room: body_rows.Arrays | None  # of what `_local`, the links in `_rules` and `_world` are the first rows
+    _room: body_rows.Arrays | None  # `_local`, the links in `_rules` and `_world` are its first rows
     _lanes: first_try.Lanes
-    _on_link: IntArray  # how many bodies are on each link
+    _on_link: IntArray  # number of bodies on each link
     _closed_on_link: IntArray
-    _stale: NDArray[np.bool_]  # links that have moved since the tree was fitted
+    _stale: NDArray[np.bool_]  # links moved since the tree was refitted
 
     def __init__(
         self,
@@ -166,7 +167,7 @@ class Scene:
             if added == len(listed):
                 self._table = listed
 
-    # -- what it is made of ---------------------------------------------------------------------------------------
+    # -- bodies and pairs -----------------------------------------------------------------------------------------
 
     @property
     def bodies(self) -> tuple[Body, ...]:
@@ -181,12 +182,12 @@ class Scene:
 
     @property
     def pair_count(self) -> int:
-        """How many pairs are checked; `pairs` lists them."""
+        """Number of pairs to check; `pairs` lists them."""
         return self._count
 
     @property
     def pairs(self) -> IntArray:
-        """Pairs to be checked, shape (n, 2), body indices. Made when asked for: it may be long."""
+        """Pairs to check, shape (n, 2), body indices. The array is made on access and may be long."""
         with self._lock:
             self._close_gaps()
             table = self._listed().view()
@@ -195,13 +196,13 @@ class Scene:
 
     @property
     def poses(self) -> FloatArray | None:
-        """World poses of the bodies, shape (n, 4, 4), m, a copy; None while a link has none."""
+        """World poses of the bodies, shape (n, 4, 4), m, a copy; None if a link has no pose yet."""
         with self._lock:
             self._close_gaps()
             return self._world.poses.copy() if self._all_posed else None
 
     def fork(self) -> Scene:
-        """A scene with the same bodies and pairs, and poses and warm starts of its own (a copy of these)."""
+        """Return a scene that shares the bodies and pairs, with its own copy of poses and warm starts."""
         other = object.__new__(Scene)
         with self._lock:
             self._close_gaps()
@@ -233,7 +234,7 @@ class Scene:
         return self.fork()  # bodies never change
 
     def __getstate__(self) -> dict[str, Any]:
-        """What it is made of, and the poses: rows of numbers and warm starts are another version's business."""
+        """Return bodies, rules and poses. Rows of kernels and warm starts may differ between versions."""
         with self._lock:
             self._close_gaps()
             state = {name: self.__dict__[name] for name in _PICKLED}
@@ -256,7 +257,7 @@ class Scene:
         self._place_all()
 
     def tables(self, pairs: ArrayLike | None = None) -> SceneTables:
-        """What kernels read of the scene as it is now, for loops of their own over poses (`superovoid.states`).
+        """Return the current data of the scene that kernels read, for loops over poses (`superovoid.states`).
 
         Parameters
         ----------
@@ -266,7 +267,7 @@ class Scene:
         Returns
         -------
         SceneTables
-            Never changed in place: what is added to the scene later, or moved, does not show in it.
+            A snapshot: later changes of the scene do not change it.
 
         Raises
         ------
@@ -289,10 +290,10 @@ class Scene:
                 self._max_evaluations,
             )
 
-    # -- changing it ------------------------------------------------------------------------------------------------
+    # -- changes ----------------------------------------------------------------------------------------------------
 
     def add(self, bodies: Body | Sequence[Body]) -> None:
-        """Add bodies behind the others; they are checked against all bodies on other links.
+        """Append bodies, to be checked against all bodies on other links.
 
         Parameters
         ----------
@@ -308,7 +309,7 @@ class Scene:
             self._add((bodies,) if isinstance(bodies, Body) else bodies, closed=False)
 
     def remove(self, name: str) -> None:
-        """Take a body away; the indices of those behind it become smaller by one.
+        """Remove a body; the indices of later bodies decrease by one.
 
         Raises
         ------
@@ -377,14 +378,14 @@ class Scene:
             self._drop_link_without_bodies(left)
 
     def set_pairs_allowed(self, pairs: ArrayLike, allowed: bool) -> None:
-        """Let pairs be checked from now on, or not, whatever was said about them before.
+        """Set whether pairs are checked, in place of earlier rules for them.
 
         Parameters
         ----------
         pairs : (n, 2) array_like of int
             Indices of bodies, in either order.
         allowed : bool
-            Whether queries are to check them.
+            Whether queries check them.
 
         Raises
         ------
@@ -396,7 +397,7 @@ class Scene:
             table = _checked_pairs(pairs, len(self._members))
             self._except(table, pair_table.ALLOWED if allowed else pair_table.FORBIDDEN)
 
-    # -- its state -------------------------------------------------------------------------------------------------
+    # -- poses -----------------------------------------------------------------------------------------------------
 
     def set_link_poses(self, world_from_link: Mapping[str, PoseLike] | PosesLike) -> None:
         """Set the poses of all links that carry bodies.
@@ -418,7 +419,7 @@ class Scene:
                 poses = as_poses("world_from_link", world_from_link)
                 if poses.shape != self._link_poses.shape:
                     raise ValueError(f"world_from_link: must have shape {self._link_poses.shape}, found {poses.shape}")
-            # What stands on a link that has not moved, a world of a hundred thousand things, is where it is.
+            # Bodies on links that have not moved keep their poses: a world may have a hundred thousand of them.
             moved = (self._link_poses != poses).any(axis=(1, 2)) | ~self._posed
             self._link_poses[:] = poses
             self._posed[:] = True
@@ -426,7 +427,7 @@ class Scene:
             self._moved(rounding if moved.all() else max(self._rounding, rounding), moved)
 
     def set_link_pose(self, link: str, world_from_link: PoseLike) -> None:
-        """Set the pose of one link, the others staying where they are.
+        """Set the pose of one link.
 
         Parameters
         ----------
@@ -453,23 +454,23 @@ class Scene:
             self._moved(max(self._rounding, rounding), np.arange(len(self._row)) == row)
 
     def forget(self) -> None:
-        """Drop what queries have left behind, so that the next one is cold."""
+        """Drop the warm starts of earlier queries."""
         with self._lock:
             pair_table.forget(self._pool)
             self._last_reach = 0, 0.0
 
     def prepare(self, *, pairs: ArrayLike | None = None, freeze: bool = False) -> None:
-        """Allocate memory now, so that no later query does: for control loops (docs/control_loop.md).
+        """Allocate the memory of later queries now, for control loops (docs/how_to/control_loop.md).
 
-        The memory suffices for queries that find the bodies near each other. Poses and answers stay as they are.
+        It is enough even if bodies are near each other. Poses and answers do not change.
 
         Parameters
         ----------
         pairs : (n, 2) array_like of int, optional
-            What queries will give as `pairs`.
+            The `pairs` of later queries.
         freeze : bool, optional
-            Whether to search for garbage now and to take what is left out of later searches, the whole process over
-            (`gc.collect` and `gc.freeze`; `gc.unfreeze` takes that back).
+            Whether to call `gc.collect` and `gc.freeze`, which exclude all present objects of the process from later
+            garbage collections (`gc.unfreeze` reverts this).
 
         Raises
         ------
@@ -494,43 +495,43 @@ class Scene:
             gc.freeze()
 
     def show(self, *, near: float | None = None, **options: Any) -> Viewer:
-        """Serve a page with the scene as it is now, for a browser (docs/viewing.md).
+        """Serve a web page with the current scene (docs/how_to/viewing.md).
 
         Parameters
         ----------
         near : float, optional
             Pairs at most this far apart are shown, m; default: about a fiftieth of the scene's extent.
         **options
-            ``host``, by default this machine only, and ``port``, by default one that is free.
+            ``host``, by default this machine only, and ``port``, by default a free one.
 
         Returns
         -------
         Viewer
-            `url` is where the page is, `wait` waits, `close` ends it.
+            `url` is the address of the page, `wait` blocks until it ends, `close` ends it.
 
         Raises
         ------
         ValueError
-            If a link has no pose, or `near` is no distance.
+            If a link has no pose, or `near` is not a distance.
         ServingError
-            If viser is missing, or the address is not to be had; a RuntimeError.
+            If viser is not installed, or the address is in use; a subclass of RuntimeError.
         """
         from superovoid.viewing import show  # late: pages import scenes
 
         return show("scene_page", self, near=near, **options)
 
-    # -- the one query, and its first half ----------------------------------------------------------------------------
+    # -- query --------------------------------------------------------------------------------------------------------
 
     def candidates(self, max_distance: float, *, by: Literal["list", "tree"] | None = None) -> IntArray:
-        """Pairs whose bounding volumes are within `max_distance`: those that `query` solves.
+        """Return the pairs whose bounding volumes are within `max_distance`: those that `query` solves.
 
         Parameters
         ----------
         max_distance : float
             Largest distance of the volumes, m.
         by : {"list", "tree"}, optional
-            Whether all pairs are tested one by one, or those that a tree of boxes leaves; default: as `query` does, by
-            the number of pairs. The tree leaves out pairs whose boxes along the axes of the world are farther apart.
+            Whether to test all pairs, or those with near boxes in a tree; default: as `query` does, by the number of
+            pairs. The tree excludes pairs whose axis-aligned boxes are farther apart.
 
         Returns
         -------
@@ -540,7 +541,7 @@ class Scene:
         Raises
         ------
         ValueError
-            If an argument is none of these, or the poses have not been set.
+            If an argument is invalid, or a pose has not been set.
         """
         max_distance = greatest_distance(max_distance)
         if by not in (None, "list", "tree"):
@@ -560,21 +561,21 @@ class Scene:
         max_results: int | None = None,
         overlapping_only: bool = False,
     ) -> SceneResult:
-        """Signed distances of the pairs that are no farther apart than `max_distance`.
+        """Compute the signed distances of the pairs within `max_distance`.
 
         Parameters
         ----------
         max_distance : float, optional
-            Largest distance to report, m; pairs proved farther by their bounding volumes are not solved. Without one
-            (and without `max_results`) every pair is solved, whatever their number.
+            Largest distance to report, m. Pairs proved farther by their bounding volumes are not solved. By default
+            (and without `max_results`) every pair is solved.
         pairs : (n, 2) array_like of int, optional
             Only these of the scene's pairs, in either order.
         max_results : int, optional
-            At most so many, the closest ones: the first rows of the query without it, as far as answers are certified.
-            Only pairs are solved whose bounding volumes leave it open whether they are among them. A scene of many
-            pairs asks with growing distances until there are enough, and counts what the last one took.
+            Report only this many of the closest pairs: the first rows of the query without it, if all answers are
+            certified. Pairs that their bounding volumes exclude are not solved. A scene with many pairs searches with
+            growing distances until it has enough; the statistics are those of the last search.
         overlapping_only : bool, optional
-            Only pairs with a negative distance.
+            Report only pairs with a negative distance.
 
         Returns
         -------
@@ -584,7 +585,7 @@ class Scene:
         Raises
         ------
         ValueError
-            If an argument is out of range, a pair is not one of the scene's, or the poses have not been set.
+            If an argument is out of range, a pair is not one of the scene's, or a pose has not been set.
         """
         max_distance = greatest_distance(max_distance)
         if max_results is not None:
@@ -625,7 +626,7 @@ class Scene:
         return SceneResult(**answer, body_a=which[:, 0], body_b=which[:, 1], bodies=bodies)
 
     def _is_listed(self, count: int) -> bool:
-        """Whether so many pairs are tested one by one, not by the tree."""
+        """Return whether each of `count` pairs is tested, without the tree."""
         return count <= min(_LISTED_PAIRS * len(self._members), _MOST_LISTED)
 
     def _cull(self, limit: float, table: IntArray | None, count: int, listed: bool) -> int:
@@ -648,7 +649,7 @@ class Scene:
     def _solve(self, candidates: int, most: int, limit: float, overlapping_only: bool) -> int:
         """Solve the pairs in the scratch memory that may be among the `most` closest within the limit.
 
-        Returns the number of rows there are: at least as many of these pairs as are wanted.
+        Returns the number of rows written, which include the wanted pairs.
         """
         self._provide_slots(candidates)
         wanted = solving.Wanted(most, limit, overlapping_only, self._rounding, self._rtol, self._max_evaluations)
@@ -660,7 +661,7 @@ class Scene:
         return solving.solve(local, self._vertices, world, found, left, wanted, pool, scratch, counts)
 
     def _usual_reach(self) -> float:
-        """A distance, m, that few bodies of the tree are within."""
+        """Return a distance, m, within which few bodies of the tree are."""
         tree = self._fitted_tree()
         if tree.head[box_tree.NODES] == 0:
             return math.inf
@@ -668,22 +669,22 @@ class Scene:
         return float(np.linalg.norm(high - low)) / (32.0 * len(self._members) ** (1.0 / 3.0)) or math.inf
 
     def _first_reach(self, enough: int) -> float:
-        """The distance, m, to begin with for so many pairs: a little more than what they needed last."""
+        """Return the first distance, m, of a search for this many pairs: a little more than the last search needed."""
         usual = self._usual_reach()
         asked, last = self._last_reach
         return last + _REACH_AHEAD * usual if asked == enough and usual < math.inf else usual
 
-    # -- memory: grows now and then, never in a steady state -----------------------------------------------------------
+    # -- memory: grows only if the number of near pairs does -----------------------------------------------------------
 
     def _use_memory(self) -> None:
-        """Begin with no memory to work in."""
+        """Start without scratch memory."""
         self._lock = threading.Lock()
         self._counts = np.zeros(culling.COUNTS, dtype=np.int64)
         self._pool = pair_table.warm_starts(0)
         self._lanes = first_try.lanes_for(0)
         self._scratch = solving.scratch_for(0, columns.RESULT_LENGTH)
         self._wanted = np.empty((0, 2), dtype=np.int64)
-        self._last_reach = 0, 0.0  # pairs that were asked for, and the distance of the last of them, m
+        self._last_reach = 0, 0.0  # `max_results` of the last query, and the distance of its last pair, m
         self._tree = None
 
     def _reserve(self, count: int) -> None:
@@ -698,7 +699,7 @@ class Scene:
         capacity = len(self._pool.owner)
         if self._pool.head[pair_table.COUNT] + candidates <= capacity:
             return
-        # Twice the need, for pairs that come and go; where there are few pairs, a place for each of them.
+        # Twice the present need, because near pairs change; for few pairs, a slot for each.
         wanted = min(_MOST_WARM_STARTS, self._count, max(2 * candidates, _WARM_STARTS))
         if capacity < wanted:
             pool = pair_table.warm_starts(min(_MOST_WARM_STARTS, self._count, max(wanted, 2 * capacity)))
@@ -720,10 +721,10 @@ class Scene:
         return self._tree
 
     def _build_tree(self) -> None:
-        """Arrange the bodies in the tree anew; gaps stay where they are, and outside of it."""
+        """Rebuild the tree, without the rows of gaps."""
         count = len(self._members)
         tree = self._tree
-        if tree is None or len(tree.nodes) < node_count(count):  # memory of a tree of fewer
+        if tree is None or len(tree.nodes) < node_count(count):  # it has too few nodes
             tree = box_tree.tree_for(count)
         elif len(tree.order) != count:
             tree = tree._replace(order=np.empty(count, dtype=np.int32))
@@ -739,13 +740,13 @@ class Scene:
     # -- bodies, links and rules ---------------------------------------------------------------------------------------
 
     def _hold(self, members: Members) -> None:
-        """Begin with bodies that have no rows yet."""
+        """Use bodies that have no rows yet."""
         self._members = members
-        self._is_shared = False  # with forks and tables, which are not to see changes
+        self._is_shared = False  # with forks and tables, which must not change
         self._room = None
 
     def _own(self) -> None:
-        """Copy what is about to be changed where others have it too."""
+        """Copy the shared data before a change."""
         if self._is_shared:
             self._members = self._members.copy()
             self._rules = self._rules._replace(link=self._rules.link.copy())
@@ -754,9 +755,9 @@ class Scene:
             self._is_shared = False
 
     def _leave_gap(self, name: str, gone: int) -> None:
-        """Take a body away, and leave its row where it is.
+        """Remove a body, but keep its row.
 
-        No link carries it, so that it is not placed again, and its sphere is nowhere, so that nothing is near it.
+        The row has no link, so it is not placed again, and its sphere is nan, so that no body is near it.
         """
         self._members.leave_gap(name)
         self._world.spheres[gone] = math.nan, math.nan, math.nan, 0.0
@@ -777,7 +778,7 @@ class Scene:
         self._count_pairs(has_other_exceptions=bool(excepted.any()))
 
     def _close_gaps(self) -> None:
-        """Have no rows but those of bodies."""
+        """Remove the rows without bodies."""
         gaps = self._members.gaps
         if not len(gaps):
             return
@@ -830,7 +831,7 @@ class Scene:
         self._moved(max(self._rounding, rounding), np.zeros(len(self._row), dtype=np.bool_))
 
     def _use_local(self, local: culling.Local, bodies: Sequence[Body]) -> None:
-        """Take over the rows of all bodies, and collect what rows refer to."""
+        """Use these rows of all bodies, and pack the meshes that they refer to."""
         self._vertices: FloatArray = EMPTY_POOL
         self._packed_vertices = 0
         self._offsets: Offsets = {}
@@ -840,7 +841,7 @@ class Scene:
             self._packed_vertices = len(self._vertices)
 
     def _pack(self, bodies: Sequence[Body]) -> FloatArray:
-        """Rows of bodies; what they refer to is put behind what others do, once for each shape."""
+        """Return the rows of bodies, and append their meshes to the pool, once for each shape."""
         shapes = (body.shape for body in bodies)
         rows, vertices, self._offsets = pack_shapes_behind(shapes, len(self._vertices), self._offsets)
         self._vertices = np.concatenate([self._vertices, vertices])
@@ -859,7 +860,7 @@ class Scene:
         self._closed_on_link = np.concatenate([self._closed_on_link, none])
 
     def _drop_link_without_bodies(self, row: int) -> None:
-        """Forget a link if no body is on it; there are no gaps."""
+        """Drop a link without bodies; there must be no gaps."""
         if self._on_link[row]:
             return
         self._row = {link: i for i, link in enumerate(link for link, i in self._row.items() if i != row)}
@@ -871,19 +872,19 @@ class Scene:
         self._moved(self._rounding)
 
     def _place_all(self) -> None:
-        """Bring what depends on the bodies and on poses up to date; the tree is to be built."""
+        """Place all bodies again, and drop the tree."""
         self._world, self._room = culling.world_of(len(self._rules.link)), None
         self._tree = None
         self._moved(self._place(self._posed))
 
     def _place(self, links: NDArray[np.bool_]) -> float:
-        """Put the bodies of links where these are; return the largest rounding of their bounds, m."""
-        # The row of a gap's link is -1, which is the last entry.
+        """Place the bodies of links; return the largest rounding of their bounds, m."""
+        # The link row of a gap is -1, the last entry.
         links = np.append(links, False) if len(self._members.gaps) else links
         return float(culling.place_all(self._local, self._rules.link, self._link_poses, links, self._world))
 
     def _moved(self, rounding: float, links: NDArray[np.bool_] | None = None) -> None:
-        """Take note that bodies of links have moved; default: of all."""
+        """Record that the bodies of links have moved; default: of all links."""
         self._rounding = rounding
         self._all_posed = bool(self._posed.all())
         self._tree_fits = False
@@ -893,9 +894,9 @@ class Scene:
             self._stale |= links
 
     def _set_rules(self, link: IntArray, closed: NDArray[np.bool_], index: IntArray, more: int = 0) -> None:
-        """Take over the exceptions of the rules for bodies that are now in other rows.
+        """Move the exceptions of the rules to other rows of bodies.
 
-        The old tables are left alone: forks may read them.
+        The old tables do not change, since forks may read them.
         """
         old = self._rules
         rules = pair_table.rules_for(link, closed, int((old.keys != pair_table.EMPTY).sum()) + more)
@@ -909,7 +910,7 @@ class Scene:
         return int(added)
 
     def _use_rules(self, rules: pair_table.Rules) -> None:
-        """Take over the rules of bodies without gaps."""
+        """Use these rules of bodies without gaps."""
         if rules.link is not self._rules.link:
             self._room = None
         self._rules = rules
@@ -958,7 +959,7 @@ class Scene:
         return self._wanted[:count].copy()
 
     def _take(self, pairs: ArrayLike) -> int:
-        """Copy the pairs that a query is about, turned as the scene reports them; return their number."""
+        """Copy the pairs of a query, in the order of bodies that the scene reports; return their number."""
         self._close_gaps()
         wanted = np.asarray(pairs)
         if wanted.size == 0:
@@ -979,7 +980,7 @@ class Scene:
 
 
 def _pairs_between(on_link: IntArray) -> int:
-    """Number of pairs on different links, of the numbers of bodies on each."""
+    """Return the number of pairs on different links, given the number of bodies on each."""
     return (int(on_link.sum()) ** 2 - int((on_link**2).sum())) // 2
 
 
@@ -997,7 +998,7 @@ def _checked_pairs(pairs: ArrayLike, count: int) -> IntArray:
 
 
 def _touch(arrays: Iterable[NDArray | Iterable[NDArray]]) -> None:
-    """Write to every page of some memory, so that the system provides it now."""
+    """Write to every page of memory, so that the system provides it now."""
     for each in arrays:
         if isinstance(each, np.ndarray):
             each[...] = each.copy()

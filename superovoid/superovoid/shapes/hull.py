@@ -1,18 +1,18 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Convex hull of points, and what its support points and its planes may lose against the points as they were given.
+r"""Convex hull of points, and bounds of the errors of its support points and planes relative to all points given.
 
-Qhull decides with tolerances: next to sharp edges, in needles and in sheets it leaves out points that stick out by many
-times its tolerance, and its facets need not be convex there. So nothing rests on Qhull that is not measured afterwards.
+Qhull decides with tolerances: next to sharp edges, in needles and in sheets it omits points that stick out by many
+times its tolerance, and its facets need not be convex there. So the errors of its result are measured afterwards.
 
-Let H be the hull of all points that were given and o a point inside. Each facet has a unit vector m_f, the normal of
-its plane as Qhull has it, and beta is the largest m_f . (x - y) over all f, all given points x and the corners y of the
+Let H be the hull of all points given and o a point inside. Each facet has a unit vector m_f, the normal of its plane
+from Qhull, and beta is the largest m_f . (x - y) over all f, all given points x and the corners y of the
 facet. The facets form a closed surface. If r, the least m_f . (y - o) over all f and y, is positive, and the solid
 angles of the facets about o add up to 4 pi, each ray from o meets one facet, at a point z with m_f . (z - o) >= r.
 
 **Support values.** Scale a given point x about o by 1 / (1 + beta / r). For each f, m_f . (x - o) exceeds the least
-o_f of m_f . (y - o) by no more than beta <= o_f beta / r. So the scaled point has m_f . (x - o) <= o_f for all f, which
+o_f of m_f . (y - o) by at most beta <= o_f beta / r. So the scaled point has m_f . (x - o) <= o_f for all f, which
 on its ray ends before the facet does: it lies in the hull of the corners. Hence
 
     h(H) - h(corners) <= beta / r max |x - o|.
@@ -40,7 +40,7 @@ FloatArray = NDArray[np.float64]
 
 _MOST_LOST = 2e-13  # of the radius: points are left out if support values lose less; small against 1e-12 of culling
 _ROUNDING = 16.0 * EPS  # of the radius: what the difference of two heights above a plane rounds
-_GROUP = 32  # points that are compared with a plane together
+_GROUP = 32  # points compared with a plane at once
 
 
 def normals(vertices: FloatArray, faces: NDArray[np.int64]) -> FloatArray:
@@ -199,10 +199,10 @@ class Hull:
         return is_closed and abs(winding(self.corners[self.facets] - point) - 1.0) < 0.1
 
     def flatten(self, vertices: FloatArray, half: float) -> None:
-        """Take as the corners points of one plane, where this is the hull of a slab that reaches `half` to either side.
+        """Replace the corners by points of one plane, if this is the hull of a slab that extends `half` to either side.
 
-        The planes stay those of the slab. The depth of a point in it differs from that in the hull of the points by no
-        more than `half`, which is added to `loss`.
+        The planes stay those of the slab. The depth of a point in it differs from that in the hull of the points by at
+        most `half`, which is added to `loss`.
         """
         self.corners, self.facets, self.volume = vertices, np.empty((0, 3), dtype=np.int64), 0.0
         self.radius = float(np.linalg.norm(vertices, axis=1).max())

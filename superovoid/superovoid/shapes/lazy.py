@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Values of an object that are computed when they are first asked for."""
+"""Attributes of an object that are computed on first access."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import functools
 from typing import Any
 
 
-class cached_property(functools.cached_property):  # a decorator, as the one it stands for
-    """`functools.cached_property` as it is from Python 3.12 on: without a lock that all objects of a class share.
+class cached_property(functools.cached_property):  # a decorator, named as the one it replaces
+    """`functools.cached_property` as in Python 3.12: without a lock shared by all objects of a class.
 
-    A process that is forked while another thread holds that lock would wait for it for ever. Two threads that ask at
-    once both compute the value, and both get the one that is there first.
+    A process forked while another thread holds this lock would wait for it forever. Two threads may both compute the
+    value; both get the one stored first.
     """
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:

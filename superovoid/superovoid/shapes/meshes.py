@@ -59,7 +59,7 @@ def _merged(vertices: FloatArray, faces: NDArray[np.int64]) -> tuple[FloatArray,
 
 
 def _closed_surface(vertices: FloatArray, faces: NDArray[np.int64], key: FloatArray) -> trimesh.Trimesh:
-    """Mesh of triangles whose corners are one where their keys agree, without those that have a corner twice."""
+    """Return a mesh with corners of equal keys merged, without triangles that have a corner twice."""
     _, first, same = np.unique(key + 0.0, axis=0, return_index=True, return_inverse=True)
     merged = first[same.reshape(-1)][faces]
     distinct = (merged != np.roll(merged, 1, axis=1)).all(axis=1)
@@ -67,7 +67,7 @@ def _closed_surface(vertices: FloatArray, faces: NDArray[np.int64], key: FloatAr
 
 
 def _face_rows(owner: str, faces: ArrayLike, count: int, least: int = 4) -> NDArray[np.int64]:
-    rows = np.array(faces)  # of anything: what is no integer is told below
+    rows = np.array(faces)  # of any type: the check below names others than integers
     if rows.ndim != 2 or rows.shape[1:] != (3,) or len(rows) < least or not np.issubdtype(rows.dtype, np.integer):
         found = f"{rows.dtype} of shape {rows.shape}"
         raise ValueError(f"{owner}.faces: must be integers of shape (m, 3) with m >= {least}, found {found}")
@@ -130,7 +130,7 @@ class _Vertices(Shape):
 
     def _fill(self, row: FloatArray) -> None:
         box = self.obb()
-        # Half extents, centre and volume tell meshes apart where the order of two bodies is decided.
+        # Half extents, centre and volume distinguish meshes when two bodies are put in order.
         row[surface.A1 : surface.A1 + 3] = box.half_extents
         row[surface.TX], row[surface.TY], row[surface.P] = box.centre
         row[surface.S_] = self.volume()
@@ -156,7 +156,7 @@ class ConvexMesh(_Vertices):
     Parameters
     ----------
     vertices : (n, 3) array_like
-        At least four points that span a volume, m. Points that are certain to lie inside the hull are dropped.
+        At least four points that span a volume, m. Points certainly inside the hull are dropped.
     """
 
     vertices: FloatArray
@@ -184,7 +184,7 @@ class ConvexMesh(_Vertices):
         return self._hull.volume
 
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, NDArray[np.int64]]:
-        """Its own triangles, whatever the resolution."""
+        """Return its own triangles for any resolution."""
         return self.vertices.copy(), self.faces.copy()
 
 
@@ -233,11 +233,11 @@ class Mesh(_Vertices):
 
     @classmethod
     def from_triangles(cls, vertices: ArrayLike, faces: ArrayLike) -> Mesh:
-        """Take triangles as files and messages have them: turned either way, with each corner as often as it occurs.
+        """Make a mesh of triangles as in files and messages: of either orientation, with repeated corners.
 
-        Vertices that are equal are merged, and nothing else where the surface then closes. Where it does not, those are
-        merged that agree when rounded to 1e-8 of the largest extent, as far as single precision leaves corners from
-        one another; all answers are for the body with the merged corners, which are given ones.
+        Equal vertices are merged. If the surface is not closed then, vertices that agree to 1e-8 of the largest extent,
+        the spacing of single precision, are merged too. All distances are those of the merged mesh, whose corners are
+        among the given ones.
 
         Parameters
         ----------
@@ -299,8 +299,8 @@ class Mesh(_Vertices):
 
     @cached_property
     def _is_convex(self) -> bool:
-        # A triangle all corners of which are within a length of the highest of the body along some direction lies that
-        # near to the hull, whatever the direction: of a sliver it need not be the normal.
+        # If all corners of a triangle are within a length of the highest point of the body along any one direction, the
+        # triangle is within this length of the hull. So the direction of a sliver need not be its normal.
         up = normals(self.vertices, self.faces)
         up /= np.maximum(np.linalg.norm(up, axis=1), 1e-300)[:, None]
         offsets = np.einsum("ik,ijk->ij", up, self.vertices[self.faces]).min(axis=1)
@@ -309,7 +309,7 @@ class Mesh(_Vertices):
         return most_above(up, offsets + PLANE_ROUNDING * self._reach, self._hull.corners) <= 0.0
 
     def is_convex(self) -> bool:
-        """Whether no vertex lies above the plane of a triangle by more than rounding: the mesh is its own hull."""
+        """Return whether the mesh is its own hull: no vertex is above a triangle by more than rounding."""
         return self._is_convex
 
     def _holds(self, points: FloatArray) -> NDArray[np.bool_]:
@@ -322,25 +322,26 @@ class Mesh(_Vertices):
         return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
 
     def triangles(self, resolution: int = TESSELLATION_RESOLUTION) -> tuple[FloatArray, NDArray[np.int64]]:
-        """Its own triangles, whatever the resolution."""
+        """Return its own triangles for any resolution."""
         return self.vertices.copy(), self.faces.copy()
 
 
 @dataclass(frozen=True, eq=False)
 class Shell(Mesh):
-    """Sheet of triangles, without an inside: what lies in the hollow of an open box does not overlap it.
+    """Sheet of triangles, without an inside: a body in the hollow of an open box does not overlap it.
 
-    The kernels have each triangle twice, turned both ways: the winding number is 0 everywhere, so that no point is
-    inside, and there is a way out to either side. An overlap is a triangle that meets another body; its depth is the
-    shortest translation that parts them. It is proved where a ball or capsule touches from one side; a sheet has no
-    thickness, so that the interval of other overlaps reaches up to 0, with the status `UNPROVEN | NON_CONVEX`.
+    The kernels store each triangle twice, with both orientations: the winding number is 0 everywhere, so no point is
+    inside, and a separating translation may lead to either side. An overlap is a triangle that meets another body; its
+    depth is the length of the shortest translation that separates them. It is proved if a ball or capsule touches from
+    one side. A sheet has no thickness, so the interval of other overlaps extends to 0, with the status
+    `UNPROVEN | NON_CONVEX`.
 
     Parameters
     ----------
     vertices : (n, 3) array_like
-        At least three points that are not on one line, m; equal ones are merged.
+        At least three points, not on one line, m; equal ones are merged.
     faces : (m, 3) array_like of int
-        Triangles, at least one, turned either way, closed or not. Those with a corner twice are left out.
+        Triangles, at least one, of either orientation, closed or not. Those with a corner twice are dropped.
 
     Raises
     ------

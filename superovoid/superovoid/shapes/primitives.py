@@ -51,13 +51,13 @@ def pack_shapes(shapes: Iterable[Shape]) -> tuple[FloatArray, FloatArray]:
 
 
 Offsets = dict[int, tuple[Shape, int]]
-"""Where each shape is in a pool, by its identity; with the shape, so that no other one takes that meanwhile."""
+"""The offset of each shape in a pool, by its `id`; with the shape, so that the id is not reused."""
 
 
 def pack_shapes_behind(
     shapes: Iterable[Shape], length: int, offsets: Offsets
 ) -> tuple[FloatArray, FloatArray, Offsets]:
-    """Rows of many shapes, and what is to be put behind a pool that there is.
+    """Return the rows of many shapes, and the numbers to append to an existing pool.
 
     Parameters
     ----------

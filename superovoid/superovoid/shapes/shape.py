@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What every kind of body can say of itself, and what their descriptions share."""
+"""The base class of all kinds of bodies, and functions that they share."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class BoundingBox(NamedTuple):
 
 
 def numbers(owner: str, name: str, value: ArrayLike, count: int) -> tuple[float, ...]:
-    """Return so many finite numbers; `ValueError` names what has others."""
+    """Return a tuple of `count` finite numbers; `ValueError` names the parameter otherwise."""
     try:
         array = floats(name, value)
     except ValueError:
@@ -108,7 +108,7 @@ def unit_directions(direction: ArrayLike) -> tuple[FloatArray, FloatArray, tuple
 def faces_around_z(parallels: int, sections: int) -> IntArray:
     """Triangles of a surface around z, outward oriented, shape (2 parallels sections, 3).
 
-    Corners are numbered by parallels, upwards, with so many corners each, and end with the south and the north pole.
+    Corners are numbered by parallels, upwards, with `sections` corners each, and then the south and the north pole.
     """
     j = np.arange(sections)
     k = np.roll(j, -1)
@@ -121,10 +121,10 @@ def faces_around_z(parallels: int, sections: int) -> IntArray:
 
 
 class Shape(ABC):
-    """A body in its own frame: what every kind can say of itself."""
+    """A body in its own frame."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """The parameters: what is derived from them, the kernels' row of numbers above all, is made again."""
+        """Return the parameters; values derived from them, such as the row of the kernels, are computed again."""
         return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type] # every kind is one
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -196,7 +196,7 @@ class Shape(ABC):
         Returns
         -------
         (..., 3) ndarray
-            Points of the body, m: one of them where a face or an edge is farthest.
+            Points of the body, m. If a face or an edge is farthest, one of its points.
         """
         n, _, shape = unit_directions(direction)
         return self._extreme(n).reshape(shape)
@@ -267,9 +267,9 @@ class Shape(ABC):
 
     @property
     def support_loss(self) -> float:
-        """By how much `support_value` of a unit direction may be too small, beyond rounding, m.
+        """Largest error by which `support_value` of a unit direction may be too small, beyond rounding, m.
 
-        Zero but for hulls of many points, some of which the hull leaves out (docs/shapes.md).
+        Zero except for hulls of many points, which may omit some of them (docs/reference/shapes.md).
         """
         return 0.0
 

@@ -60,8 +60,8 @@ class Superovoid(Shape):
     semi_axes : (3,) array_like
         Semi-axes a1, a2, a3 along x, y, z, m; from 1e-30 to 1e30. Half lengths, as those of an ellipsoid.
     section_exponent : float
-        Exponent epsilon_1 of the sections z = const, in [1e-6, 1.999999], as far as the arithmetic carries
-        (docs/numerics.md). Towards 0 a rectangle, 1 an ellipse, towards 2 a rhombus.
+        Exponent epsilon_1 of the sections z = const, in [1e-6, 1.999999], the limits of the arithmetic
+        (docs/explanation/numerics.md). Towards 0 a rectangle, 1 an ellipse, towards 2 a rhombus.
     profile_exponent : float
         Exponent epsilon_2 of the profile along z, the half-width of the sections over z, in the same range. The two
         exponents have names because authors disagree on their order: `from_goncalves` and `from_barr` take pairs.
@@ -78,7 +78,7 @@ class Superovoid(Shape):
     Every combination of parameters is allowed; not every one is convex (`convexity`). With Tx = Ty = T the body is
     convex iff abs(T) <= (1 - epsilon_2 / 2) 2**(epsilon_2 / 2); the range of abs(T) <= 0.5 that the paper gives is not
     enough for epsilon_2 above 1.38, and with Tx != Ty and epsilon_2 < 1 a body is never convex, though the dent is
-    often microscopic (docs/numerics.md).
+    often microscopic (docs/explanation/numerics.md).
 
     Examples
     --------
@@ -225,7 +225,7 @@ class Superovoid(Shape):
         Returns
         -------
         (...) ndarray
-            F, dimensionless. Infinite where the taper has folded space (k_x <= 0 or k_y <= 0), which is outside.
+            F, dimensionless. Infinite if the taper folds space there (k_x <= 0 or k_y <= 0): such points are outside.
         """
         u, v, w, kx, ky = self._unit_coordinates(points)
         s = 2.0 / self.profile_exponent
@@ -285,7 +285,7 @@ class Superovoid(Shape):
         Returns
         -------
         (..., 3, 3) ndarray
-            1/m^2. Entries that are infinite (exponents above 1 on a coordinate plane) are set to 0.
+            1/m^2. Infinite entries (exponents above 1 on a coordinate plane) are set to 0.
         """
         u, v, w, kx, ky = self._unit_coordinates(points)
         e1, e2 = self.section_exponent, self.profile_exponent
@@ -386,7 +386,7 @@ class Superovoid(Shape):
             return BoundingSphere(np.zeros(3), _ABOVE_ROUNDING * radius)
         # Between two heights on one side of the equator the meridian radius r is at most that of the one closer to the
         # equator; the farthest point of the section for r = 1 is a norm of (a1 kx, a2 ky), convex in the height, and so
-        # is |z - z0|: both at most the larger of the two at the ends (docs/numerics.md).
+        # is |z - z0|: both at most the larger of the two at the ends (docs/explanation/numerics.md).
         w = np.sin(np.linspace(0.0, 0.5 * math.pi, _SPHERE_HEIGHTS))
         w = np.concatenate([-w[:0:-1], w])
         with np.errstate(divide="ignore"):
@@ -407,16 +407,16 @@ class Superovoid(Shape):
     def bounding_sphere(self) -> BoundingSphere:
         """Sphere around the body, centred on its z axis (`BoundingSphere.centre`, `.radius`, m).
 
-        It holds the body: the radius about that centre is exact without taper, and else bounded from above, by no more
-        than a thousandth too large.
+        It contains the body. The radius is exact without taper, and otherwise an upper bound at most a thousandth too
+        large.
         """
         return self._bounding_sphere._replace(centre=self._bounding_sphere.centre.copy())
 
     def volume(self) -> float:
         """Volume, m^3.
 
-        The section at w has the area 4 a1 a2 kx ky r^2 Gamma(1 + e1/2)^2 / Gamma(1 + e1); the terms of kx ky that are
-        odd in w vanish, and the integrals of r^2 and w^2 r^2 are Beta functions.
+        The section at w has the area 4 a1 a2 kx ky r^2 Gamma(1 + e1/2)^2 / Gamma(1 + e1); the terms of kx ky odd in
+        w vanish, and the integrals of r^2 and w^2 r^2 are Beta functions.
         """
         e1, e2 = self.section_exponent, self.profile_exponent
         section = math.gamma(1.0 + 0.5 * e1) ** 2 / math.gamma(1.0 + e1)
@@ -500,7 +500,7 @@ def _farthest(a: ArrayLike, b: ArrayLike, p: float) -> FloatArray:
 
 
 def _safe_power(base: FloatArray, exponent: float) -> FloatArray:
-    """base**exponent for base >= 0, with 0 where a negative power of zero has no value."""
+    """base**exponent for base >= 0, and 0 for a negative power of zero."""
     if exponent >= 0.0:
         return np.asarray(base**exponent)
     with np.errstate(divide="ignore"):

@@ -22,7 +22,7 @@ FloatArray = NDArray[np.float64]
 
 
 def end_of(started: float, deadline: float | None) -> float:
-    """When a call ends that has so many seconds from its start on; `ValueError` for a deadline that is none."""
+    """Return the time at which a call with a deadline ends; `ValueError` if the deadline is not a positive number."""
     if deadline is None:
         return math.inf
     return started + positive("deadline", deadline, "seconds")

@@ -12,10 +12,10 @@ a query a state         one compiled loop over states: place, cull, lanes for pa
 a result a state        flat arrays, the rows of a state behind those of the state before it
 ======================  ==========================================================================================
 
-States are answered in blocks, which threads share. What SIMD lanes answer depends on a pair and its poses alone. Any
-other pair starts from its points in the state before, as in a scene's next query; every block starts cold. So the same
-request gets the same bits, whatever was asked before, however many threads answered, however often memory had to grow
-and wherever a deadline cut it off.
+States are answered in blocks, which threads share. The answers of SIMD lanes depend on a pair and its poses alone. Any
+other pair starts from its points in the previous state, as in the next query of a scene; every block starts cold. So
+equal calls have the same results, bit by bit, whatever the earlier calls, the number of threads, the growth of memory
+and the deadline.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ from superovoid.values.records import Statistics
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
-# States of a block, and the most pairs that they have together: it bounds memory, and the time between two looks at the
-# clock where there is no deadline.
+# States of a block, and the largest number of their pairs. It bounds the memory, and without a deadline the time until
+# `stop` is read.
 _BLOCK, _BLOCK_PAIRS = 64, 1 << 20
 _SPAN_PAIRS = 1 << 12  # pairs, and bodies, of the states of a block that share lanes
 _MOST_WARM_STARTS = 1 << 14
-_MOST_WHOLE = 1 << 30  # bytes of answers that are had at once
-# With a deadline the clock is read about that often, s.
+_MOST_WHOLE = 1 << 30  # bytes of answers allocated at once
+# Time between two readings of the clock if there is a deadline, s.
 _LOOK = 2e-3
 
 
@@ -77,20 +77,19 @@ def state_distances(
     stop: threading.Event | None = None,
     threads: int | None = None,
 ) -> StateDistances:
-    """Signed distances in many states of a robot.
+    """Compute the signed distances of a robot's bodies in many states.
 
     Parameters
     ----------
     robot : Robot
-        What moves.
     scene : Scene
-        The bodies and the pairs to be checked: `robot.scene()`, or any other with bodies on links of the robot. Links
-        that the robot does not have stay where they are in the scene. The scene itself is not changed.
+        The bodies and the pairs to check: `robot.scene()`, or any other with bodies on links of the robot. Other links
+        keep their poses in the scene. The scene is not changed.
     positions : (states, joints) array_like
         Positions of the joints, rad or m, one row a state.
     joint_names : sequence of str, optional
-        The columns of `positions`, in any order; default: `robot.joint_names`. Mimicking joints may be among them and
-        are ignored, since they follow their masters.
+        The columns of `positions`, in any order; default: `robot.joint_names`. Mimic joints may be included; they are
+        ignored, since they follow their masters.
     base_poses : mapping of str to (4, 4) or (states, 4, 4) array_like
         root_from_link of the robot's `base_links`, m, for all states or for each.
     root_pose : (4, 4) array_like, optional
@@ -100,23 +99,22 @@ def state_distances(
     max_distance : float, optional
         Largest distance to report, m.
     max_results : int, optional
-        At most so many pairs a state, the closest ones.
+        Report only this many pairs a state, the closest ones.
     overlapping_only : bool, optional
-        Only pairs with a negative distance.
+        Report only pairs with a negative distance.
     closest_of_links : bool, optional
-        Of each pair of links the closest pair of their bodies alone. Where links have several bodies that solves few of
-        their pairs.
+        Report only the closest pair of bodies for each pair of links. If links have several bodies, few of their pairs
+        are solved.
     gradients, base_gradients : bool, optional
-        Whether the derivatives by the joints, and by the poses of the bases, are wanted.
+        Whether to compute the derivatives by the joints, and by the poses of the bases.
     deadline : float, optional
-        Time after which no further state is begun, s. One state at least is answered.
+        Time after which no further state is started, s. At least one state is answered.
     max_rows : int, optional
-        As many rows end the answer: no further block of states is begun, so that memory is bounded.
+        Number of rows after which no further block of states is started, to bound memory.
     stop : threading.Event, optional
-        Once it is set, by another thread, no further block of states is begun.
+        An event that ends the call: no further block of states is started once it is set.
     threads : int, optional
-        Threads to share the blocks among; None: as many as there are processors. The answers are the same for any
-        number.
+        Number of threads; None: one for each processor. The results do not depend on it.
 
     Returns
     -------
@@ -126,13 +124,12 @@ def state_distances(
     ------
     ValueError
         If an argument is out of range, a joint or base pose is missing, given twice or unknown, a number is not finite,
-        a base pose is no rigid transform, a pair is not one of the scene's, or a link that the robot does not have has
-        no pose in the scene.
+        a base pose is not a rigid transform, a pair is not one of the scene's, or another link has no pose in the
+        scene.
 
     Notes
     -----
-    The interpreter's lock is released while states are answered. Calls for one scene may come from many threads at a
-    time.
+    The call releases the global interpreter lock. Several threads may call it for one scene at a time.
 
     Examples
     --------
@@ -216,13 +213,12 @@ class _Part(NamedTuple):
 
 
 class StateQuery:
-    """A question about states that is asked again and again: what it takes to ask it is prepared once.
+    """A prepared query about states, for repeated calls.
 
-    ``StateQuery(robot, scene, max_distance=0.02)(positions)`` is
-    ``state_distances(robot, scene, positions, max_distance=0.02)``, for the scene as it is when the question is made:
-    bodies and pairs added later are not seen, nor are new poses of links that the robot does not have. Any number of
-    threads may ask at a time. Where all distances are wanted, the memory of an answer that nobody holds any longer
-    serves the next one.
+    ``StateQuery(robot, scene, max_distance=0.02)(positions)`` equals ``state_distances(robot, scene, positions,
+    max_distance=0.02)``, for the scene at the time of construction: bodies and pairs added later have no effect, nor do
+    new poses of links that the robot does not have. Any number of threads may call it at a time. If all distances are
+    requested, the memory of a result without references is used again.
 
     Parameters
     ----------
@@ -232,7 +228,7 @@ class StateQuery:
     Raises
     ------
     ValueError
-        As `state_distances` does about these.
+        As for `state_distances`.
     """
 
     def __init__(
@@ -260,7 +256,7 @@ class StateQuery:
         self._set_limits(max_distance, max_results, overlapping_only)
         self._block = max(1, min(_BLOCK, _BLOCK_PAIRS // max(len(self._pairs), 1)))
         self._span = max(1, min(self._block, _SPAN_PAIRS // max(len(self._pairs), len(self._link), 1)))
-        # Memory of calls that are over; to append and to pop is one step of the interpreter.
+        # Memory of finished calls. Appending and popping are single steps of the interpreter.
         self._idle: list[_Mine] = []
         self._reused = ReusedMemory()
 
@@ -280,7 +276,7 @@ class StateQuery:
     def limited(
         self, *, max_distance: float = math.inf, max_results: int | None = None, overlapping_only: bool = False
     ) -> StateQuery:
-        """Return the same question with other limits, in less time than a new one takes: they share their tables.
+        """Return this query with other limits. It shares the tables, so this is faster than a new query.
 
         Parameters
         ----------
@@ -290,10 +286,10 @@ class StateQuery:
         Raises
         ------
         ValueError
-            As `state_distances` does about these.
+            As for `state_distances`.
         """
         other = copy.copy(self)
-        other._idle, other._reused = self._idle, ReusedMemory()  # memory that grows as an answer needs it
+        other._idle, other._reused = self._idle, ReusedMemory()  # which grows with the answers
         other._set_limits(max_distance, max_results, overlapping_only)
         return other
 
@@ -328,10 +324,10 @@ class StateQuery:
     def _run(
         self, joints: FloatArray, bases: FloatArray, root: FloatArray, ended: _Ends, threads: int
     ) -> StateDistances:
-        """Answer states until all are done or something ends it."""
+        """Answer states until all are done or the call is ended."""
         states = len(joints)
         whole = self._whole(states, ended)
-        rows = 0  # of the blocks done: those further on count too, so that what ends the answer is one that was begun
+        rows = 0  # of all blocks done, so that every block started counts
         lock = threading.Lock()
 
         def answer(block: slice, mine: _Mine) -> tuple[_Part, _Mine]:
@@ -352,7 +348,7 @@ class StateQuery:
             self._idle.append(mine)
 
     def _whole(self, states: int, ended: _Ends) -> loop.Answers | None:
-        """Memory for all answers, where their number is known before: they need not be put together then."""
+        """Return memory for all answers if their number is known, so that blocks write into it directly."""
         rows = states * self._most
         is_known = self._wanted.max_distance == math.inf and ended.is_never
         of_rows = rows * columns.RESULT_LENGTH * 8
@@ -365,7 +361,7 @@ class StateQuery:
         )
 
     def _memory(self) -> _Mine:
-        """Memory of a call before, or new; that for the answers of a block may have to grow."""
+        """Return memory of a finished call, or new memory; its part for answers may grow."""
         try:
             return self._idle.pop()
         except IndexError:
@@ -392,7 +388,7 @@ class StateQuery:
         answers: loop.Answers,
         whole: loop.Answers | None,
     ) -> tuple[_Part, loop.Answers]:
-        """Answer the states of a block; return also the memory that this took."""
+        """Answer the states of a block; return also the memory used."""
         poses = self._posing.of_states(joints, bases, root)
         pair_table.forget(memory.pool)
         done, answers = self._run_block(self._posing.of_scene(poses), is_first, stop, memory, answers)
@@ -408,7 +404,7 @@ class StateQuery:
     def _joined(
         self, states: int, parts: list[_Part | None], most_rows: float, whole: loop.Answers | None
     ) -> StateDistances:
-        """The answer of the blocks from the first on, up to one that is missing, not whole or fills it."""
+        """Join the answers of the first blocks, up to one that is missing or incomplete, or reaches `most_rows`."""
         first, counts = np.zeros(states + 1, dtype=np.int64), np.zeros((states, culling.COUNTS), dtype=np.int64)
         done = 0
         kept = []

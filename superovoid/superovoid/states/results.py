@@ -23,32 +23,32 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StateDistances(StateTable, PairResults):
-    """Answers in many states, one row a pair; the rows of a state are sorted by ascending distance.
+    """Distances in many states, one row a pair; the rows of a state are sorted by ascending distance.
 
     The rows of state s are ``first[s]`` to ``first[s + 1] - 1``. Points and normals are in the world, which is the root
-    frame of the robot unless `root_pose` says otherwise. A part of the rows, as ``found[found.distance < 0.01]`` gives
-    it, is an answer about the same states; its rows must be in the order of the states.
+    frame of the robot unless `root_pose` is given. A subset of the rows, such as ``found[found.distance < 0.01]``,
+    covers the same states; its rows must be in the order of the states.
     """
 
     statistics: Statistics
     """As `SceneResult.statistics`: ``iterations`` of each row; ``pairs``, one number; ``past_sphere``, ``past_obb``,
     ``bounded``, ``solved`` and ``intersecting`` of each state, shape (states,)."""
     first: IntArray
-    """Where the rows of each state begin, and the end, shape (states + 1,)."""
+    """First row of each state, and the number of rows, shape (states + 1,)."""
     done: int
-    """States that were answered, always the first ones; fewer than were asked about where the deadline, `stop` or
-    `max_rows` came first. States behind have no rows."""
+    """Number of states answered, always the first ones; fewer than given if the deadline, `stop` or `max_rows` ended
+    the call. Later states have no rows."""
     joint_names: tuple[str, ...]
     """The columns of `gradients`: `Robot.joint_names`."""
     base_links: tuple[str, ...]
     """The second axis of `base_gradients`: `Robot.base_links`."""
     gradients: FloatArray | None
     """Derivatives of the distances by the joints, shape (rows, joints), m/rad or m/m; followers (mimic joints) are part
-    of their master's column. None where they were not asked for. They are those of the points and the normal of the
-    row: where `differentiable` is false, of one contact of several or of one not proved the best."""
+    of their master's column. None unless requested. They are those at the points and the normal of the row: if
+    `differentiable` is false, it is one contact of several, or not proved to be the minimum."""
     base_gradients: FloatArray | None
     """Derivatives by the twist (linear; angular) of each base link about the origin of its frame, in the axes of the
-    root frame, shape (rows, bases, 6), m/m and m/rad. None where they were not asked for."""
+    root frame, shape (rows, bases, 6), m/m and m/rad. None unless requested."""
 
     PER_ROW: ClassVar[tuple[str, ...]] = (*PairResults.PER_ROW, "gradients", "base_gradients")
 

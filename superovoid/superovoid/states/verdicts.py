@@ -1,11 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Does anything overlap, or come closer than a threshold, in many states of a robot? With a stop at the first pair.
+"""Decide whether any pair of bodies overlaps, or is closer than a threshold, in many states of a robot.
 
 A state is `closer` if one pair is proved closer, `farther` if every pair is proved not to be, and undecided otherwise:
-an undecided pair never makes a state free. Within a block of states, the loop asks the pair that was closer last first
-(`verdict_loop`). Every block starts with the same order, so the answer does not depend on the number of threads.
+an undecided pair never makes a state free. Within a block of states, the loop first compares the pair that was closer
+in the last state (`verdict_loop`). Every block starts with the same order, so the answer does not depend on the number
+of threads.
 
 A planner checks whether all pairs keep their floors along a motion (`FloorQuery`). Every pair of every state has its
 own threshold, and the check ends at the first state with a pair below its floor.
@@ -34,10 +35,10 @@ from superovoid.values.poses import PoseLike, PosesLike
 from superovoid.values.records import Record, Statistics
 
 _BLOCK, _BLOCK_OF_MOTION = 256, 64  # states
-_MOST_KEPT = 1 << 14  # pairs of which each has a warm start
+_MOST_KEPT = 1 << 14  # pairs; with more, they have no warm starts
 
 BELOW, SHORT, CLEAR = CLOSER, UNDECIDED, FARTHER
-"""Verdict on a state: a pair is not proved to reach its floor; all reach it, but not all reach `needed`; all do."""
+"""Verdicts on a state: a pair is not proved to reach its floor; all do, but not all reach `needed`; all reach it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,25 +48,25 @@ class StateVerdicts(Record):
     closer: NDArray[np.bool_]
     """Proved: the signed distance of a pair is below the threshold."""
     farther: NDArray[np.bool_]
-    """Proved: that of no pair is."""
+    """Proved: no pair has a signed distance below the threshold."""
     done: int
-    """States that were answered, always the first ones; fewer than were asked about where the deadline or `stop` came
-    first. States behind are neither closer nor farther."""
+    """Number of states answered, always the first ones; fewer than given if the deadline or `stop` ended the call.
+    Later states are neither closer nor farther."""
     body_a: NDArray[np.int64]
-    """Of a pair that is closer, or of one that is undecided where none is; -1 where all pairs are farther: indices into
+    """First body of a closer pair, or of an undecided pair if none is closer; -1 if all pairs are farther. Indices into
     `bodies`, shape (states,)."""
     body_b: NDArray[np.int64]
     bodies: tuple[Body, ...]
     statistics: Statistics
-    """``pairs``: pairs to be checked in each state; ``looked``: of these, pairs that took more than bounding spheres
-    and oriented boxes, shape (states,)."""
+    """``pairs``: pairs to check in each state; ``looked``: pairs of these that bounding spheres and oriented boxes did
+    not decide, shape (states,)."""
 
     def __len__(self) -> int:
         return len(self.closer)
 
     @property
     def undecided(self) -> NDArray[np.bool_]:
-        """States that are neither closer nor farther: touch, a distance that equals the threshold, or not answered."""
+        """Neither closer nor farther: bodies touch, a distance equals the threshold, or there is no answer."""
         return ~(self.closer | self.farther)
 
     def __bool__(self) -> bool:
@@ -162,7 +163,7 @@ class ThresholdQuery(_PairQuery):
     Raises
     ------
     ValueError
-        As `are_states_closer` does about these.
+        As for `are_states_closer`.
     """
 
     def __init__(self, robot: Robot, scene: Scene, threshold: float = 0.0, *, pairs: ArrayLike | None = None) -> None:
@@ -217,7 +218,7 @@ class FloorVerdicts(NamedTuple):
 
 
 class FloorQuery(_PairQuery):
-    """A prepared query whether pairs keep their floors; any number of threads may use it.
+    """A prepared query that compares the pairs with their floors; any number of threads may use it.
 
     Parameters
     ----------
@@ -229,7 +230,7 @@ class FloorQuery(_PairQuery):
     Raises
     ------
     ValueError
-        As `are_states_closer` does about these.
+        As for `are_states_closer`.
     """
 
     def __init__(self, robot: Robot, scene: Scene, pairs: ArrayLike) -> None:
@@ -244,7 +245,7 @@ class FloorQuery(_PairQuery):
         base_poses: Mapping[str, PosesLike] | None = None,
         threads: int | None = None,
     ) -> FloorVerdicts:
-        """Ask about states.
+        """Decide on states.
 
         Parameters
         ----------
@@ -277,18 +278,18 @@ def are_states_closer(
     stop: threading.Event | None = None,
     threads: int | None = None,
 ) -> StateVerdicts:
-    """Whether any pair of bodies is closer than a threshold, in many states of a robot.
+    """Decide whether any pair of bodies is closer than a threshold, in many states of a robot.
 
-    Each state stops at the first pair that is proved closer, and no pair is solved further than the question takes.
+    Each state stops at the first pair proved closer, and each pair is solved only until it is decided.
 
     Parameters
     ----------
     robot, scene, positions, joint_names, base_poses, root_pose, pairs, stop, threads
         As for `state_distances`.
     threshold : float, optional
-        Signed distance to compare with, m. 0: whether anything overlaps. Negative: whether anything overlaps deeper.
+        Signed distance to compare with, m. 0: whether any pair overlaps. Negative: whether any overlaps deeper.
     deadline : float, optional
-        Time after which no further block of states is begun, s. One block at least is answered.
+        Time after which no further block of states is started, s. At least one block is answered.
 
     Returns
     -------
@@ -297,7 +298,7 @@ def are_states_closer(
     Raises
     ------
     ValueError
-        If the threshold is no finite number, and as `state_distances` does.
+        If the threshold is not a finite number, and as for `state_distances`.
 
     Examples
     --------

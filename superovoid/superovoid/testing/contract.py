@@ -7,7 +7,8 @@ Let u = point_b - point_a, n be the normal, d the distance, and [lower, upper] t
 every status. Bodies count as apart if d > 0, otherwise (also at touch) as overlapping:
 
 apart         lower <= |u| <= upper: the points realise the distance up to the interval; if the answer is proved, u is
-              along n up to ten times the tolerance (with exceptions far apart and with PRECISION: docs/numerics.md, 2)
+              along n up to ten times the tolerance (exceptions far apart and with PRECISION:
+              docs/explanation/numerics.md, 2)
 overlapping   u = d n up to ten times the tolerance, if the answer is proved
 both          the points lie on the surfaces up to the tolerance; for convex bodies
               g(n) = n . c - h_A(n) - h_B(-n) is at least `lower` up to the tolerance, so that a translation by -lower

@@ -194,7 +194,10 @@ def support(
 
 
 def concavity(rows: FloatArray, heights: int = 2001) -> FloatArray:
-    """Return the maximum of r^2 phi''/phi of each body's slice profile; at most 0 if convex (docs/numerics.md, 1)."""
+    """Return the maximum of r^2 phi''/phi of each body's slice profile; at most 0 if convex.
+
+    docs/explanation/numerics.md, section 1, has the derivation.
+    """
     return least_concave(rows, heights)[0]
 
 

@@ -66,7 +66,7 @@ def take(url: str, path: Path) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write a picture for docs/viewing.md from a served page."""
+    """Write a picture for docs/how_to/viewing.md from a served page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("url", help="URL of a page of `superovoid view`")
     parser.add_argument("path", type=Path, help="PNG file to write")

@@ -4,7 +4,7 @@
 """Draw the line segments of a page as one mesh per set.
 
 viser draws its own segments one by one, which with software rendering takes as long as all bodies together
-(docs/viewing.md, "How fast").
+(docs/how_to/viewing.md, "How fast").
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ import pytest
 from mcap_bags import ball, joints, written
 
 from superovoid import Robot, Status
-from superovoid.bags import Asked, distance_messages, replay
+from superovoid.bags import ReplayQuery, distance_messages, replay
 from superovoid.cli import main
 from superovoid.dataset import spreading
 from superovoid.viewing.recording_files import RecordingError
@@ -65,7 +65,7 @@ def decoded(path, topic="/distance_service/distances"):
 def test_replayed_distances_equal_direct_queries(arm, tmp_path):
     run = run_of(tmp_path / "run.mcap")
     table, bag = tmp_path / "t.csv", tmp_path / "out.mcap"
-    did = replay(run, arm, Asked(max_results=None), table=table, bag=bag, threads=2)
+    did = replay(run, arm, ReplayQuery(max_results=None), table=table, bag=bag, threads=2)
     assert (did.states, did.known) == (300, 299)
     assert did.first_unknown == (0.0, "not recorded yet: joint wrist")
     rows, messages = rows_of(table), decoded(bag)
@@ -97,13 +97,13 @@ def test_outputs_do_not_depend_on_number_of_threads(arm, tmp_path, monkeypatch):
     run, bits = run_of(tmp_path / "run.mcap", 600), []
     for threads in (1, 3):
         table, bag = tmp_path / f"{threads}.csv", tmp_path / f"{threads}.mcap"
-        replay(run, arm, Asked(), table=table, bag=bag, threads=threads)
+        replay(run, arm, ReplayQuery(), table=table, bag=bag, threads=threads)
         bits.append((table.read_bytes(), bag.read_bytes()))
     assert bits[0] == bits[1]
 
 
 def test_states_without_pair_within_max_distance_have_that_lower_bound(arm, tmp_path):
-    asked = Asked(max_distance=1e-6, max_results=None)
+    asked = ReplayQuery(max_distance=1e-6, max_results=None)
     did = replay(run_of(tmp_path / "run.mcap", 3), arm, asked, table=tmp_path / "t.csv",
                  bag=tmp_path / "out.mcap")  # fmt: skip
     rows = rows_of(tmp_path / "t.csv")
@@ -112,14 +112,14 @@ def test_states_without_pair_within_max_distance_have_that_lower_bound(arm, tmp_
 
 
 def test_states_at_fixed_rate_use_latest_message(arm, tmp_path):
-    did = replay(run_of(tmp_path / "run.mcap"), arm, Asked(), rate=25.0, table=tmp_path / "t.csv")
+    did = replay(run_of(tmp_path / "run.mcap"), arm, ReplayQuery(), rate=25.0, table=tmp_path / "t.csv")
     times = [float(row["time_s"]) for row in rows_of(tmp_path / "t.csv")]
     assert times == pytest.approx(np.arange(75) / 25.0) and did.known == 74
 
 
 def test_recording_is_copied_message_by_message_on_request(arm, tmp_path):
     run = run_of(tmp_path / "run.mcap", 20)
-    replay(run, arm, Asked(), bag=tmp_path / "out.mcap", with_recording=True)
+    replay(run, arm, ReplayQuery(), bag=tmp_path / "out.mcap", with_recording=True)
     for topic in ("/joint_states", "/tf_static", "/robot_description"):
         there, here = (
             [(each.log_time_ns, each.sequence_count) for each in reader_module.read_ros2_messages(str(file), [topic])]
@@ -128,9 +128,9 @@ def test_recording_is_copied_message_by_message_on_request(arm, tmp_path):
         assert there == here and there
     assert len(decoded(tmp_path / "out.mcap")) == 19
     with pytest.raises(RecordingError, match="already has a topic /distance_service/distances: choose another --name"):
-        replay(tmp_path / "out.mcap", arm, Asked(), bag=tmp_path / "more.mcap", with_recording=True)
+        replay(tmp_path / "out.mcap", arm, ReplayQuery(), bag=tmp_path / "more.mcap", with_recording=True)
     assert not (tmp_path / "more.mcap").exists() and not list(tmp_path.glob(".*"))
-    replay(tmp_path / "out.mcap", arm, Asked(), bag=tmp_path / "more.mcap", name="/again", with_recording=True)
+    replay(tmp_path / "out.mcap", arm, ReplayQuery(), bag=tmp_path / "more.mcap", name="/again", with_recording=True)
     assert len(decoded(tmp_path / "more.mcap", "/again/distances")) == 19
 
 
@@ -147,7 +147,7 @@ def test_message_definition_matches_superovoid_interfaces():
 def test_ros_deserializes_the_messages(arm, tmp_path):
     serialization = pytest.importorskip("rclpy.serialization")
     kind = pytest.importorskip("superovoid_interfaces.msg").DistanceArray
-    replay(run_of(tmp_path / "run.mcap", 3), arm, Asked(max_results=None), bag=tmp_path / "out.mcap")
+    replay(run_of(tmp_path / "run.mcap", 3), arm, ReplayQuery(max_results=None), bag=tmp_path / "out.mcap")
     from mcap.reader import make_reader
 
     with (tmp_path / "out.mcap").open("rb") as file:
@@ -256,7 +256,7 @@ def test_input_bag_is_never_overwritten(arm, tmp_path):
     (tmp_path / "link.mcap").symlink_to(run)
     before = run.read_bytes()
     with pytest.raises(RecordingError, match="is the input and cannot be overwritten"):
-        replay(run, arm, Asked(), bag=tmp_path / "link.mcap")
+        replay(run, arm, ReplayQuery(), bag=tmp_path / "link.mcap")
     assert run.read_bytes() == before
 
 
@@ -269,7 +269,7 @@ def test_stamp_of_a_state_is_that_of_its_oldest_part(arm, tmp_path):
         tmp_path / "run.mcap", ball(0.0, 2.0, "/tf_static"), stamped(0.0, 100, wrist=0.1), stamped(0.5, 90, slide=0.1),
         stamped(0.75, 95, slide=0.2), stamped(0.75, 94, wrist=0.2),
     )  # fmt: skip
-    replay(run, arm, Asked(), bag=tmp_path / "out.mcap")
+    replay(run, arm, ReplayQuery(), bag=tmp_path / "out.mcap")
     found = [(each.header.stamp.sec, each.joint_state_age) for _, each in decoded(tmp_path / "out.mcap")]
     assert found == [(90, 0.5), (95, 0.75), (94, 0.0)]
 
@@ -280,12 +280,14 @@ def test_next_replay_removes_partial_files_of_a_killed_one(arm, tmp_path):
     child = os.fork()
     if child == 0:
         try:
-            replay(run, arm, Asked(), threads=1, progress=lambda *_: os.kill(os.getpid(), signal.SIGKILL), **outputs)
+            replay(
+                run, arm, ReplayQuery(), threads=1, progress=lambda *_: os.kill(os.getpid(), signal.SIGKILL), **outputs
+            )
         finally:
             os._exit(7)
     assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
     assert len(list(tmp_path.glob(".*.partial"))) == 2 and not any(path.exists() for path in outputs.values())
-    replay(run, arm, Asked(), threads=1, **outputs)
+    replay(run, arm, ReplayQuery(), threads=1, **outputs)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out.mcap", "run.mcap", "t.csv"]
 
 
@@ -301,7 +303,7 @@ def test_corrupted_bag_is_replayed_or_refused_with_its_name(arm, tmp_path, seed)
                     "noise": chance.randbytes(8) + data[at + 8 :]}  # fmt: skip
             harmed.write_bytes(data[:at] + rest[how])
             try:
-                did = replay(harmed, arm, Asked(), threads=1, **outputs)
+                did = replay(harmed, arm, ReplayQuery(), threads=1, **outputs)
             except RecordingError as error:
                 assert str(harmed) in str(error) and not any(path.exists() for path in outputs.values())
                 ended.add("refused")
@@ -336,7 +338,7 @@ def test_invalid_position_makes_state_unknown_until_next_message(arm, tmp_path, 
         tmp_path / "run.mcap", ball(0.0, 2.0, "/tf_static"), joints_named(0.0, ["slide", "wrist"], [0.1, 0.2]),
         joints_named(0.1, names, positions), joints_named(0.2, ["wrist"], [0.2]), joints_named(0.3, ["slide"], [0.3]),
     )  # fmt: skip
-    replay(run, arm, Asked(), table=tmp_path / "t.csv", threads=1)
+    replay(run, arm, ReplayQuery(), table=tmp_path / "t.csv", threads=1)
     assert [row["state"] for row in rows_of(tmp_path / "t.csv")] == ["known", words, words, "known"]
 
 
@@ -345,14 +347,14 @@ def test_invalid_base_pose_is_reported(arm, tmp_path):
         tmp_path / "run.mcap", ball(0.0, 2.0), ball(0.05, math.nan), joints(0.1, slide=0.1, wrist=0.2),
         ball(0.15, 2.0), joints(0.2, slide=0.1, wrist=0.2),
     )  # fmt: skip
-    replay(run, arm, Asked(), table=tmp_path / "t.csv", threads=1)
+    replay(run, arm, ReplayQuery(), table=tmp_path / "t.csv", threads=1)
     words = "invalid value: the pose of ball in ground (nan, 0, 0, 0, 0, 0, 1)"
     assert [row["state"] for row in rows_of(tmp_path / "t.csv")] == [words, "known"]
 
 
 def test_fewer_positions_than_names_leave_the_joints_unknown(arm, tmp_path):
     run = written(tmp_path / "run.mcap", ball(0.0, 2.0, "/tf_static"), joints_named(0.0, ["slide", "wrist"], [0.1]))
-    did = replay(run, arm, Asked(), threads=1)
+    did = replay(run, arm, ReplayQuery(), threads=1)
     assert (did.states, did.first_unknown[1]) == (1, "not recorded yet: joint slide, joint wrist")
 
 
@@ -379,23 +381,23 @@ def with_another_channel(run, to, topic, kind, encoding, definition):
 def test_messages_of_another_type_on_the_topic_are_ignored(arm, tmp_path, kind):
     run = run_of(tmp_path / "run.mcap", 5)
     other = with_another_channel(run, tmp_path / "o.mcap", "/joint_states", kind, "json", "jsonschema")
-    assert replay(other, arm, Asked(), threads=1).states == 5
+    assert replay(other, arm, ReplayQuery(), threads=1).states == 5
 
 
 def test_joint_states_in_another_encoding_are_refused_with_topic(arm, tmp_path):
     run, kind = run_of(tmp_path / "run.mcap", 5), "sensor_msgs/msg/JointState"
     other = with_another_channel(run, tmp_path / "o.mcap", "/joint_states", kind, "json", "jsonschema")
     with pytest.raises(RecordingError, match=r"topic /joint_states: .* 'json' and defined by 'jsonschema'; expected"):
-        replay(other, arm, Asked(), threads=1)
+        replay(other, arm, ReplayQuery(), threads=1)
     other = with_another_channel(run, tmp_path / "p.mcap", "/joint_states", kind, "cdr", "ros2msg")
     with pytest.raises(RecordingError, match=r"topic /joint_states: .* cannot be decoded"):
-        replay(other, arm, Asked(), threads=1)
+        replay(other, arm, ReplayQuery(), threads=1)
 
 
 def test_table_and_bag_cannot_be_the_same_file(arm, tmp_path):
     run = run_of(tmp_path / "run.mcap", 3)
     with pytest.raises(RecordingError, match="cannot be both the table and the bag"):
-        replay(run, arm, Asked(), table=tmp_path / "out", bag=tmp_path / "." / "out")
+        replay(run, arm, ReplayQuery(), table=tmp_path / "out", bag=tmp_path / "." / "out")
     assert os.listdir(tmp_path) == ["run.mcap"]
 
 
@@ -403,7 +405,7 @@ def test_table_and_bag_cannot_be_the_same_file(arm, tmp_path):
 def test_extreme_recording_times_are_kept(arm, tmp_path, then):
     run = run_of(tmp_path / "run.mcap", 2)
     moved = with_time(run, tmp_path / "moved.mcap", then)
-    did = replay(moved, arm, Asked(), table=tmp_path / "t.csv", bag=tmp_path / "out.mcap", threads=1)
+    did = replay(moved, arm, ReplayQuery(), table=tmp_path / "t.csv", bag=tmp_path / "out.mcap", threads=1)
     assert did.states == 2 and {row["recorded_ns"] for row in rows_of(tmp_path / "t.csv")} == {str(then)}
 
 
@@ -427,4 +429,4 @@ def with_time(path, to, then):
 def test_error_names_links_without_a_pair_to_check(arm, tmp_path):
     run = run_of(tmp_path / "run.mcap", count=2)
     with pytest.raises(RecordingError, match="'arm' has no pair between hand, thumb and thumb to check"):
-        replay(run, arm, Asked(between=(["hand", "thumb"], ["thumb"])), table=tmp_path / "t.csv")
+        replay(run, arm, ReplayQuery(between=(["hand", "thumb"], ["thumb"])), table=tmp_path / "t.csv")

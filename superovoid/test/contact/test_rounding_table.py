@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The table of docs/numerics.md, section 4: what a formula rounds, with forty digits, what is derived, what is allowed.
+"""The table of docs/explanation/numerics.md, section 4: measured with forty digits, derived, allowed.
 
 `u` is the rounding of one operation, 2^-53. ``python -m pytest -s superovoid/test/contact/test_rounding_table.py``
 prints what is measured.

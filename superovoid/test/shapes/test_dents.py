@@ -71,7 +71,7 @@ class Profile:
 
 
 def steepest_azimuth(shape, w):
-    """Azimuth (nx, ny) in which the profile bends up most at a height: c of the quadratic of docs/numerics.md."""
+    """Azimuth (nx, ny) in which the profile is least concave at a height (docs/explanation/numerics.md)."""
     s, q = 2.0 / shape.profile_exponent, 2.0 / (2.0 - shape.section_exponent)
     kx, ky = 1.0 + shape.taper[0] * w, 1.0 + shape.taper[1] * w
     unlike = shape.taper[0] / kx - shape.taper[1] / ky

@@ -11,7 +11,15 @@ sys.path.insert(0, str(HERE.parents[1] / "build_support"))
 
 from interface_wheel import setup_interfaces  # noqa: E402
 
-PACKAGES = ["object_recognition_msgs", "octomap_msgs", "moveit_msgs"]  # each after those it needs
-MESSAGES = ["builtin-interfaces", "geometry-msgs", "sensor-msgs", "shape-msgs", "std-msgs", "trajectory-msgs"]
+PACKAGES = ["control_msgs", "object_recognition_msgs", "octomap_msgs", "moveit_msgs"]  # each after those it needs
+MESSAGES = [
+    "action-msgs",
+    "builtin-interfaces",
+    "geometry-msgs",
+    "sensor-msgs",
+    "shape-msgs",
+    "std-msgs",
+    "trajectory-msgs",
+]
 
 setup_interfaces({name: HERE / name for name in PACKAGES}, MESSAGES)

@@ -5,7 +5,7 @@
 
 A turn is what a controller does with new joint positions: the poses of all links, `Scene.set_link_poses`, and a query.
 Turns are due on a schedule laid down in advance, so that one that is late is late for those after it too, and each is
-counted from the moment it was due. First the loop runs as it comes, then by the recipe of docs/control_loop.md.
+counted from the moment it was due. First the loop runs as it comes, then by the recipe of docs/how_to/control_loop.md.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class Loop(CsvRow):
     name: str
     turns: int
     late: int
-    """turns that were not done when the next one was due"""
+    """turns not finished when the next one was due"""
     work_p50: float = column("work_p50_us")
     """from the beginning of a turn to its end"""
     work_p99: float = column("work_p99_us")
@@ -91,7 +91,7 @@ class Loop(CsvRow):
 
 
 def run(name: str, hands: Hands, turns: int, period: float) -> Loop:
-    """Make so many turns, one each period [s]."""
+    """Make a number of turns, one each period [s]."""
     searches = [0]
 
     def count(phase: str, _: Mapping[str, int]) -> None:

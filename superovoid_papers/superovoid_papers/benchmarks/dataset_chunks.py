@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a chunk of a data set costs beside its answers, by threads and by workers of dask.distributed.
+"""The overhead of a chunk of a data set, by threads and by workers of dask.distributed.
 
-Run ``python -m superovoid_papers.benchmarks.dataset_chunks``; it prints the tables of docs/datasets.md. Times
+Run ``python -m superovoid_papers.benchmarks.dataset_chunks``; it prints the tables of docs/how_to/datasets.md. Times
 are of the processor, of this process and of workers, so that what else the machine does drops out. What it takes to
 start is left out: it begins when every worker has done a chunk. Efficiency is the share of the processor time
 that answers take; the smallest chunk is the one whose answers take nineteen times what else it costs.
@@ -37,7 +37,7 @@ WAYS = {
     "eight workers": {"workers": 8},
 }
 _ENOUGH = 0.95
-"""Efficiency of the smallest chunk that is worth a task."""
+"""Efficiency of the smallest chunk worth a task."""
 PALMS = {
     "left_palm": ((0.0, 0.0), (0.0, 0.0), (0.0, 0.0)),
     "right_palm": ((-0.1, 0.1), (-0.1, 0.1), (-0.1, 0.1)),

@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Our engine beside other libraries on the same pairs, in one process: speed, error, failures.
+"""Compare our engine with other libraries on the same pairs, in one process: speed, error, failures.
 
 Families of bodies (`FAMILIES`) by regimes (`REGIMES`); every cell has its own random pairs. B is put on a random side
 of A and moved along the closest direction of `reference.signed_distance` until the wanted distance is there; deep pairs
-are drawn by their centres. The reference judges everybody, our engine included, and shares no code with any of them.
+are drawn by their centres. The reference judges all of them, including our engine, and shares no code with any.
 
 Libraries without superovoids get what they have: ellipsoids, or the convex hull of points of the surface. The error
 then is the hull's too: it is what a user of that library gets.
@@ -129,7 +129,7 @@ ENGINES = (OURS, OURS_CALLED, *_peer_rows())
 
 
 def random_body(family: str, rng: np.random.Generator) -> Superovoid:
-    """Semi-axes 0.25 to 1 m, exponents 0.3 to 1.5, equal tapers inside the convex range (docs/numerics.md)."""
+    """Semi-axes 0.25 to 1 m, exponents 0.3 to 1.5, equal tapers in the convex range (docs/explanation/numerics.md)."""
     size = np.exp(rng.uniform(math.log(0.25), 0.0, 3))
     epsilon = np.ones(2) if family == "ellipsoids" else rng.uniform(0.3, 1.5, 2)
     taper = 0.0
@@ -233,7 +233,7 @@ def measure(
     adapters : dict
         By name.
     slow : set of str
-        Names that are asked for one pair in five, twice.
+        Names of the engines that get one pair in five, twice.
     given : sequence of Case
         The pairs.
     rounds : int
@@ -272,7 +272,7 @@ def binding_overhead(adapter: peers.Adapter) -> float | None:
 
 
 def verdicts(record: Record, truths: FloatArray, sizes: FloatArray) -> tuple[FloatArray, list[str]]:
-    """Relative error of every answer (nan where there is none) and its failure, one of `FAILURES` or ''."""
+    """Relative error of every answer (nan if there is none) and its failure, one of `FAILURES` or ''."""
     with np.errstate(over="ignore"):
         errors = np.abs(record.answers - truths) / sizes
     found = []
@@ -348,7 +348,7 @@ def _two(show: Callable[[float], str], cell: dict[str, Any], first: str, second:
 
 
 def _failures(counts: dict[str, int] | None) -> str:
-    """Counts with initials: x exception, n no answer, s wrong sign, e error too large; nothing where there are none."""
+    """Counts with initials: x exception, n no answer, s wrong sign, e error too large; empty if there are none."""
     letters = dict(zip(FAILURES, "xnse", strict=True))
     shown = " ".join(f"{count}{letters[name]}" for name, count in (counts or {}).items() if count)
     return f"  [bold]{shown}[/bold]" if shown else ""
@@ -376,7 +376,7 @@ def tables(report: dict[str, Any]) -> Iterator[Table]:
 
 @dataclass(frozen=True)
 class AnswerRow(CsvRow):
-    """What an engine said about a pair."""
+    """The answer of an engine for a pair."""
 
     family: str
     regime: str
@@ -460,7 +460,7 @@ def _draw_cell(panel: Axes, rows: Sequence[dict[str, Any]], cell_name: str) -> N
 
 
 def plot(report: dict[str, Any], path: Path) -> None:
-    """Draw error against time, one panel a family and regime; times are calls less the binding where that is known."""
+    """Draw error against time, one panel a family and regime; times exclude the binding if its time is known."""
     families, regimes, rows = report["families"], report["regimes"], report["rows"]
     figure = Figure(figsize=(3.5 * len(regimes) + 0.6, 2.9 * len(families) + 1.3), layout="constrained")
     panels = figure.subplots(len(families), len(regimes), sharex=True, sharey=True, squeeze=False)
@@ -504,7 +504,7 @@ def compare(
     families: Sequence[str] = FAMILIES,
     regimes: Sequence[str] = REGIMES,
 ) -> dict[str, Any]:
-    """Ask every engine that is installed, cell by cell.
+    """Run every installed engine, cell by cell.
 
     Parameters
     ----------
@@ -588,7 +588,7 @@ def show(report: dict[str, Any], console: Console) -> None:
 
 
 def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
-    """Compare all engines that are installed; print tables, write engines.csv, engines.json and engines.png."""
+    """Compare all installed engines; print tables, write engines.csv, engines.json and engines.png."""
     output_folder(output)
     answers: list[AnswerRow] = []
     report = compare(pairs, rounds, seed, answers)

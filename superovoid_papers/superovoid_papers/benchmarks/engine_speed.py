@@ -36,7 +36,7 @@ FloatArray = NDArray[np.float64]
 _WARM_TURN = math.radians(0.1)
 _WORST_OF = 200  # pairs of a family whose worst call is shown
 _WHOLE = 2048  # pairs timed with their searches, which take nearly all of the time
-_EVERY = 10  # state of the hands of which the overlaps are timed
+_EVERY = 10  # the overlaps of each tenth state of the hands are timed
 
 
 class Pairs:
@@ -104,7 +104,7 @@ def _times(run: Callable[[int, int], None], reset: Callable[[], None], count: in
 
 
 def two_spheres() -> Pairs:
-    """A pair of unit spheres, whose answer takes little time beside the call from Python."""
+    """A pair of unit spheres, whose answer takes little time compared with the call from Python."""
     return Pairs(np.ones((2, 1, 7)) * (1.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0), np.tile(np.eye(4), (2, 1, 1, 1)))
 
 
@@ -242,7 +242,7 @@ def python_calls(repeats: int, seed: int) -> float:
 
 
 def lists_of_shapes(repeats: int, seed: int) -> str:
-    """Time `distances()` on lists of shapes beside the kernels that it calls, in turns, in one thread."""
+    """Time `distances()` on lists of shapes against the kernels that it calls, in turns, in one thread."""
     pairs = paper_battery(_WHOLE, seed)
     shapes = [[Superovoid.from_goncalves(row[:3], row[3:5], row[5:]) for row in rows] for rows in pairs.shapes]
     spent = np.empty((2, repeats))

@@ -27,11 +27,11 @@ from superovoid.viewing.serving import open_server
 from superovoid_ros.motions import grasp_sweep
 
 _PLAYED = 40.0
-"""Moments a second: a new state for each frame that is hoped for."""
+"""Moments a second: a new state for each expected frame."""
 _WARM = 5.0, 5
 """Seconds and frames, both at least, that the sweep is played before it is measured: shaders are compiled."""
 _LEAST = 10
-"""Frames that are measured at least."""
+"""Least number of frames measured."""
 _MOST = 300.0
 """Seconds that the page may take to its first picture."""
 _COUNT = """
@@ -147,7 +147,7 @@ def _watch(url: str, seconds: float, wire: Connection) -> None:
 
 
 def _play(page: Any, seconds: float, frames: int) -> None:
-    """Let a page play so many seconds, and so many frames, whichever is longer."""
+    """Let a page play for a number of seconds or a number of frames, whichever is longer."""
     last = page.evaluate("window.superovoidFrames.frames") + frames
     page.wait_for_timeout(1e3 * seconds)
     page.wait_for_function(f"window.superovoidFrames.frames >= {last}")
@@ -189,7 +189,7 @@ def measure(seconds: float) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the figures of docs/viewing.md, "How fast"."""
+    """Print the figures of docs/how_to/viewing.md, "How fast"."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=20.0, help="that are measured (default: 20)")
     print("\n".join(measure(parser.parse_args(arguments).seconds)))

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Every pair of kinds of bodies beside Coal on random pairs, apart and overlapping: who differs, and who is right.
+"""Compare every pair of kinds of bodies with Coal on random pairs, apart and overlapping; a third method judges.
 
 Coal has half-spaces, spheres, capsules, boxes, cylinders, cones and convex polyhedra. It has no superovoids: they get
 the convex hull of 5,002 points of the surface, and the difference is the hull's. It has no tori, and of a mesh that is
@@ -201,7 +201,7 @@ def _circle(body: Torus, pose: FloatArray, angles: FloatArray) -> FloatArray:
 
 
 def _least_on_circle(value: Callable[[float], float], samples: int) -> float:
-    """Least value of a function of an angle: samples, the best refined; or the first that is not positive."""
+    """Least value of a function of an angle: samples, the best refined; or the first value not above 0."""
     step = 2.0 * math.pi / samples
     best, least = 0.0, math.inf
     for i in range(samples):
@@ -271,7 +271,7 @@ def _least_over_pieces(pieces_a: list[_Piece], pieces_b: list[_Piece], size: flo
 
 
 def third_opinion(kinds: tuple[Kind, Kind], case: Case) -> polytope.Bracket | None:
-    """Signed distance by code that shares nothing with the engine, or None where there is none.
+    """Signed distance by code that shares nothing with the engine, or None if there is none.
 
     Half-spaces: closed form. Convex bodies: `reference.signed_distance`. Tori and meshes that are not convex: least
     over circle or triangles, for bodies that are apart; an overlap has no third opinion, nor has a torus beside a mesh.
@@ -302,7 +302,7 @@ def third_opinion(kinds: tuple[Kind, Kind], case: Case) -> polytope.Bracket | No
 
 
 def _our_queries(given: Sequence[Case]) -> tuple[list[peers.Query], peers.Query]:
-    """One compiled call a pair, always from a cold start, and one of two spheres, which is little beside the call."""
+    """One compiled call a pair, always cold, and one of two spheres, whose solution takes little of the call."""
     work = np.empty(WORK_LENGTH)
 
     def prepared(case: Case) -> peers.Query:
@@ -333,7 +333,7 @@ def _coal_queries(coal: peers.Coal, kinds: tuple[Kind, Kind], given: Sequence[Ca
 
 
 def _off_body(kind: Kind, body: Shape, pose: FloatArray, point: FloatArray, outward: FloatArray) -> float:
-    """How far a contact point is from where it must be, m.
+    """Distance of a contact point from its exact place, m.
 
     On the plane, the torus or a triangle of the mesh; in a convex body, at its farthest along the contact's normal.
     """
@@ -355,7 +355,7 @@ def _off_body(kind: Kind, body: Shape, pose: FloatArray, point: FloatArray, outw
 def _own_faults(
     kinds: tuple[Kind, Kind], case: Case, answer: DistanceResult, truth: polytope.Bracket | None
 ) -> list[str]:
-    """What is wrong with our answer by itself and beside the third opinion."""
+    """Return the faults of our answer by itself and against the third method."""
     slack = 1e-9 * case.size
     faults = []
     if not answer.lower - slack <= answer.distance <= answer.upper + slack:
@@ -374,7 +374,7 @@ def _own_faults(
 
 
 def _judge(kinds: tuple[Kind, Kind], case: Case, ours: float, coal: float | None) -> dict[str, Any]:
-    """Third opinion on one pair: who is right, and what is wrong with our answer."""
+    """Judge one pair by the third method: which answer is right, and the faults of ours."""
     truth = third_opinion(kinds, case)
     answer = distance(case.bodies[0], case.poses[0], case.bodies[1], case.poses[1])
     verdict: dict[str, Any] = {"truth": None, "ours_right": None, "coal_right": None}
@@ -389,7 +389,7 @@ def _judge(kinds: tuple[Kind, Kind], case: Case, ours: float, coal: float | None
 
 
 def _described(case: Case) -> dict[str, Any]:
-    """A pair that can be built again: what `repr` of the bodies does not say of meshes is left to the seed."""
+    """A pair that can be built again: the seed stands for meshes, whose `repr` is incomplete."""
     return {"bodies": [repr(body) for body in case.bodies], "poses": [pose.tolist() for pose in case.poses]}
 
 
@@ -440,7 +440,7 @@ def compare_kinds(kinds: tuple[Kind, Kind], count: int, seed: int, coal: peers.C
     -------
     dict
         Counts, differences relative to the smaller body's radius, microseconds, and the pairs on which we were found
-        wrong. None where Coal has nothing to say.
+        wrong. None if Coal has no answer.
     """
     rng = np.random.default_rng([seed, *(KINDS.index(kind) for kind in kinds)])
     given = [random_case(kinds, rng) for _ in range(count)]
@@ -541,7 +541,7 @@ def table(rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def what_stays_open(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Words on the pairs of kinds of which some intervals stay open, those with the largest share first."""
+    """Return lines about the pairs of kinds with open intervals, those with the largest share first."""
     shares = [(row["open"]["open_apart"] + row["open"]["open_overlapping"], row) for row in rows]
     lines = [
         f"{' – '.join(row['kinds'])}: overlapping {row['open']['open_overlapping']} of {row['open']['overlapping']}, "

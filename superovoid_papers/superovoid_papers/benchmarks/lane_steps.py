@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Time of the steps of a batch in SIMD lanes, and of small batches beside the scalar loop.
+"""Time of the steps of a batch in SIMD lanes, and of small batches against the scalar loop.
 
-Run ``python -m superovoid_papers.benchmarks.lane_steps``; it prints the tables of docs/batch.md. All times are
-of the processor, the fastest of several runs.
+Run ``python -m superovoid_papers.benchmarks.lane_steps``; it prints the tables of docs/explanation/many_bodies.md. All
+times are of the processor, the fastest of several runs.
 """
 
 from __future__ import annotations

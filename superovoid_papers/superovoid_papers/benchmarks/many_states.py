@@ -3,8 +3,8 @@
 
 """Time of 1,000 states of both hands of the iCub in one call, from hands far apart to hands in each other.
 
-`superovoid dev bench states` prints the table of docs/planning.md. All times are processor times, so
-that other programs do not change them.
+`superovoid dev bench states` prints the table of docs/how_to/many_states.md. All times are
+processor times, so that other programs do not change them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def hands() -> Robot:
 def regimes(
     robot: Robot, seed: int = 1, states: int = STATES
 ) -> Iterator[tuple[str, FloatArray, dict[str, FloatArray]]]:
-    """Names, positions (states, joints) and base poses (states, 4, 4) of the states that are measured."""
+    """Names, positions (states, joints) and base poses (states, 4, 4) of the measured states."""
     rng = np.random.default_rng(seed)
     sweep = GraspSweep.from_file(share_directory() / "config/grasp_sweep.yaml")
     frames = [sweep.frame(i).base_poses for i in range(len(sweep))]

@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Do two meshes of a robot meet? Processor time of the question beside that of the full answer, in one run.
+"""Do two meshes of a robot meet? Processor time of this query and of the full answer, in one run.
 
     python -m superovoid_papers.benchmarks.mesh_questions g1_description/urdf/g1_29dof_rev_1_0.urdf
 
-Pairs of the links' meshes that are not convex, at random poses about each other, with robots of example-robot-data
+Pairs of the links' non-convex meshes, at random poses about each other, with robots of example-robot-data
 (`pip install 'superovoid_papers[robots]'`). A file that closes is a solid, any other one a sheet.
 """
 

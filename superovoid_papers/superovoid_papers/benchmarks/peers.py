@@ -4,8 +4,8 @@
 """Other libraries' signed distance, each behind the same small adapter.
 
 An adapter is made for one kind of geometry (`Geometry`) and one setting of tolerances; it turns pairs into callables
-that each make one query and return the signed distance as the library says it. Nothing is corrected: exceptions pass,
-sentinels are returned. A library that is not installed raises ImportError when its adapter is made.
+that each make one query and return the signed distance as the library reports it. Nothing is corrected: exceptions
+pass, sentinels are returned. A library that is not installed raises ImportError when its adapter is made.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ class Coal:
     def within(
         self, shape_a: object, pose_a: FloatArray, shape_b: object, pose_b: FloatArray, threshold: float
     ) -> Callable[[], bool]:
-        """Query that only says whether two of Coal's shapes are closer than a tolerance, m: PQP's tolerance query."""
+        """Query whether two of Coal's shapes are closer than a tolerance, m: PQP's tolerance query."""
         coal, request, result = self.module, self.module.CollisionRequest(), self.module.CollisionResult()
         request.security_margin = threshold
         at_a, at_b = (coal.Transform3s(pose[:3, :3].copy(), pose[:3, 3].copy()) for pose in (pose_a, pose_b))
@@ -257,7 +257,7 @@ class PythonFcl:
         return lambda: fcl.distance(a, b, request, fcl.DistanceResult())
 
     def collision(self, shape_a: object, pose_a: FloatArray, shape_b: object, pose_b: FloatArray) -> Query:
-        """Query that only says whether two of FCL's shapes have common points: their number, at most 1."""
+        """Query that only decides whether two of FCL's shapes have common points: their number, at most 1."""
         fcl, request = self._fcl, self._fcl.CollisionRequest()
         a, b = self._objects((shape_a, pose_a), (shape_b, pose_b))
         return lambda: fcl.collide(a, b, request, fcl.CollisionResult())
@@ -351,7 +351,7 @@ class Distance3d:
         return self._colliders.MeshGraph(pose, vertices, triangles)
 
     def queries(self, pairs: Sequence[Pair]) -> list[Query]:
-        """Queries as its manual shows them: GJK, and EPA where that says the bodies touch."""
+        """Queries as in its manual: GJK, then EPA if GJK finds contact."""
 
         def query(a: object, b: object) -> float:
             separation, _, _, simplex = self._gjk(a, b)

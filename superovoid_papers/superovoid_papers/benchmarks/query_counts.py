@@ -3,7 +3,7 @@
 
 """What the queries spend: solver calls and support points per question, on random convex superovoids and two hands.
 
-``python -m superovoid_papers.benchmarks.query_counts`` prints the tables of docs/queries.md. Counts depend on
+``python -m superovoid_papers.benchmarks.query_counts`` prints the tables of docs/reference/queries.md. Counts depend on
 the seed only; times on the machine.
 """
 
@@ -47,7 +47,7 @@ def random_poses(rng: np.random.Generator, count: int, spread: float) -> np.ndar
 
 
 def median_time(work: Callable[[], object], repeats: int = 5) -> float:
-    """Median seconds of a few runs, after one that is not timed."""
+    """Median seconds of a few runs, after one that does not count."""
     work()
     times = []
     for _ in range(repeats):

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Ordinary robots beside pinocchio with Coal: all distances in random states, which pairs overlap, whether any does.
+"""Ordinary robots against pinocchio with Coal: all distances in random states, overlapping pairs, any overlap.
 
 The robots are those of example-robot-data with the collision geometry of their URDFs, meshes as convex hulls.
 Both sides get the same bodies, the same pairs (all but those on one link or on links that a joint connects) and the
@@ -48,7 +48,7 @@ ROBOTS = {
 }
 """Robots and their URDFs below the folder `robots` of example-robot-data."""
 COAL = "the meshes as convex hulls, by pinocchio with Coal from Python"
-"""Who stands beside a fitted robot."""
+"""The models compared with a fitted robot."""
 ALWAYS = 0.95
 """Pairs that overlap in this share of the states are left out of the last question, as by MoveIt's Setup Assistant."""
 _COMPARED = 200  # states in which answers are compared one by one
@@ -70,7 +70,7 @@ class Measurement(CsvRow):
     ratio: float = unitless()
     """ours / Coal"""
     other_signs: int
-    """pairs, or states, about which the two say opposite things by more than 1e-6 m"""
+    """pairs, or states, on which the two disagree by more than 1e-6 m"""
     difference: float = column("largest_difference_m")
     """of two distances; nan where none were asked for"""
     loading: float = column("loading_s")
@@ -78,7 +78,7 @@ class Measurement(CsvRow):
 
 
 class Libraries(NamedTuple):
-    """What stands beside ours."""
+    """The models compared with ours."""
 
     pinocchio: ModuleType
     coal: ModuleType
@@ -92,7 +92,7 @@ def libraries() -> Libraries:
     Raises
     ------
     ImportError
-        If something is missing; the message says how to install it.
+        If something is missing; the message names the package to install.
     """
     try:
         found = [importlib.import_module(name) for name in ("pinocchio", "coal")]
@@ -173,7 +173,7 @@ class Pinocchio:
         self._places = self._pin.GeometryData(self._geometry)
 
     def configurations(self, positions: FloatArray) -> list[FloatArray]:
-        """Its own configurations for positions of our joints, one row a state; followers as their masters say."""
+        """Its own configurations for positions of our joints, one row a state; followers as given by their masters."""
         pin, model, robot = self._pin, self._model, self._robot
         values = {name: positions[:, i] for i, name in enumerate(robot.joint_names)}
         for name, mimic in robot.mimic.items():
@@ -209,7 +209,7 @@ class Pinocchio:
 
 
 def coal_on_hulls(urdf: str, hulls: LinkPairs, positions: FloatArray) -> Calls:
-    """What pinocchio with Coal is timed by in a study of a fitted robot; nothing where they are not installed.
+    """The timing functions of pinocchio with Coal in a study of a fitted robot; empty if they are not installed.
 
     Parameters
     ----------
@@ -239,7 +239,7 @@ def coal_on_hulls(urdf: str, hulls: LinkPairs, positions: FloatArray) -> Calls:
 
 
 def random_states(robot: Robot, states: int, seed: int) -> FloatArray:
-    """Positions of the joints, uniform within limits (a full turn where there are none), one row a state."""
+    """Positions of the joints, uniform within limits (a full turn if there are none), one row a state."""
     limits = np.array([robot.joint_limits[name] for name in robot.joint_names]).reshape(-1, 2)
     limits = np.clip(limits, -math.pi, math.pi)
     return np.random.default_rng(seed).uniform(limits[:, 0], limits[:, 1], (states, len(limits)))

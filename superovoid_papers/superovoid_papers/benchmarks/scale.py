@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""How the time of a frame grows with the number of bodies, at constant density, and where it is spent.
+"""Time of a frame against the number of bodies, at constant density, and the share of each step.
 
 Superovoids stand on a lattice, one to a cell, each shaken and turned a little every frame. A frame is what a simulation
 does: set all poses, ask for the pairs within max_distance. It is measured as a whole and by its stages: placing the
@@ -44,7 +44,7 @@ _WARM_UP = 5  # frames
 
 @dataclass(frozen=True)
 class Measurement(CsvRow):
-    """One number of bodies; times are of the processor a frame, medians unless said otherwise."""
+    """One number of bodies; times are processor times of a frame, medians unless stated."""
 
     bodies: int
     pairs: int
@@ -64,7 +64,7 @@ class Measurement(CsvRow):
     by_tree: float = column("culling_by_tree_ms")
     """what culling takes by the tree; the scene chooses it for many pairs"""
     by_list: float = column("culling_by_list_ms")
-    """what culling takes by testing all pairs; nan where it was left out"""
+    """time of culling by testing all pairs; nan if it was skipped"""
 
 
 def random_shape(rng: np.random.Generator) -> Superovoid:
@@ -94,7 +94,7 @@ def motion(count: int, frames: int, rng: np.random.Generator) -> Iterator[FloatA
 
 
 def measure(count: int, frames: int, seed: int) -> Measurement:
-    """Time the frames of a scene of so many bodies."""
+    """Time the frames of a scene with this many bodies."""
     rng = np.random.default_rng(seed)
     shapes = [random_shape(rng) for _ in range(_SHAPES)]
     scene = Scene([Body(f"body_{i}", f"link_{i}", shapes[i % _SHAPES]) for i in range(count)])

@@ -1,9 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What dask's scheduler does under ten to a thousand workers, and how long chunks are to be so that it keeps up.
+"""Load of dask's scheduler under ten to a thousand workers, and the shortest chunks that it can distribute.
 
-Run ``python -m superovoid_papers.benchmarks.scheduler_load``; it prints the table of docs/datasets.md. The
+Run ``python -m superovoid_papers.benchmarks.scheduler_load``; it prints the table of docs/how_to/datasets.md. The
 scheduler is a real one, in a process of its own. The workers are simulated (`simulated_workers`), in a second process:
 they say what real ones say, on connections of their own, and sleep instead of computing. The caller is
 `dataset.spreading.Distributed`, as for data sets. For each number of workers:
@@ -13,7 +13,7 @@ they say what real ones say, on connections of their own, and sleep instead of c
    caller a chunk.
 3. Tasks that wait: memory of the scheduler for each.
 4. Of these figures: the least time of a chunk for which the scheduler has half a processor left.
-5. Chunks of a time that is asked for (``--seconds``): the share of the time in which workers had one.
+5. Chunks of a given time (``--seconds``): the share of the time in which workers had one.
 
 Times are of the processor, so that what else the machine does drops out, but for the last step.
 """
@@ -72,7 +72,7 @@ def _process(*words: str) -> Iterator[subprocess.Popen[bytes]]:
 
 @contextlib.contextmanager
 def cluster(workers: int, silent: bool = False) -> Iterator[tuple[str, int]]:
-    """A scheduler with so many simulated workers, with or without heartbeats: its address, and its process's number.
+    """A scheduler with simulated workers, with or without heartbeats: its address, and the number of its process.
 
     Raises
     ------
@@ -117,7 +117,7 @@ def _say(words: str) -> None:
 
 
 def wait_for(distributed: Distributed, workers: int) -> None:
-    """Wait until so many workers are there.
+    """Wait until this many workers have registered.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def wait_for(distributed: Distributed, workers: int) -> None:
 
 
 def _all_of(distributed: Distributed, naps: list[float]) -> None:
-    """Have all chunks done, and tell how far that is."""
+    """Run all chunks, and report progress."""
     found: Counter[int] = Counter()
     told = time.monotonic()
     for number in distributed.spread(nap, enumerate(naps)):
@@ -148,7 +148,7 @@ def _all_of(distributed: Distributed, naps: list[float]) -> None:
 
 
 def measure(workers: int, chunks: int, seconds: float | None = None, seed: int = 0) -> dict[str, float]:
-    """Give chunks to so many workers.
+    """Give chunks to a number of workers.
 
     Parameters
     ----------
@@ -217,13 +217,13 @@ def paced(workers: int, seconds: float, chunks: int, seed: int) -> tuple[float, 
 
 
 def least_chunk(workers: int, a_chunk: float, a_second: float) -> float:
-    """Time of chunks, s, for which so many workers leave a scheduler half a processor; inf: it has none left.
+    """Least time of chunks, s, at which the workers leave half of a processor idle; inf if there is none.
 
     Parameters
     ----------
     workers : int
     a_chunk, a_second : float
-        Processor time that it takes a chunk, and a worker and second beside them, s.
+        Processor time of a chunk, and of a worker in a second, s.
     """
     left = _BUSY - workers * a_second
     return workers * a_chunk / left if left > 0.0 else math.inf

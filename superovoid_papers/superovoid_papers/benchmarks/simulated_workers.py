@@ -37,7 +37,7 @@ _FILES = 5
 
 
 def allow_files(workers: int) -> None:
-    """Raise this process's limit of open files to what so many workers need.
+    """Raise this process's limit of open files for this many workers.
 
     Raises
     ------
@@ -61,9 +61,9 @@ class SimulatedWorker:
         Address.
     name : int
     about : dict
-        What a real worker says of itself, by `about_a_real_one`.
+        The message with which a real worker registers, from `about_a_real_one`.
     silent : bool
-        Whether it sends no heartbeats, of which the scheduler takes note after five minutes.
+        Whether it sends no heartbeats, which the scheduler notices after five minutes.
     """
 
     def __init__(self, scheduler: str, name: int, about: dict[str, Any], silent: bool) -> None:
@@ -74,7 +74,7 @@ class SimulatedWorker:
         self._has_more = asyncio.Event()
 
     async def live(self, registered: asyncio.Semaphore) -> None:
-        """Register, work until the scheduler ends; no more than the semaphore allows register at a time."""
+        """Register, and work until the scheduler ends; the semaphore limits the registrations at a time."""
         from distributed.batched import BatchedSend
         from distributed.comm import connect, listen
 
@@ -121,7 +121,7 @@ class SimulatedWorker:
         }
 
     async def _listen(self) -> None:
-        """Heed what the scheduler says about chunks."""
+        """Follow the scheduler's messages about chunks."""
         while True:
             for message in await self._comm.read():
                 op = message.get("op")
@@ -191,7 +191,7 @@ class SimulatedWorker:
             comm.abort()
 
     async def _serve(self, comm: Any) -> None:
-        """Answer the scheduler where it asks for results."""
+        """Answer the scheduler's requests for results."""
         from distributed.protocol import to_serialize
 
         with contextlib.suppress(OSError):  # it closes the connection when it likes
@@ -207,7 +207,7 @@ class SimulatedWorker:
 
 
 async def about_a_real_one(scheduler: str) -> dict[str, Any]:
-    """What a real worker tells the scheduler of itself: versions, metrics, what it has started with."""
+    """The message with which a real worker registers: versions, metrics, start-up."""
     import distributed
     from distributed.versions import get_versions
 
@@ -217,7 +217,7 @@ async def about_a_real_one(scheduler: str) -> dict[str, Any]:
 
 
 async def live(scheduler: str, count: int, silent: bool) -> None:
-    """Have so many workers in this process, until the scheduler ends."""
+    """Run a number of workers in this process, until the scheduler ends."""
     allow_files(count)
     about = await about_a_real_one(scheduler)
     registered = asyncio.Semaphore(_AT_ONCE)

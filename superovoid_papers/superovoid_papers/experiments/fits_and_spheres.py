@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Fits of ordinary robots, beside spheres: five for each body.
+"""Fits of ordinary robots, against spheres: five for each body.
 
 The robots are those of example-robot-data, their links those with meshes among the collision geometry, or, of a robot
 whose collision geometry has none, among the visual geometry; links of equal geometry count once. Bodies are those of
@@ -81,7 +81,7 @@ _VOLUME_POINTS, _SURFACE_POINTS = 1 << 15, 4000
 
 @dataclass(frozen=True)
 class LinkRow(CsvRow):
-    """One link with up to so many bodies, and as spheres, five times as many at most."""
+    """One link with up to `bodies` bodies, and with at most five times as many spheres."""
 
     robot: str
     link: str
@@ -114,7 +114,7 @@ def medial_spheres(target: Target, count: int, seed: int) -> list[tuple[Shape, F
     ----------
     target : Target
     count : int
-        At most so many; fewer where one more would not raise the intersection over union.
+        Largest number; fewer if one more would not raise the intersection over union.
     seed : int
 
     Returns
@@ -201,7 +201,7 @@ def measured(link: RobotLink, bodies: int, seed: int, folder: Path) -> list[Link
 
 
 def links_of(share: Path, robot: str) -> tuple[list[RobotLink], list[str]]:
-    """Links with meshes, those of equal geometry once, and what there is to say of those that cannot be read."""
+    """Links with meshes, those of equal geometry once, and lines about those that cannot be read."""
     folders = {"example-robot-data": share}
     text, package = read_document("URDF", str(share / "robots" / ROBOTS[robot]), PackageFolders(folders))
     found: list[RobotLink] = []
@@ -222,7 +222,7 @@ def robots_folder() -> Path:
     Raises
     ------
     OutputError
-        If that is not installed.
+        If it is not installed.
     """
     try:
         files = distribution("example-robot-data").files or []
@@ -285,7 +285,7 @@ def plot(rows: Sequence[LinkRow], path: Path) -> None:
 
 
 def _panel(panel: Axes, robot: str, rows: Sequence[LinkRow]) -> None:
-    """One robot. Colours are told apart by all (Okabe and Ito 2008), and so are the marks."""
+    """Draw one robot. Colours and marks are distinguishable by all readers (Okabe and Ito 2008)."""
     for name, number, value, colour, mark in (
         ("superovoids", "most", "iou", "#0072B2", "o-"),
         ("spheres", "", "spheres_iou", "#D55E00", "s--"),

@@ -134,7 +134,7 @@ def studied(share: Path, robot: str, fit: RobotFit, states: int, folder: Path) -
         if not made:
             folders = {"example-robot-data": share}
             made.append(
-                study_planner(fit, srdf, package_directories=folders, states=states, seed=seed, beside=coal_on_hulls)
+                study_planner(fit, srdf, package_directories=folders, states=states, seed=seed, reference=coal_on_hulls)
             )
         return made[0]
 

@@ -81,7 +81,7 @@ class HeardBodies:
         """Messages without a new body since there was one."""
 
     def take_markers(self, message: MarkerArray) -> None:
-        """Take a message in; `InputError` where a body of it makes no sense."""
+        """Take a message in; `InputError` if a body of it makes no sense."""
         before, said = self._places, False
         for marker in message.markers:
             said |= marker.ns != "incomplete"  # which comes on its own

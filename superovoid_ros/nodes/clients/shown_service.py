@@ -302,7 +302,7 @@ class ShownService:
             return found
 
     def add_object(self, name: str, shape: Superovoid, pose: FloatArray) -> None:
-        """Add a superovoid to the world; `ValueError` where the node refuses."""
+        """Add a superovoid to the world; `ValueError` if the node refuses."""
         size, epsilon, taper = (
             tuple(map(float, values))
             for values in (shape.semi_axes, (shape.section_exponent, shape.profile_exponent), shape.taper)
@@ -310,11 +310,11 @@ class ShownService:
         self._change(SuperovoidObject.ADD, name, pose, size=size, epsilon=epsilon, taper=taper)
 
     def move_object(self, name: str, pose: FloatArray) -> None:
-        """Put an object somewhere else; `ValueError` where the node refuses."""
+        """Put an object somewhere else; `ValueError` if the node refuses."""
         self._change(SuperovoidObject.MOVE, name, pose)
 
     def remove_object(self, name: str) -> None:
-        """Remove an object; `ValueError` where the node refuses."""
+        """Remove an object; `ValueError` if the node refuses."""
         if name:  # without one all are meant
             self._change(SuperovoidObject.REMOVE, name, np.eye(4))
 

@@ -103,12 +103,12 @@ class Caller:
     def wait(
         self, condition: Callable[[], bool], timeout: float = math.inf, each_turn: Callable[[], None] = lambda: None
     ) -> bool:
-        """Turn until a condition holds; false where it does not in time.
+        """Turn until a condition holds; false if it does not in time.
 
         Parameters
         ----------
         condition
-            Asked before each turn.
+            RequestedState before each turn.
         timeout
             s.
         each_turn
@@ -130,7 +130,7 @@ class Caller:
         return self._clients[service]
 
     def answer(self, future: Future, timeout: float = math.inf) -> object:
-        """Return what a future becomes; `TimeoutError` where it does not in time."""
+        """Return what a future becomes; `TimeoutError` if it does not in time."""
         until = time.monotonic() + timeout
         while not future.done():
             left = until - time.monotonic()
@@ -147,7 +147,7 @@ class Caller:
         timeout: float = math.inf,
         each_turn: Callable[[], None] = lambda: None,
     ) -> object:
-        """Make a call that changes nothing, and return its answer; `TimeoutError` where none comes in time.
+        """Make a call that changes nothing, and return its answer; `TimeoutError` if none comes in time.
 
         The middleware loses the answer of a service that has not heard of the client yet: a new one, or one that was
         made anew since its last answer. So the call is made again, after twice as long each time; the first answer

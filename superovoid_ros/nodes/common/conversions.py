@@ -109,7 +109,7 @@ def from_transform(transform: Transform, name: str) -> np.ndarray:
 def from_pose(pose: Pose, name: str) -> np.ndarray:
     """Return a pose as a matrix, shape (4, 4), its quaternion made one of unit length, as MoveIt does with objects.
 
-    `InputError` where a number is not finite or the quaternion is 0: MoveIt takes it for no rotation, with a warning.
+    `InputError` if a number is not finite or the quaternion is 0: MoveIt takes it for no rotation, with a warning.
     """
     p, q = pose.position, pose.orientation
     quaternion = q.x, q.y, q.z, q.w

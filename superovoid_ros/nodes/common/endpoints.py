@@ -14,6 +14,8 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from rclpy.action import ActionClient, ActionServer, CancelResponse
+from rclpy.action.server import ServerGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.clock import Clock, ClockType
 from rclpy.event_handler import PublisherEventCallbacks, SubscriptionEventCallbacks
@@ -43,13 +45,15 @@ POLICIES = (QoSPolicyKind.HISTORY, QoSPolicyKind.DEPTH, QoSPolicyKind.RELIABILIT
 """What `qos_overrides.<topic>.<subscription or publisher>.<policy>` can set."""
 
 
-class Taken(NamedTuple):
+class TakenMessage(NamedTuple):
     """What was taken of a topic."""
 
     message: object
     """Or an `UnreadableError`."""
     lost: int
     """Messages of the same publisher that were lost just before it."""
+    size: int
+    """Bytes."""
 
 
 Failed = Callable[[str, Exception], None]
@@ -103,7 +107,7 @@ class Endpoints:
         return self._subscribe(kind, topic, lambda data: callback(read(data, kind)), qos)
 
     def listen_to_every(
-        self, kind: type, topic: str, callback: Callable[[Sequence[Taken]], None], qos: QoSProfile = EVERY
+        self, kind: type, topic: str, callback: Callable[[Sequence[TakenMessage]], None], qos: QoSProfile = EVERY
     ) -> Subscription:
         """Subscribe to a topic whose lost messages must be noticed.
 
@@ -192,6 +196,42 @@ class Endpoints:
         self._opened[service] = self._node.destroy_service
         return service
 
+    def act(
+        self,
+        kind: type,
+        name: str,
+        execute: Callable[[ServerGoalHandle], Any],
+        cancel: Callable[[ServerGoalHandle], None],
+    ) -> ActionServer:
+        """Open an action; several goals may be under way.
+
+        Parameters
+        ----------
+        kind, name
+            Of the action.
+        execute
+            Coroutine function that ends a goal and returns its result.
+        cancel
+            Hears that a goal is to end.
+        """
+
+        def accept(handle: ServerGoalHandle) -> CancelResponse:
+            self._guarded(name, cancel)(handle)
+            return CancelResponse.ACCEPT
+
+        # Remapping rules are for services and topics; ours may name an action.
+        resolved, group = self._node.resolve_service_name(name), ReentrantCallbackGroup()
+        server = ActionServer(self._node, kind, resolved, execute, callback_group=group, cancel_callback=accept)
+        self._opened[server] = lambda opened: opened.destroy()
+        return server
+
+    def client_of_action(self, kind: type, name: str) -> ActionClient:
+        """Return a client of an action."""
+        resolved = self._node.resolve_service_name(name)
+        client = ActionClient(self._node, kind, resolved, callback_group=ReentrantCallbackGroup())
+        self._opened[client] = lambda opened: opened.destroy()
+        return client
+
     def every(self, seconds: float, callback: Callable[[], None], *, steady: bool = True) -> Timer:
         """Start a timer, by a clock that is never set (`steady`), or by the node's, which a simulation may stop."""
         timer = self._node.create_timer(
@@ -257,12 +297,12 @@ def answering(what: str, callback: Callable[[Any, Any], Any], failed: Failed) ->
     return answer
 
 
-def _taken(data: bytes, info: Mapping[str, Any], kind: type, lost: LostMessages) -> Taken:
+def _taken(data: bytes, info: Mapping[str, Any], kind: type, lost: LostMessages) -> TakenMessage:
     count = lost.before(info)
     try:
-        return Taken(read(data, kind), count)
+        return TakenMessage(read(data, kind), count, len(data))
     except UnreadableError as error:
-        return Taken(error, count)
+        return TakenMessage(error, count, len(data))
 
 
 def read(data: bytes, kind: type) -> object:

@@ -19,10 +19,9 @@ from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.utilities import remove_ros_args
 
-from superovoid_ros.nodes.common.endpoints import failures_of
+from superovoid_ros.nodes.common.endpoints import answering, failures_of
 from superovoid_ros.nodes.common.log_folder import ensure_log_folder
 from superovoid_ros.nodes.common.mistakes import UnreadableError, reason_of, shortened
-from superovoid_ros.nodes.common.rclpy_services import guard_services
 from superovoid_ros.nodes.common.shared_memory import make_room
 
 USAGE = 2
@@ -48,16 +47,16 @@ def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> i
         Exit code of the process: 0 at the end that was asked for, 1 if the node cannot start or go on, 2 for a command
         line that cannot be used. The reason is on the standard error.
     """
-    told = threading.Event()
+    ending = threading.Event()
     for number in _SIGNALS:
         # rclpy calls this handler and shuts down. Python's own would raise KeyboardInterrupt in the midst of that.
-        signal.signal(number, lambda *_: told.set())
+        signal.signal(number, lambda *_: ending.set())
     try:
         problem = start_ros(args)
         if problem:
             print(f"cannot start: {problem}", file=sys.stderr)
             return USAGE
-        return _spin(create_node, told)
+        return _spin(create_node, ending)
     finally:
         for number in _SIGNALS:
             signal.signal(number, signal.SIG_IGN)  # another one must not disturb the clean-up
@@ -83,17 +82,20 @@ def start_ros(args: Sequence[str] | None) -> str:
     return ""
 
 
-def _spin(create_node: Callable[[], Node], told: threading.Event) -> int:
+def _spin(create_node: Callable[[], Node], ending: threading.Event) -> int:
     """Create a node, spin it and destroy it; return the exit code of the process."""
     node, doing = None, "start"
     try:
         node = create_node()
-        guard_services(node)
+        failed = failures_of(node)
+        for service in node.services:  # the node's own are guarded already
+            if service.srv_type.__module__.startswith(("rcl_interfaces.", "lifecycle_msgs.")):
+                service.callback = answering(service.srv_name, _of_rclpy(service.callback), failed)
         gc.freeze()  # a search for garbage that includes all modules would stop the node for 0.04 s
         executor = SingleThreadedExecutor()
         executor.add_node(node)
-        doing, failed = "go on", failures_of(node)
-        while rclpy.ok() and not told.is_set():
+        doing = "go on"
+        while rclpy.ok() and not ending.is_set():
             try:
                 executor.spin_once(timeout_sec=_LONGEST_WAIT)
             except InvalidHandle:
@@ -102,7 +104,7 @@ def _spin(create_node: Callable[[], Node], told: threading.Event) -> int:
                 failed("/clock", UnreadableError(str(error)))
     except Exception as error:
         # rclpy has shut down if it was told to, which whatever is under way then fails for.
-        if not (told.is_set() or isinstance(error, ExternalShutdownException) or not rclpy.ok()):
+        if not (ending.is_set() or isinstance(error, ExternalShutdownException) or not rclpy.ok()):
             known = ParameterException, rclpy_implementation.RCLError
             words = _words(error) if isinstance(error, known) else reason_of(error)
             print(f"cannot {doing}: {words}", file=sys.stderr)
@@ -111,6 +113,18 @@ def _spin(create_node: Callable[[], Node], told: threading.Event) -> int:
         if node is not None:
             node.destroy_node()
     return 0
+
+
+def _of_rclpy(callback: Callable[[object, object], object]) -> Callable[[object, object], object]:
+    """Return a callback of rclpy, which raises `ValueError` for a type of parameters that does not exist."""
+
+    def answer(request: object, response: object) -> object:
+        try:
+            return callback(request, response)
+        except ValueError as error:
+            raise UnreadableError(str(error)) from error
+
+    return answer
 
 
 def _words(error: Exception) -> str:

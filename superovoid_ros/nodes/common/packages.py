@@ -64,7 +64,7 @@ class Packages(Mapping[str, Path]):
 
 
 def _installed() -> Mapping[str, str]:
-    """Names of the installed packages, and their prefixes; none where no workspace is sourced."""
+    """Names of the installed packages, and their prefixes; none if no workspace is sourced."""
     try:
         return get_packages_with_prefixes()
     except OSError:

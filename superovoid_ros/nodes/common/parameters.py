@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor, ParameterType
@@ -20,7 +20,7 @@ Check = Callable[[object], None]
 
 
 @dataclass(frozen=True)
-class Declared:
+class Declaration:
     """A parameter as a part of the node declares it."""
 
     name: str
@@ -30,11 +30,31 @@ class Declared:
     """what ranges cannot say"""
 
 
-def text(name: str, default: str, description: str, constraints: str = "", *, check: Check | None = None) -> Declared:
+def text(
+    name: str,
+    default: str,
+    description: str,
+    constraints: str = "",
+    *,
+    check: Check | None = None,
+    read_only: bool = False,
+) -> Declaration:
     """Return the declaration of a string."""
-    return Declared(
-        name, default, ParameterDescriptor(description=description, additional_constraints=constraints), check
-    )
+    descriptor = ParameterDescriptor(description=description, additional_constraints=constraints, read_only=read_only)
+    return Declaration(name, default, descriptor, check)
+
+
+def choice(
+    name: str, default: str, choices: Sequence[str], description: str, *, read_only: bool = False
+) -> Declaration:
+    """Return the declaration of one of some words."""
+    constraints = f"one of {', '.join(choices)}"
+
+    def check(value: object) -> None:
+        if value not in choices:
+            raise InputError(f"{name} = '{value}': must be {constraints}")
+
+    return text(name, default, description, constraints, check=check, read_only=read_only)
 
 
 def texts(
@@ -45,7 +65,7 @@ def texts(
     *,
     check: Check | None = None,
     read_only: bool = False,
-) -> Declared:
+) -> Declaration:
     """Return the declaration of a list of strings; an empty one is written `[""]`, which has a type."""
     descriptor = ParameterDescriptor(
         type=ParameterType.PARAMETER_STRING_ARRAY,
@@ -53,10 +73,10 @@ def texts(
         additional_constraints=constraints,
         read_only=read_only,
     )
-    return Declared(name, default, descriptor, check)
+    return Declaration(name, default, descriptor, check)
 
 
-def number(name: str, default: float, low: float, high: float, description: str, *, least: float = 0.0) -> Declared:
+def number(name: str, default: float, low: float, high: float, description: str, *, least: float = 0.0) -> Declaration:
     """Return the declaration of a finite number in [low, high]; with `least`, of 0 or one in [least, high]."""
     constraints = f"0, or {least:g} to {high:g}" if least else ""
     descriptor = ParameterDescriptor(
@@ -69,18 +89,18 @@ def number(name: str, default: float, low: float, high: float, description: str,
         if 0.0 < value < least:
             raise InputError(f"{name} = {value}: must be {constraints}")
 
-    return Declared(name, default, descriptor, check if least else None)
+    return Declaration(name, default, descriptor, check if least else None)
 
 
-def count(name: str, default: int, low: int, high: int, description: str) -> Declared:
+def count(name: str, default: int, low: int, high: int, description: str) -> Declaration:
     """Return the declaration of a whole number in [low, high]."""
     bounds = [IntegerRange(from_value=low, to_value=high, step=1)]
-    return Declared(name, default, ParameterDescriptor(description=description, integer_range=bounds))
+    return Declaration(name, default, ParameterDescriptor(description=description, integer_range=bounds))
 
 
-def switch(name: str, description: str, default: bool = True, *, read_only: bool = False) -> Declared:
+def switch(name: str, description: str, default: bool = True, *, read_only: bool = False) -> Declaration:
     """Return the declaration of something that is on or off."""
-    return Declared(name, default, ParameterDescriptor(description=description, read_only=read_only))
+    return Declaration(name, default, ParameterDescriptor(description=description, read_only=read_only))
 
 
 class Parameters:
@@ -97,7 +117,7 @@ class Parameters:
         self._checks: dict[str, Check] = {}
         self._defaults: dict[str, object] = {}
 
-    def declare(self, declared: Iterable[Declared]) -> None:
+    def declare(self, declared: Iterable[Declaration]) -> None:
         """Declare parameters; `InputError` if a value given at the start makes no sense."""
         for one in declared:
             self._defaults[one.name] = one.default
@@ -124,10 +144,3 @@ class Parameters:
                 raise InputError(f"{name} = {value}: must be finite")
             if name in self._checks:
                 self._checks[name](value)
-
-
-def require_values(node: Node) -> None:
-    """Raise `InputError` for a parameter that was given without a value at the start, as `[]` is one."""
-    for name, parameter in node.get_parameters_by_prefix("").items():
-        if parameter.value is None:
-            raise InputError(f"{name}: has no value (a list without entries has none either)")

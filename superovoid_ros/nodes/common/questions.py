@@ -97,7 +97,7 @@ class Distances(StateTable):
     stale: bool
     """Whether a measurement in it is older than the node's parameter `stale_timeout`."""
     message: str
-    """Why there are fewer states than were asked for; empty where there are not."""
+    """Why there are fewer states than were asked for; empty if there are not."""
 
     PER_ROW: ClassVar[tuple[str, ...]] = (
         *("distance", "lower", "upper", "point_a", "point_b", "normal", "status"),

@@ -4,15 +4,14 @@
 """Node `distance_service`: minimum distances and penetrations of a robot, as services, topic and markers.
 
 A managed node (rclpy.lifecycle) made of parts, see `part.py`. Data flow: robot description, and messages about objects
-and rules -> `Model` (`description.py`, `world.py`, `building.py`), exchanged whole (`current.py`); joint states, TF and
-requests -> `States` (`measurements.py`); scene query -> messages (`distances.py`, `topics.py`). docs/ros.md describes
-topics, services, parameters, states and errors for users.
+and rules -> `Model` (`robot_state.py`, `world.py`, `building.py`), exchanged whole (`current.py`); joint states, TF and
+requests -> `States` (`measurements.py`); scene query -> messages (`distances.py`, `topics.py`). docs/reference/ros.md
+describes topics, services, parameters, states and errors for users.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TypeVar
 
 from rcl_interfaces.msg import SetParametersResult
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
@@ -28,9 +27,8 @@ from superovoid_ros.nodes.distance_service.health.counting import Statistics
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
 from superovoid_ros.nodes.distance_service.jobs import QUERIES, Jobs, Kind
 from superovoid_ros.nodes.distance_service.part import Activity, Common, Part
-from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+from superovoid_ros.nodes.distance_service.robot_state.robot_state import RobotState
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
-from superovoid_ros.nodes.distance_service.world.description import RobotSource
 from superovoid_ros.nodes.distance_service.world.world import INCOMPLETE, World
 
 try:
@@ -40,8 +38,6 @@ except ModuleNotFoundError as error:
         raise
     moveit = None
 
-Found = TypeVar("Found")
-
 AUTOSTART = switch(
     "autostart",
     "Configure and activate the node at its start; false: left to a lifecycle manager",
@@ -49,12 +45,14 @@ AUTOSTART = switch(
 )
 PLANNING = switch(
     "planning",
-    "Serve compute_fk, compute_ik and plan_kinematic_path; false: the node takes less memory and time to start",
+    "Serve compute_fk, compute_ik, get_urdf, plan_kinematic_path, compute_cartesian_path, move_action and "
+    "execute_trajectory; false: the node takes less memory and time to start",
     read_only=True,
 )
 NO_MOVEIT = (
     "moveit_msgs is not installed: MoveIt's objects and planning scenes are not heard, and there are no services "
-    "check_state_validity, compute_fk, compute_ik, plan_kinematic_path, get_planning_scene and apply_planning_scene "
+    "check_state_validity, compute_fk, compute_ik, plan_kinematic_path, get_planning_scene and apply_planning_scene, "
+    "and no actions "
     "(without ROS 2: pip install ./superovoid_interfaces/compat/moveit)"
 )
 
@@ -90,17 +88,22 @@ class DistanceService(LifecycleNode):
             lambda: self._let_all(lambda part: part.model_changed()),
             lambda: common.value(INCOMPLETE) == "refuse",
         )
-        measurements = Measurements(common)
-        self._source = RobotSource(common, current, measurements)
+        self._robot_state = RobotState(common, current)
+        measurements = self._robot_state.measurements
         topics = Topics(common, current, measurements)
         if moveit is None:
             self.get_logger().warning(NO_MOVEIT)
             world: tuple[Part, ...] = (World(common, current, measurements),)
         else:
-            world = moveit.parts(common, current, measurements, planning=bool(common.value("planning")))
+            world = moveit.parts(
+                common,
+                current,
+                measurements,
+                planning=bool(common.value("planning")),
+                urdf=lambda: self._robot_state.urdf,
+            )
         self.parts: tuple[Part, ...] = (
-            self._source,
-            measurements,
+            self._robot_state,
             *world,
             Distances(common, current, measurements),
             topics,
@@ -139,12 +142,6 @@ class DistanceService(LifecycleNode):
                 self.statistics.fault()
             return SetParametersResult(successful=False, reason=reason_of(error))
         return SetParametersResult(successful=True)
-
-    async def set_aside(self, parameters: list[Parameter], set_them: Callable[[], Found]) -> Found:
-        """Set parameters together; where a robot is to be read for that, questions are answered meanwhile."""
-        new = {parameter.name: parameter.value for parameter in parameters}
-        reading = self._source.setting(new, set_them)
-        return set_them() if reading is None else await reading
 
     def _apply_parameters(self, parameters: list[Parameter]) -> None:
         """Let accepted values take effect."""
@@ -213,7 +210,7 @@ class DistanceService(LifecycleNode):
         for part in self.parts:
             part.configure()
         self._is_configured = True
-        self._source.load()
+        self._robot_state.load()
 
     def _activate(self) -> None:
         self._activity.is_active = True

@@ -15,24 +15,25 @@ from pathlib import Path
 
 import yaml
 
-from superovoid_ros.nodes.common.parameters import Declared
+from superovoid_ros.nodes.common.parameters import Declaration
 from superovoid_ros.nodes.distance_service.answers.distances import Distances
 from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans
+from superovoid_ros.nodes.distance_service.answers.motions import Motions
 from superovoid_ros.nodes.distance_service.answers.state_validity import Validity
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
 from superovoid_ros.nodes.distance_service.distance_service import AUTOSTART, PLANNING
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world.description import OF_ROBOT, OF_SCENE
+from superovoid_ros.nodes.distance_service.robot_state.robot_state import OF_ROBOT, OF_SCENE
 from superovoid_ros.nodes.distance_service.world.moveit_world import MoveItWorld
 
-SECTIONS: Mapping[str, Sequence[Declared]] = {
+SECTIONS: Mapping[str, Sequence[Declaration]] = {
     "Life": (AUTOSTART, PLANNING),
     "Robot": OF_ROBOT,
     "State of the robot": Measurements.parameters,
     "Objects, limits, state validity": (*OF_SCENE, *MoveItWorld.parameters, *Validity.parameters),
     "Many states in one call": Distances.parameters,
-    "Motion plans": MotionPlans.parameters,
+    "Motions": (*MotionPlans.parameters, *Motions.parameters),
     "Topics": Topics.parameters,
     "Diagnostics": Diagnostics.parameters,
 }
@@ -41,7 +42,7 @@ HEAD = """\
 #
 # Copy this file, keep the lines to be changed, and give it to the launch file: what stands on the command line wins.
 #     ros2 launch superovoid_ros distance_service.launch.py params_file:=my.yaml max_distance:=0.1
-# `/**` is any node in any namespace. docs/ros.md says more about each.
+# `/**` is any node in any namespace. docs/reference/ros.md says more about each.
 #
 # Written from what the node declares, and compared with it by a test:
 #     python -m superovoid_ros.nodes.distance_service.parameter_file config/distance_service.yaml
@@ -71,7 +72,7 @@ def text() -> str:
     return HEAD + "\n".join(lines[1:]) + "\n"
 
 
-def _comment(one: Declared) -> str:
+def _comment(one: Declaration) -> str:
     """Return what a parameter means and which values it takes."""
     descriptor = one.descriptor
     parts = [descriptor.description]

@@ -30,7 +30,7 @@ When every part is configured, `model_changed` tells of the robot, if there is o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import TypeVar
@@ -39,7 +39,7 @@ from rclpy.node import Node
 
 from superovoid_ros.nodes.common.endpoints import Endpoints, words_of
 from superovoid_ros.nodes.common.mistakes import Code, InputError, UnreadableError, code_of, reason_of
-from superovoid_ros.nodes.common.parameters import Declared
+from superovoid_ros.nodes.common.parameters import Declaration
 from superovoid_ros.nodes.common.throttle import Log
 from superovoid_ros.nodes.distance_service.health.counting import Statistics
 from superovoid_ros.nodes.distance_service.jobs import AT_ONCE, Jobs, Kind
@@ -61,7 +61,7 @@ class Activity:
         self._name = name
 
     def require(self) -> None:
-        """Raise `InputError` saying what to do where the node is not active."""
+        """Raise `InputError` saying what to do if the node is not active."""
         if not self.is_active:
             raise InputError(
                 f"{self._name} is inactive and answers nothing; to activate it: "
@@ -101,7 +101,7 @@ class Part:
         The node as ROS has it, and what its parts have in common.
     """
 
-    parameters: tuple[Declared, ...] = ()
+    parameters: tuple[Declaration, ...] = ()
     """What the part declares; there from the start of the process on, in every state of the node."""
 
     def __init__(self, common: Common) -> None:
@@ -110,7 +110,7 @@ class Part:
         self.endpoints = Endpoints(common.node, common.failed)
 
     def configure(self) -> None:
-        """Create services, subscriptions and publishers; `InputError` where the parameters do not allow it."""
+        """Create services, subscriptions and publishers; `InputError` if the parameters do not allow it."""
 
     def activate(self) -> None:
         """Begin to publish."""
@@ -122,7 +122,7 @@ class Part:
         """Forget everything that came after `configure`; called after failures too."""
 
     def check(self, new: Mapping[str, object]) -> None:
-        """Raise `InputError` where new values cannot be used; nothing else may change.
+        """Raise `InputError` if new values cannot be used; nothing else may change.
 
         `new` holds the parameters to be set together and no other. What needs a robot is checked against
         `CurrentModel.candidate`, the robot that would be there after the change.
@@ -164,7 +164,7 @@ class Part:
         return response
 
     async def answer_long(
-        self, response: object, prepare: Callable[[], tuple[int, Callable[[], Result]]], fill: Callable[[Result], str]
+        self, response: object, begin: Callable[[], Awaitable[Result]], fill: Callable[[Result], str]
     ) -> object:
         """Fill a response by work that may take long; for coroutines that answer a service.
 
@@ -172,16 +172,15 @@ class Part:
         ----------
         response
             As for `answer`.
-        prepare
-            Returns what the work costs, in pairs of bodies, and the work. A thread may do it, so it touches nothing of
-            the node.
+        begin
+            Begins the work: `query`, or a change of the world. Not called while the node is inactive.
         fill
             As for `answer`, of what the work returned.
         """
         found = problem = None
         try:
             self.activity.require()
-            found = await self.query(*prepare())
+            found = await begin()
         except Exception as error:
             problem = error
 
@@ -193,5 +192,8 @@ class Part:
         return self.answer(response, finish)
 
     async def query(self, cost: int, work: Callable[[], Result]) -> Result:
-        """Return the result of a query that costs so many pairs of bodies, by a thread if these are many."""
+        """Return the result of a query that costs so many pairs of bodies, by a thread if these are many.
+
+        The work touches nothing of the node.
+        """
         return work() if cost <= AT_ONCE else await self.jobs.result(Kind.QUERY, work)

@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
-from rcl_interfaces.msg import ParameterDescriptor
 from rclpy.node import Node
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
@@ -25,7 +24,7 @@ from superovoid_ros.nodes.common.conversions import to_point
 from superovoid_ros.nodes.common.endpoints import LATCHED
 from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.common.parameters import require_values
+from superovoid_ros.nodes.common.parameters import Parameters, text
 
 WIDTH = 0.001
 """m, of a line"""
@@ -46,7 +45,7 @@ def trail_markers(points: Mapping[str, np.ndarray], frame: str) -> MarkerArray:
 
 
 def read_path(path: Path, problem: PlanningProblem) -> np.ndarray:
-    """Return the states (k, joints) of a CSV file of `superovoid plan`; `InputError` where it is none."""
+    """Return the states (k, joints) of a CSV file of `superovoid plan`; `InputError` if it is none."""
     try:
         with path.open(newline="", encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
@@ -60,9 +59,9 @@ class PathTrail(Node):
 
     def __init__(self) -> None:
         super().__init__("path_trail")
-        words = ParameterDescriptor(description="CSV file of a path, as `superovoid plan` writes it.")
-        path = self.declare_parameter("path", "superovoid_plan/plan_grasp.csv", words).value
-        require_values(self)
+        parameters, words = Parameters(self), "CSV file of a path, as `superovoid plan` writes it"
+        parameters.declare([text("path", "superovoid_plan/plan_grasp.csv", words)])
+        path = parameters.value("path")
         problem = grasp_problem.shipped().problem
         tips = [a for a, _ in problem.wanted]
         markers = trail_markers(trail(problem, read_path(Path(path), problem), tips), problem.robot.root)

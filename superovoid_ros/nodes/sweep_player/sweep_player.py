@@ -4,7 +4,7 @@
 """Node `sweep_player`: replays a motion as joint states and transforms: the grasp sweep of the hands, or a bite.
 
 It plays by itself at a set rate, or frame by frame when a client asks (parameter `paused`, service
-`~/play_frame`). docs/ros.md describes topics, services and parameters for users.
+`~/play_frame`). docs/reference/ros.md describes topics, services and parameters for users.
 """
 
 from __future__ import annotations
@@ -14,16 +14,11 @@ from pathlib import Path
 
 import yaml
 from builtin_interfaces.msg import Time
-from rcl_interfaces.msg import (
-    FloatingPointRange,
-    IntegerRange,
-    ParameterDescriptor,
-    SetParametersResult,
-)
+from rcl_interfaces.msg import SetParametersResult
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rclpy.parameter import Parameter
-from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy, qos_profile_system_default
+from rclpy.qos import qos_profile_system_default
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String, UInt32
@@ -33,14 +28,13 @@ from tf2_msgs.msg import TFMessage
 from superovoid_ros.motions.arm_sweep import FILE as ARMS_FILE
 from superovoid_ros.motions.arm_sweep import ArmSweep
 from superovoid_ros.motions.recorded import Motion
-from superovoid_ros.motions.replays import REPLAYS, Replay
+from superovoid_ros.motions.replays import REPLAYS
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, to_time, to_transform
+from superovoid_ros.nodes.common.endpoints import LATCHED
 from superovoid_ros.nodes.common.main import run
 from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.common.parameters import require_values
+from superovoid_ros.nodes.common.parameters import Declaration, Parameters, choice, count, number, switch, text
 from superovoid_ros.resources import share_directory
-
-LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
 
 
 class SweepPlayer(Node):
@@ -48,15 +42,13 @@ class SweepPlayer(Node):
 
     def __init__(self) -> None:
         super().__init__("sweep_player")
+        self._declared = Parameters(self)
         self._declare_parameters()
-        require_values(self)
         self._sweep = self._load_sweep()
-        self._first, self._last = self._range(
-            self.get_parameter("start_frame").value, self.get_parameter("end_frame").value
-        )
+        self._first, self._last = self._range(self._declared.value("start_frame"), self._declared.value("end_frame"))
         self._frame = self._first
         self._finished = False
-        self._own_clock = bool(self.get_parameter("publish_clock").value)
+        self._own_clock = bool(self._declared.value("publish_clock"))
         self._simulated = 0  # nanoseconds of the clock that this node publishes
 
         self._joints_publisher = self.create_publisher(JointState, "joint_states", qos_profile_system_default)
@@ -65,9 +57,9 @@ class SweepPlayer(Node):
         self._transforms_publisher = self.create_publisher(TFMessage, "/tf", 100) if floats else None
         self._frame_publisher = self.create_publisher(UInt32, "~/frame", LATCHED)
         self._clock_publisher = self.create_publisher(ClockMessage, "/clock", 10) if self._own_clock else None
-        if self.get_parameter("publish_robot_description").value:
+        if self._declared.value("publish_robot_description"):
             self._publish_description("robot_description", "urdf_file")
-            if self.get_parameter("srdf_file").value:
+            if self._declared.value("srdf_file"):
                 self._publish_description("robot_description_semantic", "srdf_file")
         self.create_service(PlayFrame, "~/play_frame", self._play_frame)
         self.add_on_set_parameters_callback(self._check_parameters)
@@ -76,68 +68,49 @@ class SweepPlayer(Node):
         self._restart_timer()
         self.get_logger().info(
             f"{self._replay.title}: frames {self._first} to {self._last} of {len(self._sweep)}, "
-            + ("paused" if self.get_parameter("paused").value else f"{self._rate():g} frames a second")
+            + ("paused" if self._declared.value("paused") else f"{self._rate():g} frames a second")
         )
 
     # --- Parameters ---
 
     def _declare_parameters(self) -> None:
-        share = share_directory()
+        share, most = share_directory(), 2**31 - 1
 
-        def fixed(name: str, default: object, description: str) -> None:
-            descriptor = ParameterDescriptor(description=description, read_only=True)
-            self.declare_parameter(name, default, descriptor)
+        def fixed(name: str, default: str, description: str) -> Declaration:
+            return text(name, default, description, read_only=True)
 
-        def switch(name: str, description: str) -> None:
-            self.declare_parameter(name, False, ParameterDescriptor(description=description))
-
-        def frame_number(name: str, default: int, low: int, description: str) -> None:
-            bounds = [IntegerRange(from_value=low, to_value=2**31 - 1, step=1)]
-            self.declare_parameter(name, default, ParameterDescriptor(description=description, integer_range=bounds))
-
-        fixed("motion", "hands", "What is played: the hands, the hands moved by torso and arms, or the teeth")
-        self._replay = self._chosen()
-        fixed("config_file", str(share / "config" / self._replay.config), "YAML file with the motion's figures")
-        fixed("arms_file", str(share / "config" / ARMS_FILE), "YAML file with the positions of torso and arms")
-        fixed("root_frame", "world", "Frame that poses are published in: root link of the URDF")
-        fixed("publish_clock", False, "Publish /clock: simulated time, one frame after another at the set rate")
-        fixed(
-            "publish_robot_description",
-            False,
-            "Publish URDF and SRDF, latched, where no robot_state_publisher does",
+        motions = "What is played: the hands, the hands moved by torso and arms, or the teeth"
+        self._declared.declare([choice("motion", "hands", tuple(REPLAYS), motions, read_only=True)])
+        self._replay = replay = REPLAYS[self._declared.value("motion")]
+        srdf = share / "config" / f"{replay.robot}.srdf"
+        description = "Publish URDF and SRDF, latched, where no robot_state_publisher does"
+        clock = "Publish /clock: simulated time, one frame after another at the set rate"
+        self._declared.declare(
+            (
+                fixed("config_file", str(share / "config" / replay.config), "YAML file with the motion's figures"),
+                fixed("arms_file", str(share / "config" / ARMS_FILE), "YAML file with the positions of torso and arms"),
+                fixed("root_frame", "world", "Frame that poses are published in: root link of the URDF"),
+                switch("publish_clock", clock, default=False, read_only=True),
+                switch("publish_robot_description", description, default=False, read_only=True),
+                fixed("urdf_file", str(share / "urdf" / f"{replay.robot}.urdf"), "URDF to publish"),
+                fixed("srdf_file", str(srdf) if srdf.is_file() else "", "SRDF to publish; empty: none"),
+                number("rate", 30.0, 0.1, 1000.0, "[Hz] Frames a second"),
+                switch("loop", "Begin again after the last frame; otherwise the last frame is held", default=False),
+                switch("paused", "Publish nothing but what ~/play_frame asks for", default=False),
+                count("start_frame", 0, 0, most, "First frame to play"),
+                count("end_frame", -1, -1, most, "Last frame to play; -1: the last there is"),
+            )
         )
-        robot = self._replay.robot
-        fixed("urdf_file", str(share / "urdf" / f"{robot}.urdf"), "URDF to publish")
-        srdf = share / "config" / f"{robot}.srdf"
-        fixed("srdf_file", str(srdf) if srdf.is_file() else "", "SRDF to publish; empty: none")
-        self.declare_parameter(
-            "rate",
-            30.0,
-            ParameterDescriptor(
-                description="[Hz] Frames a second",
-                floating_point_range=[FloatingPointRange(from_value=0.1, to_value=1000.0)],
-            ),
-        )
-        switch("loop", "Begin again after the last frame; otherwise the last frame is held")
-        switch("paused", "Publish nothing but what ~/play_frame asks for")
-        frame_number("start_frame", 0, 0, "First frame to play")
-        frame_number("end_frame", -1, -1, "Last frame to play; -1: the last there is")
-
-    def _chosen(self) -> Replay:
-        name = self.get_parameter("motion").value
-        if name not in REPLAYS:
-            raise InputError(f"motion = '{name}': must be one of {', '.join(REPLAYS)}")
-        return REPLAYS[name]
 
     def _load_sweep(self) -> Motion | ArmSweep:
         parameter = "config_file"
-        path = Path(self.get_parameter(parameter).value)
+        path = Path(self._declared.value(parameter))
         try:
             motion = self._replay.kind.from_file(path)
             if not self._replay.by_arms:
                 return motion
             parameter = "arms_file"
-            path = Path(self.get_parameter(parameter).value)
+            path = Path(self._declared.value(parameter))
             return ArmSweep.from_file(path, motion)
         except (OSError, ValueError, yaml.YAMLError) as error:
             raise InputError(f"{parameter} = '{path}': {error}") from error
@@ -152,12 +125,9 @@ class SweepPlayer(Node):
 
     def _check_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
         new = {parameter.name: parameter.value for parameter in parameters}
-        start, end = (new.get(name, self.get_parameter(name).value) for name in ("start_frame", "end_frame"))
-        rate = new.get("rate", self._rate())
         try:
-            self._range(start, end)
-            if not rate > 0.0:  # NaN is outside no range
-                raise InputError(f"rate = {rate}: must be positive")
+            self._declared.check(parameters)
+            self._range(*(new.get(name, self._declared.value(name)) for name in ("start_frame", "end_frame")))
         except InputError as error:
             return SetParametersResult(successful=False, reason=str(error))
         return SetParametersResult(successful=True)
@@ -166,14 +136,14 @@ class SweepPlayer(Node):
         names = {parameter.name for parameter in parameters}
         if names & {"start_frame", "end_frame"}:
             self._first, self._last = self._range(
-                self.get_parameter("start_frame").value, self.get_parameter("end_frame").value
+                self._declared.value("start_frame"), self._declared.value("end_frame")
             )
             self._frame, self._finished = self._first, False
         if names & {"rate", "paused"}:
             self._restart_timer()
 
     def _rate(self) -> float:
-        return float(self.get_parameter("rate").value)
+        return float(self._declared.value("rate"))
 
     # --- Playing ---
 
@@ -181,7 +151,7 @@ class SweepPlayer(Node):
         if self._timer is not None:
             self.destroy_timer(self._timer)
             self._timer = None
-        if not self.get_parameter("paused").value:
+        if not self._declared.value("paused"):
             # Paced by the machine's steady clock: the node's own may be the one that it drives.
             steady = Clock(clock_type=ClockType.STEADY_TIME)
             self._timer = self.create_timer(1.0 / self._rate(), self._play, clock=steady)
@@ -191,7 +161,7 @@ class SweepPlayer(Node):
         self._publish_frame(self._frame)
         if self._frame < self._last:
             self._frame += 1
-        elif self.get_parameter("loop").value:
+        elif self._declared.value("loop"):
             self._frame = self._first
         elif not self._finished:
             self._finished = True
@@ -215,7 +185,7 @@ class SweepPlayer(Node):
         joints = JointState(name=list(frame.positions), position=[float(q) for q in frame.positions.values()])
         joints.header.stamp = stamp
         if self._transforms_publisher is not None:
-            root = self.get_parameter("root_frame").value
+            root = self._declared.value("root_frame")
             poses = [to_transform(root, link, pose, stamp) for link, pose in frame.base_poses.items()]
             self._transforms_publisher.publish(TFMessage(transforms=poses))
         self._joints_publisher.publish(joints)
@@ -232,7 +202,7 @@ class SweepPlayer(Node):
         return stamp
 
     def _publish_description(self, topic: str, parameter: str) -> None:
-        path = Path(self.get_parameter(parameter).value)
+        path = Path(self._declared.value(parameter))
         try:
             text = path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as error:

@@ -110,7 +110,7 @@ def wait_for(child: Child, condition: Callable[[], bool], problem: str, pause: f
     child
         The process that is to make it true.
     condition
-        Asked again and again.
+        RequestedState again and again.
     problem
         As of `Watch.look`.
     pause

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Cones of directions that prove an overlap, written down so that others can check them (docs/verify.md).
+r"""Cones of directions that prove an overlap, written down so that others can check them (docs/how_to/verify.md).
 
 No translation shorter than rho parts two convex bodies iff h_M(n) >= rho |n| for every n, M = A - B. On a cone spanned
 by n1, n2, n3 that holds if a point m of M has n_j . m >= rho |n_j| for j = 1, 2, 3, because n . m - rho |n| is concave

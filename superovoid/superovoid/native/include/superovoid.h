@@ -3,7 +3,7 @@
 
 /**
  * @file superovoid.h
- * Certified signed distances of bodies, for C99 and C++. docs/c.md has an example.
+ * Certified signed distances of bodies, for C99 and C++. docs/how_to/c.md has an example.
  *
  * Units are metres and radians. A pose is an array of 16 doubles: a 4 x 4 homogeneous matrix, body to world, row-major,
  * so that pose[3], pose[7] and pose[11] are the translation and the last row is 0, 0, 0, 1. Its upper left 3 x 3 matrix
@@ -85,7 +85,7 @@ size_t superovoid_result_size(void);
 typedef struct superovoid_body superovoid_body;
 
 /**
- * Create a superovoid: a superellipsoid with a linear taper (docs/shapes.md).
+ * Create a superovoid: a superellipsoid with a linear taper (docs/reference/shapes.md).
  *
  * @param semi_axes        three semi-axes along x, y, z, each from 1e-30 to 1e30
  * @param section_exponent exponent of the sections z = const, from 1e-6 to 1.999999; 1 for an ellipse

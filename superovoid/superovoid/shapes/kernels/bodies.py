@@ -4,7 +4,7 @@
 """Rows of bodies of closed form, from their parameters, which are checked.
 
 ==================  ==================================================================
-kind                parameters (metres; docs/shapes.md)
+kind                parameters (metres; docs/reference/shapes.md)
 ==================  ==================================================================
 SUPEROVOID          three semi-axes, section and profile exponent, two tapers
 HALF_SPACE          none
@@ -48,7 +48,7 @@ VALID, MISMATCH, LENGTH, EXPONENT, TAPER, TORUS_RADII = 0, 1, 10, 11, 12, 13
 
 @entry_point
 def pack(b: Floats1, a1: float, a2: float, a3: float, e1: float, e2: float, tx: float, ty: float) -> None:
-    """Fill one packed body; where it may be dented, and how much, is proved (`dents`)."""
+    """Fill one packed body, with proved bounds of the place and depth of its dent (`dents`)."""
     b[surface.A1], b[surface.A2], b[surface.A3], b[surface.TX], b[surface.TY] = a1, a2, a3, tx, ty
     b[surface.P], b[surface.S_], b[surface.Q], b[surface.T_] = 2.0 / e1, 2.0 / e2, 2.0 / (2.0 - e1), 2.0 / (2.0 - e2)
     b[surface.INV_P], b[surface.INV_S], b[surface.INV_Q], b[surface.INV_T] = (
@@ -81,8 +81,8 @@ def pack(b: Floats1, a1: float, a2: float, a3: float, e1: float, e2: float, tx: 
     b[surface.DENT_NU_LO] = slope_at(b, lo)
     b[surface.DENT_NU_HI] = slope_at(b, hi)
     b[surface.DENT_CURVATURE] = curvature
-    # The slope of a profile grows by no more than K (hi - lo) over the dent, so the bitangent, at most 2 long, lies
-    # no more than half of that above it; shrinking all sections of the hull by this much in proportion to their
+    # The slope of a profile grows by at most K (hi - lo) over the dent, so the bitangent, at most 2 long, lies
+    # at most half of that above it; shrinking all sections of the hull by this much in proportion to their
     # least half-width leaves a convex body inside.
     rise = 0.5 * b[surface.DENT_CURVATURE] * (hi - lo)
     narrow = min(a1 * min(1.0 + tx * lo, 1.0 + tx * hi), a2 * min(1.0 + ty * lo, 1.0 + ty * hi))
@@ -126,7 +126,7 @@ def pack_body(kind: int, parameters: Floats1, row: Floats1) -> int:
     Returns
     -------
     int
-        VALID, or the first thing that is wrong.
+        VALID, or the code of the first invalid argument.
     """
     if row.shape[0] != ROW_LENGTH:
         return MISMATCH

@@ -11,8 +11,9 @@ w > 0, -Tx for w < 0), kx = 1 + X v, ky = 1 + Y v, and c in [0, 1] the share of 
     P = -X v y / kx,    Q = -Y v y / ky,    k = (q-1) (X-Y)^2 m^2,    m = v^(1-s/2) y / (kx ky).
 
 Every c belongs to some n. On an interval of length h a function lies no higher than the higher of its ends plus h^2 / 8
-times a bound of minus its second derivative; those of P, Q and k are bounded in closed form (docs/numerics.md,
-"Convexity"). So N < 0 is proved on a few intervals, from the poles inwards; what is left is the dent.
+times a bound of minus its second derivative; those of P, Q and k are bounded in closed form
+(docs/explanation/numerics.md, "Convexity"). So N < 0 is proved on a few intervals, from the poles inwards; what is left
+is the dent.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ def defect_between(lo, hi, at_lo, at_hi, s, s_1, unlike, x, y):
 
 @kernel
 def outer_edge(s, s_1, unlike, x, y):
-    """Height beyond which N < 0 is proved on one side of the equator; 0 where it is on all of that side."""
+    """Return the height beyond which N < 0 is proved on one side of the equator; 0 if on all of that side."""
     out_of_line()
     hi, at_hi, step = 1.0, -s_1, 0.25
     for _ in range(_MOST_STEPS):
@@ -208,7 +209,7 @@ def _side_curvature(lo, hi, s, s_1, unlike, x, y, a1, a2, wide):
 
 @kernel
 def dent_curvature(lo, hi, s, s_1, unlike, tx, ty, a1, a2, wide):
-    """Bound of phi'' / |n| over the heights [lo, hi], of all directions; `wide` says whether q >= 2."""
+    """Return a bound of phi'' / |n| over the heights [lo, hi], for all directions; `wide` if q >= 2."""
     worst = 0.0
     if hi > 0.0:
         worst = _side_curvature(max(lo, 0.0), hi, s, s_1, unlike, tx, ty, a1, a2, wide)

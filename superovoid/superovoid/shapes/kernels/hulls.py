@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Rows and pools of bodies that are given by vertices and triangles: convex hulls, and meshes with their hulls.
+r"""Rows and pools of bodies given by vertices and triangles: convex hulls, and meshes with their hulls.
 
 Of a hull all vertices are kept, so that support points are those of the hull without loss. Each triangle has a plane:
 its normal n with the offset max n . v over all vertices, so that the hull lies below all planes. What these may
@@ -147,7 +147,7 @@ def _measure(vertices, faces, middle, planes):
 
 @kernel
 def _pack_vertex(vertices, v, row, pool):
-    """Append a vertex to those of a row, and to their blocks, the last of which is filled up with the first vertex."""
+    """Append a vertex to those of a row, and to their blocks; copies of the first vertex fill the last block."""
     k = int(row[kinds.VERTEX_COUNT])
     block = int(row[kinds.BLOCKS]) + k // LANES * BLOCK
     for j in range(3):
@@ -196,7 +196,7 @@ def _pack_planes(vertices, faces, row, pool):
     if not loss < math.inf:
         return BAD_HULL
     row[kinds.PLANE_LOSS] = loss
-    # Half extents, centre and volume tell hulls apart where the order of two bodies is decided.
+    # Half extents, centre and volume distinguish hulls when two bodies are put in order.
     for j in range(3):
         low, high = _extent(vertices, j)
         row[A1 + j] = 0.5 * (high - low)
@@ -326,7 +326,7 @@ def _is_convex(vertices, faces, row):
 
 @entry_point(nogil=True)
 def pack_mesh(vertices: Floats2, faces: Int32s2, hull: Int32s2, row: Floats1, pool: Floats1) -> int:
-    """Fill in row and pool of a body that is bounded by a closed surface.
+    """Fill in row and pool of a body bounded by a closed surface.
 
     Parameters
     ----------

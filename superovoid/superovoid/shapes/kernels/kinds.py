@@ -8,8 +8,8 @@ ball, a sphere a point and a ball; the ball of all others has no radius. Since h
 distance of two bodies is that of their cores less both radii: only cores are ever solved.
 
 A core is a union of *strata* in the sense of its support function, which is smooth on each: a vertex (h = n . v), a rim
-(h = R |n_perp| +- H n_z), a smooth body. The support point carries the number of its stratum; where a face or an edge
-touches, the support points of the directions nearby come from the strata that span it.
+(h = R |n_perp| +- H n_z), a smooth body. The support point carries the number of its stratum. If a face or an edge
+touches, the support points of nearby directions come from the strata that span it.
 
 Packed row: the columns of `surface` that mean the same for every kind (A1 to A3, RADIUS, SIZE), then the columns
 below. Vertices, planes, neighbours and trees of meshes live in a pool, a flat array of float64, at the offsets of the
@@ -321,7 +321,7 @@ def flat_at(core, x, n, slack):
 # --- distance of a point ------------------------------------------------------------------------------------------
 #
 # Each returns the signed distance of a point from the body, the unit gradient (outward), the nearest point of the
-# boundary, and whether that is the only one.
+# boundary, and whether it is unique.
 
 
 @kernel
@@ -447,12 +447,12 @@ def point_to_circle(row, p):
 def point_to_torus(row, ball, p):
     """Signed distance of a ball about p from a torus, all radii counted, as distance of the core plus the radii.
 
-    Where the ball fills the hole, the way out along the nearest radius may lead across the axis into the other side;
-    the nearest way out is then the cusp on the axis of what the centre of the ball must leave. There it touches the
-    torus in a whole circle, no point of which lies along the way.
+    If the ball fills the hole, a translation along the nearest radius may cross the axis into the other side. Then the
+    shortest separating translation leads to the cusp on the axis of the region that the centre of the ball must leave.
+    At the cusp the ball touches the torus in a whole circle, and no point of it is in line with the translation.
 
-    Returns the distance, the way out, the point of the core as seen along it from the surface, whether the points are
-    unique, and whether the way is.
+    Returns the distance, the direction of the separating translation, the point of the core in line with it, whether
+    the points are unique, and whether the translation is.
     """
     d, n, foot, unique = point_to_circle(row, p)
     reach = ball + row[A2]

@@ -1,21 +1,21 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""What rounding takes from an answer: what a pose means, and one allowance for all formulas of a distance.
+r"""Bounds of rounding errors: the rotation of a pose, and one allowance for all formulas of a distance.
 
 u = 2^-53 is the rounding of one operation, EPS = 2 u. A sum of three products is off by no more than 3 u times the sum
 of their sizes, with or without fused multiply-add (Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed.,
 section 3.1). All norms of matrices are Frobenius norms, which are no less than the largest stretch.
 
-**A pose** stands for the rotation that is nearest to its upper left 3 x 3 matrix X (the polar factor Q of X = Q P) and
-for its translation as it is. With E = X^T X - I, Newton's iteration X (I - E / 2) keeps Q and squares E (Higham,
-"Functions of Matrices", section 8.3). X is taken as it is where |E| <= AS_IS = 16 EPS, else after one step, or two:
+**A pose** stands for the rotation nearest to its upper left 3 x 3 matrix X (the polar factor Q of X = Q P) and for its
+translation. With E = X^T X - I, Newton's iteration X (I - E / 2) keeps Q and squares E (Higham,
+"Functions of Matrices", section 8.3). X is used unchanged if |E| <= AS_IS = 16 EPS, otherwise after one or two steps:
 
-* E is computed to 9 u = 4.5 EPS, since |X|^T |X| has a norm of 3. X that is taken as it is has X = Q (I + S), S
+* E is computed to 9 u = 4.5 EPS, since |X|^T |X| has a norm of 3. An unchanged X has X = Q (I + S), S
   symmetric, |S| <= |E| / 2 <= (16 + 4.5) EPS / 2 < 11 EPS.
 * A step rounds its correction X E / 2 by 2.6 u an entry and its result by u: 10.8 u = 5.4 EPS in all. One step leaves
-  |X - Q| <= 5.4 EPS, two leave 10.8 EPS < 11 EPS; and |E| <= 2 * 5.4 EPS + 4.5 EPS < AS_IS: a pose that was taken once
-  is taken as it is.
+  |X - Q| <= 5.4 EPS, two leave 10.8 EPS < 11 EPS; and |E| <= 2 * 5.4 EPS + 4.5 EPS < AS_IS: a corrected pose is
+  unchanged by another call.
 
 **The allowance** of a distance of two bodies A and B of radii R_A, R_B about their origins, which are |c| apart, is
 EPS (32 |c| + 64 (R_A + R_B)), the sum of what follows, in EPS:
@@ -34,18 +34,18 @@ x_B - x_A, its length, n . u, balls taken off        6        6                 
 That is 28.1 |c|, 37 to 53 R_A and 44.1 to 60.1 R_B; a mesh may differ from its hull by what is left
 (`shapes.primitives`). The lines about points:
 
-* A turn of both bodies about one point changes nothing, so an X_A that is off by a turn moves its own points only. What
-  stretches, S, changes c and g(n) in proportion, and support values by no more than |S| R.
-* A layer of a superovoid's point is had from a ratio rho and rho^p, which a power gives to 2 u + 3 u |log rho^p|. The
-  dual pair of a slightly different ratio has just this power, so the pair is off by no more than that times rho^p / p
-  (at most 3 u), and by 13 u of the roundings that follow: h(n) - n . x <= 16 u R a layer, whatever the exponents. 4 u
-  for the coordinates, 10 u for the gradient and its length, 3 u for n . x and 20 u for the taper's part of the
+* A common rotation of both bodies about one point changes nothing, so a rotation error of X_A moves its own points
+  only. A stretch S changes c and g(n) in proportion, and support values by at most |S| R.
+* A layer of a superovoid's point is computed from a ratio rho and rho^p, which a power gives to 2 u + 3 u |log rho^p|.
+  The dual pair of a slightly different ratio has just this power, so the error of the pair is at most that times rho^p
+  / p (at most 3 u), and by 13 u of the roundings that follow: h(n) - n . x <= 16 u R a layer, whatever the exponents. 4
+  u for the coordinates, 10 u for the gradient and its length, 3 u for n . x and 20 u for the taper's part of the
   gradient, which is at most 1: 69 u < 36 EPS.
-* A foot on a core has been through no more than six operations, each on lengths of |c| + R at most, twice; a mean of
-  three points has 6 u of its weights and 3 u of its sums.
+* A foot on a core takes at most six operations, each on lengths of at most |c| + R, twice; a mean of three points has
+  6 u of its weights and 3 u of its sums.
 
-Formulas that lose more say so where they stand: sinusoids along a circle (`contact.convex.torus`), planes of facets
-(`shapes.primitives`), majorants (`contact.superovoids.certificate`), bodies in scenes (`composition`).
+Formulas with larger errors bound them in their own modules: sinusoids along a circle (`contact.convex.torus`), planes
+of facets (`shapes.primitives`), majorants (`contact.superovoids.certificate`), bodies in scenes (`composition`).
 """
 
 from __future__ import annotations
@@ -94,13 +94,13 @@ def composition(radius: float, offset: float, turned: bool) -> float:
 
 @kernel
 def at_place(distance):
-    """Rounding of the sum of a link's translation and a turned offset, m, so far from the origin."""
+    """Return the rounding of the sum of a link's translation and a rotated offset, m, at a distance from the origin."""
     return EPS * _PER_PLACE * distance
 
 
 @kernel
 def turn_of_plane(radius, apart):
-    """What the turn of a composed half-space moves of its height under a body of a radius so far from its origin, m."""
+    """Return the error of a composed half-space's height under a body, m, from its rotation."""
     return EPS * _PER_TURN * (radius + apart)
 
 
@@ -134,7 +134,7 @@ def _square(e):
 
 @kernel
 def straighten(pose):
-    """Make the rotation of a pose the nearest one, where it is not as near as arithmetic gets (module docstring).
+    """Replace the matrix of a pose by the nearest rotation, if it is farther than AS_IS (module docstring).
 
     It must be one to 1e-6 already (`rotation_error`).
     """

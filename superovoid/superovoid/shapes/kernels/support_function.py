@@ -41,7 +41,7 @@ _DENT_SAMPLES = 9
 _DENT_STACK = 64
 _DENT_EVALUATIONS, _EXCESS_EVALUATIONS = np.int64(400), np.int64(32)
 EXACT, LOOSE = 1e-13, 1e-10  # of the slope at a support point
-OF_PIECES = 2e-13  # the same; a last Newton step that is shorter is not taken
+OF_PIECES = 2e-13  # the same; a last Newton step shorter than this is not taken
 _NEAR_STEPS = 4
 
 
@@ -162,7 +162,7 @@ def support_from(b, n, nu_lo, nu_hi, start, tolerance):
 
 @kernel
 def support_between(b, n, nu_lo, nu_hi, tolerance):
-    """`support_from` where no slope is known to be near."""
+    """Call `support_from` without a slope to start from."""
     return support_from(b, n, nu_lo, nu_hi, math.inf, tolerance)
 
 
@@ -215,7 +215,7 @@ def ring_at(b, w):
 
 @kernel
 def slice_of(b, n, ring):
-    """Slice of a ring for a direction, and its point that is the farthest along it."""
+    """Return the slice of a ring for a direction, and its farthest point along it."""
     g, dg, c, s, cd, sd = slice_support(b, n, ring.w)
     nu, rise = ring.wd / ring.rd, b[A3] * n[2]
     found = _Slice(ring.w, rise * ring.w + ring.r * g, rise + ring.r * dg - nu * g, ring.r, nu, g)
@@ -232,7 +232,7 @@ def slice_at(b, n, w):
 
 @kernel
 def _largest_known(left, right, from_left, from_right):
-    """The largest value, infinite where a bound is no number: `max` would leave that out."""
+    """Return the largest value, infinite if one is nan, which `max` would ignore."""
     if from_left < math.inf and from_right < math.inf:
         return max(left.phi, right.phi, from_left, from_right)
     return math.inf
@@ -244,7 +244,7 @@ def parabola_bound(left, right, k):
 
     phi lies below both parabolas of curvature k that touch it at the ends. A parabola open upwards is highest at the
     ends of its part, so wherever the interval is cut in two, the left one bounds phi on the left and the right one on
-    the right; the bound is least where they cross, and holds wherever rounding puts that.
+    the right. The bound is least at their crossing, and valid wherever rounding places it.
     """
     width = right.w - left.w
     denominator = left.slope - right.slope + k * width
@@ -359,7 +359,7 @@ def _dent_summit(b, n, value, goal, evaluations):
 
 @kernel
 def excess_over(b, n, f):
-    """Upper bound of h(n) - n . x(f), where n is the normal at f, for a body with a dent; a dent's depth at most."""
+    """Return an upper bound of h(n) - n . x(f), n the normal at f, for a body with a dent: at most the dent's depth."""
     out_of_line()
     own = profile_value(b, n, f)
     if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
@@ -375,7 +375,7 @@ def excess_over(b, n, f):
 
 @kernel
 def other_support(b, n, f):
-    """Best surface point along n on the other side of the dent from f; f itself where there is no dent."""
+    """Return the best surface point along n on the other side of the dent from f; f itself if there is no dent."""
     out_of_line()
     if b[DENTED] == 0.0 or b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
         return f
@@ -386,7 +386,7 @@ def other_support(b, n, f):
 
 @kernel
 def point_at_height(b, n, w):
-    """Surface point of the slice at height w that is extreme in the direction n."""
+    """Return the surface point of the slice at height w that is extreme along n."""
     _, _, c, s, cd, sd = slice_support(b, n, w)
     ring = ring_at(b, w)
     return SurfacePoint(c, s, cd, sd, ring.r, w, ring.rd, ring.wd)
@@ -394,7 +394,7 @@ def point_at_height(b, n, w):
 
 @kernel(separate=True)
 def support_candidate(b, n, tolerance):
-    """Surface point with the largest n . x as far as a few samples of the dent tell: a point, not a proof."""
+    """Return a surface point with a large n . x, the largest of a few samples of the dent: a point, not a proof."""
     out_of_line()
     if b[DENTED] == 0.0:
         return support_convex(b, n, tolerance)

@@ -15,7 +15,7 @@ A surface point is two points of untapered unit curves, each with its dual (the 
     layer 2  |r|^s + |w|^s = 1,   rd = r^(s-1), wd = w^(s-1)
     x = a1 kx r C,  y = a2 ky r S,  z = a3 w
 
-so that C Cd + S Sd = 1 and r rd + w wd = 1. A coordinate that has been rounded to nothing still has its exact
+so that C Cd + S Sd = 1 and r rd + w wd = 1. A coordinate that underflows to 0 still has its exact
 dual and the other way round: for e > 1.5 the normal can no longer be had from the point, nor for e < 0.5 the
 point from the normal. Keeping both is what makes machine precision possible over the whole range of exponents.
 """
@@ -158,7 +158,7 @@ def gradient(b, f):
 
 @kernel
 def dual_ratio(dual, point, exponent):
-    """dual / point = |point|^(exponent - 2), clipped where the curvature is infinite."""
+    """dual / point = |point|^(exponent - 2), clipped if the curvature is infinite."""
     if abs(point) < 1e-140:
         if exponent == 2.0:
             return 1.0

@@ -31,7 +31,7 @@ def _heights(pool: NDArray[np.float64], at: int, count: int, n: tuple[float, ...
 
 @kernel(llvm="superovoid.compiler.vertex_loops:highest")
 def highest_in_blocks(pool, at, count, x, y, z):
-    """Return the number of the vertex that is highest along a direction, the first of equal ones.
+    """Return the number of the highest vertex along a direction, the first of equal ones.
 
     Called with the pool, the place of the blocks in it, how many there are, and the components of the direction.
     """

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Figures 9 and 10 of Gonçalves et al. 2017: what a mesh's resolution buys, beside exact surfaces.
+"""Figures 9 and 10 of Gonçalves et al. 2017: accuracy against the resolution of a mesh, and exact surfaces.
 
 Two superovoids with semi-axes from 0.96 to 1.4 m, apart, as meshes of 18 to 5,002 vertices, all on the surface. Errors
 are those of the distance and of the six coordinates of the two points (20), against the engine's certified answer; its
@@ -63,7 +63,7 @@ class Row(CsvRow):
     distance_error: float = column("distance_error_median_m")
     distance_error_max: float = column("distance_error_max_m")
     points_error: float = column("points_error_median_m")
-    """of the points, equation (20); nan where none are told"""
+    """of the points, equation (20); nan if there are none"""
     points_error_max: float = column("points_error_max_m")
     microseconds: float = column("median_us")
     microseconds_p99: float = column("p99_us")
@@ -93,7 +93,7 @@ class CoalHull:
 
 
 def draw(count: int, seed: int) -> tuple[list[peers.Pair], FloatArray, FloatArray, FloatArray]:
-    """Convex pairs that are apart, their distances, widths of the proved intervals, six coordinates of the points."""
+    """Separate convex pairs, their distances, widths of the proved intervals, six coordinates of the points."""
     rng = np.random.default_rng(seed)
     pairs, distances, widths, points = [], [], [], []
     while len(pairs) < count:
@@ -153,7 +153,7 @@ class Samples:
     microseconds: list[FloatArray] = field(default_factory=list)
     distance: list[FloatArray] = field(default_factory=list)
     points: list[FloatArray] = field(default_factory=list)
-    """Six coordinates of the two points, where they are told."""
+    """Six coordinates of the two points, if the library returns them."""
     answered: list[NDArray[np.bool_]] = field(default_factory=list)
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Random pairs that are overlapping (Gonçalves et al. 2017, table 1): `superovoid_battery`."""
+"""Random overlapping pairs (Gonçalves et al. 2017, table 1): `superovoid_battery`."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ PACKAGES = ("numpy", "numba", "scikit-image", "python-fcl", "coal")
 
 
 class Contender(Protocol):
-    """Who is asked for the distance of the crowns."""
+    """A method that computes the distance of the crowns."""
 
     def begin(self) -> None:
         """Before the first frame: forget what answers depend on."""
@@ -79,7 +79,7 @@ class Contender(Protocol):
         """Take world_from_link of both crowns."""
 
     def ask(self) -> float:
-        """The least signed distance, m; infinite where nobody asked."""
+        """The least signed distance, m; infinite if none was computed."""
 
 
 class QuadImplicit:
@@ -148,7 +148,7 @@ class Certified:
 
 
 class FclMeshes:
-    """FCL's minimum distance of two meshes: 0 where they meet."""
+    """FCL's minimum distance of two meshes: 0 if they meet."""
 
     def __init__(self, meshes: Sequence[Triangles]) -> None:
         self._pair = goncalves2017.MeshPair(*meshes[0], *meshes[1])
@@ -162,12 +162,12 @@ class FclMeshes:
         self._pair.place(poses[LOWER], poses[UPPER])
 
     def ask(self) -> float:
-        """FCL's call; it says -1 where the meshes meet."""
+        """FCL's call, which returns -1 if the meshes meet."""
         return max(0.0, self._call())
 
 
 class CoalMeshes:
-    """Coal's minimum distance of two meshes: not above 0 where they meet."""
+    """Coal's minimum distance of two meshes: at most 0 if they meet."""
 
     def __init__(self, meshes: Sequence[Triangles]) -> None:
         self._coal = peers.Coal(peers.Geometry.EXACT)
@@ -181,7 +181,7 @@ class CoalMeshes:
         self._query = self._coal.query(self._meshes[0], poses[LOWER], self._meshes[1], poses[UPPER])
 
     def ask(self) -> float:
-        """Coal's call; the depth it reports is that of two triangles, which says nothing about the crowns."""
+        """Coal's call; the depth it reports is that of two triangles, not of the crowns."""
         return max(0.0, self._query())
 
 
@@ -238,13 +238,13 @@ class FrameRow(CsvRow):
     contender: str
     microseconds: float = column("frame_us")
     distance: float = column("distance_m")
-    """Least signed distance; inf: nobody asked; 0 may stand for an overlap."""
+    """Least signed distance; inf: none was computed; 0 may stand for an overlap."""
     answers: int
-    """Pairs of surfaces that were solved; 1 for meshes."""
+    """Pairs of surfaces solved; 1 for meshes."""
 
 
 def contenders(robot: Robot) -> tuple[dict[str, Contender], list[str]]:
-    """Everybody there is, by name, and lines about meshes and about everybody who is missing."""
+    """All available methods by name, and lines about meshes and missing methods."""
     found: dict[str, Contender] = {
         PAPER: QuadImplicit(robot),
         ALONE: QuadImplicit(robot, coherent=False),
@@ -269,7 +269,7 @@ def contenders(robot: Robot) -> tuple[dict[str, Contender], list[str]]:
 
 
 def measure(robot: Robot, bite: DentalBite, rivals: dict[str, Contender], rounds: int, console: Console | None) -> dict:
-    """Play the bite and ask everybody in every frame.
+    """Play the bite and run every method in every frame.
 
     Returns
     -------
@@ -310,7 +310,7 @@ class PairCounts:
     """Of the wrong ones."""
     apart: int = 0
     failed_apart: int = 0
-    """Of the pairs that are apart: not converged or wrong; likewise below."""
+    """For separate pairs: not converged or wrong; likewise below."""
     shallow: int = 0
     failed_shallow: int = 0
     """Of overlaps down to `SHALLOW`."""

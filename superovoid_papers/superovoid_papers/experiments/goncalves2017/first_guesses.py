@@ -60,7 +60,7 @@ class Row(CsvRow):
     not_converged: int
     wrong: int
     right_within_poles: int
-    """Parametric: right answers none of whose points is past a pole (else: all right ones)."""
+    """Parametric: right answers with no point past a pole (otherwise: all right ones)."""
     right_past_a_pole: int
     iterations_within_poles: float = unitless("iterations_within_poles_mean")
     iterations_deviation: float = unitless("iterations_within_poles_deviation")
@@ -99,7 +99,7 @@ def _row(
     truths: FloatArray,
     proved: NDArray[np.bool_],
 ) -> Row:
-    """`guesses`: the same pairs, of which Newton's method makes no step."""
+    """`guesses`: the same pairs, without steps of Newton's method."""
     count, spent = len(packed), []
     for _ in range(3):
         started = time.process_time()
@@ -152,7 +152,7 @@ def table(rows: Sequence[Row]) -> Table:
 
 
 def picture_pair() -> tuple[list[Superovoid], FloatArray]:
-    """Two superovoids of figures 5 and 6's kind, apart; whose they are the paper does not tell."""
+    """Two separate superovoids like those of figures 5 and 6, whose parameters the paper does not give."""
     bodies = [
         Superovoid((1.0, 0.8, 1.2), section_exponent=0.7, profile_exponent=0.8, taper=(0.2, 0.2)),
         Superovoid((0.9, 1.0, 0.7), section_exponent=0.9, profile_exponent=0.6, taper=(-0.15, -0.15)),

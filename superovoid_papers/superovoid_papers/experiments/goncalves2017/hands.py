@@ -85,7 +85,7 @@ PACKAGES = ("numpy", "numba", "python-fcl", "coal")
 
 
 class Contender(Protocol):
-    """Who is asked about pairs of finger links, frame after frame."""
+    """A method that computes the distances of pairs of finger links, frame after frame."""
 
     def begin(self) -> None:
         """Forget the frames before."""
@@ -94,7 +94,7 @@ class Contender(Protocol):
         """Take world_from_link of all links."""
 
     def prepare(self, row: int) -> None:
-        """Do for a pair what is not to be timed."""
+        """Prepare a pair, without timing."""
 
     def ask(self, row: int) -> None:
         """Ask about a pair: what is timed."""
@@ -149,7 +149,7 @@ class _Loop:
 
 
 class Scheme(_Loop):
-    """One of the paper's: from the last unknowns, else from a new guess, or always from that."""
+    """A scheme of the paper: from the last unknowns, otherwise from a new guess, or always from a new guess."""
 
     def __init__(
         self, fingers: Fingers, scheme: str, formulas: str, coherent: bool = True, vectors: str = "unit"
@@ -231,7 +231,7 @@ class Meshes:
         self._poses = poses
 
     def prepare(self, row: int) -> None:
-        """Tell the library where the two links are."""
+        """Give the library the poses of the two links."""
         a, b = self._links[row]
         self._call = self._make(row, self._poses[a], self._poses[b])
 
@@ -243,7 +243,7 @@ class Meshes:
         """Library calls have their bindings' cost in them."""
 
     def answer(self, row: int) -> tuple[float, float, bool]:
-        """What it returned; no iterations are told."""
+        """Its result, which has no iterations."""
         return self._found, math.nan, True
 
 
@@ -326,11 +326,11 @@ class CallRow(CsvRow):
     distance: float = column("distance_m")
     """Signed; of meshes what the library returns: 1 for a contact (proximity), 0 or -1 for an overlap."""
     iterations: float = unitless()
-    """nan where none are told."""
+    """nan if there are none."""
     converged: bool
     """Of this engine: proved."""
     error: float = column("error_m")
-    """Against the certified distance; nan where there is none."""
+    """Against the certified distance; nan if there is none."""
 
 
 def play(contender: Contender, task: Task, poses: Poses) -> tuple[FloatArray, FloatArray]:
@@ -369,7 +369,7 @@ def overhead(contender: Contender, samples: int = 2000) -> float:
 
 
 def contenders(poses: Poses) -> tuple[dict[str, tuple[Contender, Task]], list[str]]:
-    """Everybody there is with the pairs they are asked about, and lines about who is missing."""
+    """All available methods with their pairs, and lines about missing ones."""
     kinds = ("superellipsoids", "superovoids", "mixed")  # in the order of table 4
     fingers = {kind: Fingers.of(kind) for kind in kinds}
     tasks = {kind: _certified(of, poses) for kind, of in fingers.items()}
@@ -439,7 +439,7 @@ def _meeting(proximity: Meshes, poses: Poses, count: int) -> Task:
 def measure(
     given: dict[str, tuple[Contender, Task]], poses: Poses, rounds: int, console: Console | None
 ) -> dict[str, list[CallRow]]:
-    """Let everybody play the sweep some times, in turn; the calls that count, by contender."""
+    """Run the sweep several times with every method, in turn; return the calls that count, by method."""
     best: dict[str, FloatArray] = {}
     empty: dict[str, float] = {}
     answers: dict[str, FloatArray] = {}

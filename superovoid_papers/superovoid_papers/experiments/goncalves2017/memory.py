@@ -57,7 +57,7 @@ def allocated() -> int:
     Raises
     ------
     OSError
-        If the C library does not tell: it needs glibc 2.33 or later.
+        If the C library does not report it: it needs glibc 2.33 or later.
     """
     try:
         count = ctypes.CDLL(None).mallinfo2

@@ -64,7 +64,7 @@ BATTERIES = ("separated", "overlapping")
 BODIES = ("superovoids", "superellipsoids")
 GAINS = (0.75, 0.5, 0.25)
 ITERATIONS_OF_PARTS = 200
-"""Newton's steps at most where they are shortened."""
+"""Largest number of Newton's steps with shortening."""
 IPOPT_TOLERANCE, TRUST_TOLERANCE = 1e-9, 1e-12
 """The optimisers' own measures of optimality, such that distances are right to 1e-6 m, the paper's tolerance."""
 SOLVER_ITERATIONS = 500
@@ -91,7 +91,7 @@ class Row(CsvRow):
 
 
 class Way(Protocol):
-    """A contender, with what it says of its answers."""
+    """A method, with its report on its answers."""
 
     converged: NDArray[np.bool_]
     iterations: FloatArray
@@ -176,7 +176,7 @@ class _Solver:
         return [partial(query, i, pair) for i, pair in enumerate(pairs)]
 
     def _solve(self, pair: peers.Pair, q: FloatArray) -> tuple[float, bool, float]:
-        """Distance, whether the solver says that it is there, iterations."""
+        """Distance, whether the solver reports convergence, iterations."""
         raise NotImplementedError
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Tables 1 and 2 of Gonçalves et al. 2017: its schemes on random pairs, beside FCL's meshes, Coal and the engine.
+"""Tables 1 and 2 of Gonçalves et al. 2017: its schemes on random pairs, FCL's meshes, Coal and the engine.
 
 Pairs are drawn as in the paper's section 5.1 until there are enough that are apart, or overlap, by what the engine
 says. Each contender is asked for each pair by itself, in turn with the others (`engine_comparison.measure`), and of
@@ -55,9 +55,9 @@ FloatArray = NDArray[np.float64]
 
 PACKAGES = ("numpy", "numba", "coal", "python-fcl")
 WRONG = 1e-5
-"""m; a converged answer that is off by more is another root."""
+"""m; a converged answer with a larger error is another root."""
 PROVED = 1e-6
-"""m; by how much the engine's answer may be above its proved lower bound where it judges."""
+"""m; largest excess of the engine's answer over its proved lower bound if it judges."""
 VERTICES = 290
 CHUNK = 250  # pairs whose meshes are in memory at once
 
@@ -86,7 +86,7 @@ SCHEMES: dict[str, tuple[str, dict[str, Any]]] = {
 
 @dataclass(frozen=True)
 class Published:
-    """A row of the paper's table 1 or 2: microseconds and iterations, mean and deviation; nan where there is none."""
+    """A row of the paper's table 1 or 2: microseconds and iterations, mean and deviation; nan if there is none."""
 
     guess: tuple[float, float]
     total: tuple[float, float]
@@ -181,7 +181,7 @@ class Guess:
 
 
 class Newton:
-    """Newton's method from first guesses that are there."""
+    """Newton's method from given first guesses."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         self._options = options
@@ -387,7 +387,7 @@ def _spread(mean: float, deviation: float) -> str:
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """Our figures with the paper's beside them."""
+    """Our figures and the paper's."""
     battery = rows[0].battery
     title = f"{rows[0].pairs} {battery} pairs; mean ± deviation where the scheme converged"
     made = Table(title=title, title_justify="left")

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lopes et al. 2010, table 5: distances of ellipsoids along prescribed motions, engine and Coal beside."""
+"""Lopes et al. 2010, table 5: distances of ellipsoids along prescribed motions, with the engine and Coal."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def thrown(case: Case, aside: float) -> list[RigidBody]:
     poses = np.tile(np.eye(4), (2, 1, 1))
     poses[1, 1, 3] = aside * min(case.sizes[1])
     poses[1, 0, 3] = 2.0 * sum(body.bounding_radius() for body in case.bodies)
-    # Moved along the way until the gap is right: the distance falls by no more than what the body moves.
+    # Move it along the path until the gap is right: the distance decreases by at most the length of the path.
     for _ in range(200):
         gap = distance(case.shapes[0], poses[0], case.shapes[1], poses[1]).lower
         if gap <= GAP * (1.0 + 1e-6):

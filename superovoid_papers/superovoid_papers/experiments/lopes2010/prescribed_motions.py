@@ -179,7 +179,7 @@ class EngineFollowing:
         )
 
     def solve_spheres(self) -> None:
-        """Two spheres, whose answer is little beside the call."""
+        """Two spheres, whose solution takes little of the time of the call."""
         pair_solver.solve_pairs(*_SPHERES, ENGINE_TOLERANCE, SEARCH_BUDGET, self._state, self._out)
 
 
@@ -285,7 +285,7 @@ def step_times(run: Step, reset: Callable[[], None], nothing: Step) -> FloatArra
 
 
 def measure(case: Case, place: str, rounds: int, coal: peers.Coal | None) -> tuple[list[Row], Course]:
-    """Run everybody along a motion; the contenders take turns, a step counts with its median."""
+    """Run every method along a motion, in turns; the time of a step is its median."""
     poses = case.poses(place)
     expected = truths(case, poses)
     entered = contenders(case, poses, coal)
@@ -448,7 +448,7 @@ def cold_starts(given: Sequence[RandomPair], regime: str) -> Iterator[Cold]:
 
 
 def motion_table(title: str, rows: Sequence[Row]) -> Table:
-    """The paper's table, ours beside it."""
+    """The paper's table and ours."""
     table = Table(title=title, title_justify="left")
     for name in ("pair", "place", "contender"):
         table.add_column(Row.heading(name), no_wrap=True)

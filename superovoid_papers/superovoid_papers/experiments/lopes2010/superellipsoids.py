@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Lopes et al. 2010, table 6: distances of superellipsoids along prescribed motions, the engine beside."""
+"""Lopes et al. 2010, table 6: distances of superellipsoids along prescribed motions, with the engine."""
 
 from __future__ import annotations
 

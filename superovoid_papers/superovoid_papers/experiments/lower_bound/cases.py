@@ -39,7 +39,7 @@ TILT = (-1e-3, 1e-3, 0.0)
 """Orientation of the plate seen from the pegs, a rotation vector, rad: "almost aligned". With it, and the numbering of
 these bodies, the counts are those of table 1."""
 RANDOM_TILTS, RANDOM_TILT = 200, 1e-3
-"""Rotations about random axes that are counted, and their angle, rad."""
+"""Number of rotations about random axes, and their angle, rad."""
 OFFSETS = (0.121, 0.117, 0.074, 0.0)
 """Of the pegs from the middle of their holes, m: distances near those of table 2."""
 DEPTH = 0.25  # of the pegs in the holes, m

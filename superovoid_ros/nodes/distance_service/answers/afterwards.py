@@ -15,8 +15,8 @@ import numpy as np
 from moveit_msgs.msg import MoveItErrorCodes, RobotState
 
 from superovoid_ros.nodes.common.mistakes import InputError
-from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
+from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates
 from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -39,17 +39,17 @@ class Afterwards:
         Reads the request's state again.
     """
 
-    def __init__(self, common: Common, current: CurrentModel, states: StatesAsked) -> None:
+    def __init__(self, common: Common, current: CurrentModel, states: RequestedStates) -> None:
         self._current, self._states, self._jobs, self._activity = current, states, common.jobs, common.activity
         self._tolerance = lambda: float(common.value("frame_tolerance"))
 
     async def confirm(
         self,
-        before: Asked,
+        before: RequestedState,
         message: RobotState,
         frame_ids: Iterable[str],
         moved: Collection[str],
-        why_not: Callable[[Asked], str],
+        why_not: Callable[[RequestedState], str],
     ) -> str:
         """Return a note for the answer, empty where there is nothing to be said.
 
@@ -58,7 +58,7 @@ class Afterwards:
         before
             The state that the answer was found for.
         message, frame_ids
-            As `StatesAsked.of` read them.
+            As `RequestedStates.of` read them.
         moved
             Joints that the answer is about.
         why_not
@@ -101,7 +101,7 @@ def _outdated(words: str) -> CodedError:
     )
 
 
-def _has_moved(before: Asked, now: Asked, tolerance: float) -> bool:
+def _has_moved(before: RequestedState, now: RequestedState, tolerance: float) -> bool:
     """Whether a body of the robot has moved by more than a tolerance, m."""
     for body in before.planning.robot.bodies:
         sphere = body.shape.bounding_sphere()
@@ -111,7 +111,7 @@ def _has_moved(before: Asked, now: Asked, tolerance: float) -> bool:
     return False
 
 
-def _have_moved(frame_ids: Iterable[str], before: Asked, now: Asked, tolerance: float) -> bool:
+def _have_moved(frame_ids: Iterable[str], before: RequestedState, now: RequestedState, tolerance: float) -> bool:
     """Whether a point within `REACH` of the origin of a frame has moved by more than a tolerance, m."""
     for frame in frame_ids:
         poses = [_pose_of(frame, asked) for asked in (before, now)]
@@ -123,7 +123,7 @@ def _have_moved(frame_ids: Iterable[str], before: Asked, now: Asked, tolerance: 
     return False
 
 
-def _pose_of(frame: str, asked: Asked) -> np.ndarray | None:
+def _pose_of(frame: str, asked: RequestedState) -> np.ndarray | None:
     try:
         return asked.frames.lookup(frame, "frame")
     except InputError:

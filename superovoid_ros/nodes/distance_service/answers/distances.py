@@ -34,7 +34,7 @@ from superovoid_ros.nodes.common.parameters import count
 from superovoid_ros.nodes.distance_service.jobs import AT_ONCE
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.given import joints_given
-from superovoid_ros.nodes.distance_service.robot_state.measurements import Given, Measurements, States
+from superovoid_ros.nodes.distance_service.robot_state.measurements import GivenStates, Measurements, States
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.model import Model, Selection
 
@@ -200,7 +200,7 @@ class Distances(Part):
         response: OneState,
         limits: Callable[[], dict[str, object]],
     ) -> OneState:
-        def prepare() -> tuple[int, Callable[[], tuple[Question, DistanceArray]]]:
+        async def begin() -> tuple[Question, DistanceArray]:
             chosen_limits, model = limits(), self._current.model()
             selection = model.select(request.links_a, request.links_b)
             given = self._measurements.given_once(
@@ -209,7 +209,7 @@ class Distances(Part):
             states = self._states(model, selection, given)
             question = closest_question(model, selection, states, **chosen_limits)
             spare = self._spare if question.cost <= AT_ONCE else None
-            return question.cost, lambda: (question, message_of(question, question.run_once(), spare))
+            return await self.query(question.cost, lambda: (question, message_of(question, question.run_once(), spare)))
 
         def fill(found: tuple[Question, DistanceArray]) -> str:
             question, response.distances = found
@@ -218,7 +218,7 @@ class Distances(Part):
             words = _summary(distances, self._measurements.fill_freshness(distances, question.states))
             return f"{words}; {self._current.missing}" if self._current.missing else words
 
-        return await self.answer_long(response, prepare, fill)
+        return await self.answer_long(response, begin, fill)
 
     # --- many states ---
 
@@ -227,12 +227,12 @@ class Distances(Part):
     ) -> GetDistances.Response:
         started = time.perf_counter()
 
-        def prepare() -> tuple[int, Callable[[], tuple[Question, StateDistances]]]:
+        async def begin() -> tuple[Question, StateDistances]:
             question = self._question(request, started)
             threads = 1 if question.cost <= AT_ONCE else int(self.value("threads")) or processors()
-            return question.cost, lambda: (question, self._run(question, threads))
+            return await self.query(question.cost, lambda: (question, self._run(question, threads)))
 
-        return await self.answer_long(response, prepare, lambda found: self._fill(response, *found))
+        return await self.answer_long(response, begin, lambda found: self._fill(response, *found))
 
     def _run(self, question: Question, threads: int) -> StateDistances:
         """Compute an answer in a fair part of the threads."""
@@ -265,13 +265,13 @@ class Distances(Part):
         deadline = started + request.deadline if request.deadline else None
         return Question(model, selection, states, [query], deadline, self.jobs.stop)
 
-    def _states(self, model: Model, selection: Selection, given: Given) -> States:
+    def _states(self, model: Model, selection: Selection, given: GivenStates) -> States:
         """Return the states of a request; `InputError` if they, or what the pairs are about, are not known."""
         states = self._measurements.states(model.robot, given, model.planning)
         self._measurements.require_world(model.planning, selection.pairs, states)
         return states
 
-    def _given(self, request: GetDistances.Request, robot: Robot) -> Given:
+    def _given(self, request: GetDistances.Request, robot: Robot) -> GivenStates:
         """Return what a request gives of its states."""
         names, rows = request.joint_names, _rows_of_joints(request)
         # The first state's names and numbers as those of any request; the other states have the same names.
@@ -286,7 +286,7 @@ class Distances(Part):
         for i, name in enumerate(request.base_links):
             link = self._measurements.base_link(robot, name, poses)
             poses[link] = frame, bases[0, i] if len(bases) == 1 else bases[:, i]
-        return Given(tuple(names), rows, poses)
+        return GivenStates(tuple(names), rows, poses)
 
     def _fill(self, response: GetDistances.Response, question: Question, found: StateDistances) -> str:
         """Put an answer into a response and return its message."""

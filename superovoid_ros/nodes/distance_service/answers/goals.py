@@ -20,8 +20,8 @@ from superovoid.robot import Robot
 from superovoid.robot.groups import Group
 from superovoid.shapes import Shape
 from superovoid_ros.nodes.common.mistakes import InputError, listing, refusals
-from superovoid_ros.nodes.distance_service.answers.asked import Asked
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, moveit_code
+from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState
 from superovoid_ros.nodes.distance_service.answers.state_validity import evaluate, placed_shapes, wanted_rotation
 
 MOST_CONSTRAINTS = 1000  # of a request
@@ -46,7 +46,7 @@ def count_of(*several: Constraints) -> int:
 
 
 def condition(
-    constraints: Constraints, asked: Asked, joints: Sequence[str], stop: threading.Event, what: str
+    constraints: Constraints, asked: RequestedState, joints: Sequence[str], stop: threading.Event, what: str
 ) -> Accept | None:
     """Return whether a state of planned joints satisfies constraints; None where there is nothing to be satisfied.
 
@@ -171,7 +171,7 @@ def _wide_enough(low: float, high: float, lower: float, upper: float) -> tuple[f
 
 def region_of(
     constraints: Constraints,
-    asked: Asked,
+    asked: RequestedState,
     group: Group,
     stop: threading.Event,
     windows: Ranges,
@@ -223,7 +223,11 @@ class _Sampler:
     """Draws poses of a link that satisfy a constraint of its position, of its orientation, or both."""
 
     def __init__(
-        self, asked: Asked, link: str, position: PositionConstraint | None, orientation: OrientationConstraint | None
+        self,
+        asked: RequestedState,
+        link: str,
+        position: PositionConstraint | None,
+        orientation: OrientationConstraint | None,
     ) -> None:
         self._link, self._orientation = link, orientation
         self._now = asked.frames.link(link)
@@ -296,7 +300,7 @@ def group_of(robot: Robot, name: str) -> Group:
     return group
 
 
-def link_of(asked: Asked, name: str) -> str:
+def link_of(asked: RequestedState, name: str) -> str:
     """Return a link of a request by its name; `CodedError` where there is none."""
     if name not in asked.planning.robot.links:
         raise CodedError(
@@ -306,7 +310,7 @@ def link_of(asked: Asked, name: str) -> str:
     return name
 
 
-def frame_of(asked: Asked, frame: str, what: str) -> np.ndarray:
+def frame_of(asked: RequestedState, frame: str, what: str) -> np.ndarray:
     """Return root_from_frame; `CodedError` where nobody knows the frame."""
     try:
         return asked.frames.lookup(frame, what)

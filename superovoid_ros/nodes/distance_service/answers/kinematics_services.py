@@ -1,17 +1,18 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Services `compute_fk` and `compute_ik`: names and types of move_group's."""
+"""Services `compute_fk`, `compute_ik` and `get_urdf`: names and types of move_group's."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from xml.etree import ElementTree
 
 import numpy as np
 from geometry_msgs.msg import PoseStamped
 from moveit_msgs.msg import MoveItErrorCodes, PositionIKRequest, RobotState
-from moveit_msgs.srv import GetPositionFK, GetPositionIK
+from moveit_msgs.srv import GetGroupUrdf, GetPositionFK, GetPositionIK
 from std_msgs.msg import Header
 
 from superovoid.planning import GroupPlanner, MotionValidator, PoseGoal, SceneValidity, Search
@@ -19,9 +20,8 @@ from superovoid.planning.inverse import Solution
 from superovoid.robot.groups import Group
 from superovoid.robot.kinematics import OUTSIDE
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose, to_transform
-from superovoid_ros.nodes.common.mistakes import refusals
+from superovoid_ros.nodes.common.mistakes import listing, refusals
 from superovoid_ros.nodes.distance_service.answers.afterwards import REACH, Afterwards, motion_between
-from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
     condition,
@@ -31,6 +31,7 @@ from superovoid_ros.nodes.distance_service.answers.goals import (
     link_of,
     unreadable_goals,
 )
+from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates, frame_ids_of
 from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -42,18 +43,47 @@ MOST_POSES = 50  # of a request; with more, one start alone takes longer than mo
 
 
 class KinematicsServices(Part):
-    """Answers where links are, and which joint positions put them somewhere."""
+    """Answers where links are, which joint positions put them somewhere, and what a group is.
 
-    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
+    Parameters
+    ----------
+    common, current, measurements
+        As for every part.
+    urdf
+        Returns the URDF of the robot.
+    """
+
+    def __init__(
+        self, common: Common, current: CurrentModel, measurements: Measurements, urdf: Callable[[], str]
+    ) -> None:
         super().__init__(common)
+        self._urdf = urdf
         self._current, self._measurements = current, measurements
-        self._states = StatesAsked(measurements, self.value)
+        self._states = RequestedStates(measurements, self.value)
         self._afterwards = Afterwards(common, current, self._states)
 
     def configure(self) -> None:
         """Open the services."""
         self.endpoints.serve(GetPositionFK, "compute_fk", self._forward)
         self.endpoints.serve(GetPositionIK, "compute_ik", self._inverse)
+        self.endpoints.serve(GetGroupUrdf, "get_urdf", self._describe)
+
+    def _describe(self, request: GetGroupUrdf.Request, response: GetGroupUrdf.Response) -> GetGroupUrdf.Response:
+        try:
+            self.activity.require()
+            robot = self._current.model().robot
+            if request.group_name not in robot.groups:
+                words = f"group_name: '{request.group_name}' is no group (groups: {listing(robot.groups)})"
+                raise CodedError(MoveItErrorCodes.FAILURE, words)
+            response.urdf_string = _urdf_of_links(
+                self._urdf(), request.group_name, robot.group(request.group_name).links
+            )
+            response.error_code = success()
+            self.statistics.call("GetGroupUrdf")
+        except Exception as error:
+            self.statistics.call("GetGroupUrdf", error)
+            response.error_code = code_of(error)
+        return response
 
     def _forward(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> GetPositionFK.Response:
         try:
@@ -112,7 +142,7 @@ class KinematicsServices(Part):
                         {}, goals, avoid_contact=wanted.avoid_collisions, search=search, **options
                     )
 
-            def why_not(now: Asked) -> str:
+            def why_not(now: RequestedState) -> str:
                 """Return the pair of which contact came since, or what of the request does not hold any more."""
                 before = {joint: asked.positions[joint] for joint in group.joints}
                 link = _missed(_goals_of(wanted, several, now.at(before), group.tip), now.at(reached()), tolerance)
@@ -151,14 +181,26 @@ class KinematicsServices(Part):
         return response
 
 
-def _seed(asked: Asked, group: Group) -> dict[str, float]:
+def _urdf_of_links(urdf: str, name: str, links: Collection[str]) -> str:
+    """Return the URDF of some links and of the joints that lead to them; other parent links are empty there."""
+    robot = ElementTree.fromstring(urdf)
+    kept = ElementTree.Element("robot", name=name)
+    joints = [one for one in robot.findall("joint") if one.find("child").get("link") in links]
+    kept.extend(one for one in robot.findall("link") if one.get("name") in links)
+    others = dict.fromkeys(one.find("parent").get("link") for one in joints)
+    kept.extend(ElementTree.Element("link", name=other) for other in others if other not in links)
+    kept.extend(joints)
+    return ElementTree.tostring(kept, encoding="unicode")
+
+
+def _seed(asked: RequestedState, group: Group) -> dict[str, float]:
     """Return the positions of a state, those of the group beyond their limits at these: a search may begin anywhere."""
     limits = asked.planning.robot.joint_limits
     within = {name: float(np.clip(asked.positions[name], *limits[name])) for name in group.joints}
     return {**asked.positions, **within}
 
 
-def _missed(goals: Iterable[PoseGoal], asked: Asked, tolerance: float) -> str:
+def _missed(goals: Iterable[PoseGoal], asked: RequestedState, tolerance: float) -> str:
     """Return the first link that is not where it is wanted, to a tolerance of points about it, m; empty: none."""
     for goal in goals:
         if not motion_between(asked.poses[goal.link], goal.pose, np.zeros(3), REACH) <= tolerance:
@@ -167,7 +209,7 @@ def _missed(goals: Iterable[PoseGoal], asked: Asked, tolerance: float) -> str:
 
 
 def _goals_of(
-    wanted: PositionIKRequest, several: Iterable[PoseStamped], asked: Asked, tip: str | None
+    wanted: PositionIKRequest, several: Iterable[PoseStamped], asked: RequestedState, tip: str | None
 ) -> list[PoseGoal]:
     """Return the poses of a request, each with its link."""
     several = list(several)
@@ -195,7 +237,7 @@ def _goals_of(
     return goals
 
 
-def state_message(asked: Asked, positions: Mapping[str, float], header: Header) -> RobotState:
+def state_message(asked: RequestedState, positions: Mapping[str, float], header: Header) -> RobotState:
     """Return a whole state, which is the same when it is asked about again.
 
     It has all joints that have one position, those that follow others included, the places of links on floating and

@@ -149,7 +149,7 @@ class SceneMarkers:
         self._clear_first = True
 
     def transforms(self, frame: str, link_poses: Mapping[str, np.ndarray], stamp: Time) -> list[TransformStamped]:
-        """Return where the frames of the bodies are; none where no bodies are drawn."""
+        """Return where the frames of the bodies are; none if no bodies are drawn."""
         links = self._links if self._options.bodies else []
         known = {link: frame.encode() + link_poses[link].tobytes() for link in links}
         moved = [link for link in links if self._transforms.get(link, (None,))[0] != known[link]]

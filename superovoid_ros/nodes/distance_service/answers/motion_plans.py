@@ -14,25 +14,31 @@ import importlib.util
 import math
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import yaml
 from builtin_interfaces.msg import Duration
-from moveit_msgs.msg import Constraints, MotionPlanRequest, MotionPlanResponse, MoveItErrorCodes
+from moveit_msgs.msg import (
+    Constraints,
+    MotionPlanRequest,
+    MotionPlanResponse,
+    MoveItErrorCodes,
+    RobotTrajectory,
+)
 from moveit_msgs.srv import GetMotionPlan
 from std_msgs.msg import Header
-from trajectory_msgs.msg import JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from superovoid.planning import GroupPlanner, PlanningError, SceneValidity, motion_limits
 from superovoid.planning.first_path import ACCEPT_SPACING
-from superovoid.planning.timing import Trajectory, along, check_trajectory
+from superovoid.planning.timing import MotionLimits, Trajectory, along, check_trajectory
+from superovoid.robot import Robot
 from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.answers.afterwards import Afterwards
-from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
     Ranges,
@@ -45,6 +51,7 @@ from superovoid_ros.nodes.distance_service.answers.goals import (
     windows_of,
 )
 from superovoid_ros.nodes.distance_service.answers.kinematics_services import state_message
+from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates, frame_ids_of
 from superovoid_ros.nodes.distance_service.answers.state_validity import evaluate
 from superovoid_ros.nodes.distance_service.jobs import Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
@@ -54,12 +61,14 @@ from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 DEFAULT_TIME, LONGEST_TIME = 1.0, 600.0  # s, of planning
 LONGEST_MOTION = 1e6  # s
 MOST_ATTEMPTS, MOST_GOALS = 100, 100
+MODULES = ("ompl", "toppra")
+"""That planning uses."""
 PIPELINES = ("", "ompl", "move_group")
 """What a request may ask for: the others promise motions of another kind."""
 
 
-def read_joint_limits(path: str) -> dict[str, Mapping[str, object]]:
-    """Return what a joint_limits.yaml of MoveIt says; nothing for no path.
+def read_mapping(parameter: str, path: str, key: str) -> dict[str, object]:
+    """Return the mapping `key` of a YAML file of MoveIt that a parameter names; an empty one for no path.
 
     Raises
     ------
@@ -72,11 +81,19 @@ def read_joint_limits(path: str) -> dict[str, Mapping[str, object]]:
         with open(path, encoding="utf-8") as file:
             document = yaml.safe_load(file)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise InputError(f"joint_limits = {path}: cannot be read: {error}") from error
-    limits = document.get("joint_limits") if isinstance(document, Mapping) else None
-    if not isinstance(limits, Mapping) or not all(isinstance(one, Mapping) for one in limits.values()):
+        raise InputError(f"{parameter} = {path}: cannot be read: {error}") from error
+    found = document.get(key) if isinstance(document, Mapping) else None
+    if not isinstance(found, Mapping):
+        raise InputError(f"{parameter} = {path}: has no mapping '{key}'")
+    return {str(name): one for name, one in found.items()}
+
+
+def read_joint_limits(path: str) -> dict[str, Mapping[str, object]]:
+    """Return the limits of a joint_limits.yaml of MoveIt; none for no path. `InputError` if it has none."""
+    limits = read_mapping("joint_limits", path, "joint_limits")
+    if not all(isinstance(one, Mapping) for one in limits.values()):
         raise InputError(f"joint_limits = {path}: has no mapping 'joint_limits' of joints to their limits")
-    return {str(name): dict(one) for name, one in limits.items()}
+    return {name: dict(one) for name, one in limits.items()}
 
 
 @dataclass(frozen=True)
@@ -84,7 +101,7 @@ class _Wish:
     """A request, with all that its plan needs."""
 
     request: MotionPlanRequest
-    asked: Asked
+    asked: RequestedState
     frame_ids: Sequence[str]
     """That it names."""
     group: Group
@@ -95,7 +112,7 @@ class _Wish:
 
 
 @dataclass(frozen=True)
-class _Found:
+class Found:
     """What was planned, and the problem that it solves."""
 
     trajectory: Trajectory
@@ -103,6 +120,18 @@ class _Found:
     """Of joints along the way."""
     conditions: Constraints
     """Of states along the way, beside these ranges: they depend on frames, on other joints and on the robot's links."""
+    avoids_contact: bool = True
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The answer to a request, and how its motion is proved again later."""
+
+    answer: MotionPlanResponse
+    asked_now: Callable[[], RequestedState] | None = None
+    """Returns the state of the request in the world of now. None if there is no plan."""
+    why_not: Callable[[RequestedState, float], str] | None = None
+    """Returns why the motion does not hold in such a state, from a time on, s; for any thread."""
 
 
 class MotionPlans(Part):
@@ -121,7 +150,7 @@ class MotionPlans(Part):
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._measurements = current, measurements
-        self._states = StatesAsked(measurements, self.value)
+        self._states = RequestedStates(measurements, self.value)
         self._afterwards = Afterwards(common, current, self._states)
 
     def configure(self) -> None:
@@ -130,20 +159,34 @@ class MotionPlans(Part):
         self.endpoints.serve(GetMotionPlan, "plan_kinematic_path", self._plan)
 
     async def _plan(self, request: GetMotionPlan.Request, response: GetMotionPlan.Response) -> GetMotionPlan.Response:
-        answer, began = response.motion_plan_response, time.monotonic()
-        answer.group_name = request.motion_plan_request.group_name
+        plan = await self.plan("plan_kinematic_path", "GetMotionPlan", request.motion_plan_request, self.jobs.stop)
+        response.motion_plan_response = plan.answer
+        return response
+
+    async def plan(self, service: str, kind: str, request: MotionPlanRequest, stop: threading.Event) -> Plan:
+        """Return the answer to a request, whose code says why there is no plan.
+
+        Parameters
+        ----------
+        service, kind
+            Name and type of what is called, for the log and the statistics.
+        request
+        stop
+            Ends the search.
+        """
+        answer, began = MotionPlanResponse(group_name=request.group_name), time.monotonic()
         try:
             self.activity.require()
             stamp = self.node.get_clock().now().to_msg()
-            wish = self._wish(request.motion_plan_request)
+            wish = self._wish(request, stop)
 
-            def work() -> _Found:
+            def work() -> Found:
                 with refusals("motion_plan_request"):
                     return _planned(wish)
 
-            def why_not(now: Asked) -> str:
+            def why_not(now: RequestedState, after: float = 0.0) -> str:
                 with refusals("motion_plan_request"):
-                    return _why_not(wish, found, now)
+                    return _why_not(wish, found, now, after)
 
             found = await self.jobs.result(Kind.PLAN, work)
             note = await self._afterwards.confirm(
@@ -153,26 +196,26 @@ class MotionPlans(Part):
             robot, trajectory = wish.asked.planning.robot, found.trajectory
             header = Header(stamp=stamp, frame_id=self._measurements.frame_of(robot, robot.root))
             answer.trajectory_start = state_message(wish.asked, wish.asked.positions, header)
-            _fill(answer, trajectory, header)
+            answer.trajectory = trajectory_message(trajectory, header)
         except Exception as error:
             error = refused(error)
-            self.statistics.call("GetMotionPlan", error)
-            answer = MotionPlanResponse(group_name=answer.group_name, error_code=code_of(error))
+            self.statistics.call(kind, error)
+            answer = MotionPlanResponse(group_name=request.group_name, error_code=code_of(error))
             answer.planning_time = time.monotonic() - began
-            self.log.warning("plan_kinematic_path", f"plan_kinematic_path: no plan: {answer.error_code.message}")
-            return GetMotionPlan.Response(motion_plan_response=answer)
-        self.statistics.call("GetMotionPlan")
+            self.log.warning(service, f"{service}: no plan: {answer.error_code.message}")
+            return Plan(answer)
+        self.statistics.call(kind)
         answer.error_code, answer.planning_time = success(note, wish.asked.stale), time.monotonic() - began
-        return response
+        return Plan(
+            answer, lambda: self._states.of(self._current.model(), request.start_state, wish.frame_ids), why_not
+        )
 
-    def _wish(self, request: MotionPlanRequest) -> _Wish:
+    def _wish(self, request: MotionPlanRequest, stop: threading.Event) -> _Wish:
         """Check a request and take down what it needs; an error with a code where it cannot be read."""
         failure, invalid = MoveItErrorCodes.FAILURE, MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS
         model = self._current.model()
         group = group_of(model.robot, request.group_name)
-        for module in ("ompl", "toppra"):
-            if importlib.util.find_spec(module) is None:
-                raise CodedError(failure, f"planning needs {module}, which is missing: pip install 'superovoid[plan]'")
+        require_modules(*MODULES)
         if request.pipeline_id not in PIPELINES:
             raise CodedError(
                 failure, f"pipeline_id = '{request.pipeline_id}': is not here; those: {', '.join(PIPELINES[1:])}"
@@ -197,10 +240,18 @@ class MotionPlans(Part):
         _check_workspace(request, asked)
         limits = read_joint_limits(str(self.value("joint_limits")))
         seconds = min(allowed if allowed > 0.0 else DEFAULT_TIME, LONGEST_TIME)
-        return _Wish(request, asked, frame_ids, group, limits, seconds, self.jobs.stop)
+        return _Wish(request, asked, frame_ids, group, limits, seconds, stop)
 
 
-def _check_workspace(request: MotionPlanRequest, asked: Asked) -> None:
+def require_modules(*names: str) -> None:
+    """Raise `CodedError` if a module that planning uses is missing."""
+    for name in names:
+        if importlib.util.find_spec(name) is None:
+            words = f"planning needs {name}, which is missing: pip install 'superovoid[plan]'"
+            raise CodedError(MoveItErrorCodes.FAILURE, words)
+
+
+def _check_workspace(request: MotionPlanRequest, asked: RequestedState) -> None:
     """Raise for a workspace that makes no sense. As in MoveIt it bounds floating and planar joints, and no others."""
     workspace = request.workspace_parameters
     corners = [[getattr(corner, axis) for axis in "xyz"] for corner in (workspace.min_corner, workspace.max_corner)]
@@ -212,8 +263,10 @@ def _check_workspace(request: MotionPlanRequest, asked: Asked) -> None:
         frame_of(asked, workspace.header.frame_id, "workspace_parameters")
 
 
-def _planned(wish: _Wish) -> _Found:
+def _planned(wish: _Wish) -> Found:
     """Plan, as often as asked for while there is time; return the shortest in time."""
+    for module in MODULES:
+        importlib.import_module(module)  # which takes seconds the first time, and is no part of the search
     request, asked, group = wish.request, wish.asked, wish.group
     robot, until = asked.planning.robot, time.monotonic() + wish.seconds
     windows = windows_of(robot, group, asked.positions, request.goal_constraints)
@@ -235,14 +288,7 @@ def _planned(wish: _Wish) -> _Found:
         )
     goals = [region_of(one, asked, group, wish.stop, windows, path.ranges) for one in request.goal_constraints]
     ranges = {**windows, **path.ranges}
-    with refusals("joint_limits"):
-        limits = motion_limits(
-            robot,
-            group.joints,
-            wish.joint_limits,
-            velocity_scale=_scale(request.max_velocity_scaling_factor),
-            acceleration_scale=_scale(request.max_acceleration_scaling_factor),
-        )
+    limits = limits_of(robot, group, wish.joint_limits, request)
     planner = GroupPlanner(asked.planning, group.name, positions=asked.positions, base_poses=asked.base_poses)
     best: Trajectory | None = None
     for attempt in range(min(max(1, request.num_planning_attempts), MOST_ATTEMPTS)):
@@ -269,23 +315,15 @@ def _planned(wish: _Wish) -> _Found:
             raise CodedError(MoveItErrorCodes.FAILURE, words)
         if best is None or trajectory.duration < best.duration:
             best = trajectory
-    return _Found(best, ranges, rest)
+    return Found(best, ranges, rest)
 
 
-def _why_not(wish: _Wish, found: _Found, now: Asked) -> str:
-    """Return why a plan does not hold in a state of now; empty where it is proved again."""
-    trajectory, joints = found.trajectory, wish.group.joints
-    start = dict(zip(joints, trajectory.positions[0].tolist(), strict=True))
-    planner = GroupPlanner(
-        now.planning, wish.group.name, positions={**now.positions, **start}, base_poses=now.base_poses
-    )
-    problem = planner.problem({}, found.ranges)
-    check = check_trajectory(problem, SceneValidity(problem), trajectory)
-    if not check.valid:
-        return f"on the way {'limits' if check.pair is None else problem.name_of(check.pair)} are too near"
-    accept = condition(found.conditions, now, joints, wish.stop, "path_constraints")
-    if accept is not None and not all(map(accept, along(problem, trajectory, ACCEPT_SPACING))):
-        return "a state on the way does not satisfy path_constraints, whose frames or joints have moved"
+def _why_not(wish: _Wish, found: Found, now: RequestedState, after: float) -> str:
+    """Return why a plan does not hold in a state of now, from a time on, s; empty where it is proved again."""
+    words = blocked(wish.group, found, now, wish.stop, after)
+    if words:
+        return words
+    joints, trajectory = wish.group.joints, found.trajectory
     last = now.at(dict(zip(joints, trajectory.positions[-1].tolist(), strict=True)))
     met = (evaluate(one, last, wish.stop) for one in wish.request.goal_constraints)
     if not any(not words and all(result.result for result in results) for results, words in met):
@@ -293,15 +331,44 @@ def _why_not(wish: _Wish, found: _Found, now: Asked) -> str:
     return ""
 
 
-def _scale(factor: float) -> float:
-    """Return a factor of a request; as move_group, 1 for what is none."""
-    return factor if 0.0 < factor <= 1.0 else 1.0
+def blocked(group: Group, found: Found, now: RequestedState, stop: threading.Event, after: float = 0.0) -> str:
+    """Return why a motion is not proved free in a state of now, from a time on, s; empty where it is."""
+    first = max(0, int(np.searchsorted(found.trajectory.times, after, side="right")) - 1)
+    trajectory = replace(
+        found.trajectory,
+        times=found.trajectory.times[first:],
+        positions=found.trajectory.positions[first:],
+        velocities=found.trajectory.velocities[first:],
+    )
+    start = dict(zip(group.joints, trajectory.positions[0].tolist(), strict=True))
+    planner = GroupPlanner(now.planning, group.name, positions={**now.positions, **start}, base_poses=now.base_poses)
+    problem = planner.problem({}, found.ranges)
+    if found.avoids_contact:
+        check = check_trajectory(problem, SceneValidity(problem), trajectory)
+        if not check.valid:
+            return f"on the way {'limits' if check.pair is None else problem.name_of(check.pair)} are too near"
+    accept = condition(found.conditions, now, group.joints, stop, "path_constraints")
+    if accept is not None and not all(map(accept, along(problem, trajectory, ACCEPT_SPACING))):
+        return "a state on the way does not satisfy path_constraints, whose frames or joints have moved"
+    return ""
 
 
-def _fill(answer: MotionPlanResponse, trajectory: Trajectory, header: Header) -> None:
-    message = answer.trajectory.joint_trajectory
-    message.header.frame_id = header.frame_id  # no stamp: it begins when it is executed
-    message.joint_names = list(trajectory.joints)
+def limits_of(
+    robot: Robot, group: Group, joint_limits: Mapping[str, Mapping[str, object]], request: MotionPlanRequest
+) -> MotionLimits:
+    """Return the limits of a group's joints, scaled as a request says; as in move_group, 1 for what is no factor."""
+    factors = request.max_velocity_scaling_factor, request.max_acceleration_scaling_factor
+    velocity, acceleration = (factor if 0.0 < factor <= 1.0 else 1.0 for factor in factors)
+    with refusals("joint_limits"):
+        return motion_limits(
+            robot, group.joints, joint_limits, velocity_scale=velocity, acceleration_scale=acceleration
+        )
+
+
+def trajectory_message(trajectory: Trajectory, header: Header) -> RobotTrajectory:
+    """Return a trajectory as a message without stamp: it begins when it is executed."""
+    message = JointTrajectory(joint_names=list(trajectory.joints))
+    message.header.frame_id = header.frame_id
     for at, positions, velocities in zip(
         trajectory.times.tolist(), trajectory.positions.tolist(), trajectory.velocities.tolist(), strict=True
     ):
@@ -313,3 +380,4 @@ def _fill(answer: MotionPlanResponse, trajectory: Trajectory, header: Header) ->
                 time_from_start=Duration(sec=nanoseconds // 10**9, nanosec=nanoseconds % 10**9),
             )
         )
+    return RobotTrajectory(joint_trajectory=message)

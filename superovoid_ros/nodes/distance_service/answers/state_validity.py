@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Service `check_state_validity`: the name, type and meaning of move_group's, answered from proved distances.
+"""Services `check_state_validity` and `check_multi_state_validity`: as move_group's, answered from proved distances.
 
 A state is valid where every pair that is checked has a clearance that is proved to be positive, and every constraint
 of the request holds. As in move_group, joint limits are not looked at. docs/moveit.md has the differences.
@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from moveit_msgs.msg import (
@@ -22,10 +23,12 @@ from moveit_msgs.msg import (
     JointConstraint,
     OrientationConstraint,
     PositionConstraint,
+    RobotState,
     VisibilityConstraint,
 )
 from moveit_msgs.srv import GetStateValidity
 from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import JointState
 
 from superovoid.planning.scene_problem import pairs_of_group
 from superovoid.robot.planning_scene import PlanningScene as Planning
@@ -33,8 +36,8 @@ from superovoid.scene import Body, Scene, SceneResult
 from superovoid.shapes import ConvexMesh, Shape
 from superovoid_ros.nodes.common.conversions import from_pose, to_point, to_vector
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, reason_of, refusals
-from superovoid_ros.nodes.common.parameters import text
-from superovoid_ros.nodes.distance_service.answers.asked import Asked, StatesAsked, frame_ids_of
+from superovoid_ros.nodes.common.parameters import choice
+from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedState, RequestedStates, frame_ids_of
 from superovoid_ros.nodes.distance_service.jobs import AT_ONCE
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
@@ -42,6 +45,11 @@ from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 from superovoid_ros.nodes.distance_service.world.frames import Frames
 from superovoid_ros.nodes.distance_service.world.model import Model, Paddings
 from superovoid_ros.nodes.distance_service.world.objects import shape_of_mesh, shape_of_primitive
+
+try:
+    from moveit_msgs.srv import GetMultiStateValidity
+except ImportError:  # moveit_msgs has it since 2025
+    GetMultiStateValidity = None
 
 # Pairs are asked for up to so far beyond their paddings, so that none is missed whose proved bound is below and whose
 # distance is, by rounding, above [m].
@@ -57,100 +65,142 @@ _EPSILON = 2.0 * np.finfo(float).eps  # that of MoveIt's comparisons
 STALE = "stale_validity"
 
 
-def _check_stale(value: object) -> None:
-    if value not in ("refuse", "warn"):
-        raise InputError(f"{STALE} = '{value}': must be refuse or warn")
-
-
 class Validity(Part):
     """Answers whether states of the robot are free of contacts and satisfy constraints."""
 
     parameters = (
-        text(
+        choice(
             STALE,
             "refuse",
+            ("refuse", "warn"),
             "What check_state_validity, whose answers have no words, says of a state of which something measured is "
             "stale: not valid, or as it was measured, with a warning in the log, as move_group",
-            "refuse or warn",
-            check=_check_stale,
         ),
     )
 
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
         super().__init__(common)
         self._current, self._measurements = current, measurements
-        self._states = StatesAsked(measurements, self.value)
+        self._states = RequestedStates(measurements, self.value)
 
     def configure(self) -> None:
-        """Open the service."""
+        """Open the services."""
         self.endpoints.serve(GetStateValidity, "check_state_validity", self._check)
+        if GetMultiStateValidity is not None:
+            self.endpoints.serve(GetMultiStateValidity, "check_multi_state_validity", self._check_several)
 
     async def _check(
         self, request: GetStateValidity.Request, response: GetStateValidity.Response
     ) -> GetStateValidity.Response:
-        """Answer a request. What cannot be judged is not valid, and the log says why: the response has no words."""
-        say, statistics = self.log.error, self.statistics
+        return await self._judge("check_state_validity", request, [request.robot_state], response)
+
+    async def _check_several(self, request: Any, response: Any) -> Any:
+        return await self._judge(
+            "check_multi_state_validity", request, states_of(request.robot_state, request.joint_states), response
+        )
+
+    async def _judge(self, service: str, request: Any, states: Iterable[RobotState], response: Any) -> Any:
+        """Answer about the first state that is not valid, or about the last one.
+
+        What cannot be judged is not valid, and the log says why: the response has no words.
+        """
+        kind, words = type(request).__name__.removesuffix("_Request"), ""
+        response.valid = False
         try:
-            self.activity.require()
-            model = self._current.model()
-            asked = self._states.of(model, request.robot_state, frame_ids_of(request.constraints), placed=False)
-            group = self._group(model, request.group_name)
-            planning, paddings = asked.planning, None
-            # Objects that the request attaches are in no scene of the model; of many pairs a scene keeps a tree.
-            if planning is model.planning and planning.scene.pair_count <= _FEW_PAIRS:
-                paddings = model.paddings(group)
-            pairs = None
-            if group:
-                pairs = pairs_of_group(planning, group) if paddings is None else paddings.pairs
-            self._measurements.require_world(planning, pairs, asked)
-            if asked.stale and self.value(STALE) == "refuse":
-                raise InputError(f"{asked.stale} (stale_timeout, {STALE})")
-            cost = _cost_of(planning, pairs, request.constraints)
-            stop = self.jobs.stop
-
-            def work() -> tuple[
-                list[ContactInformation], list[CostSource], list[ConstraintEvalResult], list[InputError]
-            ]:
-                return *_found(asked, pairs, paddings), *evaluate(request.constraints, asked, stop)
-
-            contacts, costs, constraints, problems = await self.query(cost, work)
-            self.activity.require()
-            stamp = self.node.get_clock().now().to_msg()
+            for state in states:
+                words = await self._judge_state(service, request, state, response)
+                if not response.valid:
+                    break
         except Exception as error:
-            say("check_state_validity", f"check_state_validity: answered 'not valid': {reason_of(error)}")
-            statistics.call("GetStateValidity", error)
-            return GetStateValidity.Response(valid=False)
+            self.log.error(service, f"{service}: answered 'not valid': {reason_of(error)}")
+            self.statistics.call(kind, error)
+            return type(response)(valid=False)
+        self.statistics.call(kind, InputError(words) if words else None)
+        return response
+
+    async def _judge_state(self, service: str, request: Any, state: RobotState, response: Any) -> str:
+        """Fill a response about one state; return why constraints cannot be evaluated, empty if they can."""
+        self.activity.require()
+        model = self._current.model()
+        asked = self._states.of(model, state, frame_ids_of(request.constraints), placed=False)
+        group = self._group(service, model, request.group_name)
+        planning, paddings = asked.planning, None
+        # Objects that the request attaches are in no scene of the model; of many pairs a scene keeps a tree.
+        if planning is model.planning and planning.scene.pair_count <= _FEW_PAIRS:
+            paddings = model.paddings(group)
+        pairs = None
+        if group:
+            pairs = pairs_of_group(planning, group) if paddings is None else paddings.pairs
+        self._measurements.require_world(planning, pairs, asked)
+        if asked.stale and self.value(STALE) == "refuse":
+            raise InputError(f"{asked.stale} (stale_timeout, {STALE})")
+        cost = _cost_of(planning, pairs, request.constraints)
+        stop = self.jobs.stop
+
+        def work() -> tuple[list[ContactInformation], list[CostSource], list[ConstraintEvalResult], list[InputError]]:
+            return *_found(asked, pairs, paddings), *evaluate(request.constraints, asked, stop)
+
+        contacts, costs, constraints, problems = await self.query(cost, work)
+        self.activity.require()
+        stamp = self.node.get_clock().now().to_msg()
         words = "; ".join(map(str, problems[:3]))
-        statistics.call("GetStateValidity", InputError(words) if words else None)
         if self._current.missing:
-            self.log.warning("incomplete", f"check_state_validity: answered nevertheless: {self._current.missing}")
+            self.log.warning("incomplete", f"{service}: answered nevertheless: {self._current.missing}")
         if asked.stale:
-            self.log.warning("stale", f"check_state_validity: answered nevertheless: {asked.stale} (stale_timeout)")
+            self.log.warning("stale", f"{service}: answered nevertheless: {asked.stale} (stale_timeout)")
         if words:
-            say("check_state_validity", f"check_state_validity: answered 'not valid': {words}")
+            self.log.error(service, f"{service}: answered 'not valid': {words}")
         response.contacts, response.cost_sources, response.constraint_result = contacts, costs, constraints
         response.valid = not contacts and not words and all(result.result for result in constraints)
         for contact in contacts:
             contact.header.frame_id, contact.header.stamp = asked.frame, stamp
-        return response
+        return words
 
-    def _group(self, model: Model, name: str) -> str:
+    def _group(self, service: str, model: Model, name: str) -> str:
         """Return the group whose pairs are checked; empty: every pair."""
         if name and name not in model.robot.groups:
             # As move_group, which checks everything then.
             self.log.warning(
                 "group_name",
-                f"check_state_validity: group_name '{name}' is no group of '{model.robot.name}' (groups: "
+                f"{service}: group_name '{name}' is no group of '{model.robot.name}' (groups: "
                 f"{listing(model.robot.groups)}): every pair is checked",
             )
             return ""
         return name
 
 
+def states_of(state: RobotState, joint_states: Sequence[JointState]) -> Iterator[RobotState]:
+    """Yield a robot state with the joints of each of `joint_states`; joints that one does not name stay as before.
+
+    Raises
+    ------
+    InputError
+        If there are no joint states, or the numbers of names and positions of one differ.
+    """
+    if not len(joint_states):
+        raise InputError("joint_states: is empty, expected at least one state")
+    named = state.joint_state
+    if len(named.name) != len(named.position):
+        words = f"{len(named.name)} joint names, {len(named.position)} positions: must be equally many"
+        raise InputError(f"robot_state: {words}")
+    given = dict(zip(named.name, named.position, strict=True))
+    for number, joints in enumerate(joint_states):
+        if len(joints.name) != len(joints.position):
+            words = f"{len(joints.name)} joint names, {len(joints.position)} positions: must be equally many"
+            raise InputError(f"joint_states[{number}]: {words}")
+        given.update(zip(joints.name, joints.position, strict=True))
+        yield RobotState(
+            joint_state=JointState(header=state.joint_state.header, name=list(given), position=list(given.values())),
+            multi_dof_joint_state=state.multi_dof_joint_state,
+            attached_collision_objects=state.attached_collision_objects,
+            is_diff=state.is_diff,
+        )
+
+
 def _found(
-    asked: Asked, pairs: np.ndarray | None, paddings: Paddings | None
+    asked: RequestedState, pairs: np.ndarray | None, paddings: Paddings | None
 ) -> tuple[list[ContactInformation], list[CostSource]]:
-    """Return contacts and their costs, none where all pairs are proved clear.
+    """Return contacts and their costs, none if all pairs are proved clear.
 
     Whether they are is asked first, which takes less time. Where the last states were in contact the contacts are asked
     for first. One of them that is proved says as much as the answer to the other question: the order changes nothing.
@@ -168,7 +218,7 @@ def _found(
     return contacts, costs
 
 
-def _are_kept(paddings: Paddings, asked: Asked) -> bool:
+def _are_kept(paddings: Paddings, asked: RequestedState) -> bool:
     """Whether nothing is in contact. Of what is, or may be, the contacts are asked for: their names take distances."""
     with refusals("robot_state"):
         return paddings.are_kept(asked.positions, asked.base_poses)
@@ -187,7 +237,9 @@ def _cost_of(planning: Planning, pairs: np.ndarray | None, constraints: Constrai
     return checked + count + len(constraints.visibility_constraints) * per_cone
 
 
-def _contacts(asked: Asked, pairs: np.ndarray | None) -> tuple[list[ContactInformation], list[CostSource], bool]:
+def _contacts(
+    asked: RequestedState, pairs: np.ndarray | None
+) -> tuple[list[ContactInformation], list[CostSource], bool]:
     """Return one contact for each pair of links and objects without clearance, deepest first, with costs.
 
     Also whether one of them is proved: others may have a clearance, which the intervals of their distances leave open.
@@ -242,7 +294,7 @@ def _contact(
 
 
 def _cost(scene: Scene, world_from_body: np.ndarray, a: int, b: int) -> CostSource | None:
-    """Return where the boxes around two bodies along the axes of the frame overlap; None where that is unbounded."""
+    """Return where the boxes around two bodies along the axes of the frame overlap; None if that is unbounded."""
     lower, upper = np.full(3, -np.inf), np.full(3, np.inf)
     for index in (a, b):
         pose = world_from_body[index]
@@ -257,7 +309,7 @@ def _cost(scene: Scene, world_from_body: np.ndarray, a: int, b: int) -> CostSour
 
 
 def evaluate(
-    constraints: Constraints, asked: Asked, stop: threading.Event
+    constraints: Constraints, asked: RequestedState, stop: threading.Event
 ) -> tuple[list[ConstraintEvalResult], list[InputError]]:
     """Evaluate constraints as move_group does: joints, positions, orientations, visibilities, in this order.
 
@@ -386,7 +438,7 @@ def wanted_rotation(constraint: OrientationConstraint, frames: Frames) -> tuple[
     return header_from_wanted, frames.lookup(constraint.header.frame_id, "orientation")[:3, :3] @ header_from_wanted
 
 
-def _visibility_constraint(constraint: VisibilityConstraint, asked: Asked) -> tuple[bool, float]:
+def _visibility_constraint(constraint: VisibilityConstraint, asked: RequestedState) -> tuple[bool, float]:
     """Whether the sensor sees the target disc: both angles, and no link in the cone between the two.
 
     As in move_group: the view angle is that between the sensor's axis and the disc's normal turned round, the range
@@ -439,8 +491,10 @@ def _cone(radius: float, sides: int, target_from_sensor: np.ndarray) -> ConvexMe
         return ConvexMesh([target_from_sensor[:3, 3], *ring])
 
 
-def _depth_in_cone(asked: Asked, cone: ConvexMesh, root_from_cone: np.ndarray, excepted: set[str]) -> float | None:
-    """Return how deep the links but those excepted reach into a cone [m]; None where all are proved to be outside."""
+def _depth_in_cone(
+    asked: RequestedState, cone: ConvexMesh, root_from_cone: np.ndarray, excepted: set[str]
+) -> float | None:
+    """Return how deep the links but those excepted reach into a cone [m]; None if all are proved to be outside."""
     planning = asked.planning
     robot = planning.robot
     links = [body for body in robot.bodies if body.link not in excepted]

@@ -41,7 +41,7 @@ class Topics(Part):
     published : int
         How many times so far.
     problem : str
-        Why nothing could be published the last time; empty where it could.
+        Why nothing could be published the last time; empty if it could.
     """
 
     parameters = (

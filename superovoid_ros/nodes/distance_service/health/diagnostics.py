@@ -3,7 +3,8 @@
 
 """Diagnostics of the node on `/diagnostics`, in the form of diagnostic_updater.
 
-Four statuses, each named `<node>: <task>`: `robot`, `measurements`, `topics`, `queries`. docs/ros.md has the levels.
+Four statuses, each named `<node>: <task>`: `robot`, `measurements`, `topics`, `queries`. docs/reference/ros.md has the
+levels.
 """
 
 from __future__ import annotations
@@ -20,7 +21,6 @@ from superovoid_ros.nodes.common.mistakes import reason_of
 from superovoid_ros.nodes.common.parameters import number
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
 from superovoid_ros.nodes.distance_service.health.mismatches import Mismatches
-from superovoid_ros.nodes.distance_service.health.namesakes import Namesakes
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
@@ -82,8 +82,6 @@ class Diagnostics(Part):
         The node, and what is told of.
     facts
         Returns what the parts have to tell beside that.
-    warning
-        Returns what is wrong beside that, in words; empty where nothing is.
     """
 
     parameters = (
@@ -105,7 +103,7 @@ class Diagnostics(Part):
         facts: Callable[[], Mapping[str, object]] = dict,
     ) -> None:
         super().__init__(common)
-        self._mismatches, self._namesakes = Mismatches(self.node, self.log), Namesakes(self.node, self.log)
+        self._mismatches = Mismatches(self.node, self.log)
         self._current, self._measurements, self._topics, self._facts = current, measurements, topics, facts
         self._timer = None
         self._publisher = None
@@ -115,13 +113,9 @@ class Diagnostics(Part):
 
     def configure(self) -> None:
         """Begin to publish, and to look at other nodes."""
-        self.endpoints.every(_LOOK, self._look_at_others)
+        self.endpoints.every(_LOOK, self._mismatches.look)
         self._publisher = self.endpoints.advertise(DiagnosticArray, "/diagnostics", 1)
         self._apply_values()
-
-    def _look_at_others(self) -> None:
-        self._mismatches.look()
-        self._namesakes.look()
 
     def clean_up(self) -> None:
         """Publish nothing any more."""
@@ -129,7 +123,6 @@ class Diagnostics(Part):
         self._publisher = None
         self._meter.clear()
         self._mismatches.forget()
-        self._namesakes.forget()
 
     def apply(self, names: AbstractSet[str]) -> None:
         """Take over period and thresholds."""
@@ -196,9 +189,7 @@ class Diagnostics(Part):
             elif not model.robot.bodies:
                 found.level = WARN
                 found.message = f"no link of robot '{model.robot.name}' has contact geometry: nothing to measure"
-        if words := self._namesakes.problem:
-            found.level, found.message = max(found.level, WARN), f"{words}; {found.message}"
-        found.values |= {**self._facts(), **self._mismatches.facts(), **self._namesakes.facts()}
+        found.values |= {**self._facts(), **self._mismatches.facts()}
         return found
 
     def _on_measurements(self) -> Finding:

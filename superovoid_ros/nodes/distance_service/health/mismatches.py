@@ -97,7 +97,7 @@ def _received_from(theirs: TopicEndpointInfo, topic: str, why: str) -> str:
 def _why(
     theirs: TopicEndpointInfo, ours: Publisher | Subscription, offered: QoSProfile, wanted: QoSProfile, entity: str
 ) -> str:
-    """Return why nothing comes through and what can be done; empty where it does."""
+    """Return why nothing comes through and what can be done; empty if it does."""
     kind = f"{ours.msg_type.__module__.partition('.')[0]}/msg/{ours.msg_type.__name__}"
     if theirs.topic_type != kind:
         return f"the type there is {theirs.topic_type}, here {kind}"

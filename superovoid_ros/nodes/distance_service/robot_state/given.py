@@ -36,7 +36,7 @@ def joints_given(robot: Robot, names: Sequence[str], positions: Sequence[float])
 def default_positions(robot: Robot) -> dict[str, float]:
     """Return the positions that move_group takes joints to have that nothing measures [rad] or [m].
 
-    As `setToDefaultValues` of MoveIt: 0 where the limits have it, else the middle between them.
+    As `setToDefaultValues` of MoveIt: 0 if the limits have it, else the middle between them.
     """
     limits = robot.joint_limits.items()
     return {name: 0.0 if lower <= 0.0 <= upper else 0.5 * (lower + upper) for name, (lower, upper) in limits}

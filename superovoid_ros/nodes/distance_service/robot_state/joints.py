@@ -98,7 +98,7 @@ class JointPositions:
         positions : dict
             Joint name -> position [rad] or [m].
         stamp : int or None
-            Nanoseconds, of the oldest of those that were heard of; None where there is none.
+            Nanoseconds, of the oldest of those that were heard of; None if there is none.
 
         Raises
         ------
@@ -126,5 +126,5 @@ class JointPositions:
         return [joint for joint in joints if joint not in self._latest]
 
     def newest(self, joints: Iterable[str]) -> int | None:
-        """Return the newest stamp of joints that were heard of, nanoseconds; None where there is none."""
+        """Return the newest stamp of joints that were heard of, nanoseconds; None if there is none."""
         return max((self._latest[joint][1] for joint in joints if joint in self._latest), default=None)

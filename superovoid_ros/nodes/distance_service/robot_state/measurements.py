@@ -22,27 +22,23 @@ from superovoid.robot import Robot
 from superovoid.robot.planning_scene import PlanningScene
 from superovoid.robot.scene_objects import object_frame
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, from_transform, stamp_of, to_time
+from superovoid_ros.nodes.common.endpoints import Endpoints
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, reason_of
-from superovoid_ros.nodes.common.parameters import number, text
-from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.common.parameters import choice, number, text
+from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.given import default_positions, joints_given, poses_of_links
 from superovoid_ros.nodes.distance_service.robot_state.joints import JointPositions
-from superovoid_ros.nodes.distance_service.robot_state.moved import check_still
 from superovoid_ros.nodes.distance_service.robot_state.transforms import (
     StampedTransform,
     TransformSource,
     transform_source,
 )
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings, is_link
-
-
-def _check_unknown(value: object) -> None:
-    if value not in ("refuse", "identity"):
-        raise InputError(f"unknown_root_pose = '{value}': must be refuse or identity")
+from superovoid_ros.nodes.distance_service.world.given_in_frames import check_still
 
 
 class Placed(Protocol):
-    """Whatever knows whether it is known where the robot is in the world: `Fresh` and others."""
+    """Whatever knows whether it is known where the robot is in the world: `Freshness` and others."""
 
     unplaced: str
 
@@ -51,30 +47,25 @@ UNMEASURED = "unmeasured_joints"
 _MOST_OF_SCENES = 10_000  # joints, of other robots too
 
 
-def _check_unmeasured(value: object) -> None:
-    if value not in ("refuse", "default"):
-        raise InputError(f"{UNMEASURED} = '{value}': must be refuse or default")
-
-
 @dataclass(frozen=True, kw_only=True)
-class Fresh:
+class Freshness:
     """What is known of the robot at one moment: in which frame, and how fresh the measurements in it are."""
 
     frame: str
     """of the answers"""
     joint_stamp: int | None
-    """nanoseconds, of the oldest joint position from joint states; None where none was used"""
+    """nanoseconds, of the oldest joint position from joint states; None if none was used"""
     transform_stamp: int | None
-    """nanoseconds, of the oldest transform from TF; None where none was used, or static ones only"""
+    """nanoseconds, of the oldest transform from TF; None if none was used, or static ones only"""
     newest_stamp: int | None
-    """nanoseconds, of the newest of all these; None where there is none"""
+    """nanoseconds, of the newest of all these; None if there is none"""
     unplaced: str = ""
     """Why nobody knows where the robot is in the world; then what stands in its root's frame has no true pose here,
-    and `frame` is that of its root link. Empty where it is known."""
+    and `frame` is that of its root link. Empty if it is known."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class States(Fresh):
+class States(Freshness):
     """States of a robot, one row each, as measured and as a request gives them."""
 
     positions: np.ndarray
@@ -92,7 +83,7 @@ class States(Fresh):
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenStates:
     """What a request gives of states, in place of what is measured. Whoever makes it has checked names and numbers."""
 
     joint_names: Sequence[str] = ()
@@ -125,22 +116,27 @@ class _Root:
         return root_link_from_link if self.pose is None else self.pose @ root_link_from_link
 
 
-_NOTHING = Given()
+_NOTHING = GivenStates()
 
 
-class Measurements(Part):
-    """Listens to joint states and transforms, and makes states of them; from `configure` on."""
+class Measurements:
+    """Listens to joint states and transforms, and makes states of them; from `configure` on.
+
+    Parameters
+    ----------
+    common, endpoints
+        Of the part `RobotState`.
+    """
 
     parameters = (
         text("frame", "", "Frame of all answers; empty: the root link of the robot. Another frame needs TF"),
         text("frame_prefix", "", "What the frames of the robot's links begin with on TF, as of robot_state_publisher"),
-        text(
+        choice(
             "unknown_root_pose",
             "refuse",
+            ("refuse", "identity"),
             "While no transform says where a robot with a planar or floating virtual joint is: questions about what "
             "stands in the world are refused, or the robot is where that joint has it by default",
-            "refuse or identity",
-            check=_check_unknown,
         ),
         number(
             "frame_tolerance",
@@ -149,19 +145,19 @@ class Measurements(Part):
             1e6,
             "[m] How far what stands in a frame of TF may have been moved by it since it came; else it is not ready",
         ),
-        text(
+        choice(
             UNMEASURED,
             "refuse",
+            ("refuse", "default"),
             "Questions that need a joint which was never measured: refused, or answered as by move_group with the "
             "position of the last planning scene, else 0 or the middle of its limits",
-            "refuse or default",
-            check=_check_unmeasured,
         ),
         number("stale_timeout", 1.0, 0.0, 1e6, "[s] A state older, or so far ahead, is stale; 0: never", least=1e-3),
     )
 
-    def __init__(self, common: Common) -> None:
-        super().__init__(common)
+    def __init__(self, common: Common, endpoints: Endpoints) -> None:
+        self._node, self._value, self._log, self._statistics = common.node, common.value, common.log, common.statistics
+        self._endpoints = endpoints
         self._joints = JointPositions()
         self._of_scenes: dict[str, float] = {}
         self._transforms: TransformSource | None = None
@@ -169,10 +165,10 @@ class Measurements(Part):
 
     def configure(self) -> None:
         """Begin to listen."""
-        node = self.node
+        node = self._node
         self._joints = JointPositions(node.resolve_topic_name("joint_states"))
-        self._transforms = transform_source(self.endpoints, node.get_fully_qualified_name(), self._refuse)
-        self.endpoints.listen(JointState, "joint_states", self._take_joint_states, qos_profile_sensor_data)
+        self._transforms = transform_source(self._endpoints, node.get_fully_qualified_name(), self._refuse)
+        self._endpoints.listen(JointState, "joint_states", self._take_joint_states, qos_profile_sensor_data)
         back = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         self._jumps = node.get_clock().create_jump_callback(back, post_callback=lambda _jump: self._forget_future())
 
@@ -205,7 +201,7 @@ class Measurements(Part):
         return {name: found[name] for name in self._joints.unheard(found)}
 
     def _assumed(self, robot: Robot) -> dict[str, float]:
-        if self.value(UNMEASURED) != "default":
+        if self._value(UNMEASURED) != "default":
             return {}
         of_scenes = {name: self._of_scenes[name] for name in robot.joint_names if name in self._of_scenes}
         return default_positions(robot) | of_scenes
@@ -218,14 +214,14 @@ class Measurements(Part):
     @property
     def prefix(self) -> str:
         """What the frames of the robot's links begin with on TF."""
-        return str(self.value("frame_prefix"))
+        return str(self._value("frame_prefix"))
 
     def frame_of(self, robot: Robot, link: str) -> str:
         """Return what a link's frame is called on TF; the frame of the world that a robot moves in has no prefix."""
         return link if link == robot.root != robot.root_link else self.prefix + link
 
     def where(self, robot: Robot, target: str, source: str) -> np.ndarray:
-        """Return target_from_source of two links as TF has it; `InputError` where it has not."""
+        """Return target_from_source of two links as TF has it; `InputError` if it has not."""
         if (target, source) == (robot.root, robot.root_link):
             root = self._root(robot)
             if root.unplaced:
@@ -243,7 +239,7 @@ class Measurements(Part):
         try:
             found = self._transforms.lookup(root, link)
         except InputError as error:
-            if self.value("unknown_root_pose") == "identity":
+            if self._value("unknown_root_pose") == "identity":
                 return _Root(robot.root, np.eye(4))
             words = (
                 f"not ready: where the robot's root link '{link}' is in '{root}' is not known: {error} "
@@ -253,16 +249,21 @@ class Measurements(Part):
         return _Root(robot.root, found.target_from_source, (found,))
 
     def require_world(self, planning: PlanningScene, pairs: np.ndarray | None, state: Placed) -> None:
-        """Raise `InputError` where pairs are about what stands in the world, and nobody knows where that is now."""
+        """Raise `InputError` if pairs are about what stands in the world, and nobody knows where that is now."""
         if not planning.concerns_world(pairs):
             return
         if state.unplaced:
             raise InputError(state.unplaced, Code.INCOMPLETE_WORLD)
-        check_still(planning, self._transforms, self.frame_of(planning.robot, planning.robot.root), self._tolerance)
+        self._check_still(planning)
+
+    def _check_still(self, planning: PlanningScene) -> None:
+        root = self.frame_of(planning.robot, planning.robot.root)
+        lookup = lambda frame: self._transforms.lookup(root, frame).target_from_source  # noqa: E731
+        check_still(planning, lookup, root, self._tolerance)
 
     @property
     def _tolerance(self) -> float:
-        return float(self.value("frame_tolerance"))
+        return float(self._value("frame_tolerance"))
 
     def surroundings(
         self, robot: Robot | None, frame_ids: Iterable[str], link_poses: Mapping[str, np.ndarray] | None = None
@@ -310,7 +311,7 @@ class Measurements(Part):
         joint_names: Sequence[str] = (),
         joint_positions: Sequence[float] = (),
         base_poses: Sequence[TransformStamped] = (),
-    ) -> Given:
+    ) -> GivenStates:
         """Return what a request gives of one state; `InputError` if it makes no sense."""
         given = joints_given(robot, joint_names, joint_positions)
         poses: dict[str, tuple[str, np.ndarray]] = {}
@@ -318,7 +319,7 @@ class Measurements(Part):
             link = self.base_link(robot, stamped.child_frame_id, poses)
             pose = from_transform(stamped.transform, f"request: base pose of link '{link}'")
             poses[link] = stamped.header.frame_id.removeprefix("/"), pose
-        return Given(tuple(given), np.array([list(given.values())]), poses)
+        return GivenStates(tuple(given), np.array([list(given.values())]), poses)
 
     def base_link(self, robot: Robot, name: str, before: Container[str]) -> str:
         """Return the link on a floating joint that a request names; `InputError` if none is, or one of those before."""
@@ -332,7 +333,7 @@ class Measurements(Part):
             raise InputError(f"request: base pose of link '{link}' is given twice")
         return link
 
-    def states(self, robot: Robot, given: Given = _NOTHING, planning: PlanningScene | None = None) -> States:
+    def states(self, robot: Robot, given: GivenStates = _NOTHING, planning: PlanningScene | None = None) -> States:
         """Return the measured state, with what a request gives in its place.
 
         Parameters
@@ -354,7 +355,7 @@ class Measurements(Part):
         measured, joint_stamp = self.positions(robot, left_out)
         root, poses, used = self._places(robot, given.base_poses, planning)
         own = self.frame_of(robot, root.link)
-        frame, frame_from_root = str(self.value("frame")) or own, None
+        frame, frame_from_root = str(self._value("frame")) or own, None
         if frame != own:
             transform = self._transforms.lookup(frame, own)
             frame_from_root = transform.target_from_source
@@ -416,14 +417,14 @@ class Measurements(Part):
         return root, poses, used
 
     def _of_object(self, robot: Robot, frame: str, planning: PlanningScene | None) -> StampedTransform | None:
-        """Return root_from_frame of an object or a subframe of one, as measured; None where the frame is neither."""
+        """Return root_from_frame of an object or a subframe of one, as measured; None if the frame is neither."""
         found = None if planning is None else object_frame(planning.objects, frame)
         if planning is None or found is None:
             return None
         thing, object_from_frame = found
         pose = thing.pose @ object_from_frame
         if thing.link is None:
-            check_still(planning, self._transforms, self.frame_of(robot, robot.root), self._tolerance)
+            self._check_still(planning)
             return StampedTransform(pose, None)
         state = self.states(robot)
         if state.unplaced:
@@ -439,7 +440,7 @@ class Measurements(Part):
         newest = [one.newest for one in used] + [self._joints.newest(joints)]
         return oldest, max((stamp for stamp in newest if stamp is not None), default=None)
 
-    def fill_freshness(self, message: DistanceArray | GetDistances.Response, state: Fresh) -> str:
+    def fill_freshness(self, message: DistanceArray | GetDistances.Response, state: Freshness) -> str:
         """Write a state's frame, stamp and age into an answer about it; return why it is stale, if it is."""
         now = self._now()
         stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
@@ -455,9 +456,9 @@ class Measurements(Part):
         message.stale = bool(words)
         return words
 
-    def why_stale(self, state: Fresh) -> str:
-        """Return why what is measured of a state is stale; empty where it is not, or nothing of it is measured."""
-        timeout, now = float(self.value("stale_timeout")), self._now()
+    def why_stale(self, state: Freshness) -> str:
+        """Return why what is measured of a state is stale; empty if it is not, or nothing of it is measured."""
+        timeout, now = float(self._value("stale_timeout")), self._now()
         stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
         age = (now - min(stamps, default=now)) / NANOSECONDS
         ahead = 0.0 if state.newest_stamp is None else (state.newest_stamp - now) / NANOSECONDS
@@ -466,7 +467,7 @@ class Measurements(Part):
         return f"state is {age:.1f} s old" if age > timeout else f"state bears a time {ahead:.1f} s in the future"
 
     def _now(self) -> int:
-        return self.node.get_clock().now().nanoseconds
+        return self._node.get_clock().now().nanoseconds
 
     def _forget_future(self) -> None:
         """After a jump back in time, as of a simulation that begins again: forget what is not measured yet."""
@@ -474,7 +475,7 @@ class Measurements(Part):
         if self._transforms is not None:
             forgotten += self._transforms.forget_after(self._now())
         if forgotten:
-            self.node.get_logger().warning(
+            self._node.get_logger().warning(
                 f"time jumped back: {forgotten} joint positions and transforms of later are forgotten"
             )
 
@@ -486,5 +487,5 @@ class Measurements(Part):
             self._refuse("joint_states", error)
 
     def _refuse(self, topic: str, error: Exception) -> None:
-        self.log.error(topic, f"{topic}: ignored: {reason_of(error)}")
-        self.statistics.message(topic, error)
+        self._log.error(topic, f"{topic}: ignored: {reason_of(error)}")
+        self._statistics.message(topic, error)

@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 from geometry_msgs.msg import TransformStamped
@@ -36,22 +36,9 @@ class StampedTransform:
     target_from_source: np.ndarray
     """array, shape (4, 4)"""
     stamp: int | None
-    """Nanoseconds, of the oldest link of the chain; None where every link is static."""
+    """Nanoseconds, of the oldest link of the chain; None if every link is static."""
     newest: int | None = None
     """Likewise, of the newest link."""
-
-
-class TransformSource(Protocol):
-    """Whatever answers where one frame is in another."""
-
-    def lookup(self, target: str, source: str) -> StampedTransform:
-        """Return the newest `target_from_source`; `InputError` where the frames are not connected."""
-
-    def lies_below(self, frame: str, above: str) -> bool:
-        """Whether a frame is carried by another, from parent to child."""
-
-    def forget_after(self, now: int) -> int:
-        """Forget transforms measured after `now` [ns], since time jumped back; return how many."""
 
 
 class TransformTree:
@@ -101,7 +88,7 @@ class TransformTree:
         self._newest.forget(frame)
 
     def lookup(self, target: str, source: str) -> StampedTransform:
-        """Return the newest `target_from_source`; `InputError` where the frames are not connected."""
+        """Return the newest `target_from_source`; `InputError` if the frames are not connected."""
         up_from_source = self._ancestors(source)
         up_from_target = self._ancestors(target)
         for common, (common_from_source, stamps_source) in up_from_source.items():
@@ -139,31 +126,18 @@ class TransformTree:
         return ancestors
 
 
-class TopicTransforms:
+class TopicTransforms(TransformTree):
     """Transforms of /tf and /tf_static, for installations without tf2_ros."""
 
     def __init__(self, endpoints: Endpoints, name: str, refused: Refused) -> None:
-        self._tree = TransformTree()
+        super().__init__()
         _listen(endpoints, name, self._store, refused)
 
     def _store(self, stamped: TransformStamped, *, static: bool) -> None:
         parent, child = stamped.header.frame_id.lstrip("/"), stamped.child_frame_id.lstrip("/")
-        _check_frames(parent, child)
         what = f"transform from '{child}' to '{parent}'"
         stamp = stamp_of(stamped.header.stamp, what)
-        self._tree.set(parent, child, from_transform(stamped.transform, what), None if static else stamp)
-
-    def lookup(self, target: str, source: str) -> StampedTransform:
-        """Return the newest `target_from_source`; `InputError` where the frames are not connected."""
-        return self._tree.lookup(target, source)
-
-    def lies_below(self, frame: str, above: str) -> bool:
-        """Whether a frame is carried by another, from parent to child."""
-        return self._tree.lies_below(frame, above)
-
-    def forget_after(self, now: int) -> int:
-        """Forget transforms measured after `now` [ns], and return how many."""
-        return self._tree.forget_after(now)
+        self.set(parent, child, from_transform(stamped.transform, what), None if static else stamp)
 
 
 class BufferTransforms:
@@ -192,7 +166,7 @@ class BufferTransforms:
         self._frames |= new
 
     def lookup(self, target: str, source: str) -> StampedTransform:
-        """Return the newest `target_from_source`; `InputError` where the frames are not connected.
+        """Return the newest `target_from_source`; `InputError` if the frames are not connected.
 
         tf2 looks for a time at which it knows every link of the chain. Where it has none, since one sender stopped or
         sends less than every ten seconds, the answer is made of the newest of each link, as by `TransformTree`.
@@ -244,6 +218,9 @@ class BufferTransforms:
         before = len(self._parents())
         self._buffer.clear()
         return before - len(self._parents())
+
+
+TransformSource: TypeAlias = TopicTransforms | BufferTransforms
 
 
 def own_frames(name: str) -> str:

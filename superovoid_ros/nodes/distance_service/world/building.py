@@ -16,8 +16,7 @@ from superovoid.robot import Robot
 from superovoid.robot.limits import Limits
 from superovoid.robot.planning_scene import Padding, PlanningScene, Problem
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
-from superovoid_ros.nodes.distance_service.world.changes import AttachedChange, ObjectChange
-from superovoid_ros.nodes.distance_service.world.current import Diff, Standing
+from superovoid_ros.nodes.distance_service.world.current import Diff, Snapshot
 from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
 
@@ -57,7 +56,7 @@ class Description:
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltModel:
     """A model with all that was known, and what there is to say about that."""
 
     model: Model
@@ -67,14 +66,14 @@ class Built:
     """Topic and what was wrong, of changes that waited and could not be made."""
 
 
-def build(robot: Robot, description: Description, standing: Standing, surroundings: Surroundings) -> Built:
+def build(robot: Robot, description: Description, snapshot: Snapshot, surroundings: Surroundings) -> BuiltModel:
     """Return a robot with all objects, rules and paddings, and with the changes that waited for it.
 
     Parameters
     ----------
     robot, description
         The robot, and what it was read from.
-    standing
+    snapshot
         What is known now.
     surroundings
         Of this robot, with the frames of the changes that wait.
@@ -84,7 +83,7 @@ def build(robot: Robot, description: Description, standing: Standing, surroundin
     InputError
         If the robot alone is more than there may be.
     """
-    kept, rtol = standing.planning, description.rtol
+    kept, rtol = snapshot.planning, description.rtol
     with refusals():
         if kept is None:
             edit = PlanningScene(robot, rtol=rtol, limits=description.limits).edit()
@@ -94,10 +93,10 @@ def build(robot: Robot, description: Description, standing: Standing, surroundin
             padding = replace(description.padding, by_name=kept.padding.by_name)
             planning = kept.for_robot(robot, rtol=rtol, limits=description.limits, padding=padding)
         model = Model(robot, rtol, planning)
-    waited = [replace(diff, surroundings=surroundings) for diff in standing.waiting]
+    waited = [replace(diff, surroundings=surroundings) for diff in snapshot.waiting]
     model, applied = apply_each(model, waited)
     notes = [note for diff in applied for note in diff.notes]
-    return Built(model, notes, [(diff.topic, diff.problem) for diff in applied if diff.problem is not None])
+    return BuiltModel(model, notes, [(diff.topic, diff.problem) for diff in applied if diff.problem is not None])
 
 
 class PartlyRefusedError(InputError):
@@ -133,7 +132,7 @@ def _applied(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
                 with refusals():
                     notes = [] if diff.change is None else diff.change.apply(edit, frames)
             except InputError as error:
-                if not (diff.missing and isinstance(diff.change, ObjectChange | AttachedChange)):
+                if not (diff.waits and diff.change.is_of_one_object):
                     raise
                 diff = diff.refused(error)
                 notes = diff.change.apply(edit, frames)
@@ -145,7 +144,7 @@ def _applied(model: Model, diffs: Sequence[Diff]) -> tuple[Model, list[Diff]]:
 
 
 def repadded(model: Model, description: Description) -> Model:
-    """Return a model under other limits and with other paddings; `InputError` where there is too much of it."""
+    """Return a model under other limits and with other paddings; `InputError` if there is too much of it."""
     with refusals():
         edit = model.planning.edit()
         edit.limits, edit.padding = description.limits, replace(description.padding, by_name=edit.padding.by_name)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -15,8 +15,9 @@ from superovoid_ros.nodes.distance_service.world.changes import Change, Refusal
 from superovoid_ros.nodes.distance_service.world.frames import Surroundings
 from superovoid_ros.nodes.distance_service.world.model import Model
 
-MOST_WAITING, MOST_BYTES = 5_000, 64_000_000
-"""Changes that wait for a robot, and what they may hold together."""
+MOST_WAITING, MOST_BYTES = 5_000, 16_000_000
+"""Changes that wait for a robot, and the bytes of their messages together; what is read of a mesh takes several times
+as many."""
 
 
 Done: TypeAlias = Callable[[PlanningScene | None, Exception | None], None]
@@ -34,12 +35,14 @@ class Diff:
     read: Callable[[], Change] | None
     """Parses the message, which may take long; None once that is done."""
     done: Done = lambda planning, problem: None
-    missing: tuple[Problem, ...] = ()
-    """What is missing if it is refused: of a message, whose sender hears of nothing."""
+    missing: Callable[[], Sequence[Problem]] = tuple
+    """Returns what is missing if it is refused: of a message, whose sender hears of nothing."""
+    size: int = 0
+    """Bytes of the message."""
     waits: bool = False
     """If there is no robot it waits for one; else it is refused then."""
     unheard: int = 0
-    """`Standing.unheard` when what it says was known to hold."""
+    """`Snapshot.unheard` when what it says was known to hold."""
     surroundings: Surroundings | None = None
     """When it came; None: as they are when there is a robot for it."""
     change: Change | None = None
@@ -62,12 +65,12 @@ class Diff:
     def refused(self, error: Exception) -> Diff:
         """Return this with what is left of it if nothing of it can be used: it keeps what is missing."""
         reason = f"{self.topic}: {reason_of(error)}"
-        problems = [replace(problem, reason=reason) for problem in self.missing]
+        problems = [replace(problem, reason=reason) for problem in self.missing()]
         return replace(self, read=None, change=Refusal(problems) if problems else None, problem=error)
 
 
 @dataclass(frozen=True, eq=False)
-class Standing:
+class Snapshot:
     """All that is known at one moment. It is never changed: whatever happens makes another one."""
 
     model: Model | None = None
@@ -76,11 +79,11 @@ class Standing:
     code: Code = Code.NO_ROBOT
     """The same for programs."""
     planning: PlanningScene | None = None
-    """Objects and rules, of this model or of the last there was; None where there was none yet."""
+    """Objects and rules, of this model or of the last there was; None if there was none yet."""
     waiting: tuple[Diff, ...] = ()
     """Changes that came while there was no model; none while there is one."""
     waiting_bytes: int = 0
-    """What they hold together, more or less."""
+    """Of their messages together."""
     unheard: int = 0
     """Messages that were lost, or more than can wait: what they said is missing until a whole planning scene comes."""
     replaced: int = 0
@@ -88,23 +91,23 @@ class Standing:
     awaits_scene: bool = False
     """Whether objects and rules are not known before a first whole planning scene comes."""
 
-    def with_model(self, model: Model) -> Standing:
+    def with_model(self, model: Model) -> Snapshot:
         """Return this with a model, which has all that waited."""
         return replace(self, model=model, problem="", planning=model.planning, waiting=(), waiting_bytes=0)
 
-    def has_world_of(self, other: Standing) -> bool:
-        """Return whether a model made from another standing can be made from this one: losses may differ."""
+    def has_world_of(self, other: Snapshot) -> bool:
+        """Return whether a model made from another snapshot can be made from this one: losses may differ."""
         return self.model is other.model and self.planning is other.planning and self.waiting is other.waiting
 
-    def without_model(self, problem: str, code: Code = Code.NO_ROBOT) -> Standing:
+    def without_model(self, problem: str, code: Code = Code.NO_ROBOT) -> Snapshot:
         """Return this without a model, with its objects and rules for the next."""
         return replace(self, model=None, problem=problem, code=code)
 
-    def with_whole_scene(self, unheard: int) -> Standing:
+    def with_whole_scene(self, unheard: int) -> Snapshot:
         """Return this after a whole planning scene was applied, before which so many messages were unheard."""
         return replace(self, replaced=max(self.replaced, unheard), awaits_scene=False)
 
-    def with_lost(self, count: int) -> Standing:
+    def with_lost(self, count: int) -> Snapshot:
         """Return this after so many messages were lost."""
         return replace(self, unheard=self.unheard + count)
 
@@ -126,9 +129,9 @@ class Standing:
             )
         return ""
 
-    def with_waiting(self, waiting: Diff) -> Standing:
-        """Return this with one more diff that waits; `InputError` where too much does already."""
-        count, size = len(self.waiting) + 1, self.waiting_bytes + waiting.change.size
+    def with_waiting(self, waiting: Diff) -> Snapshot:
+        """Return this with one more diff that waits; `InputError` if too much does already."""
+        count, size = len(self.waiting) + 1, self.waiting_bytes + waiting.size
         if count > MOST_WAITING or size > MOST_BYTES:
             raise InputError(
                 f"{len(self.waiting)} messages wait for a robot, at most {MOST_WAITING} and {MOST_BYTES} bytes can: "
@@ -138,7 +141,7 @@ class Standing:
 
     @property
     def missing(self) -> str:
-        """Why the model is not whole; empty where it is, and where there is none."""
+        """Why the model is not whole; empty if it is, and where there is none."""
         if self.model is None:
             return ""
         return self.lacks_scene or self.model.missing
@@ -165,45 +168,45 @@ class CurrentModel:
 
     def __init__(self, changed: Callable[[], None] = lambda: None, refuses: Callable[[], bool] = lambda: True) -> None:
         self._changed, self._refuses = changed, refuses
-        self._standing = Standing()
+        self._snapshot = Snapshot()
         self._proposed: Model | None = None
 
     @property
-    def standing(self) -> Standing:
+    def snapshot(self) -> Snapshot:
         """All that is known now."""
-        return self._standing
+        return self._snapshot
 
     def model(self) -> Model:
         """Return the model; `InputError` if there is none, or if something is missing and requests are refused then."""
-        standing = self._standing
-        if standing.missing and self._refuses():
-            raise InputError(standing.missing, Code.INCOMPLETE_WORLD)
-        return self._known(standing)
+        snapshot = self._snapshot
+        if snapshot.missing and self._refuses():
+            raise InputError(snapshot.missing, Code.INCOMPLETE_WORLD)
+        return self._known(snapshot)
 
     def known(self) -> Model:
         """Return the model for who asks what is known, with what is missing as `PlanningScene.problems`.
 
-        `InputError` where that does not have all that is missing.
+        `InputError` if that does not have all that is missing.
         """
-        standing = self._standing
-        if standing.lacks_scene:
+        snapshot = self._snapshot
+        if snapshot.lacks_scene:
             return self.model()
-        return self._known(standing)
+        return self._known(snapshot)
 
-    def _known(self, standing: Standing) -> Model:
-        if standing.model is None:
-            raise InputError(standing.problem, standing.code)
-        return standing.model
+    def _known(self, snapshot: Snapshot) -> Model:
+        if snapshot.model is None:
+            raise InputError(snapshot.problem, snapshot.code)
+        return snapshot.model
 
     @property
     def current(self) -> Model | None:
-        """The model, whole or not; None where there is none."""
-        return self._standing.model
+        """The model, whole or not; None if there is none."""
+        return self._snapshot.model
 
     @property
     def candidate(self) -> Model | None:
         """The model as it would be after the change of parameters that is being checked; else that of now."""
-        return self._proposed or self._standing.model
+        return self._proposed or self._snapshot.model
 
     def propose(self, model: Model | None) -> None:
         """Let a model be the candidate; None: that of now."""
@@ -211,20 +214,20 @@ class CurrentModel:
 
     @property
     def problem(self) -> str:
-        """Why nothing can be answered, for want of a model or of a part of it; empty where there is a whole one."""
-        standing = self._standing
-        if standing.model is None:
-            return standing.problem
-        return standing.missing if self._refuses() else ""
+        """Why nothing can be answered, for want of a model or of a part of it; empty if there is a whole one."""
+        snapshot = self._snapshot
+        if snapshot.model is None:
+            return snapshot.problem
+        return snapshot.missing if self._refuses() else ""
 
     @property
     def missing(self) -> str:
-        """What is missing, whether questions are answered nevertheless or not; empty where nothing is."""
-        return self._standing.missing
+        """What is missing, whether questions are answered nevertheless or not; empty if nothing is."""
+        return self._snapshot.missing
 
-    def exchange(self, standing: Standing) -> None:
+    def exchange(self, snapshot: Snapshot) -> None:
         """Take what is known from now on. Whoever asks meanwhile gets the model of before or the new one."""
-        before, model = self._standing.model, standing.model
-        self._standing = standing
+        before, model = self._snapshot.model, snapshot.model
+        self._snapshot = snapshot
         if model is not before:
             self._changed()

@@ -48,7 +48,7 @@ def is_link(robot: Robot, frame: str, prefix: str) -> bool:
 
 
 def link_named(robot: Robot, frame: str, prefix: str) -> str | None:
-    """Return the link that a frame is that of; None where it is none. The frame of the world has no prefix."""
+    """Return the link that a frame is that of; None if it is none. The frame of the world has no prefix."""
     if frame in robot.links:
         return frame
     link = frame.removeprefix(prefix)
@@ -113,7 +113,7 @@ class Frames:
         return thing.pose
 
     def _check_still(self, thing: SceneObject) -> None:
-        """Raise `InputError` where TF has moved an object of the world since it came: it is not where it was put."""
+        """Raise `InputError` if TF has moved an object of the world since it came: it is not where it was put."""
         if thing.given_in is None:
             return
         frame, tolerance = thing.given_in.frame, self._surroundings.tolerance
@@ -132,7 +132,7 @@ class Frames:
             )
 
     def link_of(self, frame: str) -> str | None:
-        """Return the link that a header's frame_id means, with or without prefix; None where it means none.
+        """Return the link that a header's frame_id means, with or without prefix; None if it means none.
 
         A leading slash is dropped, as tf2 and MoveIt do; empty is the root link.
         """
@@ -142,7 +142,7 @@ class Frames:
         return link_named(robot, frame, self._surroundings.prefix)
 
     def lookup(self, frame: str, what: str) -> np.ndarray:
-        """Return root_from_frame for a header's frame_id, shape (4, 4); `InputError` where nobody knows it."""
+        """Return root_from_frame for a header's frame_id, shape (4, 4); `InputError` if nobody knows it."""
         robot, link = self.robot, self.link_of(frame)
         if link is not None:
             return self.link(link)
@@ -184,7 +184,7 @@ class Frames:
         return GivenIn(frame, self._surroundings.transforms[frame])
 
     def fix(self, child: str, parent: str, parent_from_child: np.ndarray) -> None:
-        """Let a frame be known that a planning scene brings; `InputError` where nobody knows its parent."""
+        """Let a frame be known that a planning scene brings; `InputError` if nobody knows its parent."""
         child = child.removeprefix("/")
         pose = self.lookup(parent, f"fixed_frame_transforms '{child}'") @ parent_from_child
         if child not in self.fixed:

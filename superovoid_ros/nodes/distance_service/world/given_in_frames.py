@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from superovoid.robot.planning_scene import PlanningScene, SceneObject
+from superovoid_ros.nodes.common.mistakes import Code, InputError
 
 _NOT_TURNED = 1e-12  # rad; by so little a half-space may be turned: it reaches everywhere
 
@@ -69,6 +70,45 @@ def places(planning: PlanningScene) -> list[Place]:
                 together.setdefault((frame, before.tobytes()), []).append(thing)
         known = _places_of[planning] = [_place(things) for things in together.values()]
     return known
+
+
+def check_still(planning: PlanningScene, lookup: Callable[[str], np.ndarray], root: str, tolerance: float) -> None:
+    """Raise `InputError` if TF has moved an object of the world by more than `tolerance` [m] since it was placed.
+
+    Parameters
+    ----------
+    planning
+        Its objects, with the frames outside of the robot that they were given in.
+    lookup
+        Returns root_from_frame as TF has it now, shape (4, 4).
+    root
+        What the frame that they are placed in is called on TF.
+    tolerance
+        m.
+    """
+    now: dict[str, np.ndarray] = {}
+    for placed in places(planning):
+        frame = placed.frame
+        if frame not in now:
+            try:
+                now[frame] = lookup(frame)
+            except InputError as error:
+                raise InputError(
+                    f"not ready: object '{placed.names[0]}' stands in frame '{frame}', and {error}",
+                    Code.INCOMPLETE_WORLD,
+                ) from error
+        if np.array_equal(now[frame], placed.before):
+            continue
+        moved = placed.moved(now[frame] @ np.linalg.inv(placed.before))
+        beyond = np.flatnonzero(~(moved <= tolerance))
+        if len(beyond):
+            row = beyond[0]
+            raise InputError(
+                f"not ready: object '{placed.names[placed.owners[row]]}' stands in frame '{frame}', which TF has moved "
+                f"against '{root}' since it came, the object by {moved[row]:.3g} m (frame_tolerance: {tolerance:g} m): "
+                f"send it anew, or set planning_frame to a frame of the world, like '{frame}'",
+                Code.INCOMPLETE_WORLD,
+            )
 
 
 def _place(things: Sequence[SceneObject]) -> Place:

@@ -92,7 +92,7 @@ class Paddings:
     def are_kept(self, positions: Mapping[str, float], base_poses: Mapping[str, np.ndarray]) -> bool:
         """Whether it is proved in a state that all pairs are clear; what is undecided is not. For any thread.
 
-        `ValueError` where the state makes no sense.
+        `ValueError` if the state makes no sense.
         """
         row = [[positions[joint] for joint in self._joints]]
         return bool(self._ask(row, self._least, self._least, base_poses=base_poses, threads=1).verdicts[0] == CLEAR)
@@ -134,7 +134,7 @@ class Model:
 
     @property
     def missing(self) -> str:
-        """Why nothing can be said about this model: what belongs to it and has no place; empty where it is whole."""
+        """Why nothing can be said about this model: what belongs to it and has no place; empty if it is whole."""
         problems, parts = self.planning.problems, []
         unread = {name: problem for name, problem in problems.items() if problem.is_unread}
         unplaced = {name: problem for name, problem in problems.items() if not problem.is_unread}
@@ -230,7 +230,7 @@ class Model:
         return found
 
     def watch(self, entries: Iterable[str]) -> Selection | None:
-        """Return the pairs of entries with two names each, joined; None where there is no entry."""
+        """Return the pairs of entries with two names each, joined; None if there is no entry."""
         entries = [entry for entry in entries if entry.strip()]
         if not entries:
             return None
@@ -253,7 +253,7 @@ class Model:
         return Selection(pairs, links_a, links_b, self.planning.owners, self.planning.parts(pairs))
 
     def _links(self, names: tuple[str, ...]) -> frozenset[str]:
-        """Return the links and objects with bodies that are named, every one where no name is given."""
+        """Return the links and objects with bodies that are named, every one if no name is given."""
         if not names:
             return self.links_with_bodies
         for name in names:
@@ -299,7 +299,7 @@ def _pairs_of(selections: Iterable[Selection]) -> int:
 
 
 def split_pair(entry: str) -> list[str]:
-    """Return the two names of an entry of the parameter `pairs`; `InputError` where it has not two."""
+    """Return the two names of an entry of the parameter `pairs`; `InputError` if it has not two."""
     names = entry.replace(",", " ").split()
     if len(names) != 2:
         raise InputError(f"pairs: '{entry}': must be two names of links or groups, like 'left_hand right_hand'")

@@ -54,7 +54,7 @@ _ALL = sum(
 )  # fmt: skip
 
 
-class _Asked(NamedTuple):
+class _Question(NamedTuple):
     """A question that was not answered yet."""
 
     future: Future
@@ -105,7 +105,7 @@ class MoveGroupScene:
     def _forget(self) -> None:
         self._client: Client | None = None
         self._name = ""
-        self._asked: _Asked | None = None
+        self._asked: _Question | None = None
         self._outdated = 0
         self._is_there, self._is_wanted = False, False
         self._not_before = 0.0
@@ -137,7 +137,7 @@ class MoveGroupScene:
 
     @property
     def _service(self) -> str:
-        """The full name of the service; empty where none is to be asked: this node's own would answer itself."""
+        """The full name of the service; empty if none is to be asked: this node's own would answer itself."""
         name = str(self._common.value("planning_scene_service")).strip()
         if not name:
             return ""
@@ -170,15 +170,15 @@ class MoveGroupScene:
         senders = frozenset(bytes(one.endpoint_gid) for one in self._node.get_publishers_info_by_topic(topic))
         new, self._senders = senders - self._senders, senders
         missing = self._missing_now()
-        lacks_scene = bool(self._current.standing.lacks_scene)
+        lacks_scene = bool(self._current.snapshot.lacks_scene)
         return is_there and (
             not self._is_there or bool(new) or lacks_scene or bool(missing and missing != self._missing)
         )
 
     def _missing_now(self) -> frozenset[object]:
         """What of a message could not be read."""
-        standing = self._current.standing
-        problems = {} if standing.planning is None else standing.planning.problems
+        snapshot = self._current.snapshot
+        problems = {} if snapshot.planning is None else snapshot.planning.problems
         return frozenset((name, one.reason) for name, one in problems.items() if one.is_unread)
 
     def _open(self, name: str) -> None:
@@ -199,7 +199,7 @@ class MoveGroupScene:
     def _ask(self, now: float) -> None:
         request = GetPlanningScene.Request(components=PlanningSceneComponents(components=_ALL))
         future = self._client.call_async(request)
-        self._asked = _Asked(future, now, self._world.heard, self._current.standing.unheard)
+        self._asked = _Question(future, now, self._world.heard, self._current.snapshot.unheard)
         self._is_wanted = False
         future.add_done_callback(self._answered)
 

@@ -14,14 +14,15 @@ from typing import Any
 
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
 from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
+from std_srvs.srv import Empty
 
 from superovoid.robot.planning_scene import PlanningScene as Planning
-from superovoid_ros.nodes.common.endpoints import Taken
+from superovoid_ros.nodes.common.endpoints import TakenMessage
 from superovoid_ros.nodes.common.mistakes import InputError, UnreadableError, reason_of
-from superovoid_ros.nodes.common.parameters import count, text
+from superovoid_ros.nodes.common.parameters import choice, count
 from superovoid_ros.nodes.distance_service.part import Common
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world import to_changes
+from superovoid_ros.nodes.distance_service.world import moveit_changes
 from superovoid_ros.nodes.distance_service.world.building import PartlyRefusedError
 from superovoid_ros.nodes.distance_service.world.changes import Change
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Diff
@@ -29,12 +30,6 @@ from superovoid_ros.nodes.distance_service.world.current_scene import CurrentSce
 from superovoid_ros.nodes.distance_service.world.move_group import PERIOD, MoveGroupScene
 from superovoid_ros.nodes.distance_service.world.objects import OPEN_MESHES
 from superovoid_ros.nodes.distance_service.world.world import World
-
-
-def _check_open_meshes(value: object) -> None:
-    if value not in OPEN_MESHES:
-        raise InputError(f"open_meshes = '{value}': must be {' or '.join(OPEN_MESHES)}")
-
 
 _Reading = tuple[Sequence[str], Any, Callable[[], Change]]
 """Of a message: the frames it names, what names its objects, and what reads it."""
@@ -45,13 +40,12 @@ class MoveItWorld(World):
 
     parameters = (
         count("octomap_cubes", 20_000, 1, 1_000_000, "How many occupied cubes an octomap may have; more are refused"),
-        text(
+        choice(
             "open_meshes",
             "hull",
+            OPEN_MESHES,
             "What a mesh of an object is that does not close: its convex hull, with a warning, or a shell of triangles "
             "that has no inside",
-            f"one of {', '.join(OPEN_MESHES)}",
-            check=_check_open_meshes,
         ),
         *World.parameters,
         *MoveGroupScene.parameters,
@@ -76,13 +70,17 @@ class MoveItWorld(World):
         """Listen to MoveIt's topics and open the services."""
         super().configure()
         endpoints = self.endpoints
-        endpoints.listen_to_every(CollisionObject, "collision_object", self._take_objects)
-        endpoints.listen_to_every(AttachedCollisionObject, "attached_collision_object", self._take_attached)
-        endpoints.listen_to_every(PlanningScene, "planning_scene", self._take_scenes)
-        endpoints.listen_to_every(PlanningSceneWorld, "planning_scene_world", self._take_worlds)
+        for kind, topic, read_of in (
+            (CollisionObject, "collision_object", self._object),
+            (AttachedCollisionObject, "attached_collision_object", self._attached),
+            (PlanningScene, "planning_scene", self._scene),
+            (PlanningSceneWorld, "planning_scene_world", self._world),
+        ):
+            endpoints.listen_to_every(kind, topic, partial(self._take, topic, read_of))
         endpoints.serve(GetPlanningScene, "get_planning_scene", self._current_scene.answer)
         endpoints.every(PERIOD, self._move_group.look)
         endpoints.serve(ApplyPlanningScene, "apply_planning_scene", self._apply_planning_scene)
+        endpoints.serve(Empty, "clear_octomap", self._clear_octomap)
 
     @property
     def heard(self) -> int:
@@ -91,34 +89,20 @@ class MoveItWorld(World):
 
     # --- from topics ---
 
-    def _take_objects(self, taken: Sequence[Taken]) -> None:
-        meshes = self._open_meshes
+    def _object(self, message: CollisionObject) -> _Reading:
+        read = partial(moveit_changes.object_change, message, self._open_meshes)
+        return [message.header.frame_id], message, read
 
-        def read_of(message: CollisionObject) -> _Reading:
-            return [message.header.frame_id], message, lambda: to_changes.object_change(message, meshes)
+    def _attached(self, message: AttachedCollisionObject) -> _Reading:
+        read = partial(moveit_changes.attached_change, message, self._open_meshes)
+        return [message.object.header.frame_id], message, read
 
-        self._take("collision_object", taken, read_of)
+    def _scene(self, message: PlanningScene) -> _Reading:
+        return moveit_changes.frame_ids_of(message), message, self._reading(message)
 
-    def _take_attached(self, taken: Sequence[Taken]) -> None:
-        meshes = self._open_meshes
-
-        def read_of(message: AttachedCollisionObject) -> _Reading:
-            return [message.object.header.frame_id], message, lambda: to_changes.attached_change(message, meshes)
-
-        self._take("attached_collision_object", taken, read_of)
-
-    def _take_scenes(self, taken: Sequence[Taken]) -> None:
-        def read_of(message: PlanningScene) -> _Reading:
-            return to_changes.frame_ids_of(message), message, self._reading(message)
-
-        self._take("planning_scene", taken, read_of)
-
-    def _take_worlds(self, taken: Sequence[Taken]) -> None:
-        def read_of(message: PlanningSceneWorld) -> _Reading:
-            scene = to_changes.scene_of_world(message)
-            return to_changes.frame_ids_of(scene), scene, self._reading(message, to_changes.world_change)
-
-        self._take("planning_scene_world", taken, read_of)
+    def _world(self, message: PlanningSceneWorld) -> _Reading:
+        scene = moveit_changes.scene_of_world(message)
+        return moveit_changes.frame_ids_of(scene), scene, self._reading(message, moveit_changes.world_change)
 
     def take_whole(self, scene: PlanningScene, unheard: int, done: Callable[[Exception | None], None]) -> None:
         """Apply a whole planning scene that another node was asked for, and tell whether that could be.
@@ -128,15 +112,17 @@ class MoveItWorld(World):
         scene
             The scene.
         unheard
-            `Standing.unheard` when it was asked for.
+            `Snapshot.unheard` when it was asked for.
         done
             Hears why it could not be applied; None: it was.
         """
-        frame_ids, read = tuple(to_changes.frame_ids_of(scene)), self._reading(scene)
-        missing = tuple(to_changes.missing_without(scene, self._most_objects))
-        self.submit(
-            [Diff("planning_scene", frame_ids, read, lambda _planning, problem: done(problem), missing, False, unheard)]
-        )
+        frame_ids, read = tuple(moveit_changes.frame_ids_of(scene)), self._reading(scene)
+        missing = partial(moveit_changes.missing_without, scene, self._most_objects)
+
+        def applied(_planning: Planning | None, problem: Exception | None) -> None:
+            done(problem)
+
+        self.submit([Diff("planning_scene", frame_ids, read, applied, missing, unheard=unheard)])
 
     @property
     def _open_meshes(self) -> str:
@@ -149,12 +135,12 @@ class MoveItWorld(World):
     def _reading(
         self,
         scene: PlanningScene | PlanningSceneWorld,
-        read: Callable[..., Change] = to_changes.scene_change,
+        read: Callable[..., Change] = moveit_changes.scene_change,
     ) -> Callable[[], Change]:
         """Return what reads a scene under the parameters of now."""
         return partial(read, scene, int(self.value("octomap_cubes")), self._open_meshes, self._most_objects)
 
-    def _take(self, topic: str, taken: Sequence[Taken], read_of: Callable[[Any], _Reading]) -> None:
+    def _take(self, topic: str, read_of: Callable[[Any], _Reading], taken: Sequence[TakenMessage]) -> None:
         """Apply messages of a topic; what cannot be is written to the log, and kept as missing."""
 
         def done(_planning: Planning | None, problem: Exception | None) -> None:
@@ -165,7 +151,7 @@ class MoveItWorld(World):
                 self.statistics.message(topic, problem)
 
         diffs = []
-        for message, lost in taken:
+        for message, lost, size in taken:
             if lost:
                 self._lose(lost)
                 problem = InputError(f"lost {lost} messages on {topic}: published faster than they were received")
@@ -177,11 +163,11 @@ class MoveItWorld(World):
                 self.statistics.fault(is_read=False)
                 continue
             try:
-                self._heard += topic != "planning_scene" or to_changes.is_about_objects(message)
+                self._heard += topic != "planning_scene" or moveit_changes.is_about_objects(message)
                 frame_ids, named, read = read_of(message)
-                missing = tuple(to_changes.missing_without(named, self._most_objects))
-                unheard = self._current.standing.unheard
-                diffs.append(Diff(topic, tuple(frame_ids), read, done, missing, waits=True, unheard=unheard))
+                missing = partial(moveit_changes.missing_without, named, self._most_objects)
+                unheard = self._current.snapshot.unheard
+                diffs.append(Diff(topic, tuple(frame_ids), read, done, missing, size, waits=True, unheard=unheard))
             except Exception as error:  # a mistake of the node
                 self._lose(1)
                 done(None, error)
@@ -201,7 +187,7 @@ class MoveItWorld(World):
         try:
             self.activity.require()
             scene = request.scene
-            await self._changing("apply_planning_scene", to_changes.frame_ids_of(scene), self._reading(scene))
+            await self._changing("apply_planning_scene", moveit_changes.frame_ids_of(scene), self._reading(scene))
             response.success = True
             self.statistics.call("ApplyPlanningScene")
         except Exception as error:
@@ -210,4 +196,15 @@ class MoveItWorld(World):
             self.log.error("apply_planning_scene", f"apply_planning_scene: {done}: {reason_of(error)}")
             self.statistics.call("ApplyPlanningScene", error)
             response.success = False
+        return response
+
+    async def _clear_octomap(self, request: Empty.Request, response: Empty.Response) -> Empty.Response:
+        """Remove the octomap; the response has no fields, so the log says why that cannot be."""
+        try:
+            self.activity.require()
+            await self._changing("clear_octomap", (), lambda: moveit_changes.OctomapChange(None))
+            self.statistics.call("ClearOctomap")
+        except Exception as error:
+            self.log.error("clear_octomap", f"clear_octomap: the octomap stays: {reason_of(error)}")
+            self.statistics.call("ClearOctomap", error)
         return response

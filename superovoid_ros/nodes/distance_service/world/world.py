@@ -3,8 +3,8 @@
 
 """Objects and rules at run time: what this node's services say becomes another model; `moveit_world.py` has MoveIt's.
 
-    message -> Diff (`current.py`) -> its change (`own_messages.py`), in a thread -> another planning scene and another
-    model (`building.py`) -> another Standing, exchanged in one assignment (`current.py`)
+    message -> Diff (`current.py`) -> its change (`own_changes.py`), in a thread -> another planning scene and another
+    model (`building.py`) -> another Snapshot, exchanged in one assignment (`current.py`)
 
 Messages that come together become one model. An object of a planning scene that cannot be used is refused, and the
 others are applied, as in move_group; all else is applied as a whole or not at all. What is wrong ends in the answer or,
@@ -16,6 +16,8 @@ docs/moveit.md says how this compares with move_group.
 from __future__ import annotations
 
 import itertools
+import math
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,37 +29,33 @@ from superovoid.robot.planning_scene import OCTOMAP
 from superovoid.robot.planning_scene import PlanningScene as Planning
 from superovoid.robot.rules import DEFAULT
 from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals, shortened
-from superovoid_ros.nodes.common.parameters import switch, text
+from superovoid_ros.nodes.common.parameters import choice, switch
 from superovoid_ros.nodes.distance_service.jobs import Job, Kind
 from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
-from superovoid_ros.nodes.distance_service.world import own_messages
+from superovoid_ros.nodes.distance_service.world import own_changes
 from superovoid_ros.nodes.distance_service.world.building import (
     PartlyRefusedError,
     apply_each,
 )
-from superovoid_ros.nodes.distance_service.world.changes import Change, SceneChange
-from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Diff, Standing
+from superovoid_ros.nodes.distance_service.world.changes import Change
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Diff, Snapshot
 from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
 from superovoid_ros.nodes.distance_service.world.model import Model
 
 _MOST_LISTED = 10  # reasons in the diagnostics
 _MOST_TOGETHER = 5_000  # requests that are read together
 _MOST_ASKED = 1_000_000  # pairs in an answer about rules
+_PERIOD = 0.02  # s, between two models that are built for messages of topics alone
 
 INCOMPLETE = "incomplete_world"
-
-
-def _check_incomplete(value: object) -> None:
-    if value not in ("refuse", "warn"):
-        raise InputError(f"{INCOMPLETE} = '{value}': must be refuse or warn")
 
 
 @dataclass(frozen=True)
 class _Applied:
     """What came of diffs."""
 
-    standing: Standing
+    snapshot: Snapshot
     """That it was made of."""
     model: Model | None
     """None: there is no robot for it yet."""
@@ -72,13 +70,12 @@ class World(Part):
     """
 
     parameters = (
-        text(
+        choice(
             INCOMPLETE,
             "refuse",
+            ("refuse", "warn"),
             "While not all that was said about objects could be read or has its place: questions are refused, or "
             "answered with a warning",
-            "refuse or warn",
-            check=_check_incomplete,
         ),
         switch(
             "require_scene",
@@ -94,19 +91,20 @@ class World(Part):
         self._current, self._measurements = current, measurements
         self._together: tuple[Job, list[Diff]] | None = None  # the last job, to which more may be added
         self._named: Counter[str] = Counter()  # frames of what is to be read, as often as they are named
+        self._built_at = -math.inf  # of `time.monotonic`, s
 
     def configure(self) -> None:
         """Listen to MoveIt's topics and open the services."""
-        standing = self._current.standing
-        self._current.exchange(replace(standing, awaits_scene=bool(self.value("require_scene"))))
+        snapshot = self._current.snapshot
+        self._current.exchange(replace(snapshot, awaits_scene=bool(self.value("require_scene"))))
         self.endpoints.serve(ApplyObjects, "~/apply_objects", self._apply_objects)
         self.endpoints.serve(GetPairRules, "~/get_pair_rules", self._get_pair_rules)
         self.endpoints.serve(SetPairRules, "~/set_pair_rules", self._set_pair_rules)
 
     def facts(self) -> Mapping[str, object]:
         """Return the number of objects, for diagnostics."""
-        standing = self._current.standing
-        planning = standing.planning
+        snapshot = self._current.snapshot
+        planning = snapshot.planning
         objects = {} if planning is None else planning.objects
         attached = sum(thing.link is not None for thing in objects.values())
         problems = {} if planning is None else planning.problems
@@ -118,16 +116,16 @@ class World(Part):
             "octomap cubes": cubes,
             "objects without a place": sum(not problem.is_unread for problem in problems.values()),
             "could not be read": "; ".join(shortened(one.reason, 200) for one in unread[:_MOST_LISTED]) or "nothing",
-            "joints assumed": ", ".join(self._measurements.assumed(standing.model and standing.model.robot)) or "none",
-            "waiting for a robot": len(standing.waiting),
-            "lost messages": standing.unheard,
+            "joints assumed": ", ".join(self._measurements.assumed(snapshot.model and snapshot.model.robot)) or "none",
+            "waiting for a robot": len(snapshot.waiting),
+            "lost messages": snapshot.unheard,
         }
 
     # --- changes ---
 
     def _lose(self, count: int) -> None:
         """Note that what so many messages said is not known."""
-        self._current.exchange(self._current.standing.with_lost(count))
+        self._current.exchange(self._current.snapshot.with_lost(count))
 
     def submit(self, diffs: list[Diff]) -> None:
         """Have diffs read and applied, with those that wait if these came last; `InputError` if too many wait."""
@@ -167,19 +165,22 @@ class World(Part):
         self._named += Counter()  # without those that nothing names any more
 
     def _work(self, diffs: list[Diff]) -> _Applied:
-        """Return a model with all that these say."""
+        """Return a model with all that these say. Messages of topics come in streams, and pause between two models."""
+        if all(diff.waits for diff in diffs):
+            time.sleep(max(0.0, self._built_at + _PERIOD - time.monotonic()))
+        self._built_at = time.monotonic()
         diffs[:] = [diff.parsed() for diff in diffs]
-        standing = self._current.standing
-        robot = standing.model and standing.model.robot
+        snapshot = self._current.snapshot
+        robot = snapshot.model and snapshot.model.robot
         if robot is None or any(diff.surroundings.robot is not robot for diff in diffs):
-            return _Applied(standing, None, diffs)
-        return _Applied(standing, *apply_each(standing.model, diffs))
+            return _Applied(snapshot, None, diffs)
+        return _Applied(snapshot, *apply_each(snapshot.model, diffs))
 
     def _use(self, diffs: list[Diff], found: _Applied | None, problem: Exception | None) -> bool:
         """Exchange a model for that of now and tell who waits; false: it is not the successor of that of now."""
         if problem is None and (
-            not self._current.standing.has_world_of(found.standing)
-            or (found.model is None and found.standing.model is not None)
+            not self._current.snapshot.has_world_of(found.snapshot)
+            or (found.model is None and found.snapshot.model is not None)
         ):
             self._surround(diffs)
             return False
@@ -202,36 +203,38 @@ class World(Part):
         return True
 
     def _exchange(self, found: _Applied) -> list[Diff]:
-        standing = self._current.standing.with_model(found.model)
+        snapshot = self._current.snapshot.with_model(found.model)
         for diff in found.diffs:
             if diff.problem is None or isinstance(diff.problem, PartlyRefusedError):
-                standing = self._with_scene(standing, diff)
-        self._current.exchange(standing)
+                snapshot = self._with_scene(snapshot, diff)
+        self._current.exchange(snapshot)
         return found.diffs
 
-    def _with_scene(self, standing: Standing, diff: Diff) -> Standing:
+    def _with_scene(self, snapshot: Snapshot, diff: Diff) -> Snapshot:
         """Take over what only a planning scene says."""
-        if isinstance(diff.change, SceneChange):
+        if diff.change is not None:
             self._measurements.take_scene(diff.change.positions)
-            if diff.change.leaves_nothing:
-                return standing.with_whole_scene(diff.unheard)
-        return standing
+            if diff.change.replaces_all:
+                return snapshot.with_whole_scene(diff.unheard)
+        return snapshot
 
     def _wait(self, diffs: Sequence[Diff]) -> list[Diff]:
         """Keep changes until there is a robot."""
-        standing, ended = self._current.standing, []
+        snapshot, ended = self._current.snapshot, []
         for diff in diffs:
             try:
                 if not diff.waits:
                     self._current.model()  # raises
                 if diff.change is not None:
-                    standing = standing.with_waiting(replace(diff, surroundings=None, problem=None))
-                    standing = self._with_scene(standing, diff)
+                    missing = tuple(diff.missing())  # the message itself need not be kept
+                    kept = replace(diff, surroundings=None, problem=None, missing=lambda missing=missing: missing)
+                    snapshot = snapshot.with_waiting(kept)
+                    snapshot = self._with_scene(snapshot, diff)
             except InputError as error:
-                standing = standing.with_lost(int(diff.waits))
+                snapshot = snapshot.with_lost(int(diff.waits))
                 diff = replace(diff, problem=diff.problem or error)
             ended.append(diff)
-        self._current.exchange(standing)
+        self._current.exchange(snapshot)
         return ended
 
     def _changing(self, service: str, frame_ids: Sequence[str], read: Callable[[], Change]) -> Future:
@@ -244,7 +247,7 @@ class World(Part):
             else:
                 future.set_exception(problem)
 
-        self.submit([Diff(service, tuple(frame_ids), read, done, unheard=self._current.standing.unheard)])
+        self.submit([Diff(service, tuple(frame_ids), read, done, unheard=self._current.snapshot.unheard)])
         return future
 
     # --- services ---
@@ -253,20 +256,12 @@ class World(Part):
         self, response: object, frame_ids: Sequence[str], read: Callable[[], Change], words: Callable[[Planning], str]
     ) -> object:
         """Apply a change and answer with words about the planning scene there is then."""
-        planning = problem = None
-        try:
-            self.activity.require()
-            planning = await self._changing(type(response).__name__, frame_ids, read)
-        except Exception as error:
-            problem = error
 
-        def fill() -> str:
-            if problem is not None:
-                raise problem
+        def fill(planning: Planning) -> str:
             missing = self._current.missing
             return words(planning) + (f"; {missing}" if missing else "")
 
-        return self.answer(response, fill)
+        return await self.answer_long(response, lambda: self._changing(type(response).__name__, frame_ids, read), fill)
 
     async def _apply_objects(
         self, request: ApplyObjects.Request, response: ApplyObjects.Response
@@ -274,7 +269,7 @@ class World(Part):
         return await self._answer(
             response,
             [one.header.frame_id for one in request.objects],
-            lambda: own_messages.superovoid_changes(request.objects),
+            lambda: own_changes.superovoid_changes(request.objects),
             lambda planning: f"{len(request.objects)} applied; objects: {listing(planning.objects)}",
         )
 
@@ -298,7 +293,7 @@ class World(Part):
         return await self._answer(
             response,
             (),
-            lambda: own_messages.rules_change(request),
+            lambda: own_changes.rules_change(request),
             lambda planning: f"{len(planning.rules.runtime)} runtime rules",
         )
 

@@ -1,0 +1,144 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Check what a running distance service lacks before it can answer, and how to provide it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from lifecycle_msgs.srv import GetState
+from rclpy.node import Node
+from superovoid_interfaces.srv import GetMinDistance
+
+from superovoid_ros.nodes.common.caller import Caller
+from superovoid_ros.nodes.common.mistakes import Code
+
+_OWN_TYPE = "superovoid_interfaces/srv/GetMinDistance"
+_NEW_NODE = "ros2 launch superovoid_ros distance_service.launch.py urdf:=/path/to/robot.urdf"
+_INPUTS = {
+    "std_msgs/msg/String": "robot_state_publisher publishes it; or launch the service with urdf:=/path/to/robot.urdf",
+    "sensor_msgs/msg/JointState": "a driver, a simulator or joint_state_publisher publishes it",
+    "tf2_msgs/msg/TFMessage": "robot_state_publisher, localisation or a static transform publishes it",
+}
+"""Type of a topic -> how to provide it."""
+_REMEDIES = {
+    Code.NO_ROBOT: _INPUTS["std_msgs/msg/String"],
+    Code.READING: "wait until the robot description has been read",
+    Code.NOT_MEASURED: _INPUTS["sensor_msgs/msg/JointState"] + "; or set unmeasured_joints:=default",
+    Code.INCOMPLETE_WORLD: "send the objects or a whole planning scene again, or remove the objects",
+    Code.BUSY: "wait, or send fewer requests",
+    Code.INTERNAL: "please report it, with the output of the node",
+}
+
+
+@dataclass(frozen=True)
+class Check:
+    """The result of one check."""
+
+    name: str
+    """What was checked: ``node``, ``state``, a topic, a diagnostic task, or ``distance``."""
+    ok: bool
+    found: str
+    remedy: str = ""
+    """How to provide what is missing; empty if nothing is."""
+
+
+def check_service(service: str, timeout: float) -> list[Check]:
+    """Check a distance service, up to the first answer.
+
+    Parameters
+    ----------
+    service : str
+        Full name of the node, such as ``/distance_service``.
+    timeout : float
+        How long to wait for the node, for its diagnostics and for an answer, s each.
+
+    Returns
+    -------
+    list of Check
+        In the order in which a user mends them. The last one is an answer of the node if it is active.
+    """
+    with Caller("superovoid_node_check", global_arguments=False) as caller:
+        diagnostics: dict[str, DiagnosticStatus] = {}
+        caller.node.create_subscription(DiagnosticArray, "/diagnostics", _keeper(service, diagnostics), 10)
+        state = caller.client(GetState, f"{service}/get_state")
+        namespace, _, name = service.rpartition("/")
+        full_name = (name, namespace or "/")
+
+        def is_known() -> bool:
+            # The graph has the name of a node a moment later than its services.
+            return state.service_is_ready() and full_name in caller.node.get_node_names_and_namespaces()
+
+        if not caller.wait(is_known, timeout):
+            return [_missing_node(caller.node, service)]
+        label = caller.ask(state, GetState.Request(), timeout).current_state.label
+        checks = [Check("node", True, service), _state_check(service, label)]
+        if label != "active":
+            return checks
+        checks += _topic_checks(caller.node, *full_name)
+        caller.wait(lambda: bool(diagnostics), timeout)
+        checks += [
+            Check(task, status.level == DiagnosticStatus.OK, status.message)
+            for task, status in diagnostics.items()
+            if task in ("robot", "measurements")
+        ]
+        return [*checks, _answer_check(caller, service, timeout)]
+
+
+def _keeper(service: str, kept: dict[str, DiagnosticStatus]):
+    """Return a callback that keeps the last status of each task of the node."""
+    prefix = f"{service.lstrip('/')}: "
+
+    def keep(message: DiagnosticArray) -> None:
+        kept.update({s.name.removeprefix(prefix): s for s in message.status if s.name.startswith(prefix)})
+
+    return keep
+
+
+def _missing_node(node: Node, service: str) -> Check:
+    services = node.get_service_names_and_types()
+    others = sorted(name.rpartition("/")[0] for name, types in services if _OWN_TYPE in types)
+    domain = os.environ.get("ROS_DOMAIN_ID", "0")
+    found = f"no node {service} in ROS domain {domain}"
+    if others:
+        return Check("node", False, found, f"name one of: {', '.join(others)}")
+    return Check("node", False, found, f"start it ({_NEW_NODE}), or set ROS_DOMAIN_ID to that of the node")
+
+
+def _state_check(service: str, label: str) -> Check:
+    steps = {"unconfigured": "configure, then activate", "inactive": "activate"}
+    remedy = f"ros2 lifecycle set {service} {steps[label]}" if label in steps else "wait for the transition"
+    return Check("state", label == "active", label, "" if label == "active" else remedy)
+
+
+def _topic_checks(node: Node, name: str, namespace: str) -> list[Check]:
+    """Check that others publish the inputs to which a node subscribes."""
+    subscribed = dict(node.get_subscriber_names_and_types_by_node(name, namespace))
+    checks = []
+    for topic, types in sorted(subscribed.items()):
+        remedy = next((_INPUTS[kind] for kind in types if kind in _INPUTS), None)
+        if remedy is None or topic.endswith(("_static", "_semantic")):
+            continue
+        senders = node.get_publishers_info_by_topic(topic)  # one may be the node itself, of /tf
+        count = sum((sender.node_name, sender.node_namespace) != (name, namespace) for sender in senders)
+        found = f"{count} publisher{'' if count == 1 else 's'}"
+        checks.append(Check(topic, count > 0, found, "" if count else remedy))
+    return checks
+
+
+def _answer_check(caller: Caller, service: str, timeout: float) -> Check:
+    client = caller.client(GetMinDistance, f"{service}/get_min_distance")
+    try:
+        answer = caller.ask(client, GetMinDistance.Request(max_results=1), timeout)
+    except TimeoutError as error:
+        return Check("distance", False, str(error), "see the log of the node")
+    if not answer.success:
+        code = Code(answer.error_code.value)
+        return Check("distance", False, f"{code.name}: {answer.message}", _REMEDIES.get(code, "see the message"))
+    if not answer.distances.pairs:
+        return Check("distance", True, "no pair of bodies is checked")
+    pair = answer.distances.pairs[0]
+    return Check("distance", True, f"{pair.link_a} - {pair.link_b}: {1e3 * pair.distance:.3f} mm")

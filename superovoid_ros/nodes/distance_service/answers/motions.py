@@ -1,0 +1,342 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Actions `move_action` and `execute_trajectory`: names, types and codes of move_group's.
+
+    goal -> plan (`motion_plans.py`) -> goals of the controllers (`controllers.py`) -> their results
+
+Controllers follow one motion at a time. A new goal that is to be executed stops the one before, and waits for its end.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Any
+
+from action_msgs.msg import GoalStatus
+from control_msgs.action import FollowJointTrajectory
+from moveit_msgs.action import ExecuteTrajectory, MoveGroup
+from moveit_msgs.msg import MoveItErrorCodes, PlanningScene, RobotState, RobotTrajectory
+from rclpy.action.server import ServerGoalHandle
+from rclpy.task import Future
+from std_msgs.msg import String
+
+from superovoid_ros.nodes.common.mistakes import listing, reason_of
+from superovoid_ros.nodes.common.parameters import text
+from superovoid_ros.nodes.distance_service.answers.controllers import (
+    Controller,
+    check_trajectory,
+    read_controllers,
+    shares_of,
+)
+from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
+from superovoid_ros.nodes.distance_service.answers.motion_plans import MotionPlans, Plan
+from superovoid_ros.nodes.distance_service.answers.requested_states import RequestedStates
+from superovoid_ros.nodes.distance_service.jobs import Job, Kind
+from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel
+
+START_TOLERANCE = 0.01
+"""rad or m: how far a joint may be from where its trajectory begins."""
+DURATION_SCALE, DURATION_MARGIN = 1.2, 0.5  # s; a trajectory may take so much longer
+EVENT = "trajectory_execution_event"
+_FAILED = MoveItErrorCodes.CONTROL_FAILED
+
+
+class _Stop(threading.Event):
+    """Set for one motion, or with all queries of the node."""
+
+    def __init__(self, of_all: threading.Event) -> None:
+        super().__init__()
+        self._of_all = of_all
+
+    def is_set(self) -> bool:
+        return super().is_set() or self._of_all.is_set()
+
+
+class Motion:
+    """A goal of an action, from its acceptance to its end.
+
+    Parameters
+    ----------
+    handle
+        The goal.
+    feedback
+        Type of the action's feedback.
+    of_all
+        Set if all queries of the node are cancelled.
+
+    Attributes
+    ----------
+    stop : threading.Event
+        Set if planning should end.
+    over : Future
+        Done once the goal has its result.
+    problem : CodedError or None
+        Why the motion was stopped.
+    """
+
+    def __init__(self, handle: ServerGoalHandle, feedback: type, of_all: threading.Event) -> None:
+        self._handle, self._feedback = handle, feedback
+        self._goals: dict[str, Any] = {}  # of controllers that follow their share
+        self._unended = 0  # shares
+        self._followed: Future = Future()
+        self.stop, self.over, self.problem = _Stop(of_all), Future(), None
+        self.plan: Plan | None = None
+        self.began: float | None = None
+        """Time of the node's clock at which controllers began, s."""
+
+    def is_of(self, handle: ServerGoalHandle) -> bool:
+        """Return whether this is the motion of a goal."""
+        return self._handle == handle
+
+    def close(self, succeeded: bool) -> None:
+        """End the goal, as cancelled if that was asked for."""
+        if succeeded:
+            self._handle.succeed()
+        elif self._handle.is_cancel_requested:
+            self._handle.canceled()
+        else:
+            self._handle.abort()
+        self.over.set_result(None)
+
+    def require(self) -> None:
+        """Raise why the motion was stopped, if it was."""
+        if self._handle.is_cancel_requested:
+            self.end(MoveItErrorCodes.PREEMPTED, "the goal was cancelled")
+        if self.problem is not None:
+            raise self.problem
+
+    def tell(self, state: str) -> None:
+        """Publish what becomes of the goal."""
+        self._handle.publish_feedback(self._feedback(state=state))
+
+    def end(self, code: int, words: str) -> None:
+        """Stop planning, and all controllers; the first reason counts."""
+        if self.problem is None:
+            self.problem = CodedError(code, words)
+        self.stop.set()
+        for goal in self._goals.values():
+            goal.cancel_goal_async()
+
+    def give_up(self, words: str) -> None:
+        """End the motion without waiting for controllers that do not answer."""
+        self.end(MoveItErrorCodes.TIMED_OUT, words)
+        if not self._followed.done():
+            self._followed.set_result(None)
+
+    async def follow(self, shares: list[tuple[str, Any, object]]) -> None:
+        """Let controllers (name, client, goal) follow their shares until all have ended; raise why they did not."""
+        self._unended = len(shares)
+        for name, client, goal in shares:
+            client.send_goal_async(goal).add_done_callback(partial(self._take_goal, name))
+        await self._followed
+        self.require()
+
+    def _take_goal(self, name: str, future: Future) -> None:
+        goal = future.result()
+        if goal is None or not goal.accepted:
+            self.end(_FAILED, f"controller '{name}' refused its goal")
+            self._end_share()
+            return
+        self._goals[name] = goal
+        goal.get_result_async().add_done_callback(partial(self._take_result, name))
+        if self.problem is not None:
+            goal.cancel_goal_async()
+
+    def _take_result(self, name: str, future: Future) -> None:
+        del self._goals[name]
+        response = future.result()
+        if response is None or response.status != GoalStatus.STATUS_SUCCEEDED:
+            result = getattr(response, "result", None)
+            words = getattr(result, "error_string", "") or f"its goal ended with status {response and response.status}"
+            self.end(_FAILED, f"controller '{name}' did not follow: {words}")
+        elif getattr(response.result, "error_code", 0) != FollowJointTrajectory.Result.SUCCESSFUL:
+            self.end(_FAILED, f"controller '{name}' did not follow: {response.result.error_string}")
+        self._end_share()
+
+    def _end_share(self) -> None:
+        self._unended -= 1
+        if not self._unended and not self._followed.done():
+            self._followed.set_result(None)
+
+
+class Motions(Part):
+    """Plans motions and lets controllers follow them."""
+
+    parameters = (
+        text(
+            "controllers",
+            "",
+            "Path of a moveit_controllers.yaml as MoveIt has it, whose controllers (moveit_simple_controller_manager) "
+            "follow planned motions; empty: motions are planned but not executed. Read when the node is configured",
+            check=lambda path: read_controllers(str(path)),
+        ),
+    )
+
+    def __init__(self, common: Common, current: CurrentModel, measurements: Measurements, plans: MotionPlans) -> None:
+        super().__init__(common)
+        self._current, self._plans = current, plans
+        self._states = RequestedStates(measurements, self.value)
+        self._controllers: tuple[Controller, ...] = ()
+        self._clients: dict[str, Any] = {}
+        self._motions: list[Motion] = []
+        self._motion: Motion | None = None  # that controllers follow, or will follow
+
+    def configure(self) -> None:
+        """Open the actions, and clients of the controllers."""
+        self._controllers = read_controllers(str(self.value("controllers")))
+        for one in self._controllers:
+            self._clients[one.name] = self.endpoints.client_of_action(one.kind, one.action)
+        self.endpoints.act(MoveGroup, "move_action", self._move, self._cancel)
+        self.endpoints.act(ExecuteTrajectory, "execute_trajectory", self._execute, self._cancel)
+        self.endpoints.listen(String, EVENT, self._take_event, 100)
+
+    def deactivate(self) -> None:
+        """Stop the motion that is under way."""
+        if self._motion is not None:
+            self._motion.end(MoveItErrorCodes.PREEMPTED, "the node was deactivated")
+
+    def clean_up(self) -> None:
+        """Forget controllers and motions."""
+        self._controllers, self._clients = (), {}
+        self._motions, self._motion = [], None
+
+    def model_changed(self) -> None:
+        """Prove what is left of the planned motion that is under way again, and stop it if it is not free."""
+        motion = self._motion
+        if motion is None or motion.plan is None or motion.began is None:
+            return
+        invalidated = MoveItErrorCodes.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
+
+        def done(words: str | None, problem: Exception | None) -> None:
+            if problem is not None:
+                words = reason_of(problem)
+            if words:
+                motion.end(invalidated, f"the world has changed during the motion: {words}")
+
+        try:
+            now, after = motion.plan.asked_now(), self._now() - motion.began
+            self.jobs.submit(Job(Kind.QUERY, lambda: motion.plan.why_not(now, after), done))
+        except Exception as error:
+            done(None, error)
+
+    def _now(self) -> float:
+        return 1e-9 * self.node.get_clock().now().nanoseconds
+
+    def _take_event(self, message: String) -> None:
+        """Stop the motion as MoveIt's clients ask for it."""
+        if message.data != "stop":
+            self.log.warning(EVENT, f"{EVENT}: '{message.data}' is ignored: must be 'stop'")
+        elif self._motion is not None:
+            self._motion.end(MoveItErrorCodes.PREEMPTED, f"stopped by {EVENT}")
+
+    def _cancel(self, handle: ServerGoalHandle) -> None:
+        for motion in self._motions:
+            if motion.is_of(handle):
+                motion.end(MoveItErrorCodes.PREEMPTED, "the goal was cancelled")
+
+    async def _move(self, handle: ServerGoalHandle) -> MoveGroup.Result:
+        goal, result = handle.request, MoveGroup.Result()
+        motion = Motion(handle, MoveGroup.Feedback, self.jobs.stop)
+
+        async def act() -> MoveItErrorCodes:
+            scene = goal.planning_options.planning_scene_diff
+            nothing = PlanningScene(is_diff=scene.is_diff, robot_state=RobotState(is_diff=scene.robot_state.is_diff))
+            if scene != nothing:
+                words = "planning_options.planning_scene_diff: is not supported, must be empty (apply_planning_scene)"
+                raise CodedError(MoveItErrorCodes.FAILURE, words)
+            motion.tell("PLANNING")
+            plan = await self._plans.plan("move_action", "MoveGroup", goal.request, motion.stop)
+            answer = plan.answer
+            result.planning_time = answer.planning_time
+            if motion.problem is not None or answer.error_code.val != MoveItErrorCodes.SUCCESS:
+                return answer.error_code
+            result.trajectory_start, result.planned_trajectory = answer.trajectory_start, answer.trajectory
+            if not goal.planning_options.plan_only:
+                motion.plan = plan
+                await self._follow(motion, answer.trajectory, self._controllers)
+            return answer.error_code
+
+        return await self._carry_out("move_action", motion, result, act, moves=not goal.planning_options.plan_only)
+
+    async def _execute(self, handle: ServerGoalHandle) -> ExecuteTrajectory.Result:
+        goal, result = handle.request, ExecuteTrajectory.Result()
+        motion = Motion(handle, ExecuteTrajectory.Feedback, self.jobs.stop)
+
+        async def act() -> MoveItErrorCodes:
+            controllers = self._controllers
+            if len(goal.controller_names):
+                by_name = {one.name: one for one in controllers}
+                unknown = [name for name in goal.controller_names if name not in by_name]
+                if unknown:
+                    raise CodedError(_FAILED, f"controller '{unknown[0]}' is unknown; those: {listing(by_name)}")
+                controllers = tuple(by_name[name] for name in goal.controller_names)
+            await self._follow(motion, goal.trajectory, controllers)
+            self.statistics.call("ExecuteTrajectory")
+            return success()
+
+        return await self._carry_out("execute_trajectory", motion, result, act, moves=True)
+
+    async def _carry_out(
+        self, action: str, motion: Motion, result: Any, act: Callable[[], Awaitable[MoveItErrorCodes]], *, moves: bool
+    ) -> Any:
+        """Stop the motion before if this one `moves`, act, and end the goal with its result."""
+        self._motions.append(motion)
+        before, self._motion = self._motion, motion if moves else self._motion
+        try:
+            if moves and before is not None:
+                before.end(MoveItErrorCodes.PREEMPTED, "another goal came")
+                await before.over
+            motion.require()
+            self.activity.require()
+            code = await act()
+            motion.require()
+        except Exception as error:
+            code = code_of(motion.problem or refused(error))
+            self.log.warning(action, f"{action}: {code.message}")
+        motion.tell("IDLE")
+        result.error_code = code
+        if self._motion is motion:
+            self._motion = None
+        if motion in self._motions:
+            self._motions.remove(motion)
+        motion.close(code.val == MoveItErrorCodes.SUCCESS)
+        return result
+
+    async def _follow(self, motion: Motion, trajectory: RobotTrajectory, controllers: tuple[Controller, ...]) -> None:
+        """Let controllers follow a trajectory; raise why it was not followed to its end."""
+        joints = trajectory.joint_trajectory
+        if len(trajectory.multi_dof_joint_trajectory.points):
+            raise CodedError(_FAILED, "multi_dof_joint_trajectory: is not supported, must be empty")
+        if not len(joints.points):
+            return
+        check_trajectory(joints)
+        robot = self._current.model().robot
+        positions = self._states.of(self._current.model(), RobotState(is_diff=True)).positions
+        for name, position in zip(joints.joint_names, joints.points[0].positions, strict=True):
+            at = robot.position_of(name, positions) if name in robot.joints else None
+            if at is not None and not abs(at - position) <= START_TOLERANCE:
+                words = f"joint '{name}' is at {at:.4g}, its trajectory begins at {position:.4g}"
+                raise CodedError(_FAILED, f"{words}: must be within {START_TOLERANCE:g}")
+        if not controllers:
+            raise CodedError(_FAILED, "there are no controllers: set the parameter controllers")
+        shares = [
+            (one.name, self._clients[one.name], goal) for one, goal in shares_of(joints, controllers, robot.mimic)
+        ]
+        for name, client, _ in shares:
+            if not client.server_is_ready():
+                raise CodedError(_FAILED, f"controller '{name}': nobody serves its action")
+        last = joints.points[-1].time_from_start
+        seconds = DURATION_SCALE * (last.sec + 1e-9 * last.nanosec) + DURATION_MARGIN
+        words = f"controllers did not end after {seconds:.3g} s"
+        motion.tell("MONITOR")
+        motion.began = self._now()
+        timer = self.endpoints.every(seconds, lambda: motion.give_up(words), steady=False)
+        try:
+            await motion.follow(shares)
+        finally:
+            self.endpoints.stop(timer)

@@ -1,0 +1,183 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The state that a request is about: what was measured, with what the request gives in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from geometry_msgs.msg import TransformStamped
+from moveit_msgs.msg import Constraints, RobotState
+
+from superovoid.robot.kinematics import OUTSIDE
+from superovoid.robot.planning_scene import Edit
+from superovoid.robot.planning_scene import PlanningScene as Planning
+from superovoid_ros.nodes.common.conversions import from_transform, to_transform
+from superovoid_ros.nodes.common.mistakes import Code, InputError, listing, refusals
+from superovoid_ros.nodes.distance_service.robot_state.given import joints_given
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+from superovoid_ros.nodes.distance_service.world.frames import Frames, Surroundings
+from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
+from superovoid_ros.nodes.distance_service.world.model import Model
+from superovoid_ros.nodes.distance_service.world.moveit_changes import attached_change, attached_changes
+
+
+@dataclass(frozen=True)
+class RequestedState:
+    """The state that a request is about."""
+
+    model: Model
+    """That it was asked of."""
+    positions: Mapping[str, float]
+    """Of all independent joints."""
+    poses: Mapping[str, np.ndarray]
+    """link -> root_from_link"""
+    planning: Planning
+    """With the attached objects of the request."""
+    frames: Frames
+    """With those that the request names."""
+    surroundings: Surroundings
+    edit: Edit
+    """Knows the objects, for frames."""
+    frame: str
+    """What that of the poses is called on TF: the root's, or the root link's where nobody knows where that is."""
+    unplaced: str = ""
+    """Why nobody knows it; empty where it is known."""
+    stale: str = ""
+    """Why what was measured of it is stale; empty where it is not."""
+
+    @property
+    def base_poses(self) -> dict[str, np.ndarray]:
+        """Return root_from_link of the robot's floating bases."""
+        return {link: self.poses[link] for link in self.planning.robot.base_links}
+
+    def at(self, positions: Mapping[str, float]) -> RequestedState:
+        """Return the same with joints elsewhere, for any thread."""
+        positions = {**self.positions, **positions}
+        poses = self.planning.robot.forward_kinematics(positions, self.base_poses)
+        surroundings = replace(self.surroundings, link_poses=poses)
+        return replace(
+            self, positions=positions, poses=poses, surroundings=surroundings, frames=Frames(surroundings, self.edit)
+        )
+
+
+class RequestedStates:
+    """Makes states of requests.
+
+    Parameters
+    ----------
+    measurements
+        What the requests leave out.
+    value
+        Returns the present value of a parameter.
+    """
+
+    def __init__(self, measurements: Measurements, value: Callable[[str], object]) -> None:
+        self._measurements, self._value = measurements, value
+
+    def of(
+        self, model: Model, message: RobotState, frame_ids: Iterable[str] = (), *, placed: bool = True
+    ) -> RequestedState:
+        """Return the state of a request: the measured one, with what the request gives in its place.
+
+        Parameters
+        ----------
+        model
+            The robot and its world.
+        message
+            What the request says about the state.
+        frame_ids
+            Frames that it names elsewhere.
+        placed
+            Whether it must be known where the robot is in the world, and what stands there; else who asks looks at
+            that (`Measurements.require_world`).
+        """
+        robot = model.robot
+        given = _joints_of(model, message)
+        base_poses = _base_poses_of(model, message, self._measurements.prefix)
+        once = self._measurements.given_once(robot, tuple(given), tuple(given.values()), base_poses)
+        state = self._measurements.states(robot, once, model.planning)
+        if placed:
+            if state.unplaced:
+                raise InputError(state.unplaced, Code.INCOMPLETE_WORLD)
+            self._measurements.require_world(model.planning, None, state)
+        base = robot.root_link if state.unplaced else robot.root
+        in_frame = state.link_poses(robot)
+        from_base = np.linalg.inv(in_frame[base])
+        poses = {link: from_base @ pose for link, pose in in_frame.items()}
+        positions = dict(zip(robot.joint_names, state.positions[0].tolist(), strict=True))
+        planning, edit = model.planning, model.planning.edit()
+        known = {link: pose for link, pose in poses.items() if not (state.unplaced and link == robot.root)}
+        named = [*frame_ids, *(one.object.header.frame_id for one in message.attached_collision_objects)]
+        surroundings = self._measurements.surroundings(robot, [*named, *frames_of(planning)], known)
+        frames = Frames(surroundings, edit)
+        has_joints = len(message.joint_state.name) or len(message.multi_dof_joint_state.joint_names)
+        # As move_group: a state that is no difference brings all attached objects, but an empty one none.
+        if message.is_diff or has_joints:
+            if _changes_attached(planning, message):
+                with refusals("robot_state"):
+                    read = partial(attached_change, open_meshes=str(self._value("open_meshes")))
+                    for words in attached_changes(message, read=read).apply_for_question(edit, frames):
+                        raise InputError(words)
+                    planning = edit.commit()
+        elif len(message.attached_collision_objects):
+            raise InputError("robot_state: is_diff is false and there are no joints: set is_diff to attach objects")
+        frame = self._measurements.frame_of(robot, base)
+        doubts = state.unplaced, self._measurements.why_stale(state)
+        return RequestedState(model, positions, poses, planning, frames, surroundings, edit, frame, *doubts)
+
+
+def _joints_of(model: Model, message: RobotState) -> dict[str, float]:
+    """Return the positions of independent joints of a request; those that follow others are left to these."""
+    names, positions = message.joint_state.name, message.joint_state.position
+    if len(names) != len(positions):
+        raise InputError(f"robot_state: {len(names)} joint names, {len(positions)} positions: must be equally many")
+    kept = [(name, position) for name, position in zip(names, positions, strict=True) if name not in model.robot.mimic]
+    return joints_given(model.robot, [name for name, _ in kept], [position for _, position in kept])
+
+
+def _base_poses_of(model: Model, message: RobotState, prefix: str) -> list[TransformStamped]:
+    """Return the poses of links on floating and planar joints of a request, in the root link's frame."""
+    joints, robot = message.multi_dof_joint_state, model.robot
+    if len(joints.joint_names) != len(joints.transforms):
+        raise InputError(
+            f"robot_state: {len(joints.joint_names)} multi_dof joints, {len(joints.transforms)} transforms: "
+            "must be equally many"
+        )
+    frame = joints.header.frame_id.removeprefix("/")
+    found = []
+    for name, transform in zip(joints.joint_names, joints.transforms, strict=True):
+        what = f"robot_state: multi_dof joint '{name}'"
+        joint = robot.joints.get(name)
+        pose = from_transform(transform, what)
+        if joint is None and np.allclose(pose, np.eye(4), atol=1e-12):
+            continue  # a virtual joint of an SRDF, that has the robot where this node has it
+        if joint is None or joint.kind not in OUTSIDE:
+            floating = [name for name, joint in robot.joints.items() if joint.kind in OUTSIDE]
+            raise InputError(f"{what}: is no floating or planar joint of '{robot.name}'; those: {listing(floating)}")
+        if joint.parent not in (robot.root, robot.root_link):
+            raise InputError(f"{what}: hangs on link '{joint.parent}'; only those on the root link are supported here")
+        root = "" if joint.parent == robot.root else prefix + robot.root_link
+        # As in move_group: of all joints one frame, that of the world or one that TF knows in it.
+        if robot.root == robot.root_link and frame not in ("", robot.root, prefix + robot.root):
+            raise InputError(f"{what}: given in frame '{frame}', must be in that of the root link, '{robot.root}'")
+        if joint.child == robot.root_link and frame != prefix + robot.root_link:
+            root = frame
+        found.append(to_transform(root, joint.child, joint.parent_from_joint @ pose, joints.header.stamp))
+    return found
+
+
+def frame_ids_of(constraints: Constraints) -> list[str]:
+    """Return the frames that constraints name."""
+    named = [*constraints.position_constraints, *constraints.orientation_constraints]
+    named += [pose for one in constraints.visibility_constraints for pose in (one.sensor_pose, one.target_pose)]
+    return [one.header.frame_id for one in named]
+
+
+def _changes_attached(planning: Planning, message: RobotState) -> bool:
+    held = any(thing.link is not None for thing in planning.objects.values())
+    return bool(len(message.attached_collision_objects)) or (held and not message.is_diff)

@@ -1,0 +1,356 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The robot of the node and its state: read from parameters or topics, replaced when a new description comes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+
+from std_msgs.msg import String
+
+from superovoid.robot import Robot
+from superovoid.robot.limits import MOST_PAIRS, Limits
+from superovoid.robot.mesh_files import MESHES
+from superovoid.robot.planning_scene import Padding
+from superovoid.robot.urdf import REPRESENTATIONS
+from superovoid_ros.nodes.common.endpoints import LATCHED
+from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of
+from superovoid_ros.nodes.common.packages import Packages
+from superovoid_ros.nodes.common.parameters import choice, count, number, switch, text, texts
+from superovoid_ros.nodes.distance_service.jobs import Job, Kind
+from superovoid_ros.nodes.distance_service.part import Common, Part
+from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
+from superovoid_ros.nodes.distance_service.world.building import BuiltModel, Description, build, repadded
+from superovoid_ros.nodes.distance_service.world.current import CurrentModel, Snapshot
+from superovoid_ros.nodes.distance_service.world.frames import Surroundings
+from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_of
+
+TOPICS = ("robot_description", "robot_description_semantic")
+"""Topics, and the parameters of the same names."""
+
+
+OF_ROBOT = (
+    text("robot_description", "", "URDF of the robot; empty: taken from topic robot_description"),
+    text("robot_description_semantic", "", "SRDF of the robot; empty: taken from topic robot_description_semantic"),
+    choice(
+        "representation",
+        "mixed",
+        REPRESENTATIONS,
+        "Which contact geometry of the URDF is used",
+    ),
+    choice(
+        "meshes",
+        "hull",
+        MESHES,
+        "What a mesh of a collision element is: its convex hull; its triangles, an open one its hull or a shell; or "
+        "left out with a warning",
+    ),
+    # Not to be changed at run time: it says which files whoever sends a description can have opened.
+    texts(
+        "package_directories",
+        [""],
+        "Folders of packages whose meshes may be read, beside the installed packages",
+        "each 'name=/folder'",
+        check=lambda value: Packages(value),
+        read_only=True,
+    ),
+    number(
+        "rtol",
+        1e-9,
+        1e-12,
+        0.1,
+        "Width wanted of a certified interval, relative to the smaller body's largest semi-axis; pairs that miss it "
+        "have status UNPROVEN",
+    ),
+    switch("strict", "Refuse URDFs and SRDFs that do not fit together; else what does not is a warning", default=False),
+    text(
+        "planning_frame",
+        "",
+        "Frame of the world that the robot moves in, by TF, and in which objects stand still; "
+        "empty: that of the SRDF's planar or floating virtual joint, else the root link",
+    ),
+)
+"""With these the robot is read."""
+OF_SCENE = (
+    number("padding", 0.0, 0.0, 1e3, "[m] What every link is grown by against objects in check_state_validity"),
+    number("safety_margin", 0.0, 0.0, 1e3, "[m] Clearance below which check_state_validity reports a contact"),
+    switch("pad_self_collisions", "Pad links against each other too, not only against objects", default=False),
+    count("max_bodies", Limits().bodies, 1, 1_000_000, "How many bodies robot and objects may have together"),
+    count("max_objects", Limits().objects, 1, 100_000, "How many objects there may be, attached ones among them"),
+    count("max_pairs", Limits().pairs, 1, MOST_PAIRS, "How many pairs of bodies may be checked against each other"),
+)
+"""These are of the robot and its objects together."""
+
+
+def _names(declared: tuple) -> frozenset[str]:
+    return frozenset(one.name for one in declared)
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """What the reading of a description has found."""
+
+    description: Description
+    snapshot: Snapshot
+    """Whose objects the model has taken over."""
+    built: BuiltModel | None
+    """None: there is no description, or a problem with it."""
+    problem: Exception | None = None
+
+
+@dataclass
+class _Reading:
+    """What the reading of a description has taken down and found so far."""
+
+    description: Description | None = None
+    robot: Robot | None = None
+    """Once it is read."""
+    waiting: tuple = ()
+    """The changes whose frames the surroundings have."""
+    surroundings: Surroundings = field(default_factory=lambda: Surroundings(None, {}, {}))
+
+
+class RobotState(Part):
+    """Reads the robot, builds the model from it and from the objects there are, and measures the robot's state.
+
+    Parameters
+    ----------
+    common, current
+        The node, and where the model goes.
+
+    Attributes
+    ----------
+    measurements : Measurements
+        Joint states and transforms.
+    """
+
+    parameters = (*OF_ROBOT, *OF_SCENE, *Measurements.parameters)
+
+    def __init__(self, common: Common, current: CurrentModel) -> None:
+        super().__init__(common)
+        self._current, self.measurements = current, Measurements(common, self.endpoints)
+        self._proposed: BuiltModel | None = None  # by the parameters that were checked
+        self._made_from: Description | None = None  # the model of now
+        self._topic_text = dict.fromkeys(TOPICS, "")
+
+    def configure(self) -> None:
+        """Listen to descriptions and measurements."""
+        self.measurements.configure()
+        for topic in TOPICS:
+            self.endpoints.listen(String, topic, self._taker(topic), LATCHED)
+
+    def clean_up(self) -> None:
+        """Forget robot, objects and measurements."""
+        self.measurements.clean_up()
+        self._proposed = self._made_from = None
+        self._current.propose(None)
+        self._current.exchange(Snapshot())
+        self._topic_text = dict.fromkeys(TOPICS, "")
+
+    def facts(self) -> Mapping[str, object]:
+        """Return how much waits to be read, for diagnostics."""
+        return {"waiting to be read": self.jobs.count(Kind.READ)}
+
+    @property
+    def urdf(self) -> str:
+        """The URDF that the robot was read from; empty if there is none."""
+        return "" if self._made_from is None else self._made_from.urdf
+
+    # --- parameters ---
+
+    def check(self, new: Mapping[str, object]) -> None:
+        """Build the model that the new values make."""
+        self._proposed = None
+        self._current.propose(None)
+        if new.keys() & _names(OF_ROBOT):
+            self._check_robot(self._description(new))
+        model = self._current.candidate
+        if model is not None:
+            planning = model.planning
+            counts = len(planning.owners), len(planning.objects), planning.scene.pair_count
+            for name, found in zip(("max_bodies", "max_objects", "max_pairs"), counts, strict=True):
+                if int(new.get(name, found)) < found:
+                    raise InputError(f"{name} = {new[name]}: there are {found} already")
+
+    def _check_robot(self, description: Description) -> None:
+        if not description.urdf:
+            return
+        snapshot = self._current.snapshot
+        try:
+            robot = description.read()
+            built = build(robot, description, snapshot, self._around(robot, snapshot))
+        except Exception as error:
+            raise InputError(f"robot not usable: {reason_of(error)}") from error
+        if built.model.missing and not (snapshot.model and snapshot.model.missing):
+            raise InputError(f"robot not usable: {built.model.missing}")
+        self._proposed = built
+        self._current.propose(built.model)
+
+    def apply(self, names: AbstractSet[str]) -> None:
+        """Use the model that `check` has built, or give that of now other limits and paddings."""
+        if names & _names(OF_ROBOT):
+            proposed, self._proposed = self._proposed, None
+            self._current.propose(None)
+            self._use(proposed, self._description())
+        elif names & _names(OF_SCENE):
+            self._use_limits_and_paddings(self._description())
+
+    def _use_limits_and_paddings(self, description: Description) -> None:
+        snapshot = self._current.snapshot
+        if snapshot.model is None:
+            if description.urdf:  # it may fit by now
+                self.load()
+            return
+        try:
+            self._current.exchange(snapshot.with_model(repadded(snapshot.model, description)))
+        except Exception as error:
+            self._fail(error)
+            return
+        self._made_from = description
+
+    def _description(self, new: Mapping[str, object] | None = None) -> Description:
+        """Return what the robot is made from: parameters first, topics where those are empty."""
+        new = new or {}
+
+        def parameter(name: str) -> object:
+            return new.get(name, self.value(name))
+
+        urdf, srdf = (parameter(name).strip() or text for name, text in self._topic_text.items())
+        packages = Packages(parameter("package_directories"))
+        limits = Limits(**{name: parameter(f"max_{name}") for name in ("bodies", "objects", "pairs")})
+        padding = Padding(
+            default=float(parameter("padding")),
+            margin=float(parameter("safety_margin")),
+            self_too=bool(parameter("pad_self_collisions")),
+        )
+        representation, rtol, meshes = map(parameter, ("representation", "rtol", "meshes"))
+        strict, frame = bool(parameter("strict")), str(parameter("planning_frame")).strip().removeprefix("/")
+        return Description(urdf, srdf, representation, rtol, meshes, packages, limits, padding, strict, frame)
+
+    # --- topics ---
+
+    def _taker(self, topic: str) -> Callable[[String], None]:
+        def take(message: String) -> None:
+            if message.data == self._topic_text[topic]:
+                return
+            self._topic_text[topic] = message.data
+            if not str(self.value(topic)).strip():
+                self.load()
+
+        return take
+
+    def load(self) -> None:
+        """Have a thread read the robot from what is known when its turn comes; if that fails, answers have the reason.
+
+        Where changes wait for the robot it is read first, and built when it is known where their frames are on it.
+        """
+        reading = _Reading()
+
+        def accept(ready: _Ready | None, problem: Exception | None) -> bool:
+            if problem is not None:
+                self._fail(problem)
+                return True
+            # Objects, paddings or limits may have changed meanwhile.
+            if ready is not None and self._current.snapshot.has_world_of(ready.snapshot) and self._use_ready(ready):
+                return True
+            self._prepare(reading)
+            return False
+
+        self._prepare(reading)
+        try:
+            self.jobs.submit(Job(Kind.READ, lambda: self._read(reading), accept))
+        except InputError as error:  # too many jobs wait
+            self._fail(error)
+
+    def _prepare(self, reading: _Reading) -> None:
+        """Note where the frames are that waiting changes name, for a thread."""
+        snapshot = self._current.snapshot
+        if snapshot.model is None and self._description().urdf:
+            words = "no robot yet: its description is being read"
+            if snapshot.problem != words:
+                self._current.exchange(snapshot.without_model(words, Code.READING))
+        snapshot = self._current.snapshot
+        reading.waiting, reading.surroundings = snapshot.waiting, self._around(reading.robot, snapshot)
+
+    def _read(self, reading: _Reading) -> _Ready | None:
+        """Read and build in a thread; None if `_prepare` is needed again."""
+        # In this order: parameters that are set from now on make another snapshot, or have this read again. Texts of
+        # topics that come from now on are read next.
+        snapshot = self._current.snapshot
+        description = self._description()
+        if description != reading.description:
+            reading.description, reading.robot = description, None
+        if not description.urdf:
+            return _Ready(description, snapshot, None)
+        if snapshot.model is not None and description == self._made_from:
+            return _Ready(description, snapshot, BuiltModel(snapshot.model))  # by the reading before this one
+        try:
+            if reading.robot is None:
+                reading.robot = description.read()
+            robot, surroundings = reading.robot, reading.surroundings
+            if snapshot.waiting and (snapshot.waiting is not reading.waiting or surroundings.robot is not robot):
+                return None
+            return _Ready(description, snapshot, build(robot, description, snapshot, surroundings))
+        except Exception as error:
+            return _Ready(description, snapshot, None, error)
+
+    def _use_ready(self, ready: _Ready) -> bool:
+        """Use a model; False where what it was built from has changed, texts of topics apart: they are read next."""
+        now = self._description()
+        if replace(ready.description, urdf="", srdf="") != replace(now, urdf="", srdf=""):
+            return False
+        if ready.problem is not None:
+            self._fail(ready.problem)
+        else:
+            self._use(ready.built, ready.description)
+        return True
+
+    def _around(self, robot: Robot | None, snapshot: Snapshot) -> Surroundings:
+        """Return where the frames are now that the waiting changes name."""
+        frame_ids = {frame for one in snapshot.waiting for frame in one.frame_ids}
+        frame_ids |= set() if snapshot.planning is None else set(frames_of(snapshot.planning))
+        return self.measurements.surroundings(robot, frame_ids)
+
+    # --- use ---
+
+    def _use(self, built: BuiltModel | None, description: Description) -> None:
+        """Take a model, or none, and say what there is to say."""
+        snapshot = self._current.snapshot
+        if built is None:
+            self._made_from = None
+            self._current.exchange(snapshot.without_model(self._nothing_received()))
+            return
+        model, is_new = built.model, built.model is not snapshot.model
+        try:
+            self._current.exchange(snapshot.with_model(model))
+        except Exception as error:  # a mistake of ours: what is described now is not the model of before
+            self._fail(error)
+            return
+        self._made_from = description
+        if is_new:
+            self.node.get_logger().info(model.describe())
+            for warning in (*model.robot.warnings, *built.notes):
+                self.log.warning("robot", warning)
+            for topic, problem in built.problems:
+                self.log.error(topic, f"ignored a message on {topic}: {reason_of(problem)}")
+                self.statistics.message(topic, problem)
+            if model.missing:
+                self.log.error("robot", model.missing)
+
+    def _fail(self, problem: Exception) -> None:
+        """Have no model, for a reason. Objects and rules are kept for the next."""
+        self._made_from = None
+        words = f"no robot: {reason_of(problem)}"
+        self.log.error("robot", words)
+        self.statistics.message("robot_description", problem)
+        self._current.exchange(self._current.snapshot.without_model(words))
+
+    def _nothing_received(self) -> str:
+        return (
+            "no robot: parameter robot_description is empty and nothing came on topic "
+            f"'{self.node.resolve_topic_name('robot_description')}': set the one, or publish the other as "
+            "robot_state_publisher does"
+        )

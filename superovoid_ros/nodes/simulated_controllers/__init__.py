@@ -1,0 +1,4 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The node `simulated_controllers`."""

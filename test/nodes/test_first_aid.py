@@ -1,0 +1,88 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""`superovoid node check`: it names what a running node lacks."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import pytest
+from lifecycle_msgs.msg import Transition
+from sensor_msgs.msg import JointState
+from superovoid_interfaces.srv import GetMinDistance
+from tf2_msgs.msg import TFMessage
+
+from superovoid_ros.commands import node as command
+
+import arm
+import lifecycle
+
+NAME = "/checked"
+
+
+@pytest.fixture(scope="module")
+def checked(start_node, client):
+    """A service without a robot."""
+    node = start_node("distance_service", name="checked")
+    client.publisher(JointState, "joint_states")
+    client.publisher(TFMessage, "/tf", 100)
+    return node
+
+
+def run(capsys, *line):
+    """Run the command; return its exit code and its output as the user sees it."""
+    parser = argparse.ArgumentParser()
+    command.add(parser.add_subparsers())
+    arguments = parser.parse_args(["node", "check", "--timeout", "60", *line])
+    return arguments.run(arguments), capsys.readouterr().out
+
+
+def checks(capsys):
+    code, text = run(capsys, NAME, "--json")
+    return code, {check["name"]: check for check in json.loads(text)}
+
+
+def test_name_of_a_missing_node_is_answered_by_the_names_of_others(checked, capsys):
+    checks(capsys)  # the node is there
+    code, text = run(capsys, "/nobody", "--timeout", "1")
+    assert code == 1
+    assert text.startswith("/nobody cannot answer\n")
+    assert "name one of: /checked" in text
+
+
+def test_node_without_a_robot_lacks_its_description(checked, capsys):
+    code, found = checks(capsys)
+    assert code == 1
+    assert list(found)[:2] == ["node", "state"] and found["state"]["ok"]
+    assert found["/robot_description"]["found"] == "0 publishers"
+    assert found["distance"]["found"].startswith("NO_ROBOT: ")
+    assert "urdf:=" in found["distance"]["remedy"]
+
+
+def test_robot_lacks_joint_states_until_they_come(checked, client, capsys):
+    client.send_text("robot_description_semantic", arm.SRDF)
+    client.send_text("robot_description", arm.URDF)
+    client.call_until(lambda r: "no position" in r.message, GetMinDistance, f"{NAME}/get_min_distance", max_results=1)
+    code, found = checks(capsys)
+    assert code == 1
+    assert found["robot"]["ok"] and not found["measurements"]["ok"]
+    assert found["distance"]["found"].startswith("NOT_MEASURED: ")
+    assert "joint_state_publisher" in found["distance"]["remedy"]
+    arm.set_state(client, NAME)
+    arm.send_state(client)
+    client.call_until(lambda r: r.success, GetMinDistance, f"{NAME}/get_min_distance", max_results=1)
+    arm.send_state(client)
+    code, text = run(capsys, NAME)
+    assert code == 0
+    assert text.splitlines()[0] == "/checked answers"
+    assert " mm" in text.splitlines()[-1]
+
+
+def test_inactive_node_is_to_be_activated(checked, client, capsys):
+    assert lifecycle.change(client, NAME, Transition.TRANSITION_DEACTIVATE)
+    code, text = run(capsys, NAME)
+    assert code == 1
+    assert f"ros2 lifecycle set {NAME} activate" in text
+    assert lifecycle.change(client, NAME, Transition.TRANSITION_ACTIVATE)

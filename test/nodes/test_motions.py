@@ -1,0 +1,353 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""Motions and Cartesian paths as move_group's clients ask for them, with simulated controllers."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import numpy as np
+import panda
+import pytest
+import yaml
+from action_msgs.msg import GoalStatus
+from geometry_msgs.msg import Pose
+from moveit_msgs.action import ExecuteTrajectory, MoveGroup
+from moveit_msgs.msg import (
+    CollisionObject,
+    Constraints,
+    JointConstraint,
+    MoveItErrorCodes,
+    PlanningScene,
+    RobotState,
+)
+from moveit_msgs.srv import (
+    ApplyPlanningScene,
+    GetCartesianPath,
+    GetGroupUrdf,
+    GetMultiStateValidity,
+    GetPositionFK,
+)
+from rclpy.action import ActionClient
+from sensor_msgs.msg import JointState
+from shape_msgs.msg import SolidPrimitive
+from std_msgs.msg import String
+from std_srvs.srv import Empty
+
+from superovoid_ros.nodes.common.conversions import from_pose, to_pose
+
+pytestmark = panda.NEEDS_PLANNER
+ROBOT = panda.robot()
+TIP, ROOT = "panda_link8", "panda_link0"
+LEFT, RIGHT = ((sign * 0.7, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8) for sign in (1, -1))
+Code = MoveItErrorCodes
+
+
+@pytest.fixture(scope="module")
+def robot(start_node, client, tmp_path_factory):
+    """The service, with simulated controllers of arm and hand."""
+    path = tmp_path_factory.mktemp("controllers")
+    arm = {"type": "FollowJointTrajectory", "action_ns": "follow_joint_trajectory", "default": True}
+    hand = {"type": "GripperCommand", "action_ns": "gripper_cmd", "default": True}
+    manager = {
+        "controller_names": ["arm_controller", "hand_controller"],
+        "arm_controller": {**arm, "joints": list(panda.ARM)},
+        "hand_controller": {**hand, "joints": ["panda_finger_joint1"]},
+    }
+    controllers, initial = path / "controllers.yaml", path / "initial.yaml"
+    controllers.write_text(yaml.safe_dump({"moveit_simple_controller_manager": manager}), encoding="utf-8")
+    initial.write_text(yaml.safe_dump({"initial_positions": panda.state_of(LEFT)}), encoding="utf-8")
+    start_node("simulated_controllers", controllers=str(controllers), initial_positions=str(initial))
+    node = start_node(
+        "distance_service",
+        robot_description=panda.urdf(),
+        robot_description_semantic=panda.srdf(),
+        rate=0.0,
+        controllers=str(controllers),
+    )
+    node.wait_for_output("robot 'panda'")
+    client.call_until(
+        lambda response: response.error_code.val == Code.SUCCESS,
+        GetPositionFK,
+        "/compute_fk",
+        fk_link_names=[TIP],
+        robot_state=RobotState(is_diff=True),
+    )
+    # The service hears of the controllers as a client does.
+    goal = move_goal(LEFT)
+    run = lambda: Goal(client, MoveGroup, "move_action", goal).result()[1].error_code.val  # noqa: E731
+    client.wait(lambda: run() == Code.SUCCESS)
+    return client
+
+
+class Goal:
+    """A goal of an action, accepted."""
+
+    clients: dict = {}  # noqa: RUF012
+
+    def __init__(self, client, kind, name, goal):
+        self._client, self.states = client, []
+        if name not in self.clients:
+            self.clients[name] = ActionClient(client.node, kind, name)
+        action = self.clients[name]
+        client.wait(action.server_is_ready)
+        told = lambda message: self.states.append(message.feedback.state)  # noqa: E731
+        self.handle = client.answer(action.send_goal_async(goal, feedback_callback=told))
+        assert self.handle.accepted
+        self.future = self.handle.get_result_async()
+
+    def wait_for(self, state):
+        self._client.wait(lambda: state in self.states or self.future.done())
+        assert state in self.states
+
+    def result(self):
+        found = self._client.answer(self.future)
+        return found.status, found.result
+
+
+def move_goal(values, names=panda.ARM, group="panda_arm", scale=1.0):
+    goal = MoveGroup.Goal()
+    goal.request.group_name, goal.request.allowed_planning_time = group, 20.0
+    goal.request.start_state = RobotState(is_diff=True)
+    goal.request.max_velocity_scaling_factor = goal.request.max_acceleration_scaling_factor = scale
+    each = {"tolerance_above": 1e-4, "tolerance_below": 1e-4, "weight": 1.0}
+    goal.request.goal_constraints = [
+        Constraints(
+            joint_constraints=[
+                JointConstraint(joint_name=name, position=float(value), **each)
+                for name, value in zip(names, values, strict=True)
+            ]
+        )
+    ]
+    scene = goal.planning_options.planning_scene_diff
+    scene.is_diff = scene.robot_state.is_diff = True
+    return goal
+
+
+def measured(client):
+    """Positions of the arm, from a message that is published after the call."""
+    heard = client.collect(JointState, "/joint_states")
+    client.wait(lambda: bool(heard))
+    del heard[:]
+    client.wait(lambda: bool(heard))
+    state = dict(zip(heard[-1].name, heard[-1].position, strict=True))
+    return np.array([state[name] for name in panda.ARM])
+
+
+def move(client, values, **options):
+    return Goal(client, MoveGroup, "move_action", move_goal(values, **options))
+
+
+def apply(client, *objects):
+    scene = PlanningScene(is_diff=bool(objects))
+    scene.world.collision_objects = list(objects)
+    assert client.call(ApplyPlanningScene, "/apply_planning_scene", scene=scene).success
+
+
+def block(name, body):
+    thing = CollisionObject(id=name, operation=CollisionObject.ADD, pose=to_pose(body.link_from_body))
+    thing.header.frame_id = ROOT
+    thing.primitives = [SolidPrimitive(type=SolidPrimitive.BOX, dimensions=list(body.shape.lengths))]
+    thing.primitive_poses = [Pose()]
+    return thing
+
+
+@pytest.fixture(autouse=True)
+def at_left(robot):
+    """Every test begins with the arm at the left, and nothing around it."""
+    apply(robot)
+    assert move(robot, LEFT).result()[1].error_code.val == Code.SUCCESS
+
+
+def test_a_motion_is_planned_around_a_wall_and_executed(robot):
+    apply(robot, block("wall", panda.wall()))
+    goal = move(robot, RIGHT)
+    status, result = goal.result()
+    assert (status, result.error_code.val) == (GoalStatus.STATUS_SUCCEEDED, Code.SUCCESS)
+    assert goal.states == ["PLANNING", "MONITOR", "IDLE"]
+    assert len(result.planned_trajectory.joint_trajectory.points) > 2 and result.planning_time > 0.0
+    np.testing.assert_allclose(measured(robot), RIGHT, atol=1e-3)
+
+
+def test_plan_only_moves_nothing(robot):
+    goal = move_goal(RIGHT)
+    goal.planning_options.plan_only = True
+    status, result = Goal(robot, MoveGroup, "move_action", goal).result()
+    assert (status, result.error_code.val) == (GoalStatus.STATUS_SUCCEEDED, Code.SUCCESS)
+    assert len(result.planned_trajectory.joint_trajectory.points)
+    np.testing.assert_allclose(measured(robot), LEFT, atol=1e-3)
+
+
+def test_a_planned_trajectory_is_executed_by_the_other_action(robot):
+    goal = move_goal(RIGHT)
+    goal.planning_options.plan_only = True
+    planned = Goal(robot, MoveGroup, "move_action", goal).result()[1].planned_trajectory
+    execution = Goal(robot, ExecuteTrajectory, "execute_trajectory", ExecuteTrajectory.Goal(trajectory=planned))
+    status, result = execution.result()
+    assert (status, result.error_code.val) == (GoalStatus.STATUS_SUCCEEDED, Code.SUCCESS)
+    assert execution.states == ["MONITOR", "IDLE"]
+    np.testing.assert_allclose(measured(robot), RIGHT, atol=1e-3)
+    # It begins where the arm is no longer.
+    again = Goal(robot, ExecuteTrajectory, "execute_trajectory", ExecuteTrajectory.Goal(trajectory=planned))
+    status, result = again.result()
+    assert (status, result.error_code.val) == (GoalStatus.STATUS_ABORTED, Code.CONTROL_FAILED)
+    assert "begins at" in result.error_code.message
+
+
+@pytest.mark.parametrize("how", ["cancel", "event"])
+def test_a_motion_is_stopped(robot, how):
+    events = robot.publisher(String, "/trajectory_execution_event")
+    goal = move(robot, RIGHT, scale=0.05)
+    goal.wait_for("MONITOR")
+    if how == "cancel":
+        robot.answer(goal.handle.cancel_goal_async())
+    else:
+        events.publish(String(data="stop"))
+    status, result = goal.result()
+    assert result.error_code.val == Code.PREEMPTED
+    assert status == (GoalStatus.STATUS_CANCELED if how == "cancel" else GoalStatus.STATUS_ABORTED)
+    at = measured(robot)
+    assert abs(at[0] - RIGHT[0]) > 0.1
+    np.testing.assert_array_equal(measured(robot), at)
+
+
+def test_a_new_goal_takes_the_place_of_the_one_before(robot):
+    slow = move(robot, RIGHT, scale=0.05)
+    slow.wait_for("MONITOR")
+    fast = move(robot, panda.READY)
+    assert slow.result()[1].error_code.val == Code.PREEMPTED
+    assert fast.result()[1].error_code.val == Code.SUCCESS
+    np.testing.assert_allclose(measured(robot), panda.READY, atol=1e-3)
+
+
+def test_an_object_in_the_way_stops_a_motion_under_way(robot):
+    goal = move(robot, RIGHT, scale=0.05)
+    goal.wait_for("MONITOR")
+    apply(robot, block("wall", panda.wall()))
+    _, result = goal.result()
+    assert result.error_code.val == Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE
+    assert measured(robot)[0] > 0.3
+
+
+def test_a_gripper_is_closed_and_opened(robot):
+    for width in (0.0, 0.035):
+        result = move(robot, [width], names=["panda_finger_joint1"], group="hand").result()[1]
+        assert result.error_code.val == Code.SUCCESS, result.error_code.message
+
+
+def test_what_cannot_be_planned_is_aborted_with_its_code(robot):
+    status, result = move(robot, LEFT, group="nobody").result()
+    assert (status, result.error_code.val) == (GoalStatus.STATUS_ABORTED, Code.INVALID_GROUP_NAME)
+
+
+# --- cartesian paths ---
+
+
+def cartesian(client, *waypoints, avoid=True, **fields):
+    return client.call(
+        GetCartesianPath,
+        "/compute_cartesian_path",
+        start_state=RobotState(is_diff=True),
+        group_name="panda_arm",
+        waypoints=[to_pose(pose) for pose in waypoints],
+        max_step=fields.pop("max_step", 0.01),
+        avoid_collisions=avoid,
+        **fields,
+    )
+
+
+def tip(values):
+    return ROBOT.forward_kinematics(panda.state_of(values))[TIP]
+
+
+def moved(pose, x=0.0, y=0.0, z=0.0):
+    pose = pose.copy()
+    pose[:3, 3] += x, y, z
+    return pose
+
+
+def test_a_cartesian_path_is_straight_and_can_be_executed(robot):
+    start = tip(LEFT)
+    end = moved(start, z=-0.15)
+    response = cartesian(robot, end)
+    assert (response.error_code.val, response.fraction) == (Code.SUCCESS, 1.0), response.error_code.message
+    states = np.array([point.positions for point in response.solution.joint_trajectory.points])
+    tips = np.array([tip(state) for state in states])
+    assert np.abs(tips[:, :2, 3] - start[:2, 3]).max() < 1e-3
+    assert np.abs(tips[:, :3, :3] - start[:3, :3]).max() < 1e-2
+    np.testing.assert_allclose(tips[-1], end, atol=1e-5)
+    goal = ExecuteTrajectory.Goal(trajectory=response.solution)
+    assert Goal(robot, ExecuteTrajectory, "execute_trajectory", goal).result()[1].error_code.val == Code.SUCCESS
+    np.testing.assert_allclose(tip(measured(robot)), end, atol=1e-3)
+
+
+def test_a_cartesian_path_ends_before_contact(robot):
+    apply(robot, block("wall", panda.wall()))
+    start = tip(LEFT)
+    far = moved(start, y=-2.0 * start[1, 3])
+    response = cartesian(robot, far)
+    assert response.error_code.val == Code.SUCCESS and 0.0 < response.fraction < 0.6
+    through = cartesian(robot, moved(start, y=-start[1, 3]), avoid=False)
+    assert through.fraction > response.fraction
+
+
+def test_a_cartesian_path_ends_before_a_jump(robot):
+    end = moved(tip(LEFT), z=-0.15)
+    response = cartesian(robot, end, revolute_jump_threshold=1e-6)
+    assert (response.error_code.val, response.fraction) == (Code.SUCCESS, 0.0)
+    assert cartesian(robot, end, jump_threshold=10.0).fraction == 1.0
+
+
+def test_a_cartesian_path_out_of_reach_is_a_part(robot):
+    response = cartesian(robot, moved(tip(LEFT), x=3.0))
+    assert response.error_code.val == Code.SUCCESS and 0.0 < response.fraction < 0.5
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"max_step": 0.0}, Code.FAILURE),
+        ({"link_name": "nobody"}, Code.INVALID_LINK_NAME),
+        ({"max_cartesian_speed": 0.1}, Code.FAILURE),
+    ],
+)
+def test_a_cartesian_request_that_makes_no_sense_is_refused(robot, fields, code):
+    assert cartesian(robot, tip(LEFT), **fields).error_code.val == code
+
+
+# --- the other services ---
+
+
+def test_several_states_are_judged_up_to_the_first_that_is_not_valid(robot):
+    def ask(*several):
+        states = [JointState(name=list(panda.ARM), position=list(map(float, values))) for values in several]
+        fields = {"robot_state": RobotState(is_diff=True), "group_name": "panda_arm", "joint_states": states}
+        return robot.call(GetMultiStateValidity, "/check_multi_state_validity", **fields)
+
+    apply(robot, block("wall", panda.wall()))
+    middle = (0.0, *LEFT[1:])
+    assert ask(LEFT, RIGHT).valid
+    response = ask(LEFT, middle, RIGHT)
+    assert not response.valid and response.contacts
+    assert not ask().valid
+
+
+def test_the_urdf_of_a_group_is_a_robot(robot):
+    response = robot.call(GetGroupUrdf, "/get_urdf", group_name="panda_arm")
+    assert response.error_code.val == Code.SUCCESS
+    found = ElementTree.fromstring(response.urdf_string)
+    assert {one.get("name") for one in found.findall("joint")} == {*panda.ARM, "panda_joint8"}
+    assert {one.get("name") for one in found.findall("link")} == {f"panda_link{i}" for i in range(9)}
+    refused = robot.call(GetGroupUrdf, "/get_urdf", group_name="nobody")
+    assert (refused.error_code.val, refused.urdf_string) == (Code.FAILURE, "")
+
+
+def test_the_octomap_is_cleared(robot):
+    assert robot.call(Empty, "/clear_octomap") is not None
+
+
+def test_positions_of_the_tip_are_measured(robot):
+    request = {"fk_link_names": [TIP], "robot_state": RobotState(is_diff=True)}
+    response = robot.call(GetPositionFK, "/compute_fk", **request)
+    np.testing.assert_allclose(from_pose(response.pose_stamped[0].pose, ""), tip(measured(robot)), atol=1e-3)
