@@ -18,10 +18,9 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from superovoid.output import REPORT, write_lines
+from superovoid.output import REPORT, progress, write_lines
 from superovoid.planning import (
     MotionValidator,
     PlanningProblem,
@@ -363,7 +362,6 @@ def main(
     distances : callable
         Opens what answers for distances.
     """
-    console = REPORT.console()
     try:
         output.mkdir(parents=True, exist_ok=True)  # before minutes are spent on what goes there
     except OSError as error:
@@ -371,12 +369,11 @@ def main(
     example = shipped()
     problem = example.problem
     margin = problem.check_margin(example.margin)
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console) as progress, distances(example) as validity:
-        task = progress.add_task("starting", total=None)
+    with progress() as bar, distances(example) as validity:
+        task = bar.add_task("starting", total=None)
 
         def stage(text: str) -> None:
-            progress.update(task, description=text)
+            bar.update(task, description=text)
 
         validity.clearances(example.start[None], np.array([np.inf]), gradients=True)  # a first call takes longer
         plan = solve(example, validity, seed=seed, deadline=deadline, on_stage=stage)
@@ -393,7 +390,7 @@ def main(
         write_csv(profiles["optimised"], nearest, problem, files["state by state"], seed)
         plot(profiles, nearest, plan, margin, files["clearances"])
         picture(plan, files["hands"])
-        progress.update(task, total=1, completed=1, description="done")
+        bar.update(task, total=1, completed=1, description="done")
     is_clear = check.clear(problem)
     if is_clear:
         verdict = f"independent check: {len(check.bounds):,} states, none in unwanted contact"

@@ -11,6 +11,8 @@ from superovoid.compiled.kernels import kernel
 
 Vector = tuple[float, float, float]
 """A vector in a kernel."""
+LEAST_DIVISOR = 1e-300
+"""Divisor in place of 0: a number up to 1e8 divided by it is still finite."""
 LEAST_LENGTH = 1e-140
 """Length of a vector from which on its square keeps its digits: a shorter one has no direction."""
 

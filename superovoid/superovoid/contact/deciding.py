@@ -10,7 +10,7 @@ two superovoids: a point       the middle of the points where the line of centre
   the contact                  Newton's method, whose points may decide before it converges; no global search
 two convex bodies              GJK ends as soon as a direction proves them no closer, or a pair of points closer; if
                                its tetrahedron holds the origin, its least height proves an overlap
-a mesh that is not convex      hulls, triangles, and what lies inside (`convex.mesh_threshold`)
+a mesh that is not convex      hulls, triangles, and what lies inside (`convex.mesh`)
 what these leave open          the solver with the threshold as its stop rule (`Limit`)
 """
 
@@ -34,7 +34,7 @@ from superovoid.contact.columns import (
     UPPER,
     VERDICT_LENGTH,
 )
-from superovoid.contact.convex import cores, mesh_threshold
+from superovoid.contact.convex import cores, mesh
 from superovoid.contact.inputs import SEARCH_BUDGET
 from superovoid.contact.kind_table import (
     CONVEX,
@@ -240,8 +240,7 @@ def _is_middle_common(first, second, limit, scratch):
 def _of_parts(pair, n, limit, goal, margin):
     """Bounds of the signed distance of two bodies, one convex, and the direction of the lower one."""
     if pair.b.kind == MESH:
-        threshold, loss = _threshold_and_loss(limit)
-        return mesh_threshold.bounds(pair, n, threshold, goal, margin, loss)
+        return mesh.bounds(pair, n, limit, goal, margin)
     w = difference.new_workspace()
     balls = ball_radius(pair.a.row, pair.a.kind) + ball_radius(pair.b.row, pair.b.kind)
     near, far = limit.below + balls - margin, limit.beyond + balls + margin

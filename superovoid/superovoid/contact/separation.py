@@ -9,10 +9,11 @@ import math
 from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.powers import exp, log_1p, power
 from superovoid.compiled.vector import dot, norm, rotate, rotate_back, scale, sub
 from superovoid.shapes.kernels.kinds import HALF_SPACE, SUPPORT_LOSS, body_support
 from superovoid.shapes.kernels.rounding import allowance
-from superovoid.shapes.kernels.surface import INV_A1, INV_A2, INV_A3, INV_P, RADIUS, S_, TX, TY, P, power
+from superovoid.shapes.kernels.surface import INV_A1, INV_A2, INV_A3, INV_P, RADIUS, S_, TX, TY, P
 
 _PARALLEL = 1e-6  # sine of two edges of boxes whose cross product is no axis worth trying
 
@@ -120,7 +121,7 @@ def level(body, x):
     v = abs(x[1] * body[INV_A2] / (1.0 + body[TY] * w))
     larger = max(u, v)  # taken out first: powers of large exponents would vanish together
     share = power(min(u, v) / larger, body[P]) if larger > 0.0 else 0.0
-    r = larger * math.exp(body[INV_P] * math.log(1.0 + share))
+    r = larger * exp(body[INV_P] * log_1p(share))
     return power(r, body[S_]) + power(abs(w), body[S_])
 
 

@@ -5,13 +5,44 @@
 
 from __future__ import annotations
 
+import math
+import threading
+import time
 from collections.abc import Callable, Iterator
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from superovoid.compiled.threads import share
+from superovoid.values.checks import positive
 
 Memory = TypeVar("Memory")
 Part = TypeVar("Part")
+
+
+class Ends(NamedTuple):
+    """What ends an answer before its last state."""
+
+    time: float  # of the clock
+    rows: float
+    stop: threading.Event | None
+
+    @classmethod
+    def of(cls, deadline: float | None, rows: int | None, stop: threading.Event | None) -> Ends:
+        """Make it for a call that begins; `ValueError` if the deadline is not a positive number of seconds."""
+        end = math.inf if deadline is None else time.perf_counter() + positive("deadline", deadline, "seconds")
+        return cls(end, math.inf if rows is None else rows, stop)
+
+    @property
+    def is_never(self) -> bool:
+        """Whether nothing can."""
+        return self.time == self.rows == math.inf and self.stop is None
+
+    def __call__(self, rows: int) -> bool:
+        """Return whether the answer ends, of which so many rows are known."""
+        return (
+            rows >= self.rows
+            or (self.stop is not None and self.stop.is_set())
+            or (self.time < math.inf and time.perf_counter() >= self.time)
+        )
 
 
 def in_blocks(

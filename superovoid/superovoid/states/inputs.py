@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,17 +14,10 @@ from numpy.typing import ArrayLike, NDArray
 from superovoid.contact.inputs import as_poses
 from superovoid.robot import Robot
 from superovoid.scene import Scene
-from superovoid.values.checks import positive, short
+from superovoid.values.checks import short
 from superovoid.values.poses import PoseLike, PosesLike
 
 FloatArray = NDArray[np.float64]
-
-
-def end_of(started: float, deadline: float | None) -> float:
-    """Return the time at which a call with a deadline ends; `ValueError` if the deadline is not a positive number."""
-    if deadline is None:
-        return math.inf
-    return started + positive("deadline", deadline, "seconds")
 
 
 class Posing:

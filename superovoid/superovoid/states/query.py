@@ -36,8 +36,8 @@ from superovoid.contact.results import DistanceResults
 from superovoid.robot import Robot
 from superovoid.scene import Scene, culling, first_try, pair_table, solving
 from superovoid.states import loop
-from superovoid.states.blocks import in_blocks
-from superovoid.states.inputs import Posing, end_of
+from superovoid.states.blocks import Ends, in_blocks
+from superovoid.states.inputs import Posing
 from superovoid.states.results import StateDistances
 from superovoid.states.reused_memory import ReusedMemory
 from superovoid.values.checks import greatest_distance, whole
@@ -172,26 +172,6 @@ def state_distances(
     )
 
 
-class _Ends(NamedTuple):
-    """What ends an answer before its last state."""
-
-    time: float  # of the clock
-    rows: float
-    stop: threading.Event | None
-
-    @property
-    def is_never(self) -> bool:
-        """Whether nothing can."""
-        return self.time == self.rows == math.inf and self.stop is None
-
-    def __call__(self, rows: int) -> bool:
-        return (
-            rows >= self.rows
-            or (self.stop is not None and self.stop.is_set())
-            or (self.time < math.inf and time.perf_counter() >= self.time)
-        )
-
-
 _Mine = tuple[loop.Memory, loop.Answers]  # what one thread works in
 
 
@@ -312,17 +292,13 @@ class StateQuery:
         threads: int | None = None,
     ) -> StateDistances:
         """Ask about states; parameters, answer and errors as those of `state_distances`."""
-        started = time.perf_counter()
-        end = end_of(started, deadline)
-        if max_rows is not None:
-            max_rows = whole("max_rows", max_rows, 1)
+        ended = Ends.of(deadline, None if max_rows is None else whole("max_rows", max_rows, 1), stop)
         most_threads = workers(threads)
         joints, bases, root = self._posing.inputs(positions, joint_names, base_poses, root_pose)
-        ended = _Ends(end, math.inf if max_rows is None else max_rows, stop)
         return self._run(joints, bases, root, ended, most_threads)
 
     def _run(
-        self, joints: FloatArray, bases: FloatArray, root: FloatArray, ended: _Ends, threads: int
+        self, joints: FloatArray, bases: FloatArray, root: FloatArray, ended: Ends, threads: int
     ) -> StateDistances:
         """Answer states until all are done or the call is ended."""
         states = len(joints)
@@ -347,7 +323,7 @@ class StateQuery:
         if len(self._pairs) <= _MOST_WARM_STARTS:
             self._idle.append(mine)
 
-    def _whole(self, states: int, ended: _Ends) -> loop.Answers | None:
+    def _whole(self, states: int, ended: Ends) -> loop.Answers | None:
         """Return memory for all answers if their number is known, so that blocks write into it directly."""
         rows = states * self._most
         is_known = self._wanted.max_distance == math.inf and ended.is_never

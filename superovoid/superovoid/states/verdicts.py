@@ -15,7 +15,6 @@ own threshold, and the check ends at the first state with a pair below its floor
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -28,8 +27,8 @@ from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED
 from superovoid.robot import Robot
 from superovoid.scene import Body, Scene
 from superovoid.states import verdict_loop
-from superovoid.states.blocks import in_blocks
-from superovoid.states.inputs import FloatArray, Posing, end_of
+from superovoid.states.blocks import Ends, in_blocks
+from superovoid.states.inputs import FloatArray, Posing
 from superovoid.values.checks import number
 from superovoid.values.poses import PoseLike, PosesLike
 from superovoid.values.records import Record, Statistics
@@ -183,14 +182,10 @@ class ThresholdQuery(_PairQuery):
         threads: int | None = None,
     ) -> StateVerdicts:
         """Ask about states; parameters, answer and errors as those of `are_states_closer`."""
-        end = end_of(time.perf_counter(), deadline)
+        ended = Ends.of(deadline, None, stop)
         most_threads = workers(threads)
         given = self._posing.inputs(positions, joint_names, base_poses, root_pose)
-
-        def ended() -> bool:
-            return time.perf_counter() >= end or (stop is not None and stop.is_set())
-
-        found = self._ask(given, self._threshold, self._threshold, False, most_threads, ended)
+        found = self._ask(given, self._threshold, self._threshold, False, most_threads, lambda: ended(0))
         states, done = len(given[0]), len(found.verdicts)
         whole = verdict_loop.found_for(states)
         whole.verdicts[:done], whole.pairs[:done], whole.looked[:done] = found

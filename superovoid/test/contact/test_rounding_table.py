@@ -16,6 +16,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from superovoid import Box, Capsule, Cone, Cylinder, Sphere, Superovoid, Torus, distance
+from superovoid.compiled import powers
 from superovoid.compiled.vector import dot, norm, rotate, sub
 from superovoid.compiler.jit import kernel
 from superovoid.contact.inputs import as_poses
@@ -69,12 +70,10 @@ def unlike(rng, count=3):
 # -- powers ------------------------------------------------------------------------------
 
 
-@kernel
-def power_of_lanes(x, exponent):
-    return simd.power(x, exponent)
+power_of_lanes = kernel(simd.in_lanes(powers.power))
 
 
-@pytest.mark.parametrize("power", [surface.power, power_of_lanes], ids=["libm", "lanes"])
+@pytest.mark.parametrize("power", [powers.power, power_of_lanes], ids=["libm", "lanes"])
 def test_a_power_loses_two_roundings_and_three_of_its_logarithm(power):
     """exp errs by up to 2 u, log by up to 2 u of itself, the product by u of it: (2 + 3 |log y|) u."""
     rng = np.random.default_rng(1)
@@ -115,15 +114,25 @@ def half_ulp(x):
     return 2.0 ** np.floor(np.log2(np.abs(x)))
 
 
-def horner(terms, x, x_errs):
-    """A polynomial and what its evaluation rounds, in u; `x_errs` is what x is off, relative."""
-    value, lost = np.full_like(x, terms[-1]), np.zeros_like(x)
-    for term in terms[-2::-1]:
-        product = x * value
-        lost = np.abs(x) * lost + (1.0 + x_errs) * np.abs(product)
-        value = term + product
-        lost += np.abs(value)
-    return value, lost
+def loss_of_sum(low, high, x, x_errs):
+    """low + x high and its loss in u, of values with losses in u; `x_errs` is what x is off, relative."""
+    (value, lost), (other, other_lost) = low, high
+    product = x * other
+    lost = lost + np.abs(x) * other_lost + (1.0 + x_errs) * np.abs(product)
+    return value + product, lost + np.abs(value + product)
+
+
+def estrin(terms, x, x_errs, pairings):
+    """A polynomial and what its evaluation rounds, in u: by so many rounds of pairs of terms, then by Horner."""
+    sums = [(np.full_like(x, term), np.zeros_like(x)) for term in terms]
+    for _ in range(pairings):
+        pairs = [loss_of_sum(low, high, x, x_errs) for low, high in zip(sums[::2], sums[1::2], strict=False)]
+        sums = [*pairs, *sums[2 * len(pairs) :]]
+        x, x_errs = x * x, 2.0 * x_errs + 1.0
+    value = sums[-1]
+    for low in sums[-2::-1]:
+        value = loss_of_sum(low, value, x, x_errs)
+    return value
 
 
 def truncated(approximate, function, x):
@@ -134,7 +143,7 @@ def truncated(approximate, function, x):
 def lost_by_exp():
     """y - k ln2 loses nothing: it is a multiple of the last place of y, and no larger than y."""
     r = np.linspace(-0.5, 0.5, 20000) * math.log(2.0)
-    tail, lost = horner(E_TERMS, r, 0.0)
+    tail, lost = estrin(E_TERMS, r, 0.0, 2)
     curved = r * r * tail
     lost = r * r * lost + 2.0 * np.abs(curved)  # r r, and times the tail
     lost += half_ulp(r) * np.abs(np.expm1(r))  # r itself, high - low
@@ -149,7 +158,7 @@ def lost_by_log(exponents, f, f_errs=0.0):
     """f and k times the high part of ln2 are exact, and so is what their sum is off, which is made up for."""
     s, s_errs = f / (2.0 + f), 1.0 + half_ulp(2.0 + f) / (2.0 + f)
     square_errs = 2.0 * s_errs + 1.0
-    tail, lost = horner(L_TERMS, s * s, square_errs)
+    tail, lost = estrin(L_TERMS, s * s, square_errs, 1)
     tail, lost = s * s * tail, s * s * (lost + (square_errs + 1.0) * np.abs(tail))
     curved = s * (f - tail)
     lost = np.abs(s) * (lost + np.abs(f - tail)) + (s_errs + 1.0) * np.abs(curved)
@@ -173,14 +182,14 @@ def measured_loss(function, exact_function, x):
 
 
 def test_exp_and_log_of_lanes_lose_no_more_than_their_operations():
-    """Term by term: exp 1.5 u, log 2.0 u, log(1 + x) 2.8 u, since x - 1 is rounded for x below a half."""
+    """Term by term: exp 1.7 u, log 2.0 u, log(1 + x) 2.8 u, since x - 1 is rounded for x below a half."""
     rng = np.random.default_rng(9)
     f = np.linspace(math.sqrt(0.5) - 1.0, math.sqrt(2.0) - 1.0, 20001)
     near_one = 1.0 + rng.choice([-1.0, 1.0], 200) * 10.0 ** rng.uniform(-15.0, -0.4, 200)
     seams = math.log(2.0) * (rng.integers(-1000, 1000, 200) + 0.5) * (1.0 + 1e-15 * rng.integers(-9, 9, 200))
     roots = math.sqrt(0.5) * 2.0 ** rng.integers(-3, 4, 200) * (1.0 + 1e-15 * rng.integers(-9, 9, 200))
     derived = lost_by_exp()
-    assert derived <= 1.5
+    assert derived <= 1.7
     shown("exp in lanes", measured_loss(exp_of_lanes, mpmath.exp, [*rng.uniform(-700.0, 700.0, 200), *seams]), derived)
     derived = lost_by_log([0, 1, -1, 2, -2, 3, -3, 1023, -1022], f)
     assert derived <= 2.0

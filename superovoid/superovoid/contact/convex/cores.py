@@ -175,6 +175,9 @@ def solve_cores(pair, n, goal, beyond, budget, w):
     if not over_dent or pair.a.kind == TORUS or pair.b.kind == TORUS:
         return _of_hulls(pair, n, goal, beyond, budget, w)
     answer = _of_hulls(pair, n, goal, beyond, np.int64(0), w)
+    if answer.upper - answer.lower <= goal and budget > 0:
+        margin = rounding(pair.a.row, pair.b.row, pair.centre)
+        return with_facing_points(pair, answer, goal, margin, w)
     if answer.upper - answer.lower <= goal or answer.lower > beyond:
         return answer
     return _over_dent(pair, answer, goal, beyond, budget, w)
@@ -344,8 +347,9 @@ def _polished(pair, found, margin, w):
 
 @kernel
 def with_facing_points(pair, answer, goal, margin, w):
-    """The same answer for separated cores with points that lie along its normal, if such are found."""
-    if not (off_normal(answer.x, answer.y, answer.n) > goal):
+    """The same answer for separated cores with points that lie along a normal that proves them, if such are found."""
+    is_closed = answer.upper - answer.lower <= goal
+    if not (norm(sub(answer.y, answer.x)) > goal) or (is_closed and off_normal(answer.x, answer.y, answer.n) <= goal):
         return answer
     out_of_line()
     found = facing(pair, answer.x, answer.y, answer.n, answer.lower, goal, margin, w)

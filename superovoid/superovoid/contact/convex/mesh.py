@@ -11,6 +11,12 @@ Overlapping (a triangle meets the other body, or one body lies inside the other)
 the depth of the hulls, or by the shortest translation out of the plane of a triangle concerned, after which a new
 search shows the bodies apart; from below by points: a point of A at depth t in B needs a translation of t at least.
 Where these do not meet, the status says NON_CONVEX.
+
+`bounds` decides about a threshold without the depth, by the same search. The hulls are no closer than the bodies. Two
+triangles that overlap are as deep in each other as the bodies at most; this needs no inside, so it holds for shells.
+If the surfaces are s apart, each connected part of one lies inside the other body as a whole, or outside: inside, no
+translation shorter than s changes that, and sd <= -s. Inside is what a winding number proves, rounding counted
+(`mesh_tree.side_of`); that of a shell is 0.
 """
 
 from __future__ import annotations
@@ -25,6 +31,7 @@ from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate, r
 from superovoid.contact.convex import cores, torus
 from superovoid.contact.convex.mesh_tree import (
     INSIDE,
+    OUTSIDE,
     corners,
     farthest_corner,
     gap_of_nodes,
@@ -38,6 +45,7 @@ from superovoid.contact.convex.mesh_tree import (
     side_of_bodies,
 )
 from superovoid.contact.minkowski import difference
+from superovoid.contact.minkowski.contact_points import holds_means
 from superovoid.contact.minkowski.flats import REACH
 from superovoid.contact.minkowski.on_surfaces import direction_of
 from superovoid.contact.pair import Pair
@@ -77,6 +85,36 @@ class Gap(NamedTuple):
     shared: bool  # whether points far from its own are as near; False where not asked for
 
 
+@kernel
+def _gap_along(n, a, b):
+    """Gap of two triangles along a unit vector, turned either way."""
+    a0, a1, a2 = dot(n, a[0]), dot(n, a[1]), dot(n, a[2])
+    b0, b1, b2 = dot(n, b[0]), dot(n, b[1]), dot(n, b[2])
+    return max(min(b0, b1, b2) - max(a0, a1, a2), min(a0, a1, a2) - max(b0, b1, b2))
+
+
+@kernel
+def _gap_along_normals(pair, i, j):
+    """Larger gap of triangle i of a mesh A and triangle j of a mesh B along their normals, in the frame of A."""
+    a, (p, q, r) = corners(pair.a, i), corners(pair.b, j)
+    rotation, centre = pair.rotation, pair.centre
+    b = add(centre, rotate(rotation, p)), add(centre, rotate(rotation, q)), add(centre, rotate(rotation, r))
+    gap = -math.inf
+    for k in range(2):
+        p, q, r = a if k == 0 else b
+        normal = cross(sub(q, p), sub(r, p))
+        length = norm(normal)
+        if length > 0.0:
+            gap = max(gap, _gap_along(scale(1.0 / length, normal), a, b))
+    return gap
+
+
+@kernel
+def _hull_kind(core):
+    """Kind of the core that is the hull of a core."""
+    return CODE[CONVEX_MESH] if core.kind == MESH else core.kind
+
+
 @kernel(_nrt=True)
 def _part_distance(pair, n, goal, beyond, w):
     """Distance of the core of A (a torus: of its circle) from a convex part of a mesh, and whether they touch."""
@@ -95,15 +133,15 @@ def _part_distance(pair, n, goal, beyond, w):
 
 
 @kernel
-def _part_gap(pair, n, goal, beyond, nearest, margin, w):
-    """As `_part_distance`; where the cores are nearer to each other than `nearest`, with points along the normal.
+def _part_gap(pair, n, goal, beyond, below, nearest, margin, w):
+    """As `_part_distance`; if the cores are nearer than `nearest`, but not than `below`, with points along the normal.
 
     Near flats an interval as narrow as the goal may leave points far off the normal, and no direction near them that
     proves as much. A narrower one has better directions.
     """
     out_of_line()
     best, touching = _part_distance(pair, n, goal, beyond, w)
-    if touching or pair.a.kind == TORUS or not (best.upper < nearest):
+    if touching or pair.a.kind == TORUS or best.upper < below or not (best.upper < nearest):
         return best, touching
     best = cores.with_facing_points(pair, best, goal, margin, w)
     width = goal
@@ -128,11 +166,21 @@ def _direction(centre, n):
 
 
 @kernel(_nrt=True)
-def separation(pair, n, goal, enough, others, w):
+def separation(pair, n, goal, beyond, below, others, w):
     """Distance of a body A (a mesh: of its triangles) from the triangles of a mesh B.
 
-    Ends early where they touch, or where the distance is proved to exceed `enough`. `others`: whether to look for
-    points far from the nearest that are as near to within the goal.
+    Parameters
+    ----------
+    pair : Pair
+    n : tuple
+        Direction to begin with.
+    goal : float
+        Width of the interval, m.
+    beyond, below : float
+        As of `Limit`, m. If `below` is a depth, the search looks for two convex parts that are as deep in each other,
+        until many touch. Else it ends at the first triangle that touches.
+    others : bool
+        Whether to look for points far from the nearest that are as near to within the goal.
     """
     out_of_line()
     a, ka, pool_a = pair.a
@@ -142,6 +190,8 @@ def separation(pair, n, goal, enough, others, w):
     margin = difference.rounding(a, b, centre)
     box, part_a, part = b.copy(), part_row(pair.a), part_row(pair.b)
     part_kind = CODE[TRIANGLE] if ka == MESH else ka
+    deepens = -math.inf < below <= 0.0 and ka != TORUS and holds_means(a, ka)
+    touched = 0
     reach, disc = pair, a.copy()
     if ka == TORUS:
         # The hull of a circle is a cylinder without height.
@@ -160,7 +210,7 @@ def separation(pair, n, goal, enough, others, w):
         depth -= 1
         i, j, bound = nodes[depth, 0], nodes[depth, 1], bounds[depth]
         seeks = others and not (elsewhere <= best.upper + goal)
-        limit = min(best.upper + (goal if seeks else -0.25 * goal), enough)
+        limit = min(best.upper + (goal if seeks else -0.25 * goal), beyond)
         if bound >= limit:
             lower = min(lower, bound)
             continue
@@ -171,11 +221,17 @@ def separation(pair, n, goal, enough, others, w):
                 set_part(part_a, pair.a, s)
                 for t in range(first, first + count):
                     set_part(part, pair.b, t)
+                    if ka == MESH:
+                        gap = _gap_along_normals(pair, s, t) - margin
+                        if gap >= limit:
+                            lower = min(lower, gap)
+                            continue
                     k, touching = _part_gap(
                         Pair(Core(part_a, part_kind, pool_a), Core(part, CODE[TRIANGLE], pool_b), rotation, centre),
                         best.n,
                         0.25 * goal,
-                        min(best.upper + (goal if seeks else 0.0), enough) + ball,
+                        min(best.upper + (goal if seeks else 0.0), beyond) + ball,
+                        below + ball,
                         best.upper + ball,
                         margin,
                         w,
@@ -184,9 +240,17 @@ def separation(pair, n, goal, enough, others, w):
                     lower = min(lower, k.lower - ball)
                     upper = k.upper - ball
                     x, y = combine(1.0, k.x, ball, cores.ball_direction(k.x, k.y, k.n, ball)), k.y
-                    if touching or k.upper <= ball:
+                    touching = touching or k.upper <= ball
+                    if touching and deepens and not upper < below:
+                        first_hull = Core(part_a, _hull_kind(pair.a), pool_a)
+                        parts = Pair(first_hull, Core(part, CODE[CONVEX_MESH], pool_b), rotation, centre)
+                        near = below + ball - margin
+                        _, deep, _ = cores.bounds_about(parts, k.n, margin, margin, near, math.inf, w)
+                        upper = min(upper, deep + margin - ball)
+                    touched += 1 if touching else 0
+                    if upper < below or (touching and (not deepens or touched >= _MOST_TOUCHED)):
                         # Too near to tell overlap from a gap, unless the interval does.
-                        return Gap(-math.inf, upper, x, y, k.n, True, iterations, False)
+                        return Gap(-math.inf, upper, x, y, k.n, touched > 0, iterations, False)
                     is_aside = max(norm(sub(x, best.x)), norm(sub(y, best.y))) > aside
                     if is_aside or k.status & NON_UNIQUE:
                         elsewhere = min(elsewhere, max(upper, best.upper) if is_aside else upper)
@@ -205,6 +269,8 @@ def separation(pair, n, goal, enough, others, w):
                 continue
             nodes[depth, 0], nodes[depth, 1], bounds[depth] = i, j, gap
             depth += 1
+    if touched > 0:
+        return Gap(-math.inf, best.upper, best.x, best.y, best.n, True, iterations, False)
     shared = others and elsewhere <= best.upper + goal
     return Gap(min(lower, best.upper), best.upper, best.x, best.y, best.n, False, iterations, shared)
 
@@ -216,17 +282,19 @@ def overlap(pair, gap):
 
 
 @kernel(_nrt=True)
-def depth_of_point(core, p, goal, w):
-    """Proved depth of a point in a mesh, both in its frame; 0 outside."""
+def depth_of_point(core, p, goal, beyond, w):
+    """Proved depth of a point in a mesh, both in its frame: no better than `beyond` if it exceeds that; 0 outside."""
     out_of_line()
-    if side_of(core, p, False) != INSIDE:
+    if side_of(core, p, True) != INSIDE:
         return 0.0
     point = core.row.copy()
     point[A1] = 0.0  # the radius of a point
     at = scale(-1.0, p)
     n = _direction(p, (0.0, 0.0, 1.0))
     mesh = Core(core.row, CODE[MESH], core.pool)
-    gap = separation(Pair(Core(point, CODE[POINT], core.pool), mesh, np.eye(3), at), n, goal, math.inf, False, w)
+    gap = separation(
+        Pair(Core(point, CODE[POINT], core.pool), mesh, np.eye(3), at), n, goal, beyond, -math.inf, False, w
+    )
     return max(0.0, gap.lower)
 
 
@@ -235,7 +303,7 @@ def _touched_triangles(pair, goal, w, found):
     """Fill `found` with numbers of triangles of the mesh B that meet the hull of A; returns how many."""
     out_of_line()
     a, b = pair.a, pair.b
-    hull = Pair(Core(a.row, CODE[CONVEX_MESH] if a.kind == MESH else a.kind, a.pool), b, pair.rotation, pair.centre)
+    hull = Pair(Core(a.row, _hull_kind(a), a.pool), b, pair.rotation, pair.centre)
     part, box = part_row(b), b.row.copy()
     margin = difference.rounding(a.row, b.row, pair.centre)
     far = ball_radius(a.row, a.kind) + margin
@@ -304,7 +372,7 @@ def _ways_out(pair, goal, sign, w, ways, count):
             if ka == MESH:
                 x = farthest_corner(pair.a, inward)
             deepest = rotate_back(rotation, sub(combine(1.0, x, ball, inward), centre))
-            proved = max(proved, depth_of_point(pair.b, deepest, goal, w))
+            proved = max(proved, depth_of_point(pair.b, deepest, goal, math.inf, w))
     return count, proved
 
 
@@ -316,7 +384,7 @@ def solve(pair, n, goal, budget, w):
     b, pool_b = pair.b.row, pair.b.pool
     rotation, centre = pair.rotation, pair.centre
     margin = difference.rounding(a, b, centre)
-    gap = separation(pair, n, goal, math.inf, True, w)
+    gap = separation(pair, n, goal, math.inf, -math.inf, True, w)
     if not overlap(pair, gap):
         distance = gap.upper
         lower = min(gap.lower - margin, distance)
@@ -339,12 +407,14 @@ def solve(pair, n, goal, budget, w):
         count += 1
         deepest = point_along(pair.a, inward)
         deepest = rotate_back(rotation, sub(combine(1.0, deepest, ball, inward), centre))
-        proved = max(proved, depth_of_point(pair.b, deepest, goal, w))
+        proved = max(proved, depth_of_point(pair.b, deepest, goal, math.inf, w))
     if ka == POINT or ka == CAPSULE or ka == TORUS:
         # Only the ball may overlap: the nearest point of the mesh lies that deep in it.
         core = a.copy()
         core[A2 if ka == TORUS else A1] = 0.0
-        bare = separation(Pair(Core(core, ka, pool_a), pair.b, rotation, centre), n, goal, math.inf, False, w)
+        bare = separation(
+            Pair(Core(core, ka, pool_a), pair.b, rotation, centre), n, goal, math.inf, -math.inf, False, w
+        )
         iterations += bare.iterations
         if not overlap(Pair(Core(core, ka, pool_a), pair.b, rotation, centre), bare):
             proved = max(proved, ball - bare.upper)
@@ -369,7 +439,7 @@ def solve(pair, n, goal, budget, w):
         d = (ways[i, 1], ways[i, 2], ways[i, 3])
         ways[i, 0] = math.inf
         far = combine(1.0, centre, length, d)
-        moved = separation(Pair(pair.a, pair.b, pair.rotation, far), d, 0.5 * goal, 2.0 * margin, False, w)
+        moved = separation(Pair(pair.a, pair.b, pair.rotation, far), d, 0.5 * goal, 2.0 * margin, -math.inf, False, w)
         iterations += moved.iterations
         if moved.lower > margin and not overlap(Pair(pair.a, pair.b, pair.rotation, far), moved):
             best, direction = length, d
@@ -385,7 +455,9 @@ def solve(pair, n, goal, budget, w):
     length = best
     for i in range(_ADVANCES):
         far = combine(1.0, centre, length, direction)
-        moved = separation(Pair(pair.a, pair.b, pair.rotation, far), direction, 0.25 * goal, math.inf, False, w)
+        moved = separation(
+            Pair(pair.a, pair.b, pair.rotation, far), direction, 0.25 * goal, math.inf, -math.inf, False, w
+        )
         iterations += moved.iterations
         paired = norm(sub(moved.y, moved.x)) <= 2.0 * goal
         if moved.touching and not paired:
@@ -403,3 +475,58 @@ def solve(pair, n, goal, budget, w):
         upper = norm(sub(y, x)) + margin
     flags = 0 if paired and upper - lower <= goal else UNPROVEN | NON_CONVEX
     return cores.Cores(-best, lower, max(upper, -best), x, y, direction, iterations, 0), flags
+
+
+@kernel(separate=True, _nrt=True)
+def bounds(pair, n, limit, goal, margin):
+    """Bounds of the signed distance of any body A and a mesh B without the depth, infinite if nothing is proved.
+
+    Parameters
+    ----------
+    pair : Pair
+    n : tuple
+        Unit direction to start from.
+    limit : Limit
+        The search ends as soon as the bounds decide about it.
+    goal : float
+        Width of an interval, m.
+    margin : float
+        What rounding takes from a bound, m.
+
+    Returns
+    -------
+    lower, upper : float
+    n : tuple
+        The best direction of the hulls.
+    """
+    out_of_line()
+    a, b = pair.a, pair.b
+    w = difference.new_workspace()
+    ball = ball_radius(a.row, a.kind)
+    near, far = limit.below + ball - margin, limit.beyond + ball + margin
+    hulls = Pair(Core(a.row, _hull_kind(a), a.pool), Core(b.row, _hull_kind(b), b.pool), pair.rotation, pair.centre)
+    # Hulls that overlap may be closer than the bodies, but are no closer than the depth of theirs.
+    lower, _, n = cores.bounds_about(hulls, n, goal, margin, min(near, 0.0), far, w)
+    lower, upper = lower - margin - ball, math.inf
+    if lower >= limit.beyond:
+        return lower, upper, n
+    far = max(abs(limit.beyond), abs(limit.below)) + 2.0 * margin
+    gap = separation(pair, n, goal, far, limit.below, False, w)
+    upper = gap.upper + margin
+    if upper < limit.below:
+        return lower, upper, n
+    if gap.lower > margin:
+        side = side_of_bodies(pair, True)
+        if side == OUTSIDE:
+            lower = max(lower, gap.lower - margin)
+        elif side == INSIDE:
+            upper = min(upper, margin - gap.lower)
+    elif gap.touching and limit.below < 0.0:
+        # The farthest points along n, if they are inside.
+        x = combine(1.0, point_along(a, n), ball, n)
+        deep = depth_of_point(b, rotate_back(pair.rotation, sub(x, pair.centre)), goal, far, w)
+        if a.kind == MESH and not margin - deep < limit.below:
+            y = add(pair.centre, rotate(pair.rotation, point_along(b, rotate_back(pair.rotation, scale(-1.0, n)))))
+            deep = max(deep, depth_of_point(a, y, goal, far, w))
+        upper = min(upper, margin - deep) if deep > 0.0 else upper
+    return lower, upper, n

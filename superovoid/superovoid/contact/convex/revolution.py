@@ -31,7 +31,7 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import lift, without_first
-from superovoid.compiled.vector import cross, norm, rotate, scale, sub
+from superovoid.compiled.vector import LEAST_DIVISOR, cross, norm, rotate, scale, sub
 from superovoid.contact.minkowski.difference import (
     LOSS,
     STRATUM_A,
@@ -146,7 +146,7 @@ def _arc_bound(seen, first, second, half):
     best = max(best, _best_mean(f1, f1, f2, f2, g1, g1, g2, g2))
     if best < 0.0:
         # A direction of the arc is a mean of its ends, lengthened to one; its length before is that of the mean's.
-        best /= math.sqrt(max(0.5 * (1.0 + s1 * s2 + c1 * c2), 1e-300))
+        best /= math.sqrt(max(0.5 * (1.0 + s1 * s2 + c1 * c2), LEAST_DIVISOR))
     return best
 
 

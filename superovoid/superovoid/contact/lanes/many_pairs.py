@@ -31,30 +31,21 @@ from superovoid.contact.lanes import newton_lanes
 from superovoid.contact.lanes.newton_lanes import (
     POINT_LENGTH,
     SHAPE_LENGTH,
-    SUBSTITUTES,
     WIDTH,
     is_capped,
     observe,
-    rotate,
-    rotate_back,
 )
-from superovoid.contact.lanes.simd import Layout, in_lanes, inlined, loader, storer
+from superovoid.contact.lanes.simd import IN_LANES, Layout, in_lanes, inlined, loader, rotate, rotate_back, storer
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids import answers, certificate, pair_solver, tangent_balls
 from superovoid.contact.superovoids.answers import COLD_ITERATIONS, WARM_ITERATIONS
-from superovoid.contact.superovoids.certificate import flatness, rises_from
+from superovoid.contact.superovoids.certificate import clear_of_dent, flatness
 from superovoid.contact.superovoids.newton import BEGUN, CONVERGED, RUNNING, Task, first_move
 from superovoid.contact.superovoids.tangent_balls import depth_of_balls, radius_wanted, wider_balls
 from superovoid.shapes.kernels.surface import (
     A1,
     A2,
     BODY_LENGTH,
-    DENT_HI,
-    DENT_LO,
-    DENT_NU_HI,
-    DENT_NU_LO,
-    DENT_R_HI,
-    DENT_R_LO,
     DENTED,
     INV_A1,
     RADIUS,
@@ -98,12 +89,7 @@ store_3, store_point, store_task = (storer(kind, ROW) for kind in (Vector, Surfa
 @kernel
 def hull_excess(body, f, n):
     """`certificate.hull_excess` where it needs no search: infinite over a dent and where its edge does not tell."""
-    above, below = f.w > body[DENT_HI], f.w < body[DENT_LO]
-    edge = body[DENT_HI] if above else body[DENT_LO]
-    r = body[DENT_R_HI] if above else body[DENT_R_LO]
-    nu = body[DENT_NU_HI] if above else body[DENT_NU_LO]
-    rises = rises_from(body, f, n, edge, r, nu, 1.0 if above else -1.0)
-    return 0.0 if body[DENTED] == 0.0 or ((above or below) and rises) else math.inf
+    return 0.0 if clear_of_dent(body, f, n) else math.inf
 
 
 @kernel
@@ -319,10 +305,10 @@ def _store_column(block, at, v):
     block[at], block[at + 3 * ROW], block[at + 6 * ROW] = v[0], v[1], v[2]
 
 
-line_of_centres = in_lanes(pair_solver.line_of_centres, SUBSTITUTES)
-gap_tolerance = in_lanes(certificate.gap_tolerance, SUBSTITUTES)
-newton_tolerance = in_lanes(answers.newton_tolerance, SUBSTITUTES)
-still_face = in_lanes(pair_solver.still_face, SUBSTITUTES)
+line_of_centres = in_lanes(pair_solver.line_of_centres)
+gap_tolerance = in_lanes(certificate.gap_tolerance)
+newton_tolerance = in_lanes(answers.newton_tolerance)
+still_face = in_lanes(pair_solver.still_face)
 
 
 @entry_point(nogil=True, separate=True)
@@ -404,10 +390,10 @@ def converge(lanes: Floats1, pair: Ints1, block: Floats1, count: int) -> None:
         newton_lanes.sweep(lanes)
 
 
-SUBSTITUTES[certificate.hull_excess] = in_lanes(hull_excess, SUBSTITUTES)
-SUBSTITUTES[certificate.is_flat] = in_lanes(is_flat, SUBSTITUTES)
-SUBSTITUTES[tangent_balls.proved_depth] = in_lanes(proved_depth, SUBSTITUTES)
-certify = in_lanes(answers.certify, SUBSTITUTES)
+IN_LANES[certificate.hull_excess] = in_lanes(hull_excess)
+IN_LANES[certificate.is_flat] = in_lanes(is_flat)
+IN_LANES[tangent_balls.proved_depth] = in_lanes(proved_depth)
+certify = in_lanes(answers.certify)
 
 
 @inlined

@@ -26,14 +26,12 @@ import math
 
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import Vector, combine, norm
-from superovoid.compiled.vector import rotate as rotate_by_array
-from superovoid.compiled.vector import rotate_back as rotate_back_by_array
-from superovoid.contact.lanes.simd import Layout, exp, in_lanes, inlined, loader, log, log_1p, power, storer
+from superovoid.contact.lanes.simd import Layout, exp, in_lanes, inlined, loader, log, log_1p, storer
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids import newton
 from superovoid.contact.superovoids.newton import Layers, Move, Progress, Ray, Task
 from superovoid.shapes.kernels import surface
-from superovoid.shapes.kernels.surface import A1, A2, A3, INV_A1, INV_A2, INV_A3, RADIUS, S_, P, SurfacePoint
+from superovoid.shapes.kernels.surface import A1, A2, A3, INV_A1, INV_A2, INV_A3, ON_AXIS, RADIUS, S_, P, SurfacePoint
 
 WIDTH = 32  # loops over 16 are unrolled instead of vectorised; 64 is no faster
 ROW = 2 * WIDTH + 8  # no power of two, which would crowd a column into a few sets of the cache
@@ -58,44 +56,11 @@ store_shape, store_point, store_move, _store_layers, _store_ray, store_4 = (
 )
 store_3, store_9, store_task, store_progress = (storer(kind, ROW) for kind in (Vector, 9, Task, Progress))
 
-
-@inlined
-def rotate(rotation, a):
-    """``R a``, R as nine numbers."""
-    return (
-        rotation[0] * a[0] + rotation[1] * a[1] + rotation[2] * a[2],
-        rotation[3] * a[0] + rotation[4] * a[1] + rotation[5] * a[2],
-        rotation[6] * a[0] + rotation[7] * a[1] + rotation[8] * a[2],
-    )
-
-
-@inlined
-def rotate_back(rotation, a):
-    """``R^T a``, R as nine numbers."""
-    return (
-        rotation[0] * a[0] + rotation[3] * a[1] + rotation[6] * a[2],
-        rotation[1] * a[0] + rotation[4] * a[1] + rotation[7] * a[2],
-        rotation[2] * a[0] + rotation[5] * a[1] + rotation[8] * a[2],
-    )
-
-
-# --- unit curves ----------------------------------------------------------------------------------------------------
-
-
-@inlined
-def _ratio_of(u, v):
-    return min(abs(u), abs(v)) / max(abs(u), abs(v))
-
-
-_unit_curve = in_lanes(surface.unit_curve, {})
-
-
-@inlined
-def unit_curve_from_point(u, v, p, inv_p):
-    """As `shapes.kernels.surface.unit_curve_from_point`, without its branches."""
-    ratio = _ratio_of(u, v)
-    share = exp(p * log(ratio))
-    return _unit_curve(u, v, ratio, share, exp(-inv_p * log_1p(share)))
+_layers_of, _first_ray, _second_ray, _in_order = map(
+    in_lanes, (newton.layers_of, newton.first_ray, newton.second_ray, newton.in_order)
+)
+_ratio_of, _unit_curve = in_lanes(surface.ratio_of), in_lanes(surface.unit_curve)
+observe, _advance, _target = in_lanes(newton.observe), in_lanes(newton.advance), in_lanes(newton.target)
 
 
 @kernel
@@ -117,26 +82,6 @@ def _unit_curves(lanes):
         store_4(
             lanes, _CURVE + i, _unit_curve(ray.u, ray.v, lanes[_RATIO + i], lanes[_SHARE + i], exp(lanes[_MAJOR + i]))
         )
-
-
-SUBSTITUTES = {
-    surface.power: power,
-    surface.unit_curve_from_point: unit_curve_from_point,
-    rotate_by_array: rotate,
-    rotate_back_by_array: rotate_back,
-}
-observe, _advance, _target, _layers_of, _first_ray, _second_ray, _in_order = (
-    in_lanes(each, SUBSTITUTES)
-    for each in (
-        newton.observe,
-        newton.advance,
-        newton.target,
-        newton.layers_of,
-        newton.first_ray,
-        newton.second_ray,
-        newton.in_order,
-    )
-)
 
 
 # --- boxes and cylinders ----------------------------------------------------------------------------------------
@@ -185,7 +130,7 @@ def _capped_point(body, x, n, gap):
     m2 = m2 if is_box else 0.0
     per = 1.0 / norm((m1, m2, m3))
     m1, m2, m3 = per * m1 * body[A1], per * m2 * body[A2], per * m3 * body[A3]
-    per_axis = 1.0 / max(from_axis, 1e-100)
+    per_axis = 1.0 / max(from_axis, ON_AXIS)
     c, s = z[0] * per_axis if from_axis > 0.0 else 1.0, z[1] * per_axis
     return SurfacePoint(
         y1 * body[INV_A1] if is_box else c,

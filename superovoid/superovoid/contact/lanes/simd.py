@@ -1,17 +1,19 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Logarithm and exponential that LLVM vectorises, and scalar kernels compiled with them.
+r"""Scalar kernels compiled for loops over lanes, with a logarithm and an exponential that LLVM vectorises.
 
-A loop over lanes becomes SIMD code where its body is free of calls and of branches that matter: no vector library comes
-with numba, so a call of libm's log or exp keeps the whole loop scalar. The two here are range reductions by bit
-operations and polynomials, with selects in place of branches; both are within one unit in the last place (tested).
+A loop over lanes becomes SIMD code if its body is free of calls and of branches that matter. So a copy of each kernel
+is inlined in the body of the loop, with all that it calls, and the logarithm and the exponential (`powers`) are range
+reductions by bit operations and polynomials, with selects in place of branches. exp and log err by at most one unit in
+the last place (tested).
 
     exp(y) = 2^k e^r,     k = round(y / ln 2),  |r| <= ln(2) / 2,       e^r = 1 + r + r^2 E(r)
     log(x) = k ln 2 + log(1 + f),  sqrt(1/2) <= 1 + f < sqrt(2),        s = f / (2 + f),
     log(1 + f) = 2 artanh(s) = f - s (f - s^2 L(s^2))
 
-E and L are the Chebyshev fits of the exact series over these ranges, of degree 10 and 6.
+E and L are the Chebyshev fits of the exact series over these ranges, of degree 10 and 6. They are evaluated by pairs of
+terms (Estrin's scheme): a processor computes the pairs side by side.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from typing import Any, get_args, get_type_hints
 
 import numpy as np
 
+from superovoid.compiled import powers, vector
 from superovoid.compiled.kernels import kernel
 
 _PER_LN2 = 1.4426950408889634
@@ -36,7 +39,6 @@ _SQRT2_LESS_1 = 0.41421356237309503
 _SQRT_HALF_BITS = int(np.float64(math.sqrt(0.5)).view(np.int64))
 _ONE_BITS = 1023 << 52
 _TWO_52_BITS = (1023 + 52) << 52
-_TINY = 1e-200  # as in shapes.kernels.surface
 
 _E0, _E1, _E2, _E3, _E4 = 0.5, 0.1666666666666667, 0.04166666666666667, 0.008333333333326141, 0.0013888888888883752
 _E5, _E6, _E7 = 0.00019841269874800493, 2.4801587325533363e-05, 2.7557255425746435e-06
@@ -57,11 +59,13 @@ def exp(y):
     k = shifted - _ROUND
     high, low = y - k * _LN2_HIGH, k * _LN2_LOW
     r = high - low
-    tail = _E5 + r * (_E6 + r * (_E7 + r * (_E8 + r * (_E9 + r * _E10))))
-    curved = r * r * (_E0 + r * (_E1 + r * (_E2 + r * (_E3 + r * (_E4 + r * tail)))))
+    r_2 = r * r
+    r_4 = r_2 * r_2
+    tail = (_E4 + r * _E5) + r_2 * (_E6 + r * _E7) + r_4 * ((_E8 + r * _E9) + r_2 * _E10)
+    curved = r_2 * ((_E0 + r * _E1) + r_2 * (_E2 + r * _E3) + r_4 * tail)
     value = 1.0 + (high + (curved - low))
     two_to_k = (np.float64(shifted).view(np.int64) << 52) + _ONE_BITS
-    value *= np.int64(two_to_k).view(np.float64)
+    value *= float(np.int64(two_to_k).view(np.float64))
     value = 0.0 if y < _LEAST else value
     return math.inf if y > _MOST else value
 
@@ -71,7 +75,8 @@ def _sum_log(high, low, f):
     """Return high + low + log(1 + f), the rounding of the larger sum made up for."""
     s = f / (2.0 + f)
     z = s * s
-    curved = s * (f - z * (_L0 + z * (_L1 + z * (_L2 + z * (_L3 + z * (_L4 + z * (_L5 + z * _L6)))))))
+    z_2 = z * z
+    curved = s * (f - z * ((_L0 + z * _L1) + z_2 * ((_L2 + z * _L3) + z_2 * ((_L4 + z * _L5) + z_2 * _L6))))
     value = high + f
     lost = (high - value) + f
     return value + ((low - curved) + lost)
@@ -82,8 +87,8 @@ def log(x):
     """ln x for x >= 0; -inf for zero and what is not a normal number."""
     bits = np.float64(x).view(np.int64)
     biased = (bits - _SQRT_HALF_BITS + _ONE_BITS) >> 52
-    k = np.int64(biased | _TWO_52_BITS).view(np.float64) - (2.0**52 + 1023.0)
-    f = np.int64(bits - ((biased - 1023) << 52)).view(np.float64) - 1.0
+    k = float(np.int64(biased | _TWO_52_BITS).view(np.float64)) - (2.0**52 + 1023.0)
+    f = float(np.int64(bits - ((biased - 1023) << 52)).view(np.float64)) - 1.0
     value = _sum_log(k * _LN2_HIGH, k * _LN2_LOW, f)
     value = value if x < math.inf else x
     return -math.inf if x < _SMALLEST_NORMAL else value
@@ -98,34 +103,56 @@ def log_1p(x):
 
 
 @inlined
-def power(x, exponent):
-    """``x**exponent`` for ``x >= 0``; as `shapes.kernels.surface.power`."""
-    return 0.0 if x < _TINY else exp(exponent * log(x))
+def rotate(rotation, a):
+    """``R a``, R as nine numbers."""
+    return (
+        rotation[0] * a[0] + rotation[1] * a[1] + rotation[2] * a[2],
+        rotation[3] * a[0] + rotation[4] * a[1] + rotation[5] * a[2],
+        rotation[6] * a[0] + rotation[7] * a[1] + rotation[8] * a[2],
+    )
 
 
-def in_lanes(function: Any, substitutes: dict[Any, Any]) -> Any:
+@inlined
+def rotate_back(rotation, a):
+    """``R^T a``, R as nine numbers."""
+    return (
+        rotation[0] * a[0] + rotation[3] * a[1] + rotation[6] * a[2],
+        rotation[1] * a[0] + rotation[4] * a[1] + rotation[7] * a[2],
+        rotation[2] * a[0] + rotation[5] * a[1] + rotation[8] * a[2],
+    )
+
+
+IN_LANES: dict[Any, Any] = {
+    powers.exp: exp,
+    powers.log: log,
+    powers.log_1p: log_1p,
+    vector.rotate: rotate,
+    vector.rotate_back: rotate_back,
+}
+"""What loops over lanes call in place of a kernel."""
+
+
+def in_lanes(function: Any) -> Any:
     """Compile a scalar kernel, and every kernel it calls, for the body of a loop over lanes.
 
     Parameters
     ----------
     function : kernel
         A kernel without loops; its branches become selects, so both sides are computed.
-    substitutes : dict
-        What to call in place of a kernel. Kernels compiled here are added, so that each is compiled once.
 
     Returns
     -------
     kernel
-        The same formulas, inlined where it is called, with the substitutes in place.
+        The same formulas, inlined where it is called, which calls what `IN_LANES` has in place of a kernel.
     """
-    if function not in substitutes:
+    if function not in IN_LANES:
         scalar = getattr(function, "python_function", function)  # of an entry point
         names: dict[str, Any] = dict(scalar.__globals__)
         for name in scalar.__code__.co_names:
             if "llvm" not in getattr(names.get(name), "kernel_options", {"llvm": None}):
-                names[name] = in_lanes(names[name], substitutes)
-        substitutes[function] = inlined_copy(scalar, names)
-    return substitutes[function]
+                names[name] = in_lanes(names[name])
+        IN_LANES[function] = inlined_copy(scalar, names)
+    return IN_LANES[function]
 
 
 def inlined_copy(function: Any, names: dict[str, Any]) -> Any:

@@ -45,7 +45,7 @@ from superovoid.contact.minkowski.difference import (
     triangle_weights,
     weigh,
 )
-from superovoid.contact.minkowski.on_surfaces import along_to_surface, off_line
+from superovoid.contact.minkowski.on_surfaces import along_to_surface, direction_of, off_line
 from superovoid.shapes.kernels.kinds import SUPEROVOID
 from superovoid.shapes.kernels.surface import DENT_DEFICIT, DENTED
 
@@ -290,12 +290,28 @@ class Facing(NamedTuple):
     is_found: bool
 
 
+@kernel
+def _with_proof(x, y, n, h, goal, margin):
+    """Points of two bodies apart with what a direction proves, of which h_M is h, and whether that is enough."""
+    length, bound = norm(sub(y, x)), -h - margin
+    is_found = off_normal(x, y, n) <= ALONG * goal and length + margin - bound <= goal
+    return Facing(n, min(bound, length), x, y, is_found)
+
+
+@kernel
+def _with_own_direction(pair, x, y, n, goal, margin):
+    """As `_with_proof` along the points' own direction, which is near n."""
+    n = direction_of(x, y, n)
+    return _with_proof(x, y, n, difference_support(pair, n).h, goal, margin)
+
+
 @kernel(separate=True)
 def facing(pair, x, y, n, lower, goal, margin, w):
-    """Points of two bodies apart along a direction that proves their distance, for given ones that do not lie along it.
+    """Points of two bodies apart along a direction that proves their distance.
 
     An interval of width e allows the part of y - x across n to be as long as sqrt(2 d e), d the distance. The direction
-    of the points replaces n if it proves as much. Otherwise other points are found along n.
+    of the points replaces n if it proves their length. Otherwise other points are found along n, and their direction
+    replaces n if n proves too little. If n is no direction of the hulls, as over a dent, no points are looked for.
 
     Parameters
     ----------
@@ -313,14 +329,10 @@ def facing(pair, x, y, n, lower, goal, margin, w):
         A workspace.
     """
     out_of_line()
-    u = sub(y, x)
-    length = norm(u)
-    direction = scale(1.0 / length, u)
-    bound = -difference_support(pair, direction).h - margin
-    if length + margin - bound <= goal:
-        return Facing(direction, min(bound, length), x, y, True)
-    other = points_along(pair, n, -lower - margin, goal, w)
-    length, bound = norm(sub(other.y, other.x)), -other.value - margin
-    if off_normal(other.x, other.y, other.n) <= ALONG * goal and length + margin - bound <= goal:
-        return Facing(other.n, min(bound, length), other.x, other.y, True)
-    return Facing(n, lower, x, y, False)
+    found = _with_own_direction(pair, x, y, n, goal, margin)
+    if not found.is_found and difference_support(pair, n).h <= goal - lower:
+        other = points_along(pair, n, -lower - margin, goal, w)
+        found = _with_proof(other.x, other.y, other.n, other.value, goal, margin)
+        if not found.is_found:
+            found = _with_own_direction(pair, other.x, other.y, other.n, goal, margin)
+    return found if found.is_found else Facing(n, lower, x, y, False)

@@ -14,8 +14,7 @@ import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
-from superovoid.contact.lanes.newton_lanes import SUBSTITUTES
-from superovoid.contact.lanes.simd import Layout, exp, in_lanes, inlined, loader, log, storer
+from superovoid.contact.lanes.simd import Layout, in_lanes, loader, storer
 from superovoid.contact.superovoids import caps
 from superovoid.contact.superovoids.caps import BELOW_ROUNDING, Cap, Heights, Radii, axes_at
 from superovoid.contact.superovoids.ellipsoid_pairs import (
@@ -45,14 +44,8 @@ _load_heights, _load_radii = loader(Heights, ROW), loader(Radii, ROW)
 _store_heights, _store_radii = storer(Heights, ROW), storer(Radii, ROW)
 
 
-@inlined
-def _unlimited_power(x, exponent):
-    return exp(exponent * log(x))
-
-
-SUBSTITUTES[caps.unlimited_power] = _unlimited_power
 _spans_of, _heights_with_taper, _heights_without_taper, _radii_over_cap, _radius_of_both = (
-    in_lanes(each, SUBSTITUTES)
+    in_lanes(each)
     for each in (
         caps.spans_of,
         caps.heights_with_taper,

@@ -33,7 +33,8 @@ import math
 from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel
-from superovoid.compiled.vector import Vector, dot
+from superovoid.compiled.powers import exp, log, log_1p, power
+from superovoid.compiled.vector import LEAST_DIVISOR, Vector, dot
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import (
     A1,
@@ -49,7 +50,6 @@ from superovoid.shapes.kernels.surface import (
     TX,
     TY,
     Q,
-    power,
     unit_curve_from_normal,
 )
 
@@ -108,12 +108,6 @@ class Axes(NamedTuple):
 
 
 @kernel
-def unlimited_power(x, exponent):
-    """x^exponent for x > 0, where `surface.power` takes an x below 1e-200 for 0."""
-    return math.exp(exponent * math.log(x))
-
-
-@kernel
 def _span(value, slack):
     """Range of |x| for x within a slack of a value."""
     return max(0.0, abs(value) - slack), abs(value) + slack
@@ -141,7 +135,7 @@ def _norm(n1, n2, q, inv_q):
     """Dual norm of a section, for components that are not negative."""
     larger = max(n1, n2)
     share = power(min(n1, n2) / larger, q) if larger > 0.0 else 0.0
-    return larger * power(1.0 + share, inv_q)
+    return larger * exp(inv_q * log_1p(share))
 
 
 @kernel
@@ -214,7 +208,7 @@ def _height_above(body, f, sign, spans):
     """
     n3 = spans.n3_hi if sign > 0.0 else -spans.n3_lo
     holds_pole = spans.n1_lo == 0.0 and spans.n2_lo == 0.0 and n3 > 0.0
-    nu = min(_STEEPEST, max(-_STEEPEST, sign * f.wd / max(f.rd, 1e-300)))
+    nu = min(_STEEPEST, max(-_STEEPEST, sign * f.wd / max(f.rd, LEAST_DIVISOR)))
     _, step = _step_from(body, sign, Height(f.r, sign * f.w, f.rd, sign * f.wd), nu, spans, n3)
     nu += (1.0 + _BEYOND) * step
     height = _height_of(body, nu)
@@ -319,7 +313,7 @@ def radii_over_cap(body, f, axes, n, angle, heights):
     if s >= 2.0:
         bend = power(w_far, s - 2.0)
     elif w_near > 0.0:
-        bend = unlimited_power(w_near, s - 2.0)
+        bend = exp((s - 2.0) * log(w_near))  # `power` takes an x below 1e-200 for 0
     else:
         bend = math.inf
     # beta: the term of g'' that unequal tapers add to its denominator only lowers that, and is left out.
@@ -377,7 +371,7 @@ class _Squares(NamedTuple):
 
 @kernel
 def _with_square(sum_, c, v, stray, t1, t2, most):
-    c = min(c, most / max(dot(v, v), 1e-300))
+    c = min(c, most / max(dot(v, v), LEAST_DIVISOR))
     v1, v2 = dot(v, t1), dot(v, t2)
     return _Squares(sum_.xx + c * v1 * v1, sum_.xy + c * v1 * v2, sum_.yy + c * v2 * v2, sum_.loss + c * stray * stray)
 

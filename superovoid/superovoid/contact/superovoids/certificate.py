@@ -20,8 +20,10 @@ from __future__ import annotations
 import math
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, dot, norm, rotate_back, scale, sub, tangent_frame
+from superovoid.compiled.powers import power
+from superovoid.compiled.vector import add, combine, dot, norm, rotate_back, scale, sub
 from superovoid.contact.minkowski.on_surfaces import along_to_surface
+from superovoid.contact.superovoids.newton import curvatures, system
 from superovoid.shapes.kernels.rounding import allowance
 from superovoid.shapes.kernels.support_function import excess_over, slice_support
 from superovoid.shapes.kernels.surface import (
@@ -44,13 +46,13 @@ from superovoid.shapes.kernels.surface import (
     P,
     SurfacePoint,
     position,
-    power,
-    shape_operator,
 )
+
+_OFF_AXES = 0.01  # coordinate of a unit curve next to 0, where a curvature may vanish or explode at a single point
 
 
 @kernel
-def rises_from(body, f, n, edge, r, nu, sign):
+def _rises_from(body, f, n, edge, r, nu, sign):
     """Whether phi' at a dent's edge, taken towards f, exceeds what the dent can take away."""
     margin = body[DENT_CURVATURE] * (body[DENT_HI] - body[DENT_LO])
     # First without a power: phi'(w of f) = 0 gives a3 nz, and the section's support g at the edge is at most the one
@@ -76,15 +78,13 @@ def clear_of_dent(body, f, n):
     The slice profile phi is concave outside the dent. Where phi already rises steeply enough at the dent's edge
     towards f it cannot fall inside, rises on the far side too, and its maximum at f is the global one.
     """
+    above, below = f.w > body[DENT_HI], f.w < body[DENT_LO]
+    edge = body[DENT_HI] if above else body[DENT_LO]
+    r = body[DENT_R_HI] if above else body[DENT_R_LO]
+    nu = body[DENT_NU_HI] if above else body[DENT_NU_LO]
     if body[DENTED] == 0.0:
         return True
-    lo = body[DENT_LO]
-    hi = body[DENT_HI]
-    if f.w > hi:
-        return rises_from(body, f, n, hi, body[DENT_R_HI], body[DENT_NU_HI], 1.0)
-    if f.w < lo:
-        return rises_from(body, f, n, lo, body[DENT_R_LO], body[DENT_NU_LO], -1.0)
-    return False
+    return (above or below) and _rises_from(body, f, n, edge, r, nu, 1.0 if above else -1.0)
 
 
 @kernel
@@ -119,16 +119,8 @@ def lower_bound(pair, fa, fb, k):
 @kernel
 def flatness(a, b, rotation, fa, fb, k):
     """Least relative curvature of a contact, 1/m: the determinant of S_A + S_B + d S_B S_A over its trace."""
-    t1, t2 = tangent_frame(k.n)
-    b1 = rotate_back(rotation, t1)
-    b2 = rotate_back(rotation, t2)
-    a11, a12, a22 = shape_operator(a, fa, t1, t2, k.per_gradient_a)
-    b11, b12, b22 = shape_operator(b, fb, b1, b2, k.per_gradient_b)
-    d = max(dot(k.u, k.n), 0.0)
-    m11 = a11 + b11 + d * (b11 * a11 + b12 * a12)
-    m12 = a12 + b12 + d * (b11 * a12 + b12 * a22)
-    m21 = a12 + b12 + d * (b12 * a11 + b22 * a12)
-    m22 = a22 + b22 + d * (b12 * a12 + b22 * a22)
+    _, _, _, _, of_a, of_b = curvatures(a, b, rotation, fa, fb, k)
+    m11, m12, m21, m22 = system(of_a, of_b, max(dot(k.u, k.n), 0.0))
     trace = m11 + m22
     return (m11 * m22 - m12 * m21) / trace if trace > 0.0 else 0.0
 
@@ -144,10 +136,10 @@ def _off_axis(x, dual, exponent, shift):
 @kernel
 def off_axes(body, f):
     """A surface point moved a hundredth off the planes of symmetry, where curvatures vanish or explode at a point."""
-    c, cd = _off_axis(f.C, f.Cd, body[P], 0.01)
-    s, sd = _off_axis(f.S, f.Sd, body[P], 0.01)
-    r, rd = _off_axis(f.r, f.rd, body[S_], 0.01)
-    w, wd = _off_axis(f.w, f.wd, body[S_], 0.01)
+    c, cd = _off_axis(f.C, f.Cd, body[P], _OFF_AXES)
+    s, sd = _off_axis(f.S, f.Sd, body[P], _OFF_AXES)
+    r, rd = _off_axis(f.r, f.rd, body[S_], _OFF_AXES)
+    w, wd = _off_axis(f.w, f.wd, body[S_], _OFF_AXES)
     return SurfacePoint(c, s, cd, sd, r, w, rd, wd)
 
 
@@ -161,10 +153,8 @@ def height_lost(body, x, n, side):
 def _is_flat_beside(a, b, rotation, fa, fb, k, reach, goal):
     """Whether points a reach to a side of a contact, along a principal direction of the gap, are as good as it."""
     out_of_line()
-    t1, t2 = tangent_frame(k.n)
-    a11, a12, a22 = shape_operator(a, fa, t1, t2, k.per_gradient_a)
-    b11, b12, b22 = shape_operator(b, fb, rotate_back(rotation, t1), rotate_back(rotation, t2), k.per_gradient_b)
-    angle = 0.5 * math.atan2(2.0 * (a12 + b12), a11 + b11 - a22 - b22)
+    t1, t2, _, _, of_a, of_b = curvatures(a, b, rotation, fa, fb, k)
+    angle = 0.5 * math.atan2(2.0 * (of_a[1] + of_b[1]), of_a[0] + of_b[0] - of_a[2] - of_b[2])
     y, m = position(b, fb), rotate_back(rotation, scale(-1.0, k.n))
     for quarter in range(4):
         turn = angle + 0.5 * math.pi * quarter

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import Vector, add, combine, scale, sub
-from superovoid.contact.lanes.newton_lanes import SUBSTITUTES, rotate, rotate_back
-from superovoid.contact.lanes.simd import Layout, in_lanes, loader, storer
+from superovoid.contact.lanes.simd import Layout, in_lanes, loader, rotate, rotate_back, storer
 from superovoid.contact.superovoids import triangles
 from superovoid.contact.superovoids.triangles import Triangle
 from superovoid.shapes.kernels import support_function, surface
@@ -52,10 +51,10 @@ in_lane, put_in_lane = loader(Vector, ROW), storer(Vector, ROW)
 _load_6, _load_18 = loader(6, ROW), loader(18, ROW)
 _load_shape = loader(INV_A3 + 1, 1)
 
-_split_of = in_lanes(triangles.split_of, SUBSTITUTES)
-_triangle_bound = in_lanes(triangles.triangle_bound, SUBSTITUTES)
-_near_step = in_lanes(support_function.near_step, SUBSTITUTES)
-_position = in_lanes(surface.position, SUBSTITUTES)
+_split_of = in_lanes(triangles.split_of)
+_triangle_bound = in_lanes(triangles.triangle_bound)
+_near_step = in_lanes(support_function.near_step)
+_position = in_lanes(surface.position)
 
 
 def _fan() -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -13,6 +13,7 @@ import math
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import (
+    LEAST_DIVISOR,
     add,
     combine,
     cross,
@@ -28,7 +29,6 @@ from superovoid.shapes.kernels.support_function import EXACT, support, support_c
 from superovoid.shapes.kernels.surface import SIZE, gradient, position, shape_operator
 
 _DESCENT, _LONGEST_DESCENT = 12, 0.3  # steps, and rad a step, of a descent
-LOSS = 0.02  # by which a support point may fall short, of the gap between the bound and h_M
 
 
 @kernel
@@ -96,7 +96,7 @@ def descend(pair, n, fa, fb, tolerance):
                 return True, trial, ga, gb, spent + 1
             return True, n, fa, fb, spent + 1
         length = math.sqrt(p1 * p1 + p2 * p2)
-        part = min(1.0, _LONGEST_DESCENT / max(length, 1e-300))
+        part = min(1.0, _LONGEST_DESCENT / max(length, LEAST_DIVISOR))
         for _ in range(6):
             trial = add(n, combine(part * p1, t1, part * p2, t2))
             trial = scale(1.0 / norm(trial), trial)

@@ -26,12 +26,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.powers import exp, power
 from superovoid.compiled.vector import dot
 from superovoid.shapes.kernels.dents import defect_between, highest, slice_defect
 from superovoid.shapes.kernels.support_function import point_at_height, slice_at
 from superovoid.shapes.kernels.surface import (
-    A1,
-    A2,
     A3,
     DENT_HI,
     DENT_LO,
@@ -42,8 +41,8 @@ from superovoid.shapes.kernels.surface import (
     TY,
     P,
     Q,
+    is_polar,
     position,
-    power,
 )
 
 NODES = 96  # intervals of a side at most
@@ -215,7 +214,7 @@ def share_at(inner, w):
     while i + 1 < NODES and (rows[i + 1, 0] <= w if upwards else rows[i + 1, 0] >= w):
         i += 1
     t = abs(w - rows[i, 0])
-    return math.exp(-(rows[i, 1] + (rows[i, 2] + 0.5 * rows[i, 3] * t) * t)), rows[i, 2] + rows[i, 3] * t
+    return exp(-(rows[i, 1] + (rows[i, 2] + 0.5 * rows[i, 3] * t) * t)), rows[i, 2] + rows[i, 3] * t
 
 
 class _Section(NamedTuple):
@@ -305,7 +304,7 @@ def inner_support(b, inner, n, f, loss):
     `f` is that of the body.
     """
     out_of_line()
-    if inner.lo <= f.w <= inner.hi or b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
+    if inner.lo <= f.w <= inner.hi or is_polar(b, n):
         return f
     w, value = inner_height(b, inner, n, f.w, loss)
     return f if dot(n, inner_point(b, inner, f)) >= value else point_at_height(b, n, w)

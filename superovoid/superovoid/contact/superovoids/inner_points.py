@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, dot, rotate, rotate_back, scale, sub
+from superovoid.contact.minkowski.difference import LOSS
 from superovoid.contact.superovoids.direction_lanes import HEIGHT, LACK, X, in_lane, put_in_lane
-from superovoid.contact.superovoids.directions import LOSS, minkowski_support
+from superovoid.contact.superovoids.directions import minkowski_support
 from superovoid.contact.superovoids.inner_bodies import inner_height, inner_point, inner_support, share_at
 from superovoid.shapes.kernels.support_function import LOOSE, point_at_height, support_candidate
-from superovoid.shapes.kernels.surface import A1, A2, A3, SIZE
+from superovoid.shapes.kernels.surface import SIZE, is_polar
 
 _EXACT = 1e-13  # of a body, by which a point may fall short of the farthest
 
@@ -37,7 +38,7 @@ def put_inside(b, inner, rows, gaps, count):
         if shared and rows[LACK + i] <= loss:
             continue
         n = in_lane(rows, i)
-        at_pole = b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2])
+        at_pole = is_polar(b, n)
         if shared or at_pole or not (abs(w) <= 1.0):
             f = inner_support(b, inner, n, support_candidate(b, n, LOOSE), loss)
             put_in_lane(rows, X + i, inner_point(b, inner, f))

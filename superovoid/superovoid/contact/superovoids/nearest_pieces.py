@@ -30,7 +30,18 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import lift, without_first
-from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub, tangent_frame
+from superovoid.compiled.vector import (
+    LEAST_DIVISOR,
+    add,
+    combine,
+    dot,
+    norm,
+    rotate,
+    rotate_back,
+    scale,
+    sub,
+    tangent_frame,
+)
 from superovoid.contact.minkowski.difference import (
     Corner,
     M,
@@ -341,7 +352,7 @@ def _newton_step(pair, view):
         return (0.0, 0.0, 0.0)  # the radii are too unlike for this arithmetic
     p1 = (h[2] * g1 - h[1] * g2) / det
     p2 = (h[0] * g2 - h[1] * g1) / det
-    part = min(1.0, _LONGEST_STEP / max(math.sqrt(p1 * p1 + p2 * p2), 1e-300))
+    part = min(1.0, _LONGEST_STEP / max(math.sqrt(p1 * p1 + p2 * p2), LEAST_DIVISOR))
     return combine(part * p1, t1, part * p2, t2)
 
 

@@ -39,6 +39,7 @@ from superovoid.shapes.kernels.surface import (
     INV_Q,
     INV_S,
     INV_T,
+    ON_AXIS,
     RADIUS,
     S_,
     SIZE,
@@ -50,6 +51,7 @@ from superovoid.shapes.kernels.surface import (
     SurfacePoint,
     dual_ratio,
     gradient,
+    off_zero,
     position,
     shape_operator,
     unit_curve_from_point,
@@ -65,6 +67,7 @@ GROWTH = 4.0  # of the residual, that is accepted where it need not fall
 RUNNING, CONVERGED, FAILED, BEYOND = 0.0, 1.0, 2.0, 3.0  # numbers, as lanes keep them
 # Part of the least radius of M by which the depth of a downhill step stays below it, and the residual from which on.
 _SHORT_OF_RADIUS, _CLOSE = 0.1, 1e-2
+_HIGHEST = 1.3  # height, in semi-axes, up to which a moved point is taken as it is
 _LEAST_GAP = 1e-2  # of the smaller body
 _ONE = np.int64(1)  # a literal would be compiled for by itself
 
@@ -120,8 +123,19 @@ def observe(pair, fa, fb, size):
 
 
 @kernel
-def _system(a11, a12, a22, b11, b12, b22, d):
+def curvatures(a, b, rotation, fa, fb, k):
+    """Tangent frame at a contact, in the frames of A and of B, and in it both shape operators (entries 11, 12, 22)."""
+    t1, t2 = tangent_frame(k.n)
+    b1, b2 = rotate_back(rotation, t1), rotate_back(rotation, t2)
+    of_a = shape_operator(a, fa, t1, t2, k.per_gradient_a)
+    return t1, t2, b1, b2, of_a, shape_operator(b, fb, b1, b2, k.per_gradient_b)
+
+
+@kernel
+def system(of_a, of_b, d):
     """S_A + S_B + d S_B S_A, row by row."""
+    a11, a12, a22 = of_a
+    b11, b12, b22 = of_b
     return (
         a11 + b11 + d * (b11 * a11 + b12 * a12),
         a12 + b12 + d * (b11 * a12 + b12 * a22),
@@ -133,16 +147,14 @@ def _system(a11, a12, a22, b11, b12, b22, d):
 @kernel
 def newton_step(a, b, rotation, fa, fb, k):
     """Solve the 2 x 2 system of the module docstring."""
-    t1, t2 = tangent_frame(k.n)
-    b1 = rotate_back(rotation, t1)
-    b2 = rotate_back(rotation, t2)
-    a11, a12, a22 = shape_operator(a, fa, t1, t2, k.per_gradient_a)
-    b11, b12, b22 = shape_operator(b, fb, b1, b2, k.per_gradient_b)
+    t1, t2, b1, b2, of_a, of_b = curvatures(a, b, rotation, fa, fb, k)
+    a11, a12, a22 = of_a
+    b11, b12, b22 = of_b
     d = dot(k.u, k.n)
     u1, u2 = dot(k.u, t1), dot(k.u, t2)
     va1, va2 = dot(k.normal_a, t1), dot(k.normal_a, t2)
     vb1, vb2 = dot(k.inward_b, t1), dot(k.inward_b, t2)
-    m11, m12, m21, m22 = _system(a11, a12, a22, b11, b12, b22, d)
+    m11, m12, m21, m22 = system(of_a, of_b, d)
     det = m11 * m22 - m12 * m21
     downhill = False
     if d < 0.0:
@@ -158,7 +170,7 @@ def newton_step(a, b, rotation, fa, fb, k):
         if det_a > 0.0 and det_b > 0.0 and d < shallowest:
             downhill = True
             d = shallowest
-            m11, m12, m21, m22 = _system(a11, a12, a22, b11, b12, b22, d)
+            m11, m12, m21, m22 = system(of_a, of_b, d)
             det = m11 * m22 - m12 * m21
     # Two bodies flat in the same direction leave the system singular; where nothing is to be done along it, nothing is.
     floor = 1e-14 * (abs(m11) + abs(m22)) + 1e-300
@@ -219,20 +231,15 @@ class Ray(NamedTuple):
 
 
 @kernel
-def _off_zero(u, v):
-    return u if abs(u) + abs(v) >= 1e-100 else 1e-100
-
-
-@kernel
 def layers_of(body, x, n):
     """Point x and normal n in the terms of the unit curves."""
-    w = min(1.3, max(-1.3, x[2] * body[INV_A3]))
+    w = min(_HIGHEST, max(-_HIGHEST, x[2] * body[INV_A3]))
     kx = 1.0 + body[TX] * w
     ky = 1.0 + body[TY] * w
     v = x[1] * body[INV_A2] / ky
-    u = _off_zero(x[0] * body[INV_A1] / kx, v)
+    u = off_zero(x[0] * body[INV_A1] / kx, v)
     n2 = body[A2] * ky * n[1]
-    n1 = _off_zero(body[A1] * kx * n[0], n2)
+    n1 = off_zero(body[A1] * kx * n[0], n2)
     return Layers(u, v, n1, n2, w, body[A3] * n[2], body[TX] / kx, body[TY] / ky)
 
 
@@ -249,8 +256,8 @@ def second_ray(body, layers, curve, r, by_point):
     """The same for layer 2, given the curve point of layer 1 and a radius near that of the point."""
     c, s, cd, sd = curve
     if by_point:
-        return Ray(max(layers.u * cd + layers.v * sd, 1e-100), layers.w, body[S_], body[INV_S])
-    g = max(layers.n1 * c + layers.n2 * s, 1e-100)
+        return Ray(max(layers.u * cd + layers.v * sd, ON_AXIS), layers.w, body[S_], body[INV_S])
+    g = max(layers.n1 * c + layers.n2 * s, ON_AXIS)
     return Ray(g, layers.n3 + g * r * (c * cd * layers.tx + s * sd * layers.ty), body[T_], body[INV_T])
 
 

@@ -40,6 +40,7 @@ from superovoid.shapes.kernels.surface import (
     DENT_NU_HI,
     DENT_NU_LO,
     DENTED,
+    ON_AXIS,
     S_,
     SIZE,
     TX,
@@ -48,6 +49,7 @@ from superovoid.shapes.kernels.surface import (
     SurfacePoint,
     _point_from_normal_at,
     dual_ratio,
+    is_polar,
     position,
 )
 
@@ -123,7 +125,7 @@ def piece_support(b, n, lo, hi, near):
     `near` is the slope of the meridian at a point that may be near to it, infinite for none.
     """
     out_of_line()
-    if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
+    if is_polar(b, n):
         w = hi if n[2] > 0.0 else lo
         f = _point_from_normal_at(b, n, 1.0, 1.0, 0.0) if abs(w) == 1.0 else point_at_height(b, n, w)
         return PieceSupport(position(b, f), f, profile_value(b, n, f), abs(w) == 1.0)
@@ -146,7 +148,7 @@ def piece_radii(b, n, f, inside):
     kx, ky = 1.0 + b[TX] * f.w, 1.0 + b[TY] * f.w
     q, s = b[Q], b[S_]
     most = _LARGEST_RADIUS * b[SIZE]
-    g = max(b[A1] * kx * n[0] * f.C + b[A2] * ky * n[1] * f.S, 1e-100)
+    g = max(b[A1] * kx * n[0] * f.C + b[A2] * ky * n[1] * f.S, ON_AXIS)
     e = (b[A1] * kx * f.Sd, -b[A2] * ky * f.Cd, 0.0)
     bend = dual_ratio(f.C * f.S, f.Cd * f.Sd, q)
     alpha = min(f.r * (q - 1.0) * bend / g, most / max(e[0] * e[0] + e[1] * e[1], 1e-100))

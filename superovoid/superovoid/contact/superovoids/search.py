@@ -24,7 +24,7 @@ import numpy as np
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import without_first
 from superovoid.compiled.vector import add, combine, dot, rotate, scale, sub
-from superovoid.contact.minkowski.difference import ALMOST, well_away
+from superovoid.contact.minkowski.difference import ALMOST, LOSS, well_away
 from superovoid.contact.superovoids.cap_lanes import WIDEST, largest_cap
 from superovoid.contact.superovoids.caps import Cap
 from superovoid.contact.superovoids.certificate import lower_bound
@@ -58,7 +58,7 @@ from superovoid.contact.superovoids.direction_net import (
     wait_for_fan,
     wait_for_rings,
 )
-from superovoid.contact.superovoids.directions import LOSS, descend, minkowski_support, proved_support
+from superovoid.contact.superovoids.directions import descend, minkowski_support, proved_support
 from superovoid.contact.superovoids.inner_bodies import Inner
 from superovoid.contact.superovoids.inner_points import inner_difference
 from superovoid.contact.superovoids.newton import observe, refine, solve

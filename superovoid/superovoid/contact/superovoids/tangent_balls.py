@@ -24,10 +24,11 @@ import math
 from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.powers import power
 from superovoid.compiled.vector import add, combine, dot, norm
 from superovoid.contact.superovoids.ellipsoid_pairs import are_ellipsoids, cap_by_ellipsoid
 from superovoid.shapes.kernels.rounding import EPS
-from superovoid.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P, power
+from superovoid.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P
 
 _ROUNDED = 16.0 * EPS  # of sums of powers, times their exponent, that cancel in a majorant
 _WIDENED = 1.0 + 1e-9  # largest(Q) is rounded up by more than all else that rounds

@@ -21,7 +21,7 @@ import math
 from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import LEAST_LENGTH, combine, cross, dot, norm, scale, sub
+from superovoid.compiled.vector import LEAST_DIVISOR, LEAST_LENGTH, combine, cross, dot, norm, scale, sub
 
 _INSIDE = 0.15  # least barycentric coordinate of a direction that splits a triangle in three
 _LARGE = 1.0  # chord of the longest edge of a large triangle
@@ -161,7 +161,7 @@ def least_length(n1, n2, n3):
     if c1 + c2 + c3 <= 2.0 * longest:
         return math.sqrt(max(0.0, 1.0 - 0.25 * longest))
     normal = cross(e2, e3) if longest == c1 else (cross(e1, e3) if longest == c2 else cross(e1, e2))
-    return max(abs(dot(n1, normal)) / max(norm(normal), 1e-300), math.sqrt(max(0.0, 1.0 - longest / 3.0)))
+    return max(abs(dot(n1, normal)) / max(norm(normal), LEAST_DIVISOR), math.sqrt(max(0.0, 1.0 - longest / 3.0)))
 
 
 @kernel

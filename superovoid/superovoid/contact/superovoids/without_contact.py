@@ -63,23 +63,29 @@ def _overlapping(pair, answer, p, goal):
 
 @kernel(_nrt=True)
 def _facing(pair, answer, goal):
-    """An answer with a closed interval, apart, with points that lie along its normal as promised; or an open one."""
+    """An answer apart with points that lie along a normal that proves them, if such are found; or an open one.
+
+    Over a dent no plane parts the bodies: the normal is the direction of the points.
+    """
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     n = scale(1.0 / norm(answer.n), answer.n)
     x, y = answer.x, add(centre, rotate(rotation, answer.y))
-    off = off_normal(x, y, n)
-    if not (answer.lower > 0.0 and is_closed(answer, goal) and off > goal):
+    off, closed = off_normal(x, y, n), is_closed(answer, goal)
+    if not (answer.lower > 0.0 and answer.distance > goal) or (closed and off <= goal):
         return answer
     margin = rounding_margin(a, b, centre)
     found = contact_points.facing(cores_of(pair), x, y, n, answer.lower, goal, margin, new_workspace())
-    if found.is_found:
-        length, y = norm(sub(found.y, found.x)), rotate_back(rotation, sub(found.y, centre))
-        _, _, _, _, _, _, fa, fb, status, iterations = answer
-        return Answer(length, found.lower, length + margin, found.x, y, found.n, fa, fb, status, iterations)
-    if off <= contact_points.ALONG * goal or answer.distance > _FAR * min(a[SIZE], b[SIZE]):
-        return answer
-    return with_interval(answer, answer.lower, max(answer.upper, answer.distance + off), _open_status(pair))
+    n, status = found.n, answer.status if closed else answer.status & ~(UNPROVEN | DENT) | NON_UNIQUE
+    if not found.is_found:
+        if a[DENTED] + b[DENTED] > 0.0:
+            n, status = direction_of(x, y, n), answer.status
+        elif not closed or off <= contact_points.ALONG * goal or answer.distance > _FAR * min(a[SIZE], b[SIZE]):
+            return answer
+        else:
+            return with_interval(answer, answer.lower, max(answer.upper, answer.distance + off), _open_status(pair))
+    length, y = norm(sub(found.y, found.x)), rotate_back(rotation, sub(found.y, centre))
+    return Answer(length, found.lower, length + margin, found.x, y, n, answer.fa, answer.fb, status, answer.iterations)
 
 
 @kernel(separate=True, _nrt=True)
@@ -110,15 +116,6 @@ def apart_without_contact(pair, answer, goal):
         return answer
     # Bodies that may touch have the direction that proves the lower end: their points have none of their own.
     direction = found.n if lower > answer.lower else n
-    if lower > 0.0 and distance > goal and pair.a[DENTED] + pair.b[DENTED] > 0.0:
-        own = direction_of(x, y, n)
-        # If the contact is one of the hulls too, its normal is to prove the lower end.
-        if proved_support(pair, own) > goal - lower >= proved_support(pair, direction):
-            along = contact_points.facing(cores_of(pair), x, y, direction, lower, goal, margin, new_workspace())
-            if along.is_found:
-                own, lower, x, y = along.n, along.lower, along.x, along.y
-                distance = norm(sub(y, x))
-        direction = own
     lower, upper, y = min(lower, distance), distance + margin, rotate_back(rotation, sub(y, centre))
     status = NON_UNIQUE if upper - lower <= goal else _open_status(pair)
     answer = _facing(pair, Answer(distance, lower, upper, x, y, direction, fa, fb, status, answer.iterations), goal)

@@ -21,6 +21,7 @@ import math
 
 from superovoid.compiled.arrays import Floats1
 from superovoid.compiled.kernels import entry_point, kernel
+from superovoid.compiled.powers import power
 from superovoid.shapes.kernels import surface
 from superovoid.shapes.kernels.dents import dent_curvature, dent_interval
 from superovoid.shapes.kernels.kinds import (
@@ -36,7 +37,6 @@ from superovoid.shapes.kernels.kinds import (
 )
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.support_function import slope_at
-from superovoid.shapes.kernels.surface import power
 from superovoid.values.checks import LEAST_LENGTH, MOST_LENGTH
 
 MAX_TAPER = 0.5

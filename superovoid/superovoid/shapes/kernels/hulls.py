@@ -24,7 +24,7 @@ import numpy as np
 from superovoid.compiled.aabb_tree import NODE_LENGTH, arrange, fit, node_count
 from superovoid.compiled.arrays import Floats1, Floats2, Int32s2
 from superovoid.compiled.kernels import entry_point, kernel
-from superovoid.compiled.vector import combine, cross, dot, norm, scale, sub
+from superovoid.compiled.vector import LEAST_DIVISOR, combine, cross, dot, norm, scale, sub
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.bodies import MISMATCH, VALID
 from superovoid.shapes.kernels.kinds import ROW_LENGTH
@@ -316,7 +316,7 @@ def _is_convex(vertices, faces, row):
     for k in range(faces.shape[0]):
         a, b, c = _corners(vertices, faces, k)
         up = cross(sub(b, a), sub(c, a))
-        up = scale(1.0 / max(norm(up), 1e-300), up)
+        up = scale(1.0 / max(norm(up), LEAST_DIVISOR), up)
         level = min(dot(up, a), dot(up, b), dot(up, c)) + PLANE_ROUNDING * row[RADIUS]
         for i in range(vertices.shape[0]):
             if dot(up, _point(vertices, i)) > level:

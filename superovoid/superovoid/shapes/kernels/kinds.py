@@ -25,7 +25,7 @@ import numpy as np
 
 from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.compiled.kernels import bundle, entry_point, kernel, out_of_line
-from superovoid.compiled.vector import combine, dot, norm, scale, sub
+from superovoid.compiled.vector import LEAST_DIVISOR, combine, dot, norm, scale, sub
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import (
@@ -222,7 +222,7 @@ def _radii_of_superovoid(row, n, t1, t2):
     s11 = bilinear(h, t1, t1) * per
     s12 = bilinear(h, t1, t2) * per
     s22 = bilinear(h, t2, t2) * per
-    largest = max(s11 + s22, 1e-300)
+    largest = max(s11 + s22, LEAST_DIVISOR)
     least = largest / _MOST_CURVATURE
     s11 += least
     s22 += least
@@ -266,7 +266,7 @@ def flat_of_simple(row, kind, n, slack):
     if kind == POINT:
         return 0, edge
     if kind == CYLINDER:
-        tilt = slack / max(row[A1], row[A2], row[A3], 1e-300)
+        tilt = slack / max(row[A1], row[A2], row[A3], LEAST_DIVISOR)
         if across_axis(n) <= tilt:
             return 2, edge
     return (1 if 2.0 * abs(n[2]) * row[A3] <= slack else 0), edge
@@ -283,7 +283,7 @@ def flat_at(core, x, n, slack):
     if kind == BOX or kind == CAPSULE or kind == CYLINDER or kind == POINT:
         return flat_of_simple(row, kind, n, slack)
     edge = (0.0, 0.0, 1.0)
-    tilt = slack / max(row[A1], row[A2], row[A3], 1e-300)
+    tilt = slack / max(row[A1], row[A2], row[A3], LEAST_DIVISOR)
     across = across_axis(n) if kind == TORUS or kind == CONE else 0.0
     if kind == TORUS:
         return (2 if across <= tilt else 0), edge

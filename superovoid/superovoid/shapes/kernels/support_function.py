@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.powers import power
 from superovoid.shapes.kernels.surface import (
     A1,
     A2,
@@ -32,8 +33,9 @@ from superovoid.shapes.kernels.surface import (
     Q,
     SurfacePoint,
     _point_from_normal_at,
+    is_polar,
+    off_zero,
     position,
-    power,
     unit_curve_from_normal,
 )
 
@@ -57,10 +59,8 @@ def slice_support(b, n, w):
     """g(w), g'(w) and the layer-1 point that attains them."""
     kx = 1.0 + b[TX] * w
     ky = 1.0 + b[TY] * w
-    n1 = b[A1] * kx * n[0]
     n2 = b[A2] * ky * n[1]
-    if abs(n1) + abs(n2) < 1e-100:
-        n1 = 1e-100
+    n1 = off_zero(b[A1] * kx * n[0], n2)
     c, s, cd, sd = unit_curve_from_normal(n1, n2, b[Q], b[INV_Q])
     g = n1 * c + n2 * s
     dg = g * (c * cd * b[TX] / kx + s * sd * b[TY] / ky)
@@ -178,7 +178,7 @@ def support_convex(b, n, tolerance):
     """Surface point of a convex body with the largest n . x."""
     if b[TX] == 0.0 and b[TY] == 0.0:
         return _point_from_normal_at(b, n, 1.0, 1.0, 1.0)
-    if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
+    if is_polar(b, n):
         # At a pole the slices shrink to a point, and the slope of the bracket would be infinite.
         return _point_from_normal_at(b, n, 1.0, 1.0, 0.0)
     return support_between(b, n, -math.inf, math.inf, tolerance)
@@ -298,7 +298,7 @@ def support_dented(b, n):
     """
     out_of_line()
     n_len = math.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
-    if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
+    if is_polar(b, n):
         best = _point_from_normal_at(b, n, 1.0, 1.0, 0.0)
         return best, profile_value(b, n, best)
     best = support_candidate(b, n, EXACT)  # exact for the two outer pieces
@@ -362,7 +362,7 @@ def excess_over(b, n, f):
     """Return an upper bound of h(n) - n . x(f), n the normal at f, for a body with a dent: at most the dent's depth."""
     out_of_line()
     own = profile_value(b, n, f)
-    if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
+    if is_polar(b, n):
         return max(0.0, profile_value(b, n, _point_from_normal_at(b, n, 1.0, 1.0, 0.0)) - own)
     other = other_support(b, n, f)
     value = max(own, profile_value(b, n, other))
@@ -377,7 +377,7 @@ def excess_over(b, n, f):
 def other_support(b, n, f):
     """Return the best surface point along n on the other side of the dent from f; f itself if there is no dent."""
     out_of_line()
-    if b[DENTED] == 0.0 or b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
+    if b[DENTED] == 0.0 or is_polar(b, n):
         return f
     if f.w > 0.5 * (b[DENT_LO] + b[DENT_HI]):
         return support_between(b, n, -math.inf, b[DENT_NU_LO], EXACT)
@@ -398,7 +398,7 @@ def support_candidate(b, n, tolerance):
     out_of_line()
     if b[DENTED] == 0.0:
         return support_convex(b, n, tolerance)
-    if b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
+    if is_polar(b, n):
         return _point_from_normal_at(b, n, 1.0, 1.0, 0.0)
     # phi is concave on either side of the dent: a side has a maximum of its own where phi rises into it.
     slope_lo, slope_hi = slice_at(b, n, b[DENT_LO]).slope, slice_at(b, n, b[DENT_HI]).slope
@@ -450,7 +450,7 @@ def support_near(b, n, w, r, loss):
     if b[TX] == 0.0 and b[TY] == 0.0:
         return _point_from_normal_at(b, n, 1.0, 1.0, 1.0)
     on_dent = b[DENT_DEFICIT] > loss and b[DENT_LO] <= w <= b[DENT_HI]
-    if on_dent or b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < 1e-15 * b[A3] * abs(n[2]):
+    if on_dent or is_polar(b, n):
         return support_candidate(b, n, LOOSE)
     for _ in range(_NEAR_STEPS):
         f, lack = near_step(b, n, w, r)

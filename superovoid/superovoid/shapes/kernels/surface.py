@@ -26,6 +26,7 @@ import math
 from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel
+from superovoid.compiled.powers import TINY, exp, log_1p, power
 
 # Layout of a packed body (one row of float64).
 A1, A2, A3, TX, TY = 0, 1, 2, 3, 4
@@ -41,8 +42,8 @@ DENT_R_LO, DENT_NU_LO, DENT_R_HI, DENT_NU_HI = 22, 23, 24, 25  # meridian radius
 DENT_DEFICIT = 26  # bound of h(n) / |n| of the convex hull less that of a convex body inside the body
 BODY_LENGTH = 27
 
-_EPS = 2.220446049250313e-16
-_TINY = 1e-200  # below this a power is zero to every use made of it
+ON_AXIS = 1e-100  # magnitude below which a point of a plane, or a dual, is at zero
+_POLAR = 1e-15  # slope of a normal, in semi-axes, below which its point is a pole to machine precision
 _MAX_CURVATURE_RATIO = 1e8  # of the dual to the point; keeps the Newton system finite at a crease
 
 
@@ -71,22 +72,30 @@ class Hessian(NamedTuple):
 
 
 @kernel
-def power(x, exponent):
-    """Return ``x**exponent`` for ``x >= 0`` and a positive exponent; 0 for an x below 1e-200."""
-    if x < _TINY:
-        return 0.0
-    return math.exp(exponent * math.log(x))
+def off_zero(u, v):
+    """Return u, or a small number if (u, v) is too short to have a direction."""
+    return u if abs(u) + abs(v) >= ON_AXIS else ON_AXIS
+
+
+@kernel
+def is_polar(b, n):
+    """Whether a normal is along the axis of a body: the slices shrink to the pole, if there is a taper."""
+    return b[A1] * abs(n[0]) + b[A2] * abs(n[1]) < _POLAR * b[A3] * abs(n[2])
+
+
+@kernel
+def ratio_of(u, v):
+    """Ratio of the smaller to the larger of two magnitudes; 0 if both are 0."""
+    larger = max(abs(u), abs(v))
+    return min(abs(u), abs(v)) / (larger if larger > 0.0 else 1.0)
 
 
 @kernel
 def unit_curve_from_point(u, v, p, inv_p):
-    """Scale (u, v) onto |C|^p + |S|^p = 1; return the point and its dual."""
-    larger = max(abs(u), abs(v))
-    if larger == 0.0:
-        return 1.0, 0.0, 1.0, 0.0
-    ratio = min(abs(u), abs(v)) / larger
+    """Scale (u, v) onto |C|^p + |S|^p = 1; return the point and its dual. (0, 0) becomes (1, 0)."""
+    ratio = ratio_of(u, v)
     share = power(ratio, p)
-    return unit_curve(u, v, ratio, share, math.exp(-inv_p * math.log(1.0 + share)))
+    return unit_curve(u, v, ratio, share, exp(-inv_p * log_1p(share)))
 
 
 @kernel
@@ -98,7 +107,7 @@ def unit_curve(u, v, ratio, share, major):
     """
     minor = ratio * major
     major_dual = 1.0 / ((1.0 + share) * major)
-    minor_dual = share / ratio * major_dual if ratio > _TINY else 0.0
+    minor_dual = share / ratio * major_dual if ratio > TINY else 0.0
     first = abs(u) >= abs(v)
     c, cd = (major if first else minor), (major_dual if first else minor_dual)
     s, sd = (minor if first else major), (minor_dual if first else major_dual)
@@ -114,10 +123,8 @@ def unit_curve_from_normal(n1, n2, q, inv_q):
 
 @kernel
 def _point_from_normal_at(b, n, kx, ky, r):
-    n1 = b[A1] * kx * n[0]
     n2 = b[A2] * ky * n[1]
-    if abs(n1) + abs(n2) < 1e-100:
-        n1 = 1e-100
+    n1 = off_zero(b[A1] * kx * n[0], n2)
     c, s, cd, sd = unit_curve_from_normal(n1, n2, b[Q], b[INV_Q])
     slice_support = n1 * c + n2 * s
     n3 = b[A3] * n[2] + slice_support * r * (c * cd * b[TX] / kx + s * sd * b[TY] / ky)
@@ -129,8 +136,7 @@ def _point_from_normal_at(b, n, kx, ky, r):
 def surface_point_towards(b, direction):
     """Surface point whose untapered image lies along a direction given on the unit shape."""
     u, v, w = direction
-    if abs(u) + abs(v) < 1e-100:
-        u = 1e-100
+    u = off_zero(u, v)
     c, s, cd, sd = unit_curve_from_point(u, v, b[P], b[INV_P])
     m = u * cd + v * sd
     r, w, rd, wd = unit_curve_from_point(m, w, b[S_], b[INV_S])
@@ -162,7 +168,7 @@ def dual_ratio(dual, point, exponent):
     if abs(point) < 1e-140:
         if exponent == 2.0:
             return 1.0
-        return 0.0 if abs(dual) < 1e-100 else _MAX_CURVATURE_RATIO
+        return 0.0 if abs(dual) < ON_AXIS else _MAX_CURVATURE_RATIO
     return min(dual / point, _MAX_CURVATURE_RATIO)
 
 

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 
+from superovoid.compiled.powers import power
 from superovoid.compiler.jit import kernel
 from superovoid.shapes import Shape, Superovoid
-from superovoid.shapes.kernels.surface import power
 from superovoid.shapes.shape import numbers
 
 FloatArray = NDArray[np.float64]
