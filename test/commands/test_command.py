@@ -8,15 +8,19 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import inspect
+import json
+import math
 import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import superovoid
 from superovoid.cli import command_line, main
+from superovoid.output import Report
 from superovoid.robot.mesh_files import MESHES
 from superovoid_papers.commands.experiment import EXPERIMENTS
 
@@ -67,6 +71,9 @@ WRONG = [
     ("dev bench never-wrong --pairs 0", "'0': must be an integer from 1"),
     ("dev bench never-wrong --workers 0", "'0': must be an integer from 1"),
     ("dev bench never-wrong --family none", "'none': must be one of far, near"),
+    ("fitt", "unknown 'fitt', did you mean 'fit'?"),
+    ("node", "superovoid node: error: a command is missing"),
+    ("node check --timeout 0", "'0': must be more than 0"),
     ("verify", "the following arguments are required: FILE"),
     ("verify nosuch.json", "'nosuch.json': cannot be read"),
     ("plan --seed 0", "'0': must be an integer from 1"),
@@ -190,6 +197,20 @@ def test_a_folder_is_not_made_before_all_options_are_checked(tmp_path):
     with pytest.raises(SystemExit):
         main(["demo", "--output", str(tmp_path / "new"), "--bite", "--representation", "mixed"])
     assert not (tmp_path / "new").exists()
+
+
+def test_json_has_null_for_numbers_that_json_lacks(capsys):
+    report = Report()
+    report.start(argparse.Namespace(json=True))
+    report.verdict("done", values=np.array([1.0, np.nan]), row={"limit": math.inf}, path=ROOT)
+    report.end(0)
+
+    def reject(constant):
+        raise AssertionError(constant)
+
+    document = json.loads(capsys.readouterr().out, parse_constant=reject)
+    values = {"values": [1.0, None], "row": {"limit": None}, "path": str(ROOT)}
+    assert document == {"verdict": "done", **values, "exit_code": 0}
 
 
 def test_help_and_version_import_no_engine():
