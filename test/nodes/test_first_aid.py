@@ -13,7 +13,9 @@ from sensor_msgs.msg import JointState
 from superovoid_interfaces.srv import GetMinDistance
 from tf2_msgs.msg import TFMessage
 
-from superovoid.cli import main
+from superovoid.cli.command_line import Command
+from superovoid.output import REPORT
+from superovoid_ros.commands import node as command
 
 import arm
 import lifecycle
@@ -32,7 +34,13 @@ def checked(start_node, client):
 
 def run(capsys, *line):
     """Run the command; return its exit code and its output as the user sees it."""
-    return main(["node", "check", "--timeout", "60", *line]), capsys.readouterr().out
+    parser = Command()
+    command.add(parser.add_subparsers())
+    arguments = parser.parse_args(["node", "check", "--timeout", "60", *line])
+    REPORT.start(arguments)
+    code = arguments.run(arguments)
+    REPORT.end(code)
+    return code, capsys.readouterr().out
 
 
 def checks(capsys):

@@ -25,7 +25,7 @@ def test_a_missing_distribution_is_named_with_its_install_command(monkeypatch, c
 
 def test_the_help_lists_commands_of_missing_distributions(monkeypatch, capsys):
     monkeypatch.setattr(command_line, "extensions", lambda group: {})
-    for line, count in (("--help", 3), ("dev --help", 3)):
+    for line, count in (("--help", 4), ("dev --help", 3)):
         with pytest.raises(SystemExit, match="0"):
             main(line.split())
         assert capsys.readouterr().out.count("which is not installed") == count
