@@ -52,18 +52,18 @@ __all__ = [
 
 _TRIES = 3  # of a first call, within the timeout
 _PAUSE = 0.2  # s, between two questions whether it is ready
-_TOPICS = ("/parameter_events", "/diagnostics")  # of each node, and of each that is configured
+_TOPICS = ("/parameter_events", "/diagnostics")  # topics of every node, and of every configured one
 _NAMED = 1.0  # s; a node's topics are known a moment before its name is
-_LOOK = 0.05  # s, between two looks whether a service is there: the network says it, but the library tells nobody
+_LOOK = 0.05  # s, between two checks for a service, since rclpy reports no event for it
 
 
 class ServiceUnavailableError(RuntimeError):
-    """A service that was waited for is not there, did not answer in time, or cannot answer yet.
+    """A service is not available, did not answer in time, or cannot answer yet.
 
     Attributes
     ----------
     code : Code
-        Why the service cannot answer yet; `Code.SUCCESS` if it did not say so.
+        The reason why the service cannot answer yet; `Code.SUCCESS` if it gave none.
     """
 
     def __init__(self, words: str, code: Code = Code.SUCCESS) -> None:
@@ -146,7 +146,7 @@ class DistanceClient:
         self.close()
 
     def close(self) -> None:
-        """Leave the network; calls in flight are never answered. Every other method says then that it is closed."""
+        """Leave the network. Calls in flight are never answered, and every other method raises an error."""
         self._is_closed = True
         self._undo.close()
 
@@ -219,7 +219,7 @@ class DistanceClient:
         )
 
     def distances(self, positions: ArrayLike | None = None, **options: Unpack[QuestionOptions]) -> Distances:
-        """Signed distances of the pairs of bodies that are near, in many states.
+        """Compute the signed distances of near pairs of bodies in many states.
 
         Parameters
         ----------
@@ -328,16 +328,16 @@ class DistanceClient:
         return future.result()
 
     def _note_heard(self) -> None:
-        """Note of whom there was an answer; who else comes may not know of this client yet, and its answer be lost."""
+        """Record which nodes have answered; a later one may not know this client yet."""
         if self._heard is None:
             self._heard = self._processes()
 
     def _processes(self) -> frozenset[bytes]:
-        """Return by what the middleware tells the nodes of the service's name apart, and the lives of each."""
+        """Return what distinguishes the nodes of the service's name, and the lives of each, for the middleware."""
         return frozenset().union(*self._ends())
 
     def _ends(self) -> tuple[frozenset[bytes], ...]:
-        """Return the ends of those nodes on each of `_TOPICS`."""
+        """Return the endpoints of those nodes on each of `_TOPICS`."""
         own = self._client.srv_name.rpartition("/")[0]
         return tuple(
             frozenset(
@@ -367,7 +367,7 @@ class DistanceClient:
         Raises
         ------
         RequestRefusedError, ServiceFailedError, ServiceUnavailableError
-            As `distances`; also if the service is started anew before it answers.
+            As for `distances`; also if the service is restarted before it answers.
         """
         self._require_open()
         self._wait_for(self._apply, self.timeout)
@@ -442,12 +442,12 @@ class _Served:
     """By whom a client is served."""
 
     ends: tuple[frozenset[bytes], ...]
-    """of the nodes of that name, on each of `_TOPICS`, by which their lives are told apart; empty: not known yet"""
+    """of the nodes of that name, on each of `_TOPICS`, to distinguish their lives; empty: not known yet"""
     servers: int
     """how many of them, by another way: a node may be known some time before its name is"""
 
     def is_left_of(self, before: _Served) -> bool:
-        """Whether nobody serves who did not before, and somebody does who did. One that crashed goes a while later."""
+        """Return whether no new node serves, and an earlier one still does. A crashed node disappears later."""
         pairs = zip(self.ends, before.ends, strict=True)
         return self.servers <= before.servers and all(now and now <= known for now, known in pairs if known)
 
@@ -471,11 +471,11 @@ class _Answer(Future):
         self._client, self._requests = client, requests
         self._responses: list[GetDistances.Response] = []
         self._until = None if deadline is None else time.monotonic() + deadline
-        self._calls: list[Future] = []  # the request that is next, more than once where no answer came
+        self._calls: list[Future] = []  # calls of the next request, more than one if answers were lost
         self._lock = threading.RLock()  # an answer may come while the request is sent once more
 
     def send(self, *, keep_earlier: bool = False) -> None:
-        """Send the request that is next; if `keep_earlier`, beside what was sent before, else instead of it."""
+        """Send the next request, in addition to earlier calls if `keep_earlier`, otherwise in place of them."""
         with self._lock:
             if self.done():
                 return

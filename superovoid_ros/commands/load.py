@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _line(arguments: argparse.Namespace) -> str:
-    """Return the command line, with the defaults."""
+    """Return the command line, including defaults."""
     rates = ",".join("max" if math.isinf(rate) else f"{rate:g}" for rate in arguments.rates)
     line = f"superovoid dev load --clients {','.join(map(str, arguments.clients))} --rates {rates}"
     line += f" --duration {arguments.duration:g} --kinds {','.join(arguments.kinds)} --states {arguments.states}"

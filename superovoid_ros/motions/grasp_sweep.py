@@ -26,7 +26,7 @@ from superovoid_ros.resources import share_directory
 
 @dataclass(frozen=True)
 class SweepFrame(Frame):
-    """One frame: what joint states and transforms would say.
+    """One frame: joint states and transforms.
 
     ``phase`` is "approach" or "rotate"; ``base_poses`` are world_from_link (4, 4) of both palms.
     """

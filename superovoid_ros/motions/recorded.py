@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What recorded motions share: frames that are counted from 0, a file of parameters that are checked."""
+"""Functions shared by recorded motions: frames counted from 0, and files of checked parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from superovoid_ros.resources import read_yaml
 
 
 class Frame:
-    """One frame: what joint states and transforms would say.
+    """One frame: joint states and transforms.
 
     ``base_poses`` are world_from_link (4, 4) of the links that float.
     """

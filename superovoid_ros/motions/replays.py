@@ -29,7 +29,7 @@ class Replay:
     config: str
     """File in ``config/`` that `kind` reads."""
     links: tuple[tuple[str, ...], tuple[str, ...]]
-    """Links or groups that are asked about, those of one side against those of the other."""
+    """Links or groups of a query, those of one side against those of the other."""
     pairs: int
     """Number of these pairs in all frames: figures for others are not comparable."""
     subject: str
@@ -57,7 +57,7 @@ class Replay:
 # Counts published with the sweep, for superovoids fitted without regard to convexity; ours are refitted.
 _HANDS = {"pairs": 94374, "intersecting": 1541, "first contact, frame": 30, "last contact, frame": 204}
 _FINGERS = (("left_fingers",), ("right_fingers",))
-# What the paper says of its own bite.
+# The paper's figures of its bite.
 _BITE = {"frames": 181, "first contact, frame": 47, "last contact, frame": 111}
 
 REPLAYS = {

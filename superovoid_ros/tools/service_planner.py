@@ -127,7 +127,7 @@ def planning_service(problem: PlanningProblem, urdf: str, srdf: str = "") -> Ite
 
 
 def wait_until_there(node: NodeProcess, client: DistanceClient) -> None:
-    """Wait until a node that starts can answer, or says why it cannot; `NodeError` if it ends or does nothing."""
+    """Wait until a starting node can answer, or gives a reason; `NodeError` if it ends or is idle."""
 
     def is_there() -> bool:
         try:

@@ -20,12 +20,12 @@ from superovoid_ros.nodes.common.endpoints import SERVICE
 from superovoid_ros.nodes.common.log_folder import ensure_log_folder
 
 _FIRST_PATIENCE = 10.0  # s without a first answer of a service, after which is asked again
-_LATER_PATIENCE = 30.0  # s without a later answer: long searches are not to be made twice for nothing
+_LATER_PATIENCE = 30.0  # s without a later answer: long searches should not be repeated
 _TURN = 0.02  # s
 
 
 class Caller:
-    """A node in a context of its own, whose executor turns while somebody waits for something.
+    """A node in its own context, whose executor spins while a caller waits.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Caller:
         self.context.try_shutdown()
 
     def spin_aside(self) -> None:
-        """Let a thread turn the executor from now on, until `close`; nobody else may turn it then."""
+        """Spin the executor in a thread until `close`; no other thread may spin it."""
         self._thread = threading.Thread(target=self._spin, name=self.node.get_name(), daemon=True)
         self._thread.start()
 

@@ -30,7 +30,7 @@ def to_nanoseconds(stamp: Time) -> int:
 
 
 def stamp_of(stamp: Time, name: str) -> int:
-    """Return the stamp of a measurement in nanoseconds; `InputError` for one that is no time.
+    """Return the stamp of a measurement in nanoseconds; `InputError` for an invalid one.
 
     What is accepted can be written into an answer again.
     """

@@ -51,7 +51,7 @@ class TakenMessage(NamedTuple):
     message: object
     """Or an `UnreadableError`."""
     lost: int
-    """Messages of the same publisher that were lost just before it."""
+    """Number of messages of the same publisher lost just before it."""
     size: int
     """Bytes."""
 
@@ -61,7 +61,7 @@ Failed = Callable[[str, Exception], None]
 
 
 def failures_of(node: Node) -> Failed:
-    """Return what is told the errors of callbacks: the node's method `failed` if it has one, else its log."""
+    """Return the receiver of callback errors: the node's method `failed` if it has one, otherwise its log."""
     log = Log(node)
     return getattr(node, "failed", None) or (lambda what, error: log.error(what, words_of(what, error)))
 
@@ -81,7 +81,7 @@ class Endpoints:
     node
         On which they are opened.
     failed
-        Is told what a callback raises. Default: `failures_of` the node.
+        Receives exceptions of callbacks. Default: `failures_of` the node.
     """
 
     def __init__(self, node: Node, failed: Failed | None = None) -> None:
@@ -116,7 +116,7 @@ class Endpoints:
         kind, topic
             As for `listen`.
         callback
-            Takes all messages that have come together, in their order.
+            Takes all messages that arrived together, in order.
         qos
             Parameters override it; the depth must be in [1, 5000].
 
@@ -233,7 +233,7 @@ class Endpoints:
         return client
 
     def every(self, seconds: float, callback: Callable[[], None], *, steady: bool = True) -> Timer:
-        """Start a timer, by a clock that is never set (`steady`), or by the node's, which a simulation may stop."""
+        """Start a timer, by a steady clock (`steady`), or by the clock of the node, which a simulation may stop."""
         timer = self._node.create_timer(
             seconds,
             self._guarded("timer", callback),

@@ -24,7 +24,7 @@ def distance_service(values: Mapping[str, str]) -> dict[str, object]:
     Parameters
     ----------
     values
-        The arguments as texts. Those that are empty set nothing: the parameter file and the node's own defaults hold.
+        The arguments as texts. Empty ones set nothing: the parameter file and the defaults of the node apply.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def distance_service(values: Mapping[str, str]) -> dict[str, object]:
 
 
 def number(values: Mapping[str, str], name: str) -> float:
-    """Read a finite number that is not negative."""
+    """Read a finite number of at least 0."""
     try:
         value = float(values[name])
     except ValueError:
@@ -81,7 +81,7 @@ def one_of(values: Mapping[str, str], name: str, choices: Mapping[str, object] |
 
 
 def file(values: Mapping[str, str], name: str) -> Path:
-    """Read the path of a file that is there."""
+    """Read the path of an existing file."""
     path = Path(values[name]).expanduser()
     if not path.is_file():
         raise ValueError(f"{name}:={values[name]}: no such file (in {Path.cwd()})")

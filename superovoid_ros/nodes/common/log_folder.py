@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where ROS writes its log files: elsewhere, where the usual folder cannot be written (a read-only home)."""
+"""The folder of ROS log files: another one if the usual folder is not writable, such as a read-only home."""
 
 from __future__ import annotations
 

@@ -20,11 +20,11 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
-_MOST_PUBLISHERS = 1_000  # the one that has been silent for longest is forgotten
+_MOST_PUBLISHERS = 1_000  # the one silent for longest is dropped
 
 
 class LostMessages:
-    """Counts the messages of a topic that were lost.
+    """Count the lost messages of a topic.
 
     Parameters
     ----------

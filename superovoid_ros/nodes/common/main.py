@@ -128,6 +128,6 @@ def _of_rclpy(callback: Callable[[object, object], object]) -> Callable[[object,
 
 
 def _words(error: Exception) -> str:
-    """Return what ROS says, without the places in rcl's sources."""
+    """Return the text of an error of ROS, without the places in rcl's sources."""
     words = str(error).removeprefix("failed to initialize rcl: ")
     return shortened(re.sub(r"\s*,? at /\S+?:\d+", "", words).strip())

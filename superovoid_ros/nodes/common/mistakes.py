@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The one error of the nodes that is the caller's mistake, and words for answers and logs."""
+"""The one error of the nodes that stands for a mistake of the caller, and texts for answers and logs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from superovoid.values.checks import is_refusal
 LOG_PERIOD = 5.0
 """[s] A message that repeats (no joint states, no transform) is logged at most this often."""
 INTERNAL = "INTERNAL"
-"""What the message of an answer begins with where a mistake of the node, not of the caller, prevents an answer."""
+"""Prefix of the message of an answer if an error of the node prevents an answer."""
 
 LONGEST_NAME = 1000
 """Characters of the name of a joint or frame; longer ones are refused, since names are kept."""
@@ -24,7 +24,7 @@ LONGEST_NAME = 1000
 _MOST_WORDS = 1000  # characters of an answer's message or a line of the log
 _MOST_NAME = 80  # characters of a name in a list
 _MOST_TRACEBACK = 10_000  # characters
-_TRACEBACKS = 100  # different ones that are printed in the life of a process
+_TRACEBACKS = 100  # different ones printed by a process
 _traced: set[tuple[type, str, int]] = set()
 
 
@@ -50,7 +50,7 @@ LATER = frozenset((Code.INACTIVE, Code.NO_ROBOT, Code.READING, Code.INCOMPLETE_W
 
 
 class InputError(ValueError):
-    """A request, message or parameter cannot be used; says which, what was found and what is expected.
+    """An invalid request, message or parameter; the text names it, what was found and what is expected.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class UnreadableError(InputError):
 
 
 def check_name(name: str, what: str) -> None:
-    """Raise `InputError` for a name that is too long to be kept."""
+    """Raise `InputError` for a name too long to store."""
     if len(name) > LONGEST_NAME:
         raise InputError(f"{what} has {len(name)} characters ({shortened(name, 80)}): must be at most {LONGEST_NAME}")
 
@@ -133,7 +133,7 @@ def reason_of(error: BaseException) -> str:
 
 
 def trace(error: BaseException) -> None:
-    """Print the traceback of an error, of those that were raised at the same place the first one only."""
+    """Print the traceback of an error; only the first one of each place."""
     last = traceback.extract_tb(error.__traceback__)[-1:]
     place = (type(error), last[0].filename, last[0].lineno) if last else (type(error), "", 0)
     if place in _traced or len(_traced) >= _TRACEBACKS:

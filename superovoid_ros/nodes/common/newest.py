@@ -14,7 +14,7 @@ began again: a recording played in a loop, a clock that was set."""
 
 
 class Newest:
-    """Tells measurements that are news from those that come late, by their stamps.
+    """Distinguishes new measurements from late ones by their stamps.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ from superovoid_ros.nodes.common.mistakes import InputError
 class Packages(Mapping[str, Path]):
     """Folders of packages by name: those that a parameter gives, then all that the ament index has.
 
-    The index is looked up whenever it is asked, so that a package installed meanwhile is found.
+    The index is looked up in each call, so that a package installed later is found.
 
     Parameters
     ----------

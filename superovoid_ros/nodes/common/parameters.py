@@ -99,7 +99,7 @@ def count(name: str, default: int, low: int, high: int, description: str) -> Dec
 
 
 def switch(name: str, description: str, default: bool = True, *, read_only: bool = False) -> Declaration:
-    """Return the declaration of something that is on or off."""
+    """Return the declaration of a switch."""
     return Declaration(name, default, ParameterDescriptor(description=description, read_only=read_only))
 
 

@@ -63,7 +63,7 @@ class Distances(StateTable):
     """
 
     done: int
-    """States that were answered, always the first ones; fewer than were asked about where the deadline came first."""
+    """Number of states answered, always the first ones; fewer than requested if the deadline was reached."""
     first: IntArray
     """Shape (done + 1,)."""
     bodies: tuple[str, ...]
@@ -157,7 +157,7 @@ class Question(Record):
     max_distance: float | None = None
     """Largest distance to report, m."""
     max_results: int | None = None
-    """At most so many pairs a state, the closest ones."""
+    """Largest number of pairs a state, the closest ones."""
     gradients: bool = False
     """Whether derivatives by the joints are wanted."""
     base_gradients: bool = False

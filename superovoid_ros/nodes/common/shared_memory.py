@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Room in shared memory for the answers of a node, where the middleware is Fast DDS.
+"""Space in shared memory for the answers of a node, if the middleware is Fast DDS.
 
 Fast DDS writes what a process sends to others on this machine into one segment, of 512 KiB unless it is told otherwise,
 and whatever a reader has not taken in yet stays there. Every client of a service receives the answers to all of them.

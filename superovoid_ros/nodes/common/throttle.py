@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What is said about messages and calls of others: shortened, and not more often than anybody can read."""
+"""Log lines about messages and calls of others: shortened, and limited in rate."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from superovoid_ros.nodes.common.mistakes import LOG_PERIOD, shortened
 
 MOST = 10_000
 """Characters of one kind of line in one period; the line that goes beyond is the last."""
-_KINDS = 200  # that are told apart; those beyond share one count
+_KINDS = 200  # counted separately; others share one count
 
 
 class Log:
@@ -45,13 +45,13 @@ class Log:
             self._logger.error(line)
 
     def warning(self, kind: str, words: object) -> None:
-        """Say what somebody should know."""
+        """Log a line for people."""
         line = self._line(kind, words)
         if line:
             self._logger.warning(line)  # rclpy wants one severity at one place
 
     def _line(self, kind: str, words: object) -> str:
-        """Return what is to be written now; empty: nothing."""
+        """Return the line to write; empty: none."""
         if kind not in self._kinds and len(self._kinds) >= _KINDS:
             kind = ""
         now = self._steady()

@@ -60,7 +60,7 @@ NO_MOVEIT = (
 class DistanceService(LifecycleNode):
     """Answers distance questions about a robot, and publishes distances and markers at a set rate.
 
-    Here its parts are made, each with those that it needs, and told what happens; no part knows the node's others.
+    The node makes its parts, each with those that it needs. No part knows the others of the node.
 
     Attributes
     ----------
@@ -125,13 +125,13 @@ class DistanceService(LifecycleNode):
         self.common.failed(what, error)
 
     def _facts(self) -> dict[str, object]:
-        """Return what the parts have to tell in the diagnostics."""
+        """Return the facts of all parts for the diagnostics."""
         return {name: fact for part in self.parts for name, fact in part.facts().items()}
 
     # --- Parameters ---
 
     def _check_parameters(self, parameters: list[Parameter]) -> SetParametersResult:
-        """Accept or refuse new values, all together, before any takes effect; a refusal says why."""
+        """Accept or refuse new values, all together, before any takes effect; a refusal has the reason."""
         try:
             self._parameters_declared.check(parameters)
             new = {parameter.name: parameter.value for parameter in parameters}

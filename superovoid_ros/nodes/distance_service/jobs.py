@@ -32,7 +32,7 @@ from superovoid_ros.nodes.common.mistakes import Code, InputError
 Result = TypeVar("Result")
 
 AT_ONCE = 2000
-"""Pairs of bodies, times states: a query of at most so many is answered without another thread."""
+"""Pairs of bodies, times states: a query of at most this many is answered without another thread."""
 _MOST_WAITING = 1000  # jobs of a kind; each holds its request
 
 
@@ -67,7 +67,7 @@ class Jobs:
     node
         Whose executor calls `Job.done`.
     failed
-        Is told what `Job.done` raises.
+        Receives exceptions of `Job.done`.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class Jobs:
             self._use(job, None, InputError(reason, Code.CANCELLED))
 
     def close(self) -> None:
-        """Begin no further job, and use no result any more."""
+        """Start no further job, and drop all results."""
         self.stop.set()
         for jobs in (*self._waiting.values(), *self._running.values()):
             jobs.clear()

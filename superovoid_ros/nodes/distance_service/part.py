@@ -3,7 +3,7 @@
 
 """A part of the node `distance_service`: one thing it does, in a module of its own.
 
-The node makes its parts, each with what it needs, and tells all of them, in that order, what happens:
+The node makes its parts, each with what it needs, and calls these methods of all of them, in order:
 
     configure -> activate -> deactivate -> clean_up     the node's life
     check -> apply                                      new values of parameters
@@ -72,7 +72,7 @@ class Activity:
 
 @dataclass(frozen=True)
 class Common:
-    """What every part is made with, and that is no part."""
+    """Shared services passed to every part."""
 
     node: Node
     """opens topics, services and timers; has clock, names and executor"""
@@ -93,7 +93,7 @@ class Common:
 
 
 class Part:
-    """What every part can be told; each does nothing unless a part says otherwise.
+    """The methods of every part; each does nothing by default.
 
     Parameters
     ----------
@@ -135,11 +135,11 @@ class Part:
         """Drop what was made from the model of before; `CurrentModel` has the new one."""
 
     def facts(self) -> Mapping[str, object]:
-        """Return what the diagnostics of the robot are to tell about this part, like `{"objects": 3}`."""
+        """Return facts of this part for the diagnostics of the robot, like `{"objects": 3}`."""
         return {}
 
     def answer(self, response: object, fill: Callable[[], str]) -> object:
-        """Fill a response that has `success`, `message` and perhaps `error_code`; for service callbacks.
+        """Fill a response with `success`, `message` and perhaps `error_code`; for service callbacks.
 
         Parameters
         ----------
@@ -192,7 +192,7 @@ class Part:
         return self.answer(response, finish)
 
     async def query(self, cost: int, work: Callable[[], Result]) -> Result:
-        """Return the result of a query that costs so many pairs of bodies, by a thread if these are many.
+        """Return the result of a query that costs a number of pairs of bodies, by a thread if they are many.
 
         The work touches nothing of the node.
         """

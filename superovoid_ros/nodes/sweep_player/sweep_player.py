@@ -157,7 +157,7 @@ class SweepPlayer(Node):
             self._timer = self.create_timer(1.0 / self._rate(), self._play, clock=steady)
 
     def _play(self) -> None:
-        """Publish the frame that is due."""
+        """Publish the next frame."""
         self._publish_frame(self._frame)
         if self._frame < self._last:
             self._frame += 1

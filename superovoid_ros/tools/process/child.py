@@ -33,7 +33,7 @@ def end_with_parent() -> None:
 
 
 class NodeError(RuntimeError):
-    """A node or service does not do what is asked of it; says which, and what it printed last."""
+    """A node or service fails; the text names it, with its last output."""
 
 
 class Child:
@@ -52,7 +52,7 @@ class Child:
         self.pid = pid
 
     def check(self) -> None:
-        """Raise `NodeError` where the process has ended."""
+        """Raise `NodeError` if the process has ended."""
         raise NotImplementedError
 
     def resident_memory(self) -> float:
@@ -60,7 +60,7 @@ class Child:
         return int(self._read("statm").split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
     def processor_time(self) -> float:
-        """Return the processor time it has used so far [s]."""
+        """Return the processor time used so far [s]."""
         return sum(map(int, self._stat()[11:13])) / _TICKS
 
     def is_stopped(self) -> bool:
@@ -82,7 +82,7 @@ class Child:
         return self.processor_time() + 1e-9 * waited
 
     def bytes_read(self) -> int:
-        """Return how much it has read from files so far."""
+        """Return the number of bytes read from files so far."""
         for line in self._read("io").splitlines():
             if line.startswith("rchar:"):
                 return int(line.split()[1])
@@ -107,7 +107,7 @@ class HelperProcess(Child):
         self.process = process
 
     def check(self) -> None:
-        """Raise where the process has ended."""
+        """Raise if the process has ended."""
         if not self.process.is_alive():
             raise NodeError(f"{self.name} (process {self.pid}) ended with exit code {self.process.exitcode}")
 
@@ -161,7 +161,7 @@ class NodeProcess(Child):
         )
 
     def check(self) -> None:
-        """Raise where the process has ended."""
+        """Raise if the process has ended."""
         code = self.process.poll()
         if code is not None:
             ended = f"by {signal.Signals(-code).name}" if code < 0 else f"with exit code {code}"
@@ -181,7 +181,7 @@ class NodeProcess(Child):
         self.process.wait()
 
     def stop(self) -> None:
-        """End it as Ctrl-C does, and by force where that does not help."""
+        """End it as Ctrl-C does, and by force if that does not help."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
             self.process.send_signal(signal.SIGCONT)  # a process that is stopped would not notice

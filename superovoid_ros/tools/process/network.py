@@ -25,11 +25,11 @@ class Domain(NamedTuple):
 
     number: int
     hold: socket.socket
-    """closed by whoever ends with the domain, or by the end of the process"""
+    """closed at the end of the domain or of the process"""
 
 
 def take_domain() -> Domain:
-    """Choose a domain at random among those that nobody has taken, other than that of this process."""
+    """Choose a free domain at random, other than that of this process."""
     present = os.environ.get("ROS_DOMAIN_ID") or "0"
     numbers = [number for number in _DOMAINS if str(number) != present]
     random.shuffle(numbers)

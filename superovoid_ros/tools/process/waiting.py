@@ -12,7 +12,7 @@ from superovoid.cli.interruption import INTERRUPTS
 from superovoid_ros.tools.process.child import Child, NodeError
 
 PATIENCE = 60.0
-"""s, with a process that does nothing, before that is called an error"""
+"""s, with an idle process, before it is an error"""
 _WINDOW = 5.0  # s, over which is measured whether it works
 _LEAST_SHARE = 0.05  # of a core: a node that only waits takes a hundredth
 _LEAST_READ = 2**16  # bytes read from files
@@ -26,12 +26,12 @@ _LONGEST_LOOK = 0.5  # s that count between two looks: what is longer, this proc
 
 
 class Watch:
-    """Says when waiting for a process is of no use any more.
+    """Decides when waiting for a process is useless.
 
     Parameters
     ----------
     child
-        The process that is to do something.
+        The process that must act.
     patience
         s, as `PATIENCE`.
     cause
@@ -103,7 +103,7 @@ class Watch:
 
 
 def wait_for(child: Child, condition: Callable[[], bool], problem: str, pause: float = _PAUSE) -> None:
-    """Wait until a condition holds, as long as a process works; `NodeError` where it ends or does nothing.
+    """Wait until a condition holds, while a process works; `NodeError` if it ends or is idle.
 
     Parameters
     ----------

@@ -51,7 +51,7 @@ class Afterwards:
         moved: Collection[str],
         why_not: Callable[[RequestedState], str],
     ) -> str:
-        """Return a note for the answer, empty where there is nothing to be said.
+        """Return a note for the answer, empty if there is none.
 
         Parameters
         ----------
@@ -62,14 +62,14 @@ class Afterwards:
         moved
             Joints that the answer is about.
         why_not
-            Returns why the answer does not hold in a state of now, empty where it does; called in another thread.
+            Returns why the answer is invalid in the present state, empty if it is valid; called in another thread.
 
         Raises
         ------
         CodedError
-            Where what was found does not hold any more.
+            If the answer is no longer valid.
         InputError
-            Where nothing can be judged any more.
+            If the present state cannot be judged.
         """
         frame_ids = list(frame_ids)
         for time in range(_MOST_TIMES):

@@ -61,7 +61,7 @@ MOST_WAYPOINTS, MOST_STEPS = 1000, 20_000
 LONGEST_TIME = 60.0
 """s; the path of what was followed until then is returned."""
 TURN_PER_STEP = 3.5
-"""rad/m: a step turns at most so much times `max_step`, as in MoveIt."""
+"""rad/m: a step turns at most this times `max_step`, as in MoveIt."""
 FEWEST_STEPS = 10  # if jumps are compared with the mean step
 
 
@@ -167,7 +167,7 @@ class CartesianPaths(Part):
 
 
 def _followed(wish: _Wish) -> tuple[Found, float]:
-    """Follow the waypoints as far as possible; return the timed motion, and which part of the path it is."""
+    """Follow the waypoints as far as possible; return the timed motion, and its share of the path."""
     request, asked, group = wish.request, wish.asked, wish.group
     until = time.monotonic() + LONGEST_TIME
     windows = windows_of(asked.planning.robot, group, asked.positions, ())
@@ -239,7 +239,7 @@ def _steps(poses: Sequence[np.ndarray], request: GetCartesianPath.Request) -> It
 
 
 def _before_jump(path: np.ndarray, problem: PlanningProblem, request: GetCartesianPath.Request) -> np.ndarray:
-    """Return a path up to the first step that is a jump by the thresholds of a request."""
+    """Return a path up to the first jump by the thresholds of a request."""
     moves = np.abs(np.diff(path, axis=0))
     jumps = np.zeros(len(moves), dtype=bool)
     lengths = np.linalg.norm(moves, axis=1)

@@ -34,7 +34,7 @@ class Controller:
 
 
 def read_controllers(path: str) -> tuple[Controller, ...]:
-    """Return the controllers of a file, those that are used by default first; none for no path.
+    """Return the controllers of a file, default ones first; none for no path.
 
     Raises
     ------

@@ -66,11 +66,11 @@ class Question:
 
     @property
     def cost(self) -> int:
-        """Pairs of bodies that are looked at."""
+        """Pairs of bodies to check."""
         return len(self.states.positions) * len(self.selection.pairs)
 
     def run(self, threads: int = 1) -> list[StateDistances]:
-        """Return the answer of each query, computed in so many threads."""
+        """Return the answer of each query, computed in a number of threads."""
         started = time.perf_counter()
         with refusals("request"):
             found = [
@@ -102,7 +102,7 @@ def closest_question(model: Model, selection: Selection, states: States, **limit
 def message_of(question: Question, result: SceneResult, spare: list[PairDistance] | None = None) -> DistanceArray:
     """Return the answer in one state as a message.
 
-    `spare` has messages of pairs that are used again, and takes new ones: to make one takes as long as to fill three.
+    `spare` has messages of pairs for reuse, and takes new ones: making one takes as long as filling three.
     What they were part of before must have been sent.
     """
     if len(result.distance) > _MOST_PAIRS:
@@ -167,7 +167,7 @@ class Distances(Part):
         self._current, self._measurements = current, measurements
         self._running = 0  # calls about many states that threads are at
         self._lock = threading.Lock()
-        # An answer that is made at once is sent before the next one is made.
+        # Send an answer before computing the next one.
         self._spare: list[PairDistance] = []
 
     def configure(self) -> None:

@@ -17,7 +17,7 @@ SOURCE = "distance_service"
 
 
 class CodedError(InputError):
-    """A request that cannot be answered, and which code says so."""
+    """A request that cannot be answered, with a code of MoveIt."""
 
     def __init__(self, moveit_code: int, words: str) -> None:
         super().__init__(words)
@@ -25,12 +25,12 @@ class CodedError(InputError):
 
 
 def success(*notes: str) -> MoveItErrorCodes:
-    """Return the code of an answer, with what is to be said beside; empty notes say nothing."""
+    """Return the code of an answer, with notes; empty notes are dropped."""
     return MoveItErrorCodes(val=MoveItErrorCodes.SUCCESS, message="; ".join(filter(None, notes)), source=SOURCE)
 
 
 def refused(error: Exception) -> InputError | Exception:
-    """Return what a planner says as an error that is the request's, not the node's; anything else as it is."""
+    """Return an error of a planner as one of the request, not of the node; any other error unchanged."""
     if isinstance(error, StartError):
         code = MoveItErrorCodes.START_STATE_IN_COLLISION if error.in_contact else MoveItErrorCodes.START_STATE_INVALID
     elif isinstance(error, GoalError):
@@ -60,7 +60,7 @@ def moveit_code(error: InputError, other: int) -> int:
 
 
 def code_of(error: Exception) -> MoveItErrorCodes:
-    """Return the code of an error; one without a code of its own says that nothing could be judged."""
+    """Return the code of an error; FAILURE for one without a code."""
     value = MoveItErrorCodes.FAILURE
     if isinstance(error, CodedError):
         value = error.moveit_code

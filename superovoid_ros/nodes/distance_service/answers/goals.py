@@ -48,7 +48,7 @@ def count_of(*several: Constraints) -> int:
 def condition(
     constraints: Constraints, asked: RequestedState, joints: Sequence[str], stop: threading.Event, what: str
 ) -> Accept | None:
-    """Return whether a state of planned joints satisfies constraints; None where there is nothing to be satisfied.
+    """Return a test whether a state of planned joints satisfies constraints; None if there are none.
 
     Raises
     ------
@@ -72,14 +72,14 @@ def condition(
 
 @dataclass(frozen=True)
 class JointGoals:
-    """What constraints say about joints."""
+    """The meaning of constraints of joints."""
 
     ranges: Ranges
     """Of planned joints, rad or m."""
     preferred: Mapping[str, float]
     """The positions wanted of them, within the ranges."""
     others: Sequence[JointConstraint]
-    """Constraints of joints that are not planned."""
+    """Constraints of joints outside the plan."""
 
 
 def windows_of(robot: Robot, group: Group, positions: Mapping[str, float], goals: Iterable[Constraints]) -> Ranges:
@@ -100,7 +100,7 @@ def windows_of(robot: Robot, group: Group, positions: Mapping[str, float], goals
 def joint_goals(
     constraints: Sequence[JointConstraint], robot: Robot, group: Group, windows: Ranges, path: Ranges | None = None
 ) -> JointGoals:
-    """Return what constraints say about joints.
+    """Return the meaning of constraints of joints.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def joint_goals(
 
 
 def _wide_enough(low: float, high: float, lower: float, upper: float) -> tuple[float, float]:
-    """Return a range within limits that is wide enough to be planned in."""
+    """Return a range within limits, wide enough for planning."""
     middle, half = 0.5 * (low + high), max(0.5 * (high - low), _LEAST)
     low, high = max(lower, middle - half), min(upper, middle + half)
     if low >= high:
@@ -241,7 +241,7 @@ class _Sampler:
             self._header_from_wanted, self._wanted = wanted_rotation(orientation, asked.frames)
 
     def draw(self, random: np.random.Generator | None) -> PoseGoal:
-        """Return a pose, or the part of it that is wanted: the middle for None."""
+        """Return a pose, or the requested part of it: the middle for None."""
         pose, turned = self._now.copy(), self._orientation is not None
         if turned:
             pose[:3, :3] = self._rotation(random)
@@ -301,7 +301,7 @@ def group_of(robot: Robot, name: str) -> Group:
 
 
 def link_of(asked: RequestedState, name: str) -> str:
-    """Return a link of a request by its name; `CodedError` where there is none."""
+    """Return a link of a request by its name; `CodedError` if there is none."""
     if name not in asked.planning.robot.links:
         raise CodedError(
             MoveItErrorCodes.INVALID_LINK_NAME,
@@ -311,7 +311,7 @@ def link_of(asked: RequestedState, name: str) -> str:
 
 
 def frame_of(asked: RequestedState, frame: str, what: str) -> np.ndarray:
-    """Return root_from_frame; `CodedError` where nobody knows the frame."""
+    """Return root_from_frame; `CodedError` for an unknown frame."""
     try:
         return asked.frames.lookup(frame, what)
     except InputError as error:

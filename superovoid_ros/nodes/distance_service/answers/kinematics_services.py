@@ -201,7 +201,7 @@ def _seed(asked: RequestedState, group: Group) -> dict[str, float]:
 
 
 def _missed(goals: Iterable[PoseGoal], asked: RequestedState, tolerance: float) -> str:
-    """Return the first link that is not where it is wanted, to a tolerance of points about it, m; empty: none."""
+    """Return the first link that is not at its goal, to a tolerance of points near it, m; empty: none."""
     for goal in goals:
         if not motion_between(asked.poses[goal.link], goal.pose, np.zeros(3), REACH) <= tolerance:
             return goal.link

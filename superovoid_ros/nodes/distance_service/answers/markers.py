@@ -45,7 +45,7 @@ LINE, COLUMN = 1.3, 8.0
 SIZE = 1.0 / 150.0
 """Diameter of a closest point where none is set, in extents of the scene."""
 NEAR_SHARE = 1.0 / 50.0
-"""Distance that is near where none is set, in extents of the scene."""
+"""Near distance if none is set, in extents of the scene."""
 _POINTS_AT_ONCE = 10_000
 """corners of triangles in one message: what takes longer to send delays the distances"""
 _REFRESH = 5
@@ -62,7 +62,7 @@ class MarkerOptions:
     normals: bool = True
     text: bool = True
     labels: int = 5
-    """pairs at most that have their distance written, the closest"""
+    """largest number of pairs with their distance as text, the closest ones"""
     opacity: float = 0.6
     """of the bodies, 0 to 1"""
     size: float = 0.0
@@ -72,7 +72,7 @@ class MarkerOptions:
 
 
 def extent_of(bodies: Sequence[Body], link_poses: Mapping[str, np.ndarray]) -> float:
-    """Diagonal [m] of the box around the bounding spheres of bodies but half-spaces; 1 m where there are only these."""
+    """Diagonal [m] of the box around the bounding spheres of bodies except half-spaces; 1 m if there are no others."""
     corners = []
     for body in bodies:
         sphere = body.shape.bounding_sphere()
@@ -83,7 +83,7 @@ def extent_of(bodies: Sequence[Body], link_poses: Mapping[str, np.ndarray]) -> f
 
 
 def missing_marker(words: str, frame: str) -> Marker:
-    """Return the text over a robot that says what is missing of the world around it; empty: it is deleted."""
+    """Return the text over a robot that names missing objects; an empty one is deleted."""
     marker = Marker(ns="incomplete", id=0, type=Marker.TEXT_VIEW_FACING, frame_locked=True)
     marker.header.frame_id = frame
     marker.action = Marker.ADD if words else Marker.DELETE
@@ -108,7 +108,7 @@ class SceneMarkers:
         Indices of the bodies that are cubes, turned alike and on one link: drawn in one colour, that of what is not
         checked, whatever is near.
     watched
-        Indices of the bodies that are in a checked pair; sizes follow their extent.
+        Indices of the bodies in checked pairs; sizes follow their extent.
     owners
         The link or object that each body is a part of; default: its link.
     """
@@ -144,12 +144,12 @@ class SceneMarkers:
         self._clear_first = True
 
     def resend(self) -> None:
-        """Send everything with the next update: somebody new is listening."""
+        """Send everything with the next update, for a new subscriber."""
         self._sent.clear()
         self._clear_first = True
 
     def transforms(self, frame: str, link_poses: Mapping[str, np.ndarray], stamp: Time) -> list[TransformStamped]:
-        """Return where the frames of the bodies are; none if no bodies are drawn."""
+        """Return the transforms of the bodies' frames; none if no bodies are drawn."""
         links = self._links if self._options.bodies else []
         known = {link: frame.encode() + link_poses[link].tobytes() for link in links}
         moved = [link for link in links if self._transforms.get(link, (None,))[0] != known[link]]
@@ -196,7 +196,7 @@ class SceneMarkers:
         return self._message(worst, self._pair_markers(frame, result, states, drawn))
 
     def unanswered(self) -> MarkerArray:
-        """Return the markers that changed where there is no answer: no pair, and no body in the colour of one."""
+        """Return the changed markers if there is no answer: no pair, and no coloured body."""
         return self._message(self._of_all(Meaning.UNKNOWN), [])
 
     def _of_all(self, meaning: Meaning) -> np.ndarray:
@@ -206,7 +206,7 @@ class SceneMarkers:
         return found
 
     def _message(self, worst: np.ndarray, pair_markers: list[Marker]) -> MarkerArray:
-        """Return bodies that mean something else than before, pairs, and what is to be deleted."""
+        """Return bodies with a new meaning, pairs, and markers to delete."""
         frame = self._frame
         markers = self._update_bodies(worst) if self._options.bodies else []
         alive = {(marker.ns, marker.id) for marker in pair_markers}
@@ -246,7 +246,7 @@ class SceneMarkers:
         return changed
 
     def _next_again(self) -> int:
-        """Return the body that is sent again: by turns one whose colour has changed, and one of all in their order."""
+        """Return the body to send again: in turns one with a new colour, and one of all in order."""
         if self._recoloured and self._updates // _REFRESH % 2:
             return self._recoloured.pop(0)
         self._turn += 1

@@ -164,7 +164,7 @@ class MotionPlans(Part):
         return response
 
     async def plan(self, service: str, kind: str, request: MotionPlanRequest, stop: threading.Event) -> Plan:
-        """Return the answer to a request, whose code says why there is no plan.
+        """Return the answer to a request; its code is the reason if there is no plan.
 
         Parameters
         ----------
@@ -211,7 +211,7 @@ class MotionPlans(Part):
         )
 
     def _wish(self, request: MotionPlanRequest, stop: threading.Event) -> _Wish:
-        """Check a request and take down what it needs; an error with a code where it cannot be read."""
+        """Check a request and collect its data; `CodedError` if it is invalid."""
         failure, invalid = MoveItErrorCodes.FAILURE, MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS
         model = self._current.model()
         group = group_of(model.robot, request.group_name)
@@ -319,7 +319,7 @@ def _planned(wish: _Wish) -> Found:
 
 
 def _why_not(wish: _Wish, found: Found, now: RequestedState, after: float) -> str:
-    """Return why a plan does not hold in a state of now, from a time on, s; empty where it is proved again."""
+    """Return why a plan is invalid in the present state, from a time on, s; empty if it is proved again."""
     words = blocked(wish.group, found, now, wish.stop, after)
     if words:
         return words
@@ -332,7 +332,7 @@ def _why_not(wish: _Wish, found: Found, now: RequestedState, after: float) -> st
 
 
 def blocked(group: Group, found: Found, now: RequestedState, stop: threading.Event, after: float = 0.0) -> str:
-    """Return why a motion is not proved free in a state of now, from a time on, s; empty where it is."""
+    """Return why a motion is not proved free in the present state, from a time on, s; empty if it is."""
     first = max(0, int(np.searchsorted(found.trajectory.times, after, side="right")) - 1)
     trajectory = replace(
         found.trajectory,
@@ -356,7 +356,7 @@ def blocked(group: Group, found: Found, now: RequestedState, stop: threading.Eve
 def limits_of(
     robot: Robot, group: Group, joint_limits: Mapping[str, Mapping[str, object]], request: MotionPlanRequest
 ) -> MotionLimits:
-    """Return the limits of a group's joints, scaled as a request says; as in move_group, 1 for what is no factor."""
+    """Return the limits of a group's joints, scaled as requested; as in move_group, by 1 for an invalid factor."""
     factors = request.max_velocity_scaling_factor, request.max_acceleration_scaling_factor
     velocity, acceleration = (factor if 0.0 < factor <= 1.0 else 1.0 for factor in factors)
     with refusals("joint_limits"):

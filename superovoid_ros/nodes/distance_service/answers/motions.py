@@ -41,7 +41,7 @@ from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 
 START_TOLERANCE = 0.01
 """rad or m: how far a joint may be from where its trajectory begins."""
-DURATION_SCALE, DURATION_MARGIN = 1.2, 0.5  # s; a trajectory may take so much longer
+DURATION_SCALE, DURATION_MARGIN = 1.2, 0.5  # s; largest excess of the duration
 EVENT = "trajectory_execution_event"
 _FAILED = MoveItErrorCodes.CONTROL_FAILED
 
@@ -94,7 +94,7 @@ class Motion:
         return self._handle == handle
 
     def close(self, succeeded: bool) -> None:
-        """End the goal, as cancelled if that was asked for."""
+        """End the goal, as cancelled if the client has cancelled it."""
         if succeeded:
             self._handle.succeed()
         elif self._handle.is_cancel_requested:
@@ -196,7 +196,7 @@ class Motions(Part):
         self.endpoints.listen(String, EVENT, self._take_event, 100)
 
     def deactivate(self) -> None:
-        """Stop the motion that is under way."""
+        """Stop the present motion."""
         if self._motion is not None:
             self._motion.end(MoveItErrorCodes.PREEMPTED, "the node was deactivated")
 
@@ -206,7 +206,7 @@ class Motions(Part):
         self._motions, self._motion = [], None
 
     def model_changed(self) -> None:
-        """Prove what is left of the planned motion that is under way again, and stop it if it is not free."""
+        """Prove the rest of the present planned motion again, and stop it if it is not free."""
         motion = self._motion
         if motion is None or motion.plan is None or motion.began is None:
             return

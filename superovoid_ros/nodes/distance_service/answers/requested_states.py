@@ -46,9 +46,9 @@ class RequestedState:
     frame: str
     """What that of the poses is called on TF: the root's, or the root link's where nobody knows where that is."""
     unplaced: str = ""
-    """Why nobody knows it; empty where it is known."""
+    """Why it is unknown; empty if it is known."""
     stale: str = ""
-    """Why what was measured of it is stale; empty where it is not."""
+    """Why its measurements are stale; empty if they are not."""
 
     @property
     def base_poses(self) -> dict[str, np.ndarray]:
@@ -89,7 +89,7 @@ class RequestedStates:
         model
             The robot and its world.
         message
-            What the request says about the state.
+            The state in the request.
         frame_ids
             Frames that it names elsewhere.
         placed
@@ -116,7 +116,7 @@ class RequestedStates:
         surroundings = self._measurements.surroundings(robot, [*named, *frames_of(planning)], known)
         frames = Frames(surroundings, edit)
         has_joints = len(message.joint_state.name) or len(message.multi_dof_joint_state.joint_names)
-        # As move_group: a state that is no difference brings all attached objects, but an empty one none.
+        # As move_group: a full state replaces all attached objects, but an empty one replaces none.
         if message.is_diff or has_joints:
             if _changes_attached(planning, message):
                 with refusals("robot_state"):

@@ -100,9 +100,9 @@ class Validity(Part):
         )
 
     async def _judge(self, service: str, request: Any, states: Iterable[RobotState], response: Any) -> Any:
-        """Answer about the first state that is not valid, or about the last one.
+        """Answer about the first invalid state, or about the last one.
 
-        What cannot be judged is not valid, and the log says why: the response has no words.
+        A state that cannot be judged is not valid; the log has the reason, since the response has no text.
         """
         kind, words = type(request).__name__.removesuffix("_Request"), ""
         response.valid = False
@@ -231,7 +231,7 @@ def _cost_of(planning: Planning, pairs: np.ndarray | None, constraints: Constrai
     )
     if count > _MOST_CONSTRAINTS:
         raise InputError(f"request: {count} constraints: must be at most {_MOST_CONSTRAINTS}")
-    # A cone is a body that is made for the question: that alone takes as long as many pairs.
+    # The body of a cone is made for the request, which takes as long as many pairs.
     per_cone = AT_ONCE // 2 + len(planning.robot.bodies)
     checked = planning.scene.pair_count if pairs is None else len(pairs)
     return checked + count + len(constraints.visibility_constraints) * per_cone
@@ -294,7 +294,7 @@ def _contact(
 
 
 def _cost(scene: Scene, world_from_body: np.ndarray, a: int, b: int) -> CostSource | None:
-    """Return where the boxes around two bodies along the axes of the frame overlap; None if that is unbounded."""
+    """Return the intersection of the boxes around two bodies along the axes of the frame; None if it is unbounded."""
     lower, upper = np.full(3, -np.inf), np.full(3, np.inf)
     for index in (a, b):
         pose = world_from_body[index]
@@ -313,7 +313,7 @@ def evaluate(
 ) -> tuple[list[ConstraintEvalResult], list[InputError]]:
     """Evaluate constraints as move_group does: joints, positions, orientations, visibilities, in this order.
 
-    Once `stop` is set, what is left is not evaluated any more, and so not satisfied.
+    Once `stop` is set, the rest is not evaluated, and counts as not satisfied.
 
     Returns
     -------
@@ -429,7 +429,7 @@ def _orientation_constraint(constraint: OrientationConstraint, frames: Frames) -
 
 
 def wanted_rotation(constraint: OrientationConstraint, frames: Frames) -> tuple[np.ndarray, np.ndarray]:
-    """Return the rotation that is wanted in the frame of the constraint, and in the root link's, shape (3, 3) each."""
+    """Return the requested rotation in the frame of the constraint, and in the root link's, shape (3, 3) each."""
     q = constraint.orientation
     quaternion = np.array([q.x, q.y, q.z, q.w])
     if not abs(np.linalg.norm(quaternion) - 1.0) <= 1e-3:

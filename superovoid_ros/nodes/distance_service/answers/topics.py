@@ -39,7 +39,7 @@ class Topics(Part):
     Attributes
     ----------
     published : int
-        How many times so far.
+        Number of publications.
     problem : str
         Why nothing could be published the last time; empty if it could.
     """
@@ -150,7 +150,7 @@ class Topics(Part):
             self._timer = self.endpoints.every(1.0 / rate, self._publish, steady=False)
 
     def _publish(self) -> None:
-        """Publish distances and markers of the measured state, to whoever listens."""
+        """Publish distances and markers of the measured state, if there are subscribers."""
         wanted = self._distances_publisher.get_subscription_count() > 0
         drawn = self._markers_publisher.get_subscription_count() > 0
         if not (wanted or drawn):
@@ -165,7 +165,7 @@ class Topics(Part):
             self._publish_state(self._current.model(), wanted, drawn)
             self.published, self.problem = self.published + 1, ""
         except Exception as error:
-            if not self.node.context.ok():  # told to end while publishing
+            if not self.node.context.ok():  # shut down while publishing
                 raise
             self.problem = f"nothing published: {reason_of(error)}"
             if drawn:

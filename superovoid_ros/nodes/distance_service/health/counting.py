@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the node has done: counted here, told by the diagnostics."""
+"""Counts of what the node has done, for the diagnostics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Counts:
     unreadable: int = 0
     """messages and requests that rclpy could not read"""
     refused_messages: Counter[str] = field(default_factory=Counter)
-    """topic -> messages that were not taken over"""
+    """topic -> refused messages"""
     slow: int = 0
     """queries that took longer than the threshold"""
     slowest: float = 0.0
@@ -67,7 +67,7 @@ class Statistics:
                 counts.internal_errors += not isinstance(error, InputError)
 
     def message(self, topic: str, error: Exception) -> None:
-        """Count a message of a topic that is not taken over, and what keeps it out."""
+        """Count a refused message of a topic, with the reason."""
         for counts in (self.total, self.recent):
             counts.refused_messages[topic] += 1
             counts.internal_errors += not isinstance(error, InputError)

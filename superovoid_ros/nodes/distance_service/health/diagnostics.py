@@ -57,11 +57,11 @@ class RateMeter:
         Parameters
         ----------
         now
-            Time [s]; where it runs backwards the measurement begins again.
+            Time [s]; if it runs backwards, the measurement starts again.
         count
             How often it happened up to now.
         wanted
-            The rate that was set [Hz].
+            The requested rate [Hz].
         """
         if self._counts and now < self._counts[-1][0]:
             self.clear()
@@ -81,7 +81,7 @@ class Diagnostics(Part):
     common, current, measurements, topics
         The node, and what is told of.
     facts
-        Returns what the parts have to tell beside that.
+        Returns further facts of the parts.
     """
 
     parameters = (
@@ -118,7 +118,7 @@ class Diagnostics(Part):
         self._apply_values()
 
     def clean_up(self) -> None:
-        """Publish nothing any more."""
+        """Stop publishing."""
         self._stop()
         self._publisher = None
         self._meter.clear()

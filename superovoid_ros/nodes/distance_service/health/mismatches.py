@@ -33,7 +33,7 @@ class Mismatches:
         self._nameless: dict[tuple[str, bytes], int] = {}  # looks at which an end's node had no name yet
 
     def forget(self) -> None:
-        """Forget what was told."""
+        """Forget what was logged."""
         self._told.clear()
         self._nameless.clear()
 
@@ -57,7 +57,7 @@ class Mismatches:
         self._told = found
 
     def _mismatches(self) -> Iterator[tuple[tuple[str, bytes], str]]:
-        """Yield the ends of others that do not fit, and what to say about each."""
+        """Yield the endpoints of others that do not match, with a line about each."""
         node = self._node
         for ours in node.subscriptions:
             topic = ours.topic_name

@@ -103,7 +103,7 @@ class _Ready:
 
 @dataclass
 class _Reading:
-    """What the reading of a description has taken down and found so far."""
+    """The data and results of reading a description so far."""
 
     description: Description | None = None
     robot: Robot | None = None
@@ -266,7 +266,7 @@ class RobotState(Part):
             self._fail(error)
 
     def _prepare(self, reading: _Reading) -> None:
-        """Note where the frames are that waiting changes name, for a thread."""
+        """Record the poses of the frames in waiting changes, for a thread."""
         snapshot = self._current.snapshot
         if snapshot.model is None and self._description().urdf:
             words = "no robot yet: its description is being read"
@@ -309,7 +309,7 @@ class RobotState(Part):
         return True
 
     def _around(self, robot: Robot | None, snapshot: Snapshot) -> Surroundings:
-        """Return where the frames are now that the waiting changes name."""
+        """Return the present poses of the frames in waiting changes."""
         frame_ids = {frame for one in snapshot.waiting for frame in one.frame_ids}
         frame_ids |= set() if snapshot.planning is None else set(frames_of(snapshot.planning))
         return self.measurements.surroundings(robot, frame_ids)
@@ -317,7 +317,7 @@ class RobotState(Part):
     # --- use ---
 
     def _use(self, built: BuiltModel | None, description: Description) -> None:
-        """Take a model, or none, and say what there is to say."""
+        """Use a model, or none, and log its notes."""
         snapshot = self._current.snapshot
         if built is None:
             self._made_from = None

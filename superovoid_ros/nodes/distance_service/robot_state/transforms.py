@@ -22,11 +22,11 @@ from superovoid_ros.nodes.common.mistakes import Code, InputError, check_name, l
 from superovoid_ros.nodes.common.newest import Newest
 
 Refused = Callable[[str, Exception], None]
-"""Is told the topic of a transform that is not taken over, and why."""
+"""Receives the topic of a refused transform, and the reason."""
 
 MOST_FRAMES = 10_000
 KEPT = 60.0
-"""[s] So long a frame that nobody sends any more is kept where others need its place."""
+"""[s] How long a frame that nobody sends is kept if others need its space."""
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class BufferTransforms:
         return tree.lookup(target, source)
 
     def _parents(self) -> dict[str, str]:
-        """Return frame -> parent of every frame of which a transform is known; tf2 tells it as text only."""
+        """Return frame -> parent of every frame with a known transform; tf2 returns it as text only."""
         found = re.findall(r"^Frame (.+) exists with parent (.+)\.$", self._buffer.all_frames_as_string(), re.MULTILINE)
         return {frame: parent for frame, parent in found if parent != "NO_PARENT"}
 
@@ -246,7 +246,7 @@ def _listen(endpoints: Endpoints, name: str, store: Callable[..., None], refused
             except Exception as error:  # of one transform; the others of the message are good
                 refused(topic, error)
 
-    # The settings of tf2_ros.TransformListener, so that every broadcaster is heard.
+    # The settings of tf2_ros.TransformListener, so that every broadcaster matches.
     endpoints.listen(TFMessage, "/tf", lambda message: take(message, "/tf", static=False), 100)
     latched = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL, reliability=ReliabilityPolicy.RELIABLE)
     endpoints.listen(TFMessage, "/tf_static", lambda message: take(message, "/tf_static", static=True), latched)
@@ -269,7 +269,7 @@ def transform_source(endpoints: Endpoints, name: str, refused: Refused) -> Trans
     name
         Full name of the node.
     refused
-        Is told of transforms that make no sense.
+        Receives invalid transforms.
     """
     try:
         import tf2_ros  # noqa: F401

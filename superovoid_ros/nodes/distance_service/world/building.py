@@ -57,7 +57,7 @@ class Description:
 
 @dataclass(frozen=True)
 class BuiltModel:
-    """A model with all that was known, and what there is to say about that."""
+    """A model of all that is known, with notes for the log."""
 
     model: Model
     notes: Sequence[str] = ()

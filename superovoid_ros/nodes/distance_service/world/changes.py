@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What a message says about objects and rules: a change, which edits a planning scene. No messages.
+"""Changes of objects and rules, read from messages, which edit a planning scene. No messages.
 
 `own_changes.py` reads the messages of this package, `moveit_changes.py` those of MoveIt. A change is applied as a whole
 or not at all: if it raises, its edit is dropped.
@@ -33,13 +33,13 @@ Note: TypeAlias = str | Problem
 
 
 class Operation(Enum):
-    """What is to be done with an object."""
+    """An operation on an object."""
 
     ADD, REMOVE, APPEND, MOVE = range(4)
 
 
 class Change:
-    """Something that is to change."""
+    """A change of objects or rules."""
 
     is_of_one_object: ClassVar[bool] = False
     """Whether it leaves the edit as it was if it raises."""
@@ -55,7 +55,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Refusal(Change):
-    """The change that is left of a message which cannot be used at all: its objects are not where they are to be."""
+    """The change of an unusable message: its objects are not at their requested poses."""
 
     problems: Sequence[Problem]
 

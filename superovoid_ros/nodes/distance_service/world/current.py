@@ -26,27 +26,27 @@ Done: TypeAlias = Callable[[PlanningScene | None, Exception | None], None]
 
 @dataclass(frozen=True, eq=False)
 class Diff:
-    """What a message or a call says of objects and rules, from when it comes until it is applied."""
+    """The content of a message or a call about objects and rules, from its arrival until it is applied."""
 
     topic: str
     """Or service, that it came by."""
     frame_ids: tuple[str, ...]
     """That it names."""
     read: Callable[[], Change] | None
-    """Parses the message, which may take long; None once that is done."""
+    """Parses the message, which may take long; None after that."""
     done: Done = lambda planning, problem: None
     missing: Callable[[], Sequence[Problem]] = tuple
     """Returns what is missing if it is refused: of a message, whose sender hears of nothing."""
     size: int = 0
     """Bytes of the message."""
     waits: bool = False
-    """If there is no robot it waits for one; else it is refused then."""
+    """If there is no robot: true to wait for one, false to be refused."""
     unheard: int = 0
-    """`Snapshot.unheard` when what it says was known to hold."""
+    """`Snapshot.unheard` at the time of its arrival."""
     surroundings: Surroundings | None = None
     """When it came; None: as they are when there is a robot for it."""
     change: Change | None = None
-    """What it says, once it is read; None also if it cannot be, and nothing is missing without it."""
+    """Its content, once it is read; None also if it is unreadable and nothing is missing without it."""
     notes: tuple[str, ...] = ()
     """Worth a warning, once it is applied."""
     problem: Exception | None = None
@@ -71,7 +71,7 @@ class Diff:
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """All that is known at one moment. It is never changed: whatever happens makes another one."""
+    """All that is known at one moment; immutable."""
 
     model: Model | None = None
     problem: str = ""
@@ -85,7 +85,7 @@ class Snapshot:
     waiting_bytes: int = 0
     """Of their messages together."""
     unheard: int = 0
-    """Messages that were lost, or more than can wait: what they said is missing until a whole planning scene comes."""
+    """Messages lost, or too many to wait: their content is missing until a whole planning scene comes."""
     replaced: int = 0
     """How many of them came before the last whole planning scene did."""
     awaits_scene: bool = False
@@ -104,16 +104,16 @@ class Snapshot:
         return replace(self, model=None, problem=problem, code=code)
 
     def with_whole_scene(self, unheard: int) -> Snapshot:
-        """Return this after a whole planning scene was applied, before which so many messages were unheard."""
+        """Return this after a whole planning scene was applied; `unheard` is that at the time of its request."""
         return replace(self, replaced=max(self.replaced, unheard), awaits_scene=False)
 
     def with_lost(self, count: int) -> Snapshot:
-        """Return this after so many messages were lost."""
+        """Return this after a number of messages were lost."""
         return replace(self, unheard=self.unheard + count)
 
     @property
     def unheard_since(self) -> int:
-        """Messages that were lost, or more than can wait, since the last whole planning scene."""
+        """Number of messages lost, or too many to wait, since the last whole planning scene."""
         return self.unheard - self.replaced
 
     @property
@@ -141,7 +141,7 @@ class Snapshot:
 
     @property
     def missing(self) -> str:
-        """Why the model is not whole; empty if it is, and where there is none."""
+        """Why the model is incomplete; empty if it is complete, or if there is none."""
         if self.model is None:
             return ""
         return self.lacks_scene or self.model.missing
@@ -163,7 +163,7 @@ class CurrentModel:
     Attributes
     ----------
     candidate : Model or None
-        The model as it would be after the change of parameters that is being checked; else that of now.
+        The model after the change of parameters under check; otherwise the present one.
     """
 
     def __init__(self, changed: Callable[[], None] = lambda: None, refuses: Callable[[], bool] = lambda: True) -> None:
@@ -173,7 +173,7 @@ class CurrentModel:
 
     @property
     def snapshot(self) -> Snapshot:
-        """All that is known now."""
+        """The present snapshot."""
         return self._snapshot
 
     def model(self) -> Model:
@@ -184,9 +184,9 @@ class CurrentModel:
         return self._known(snapshot)
 
     def known(self) -> Model:
-        """Return the model for who asks what is known, with what is missing as `PlanningScene.problems`.
+        """Return the model for a report of what is known; its `PlanningScene.problems` list what is missing.
 
-        `InputError` if that does not have all that is missing.
+        `InputError` if it does not list everything that is missing.
         """
         snapshot = self._snapshot
         if snapshot.lacks_scene:
@@ -205,7 +205,7 @@ class CurrentModel:
 
     @property
     def candidate(self) -> Model | None:
-        """The model as it would be after the change of parameters that is being checked; else that of now."""
+        """The model after the change of parameters under check; otherwise the present one."""
         return self._proposed or self._snapshot.model
 
     def propose(self, model: Model | None) -> None:
@@ -226,7 +226,7 @@ class CurrentModel:
         return self._snapshot.missing
 
     def exchange(self, snapshot: Snapshot) -> None:
-        """Take what is known from now on. Whoever asks meanwhile gets the model of before or the new one."""
+        """Exchange the snapshot in one assignment: other threads get the old model or the new one."""
         before, model = self._snapshot.model, snapshot.model
         self._snapshot = snapshot
         if model is not before:

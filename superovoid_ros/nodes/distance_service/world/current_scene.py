@@ -132,7 +132,7 @@ class CurrentScene:
         return Header(frame_id=self._measurements.frame_of(robot, link))
 
     def _missing_object(self, problem: Problem, robot: Robot) -> CollisionObject:
-        """Return an object that is not where it is to be: its name, and no shapes."""
+        """Return the message of an object that is not at its requested pose: its name, and no shapes."""
         message = CollisionObject(id=problem.name)
         message.header = self._header(robot, problem.link or robot.root)
         return message

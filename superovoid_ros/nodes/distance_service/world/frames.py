@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Where frames are in the root link's frame, for objects that are given in them. No messages."""
+"""Poses of frames in the root link's frame, for objects given in them. No messages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Surroundings:
     link_poses: Mapping[str, np.ndarray] | InputError
     """Poses of all links in some common frame, or why they are not known."""
     transforms: Mapping[str, np.ndarray | InputError]
-    """root_from_frame, shape (4, 4), of frames that were asked for and are no links, or why it is not known."""
+    """root_from_frame, shape (4, 4), of requested frames other than links, or the reason why it is unknown."""
     prefix: str = ""
     """What the frames of the robot's links begin with on TF."""
     outside: frozenset[str] = frozenset()
@@ -34,7 +34,7 @@ class Surroundings:
     """By which they may have moved an object since it came, m."""
 
     def with_frames_of(self, later: Surroundings) -> Surroundings:
-        """Return these with the frames that were asked for later only."""
+        """Return these with frames requested later only."""
         new = later.transforms.keys() - self.transforms.keys()
         if not new:
             return self
@@ -56,7 +56,7 @@ def link_named(robot: Robot, frame: str, prefix: str) -> str | None:
 
 
 class Frames:
-    """Where frames are in the root link's frame. The state is asked for only where a frame needs it.
+    """Poses of frames in the root link's frame. The state is read only if a frame needs it.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Frames:
         return thing.pose
 
     def _check_still(self, thing: SceneObject) -> None:
-        """Raise `InputError` if TF has moved an object of the world since it came: it is not where it was put."""
+        """Raise `InputError` if TF has moved an object of the world since its arrival."""
         if thing.given_in is None:
             return
         frame, tolerance = thing.given_in.frame, self._surroundings.tolerance
@@ -142,7 +142,7 @@ class Frames:
         return link_named(robot, frame, self._surroundings.prefix)
 
     def lookup(self, frame: str, what: str) -> np.ndarray:
-        """Return root_from_frame for a header's frame_id, shape (4, 4); `InputError` if nobody knows it."""
+        """Return root_from_frame for a header's frame_id, shape (4, 4); `InputError` for an unknown frame."""
         robot, link = self.robot, self.link_of(frame)
         if link is not None:
             return self.link(link)
@@ -170,7 +170,7 @@ class Frames:
             ) from error
 
     def given_in(self, frame: str) -> GivenIn | None:
-        """Return the frame outside of the robot that a header's frame_id stands in, and where it is; None: in none."""
+        """Return the frame outside the robot for a header's frame_id, and its pose; None if there is none."""
         if self.link_of(frame) is not None:
             return None
         frame = frame.removeprefix("/")
@@ -184,7 +184,7 @@ class Frames:
         return GivenIn(frame, self._surroundings.transforms[frame])
 
     def fix(self, child: str, parent: str, parent_from_child: np.ndarray) -> None:
-        """Let a frame be known that a planning scene brings; `InputError` if nobody knows its parent."""
+        """Add a frame of a planning scene; `InputError` if its parent is unknown."""
         child = child.removeprefix("/")
         pose = self.lookup(parent, f"fixed_frame_transforms '{child}'") @ parent_from_child
         if child not in self.fixed:
@@ -192,7 +192,7 @@ class Frames:
 
 
 def _known(found: object) -> object:
-    """Return what was found out; raise where it is why nothing was."""
+    """Return a result; raise it if it is an error."""
     if isinstance(found, InputError):
         raise found
     return found

@@ -32,7 +32,7 @@ def moved_by(thing: SceneObject, root_from_frame: np.ndarray) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """Objects that were given in one frame while it was at one place. A query looks at all of them at once."""
+    """Objects given in one frame at one pose of it. A query checks all of them at once."""
 
     frame: str
     before: np.ndarray

@@ -50,7 +50,7 @@ class Selection:
         return np.array([[owner in links for owner in self.owners] for links in sides], dtype=bool)
 
     def in_order(self, found: Found) -> Found:
-        """Return an answer about the pairs with `links_a` on the first side: rows that have them the other way swap."""
+        """Return an answer about the pairs with `links_a` on the first side: other rows are swapped."""
         on_a, on_b = self._on_sides
         swapped = ~(on_a[found.body_a] & on_b[found.body_b])
         if not swapped.any():
@@ -79,7 +79,7 @@ class Paddings:
     Attributes
     ----------
     contacts_in_a_row : int
-        Answers of whoever asks about these pairs, since the last one without a contact.
+        Number of answers about these pairs since the last one without a contact.
     """
 
     def __init__(self, planning: PlanningScene, pairs: np.ndarray) -> None:
@@ -253,7 +253,7 @@ class Model:
         return Selection(pairs, links_a, links_b, self.planning.owners, self.planning.parts(pairs))
 
     def _links(self, names: tuple[str, ...]) -> frozenset[str]:
-        """Return the links and objects with bodies that are named, every one if no name is given."""
+        """Return the named links and objects with bodies, all if no name is given."""
         if not names:
             return self.links_with_bodies
         for name in names:
@@ -288,7 +288,7 @@ class Model:
 
 
 def _reasons(problems: Mapping[str, Problem]) -> str:
-    """Return why the first of them are not where they are to be."""
+    """Return why the first of them are not at their requested poses."""
     reasons = [shortened(problem.reason, 300) for problem in itertools.islice(problems.values(), 3)]
     more = f"; and {len(problems) - len(reasons)} more" if len(problems) > len(reasons) else ""
     return f"{'; '.join(reasons)}{more}"

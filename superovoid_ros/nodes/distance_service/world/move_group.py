@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The planning scene of a move_group is asked for as a whole: what was said before this node listened, or did not fit.
+"""Request the whole planning scene of a move_group: messages from before this node subscribed, or lost ones.
 
 As MoveIt's display in RViz does it, once when the service is there; here again after a gap (the service was away, or
 another node publishes the scene) and when something about objects could not be read. Nothing waits for the answer.
@@ -55,7 +55,7 @@ _ALL = sum(
 
 
 class _Question(NamedTuple):
-    """A question that was not answered yet."""
+    """A request without an answer yet."""
 
     future: Future
     since: float
@@ -76,7 +76,7 @@ def _check_name(value: object) -> None:
 
 
 class MoveGroupScene:
-    """Asks another node for its planning scene, where there is one that has the service.
+    """Requests the planning scene of another node that serves it.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class MoveGroupScene:
         self._taken = 0
 
     def stop(self) -> None:
-        """Ask no more."""
+        """Send no further request."""
         asker, self._asker = self._asker, None
         self._forget()
         if asker is not None:
@@ -137,7 +137,7 @@ class MoveGroupScene:
 
     @property
     def _service(self) -> str:
-        """The full name of the service; empty if none is to be asked: this node's own would answer itself."""
+        """The full name of the service; empty if none is requested: this node's own would answer itself."""
         name = str(self._common.value("planning_scene_service")).strip()
         if not name:
             return ""
@@ -145,7 +145,7 @@ class MoveGroupScene:
         return "" if name == self._node.resolve_service_name("get_planning_scene") else name
 
     def look(self) -> None:
-        """Ask where that is due."""
+        """Send a request if one is due."""
         name, now = self._service, time.monotonic()
         if self._client is not None and self._name != name:
             self.stop()
@@ -204,7 +204,7 @@ class MoveGroupScene:
         future.add_done_callback(self._answered)
 
     def _answered(self, future: Future) -> None:
-        """Apply what was answered; never raises, since nobody would hear of it."""
+        """Apply an answer; never raises, since no caller would see the error."""
         if self._asked is None or self._asked.future is not future:
             return  # of a life before, or too late
         asked, self._asked = self._asked, None

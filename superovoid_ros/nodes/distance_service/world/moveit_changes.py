@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What MoveIt's messages say about objects and rules, as changes (`changes.py`).
+"""Changes of objects and rules, read from MoveIt's messages (`changes.py`).
 
 What is wrong with a message by itself is found when it is read; what is wrong with it for this robot and these objects,
 when its change is applied.
@@ -51,7 +51,7 @@ _OPERATIONS = {
 
 
 def object_change(message: CollisionObject, open_meshes: str = "hull") -> ObjectChange:
-    """Return what a collision object says."""
+    """Return the change of a collision object."""
     name, operation, frame = message.id, _operation(message), message.header.frame_id
     what = f"object '{name}'"
     if name or operation is not Operation.REMOVE:
@@ -67,7 +67,7 @@ def object_change(message: CollisionObject, open_meshes: str = "hull") -> Object
 
 
 def attached_change(message: AttachedCollisionObject, open_meshes: str = "hull") -> AttachedChange:
-    """Return what an attached collision object says."""
+    """Return the change of an attached collision object."""
     thing, operation = message.object, _operation(message.object)
     name, link, what = thing.id, message.link_name, f"attached object '{thing.id}'"
     if operation is Operation.REMOVE:
@@ -89,7 +89,7 @@ def attached_changes(
     whole: bool = False,
     read: Callable[[AttachedCollisionObject], AttachedChange | Problem] = attached_change,
 ) -> AttachedChanges:
-    """Return what a robot state says about attached objects: only these are there where it is not a difference.
+    """Return the change of attached objects of a robot state: unless it is a difference, it replaces all of them.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def attached_changes(
 def scene_change(
     message: PlanningScene, most_cubes: int, open_meshes: str = "hull", most_objects: int = Limits().objects
 ) -> SceneChange:
-    """Return what a planning scene, or a difference to one, says.
+    """Return the change of a planning scene, or of a difference to one.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def scene_change(
 
 
 def world_change(message: PlanningSceneWorld, *options: object) -> SceneChange:
-    """Return what a world says, which replaces the one before; options as for `scene_change`."""
+    """Return the change of a world, which replaces the last one; options as for `scene_change`."""
     change = scene_change(scene_of_world(message), *options)
     return replace(change, whole_world=True, octomap=change.octomap or OctomapChange(None))
 
@@ -205,7 +205,7 @@ def _octomap_change(message: PlanningScene, most_cubes: int) -> OctomapChange | 
 
 
 def is_about_objects(message: PlanningScene) -> bool:
-    """Return whether a planning scene says anything about objects, the octomap apart, which often is sent anew."""
+    """Return whether a planning scene is about objects, apart from the octomap, which is often sent again."""
     attached = message.robot_state.attached_collision_objects
     return bool(message.world.collision_objects or attached or not message.is_diff)
 
@@ -430,7 +430,7 @@ class AttachedChange(Change):
             return list(brought.notes)
         if not brought.has_pose:
             pose = there.pose if there.link == link else in_link(frames, link, frames.object(name), what)
-        # In this order: names that are wrong are told before anything has changed.
+        # In this order: invalid names are refused before anything has changed.
         edit.attach(name, link, pose, {*self.touch_links, *there.touch_links})
         edit.append(name, brought.shapes, poses)
         edit.describe(name, brought.subframes, brought.kind)
@@ -442,7 +442,7 @@ class AttachedChange(Change):
         return self.operation is not Operation.REMOVE
 
     def _needs_there(self, edit: Edit) -> bool:
-        """Whether the object must be one that has its place: one that has none may be added anew."""
+        """Whether the object must have a pose: one without a pose may be added again."""
         return self.name in edit.objects or self.operation is not Operation.ADD or not self.brought.shapes
 
 
@@ -589,7 +589,7 @@ class SceneChange(Change):
 
 
 def _tried(change: ObjectChange | AttachedChange | OctomapChange | Problem, edit: Edit, frames: Frames) -> list[Note]:
-    """Apply what is about one object; if it makes no sense that is reported, and the others go on."""
+    """Apply the change of one object; an error is reported, and the other objects go on."""
     problem = change
     if not isinstance(change, Problem):
         try:
@@ -614,7 +614,7 @@ def _check_no_plane(edit: Edit, name: str) -> None:
 
 
 def _detach(edit: Edit, frames: Frames, name: str, link: str) -> list[Note]:
-    """Give one attached object, or all, back to the world where they are."""
+    """Return one attached object, or all, to the world at their present poses."""
     notes: list[Note] = []
     if not name:
         chosen = [other for other in edit.objects if edit.object(other).link is not None]

@@ -58,7 +58,7 @@ class MoveItWorld(World):
         self._move_group = MoveGroupScene(common, current, self)
 
     def clean_up(self) -> None:
-        """Ask no other node any more."""
+        """Send no further request to other nodes."""
         super().clean_up()
         self._move_group.stop()
 
@@ -105,7 +105,7 @@ class MoveItWorld(World):
         return moveit_changes.frame_ids_of(scene), scene, self._reading(message, moveit_changes.world_change)
 
     def take_whole(self, scene: PlanningScene, unheard: int, done: Callable[[Exception | None], None]) -> None:
-        """Apply a whole planning scene that another node was asked for, and tell whether that could be.
+        """Apply a whole planning scene requested from another node; return whether that was possible.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ class MoveItWorld(World):
         return response
 
     async def _clear_octomap(self, request: Empty.Request, response: Empty.Response) -> Empty.Response:
-        """Remove the octomap; the response has no fields, so the log says why that cannot be."""
+        """Remove the octomap; the response has no fields, so a reason is in the log."""
         try:
             self.activity.require()
             await self._changing("clear_octomap", (), lambda: moveit_changes.OctomapChange(None))

@@ -47,7 +47,7 @@ _CONVEX_WITHIN = 1e-4
 
 
 def shape_of_primitive(primitive: SolidPrimitive, name: str) -> Shape:
-    """Return the body of a primitive; `InputError` for one that is unknown here or has no volume."""
+    """Return the body of a primitive; `InputError` for one of unknown type or without volume."""
     kind = int(primitive.type)
     if kind not in _PRIMITIVES:
         known = ", ".join(f"{number} ({words})" for number, (words, _, _) in _PRIMITIVES.items())
@@ -201,7 +201,7 @@ def shape_poses_of(message: CollisionObject, what: str) -> list[np.ndarray]:
 
 
 def matrix_of(message: MatrixMessage) -> AllowedCollisionMatrix:
-    """Return what the allowed collision matrix of a planning scene says."""
+    """Return the content of the allowed collision matrix of a planning scene."""
     with refusals():
         return AllowedCollisionMatrix.from_rows(
             message.entry_names,
@@ -212,7 +212,7 @@ def matrix_of(message: MatrixMessage) -> AllowedCollisionMatrix:
 
 
 def octree_of(octomap: Octomap) -> Octree:
-    """Return the octree of a message that has one."""
+    """Return the octree of a message."""
     if octomap.id != "OcTree":
         raise InputError(f"octomap: id '{octomap.id}': must be 'OcTree', as for MoveIt")
     with refusals("octomap"):
@@ -272,7 +272,7 @@ def _message_of_mesh(mesh: Mesh) -> MeshMessage:
 
 
 def message_of_matrix(matrix: AllowedCollisionMatrix) -> MatrixMessage:
-    """Return the message of a matrix; pairs of its names that it says nothing about are not allowed to collide."""
+    """Return the message of a matrix; other pairs of its names are not allowed to collide."""
     names = sorted(frozenset().union(*matrix.entries))
     rows = [MatrixEntry(enabled=[matrix.entries.get(frozenset((a, b)), False) for b in names]) for a in names]
     return MatrixMessage(

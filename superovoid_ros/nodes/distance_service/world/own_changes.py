@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What the messages of this package say about objects and rules, as changes (`changes.py`), and back."""
+"""Changes of objects and rules, read from the messages of this package (`changes.py`), and back."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _OPERATIONS_OF_SUPEROVOIDS = {
 
 
 def superovoid_changes(messages: Sequence[SuperovoidObject]) -> SuperovoidChanges:
-    """Return what superovoid objects say, in their order."""
+    """Return the changes of superovoid objects, in order."""
     return SuperovoidChanges(tuple(map(_superovoid_change, messages)))
 
 
@@ -57,7 +57,7 @@ def _superovoid_change(message: SuperovoidObject) -> SuperovoidChange:
 
 
 def rules_change(request: SetPairRules.Request) -> RulesChange:
-    """Return what a request about rules says."""
+    """Return the change of a request about rules."""
     count = len(request.links_a)
     if len(request.links_b) != count:
         raise InputError(f"request: {count} links_a, {len(request.links_b)} links_b: must be equally many")
@@ -81,7 +81,7 @@ def superovoid_of(message: SuperovoidObject, what: str) -> Superovoid:
 def superovoid_object(body: Body) -> SuperovoidObject:
     """Return the message that adds a body to the world of a service, its link standing where the robot's root does.
 
-    `InputError` for a body that is no superovoid.
+    `InputError` for a body other than a superovoid.
     """
     if not isinstance(body.shape, Superovoid):
         raise InputError(f"object '{body.name}': must be a superovoid, found {body.shape!r}")
@@ -173,7 +173,7 @@ class RulesChange(Change):
     """Rules of the run time."""
 
     pairs: Sequence[tuple[str, str, bool]]
-    """Links, groups or objects (empty: any), and whether their pairs are to be checked."""
+    """Links, groups or objects (empty: any), and whether to check their pairs."""
     reason: str = ""
     clear: bool = False
     """Those of before are forgotten."""

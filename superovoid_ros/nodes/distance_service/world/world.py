@@ -10,7 +10,7 @@ Messages that come together become one model. An object of a planning scene that
 others are applied, as in move_group; all else is applied as a whole or not at all. What is wrong ends in the answer or,
 for topics, in the log. An object that a message brought and that could not be used is kept as missing; what messages
 said that were lost is not known, and nothing is answered until a whole planning scene comes.
-docs/moveit.md says how this compares with move_group.
+docs/moveit.md compares this with move_group.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class World(Part):
     # --- changes ---
 
     def _lose(self, count: int) -> None:
-        """Note that what so many messages said is not known."""
+        """Record that the content of a number of messages is unknown."""
         self._current.exchange(self._current.snapshot.with_lost(count))
 
     def submit(self, diffs: list[Diff]) -> None:
@@ -165,7 +165,7 @@ class World(Part):
         self._named += Counter()  # without those that nothing names any more
 
     def _work(self, diffs: list[Diff]) -> _Applied:
-        """Return a model with all that these say. Messages of topics come in streams, and pause between two models."""
+        """Return a model with all of these. Messages of topics come in streams, and pause between two models."""
         if all(diff.waits for diff in diffs):
             time.sleep(max(0.0, self._built_at + _PERIOD - time.monotonic()))
         self._built_at = time.monotonic()
@@ -177,7 +177,7 @@ class World(Part):
         return _Applied(snapshot, *apply_each(snapshot.model, diffs))
 
     def _use(self, diffs: list[Diff], found: _Applied | None, problem: Exception | None) -> bool:
-        """Exchange a model for that of now and tell who waits; false: it is not the successor of that of now."""
+        """Exchange the model and notify waiting calls; false if it is not the successor of the present one."""
         if problem is None and (
             not self._current.snapshot.has_world_of(found.snapshot)
             or (found.model is None and found.snapshot.model is not None)
@@ -211,7 +211,7 @@ class World(Part):
         return found.diffs
 
     def _with_scene(self, snapshot: Snapshot, diff: Diff) -> Snapshot:
-        """Take over what only a planning scene says."""
+        """Use what only a planning scene has."""
         if diff.change is not None:
             self._measurements.take_scene(diff.change.positions)
             if diff.change.replaces_all:
