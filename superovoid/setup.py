@@ -111,6 +111,8 @@ setup(
     extras_require={
         # SUPEROVOID_KERNELS=jit, and `python -m superovoid.compiler` after an edit of a kernel.
         "compile": ["numba>=0.68,<0.69"],
+        # Completion of the command line in bash and zsh.
+        "completion": ["argcomplete"],
         # `superovoid dataset`: stores, and workers beyond this process.
         "dataset": ["dask", "distributed", "pyarrow", "rich", "zarr>=3"],
         # `superovoid fit`: meshes, and tables on the terminal.

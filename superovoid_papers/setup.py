@@ -33,9 +33,9 @@ setup(
     # superovoid_ros, without ROS, has the hands, motions and molars of the experiments and benchmarks.
     install_requires=["matplotlib", "numba", "numpy", "rich", "scipy", "superovoid[fit]", "superovoid_ros"],
     extras_require={
-        # Other libraries for `superovoid experiment`, `bench engine` and `bench kinds`; a checker for `never-wrong`.
+        # Other libraries for `superovoid experiment` and `superovoid dev bench`; a checker for `never-wrong`.
         "bench": ["casadi", "coal", "distance3d", "mujoco", "python-fcl", "python-flint", "scikit-image"],
-        # pinocchio with Coal, and robots, for `superovoid bench robots`.
+        # pinocchio with Coal, and robots, for `superovoid dev bench robots`.
         "robots": ["coal", "example-robot-data", "pin"],
         "test": ["hypothesis", "mpmath", "pytest", "pytest-xdist", "python-flint"],
     },

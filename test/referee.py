@@ -150,7 +150,7 @@ def _ovoids(rows: np.ndarray, poses: np.ndarray) -> list[Pair]:
 
 
 def never_wrong(family: str, count: int) -> list[Pair]:
-    """Pairs of a family of `superovoid bench never-wrong`."""
+    """Pairs of a family of `superovoid dev bench never-wrong`."""
     generate = importlib.import_module(f"{_judges()}.random_pairs").generate
     _, batch = generate(SEED, family, 0, count)
     return _ovoids(batch.rows, batch.poses())

@@ -15,6 +15,10 @@ from typing import Any
 COMMANDS, RECORDINGS, NODES = (f"superovoid.{group}" for group in ("commands", "recordings", "nodes"))
 
 
+class CommandError(ValueError):
+    """A command cannot do what is requested on this machine."""
+
+
 def extensions(group: str) -> dict[str, Any]:
     """Load the entry points of a group.
 

@@ -1,24 +1,30 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Output of experiments: a progress bar, a line about the machine, and CSV tables with the command that made them."""
+"""Output of commands: verdict, details, tables, JSON, progress; and CSV tables with the command that made them.
+
+Commands print through `REPORT`: results to standard output, progress and warnings to standard error.
+"""
 
 from __future__ import annotations
 
+import argparse
 import csv
+import json
 import math
 import os
 import platform
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, fields
+from dataclasses import asdict, field, fields, is_dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.measure import Measurement
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.table import Table
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+    from rich.table import Table
 
 
 class OutputError(ValueError):
@@ -40,10 +46,102 @@ def output_folder(path: Path) -> Path:
     return path
 
 
-def progress(console: Console | None) -> Progress:
-    """Return a progress bar with counts and remaining time; it stays hidden without a console."""
+class Report:
+    """What the command of this process prints, selected by the options `--details`, `--quiet` and `--json`.
+
+    Attributes
+    ----------
+    document : dict
+        The results for `--json`.
+    """
+
+    def __init__(self) -> None:
+        self.start(argparse.Namespace())
+
+    def start(self, options: argparse.Namespace) -> None:
+        """Begin the report of a command with these options."""
+        self.details, self.quiet, self.json = (getattr(options, name, False) for name in ("details", "quiet", "json"))
+        self.document: dict[str, Any] = {}
+
+    def verdict(self, words: str, **results: Any) -> None:
+        """Print the line with the verdict, which comes first, and add it and the results to the document."""
+        self.document.update(verdict=words, **results)
+        self.line(words)
+
+    def line(self, words: str) -> None:
+        """Print a line."""
+        if not (self.quiet or self.json):
+            print(words, flush=True)
+
+    def detail(self, words: str) -> None:
+        """Print a line if details are requested."""
+        if self.details:
+            self.line(words)
+
+    def written(self, paths: Iterable[Path]) -> None:
+        """Print the paths of files that the command has written, and add them to the document."""
+        for path in paths:
+            self.document.setdefault("files", []).append(str(path))
+            self.line(f"written: {path}")
+
+    def table(self, table: Table) -> None:
+        """Print a table if details are requested, and add it to the document."""
+        if self.details:
+            print_table(self.console(), table)
+        else:
+            self._add(table)
+
+    def _add(self, table: Table) -> None:
+        names = [str(column.header) for column in table.columns]
+        rows = [
+            dict(zip(names, cells, strict=True))
+            for cells in zip(*(column.cells for column in table.columns), strict=True)
+        ]
+        self.document.setdefault("tables", []).append({"title": table.title and str(table.title), "rows": rows})
+
+    def console(self) -> Console:
+        """Return a console for standard output, silent if the options request that."""
+        from rich.console import Console
+
+        return Console(quiet=self.quiet or self.json)
+
+    def end(self, code: int) -> None:
+        """Print the document if JSON is requested."""
+        if self.json:
+            json.dump(_plain({**self.document, "exit_code": code}), sys.stdout, indent=1)
+            print()
+
+
+def _plain(value: Any) -> Any:
+    """Return a value in types of JSON, which has neither NaN nor infinities: they become null."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = asdict(value)
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _plain(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value if value is None or isinstance(value, str | int) else str(value)
+
+
+REPORT = Report()
+"""The report of the command that runs in this process."""
+
+
+def progress() -> Progress:
+    """Return a progress bar with counts and remaining time on standard error, which vanishes at its end.
+
+    It is hidden if standard error is not a terminal, or with `--quiet`.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    return Progress(*columns, console=console, disable=console is None)
+    return Progress(*columns, console=console, transient=True, disable=REPORT.quiet or not console.is_terminal)
 
 
 def processor() -> str:
@@ -78,6 +176,11 @@ def print_table(console: Console, table: Table) -> None:
     On a narrow terminal the table is split into parts, and each part repeats the first column. A file gets the table at
     full width, unless the environment variable COLUMNS sets a width.
     """
+    from rich.console import Console
+    from rich.measure import Measurement
+    from rich.table import Table
+
+    REPORT._add(table)
     cells = [[column.header, *column.cells] for column in table.columns]
     border, unlimited = 3, console.options.update(width=10_000)  # a border is a line and two spaces
     widths = [border + max(Measurement.get(console, unlimited, cell).maximum for cell in each) for each in cells]
@@ -94,7 +197,8 @@ def print_table(console: Console, table: Table) -> None:
         for number, row in enumerate(table.rows, 1):
             drawn.add_row(*(cells[column][number] for column in part), end_section=row.end_section)
         width = max(limit, 1 + sum(widths[k] for k in part))  # do not truncate a cell wider than the terminal either
-        Console(file=console.file, width=width, force_terminal=console.is_terminal).print(drawn)
+        if not console.quiet:
+            Console(file=console.file, width=width, force_terminal=console.is_terminal).print(drawn)
 
 
 def cell(value: float, form: str) -> str:
@@ -196,6 +300,7 @@ def leave(
     """
     for line in (*lines, *about):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
+    REPORT.document.update(about=list(about), results=dict(tables))
     for name, rows in tables.items():
         path = folder / f"{name}.csv"
         write_csv(path, rows, *about)

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from superovoid.cli import option_values, view
+from superovoid.output import REPORT
 from superovoid_ros.commands.missing import needs_ros
 
 
@@ -18,7 +18,8 @@ def add(commands: argparse._SubParsersAction) -> None:
         "demo",
         help="the two-hands grasp sweep, or a bite, through the ROS 2 services",
         description="Start the distance service and the sweep player, follow the motion through the services, and "
-        "print a table, a CSV file and a plot. The nodes are in a ROS domain of their own, on this machine only.",
+        "write a CSV file and a plot. The nodes are in a ROS domain of their own, on this machine only.",
+        example="superovoid demo --frames 20:60 --view",
     )
     option_values.add_output(command, "superovoid_demo")
     command.add_argument(
@@ -47,13 +48,14 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument(
         "--view", action="store_true", help="serve a page with the motion and its distances afterwards; Ctrl-C ends it"
     )
+    option_values.add_reporting(command)
     command.set_defaults(run=run, check=check)
 
 
 def check(arguments: argparse.Namespace) -> str:
-    """Return what is wrong with options of `demo` taken together; empty: nothing."""
+    """Return what is wrong with the combination of options; empty if nothing is."""
     if arguments.motion == "bite" and arguments.representation:
-        return "argument --representation: is about hands, and --bite plays none"
+        return "argument --representation: is about hands; omit it with --bite"
     if arguments.frames is not None:
         from superovoid_ros.motions.replays import REPLAYS
 
@@ -64,56 +66,54 @@ def check(arguments: argparse.Namespace) -> str:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Walk a motion through the services and report."""
-    if arguments.view and not view.has_viser("demo --view"):
-        return 1
+    """Follow a motion through the services and report."""
+    if arguments.view:
+        view.require_viser()
     # ROS 2 is needed by this command only. Its wheels may restart Python once to set the library path, so they come
     # before any output.
     try:
         from superovoid_ros.tools.demo.walk import run_sweep
-        from superovoid_ros.tools.process.child import NodeError
     except ModuleNotFoundError as error:
-        print(needs_ros("demo", error), file=sys.stderr)
-        return 1
-    from rich.console import Console
-
-    from superovoid.output import OutputError, output_folder, print_table, progress
+        raise needs_ros(error) from None
+    from superovoid.output import output_folder, progress
     from superovoid_ros.motions.replays import REPLAYS
     from superovoid_ros.resources import share_directory
     from superovoid_ros.tools.demo import report
 
-    console = Console()
     frames = None if arguments.frames is None else range(arguments.frames[0], arguments.frames[1] + 1)
     replay = REPLAYS[arguments.motion]
     representation = arguments.representation or "mixed"
     if arguments.visible:
         rviz = share_directory() / "config" / f"{replay.view}.rviz"
-        console.print(f"in RViz: rviz2 -d {rviz}", soft_wrap=True)
-    try:
-        folder = output_folder(arguments.output)
-        with progress(console) as bar:
-            task = bar.add_task("starting nodes", total=None)
+        REPORT.line(f"in RViz: rviz2 -d {rviz}")
+    folder = output_folder(arguments.output)
+    with progress() as bar:
+        task = bar.add_task("starting nodes", total=None)
 
-            def on_row(row: report.SweepRow, total: int) -> None:
-                text = f"{row.distance * 1e3:8.2f} mm, {row.intersecting:2d} in contact"
-                bar.update(task, completed=None, advance=1, total=total, description=text)
+        def on_row(row: report.SweepRow, total: int) -> None:
+            text = f"{row.distance * 1e3:8.2f} mm, {row.intersecting:2d} in contact"
+            bar.update(task, completed=None, advance=1, total=total, description=text)
 
-            rows = run_sweep(
-                frames,
-                *replay.links,
-                motion=arguments.motion,
-                representation=representation,
-                visible=arguments.visible or 0.0,
-                on_row=on_row,
-            )
-    except (NodeError, OutputError) as error:
-        print(f"superovoid demo: {error}", file=sys.stderr)
-        return 1
+        rows = run_sweep(
+            frames,
+            *replay.links,
+            motion=arguments.motion,
+            representation=representation,
+            visible=arguments.visible or 0.0,
+            on_row=on_row,
+        )
+    least = min(rows, key=lambda row: row.distance)
+    touching = sum(row.intersecting > 0 for row in rows)
+    REPORT.verdict(
+        f"{len(rows)} frames; minimum distance {1e3 * least.distance:.2f} mm; contact in {touching} frames",
+        frames=len(rows),
+        minimum_distance_m=least.distance,
+        frames_with_contact=touching,
+    )
     for table in report.tables(rows, replay):
-        print_table(console, table)
+        REPORT.table(table)
     csv_path, plot_path = folder / f"{replay.file}.csv", folder / f"{replay.file}.png"
     report.write_csv(rows, csv_path, report.Walked(arguments.motion, representation, *replay.links))
     report.plot(rows, plot_path, replay)
-    console.print(f"frame by frame: {csv_path}", soft_wrap=True)
-    console.print(f"plot:           {plot_path}", soft_wrap=True)
-    return view.serve_recording(csv_path, "demo --view") if arguments.view else 0
+    REPORT.written([csv_path, plot_path])
+    return view.serve_recording(csv_path) if arguments.view else 0

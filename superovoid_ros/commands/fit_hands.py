@@ -1,12 +1,14 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid fit-hands`: contact geometry of the iCub's hands again."""
+"""`superovoid dev fit-hands`: contact geometry of the iCub's hands again."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+
+FOR_DEVELOPERS = True
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -17,8 +19,9 @@ def add(commands: argparse._SubParsersAction) -> None:
         description="Fit superellipsoids and superovoids to the finger links (config/icub_hand.yaml), print how close "
         "they are, and write fits, URDF, meshes and SRDF, and the models of the upper body, into config/ and urdf/ of "
         "the working directory.",
+        example="superovoid dev fit-hands --models-only",
     )
-    command.add_argument("--models-only", action="store_true", help="keep the fits, write only what is made from them")
+    command.add_argument("--models-only", action="store_true", help="keep the fits; write only the models made of them")
     command.set_defaults(run=run)
 
 

@@ -1,17 +1,19 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`superovoid load`: the distance service under load."""
+"""`superovoid dev load`: the distance service under load."""
 
 from __future__ import annotations
 
 import argparse
 import math
-import sys
+from itertools import product
 
 from superovoid.cli import option_values, view
+from superovoid.output import REPORT
 from superovoid_ros.commands.missing import needs_ros
 
+FOR_DEVELOPERS = True
 _KINDS = ("closest", "near", "penetration", "many")
 
 
@@ -21,7 +23,8 @@ def add(commands: argparse._SubParsersAction) -> None:
         "load",
         help="the distance service under load",
         description="Call a distance service about the two hands of the iCub from several client processes; print a "
-        "table and write it as CSV; exit code 1 if a call is lost, refused or answered wrongly.",
+        "table and write it as CSV. The exit code is 1 if an answer is lost, refused or wrong.",
+        example="superovoid dev load --clients 8 --rates 50,max",
     )
     command.add_argument(
         "--clients",
@@ -42,7 +45,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         type=option_values.number(most=86400.0, unit="seconds"),
         default=4.0,
         metavar="S",
-        help="of each measurement (default: 4)",
+        help="duration of each measurement (default: 4)",
     )
     command.add_argument(
         "--kinds",
@@ -63,10 +66,11 @@ def add(commands: argparse._SubParsersAction) -> None:
         "--node",
         type=view.node,
         metavar="NAME",
-        help="distance service that runs already, with the two hands as its robot, such as /distance_service "
+        help="running distance service, with the two hands as its robot, such as /distance_service "
         "(default: start one in a ROS domain of its own)",
     )
     option_values.add_output(command, "superovoid_load", "folder for the CSV file")
+    option_values.add_reporting(command)
     command.set_defaults(run=run)
 
 
@@ -77,40 +81,36 @@ def _rate(text: str) -> float:
 def run(arguments: argparse.Namespace) -> int:
     """Measure the distance service under load."""
     try:
-        from superovoid_ros.client import RequestRefusedError, ServiceUnavailableError
         from superovoid_ros.tools import service_load
-        from superovoid_ros.tools.process.child import NodeError
     except ModuleNotFoundError as error:
-        print(needs_ros("load", error), file=sys.stderr)
-        return 1
-    from rich.console import Console
+        raise needs_ros(error) from None
+    from superovoid.output import leave, machine, output_folder, print_table, progress
 
-    from superovoid.output import OutputError, leave, machine, output_folder, print_table
-
-    console, rows, problems = Console(), [], []
-    try:
-        folder = output_folder(arguments.output)
-        most = max(arguments.clients)
-        console.print(f"starting {most} clients{'' if arguments.node else ' and the service'}", highlight=False)
+    rows, problems = [], []
+    folder = output_folder(arguments.output)
+    most = max(arguments.clients)
+    measurements = list(product(arguments.kinds, arguments.clients, arguments.rates))
+    with progress() as bar:
+        task = bar.add_task(f"starting {most} clients", total=len(measurements))
         with service_load.ServiceLoad(most, arguments.node, arguments.states) as load:
-            for kind in arguments.kinds:
-                for clients in arguments.clients:
-                    for rate in arguments.rates:
-                        row, errors = load.measure(kind, clients, rate, arguments.duration)
-                        rows.append(row)
-                        problems += errors
-    except (NodeError, OutputError, RequestRefusedError, ServiceUnavailableError, ValueError) as error:
-        print(f"superovoid load: {error}", file=sys.stderr)
-        return 1
+            for kind, clients, rate in measurements:
+                bar.update(task, description=f"{kind}, {clients} clients")
+                row, errors = load.measure(kind, clients, rate, arguments.duration)
+                rows.append(row)
+                problems += errors
+                bar.update(task, advance=1)
+    bad = sum(bool(row.errors or row.lost) for row in rows)
+    REPORT.verdict(f"{len(rows)} measurements, {bad} with lost, refused or wrong answers", failed=bad)
+    console = REPORT.console()
     print_table(console, service_load.table(rows))
     lines = [f"error: {problem}" for problem in problems[:10]]
     leave(console, folder, {"load": rows}, {}, (_line(arguments), machine()), lines)
-    return int(any(row.errors or row.lost for row in rows))
+    return int(bad > 0)
 
 
 def _line(arguments: argparse.Namespace) -> str:
     """Return the command line, including defaults."""
     rates = ",".join("max" if math.isinf(rate) else f"{rate:g}" for rate in arguments.rates)
-    line = f"superovoid load --clients {','.join(map(str, arguments.clients))} --rates {rates}"
+    line = f"superovoid dev load --clients {','.join(map(str, arguments.clients))} --rates {rates}"
     line += f" --duration {arguments.duration:g} --kinds {','.join(arguments.kinds)} --states {arguments.states}"
     return line + (f" --node {arguments.node}" if arguments.node else "")

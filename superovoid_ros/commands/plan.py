@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from superovoid.cli import option_values, view
 from superovoid_ros.commands.missing import needs_ros
@@ -18,60 +17,54 @@ def add(commands: argparse._SubParsersAction) -> None:
         "plan",
         help="both hands to a grasp around an object, without unwanted contact",
         description="Find a grasp, plan the way there (OMPL), shorten it and keep a margin by gradients of distances; "
-        "check it by independent means, print a table, write CSV and plots. Exit code 1 where that check fails.",
+        "check it by independent means, write CSV and plots. The exit code is 1 if that check fails.",
+        example="superovoid plan --seed 2 --view",
     )
     command.add_argument(
         "--seed",
         type=option_values.count(1, option_values.LARGEST_SEED),
         default=1,
         metavar="N",
-        help="of the planner (default: 1)",
+        help="seed of the planner (default: 1)",
     )
     command.add_argument(
         "--time",
         type=option_values.number(most=86400.0, unit="seconds"),
         default=300.0,
         metavar="SECONDS",
-        help="at most, of the planner (default: 300)",
+        help="time limit of the planner (default: 300)",
     )
     option_values.add_output(command, "superovoid_plan", "folder for CSV and plots")
     command.add_argument(
-        "--service", action="store_true", help="ask a distance service in a process of its own (needs ROS 2)"
+        "--service",
+        action="store_true",
+        help="compute distances by a service in another process (needs ROS 2)",
     )
     command.add_argument(
         "--view", action="store_true", help="serve a page with the path and its distances afterwards; Ctrl-C ends it"
     )
-    command.set_defaults(run=run)
+    option_values.add_reporting(command)
+    command.set_defaults(run=run, extra="plan")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Plan both hands to a grasp around an object."""
-    if arguments.view and not view.has_viser("plan --view"):
-        return 1
-    failures, options = (ValueError,), {}
+    if arguments.view:
+        view.require_viser()
+    options = {}
     if arguments.service:
-        # As in `demo`, before anything else.
+        # ROS wheels may restart Python once to set the library path, so they come before any output.
         try:
-            from superovoid_ros.tools.service_planner import FAILURES, planning_service
+            from superovoid_ros.tools.service_planner import planning_service
         except ModuleNotFoundError as error:
-            print(needs_ros("plan --service", error), file=sys.stderr)
-            return 1
-        failures += FAILURES
+            raise needs_ros(error) from None
         options["distances"] = lambda example: planning_service(example.problem, example.urdf, example.srdf)
-    try:
-        import ompl  # noqa: F401 (before the minute that all else takes)
+    import ompl  # noqa: F401 (before the minute that all else takes)
 
-        from superovoid.planning import PlanningError
-        from superovoid_ros.icub import grasp_planning
-    except ModuleNotFoundError as error:
-        print(f"superovoid plan: no module {error.name!r}: pip install 'superovoid[plan]'", file=sys.stderr)
-        return 1
-    try:
-        code = grasp_planning.main(arguments.seed, arguments.time, arguments.output, **options)
-    except (PlanningError, *failures) as error:
-        print(f"superovoid plan: {error}", file=sys.stderr)
-        return 1
-    # A path that the independent check refused is worth looking at, too; the exit code stays that of the check.
+    from superovoid_ros.icub import grasp_planning
+
+    code = grasp_planning.main(arguments.seed, arguments.time, arguments.output, **options)
+    # A path that the independent check refused can be viewed too; the exit code stays that of the check.
     if not arguments.view:
         return code
-    return view.serve_recording(arguments.output / grasp_planning.STATES, "plan --view") or code
+    return view.serve_recording(arguments.output / grasp_planning.STATES) or code

@@ -18,11 +18,9 @@ from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from superovoid.output import print_table, write_lines
+from superovoid.output import REPORT, progress, write_lines
 from superovoid.planning import (
     MotionValidator,
     PlanningProblem,
@@ -364,7 +362,6 @@ def main(
     distances : callable
         Opens what answers for distances.
     """
-    console = Console()
     try:
         output.mkdir(parents=True, exist_ok=True)  # before minutes are spent on what goes there
     except OSError as error:
@@ -372,12 +369,11 @@ def main(
     example = shipped()
     problem = example.problem
     margin = problem.check_margin(example.margin)
-    columns = TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
-    with Progress(*columns, console=console) as progress, distances(example) as validity:
-        task = progress.add_task("starting", total=None)
+    with progress() as bar, distances(example) as validity:
+        task = bar.add_task("starting", total=None)
 
         def stage(text: str) -> None:
-            progress.update(task, description=text)
+            bar.update(task, description=text)
 
         validity.clearances(example.start[None], np.array([np.inf]), gradients=True)  # a first call takes longer
         plan = solve(example, validity, seed=seed, deadline=deadline, on_stage=stage)
@@ -394,20 +390,21 @@ def main(
         write_csv(profiles["optimised"], nearest, problem, files["state by state"], seed)
         plot(profiles, nearest, plan, margin, files["clearances"])
         picture(plan, files["hands"])
-        progress.update(task, total=1, completed=1, description="done")
+        bar.update(task, total=1, completed=1, description="done")
+    is_clear = check.clear(problem)
+    if is_clear:
+        verdict = f"independent check: {len(check.bounds):,} states, none in unwanted contact"
+    else:
+        state, pair = np.unravel_index(np.argmin(check.bounds - problem.floors), check.bounds.shape)
+        where = f"state {state}, {problem.name_of(int(pair))}"
+        verdict = f"independent check FAILED: {where}: {1e3 * check.bounds[state, pair]:.4f} mm"
+    REPORT.verdict(verdict, states=len(check.bounds), clear=is_clear)
     for table in tables(plan, profiles, nearest, check.bounded, margin, seed):
-        print_table(console, table)
+        REPORT.table(table)
     if plan.straight:
-        console.print("the straight way from start to grasp is free too: no planner is needed for it")
-    for name, path in files.items():
-        console.print(f"{name + ':':16s}{path}", soft_wrap=True)
-    if check.clear(problem):
-        console.print(f"independent check: {len(check.bounds):,} states, none in unwanted contact")
-        return 0
-    state, pair = np.unravel_index(np.argmin(check.bounds - problem.floors), check.bounds.shape)
-    where = f"state {state}, {problem.name_of(int(pair))}"
-    console.print(f"independent check FAILED: {where}: {1e3 * check.bounds[state, pair]:.4f} mm")
-    return 1
+        REPORT.line("the straight path from start to grasp is free too")
+    REPORT.written(files.values())
+    return 0 if is_clear else 1
 
 
 STATES = "plan_grasp.csv"

@@ -8,15 +8,19 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import inspect
+import json
+import math
 import subprocess
 import sys
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import superovoid
 from superovoid.cli import command_line, main
+from superovoid.output import Report
 from superovoid.robot.mesh_files import MESHES
 from superovoid_papers.commands.experiment import EXPERIMENTS
 
@@ -47,26 +51,29 @@ def test_an_option_without_sense_is_refused_with_what_is_expected(capsys, option
 
 WRONG = [
     ("", "superovoid: error: a command is missing"),
-    ("frobnicate", "invalid choice: 'frobnicate' (choose from 'view', "),
+    ("frobnicate", "unknown 'frobnicate': must be one of view, "),
     ("--nosuch", "superovoid: error: unknown: --nosuch"),
-    ("bench engine --nosuch", "superovoid bench engine: error: unknown: --nosuch"),
+    ("dev bench engine --nosuch", "superovoid dev bench engine: error: unknown: --nosuch"),
     ("plan extra", "superovoid plan: error: unknown: extra"),
     ("demo --frames 9", "must be FIRST:LAST"),
     ("demo --frames 0:1000", "there are frames 0 to 213"),
     ("demo --bite --representation mixed", "--representation: is about hands"),
     ("demo --output", "expected one argument"),
-    ("load --duration -1", "'-1': must be more than 0"),
-    ("load --duration nan", "'nan': must be more than 0"),
-    ("load --clients 1,0", "'0': must be an integer from 1 to 256"),
-    ("load --clients ", "'': must be an integer"),
-    ("load --rates 20,inf", "'inf': must be more than 0"),
-    ("load --kinds closest,far", "'closest,far': must be some of closest, near, penetration, many"),
-    ("load --states 0", "'0': must be an integer from 1"),
-    ("bench scale --frames 1e3", "'1e3': must be an integer from 1"),
-    ("bench engine --seed 99999999999", "must be an integer from 0 to 4294967295"),
-    ("bench never-wrong --pairs 0", "'0': must be an integer from 1"),
-    ("bench never-wrong --workers 0", "'0': must be an integer from 1"),
-    ("bench never-wrong --family none", "'none': must be one of far, near"),
+    ("dev load --duration -1", "'-1': must be more than 0"),
+    ("dev load --duration nan", "'nan': must be more than 0"),
+    ("dev load --clients 1,0", "'0': must be an integer from 1 to 256"),
+    ("dev load --clients ", "'': must be an integer"),
+    ("dev load --rates 20,inf", "'inf': must be more than 0"),
+    ("dev load --kinds closest,far", "'closest,far': must be some of closest, near, penetration, many"),
+    ("dev load --states 0", "'0': must be an integer from 1"),
+    ("dev bench scale --frames 1e3", "'1e3': must be an integer from 1"),
+    ("dev bench engine --seed 99999999999", "must be an integer from 0 to 4294967295"),
+    ("dev bench never-wrong --pairs 0", "'0': must be an integer from 1"),
+    ("dev bench never-wrong --workers 0", "'0': must be an integer from 1"),
+    ("dev bench never-wrong --family none", "'none': must be one of far, near"),
+    ("fitt", "unknown 'fitt', did you mean 'fit'?"),
+    ("node", "superovoid node: error: a command is missing"),
+    ("node check --timeout 0", "'0': must be more than 0"),
     ("verify", "the following arguments are required: FILE"),
     ("verify nosuch.json", "'nosuch.json': cannot be read"),
     ("plan --seed 0", "'0': must be an integer from 1"),
@@ -156,7 +163,12 @@ def test_every_option_of_every_command_refuses_what_makes_no_sense(capsys, monke
                     main([*path, f"{option}={value}"])
                 said = capsys.readouterr().err
                 assert end.value.code == 2, (path, option, value)
-                assert "error: " in said and option in said and "Traceback" not in said, (path, option, value, said)
+                assert "error: " in said and (option in said or "are required" in said) and "Traceback" not in said, (
+                    path,
+                    option,
+                    value,
+                    said,
+                )
                 assert len(said.partition("error: ")[2]) < 1000 or action.choices, said
                 count += 1
     assert count > 600
@@ -169,7 +181,9 @@ def test_every_command_takes_meshes_as_the_library_does(command):
     assert option.choices == MESHES
 
 
-@pytest.mark.parametrize("line", ["demo", "load", "plan", "bench scale", "bench never-wrong", "experiment accuracy"])
+@pytest.mark.parametrize(
+    "line", ["demo", "dev load", "plan", "dev bench scale", "dev bench never-wrong", "experiment accuracy"]
+)
 @pytest.mark.parametrize("folder", ["file/folder", "file", "nothing\0here", "x" * 300])
 def test_a_folder_that_cannot_be_written_is_an_error_before_anything_starts(capsys, tmp_path, line, folder):
     (tmp_path / "file").write_text("")
@@ -183,6 +197,20 @@ def test_a_folder_is_not_made_before_all_options_are_checked(tmp_path):
     with pytest.raises(SystemExit):
         main(["demo", "--output", str(tmp_path / "new"), "--bite", "--representation", "mixed"])
     assert not (tmp_path / "new").exists()
+
+
+def test_json_has_null_for_numbers_that_json_lacks(capsys):
+    report = Report()
+    report.start(argparse.Namespace(json=True))
+    report.verdict("done", values=np.array([1.0, np.nan]), row={"limit": math.inf}, path=ROOT)
+    report.end(0)
+
+    def reject(constant):
+        raise AssertionError(constant)
+
+    document = json.loads(capsys.readouterr().out, parse_constant=reject)
+    values = {"values": [1.0, None], "row": {"limit": None}, "path": str(ROOT)}
+    assert document == {"verdict": "done", **values, "exit_code": 0}
 
 
 def test_help_and_version_import_no_engine():

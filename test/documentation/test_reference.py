@@ -88,7 +88,7 @@ def test_every_subcommand_has_its_help_in_the_page(capsys):
     def below(words):
         with suppress(SystemExit):  # which what takes any word does not raise
             parser().parse_args([*words, "no such"])
-        found = re.search(r"invalid choice: 'no such' \(choose from (.*)\)", capsys.readouterr().err)
+        found = re.search(r"unknown 'no such': must be one of (.*); see", capsys.readouterr().err)
         for word in re.findall(r"[\w-]+", found[1]) if found else ():
             yield [*words, word]
             yield from below([*words, word])

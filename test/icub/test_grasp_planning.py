@@ -80,5 +80,5 @@ def test_a_path_is_shown_in_a_browser_when_it_is_found(tab, tmp_path):
 
 def test_without_ompl_the_command_says_what_to_install(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "ompl", None)
-    assert main(["plan"]) == 1
+    assert main(["plan"]) == 2
     assert "pip install 'superovoid[plan]'" in capsys.readouterr().err

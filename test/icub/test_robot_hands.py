@@ -58,7 +58,7 @@ def test_generated_files_are_what_the_figures_make(tmp_path):
         shutil.copy(SHARE / "config" / name, tmp_path / "config")
     for path in write_hands(tmp_path):
         shipped = SHARE / path.relative_to(tmp_path)
-        assert path.read_bytes() == shipped.read_bytes(), f"{shipped}: write it again with `superovoid fit-hands`"
+        assert path.read_bytes() == shipped.read_bytes(), f"{shipped}: write it again with `superovoid dev fit-hands`"
 
 
 def test_there_is_no_mesh_that_is_not_generated():

@@ -49,7 +49,7 @@ def test_generated_files_are_what_the_figures_make(tmp_path):
         shutil.copy(SHARE / "config" / name, tmp_path / "config")
     for path in write_upper_body(tmp_path):
         file = SHARE / path.relative_to(tmp_path)
-        assert path.read_bytes() == file.read_bytes(), f"{file}: write it again: superovoid fit-hands --models-only"
+        assert path.read_bytes() == file.read_bytes(), f"{file}: write it again: superovoid dev fit-hands --models-only"
 
 
 # ------------------------------------------------------------------------------------------------------- kinematics

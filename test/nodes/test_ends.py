@@ -114,7 +114,7 @@ def test_nodes_end_when_the_demo_is_killed(start):
 
 @pytest.mark.slow
 def test_clients_and_node_end_when_the_load_test_is_killed(start):
-    process = start("load", "--clients", "2", "--rates", "20", "--duration", "60")
+    process = start("dev", "load", "--clients", "2", "--rates", "20", "--duration", "60")
     wait_for(lambda: len(children(process)) >= 4, process)  # the node, two clients, the tracker of multiprocessing
     helpers = children(process)
     process.kill()

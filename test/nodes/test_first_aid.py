@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 
 import pytest
@@ -14,6 +13,8 @@ from sensor_msgs.msg import JointState
 from superovoid_interfaces.srv import GetMinDistance
 from tf2_msgs.msg import TFMessage
 
+from superovoid.cli.command_line import Command
+from superovoid.output import REPORT
 from superovoid_ros.commands import node as command
 from superovoid_ros.nodes.common.caller import Caller
 
@@ -34,15 +35,18 @@ def checked(start_node, client):
 
 def run(capsys, *line):
     """Run the command; return its exit code and its output as the user sees it."""
-    parser = argparse.ArgumentParser()
+    parser = Command()
     command.add(parser.add_subparsers())
     arguments = parser.parse_args(["node", "check", "--timeout", "60", *line])
-    return arguments.run(arguments), capsys.readouterr().out
+    REPORT.start(arguments)
+    code = arguments.run(arguments)
+    REPORT.end(code)
+    return code, capsys.readouterr().out
 
 
 def checks(capsys):
     code, text = run(capsys, NAME, "--json")
-    return code, {check["name"]: check for check in json.loads(text)}
+    return code, {check["name"]: check for check in json.loads(text)["checks"]}
 
 
 def test_name_of_a_missing_node_is_answered_by_the_names_of_others(checked, client, capsys):

@@ -45,7 +45,7 @@ def watched_demo(client, tmp_path_factory):
         client.spin(0.05)
         seen.update(client.node.get_node_names())
 
-    done = run_while(look, "--frames", f"{FRAMES[0]}:{FRAMES[-1]}", "--output", str(folder))
+    done = run_while(look, "--frames", f"{FRAMES[0]}:{FRAMES[-1]}", "--output", str(folder), "--details")
     return done, folder, seen
 
 
@@ -58,7 +58,8 @@ def demo(watched_demo):
 def test_demo_ends_well_and_says_where_its_files_are(demo):
     done, folder = demo
     assert done.returncode == 0, done.stderr
-    assert f"frame by frame: {folder / 'grasp_sweep.csv'}" in done.stdout
+    assert done.stdout.startswith(f"{len(FRAMES)} frames; minimum distance ")
+    assert f"written: {folder / 'grasp_sweep.csv'}" in done.stdout
     assert "intersecting" in done.stdout and "p99" in done.stdout
     assert (folder / "grasp_sweep.png").read_bytes().startswith(b"\x89PNG")
 
@@ -130,7 +131,7 @@ def test_demo_of_the_bite_tells_what_the_library_says_of_its_frames(tmp_path):
     [
         (["--frames", "9"], "must be FIRST:LAST"),
         (["--frames", "9:3"], "the first not after the last"),
-        (["--representation", "mesh"], "invalid choice"),
+        (["--representation", "mesh"], "unknown 'mesh': must be one of superellipsoids, "),
         (["--bite", "--arms"], "not allowed with argument"),
         (["--bite", "--representation", "mixed"], "is about hands"),
         (["--frames", "0:1000"], "there are frames 0 to 213"),

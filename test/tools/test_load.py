@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The distance service under load: what `superovoid load` measures, in small."""
+"""The distance service under load: what `superovoid dev load` measures, in small."""
 
 from __future__ import annotations
 
@@ -75,9 +75,9 @@ def test_command_measures_a_service_that_runs_already(start_node, tmp_path, caps
         robot_description_semantic=(share / "config" / "icub_hands.srdf").read_text(encoding="utf-8"),
     ).wait_for_output("robot ")
     options = "--clients 1 --rates 20,max --duration 0.5 --states 3 --node /distance_service --output".split()
-    assert main(["load", *options, str(tmp_path)]) == 0, capsys.readouterr()
+    assert main(["dev", "load", *options, str(tmp_path)]) == 0, capsys.readouterr()
     text = (tmp_path / "load.csv").read_text(encoding="utf-8").splitlines()
-    assert text[0].startswith("# superovoid load --clients 1 --rates 20,max --duration 0.5 --kinds closest,near,")
+    assert text[0].startswith("# superovoid dev load --clients 1 --rates 20,max --duration 0.5 --kinds closest,near,")
     rows = list(csv.DictReader(text[2:]))
     assert [row["kind"] for row in rows[::2]] == list(SERVICES)
     assert {row["due_per_s"] for row in rows} == {"20.0", "inf"}
@@ -86,10 +86,10 @@ def test_command_measures_a_service_that_runs_already(start_node, tmp_path, caps
 
 @pytest.mark.slow
 def test_command_names_a_service_that_is_not_there(loopback_domain, tmp_path):
-    command = [sys.executable, "-m", "superovoid.cli", "load", "--node", "/nobody", "--output", str(tmp_path)]
+    command = [sys.executable, "-m", "superovoid.cli", "dev", "load", "--node", "/nobody", "--output", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 1
-    assert "superovoid load: no service '/nobody/get_distances'" in done.stderr
+    assert "superovoid dev load: no service '/nobody/get_distances'" in done.stderr
 
 
 # --- Errors ---

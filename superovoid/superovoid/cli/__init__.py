@@ -19,8 +19,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit code: 0 on success, 1 on failure, 2 (by SystemExit) if the options are invalid, 128 plus the signal number
-        if a signal ended it.
+        Exit code: 0 on success, 1 if a check failed, 2 if input is invalid or a package is missing (by SystemExit if an
+        option is invalid), 128 plus the signal number if a signal ended it.
     """
     with INTERRUPTS:
         return _run(arguments)
@@ -30,11 +30,14 @@ def _run(arguments: Sequence[str] | None = None) -> int:
     name, extra = "superovoid", ""
     try:
         from superovoid.cli import command_line
+        from superovoid.output import REPORT
 
         INTERRUPTS.check()  # Python can lose the exception raised by a signal handler
         chosen = command_line.read(arguments)
-        name, extra = command_line.name_of(chosen), getattr(chosen, "extra", "")
-        return chosen.run(chosen)
+        name, extra = chosen.parser.prog, getattr(chosen, "extra", "")
+        code = chosen.run(chosen)
+        REPORT.end(code)
+        return code
     except Interrupted as error:
         return _report_interruption(name, error.number)
     except Exception as error:
@@ -42,13 +45,26 @@ def _run(arguments: Sequence[str] | None = None) -> int:
         # an extension module raises ImportError.
         if INTERRUPTS.signal_number is not None:
             return _report_interruption(name, INTERRUPTS.signal_number)
-        if isinstance(error, ModuleNotFoundError) and extra:
-            print(f"{name}: no module {error.name!r}: pip install 'superovoid[{extra}]'", file=sys.stderr)
-            return 1
-        if not isinstance(error, OSError) or error.filename is None:
+        code, words = _explain(error, extra)
+        if not code:
             raise
-        print(f"{name}: {error.filename}: {error.strerror}", file=sys.stderr)
-        return 1
+        print(f"{name}: {words}", file=sys.stderr)
+        return code
+
+
+def _explain(error: Exception, extra: str) -> tuple[int, str]:
+    """Return the exit code and the message of an error that the command reports; code 0 if the error is a bug."""
+    if isinstance(error, ModuleNotFoundError) and extra:
+        distribution = extra if "[" in extra else f"superovoid[{extra}]"
+        return 2, f"no module {error.name!r}: pip install '{distribution}'"
+    if isinstance(error, OSError) and error.filename is not None:
+        return 2, f"{error.filename}: {error.strerror}"
+    from superovoid.values.checks import is_refusal
+
+    is_ours = type(error).__module__.startswith("superovoid")
+    if isinstance(error, ValueError | IndexError) and (is_ours or is_refusal(error)):
+        return 2, str(error)
+    return int(is_ours), str(error)
 
 
 def _report_interruption(name: str, number: int) -> int:

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 
 from superovoid.cli import option_values
 from superovoid.cli.view import document
+from superovoid.output import REPORT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rich.console import Console
-
     from superovoid.dataset import Dataset, FromFile, Grid, Random
-    from superovoid.dataset.datasets import Progress, Run
+    from superovoid.dataset.datasets import Progress
 
 _EXTRAS = ("points", "normals", "gradients")
 _STATE_OPTIONS = ("states", "grid", "states_file")
@@ -49,7 +48,8 @@ def add(commands: argparse._SubParsersAction) -> None:
         help="distances of many states of a robot in a store (Zarr, or Parquet within --max-distance), resumable",
         description="Compute the proved distances of all pairs of bodies in many states of a robot, chunk by chunk. "
         "May be killed at any time: --resume computes the missing chunks. A chunk has the same bits for "
-        "any number of workers. Exit code 1 if something failed, or if a verified chunk has different bits.",
+        "any number of workers. The exit code is 1 if a verified chunk has different bits or a chunk is damaged.",
+        example="superovoid dataset robot.urdf --states 100000 --output robot.zarr",
     )
     command.add_argument("urdf", nargs="?", type=document, metavar="URDF", help="a file, or package://NAME/...")
     command.add_argument(
@@ -90,6 +90,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         metavar="ADDRESS",
         help="scheduler of dask.distributed, for example tcp://host:8786; its workers must see the store too",
     )
+    option_values.add_reporting(command)
     command.set_defaults(run=run, check=check, extra="dataset")
 
 
@@ -197,36 +198,15 @@ def check(arguments: argparse.Namespace) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     """Create, continue or check a data set."""
-    from rich.console import Console
-
-    from superovoid.dataset import DatasetError
-    from superovoid.robot.errors import RobotDescriptionError
-    from superovoid.values.checks import is_refusal
-
-    console = Console()
-    try:
-        found = _open_or_create(arguments)
-        if arguments.verify is not None:
-            return _verify(found, arguments.verify)
-        if arguments.reads:
-            return _check(found, discard=arguments.discard)
-        _print_contents(found)
-        if arguments.create:
-            return 0
-        return _compute(found, arguments, console)
-    except (DatasetError, RobotDescriptionError) as error:
-        return _print_error(str(error))
-    except (ValueError, IndexError) as error:
-        if not is_refusal(error):
-            raise
-        return _print_error(str(error))
-    except OSError as error:
-        return _print_error(f"{error.filename or arguments.output}: {error.strerror or error}")
-
-
-def _print_error(words: str) -> int:
-    print(f"superovoid dataset: {words}", file=sys.stderr)
-    return 1
+    found = _open_or_create(arguments)
+    if arguments.verify is not None:
+        return _verify(found, arguments.verify)
+    if arguments.reads:
+        return _check(found, discard=arguments.discard)
+    if arguments.create:
+        REPORT.verdict(f"{found.path}: created, {_contents(found)}", chunks=found.chunks)
+        return 0
+    return _compute(found, arguments)
 
 
 def _open_or_create(arguments: argparse.Namespace) -> Dataset:
@@ -266,35 +246,48 @@ def _states(arguments: argparse.Namespace) -> Random | Grid | FromFile:
     return dataset.Random(arguments.states, ranges=ranges, bases=bases, **how)
 
 
-def _print_contents(found: Dataset) -> None:
-    print(
-        f"{found.path}: {found.states} states of {len(found.pairs)} pairs in {found.chunks} chunks of "
-        f"{found.manifest['chunks']['states']} states, {int(found.done.sum())} there"
+def _contents(found: Dataset) -> str:
+    return (
+        f"{found.states} states of {len(found.pairs)} pairs in {found.chunks} chunks of "
+        f"{found.manifest['chunks']['states']} states"
     )
 
 
-def _compute(found: Dataset, arguments: argparse.Namespace, console: Console) -> int:
+def _compute(found: Dataset, arguments: argparse.Namespace) -> int:
+    from superovoid.output import progress
+
     found.remove_left_overs()
     chunks = None if arguments.chunk is None else [arguments.chunk]
     by = {"threads": arguments.threads, "workers": arguments.workers, "scheduler": arguments.scheduler}
+    with progress() as bar:
+        task = bar.add_task("chunks", total=found.chunks, completed=int(found.done.sum()))
+        log = _log_progress() if bar.disable else None
 
-    def print_dashboard(address: str) -> None:
-        console.print(f"dashboard: {address}", markup=False, soft_wrap=True)
+        def update(now: Progress) -> None:
+            bar.update(task, completed=now.done, description=f"chunks, {now.rate:.3g} answers/s")
+            if log is not None:
+                log(now)
 
-    if console.is_terminal and chunks is None:
-        from superovoid.output import progress
-
-        with progress(console) as bar:
-            task = bar.add_task("chunks", total=found.chunks, completed=int(found.done.sum()))
-
-            def update(now: Progress) -> None:
-                bar.update(task, completed=now.done, description=f"chunks, {now.rate:.3g} answers/s")
-
-            did = found.run(progress=update, on_dashboard=print_dashboard, **by)
-    else:
-        did = found.run(chunks, progress=_log_progress(), on_dashboard=print_dashboard, **by)
-    _print_run(found, did)
+        did = found.run(chunks, progress=update, on_dashboard=lambda address: _log(f"dashboard: {address}"), **by)
+    missing = int((~found.done).sum())
+    state = f"{missing} of {found.chunks} chunks are missing" if missing else "complete"
+    REPORT.verdict(
+        f"{found.path}: {state}; computed {len(did.computed)} chunks, {did.answers} answers in {did.seconds:.2f} s",
+        missing=missing,
+        chunks=found.chunks,
+        computed=len(did.computed),
+        answers=did.answers,
+        seconds=did.seconds,
+    )
+    REPORT.detail(_contents(found))
+    if did.answers:
+        REPORT.detail(f"{did.answers / did.seconds:.3g} answers/s")
     return 0
+
+
+def _log(words: str) -> None:
+    if not REPORT.quiet:
+        print(words, file=sys.stderr, flush=True)
 
 
 def _log_progress() -> Callable[[Progress], None]:
@@ -305,39 +298,37 @@ def _log_progress() -> Callable[[Progress], None]:
         nonlocal last
         if now.seconds - last >= _LOG_INTERVAL:
             last = now.seconds
-            print(f"{now.done} of {now.chunks} chunks, {now.rate:.3g} answers/s, {_time_left(now)}", flush=True)
+            _log(f"{now.done} of {now.chunks} chunks, {now.rate:.3g} answers/s, {now.remaining:.0f} s left")
 
     return update
-
-
-def _time_left(now: Progress) -> str:
-    return f"{now.remaining:.0f} s left"
-
-
-def _print_run(found: Dataset, did: Run) -> None:
-    rate = f", {did.answers / did.seconds:.3g} answers/s" if did.answers else ""
-    missing = int((~found.done).sum())
-    print(f"computed {len(did.computed)} chunks, {did.answers} answers in {did.seconds:.2f} s{rate}")
-    print(f"{found.path}: {'complete' if not missing else f'{missing} of {found.chunks} chunks are missing'}")
 
 
 def _verify(found: Dataset, count: int) -> int:
     looked = found.verify(count)
     wrong = {chunk: words for chunk, words in looked.items() if words}
+    REPORT.verdict(
+        f"{found.path}: {len(looked)} of {found.chunks} chunks recomputed, {len(wrong)} with different bits",
+        recomputed=len(looked),
+        different=wrong,
+    )
     for chunk, words in wrong.items():
         print(f"chunk {chunk}: {words}", file=sys.stderr)
-    print(f"{found.path}: {len(looked)} of {found.chunks} chunks recomputed, {len(wrong)} with different bits")
     return int(bool(wrong) or not looked)
 
 
 def _check(found: Dataset, *, discard: bool) -> int:
     damaged = found.check()
-    for chunk, words in damaged.items():
-        print(words, file=sys.stderr)
-        if discard:
+    if discard:
+        for chunk in damaged:
             found.discard(chunk)
     there = int(found.done.sum()) + (len(damaged) if discard else 0)
-    print(f"{found.path}: {there} of {found.chunks} chunks read, {len(damaged)} damaged{' and deleted' * discard}")
+    REPORT.verdict(
+        f"{found.path}: {there} of {found.chunks} chunks read, {len(damaged)} damaged{' and deleted' * discard}",
+        read=there,
+        damaged=damaged,
+    )
+    for words in damaged.values():
+        print(words, file=sys.stderr)
     return int(bool(damaged))
 
 

@@ -6,15 +6,17 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from superovoid.cli import option_values
+from superovoid.output import REPORT
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from superovoid.fitting.planner_study import PlannerStudy
     from superovoid.fitting.robot_checks import RobotCheck
     from superovoid.fitting.robot_fits import LinkFit, RobotFit
@@ -30,9 +32,11 @@ def add(commands: argparse._SubParsersAction) -> None:
         "fit",
         help="fit contact geometry to the links of any robot",
         description="Fit superovoids to the links of a robot whose geometry is meshes, all bodies of a link together. "
-        "Writes the URDF with contact geometry added and a report (report.json), and prints a table of measured and "
-        "proved figures. A link that cannot be fitted keeps its geometry, and the reason is printed. Run again with "
-        "the same output folder, it fits only what has changed. Exit code 1 if a link could not be fitted.",
+        "Writes the URDF with contact geometry added and a report (report.json, report.html) of measured and proved "
+        "figures. A link that cannot be fitted keeps its geometry, and the reason is printed. If the output folder "
+        "has fits of an earlier run, only links that have changed are fitted. The exit code is 1 if a link could not "
+        "be fitted.",
+        example="superovoid fit my_robot.urdf --atol 2mm --output my_robot_fit",
     )
     command.add_argument("urdf", metavar="URDF", help="the robot: a file, or package://name/urdf/robot.urdf")
     option_values.add_packages(command)
@@ -117,6 +121,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         help="seed of the search and of random states (default: 0)",
     )
     option_values.add_output(command, "superovoid_fit", "folder for URDF, report and links already fitted")
+    option_values.add_reporting(command)
     command.set_defaults(run=run, check=check, extra="fit")
 
 
@@ -135,129 +140,100 @@ def check(arguments: argparse.Namespace) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     """Fit the links of a robot."""
-    from rich.console import Console
-
-    from superovoid.cli.fit_tables import print_links, print_pairs, print_paths, print_study
+    from superovoid.cli.fit_tables import report_links, report_pairs, report_study
     from superovoid.fitting import fit_robot
-    from superovoid.output import OutputError, output_folder, progress
+    from superovoid.output import output_folder
     from superovoid.robot import Robot
 
     if arguments.only_check:
         return _run_check(arguments)
     usual = 1 if arguments.contain else _DEFAULT_BODIES if arguments.atol is None else _DEFAULT_MAX_BODIES
-    console = Console()
-    try:
-        folder = output_folder(arguments.output)
-        if arguments.srdf is not None:
-            # Load it before fitting, so that an error in it is reported at once.
-            Robot.load(
-                arguments.urdf, srdf=arguments.srdf, package_directories=dict(arguments.package), meshes="ignore"
-            )
-        with progress(console) as bar:
-            task = bar.add_task("links", total=None)
-
-            def update(_link: LinkFit, count: int) -> None:
-                bar.update(task, advance=1, total=count)
-
-            fit = fit_robot(
-                arguments.urdf,
-                package_directories=dict(arguments.package),
-                target=arguments.target or "collision",
-                bodies=arguments.bodies or usual,
-                atol=arguments.atol,
-                contain=arguments.contain,
-                kinds=arguments.kinds,
-                links=dict(arguments.link),
-                seed=arguments.seed,
-                folder=folder / "links",
-                progress=update,
-            )
-        pairs = _pairs(arguments, fit, console)
-        study = _study(arguments, fit, console)
-        paths = _write(fit, pairs, study, arguments, folder, console)
-    except (OutputError, ImportError, ValueError, OSError) as error:
-        return _report_error(error, arguments.urdf)
-    print_links(console, fit.links, fit.options.contain)
+    folder = output_folder(arguments.output)
+    if arguments.srdf is not None:
+        # Load it before fitting, so that an error in it is reported at once.
+        Robot.load(arguments.urdf, srdf=arguments.srdf, package_directories=dict(arguments.package), meshes="ignore")
+    with _progress("links") as update:
+        fit = fit_robot(
+            arguments.urdf,
+            package_directories=dict(arguments.package),
+            target=arguments.target or "collision",
+            bodies=arguments.bodies or usual,
+            atol=arguments.atol,
+            contain=arguments.contain,
+            kinds=arguments.kinds,
+            links=dict(arguments.link),
+            seed=arguments.seed,
+            folder=folder / "links",
+            progress=_counted(update),
+        )
+    pairs = _pairs(arguments, fit)
+    study = _study(arguments, fit)
+    paths = _write(fit, pairs, study, arguments, folder)
+    code = report_links(fit.links, fit.options.contain)
     if pairs is not None:
-        print_pairs(console, pairs.report)
+        report_pairs(pairs.report)
     if study is not None:
-        print_study(console, study)
-    print_paths(console, paths)
-    return int(any(link.state in ("failed", "unreadable") for link in fit.links))
+        report_study(study)
+    REPORT.written(paths)
+    return code
 
 
 def _run_check(arguments: argparse.Namespace) -> int:
     """Measure the bodies that the URDF has."""
-    import json
-
-    from rich.console import Console
-
-    from superovoid.cli.fit_tables import print_links, print_paths
+    from superovoid.cli.fit_tables import report_links
     from superovoid.fitting import check_robot
-    from superovoid.output import OutputError, output_folder, progress
+    from superovoid.output import output_folder
 
-    console = Console()
-    try:
-        folder = output_folder(arguments.output)
-        with progress(console) as bar:
-            task = bar.add_task("links", total=None)
-
-            def update(_link: LinkFit, count: int) -> None:
-                bar.update(task, advance=1, total=count)
-
-            found = check_robot(
-                arguments.urdf,
-                against=arguments.against,
-                target=arguments.target,
-                package_directories=dict(arguments.package),
-                seed=arguments.seed,
-                progress=update,
-            )
-        texts = {
-            folder / "check.json": json.dumps(found.report(), indent=1) + "\n",
-            folder / "check.html": _page(found, arguments, console, {}),
-        }
-        for path, text in texts.items():
-            path.write_text(text, encoding="utf-8")
-    except (OutputError, ImportError, ValueError, OSError) as error:
-        return _report_error(error, arguments.urdf)
-    print_links(console, found.links, holds=True)
-    print_paths(console, list(texts))
-    return int(any(link.state in ("failed", "unreadable") for link in found.links))
+    folder = output_folder(arguments.output)
+    with _progress("links") as update:
+        found = check_robot(
+            arguments.urdf,
+            against=arguments.against,
+            target=arguments.target,
+            package_directories=dict(arguments.package),
+            seed=arguments.seed,
+            progress=_counted(update),
+        )
+    texts = {
+        folder / "check.json": json.dumps(found.report(), indent=1) + "\n",
+        folder / "check.html": _page(found, arguments, {}),
+    }
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
+    code = report_links(found.links, holds=True)
+    REPORT.written(texts)
+    return code
 
 
-def _report_error(error: Exception, urdf: str) -> int:
-    """Report an input that cannot be used; re-raise the error if it is a bug."""
-    from superovoid.output import OutputError
-    from superovoid.values.checks import is_refusal
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a progress bar; the function that it gives takes the number of things done and the number of all."""
+    from superovoid.output import progress
 
-    if isinstance(error, OSError):
-        return _print_error(f"{error.filename or urdf}: {error.strerror or error}")
-    if isinstance(error, ValueError) and not isinstance(error, OutputError | ImportError) and not is_refusal(error):
-        raise error
-    return _print_error(str(error))
+    with progress() as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, count: bar.update(task, completed=done, total=count)
 
 
-def _print_error(words: str) -> int:
-    print(f"superovoid fit: {words}", file=sys.stderr)
-    return 1
+def _counted(update: Callable[[int, int], None]) -> Callable[[LinkFit, int], None]:
+    """Return a function that counts the links that are done."""
+    done = count(1)
+    return lambda _link, links: update(next(done), links)
 
 
-def _pairs(arguments: argparse.Namespace, fit: RobotFit, console: Console) -> FittedPairs | None:
+def _pairs(arguments: argparse.Namespace, fit: RobotFit) -> FittedPairs | None:
     """Recompute the disabled pairs, if requested."""
     from superovoid.fitting import PairSearch, fitted_pairs
-    from superovoid.output import progress
 
     if arguments.srdf is None and not arguments.new_srdf:
         return None
-    with progress(console) as bar:
-        task = bar.add_task("states and pairs", total=None)
+    with _progress("states and pairs") as update:
         return fitted_pairs(
             fit,
             arguments.srdf,
             package_directories=_packages(arguments),
             search=PairSearch(arguments.states, arguments.seed),
-            progress=lambda done, count: bar.update(task, completed=done, total=count),
+            progress=update,
         )
 
 
@@ -273,22 +249,20 @@ def _packages(arguments: argparse.Namespace) -> dict[str, Path]:
     return {**found, **given}
 
 
-def _study(arguments: argparse.Namespace, fit: RobotFit, console: Console) -> PlannerStudy | None:
+def _study(arguments: argparse.Namespace, fit: RobotFit) -> PlannerStudy | None:
     """Compare bodies and meshes in random states, if requested."""
     from superovoid.fitting import study_planner
-    from superovoid.output import progress
 
     if arguments.study is None:
         return None
-    with progress(console) as bar:
-        task = bar.add_task("states", total=None)
+    with _progress("states") as update:
         return study_planner(
             fit,
             arguments.srdf,
             package_directories=_packages(arguments),
             states=arguments.study,
             seed=arguments.seed,
-            progress=lambda done, count: bar.update(task, completed=done, total=count),
+            progress=update,
         )
 
 
@@ -298,11 +272,8 @@ def _write(
     study: PlannerStudy | None,
     arguments: argparse.Namespace,
     folder: Path,
-    console: Console,
 ) -> list[Path]:
     """Write all results and return their paths."""
-    import json
-
     from superovoid.fitting.tessellated import write_tessellated
 
     name = _name(arguments)
@@ -324,7 +295,7 @@ def _write(
         report["proved"].append("tessellated.overshoot")
     texts[folder / "report.json"] = json.dumps(report, indent=1) + "\n"
     parts = {"pairs": None if pairs is None else pairs.report, "meshes": meshes, "study": study}
-    texts[folder / "report.html"] = _page(fit, arguments, console, parts)
+    texts[folder / "report.html"] = _page(fit, arguments, parts)
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
     return [*texts, *([] if meshes is None else [meshes.urdf])]
@@ -334,17 +305,15 @@ def _name(arguments: argparse.Namespace) -> str:
     return Path(arguments.urdf.rsplit("/", 1)[-1]).stem or "robot"
 
 
-def _page(found: RobotFit | RobotCheck, arguments: argparse.Namespace, console: Console, parts: dict[str, Any]) -> str:
+def _page(found: RobotFit | RobotCheck, arguments: argparse.Namespace, parts: dict[str, Any]) -> str:
     from superovoid.fitting.report_page import report_page
-    from superovoid.output import progress
     from superovoid.robot.files import PackageFolders
 
-    with progress(console) as bar:
-        task = bar.add_task("pictures", total=None)
+    with _progress("pictures") as update:
         return report_page(
             found,
             PackageFolders(_packages(arguments)),
             title=_name(arguments),
-            progress=lambda done, count: bar.update(task, completed=done, total=count),
+            progress=update,
             **parts,
         )

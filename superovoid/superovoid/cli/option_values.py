@@ -139,6 +139,15 @@ def add_packages(command: argparse.ArgumentParser) -> None:
     command.add_argument("--package", type=read, action="append", default=[], metavar="NAME=DIR", help=text)
 
 
+def add_reporting(command: argparse.ArgumentParser) -> None:
+    """Add the options that select what is printed; see `superovoid.output.Report`."""
+    group = command.add_argument_group("output")
+    one = group.add_mutually_exclusive_group()
+    one.add_argument("--details", action="store_true", help="print tables and details too")
+    one.add_argument("--quiet", action="store_true", help="print errors only; the exit code has the verdict")
+    one.add_argument("--json", action="store_true", help="print one JSON document on standard output")
+
+
 def add_output(command: argparse.ArgumentParser, default: str, text: str = "folder for CSV and plot") -> None:
     """Add the option `--output`."""
     text += f" (default: {default})"

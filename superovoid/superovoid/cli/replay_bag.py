@@ -8,12 +8,12 @@ from __future__ import annotations
 import argparse
 import math
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from superovoid.cli import option_values
 from superovoid.cli.view import document, node, robot_and_looks
+from superovoid.output import REPORT
 
 if TYPE_CHECKING:
     from superovoid.bags import ReplayQuery, ReplaySummary
@@ -25,8 +25,9 @@ def add(commands: argparse._SubParsersAction) -> None:
         "replay",
         help="distances of a recorded run (a bag, MCAP), as topics in a bag and as a table, on all processors",
         description="Compute the proved distances of a robot in every state recorded in a bag, and write them as "
-        "messages of type superovoid_interfaces/DistanceArray into a bag, and as a table. ROS is not needed. Exit code "
-        "1 if the bag has no complete state.",
+        "messages of type superovoid_interfaces/DistanceArray into a bag, and as a table. ROS is not needed. The exit "
+        "code is 1 if the bag has no complete state.",
+        example="superovoid replay run.mcap robot.urdf --max-distance 0.05 --output distances",
     )
     command.add_argument(
         "bag",
@@ -88,6 +89,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         metavar="NAME",
         help="publish on topic NAME/distances (default: /distance_service, as the node does)",
     )
+    option_values.add_reporting(command)
     command.set_defaults(run=run, check=check, extra="view")
 
 
@@ -100,54 +102,39 @@ def check(arguments: argparse.Namespace) -> str:
 
 def run(arguments: argparse.Namespace) -> int:
     """Compute the distances of a recorded run."""
-    from rich.console import Console
-
     from superovoid.bags import replay
-    from superovoid.dataset.errors import DatasetError
-    from superovoid.output import OutputError, output_folder, progress
-    from superovoid.robot.errors import RobotDescriptionError
-    from superovoid.values.checks import is_refusal
-    from superovoid.viewing.recording_files import RecordingError
+    from superovoid.output import output_folder, progress
 
-    console, path = Console(), arguments.bag
-    try:
-        folder = output_folder(Path(arguments.output))
-        robot = robot_and_looks(arguments.urdf, path, arguments)[0]
-        outputs = {
-            "table": folder / f"{path.stem}_distances.{'parquet' if arguments.parquet else 'csv'}",
-            "bag": folder / f"{path.stem}_distances.mcap",
-        }
-        with progress(console if console.is_terminal else None) as bar:
-            task = bar.add_task("states", total=None)
-            did = replay(
-                path,
-                robot,
-                _query(arguments),
-                topic=arguments.topic or "",
-                rate=arguments.rate,
-                **outputs,
-                name=arguments.name,
-                with_recording=arguments.with_recording,
-                threads=arguments.threads,
-                progress=lambda count, at: bar.update(task, completed=count, description=f"states, {at:.1f} s"),
-            )
-    except (RecordingError, RobotDescriptionError, DatasetError, OutputError) as error:
-        return _print_error(str(error))
-    except ValueError as error:
-        if not is_refusal(error):
-            raise
-        return _print_error(str(error))
-    except OSError as error:
-        return _print_error(f"{error.filename or arguments.output}: {error.strerror or error}")
-    print("\n".join(_summary(did)))
-    for what, where in outputs.items():
-        print(f"{what}: {where}, {where.stat().st_size / 1e6:.2f} MB")
+    path = arguments.bag
+    folder = output_folder(Path(arguments.output))
+    robot = robot_and_looks(arguments.urdf, path, arguments)[0]
+    outputs = {
+        "table": folder / f"{path.stem}_distances.{'parquet' if arguments.parquet else 'csv'}",
+        "bag": folder / f"{path.stem}_distances.mcap",
+    }
+    with progress() as bar:
+        task = bar.add_task("states", total=None)
+        did = replay(
+            path,
+            robot,
+            _query(arguments),
+            topic=arguments.topic or "",
+            rate=arguments.rate,
+            **outputs,
+            name=arguments.name,
+            with_recording=arguments.with_recording,
+            threads=arguments.threads,
+            progress=lambda count, at: bar.update(task, completed=count, description=f"states, {at:.1f} s"),
+        )
+    REPORT.verdict(_verdict(did), states=did.states, known=did.known, pairs=did.pairs, rows=did.rows, least=did.least)
+    if did.first_unknown[1]:
+        REPORT.line(f"first unknown state at {did.first_unknown[0]:.3f} s: {did.first_unknown[1]}")
+    REPORT.detail(
+        f"{did.states} states in {did.lasts:.3f} s, {did.known} known; {did.pairs} pairs, {did.rows} rows, "
+        f"{did.seconds:.2f} s, {did.states / max(did.seconds, 1e-9):.4g} states/s"
+    )
+    REPORT.written(outputs.values())
     return 0 if did.known else 1
-
-
-def _print_error(words: str) -> int:
-    print(f"superovoid replay: {words}", file=sys.stderr)
-    return 1
 
 
 def _query(arguments: argparse.Namespace) -> ReplayQuery:
@@ -160,23 +147,17 @@ def _query(arguments: argparse.Namespace) -> ReplayQuery:
     )
 
 
-def _summary(did: ReplaySummary) -> list[str]:
-    """Return the lines that summarize a run."""
-    lines = [
-        f"{did.states} states in {did.lasts:.3f} s, {did.known} known; {did.pairs} pairs, {did.rows} rows, "
-        f"{did.seconds:.2f} s, {did.states / max(did.seconds, 1e-9):.4g} states/s"
-    ]
-    if did.first_unknown[1]:
-        lines.append(f"first unknown at {did.first_unknown[0]:.3f} s: {did.first_unknown[1]}")
+def _verdict(did: ReplaySummary) -> str:
+    """Return the line with the minimum distance of a run."""
     least = did.least
     if least is not None:
-        lines.append(
+        return (
             f"minimum distance {1e3 * least.distance_m:.4g} mm, proved in [{1e3 * least.lower_m:.7g}, "
             f"{1e3 * least.upper_m:.7g}], at {least.time_s:.3f} s: {least.body_a} and {least.body_b}, {least.status}"
         )
-    elif did.known:
-        lines.append("no pair within --max-distance in any known state")
-    return lines
+    if did.known:
+        return f"no pair within --max-distance in any of {did.known} known states"
+    return f"none of {did.states} states is complete"
 
 
 def _bag(text: str) -> Path:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 from superovoid.cli import option_values
+from superovoid.output import REPORT
 
 
 def add(commands: argparse._SubParsersAction) -> None:
@@ -22,20 +22,41 @@ def add(commands: argparse._SubParsersAction) -> None:
         help="check answers by proof, in ball arithmetic",
         description="Check answers of `distance` in ball arithmetic (python-flint), by formulas that share no code "
         "with the engine: accepted, refuted or undecided. FILE is JSON: a record of superovoid.checker.record, a "
-        "list of them, or {'pairs': [...]}. Exit code 0 if all are accepted, else 1.",
+        "list of them, or {'pairs': [...]}. The exit code is 1 unless all answers are accepted.",
+        example="superovoid verify answers.json --details",
     )
     command.add_argument("file", type=option_values.file, metavar="FILE", help="answers to check")
-    command.set_defaults(run=run)
+    option_values.add_reporting(command)
+    command.set_defaults(run=run, extra="verify")
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Check the answers of a file."""
-    try:
-        import flint  # noqa: F401
-    except ModuleNotFoundError as error:
-        print(f"superovoid verify: no module {error.name!r}: pip install 'superovoid[verify]'", file=sys.stderr)
-        return 1
-    return check_file(arguments.file)
+    """Check the answers of a file: the verdict first, then the answers that are not accepted."""
+    import flint  # noqa: F401
+
+    from superovoid.checker import ACCEPTED, verify_record
+    from superovoid.checker.claims import TOLERANCE
+
+    path, verdicts, pairs = arguments.file, Counter[str](), []
+    for number, pair in enumerate(records_of(path)):
+        try:
+            found = verify_record(pair)
+        except ValueError as error:
+            raise ValueError(f"{path}: pair {number}: {error}") from None
+        verdicts[found.verdict] += 1
+        lines = list(found.lines())
+        rtol = pair.get("rtol", TOLERANCE)
+        is_wide = rtol > TOLERANCE  # a reader must see what was accepted
+        if is_wide:
+            lines.append(f"  rtol: {rtol:.3g} of the smaller body, as given in the file, for points and normal")
+        pairs.append({"pair": number, "verdict": found.verdict, "wide": is_wide, "lines": lines})
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items()))
+    REPORT.verdict(f"{path}: {counts}", counts=verdicts, pairs=pairs)
+    for each in pairs:
+        is_detail = each["verdict"] == ACCEPTED and not each["wide"]
+        report = REPORT.detail if is_detail else REPORT.line
+        report(f"pair {each['pair']}: " + "\n".join(each["lines"]))
+    return 0 if set(verdicts) == {ACCEPTED} else 1
 
 
 def records_of(path: Path) -> list[Any]:
@@ -43,35 +64,9 @@ def records_of(path: Path) -> list[Any]:
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
-        raise ValueError(f"is not JSON: {error}") from None
+        raise ValueError(f"{path}: is not JSON: {error}") from None
     if isinstance(found, dict):
         found = found.get("pairs", [found])
     if not isinstance(found, list) or not found:
-        raise ValueError("must be a record, a list of them, or {'pairs': [...]}")
+        raise ValueError(f"{path}: must be a record, a list of them, or {{'pairs': [...]}}")
     return found
-
-
-def check_file(path: Path) -> int:
-    """Check the answers of a file and print the verdicts."""
-    from superovoid.checker import ACCEPTED, verify_record
-    from superovoid.checker.claims import TOLERANCE
-
-    try:
-        records = records_of(path)
-    except ValueError as error:
-        print(f"superovoid verify: {path}: {error}", file=sys.stderr)
-        return 1
-    verdicts: Counter[str] = Counter()
-    for number, pair in enumerate(records):
-        try:
-            found = verify_record(pair)
-        except ValueError as error:
-            print(f"superovoid verify: {path}: pair {number}: {error}", file=sys.stderr)
-            return 1
-        verdicts[found.verdict] += 1
-        print("\n".join([f"pair {number}: " + next(iter(found.lines())), *list(found.lines())[1:]]))
-        rtol = pair.get("rtol", TOLERANCE)
-        if rtol > TOLERANCE:
-            print(f"  rtol: {rtol:.3g} of the smaller body, as given in the file, for points and normal")
-    print(", ".join(f"{count} {verdict}" for verdict, count in sorted(verdicts.items())))
-    return 0 if set(verdicts) == {ACCEPTED} else 1

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from superovoid.cli import option_values
-from superovoid.extensions import NODES, extensions
+from superovoid.extensions import NODES, CommandError, extensions
+from superovoid.output import REPORT
 
 if TYPE_CHECKING:
     from superovoid.robot import Robot
@@ -35,6 +36,7 @@ def add(commands: argparse._SubParsersAction) -> None:
         description="Serve a page on this machine. For a robot: its contact geometry, a slider for every joint, the "
         "closest pairs with their proved intervals, objects that can be added and moved. For a recording: the robot's "
         "motion, a timeline, and the minimum distance over time. Press Ctrl-C to end.",
+        example="superovoid view robot.urdf --srdf robot.srdf",
     )
     command.add_argument(
         "files",
@@ -94,6 +96,7 @@ def add(commands: argparse._SubParsersAction) -> None:
     command.add_argument(
         "--port", type=option_values.count(1, 65535), metavar="N", help="listen port (default: a free one)"
     )
+    option_values.add_reporting(command)
     command.set_defaults(run=run, check=check, extra="view")
 
 
@@ -150,65 +153,44 @@ def _split_files(files: list[str | Path]) -> tuple[list[str | Path], list[Path]]
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve a page until interrupted, or write a page to a file."""
-    if not has_viser("view"):
-        return 1
+    require_viser()
     if arguments.node:
         # This must come first: ROS 2 wheels may restart Python once to set the library path.
         try:
             follow = extensions(NODES).get("follow")
         except ModuleNotFoundError as error:
-            print(f"superovoid view --node: needs ROS 2: no module {error.name!r}", file=sys.stderr)
-            return 1
+            raise CommandError(f"--node: needs ROS 2: no module {error.name!r}") from None
         if follow is None:
-            print("superovoid view --node: needs the package superovoid_ros, which is not installed", file=sys.stderr)
-            return 1
-    from superovoid.robot import RobotDescriptionError
-    from superovoid.viewing.recording_files import RecordingError
-    from superovoid.viewing.serving import ServingError
-
-    try:
-        if arguments.node:
-            return _serve_node(arguments, follow)
-        if arguments.html is not None:
-            return _write(_replay(arguments)[0], arguments.html)
-        return serve(_open_viewer(arguments))
-    except (RobotDescriptionError, RecordingError, ServingError, ValueError) as error:
-        if type(error) is ValueError and not _is_refusal(error):
-            raise
-        print(f"superovoid view: {error}", file=sys.stderr)
-        return 1
+            raise CommandError("--node: needs the package superovoid_ros, which is not installed")
+        return _serve_node(arguments, follow)
+    if arguments.html is not None:
+        return _write(_replay(arguments)[0], arguments.html)
+    return serve(_open_viewer(arguments))
 
 
-def has_viser(command: str) -> bool:
-    """Return whether viser is installed; if not, print how to install it. Call this before any long work."""
+def require_viser() -> None:
+    """Raise an error with the install command if viser is missing. Call this before any long work."""
     try:
         import viser  # noqa: F401
     except ModuleNotFoundError as error:
-        print(f"superovoid {command}: no module {error.name!r}: pip install 'superovoid[view]'", file=sys.stderr)
-        return False
-    return True
+        raise CommandError(f"no module {error.name!r}: pip install 'superovoid[view]'") from None
 
 
 def serve(viewer: Viewer) -> int:
     """Serve a page until interrupted."""
     with viewer:
-        print(f"{viewer.title}: {viewer.url}   (Ctrl-C ends it)", flush=True)
+        REPORT.line(f"{viewer.title}: {viewer.url}   (Ctrl-C ends it)")
         viewer.wait()
     return 0
 
 
-def serve_recording(path: Path, command: str) -> int:
+def serve_recording(path: Path) -> int:
     """Serve a page with the recording that a command has written, until interrupted."""
     from superovoid.viewing.recording import ReplayModel
-    from superovoid.viewing.recording_files import RecordingError, read_csv
+    from superovoid.viewing.recording_files import read_csv
     from superovoid.viewing.replay_page import show_replay
-    from superovoid.viewing.serving import ServingError
 
-    try:
-        return serve(show_replay(ReplayModel(read_csv(path))))
-    except (RecordingError, ServingError) as error:
-        print(f"superovoid {command}: {error}", file=sys.stderr)
-        return 1
+    return serve(show_replay(ReplayModel(read_csv(path))))
 
 
 def _serve_node(arguments: argparse.Namespace, follow: Callable[..., Any]) -> int:
@@ -226,16 +208,14 @@ def _serve_node(arguments: argparse.Namespace, follow: Callable[..., Any]) -> in
 
 def _write(model: ReplayModel, path: Path) -> int:
     """Write a page."""
-    from rich.console import Console
-
     from superovoid.output import progress
     from superovoid.viewing.html_file import write_html
 
     count = len(model.recording.moments)
-    with progress(Console()) as bar:
+    with progress() as bar:
         task = bar.add_task(model.title, total=count)
         write_html(model, path, lambda index: bar.update(task, completed=index + 1))
-    print(f"{model.title}: {path}, {path.stat().st_size / 1e6:.2f} MB")
+    REPORT.verdict(f"{model.title}: {path}, {path.stat().st_size / 1e6:.2f} MB", files=[str(path)])
     return 0
 
 
@@ -279,12 +259,6 @@ def _replay(arguments: argparse.Namespace) -> tuple[ReplayModel, Looks | None]:
         notes = [f"The URDF does not give the pose of {', '.join(robot.base_links)}."] if robot.base_links else []
         recording = Recording(robot.name, robot, [Moment(0.0, stands.positions, stands.base_poses)], notes=notes)
     return ReplayModel(recording, arguments.near), looks
-
-
-def _is_refusal(error: ValueError) -> bool:
-    from superovoid.values.checks import is_refusal
-
-    return is_refusal(error)
 
 
 def _robot(arguments: argparse.Namespace) -> tuple[Robot, Looks]:

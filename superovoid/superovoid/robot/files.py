@@ -109,7 +109,11 @@ def read_document(
     if len(data) > MAXIMUM_BYTES:
         raise RobotDescriptionError(f"{kind}: {path} has more than the allowed {MAXIMUM_BYTES} bytes")
     try:
-        return data.decode("utf-8-sig"), _package_around(path)
+        text = data.decode("utf-8-sig")
+        parse_bytes(text.encode(), f"{kind}: {path}: ", "utf-8")  # an error names the file
+        return text, _package_around(path)
+    except ET.ParseError as error:
+        raise RobotDescriptionError(f"{kind}: {path} is not well-formed XML: {error}") from None
     except UnicodeDecodeError as error:
         raise RobotDescriptionError(
             f"{kind}: {path} is not UTF-8 text ({error.reason} at byte {error.start})"

@@ -271,7 +271,7 @@ def test_a_record_survives_json_bit_by_bit(tmp_path, capsys):
     path = tmp_path / "answers.json"
     path.write_text(json.dumps({"pairs": made}), encoding="utf-8")
     assert json.loads(path.read_text(encoding="utf-8"))["pairs"] == made
-    assert cli.main(["verify", str(path)]) == 0
+    assert cli.main(["verify", str(path), "--details"]) == 0
     out = capsys.readouterr().out
     assert out.count("accepted: proved [") == 3
     assert "3 accepted" in out
@@ -284,6 +284,17 @@ def test_the_command_names_the_refuted_pair(tmp_path, capsys):
     path.write_text(json.dumps(made), encoding="utf-8")
     assert cli.main(["verify", str(path)]) == 1
     assert "pair 1: refuted" in capsys.readouterr().out
+
+
+def test_json_has_every_verdict_and_quiet_prints_nothing(tmp_path, capsys):
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps(record(distance(*PAIRS["apart"]), *PAIRS["apart"])), encoding="utf-8")
+    assert cli.main(["verify", str(path), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["counts"] == {"accepted": 1} and document["exit_code"] == 0
+    assert [pair["verdict"] for pair in document["pairs"]] == ["accepted"]
+    assert cli.main(["verify", str(path), "--quiet"]) == 0
+    assert capsys.readouterr() == ("", "")
 
 
 def test_the_command_prints_a_large_tolerance(tmp_path, capsys):
@@ -314,7 +325,7 @@ def test_an_interval_up_to_the_largest_doubles_is_judged():
 def test_an_invalid_file_is_rejected_with_the_missing_entry(tmp_path, capsys, text, words):
     path = tmp_path / "answers.json"
     path.write_text(text, encoding="utf-8")
-    assert cli.main(["verify", str(path)]) == 1
+    assert cli.main(["verify", str(path)]) == 2
     assert words in capsys.readouterr().err
 
 

@@ -259,7 +259,7 @@ def test_command_writes_robot_and_report_and_prints_failures(package, tmp_path, 
     assert [type(body.shape) for body in robot.bodies] == [Superovoid]
     assert path.read_text() == text
     path.write_text(urdf({"good": LINKS["good"]}))
-    assert main(["fit", *line[1:], "--contain", "--kinds", "box"]) == 0
+    assert main(["fit", *line[1:], "--contain", "--kinds", "box", "--details"]) == 0
     assert "yes" in capsys.readouterr().out
 
 
@@ -269,7 +269,7 @@ def test_command_writes_srdf_and_prints_changes(package, tmp_path, capsys):
     path.write_text(urdf({name: LINKS[name] for name in ("good", "inverted", "simple")}))
     given.write_text('<robot name="r"><disable_collisions link1="good" link2="simple" reason="Never"/></robot>')
     line = ["fit", str(path), "--package", f"pkg={package}", "--bodies", "1", "--kinds", "box", "--output", str(out)]
-    assert main([*line, "--srdf", str(given), "--states", "50"]) == 0
+    assert main([*line, "--srdf", str(given), "--states", "50", "--details"]) == 0
     printed = capsys.readouterr().out
     # All links are fixed to each other and overlap.
     assert "newly disabled: good and inverted (Adjacent, structure)" in printed
@@ -278,7 +278,7 @@ def test_command_writes_srdf_and_prints_changes(package, tmp_path, capsys):
     robot = Robot.load(out / "arm_superovoids.urdf", srdf=out / "arm_superovoids.srdf", meshes="ignore")
     assert not len(robot.body_pairs())
     assert main([*line, "--new-srdf", "--states", "50"]) == 0
-    assert main([*line, "--srdf", str(tmp_path / "nothing.srdf")]) == 1
+    assert main([*line, "--srdf", str(tmp_path / "nothing.srdf")]) == 2
     assert "nothing.srdf: No such file" in capsys.readouterr().err
 
 
@@ -290,7 +290,7 @@ def test_command_writes_srdf_and_prints_changes(package, tmp_path, capsys):
     ],
 )
 def test_command_reports_unreadable_input(line, words, tmp_path, capsys):
-    assert main([*line.split(), "--output", str(tmp_path / "out")]) == 1
+    assert main([*line.split(), "--output", str(tmp_path / "out")]) == 2
     assert words in capsys.readouterr().err
 
 

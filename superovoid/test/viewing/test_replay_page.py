@@ -134,7 +134,7 @@ def test_a_file_contains_the_escaped_text_of_each_moment(tmp_path):
 
 
 def test_an_unwritable_file_is_reported_before_computing(tmp_path, capsys):
-    assert main(["view", "--html", str(tmp_path / "none" / "p.html")]) == 1
+    assert main(["view", "--html", str(tmp_path / "none" / "p.html")]) == 2
     assert "none" in capsys.readouterr().err
     with pytest.raises(OSError):
         write_html(bite(), tmp_path / "none" / "p.html")

@@ -63,7 +63,7 @@ def test_view_serves_a_page_without_a_display_until_a_signal(files, arguments, n
 
 def test_view_without_viser_prints_how_to_install_it(monkeypatch, capsys, files):
     monkeypatch.setitem(sys.modules, "viser", None)
-    assert main(["view", str(files / "arm.urdf")]) == 1
+    assert main(["view", str(files / "arm.urdf")]) == 2
     assert "pip install 'superovoid[view]'" in capsys.readouterr().err
 
 
@@ -74,7 +74,7 @@ def test_view_without_viser_prints_how_to_install_it(monkeypatch, capsys, files)
 def test_an_unreadable_robot_is_reported(capsys, tmp_path, urdf, words):
     pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[view]'")
     (tmp_path / "r.urdf").write_text(urdf)
-    assert main(["view", str(tmp_path / "r.urdf")]) == 1
+    assert main(["view", str(tmp_path / "r.urdf")]) == 2
     said = capsys.readouterr().err
     assert said.startswith("superovoid view: ") and words in said and "Traceback" not in said
 

@@ -22,10 +22,9 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.table import Table
 
-from superovoid.output import CsvRow, column, leave, machine, output_folder, print_table, unitless
+from superovoid.output import REPORT, CsvRow, column, leave, machine, output_folder, print_table, unitless
 from superovoid_ros.motions.grasp_sweep import shipped
 
 FloatArray = NDArray[np.float64]
@@ -160,7 +159,7 @@ def table(rows: list[Loop], rate: int) -> Table:
 
 def main(seconds: int, rate: int, output: Path) -> int:
     """Measure, print, and write CSV."""
-    console = Console()
+    console = REPORT.console()
     output_folder(output)
     affinity, collects = os.sched_getaffinity(0), gc.isenabled()
     period, turns = 1.0 / rate, max(1, math.ceil(seconds * rate))
@@ -181,5 +180,5 @@ def main(seconds: int, rate: int, output: Path) -> int:
         f"core {core}; {hands.found} pairs found",
         f"memory that a turn takes and gives back: {held / 1024.0:.1f} KiB",
     )
-    about = f"superovoid bench loop --seconds {seconds} --rate {rate}", machine()
+    about = f"superovoid dev bench loop --seconds {seconds} --rate {rate}", machine()
     return leave(console, output, {"control_loop": rows}, {}, about, lines)

@@ -41,7 +41,7 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid import Superovoid, distance
-from superovoid.output import CsvRow, column, output_folder, print_table, processor, versions, write_csv
+from superovoid.output import REPORT, CsvRow, column, output_folder, print_table, processor, versions, write_csv
 from superovoid.testing import polytope
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.benchmarks.peers import Geometry
@@ -552,7 +552,7 @@ def compare(
                 answers += csv_rows(family, regime, row["name"], record, given[::step], step)
         intervals[f"{family}/{regime}"] = own_interval(given)
     return {
-        "command": f"superovoid bench engine --pairs {pairs} --rounds {rounds} --seed {seed}",
+        "command": f"superovoid dev bench engine --pairs {pairs} --rounds {rounds} --seed {seed}",
         "pairs": pairs,
         "machine": machine(),
         "families": list(families),
@@ -595,7 +595,7 @@ def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
     write_csv(output / "engines.csv", answers)
     (output / "engines.json").write_text(json.dumps(report, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     plot(report, output / "engines.png")
-    console = Console()
+    console = REPORT.console()
     show(report, console)
     for name in ("engines.csv", "engines.json", "engines.png"):
         console.print(str(output / name), soft_wrap=True)

@@ -16,7 +16,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.table import Table
 from scipy.spatial.transform import Rotation
 
@@ -25,7 +24,7 @@ from superovoid.contact import columns
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.lanes import many_pairs
 from superovoid.contact.superovoids import pair_solver
-from superovoid.output import print_table
+from superovoid.output import REPORT, print_table
 from superovoid.shapes import Superovoid
 from superovoid.shapes.kernels import bodies, surface
 from superovoid.values.status import UNPROVEN
@@ -336,7 +335,7 @@ def hands(repeats: int) -> Table:
 
 def main(pairs: int, repeats: int, seed: int) -> int:
     """Print all measurements."""
-    console = Console()
+    console = REPORT.console()
     console.print(f"{platform.machine()}, Python {platform.python_version()}, numpy {np.__version__}")
     print_table(console, engine(pairs, repeats, seed))
     print_table(console, worst_calls(max(1, min(_WORST_OF, pairs)), min(3, repeats), seed))

@@ -39,7 +39,7 @@ from superovoid.contact import DistanceResult, columns
 from superovoid.contact.inputs import TOLERANCE
 from superovoid.contact.one_pair import WORK_LENGTH, answer_again
 from superovoid.contact.pair import Asked
-from superovoid.output import output_folder, print_table
+from superovoid.output import REPORT, output_folder, print_table
 from superovoid.shapes import Box, Capsule, Cone, ConvexMesh, Cylinder, HalfSpace, Mesh, Shape, Sphere, Torus
 from superovoid.testing import polytope
 from superovoid_papers.benchmarks import engine_comparison, peers
@@ -555,7 +555,7 @@ def what_stays_open(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 def main(pairs: int, seed: int, output: Path) -> int:
     """Compare every pair of kinds; print a table, write kinds.json."""
-    console = Console()
+    console = REPORT.console()
     output_folder(output)
     coal, reason = None, ""
     try:
@@ -564,7 +564,7 @@ def main(pairs: int, seed: int, output: Path) -> int:
         reason = str(error)
     about = engine_comparison.machine()
     rows: list[dict[str, Any]] = []
-    report = {"command": f"superovoid bench kinds --pairs {pairs} --seed {seed}", "machine": about, "rows": rows}
+    report = {"command": f"superovoid dev bench kinds --pairs {pairs} --seed {seed}", "machine": about, "rows": rows}
     for kinds in track(PAIRS_OF_KINDS, "comparing", console=Console(stderr=True), transient=True):
         rows.append(compare_kinds(kinds, pairs, seed, coal))
         # Written as it grows: what a run of an hour has found stays when it is interrupted.

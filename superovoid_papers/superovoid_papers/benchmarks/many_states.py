@@ -3,8 +3,8 @@
 
 """Time of 1,000 states of both hands of the iCub in one call, from hands far apart to hands in each other.
 
-`superovoid bench states` prints the table of docs/how_to/many_states.md. All times are of the processor, so that what
-else the machine does drops out.
+`superovoid dev bench states` prints the table of docs/how_to/many_states.md. All times are
+processor times, so that other programs do not change them.
 """
 
 from __future__ import annotations

@@ -16,13 +16,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid import Body, Scene
 from superovoid.contact import ImpactStatus, Motion, Proof, are_closer, distances, time_of_impact
-from superovoid.output import print_table
+from superovoid.output import REPORT, print_table
 from superovoid.shapes import Superovoid
 from superovoid_papers.benchmarks import scale
 from superovoid_ros.motions.grasp_sweep import shipped
@@ -185,7 +184,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--frames", type=int, default=214)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(arguments)
-    console = Console()
+    console = REPORT.console()
     print_table(console, comparisons(given.pairs, given.seed))
     print_table(console, impacts(given.motions, given.seed))
     print_table(console, closest_pairs(given.bodies, given.frames, given.seed))

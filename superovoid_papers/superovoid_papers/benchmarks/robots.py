@@ -27,12 +27,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.table import Table
 
 from superovoid.fitting.pair_proofs import LinkPairs
 from superovoid.fitting.planner_study import QUESTIONS, Asked, Calls
-from superovoid.output import CsvRow, cell, column, leave, machine, output_folder, print_table, unitless
+from superovoid.output import REPORT, CsvRow, cell, column, leave, machine, output_folder, print_table, unitless
 from superovoid.robot import Robot
 from superovoid.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere
 from superovoid.states import StateQuery, ThresholdQuery
@@ -356,16 +355,16 @@ def table(rows: Sequence[Measurement]) -> Table:
 
 def main(states: int, repeats: int, seed: int, output: Path, robots: Sequence[str] = tuple(ROBOTS)) -> int:
     """Measure, print a table, write CSV."""
-    console = Console()
+    console = REPORT.console()
     try:
         found = libraries()
     except ImportError as error:
-        print(f"superovoid bench robots: {error}", file=sys.stderr)
+        print(f"superovoid dev bench robots: {error}", file=sys.stderr)
         return 1
     output_folder(output)
     rows: list[Measurement] = []
     for name in robots:
         rows += measure(found, name, states, repeats, seed)
     print_table(console, table(rows))
-    command = f"superovoid bench robots --states {states} --repeats {repeats} --seed {seed}"
+    command = f"superovoid dev bench robots --states {states} --repeats {repeats} --seed {seed}"
     return leave(console, output, {"robots": rows}, {}, (command, machine(("numpy", "numba", "pin", "coal"))))

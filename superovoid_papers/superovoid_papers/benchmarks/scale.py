@@ -21,12 +21,11 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid import Body, Scene, Superovoid
-from superovoid.output import CsvRow, column, leave, machine, output_folder, print_table, unitless
+from superovoid.output import REPORT, CsvRow, column, leave, machine, output_folder, print_table, unitless
 
 FloatArray = NDArray[np.float64]
 
@@ -202,12 +201,12 @@ def plot(rows: list[Measurement], path: Path) -> None:
 
 def main(frames: int, seed: int, output: Path, sizes: tuple[int, ...] = SIZES) -> int:
     """Measure, print, and write CSV and plot."""
-    console = Console()
+    console = REPORT.console()
     output_folder(output)
     rows = []
     for count in sizes:
         rows.append(measure(count, frames, seed))
         console.print(f"{count:,} bodies: {rows[-1].frame:.2f} ms a frame", highlight=False)
     print_table(console, table(rows, seed))
-    about = f"superovoid bench scale --frames {frames} --seed {seed}", machine()
+    about = f"superovoid dev bench scale --frames {frames} --seed {seed}", machine()
     return leave(console, output, {"scale": rows}, {"scale": lambda path: plot(rows, path)}, about)

@@ -25,7 +25,7 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
     ),
     "lower-bound": (
         "lower_bound.tables",
-        "a lower bound of the distance of polyhedra, without taking them apart",
+        "a lower bound of the distance of polyhedra, without decomposing them",
         {"pairs": 20, "rounds": 5, "seed": 0, "output": Path("superovoid_experiments")},
     ),
     "line-geometry": (
@@ -45,17 +45,17 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
     ),
     "lopes-dynamics": (
         "lopes2010.free_bodies",
-        "bodies thrown at each other: contact forces and equations of motion (Lopes et al. 2010, section 6)",
+        "colliding free bodies: contact forces and equations of motion (Lopes et al. 2010, section 6)",
         {"steps": 200, "output": Path("superovoid_experiments")},
     ),
     "battery-separated": (
         "goncalves2017.battery_separated",
-        "schemes of Gonçalves et al. 2017 on random superovoids that are apart (table 2)",
+        "schemes of Gonçalves et al. 2017 on random separated superovoids (table 2)",
         {"pairs": 10_000, "rounds": 3, "seed": 0, "threads": 1, "output": Path("superovoid_experiments")},
     ),
     "battery-overlapping": (
         "goncalves2017.battery_overlapping",
-        "the same on random superovoids that overlap (table 1)",
+        "the same on random overlapping superovoids (table 1)",
         {"pairs": 10_000, "rounds": 3, "seed": 0, "threads": 1, "output": Path("superovoid_experiments")},
     ),
     "first-guesses": (
@@ -70,22 +70,22 @@ EXPERIMENTS: dict[str, tuple[str, str, dict[str, object]]] = {
     ),
     "suggestions": (
         "goncalves2017.suggestions",
-        "what that paper suggests: interior points, Wellmann's directions, Baumgarte's term (sections 6.1 and 7)",
+        "suggestions of that paper: interior points, Wellmann's directions, Baumgarte's term (sections 6.1 and 7)",
         {"pairs": 300, "rounds": 3, "seed": 0, "output": Path("superovoid_experiments")},
     ),
     "accuracy": (
         "goncalves2017.accuracy",
-        "error and time of meshes of superovoids by their resolution, beside exact surfaces (figs. 9 and 10)",
+        "error and time of meshes of superovoids by resolution, compared with exact surfaces (figs. 9 and 10)",
         {"pairs": 100, "seed": 0, "output": Path("superovoid_experiments")},
     ),
     "fits": (
         "fits_and_spheres",
-        "fits of the links of eleven robots, beside five spheres for each body",
+        "fits of the links of eleven robots, compared with five spheres per body",
         {"bodies": 3, "robots": _ROBOTS, "seed": 0, "output": Path("superovoid_experiments")},
     ),
     "studies": (
         "planner_studies",
-        "what fits of eleven robots do to a planner, beside meshes, and beside pinocchio with Coal",
+        "effect of fits of eleven robots on a planner, compared with meshes and with pinocchio with Coal",
         {"bodies": 2, "robots": _ROBOTS, "states": 10_000, "seed": 0, "output": Path("superovoid_experiments")},
     ),
 }
@@ -97,8 +97,9 @@ def add(commands: argparse._SubParsersAction) -> None:
     """Add the command to the command line."""
     command = commands.add_parser(
         "experiment",
-        help="the experiments of the papers, with today's libraries beside them",
+        help="the experiments of the papers, and comparisons with today's libraries",
         description="Run an experiment of the papers again: a table, CSV files and a plot.",
+        example="superovoid experiment bite --rounds 3",
     )
     subjects = command.add_subparsers(dest="experiment", required=True, metavar="NAME")
     for name, (module, text, defaults) in EXPERIMENTS.items():

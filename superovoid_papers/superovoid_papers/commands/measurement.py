@@ -7,25 +7,24 @@ from __future__ import annotations
 
 import argparse
 import importlib
-import sys
 from pathlib import Path
 
 from superovoid.cli import option_values
 
 _MEANINGS = {
-    "bodies": "bodies of each link, at most",
+    "bodies": "largest number of bodies per link",
     "frames": "frames of each scene",
     "pairs": "pairs of each kind",
-    "robots": "names with commas between",
-    "rate": "turns a second",
-    "repeats": "runs of each question",
-    "rounds": "times each pair is asked",
-    "seconds": "of the loop",
-    "states": "states of each row, or of each robot",
-    "threads": "chunks at a time; more than one disturbs times",
+    "robots": "names, separated by commas",
+    "rate": "turns per second",
+    "repeats": "repetitions of each query",
+    "rounds": "repetitions of each pair",
+    "seconds": "duration of the loop",
+    "states": "states per row, or per robot",
+    "threads": "chunks at a time; more than one distorts the times",
     "steps": "time steps of a contact",
-    "seed": "of what is drawn at random",
-    "output": "folder for what is written",
+    "seed": "seed of the random numbers",
+    "output": "folder for CSV and plot",
 }
 
 
@@ -34,6 +33,7 @@ def add_measurement(
 ) -> None:
     """Add a command that calls `main` of a module of this package with one option for each of its parameters."""
     command = subjects.add_parser(subject, help=text, description=f"{text[0].upper()}{text[1:]}.")
+    command.example = command.prog
     for name, default in defaults.items():
         text = f"{_MEANINGS[name]} (default: {default})"
         if isinstance(default, Path):
@@ -46,13 +46,8 @@ def add_measurement(
         command.add_argument(f"--{name.replace('_', '-')}", type=kind, default=default, metavar=metavar, help=text)
 
     def run(arguments: argparse.Namespace) -> int:
-        from superovoid.output import OutputError
-
         experiment = importlib.import_module(f"superovoid_papers.{module}")
-        try:
-            return experiment.main(**{name: getattr(arguments, name) for name in defaults})
-        except OutputError as error:
-            print(f"superovoid: {error}", file=sys.stderr)
-            return 1
+        return experiment.main(**{name: getattr(arguments, name) for name in defaults})
 
-    command.set_defaults(run=run)
+    option_values.add_reporting(command)
+    command.set_defaults(run=run, extra="superovoid_papers[bench]")

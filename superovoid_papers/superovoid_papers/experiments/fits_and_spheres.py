@@ -28,7 +28,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.table import Table
 
 from superovoid import __version__
@@ -39,6 +38,7 @@ from superovoid.fitting.quality import measure_union
 from superovoid.fitting.robot_fits import FORM
 from superovoid.fitting.targets import Target
 from superovoid.output import (
+    REPORT,
     CsvRow,
     OutputError,
     cell,
@@ -315,14 +315,14 @@ def main(bodies: int, robots: Sequence[str], seed: int, output: Path) -> int:
     folder = output_folder(output)
     share = robots_folder()
     parts = output_folder(folder / "fits_links")
-    console = Console()
+    console = REPORT.console()
     links, words = [], []
     for name in robots:
         found, unread = links_of(share, name)
         links += found
         words += unread
     rows: list[LinkRow] = []
-    with progress(console) as bar:
+    with progress() as bar:
         for link in bar.track(links, description="links"):
             try:
                 rows += measured(link, bodies, seed, parts)

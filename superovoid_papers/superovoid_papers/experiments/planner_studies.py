@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from superovoid import __version__
@@ -25,6 +24,7 @@ from superovoid.fitting.mesh_fits import MOST_BODIES
 from superovoid.fitting.planner_study import BODIES, HULLS, MESHES, QUESTIONS, PairStudy, PlannerStudy
 from superovoid.fitting.robot_fits import FORM, RobotFit
 from superovoid.output import (
+    REPORT,
     CsvRow,
     OutputError,
     cell,
@@ -199,11 +199,11 @@ def main(bodies: int, robots: Sequence[str], states: int, seed: int, output: Pat
     folder = output_folder(output)
     share = robots_folder()
     parts = output_folder(folder / "studies_links")
-    console = Console()
+    console = REPORT.console()
     rows: list[StudyRow] = []
     speeds: list[SpeedRow] = []
     words = []
-    with progress(console) as bar:
+    with progress() as bar:
         for robot in bar.track(robots, description="robots"):
             try:
                 fit = fitted(share, robot, bodies, seed, parts)

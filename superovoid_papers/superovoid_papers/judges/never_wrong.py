@@ -34,7 +34,7 @@ from superovoid.contact import DistanceResult, DistanceResults, columns, distanc
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.lanes import many_pairs
 from superovoid.dataset.spreading import in_order
-from superovoid.output import machine, output_folder, print_table, progress
+from superovoid.output import REPORT, machine, output_folder, print_table, progress
 from superovoid.scene import Body, Scene
 from superovoid.shapes import HalfSpace, Shape, Superovoid
 from superovoid.testing.flat_contacts import Pair
@@ -422,21 +422,23 @@ def main(
         1 if an answer was refuted, a promise broken or a wrong answer accepted, else 0. If the check is interrupted,
         the table of what was found by then is still printed.
     """
-    console = Console()
+    console = REPORT.console()
     names = families or NAMES
     each = max(1, pairs // len(names))
     reports: dict[str, FamilyChecks] = {}
     bad: list[dict[str, Any]] = []
     try:
-        with progress(console) as bar, closing(checked(names, seed, each, planted, in_lanes, workers)) as done:
+        with progress() as bar, closing(checked(names, seed, each, planted, in_lanes, workers)) as done:
             task = bar.add_task("pairs", total=each * len(names))
             for part, wrong in done:
                 found = reports[part.name] = total([reports.get(part.name, FamilyChecks(part.name)), part], part.name)
                 bad += wrong
                 bar.update(task, advance=part.pairs, description=part.name)
                 if found.pairs == each:
-                    console.print(_line(found, len(names) - len(reports)), soft_wrap=True)
+                    REPORT.detail(_line(found, len(names) - len(reports)))
     finally:
+        total_pairs = sum(report.pairs for report in reports.values())
+        REPORT.verdict(f"{total_pairs} pairs checked, {len(bad)} answers wrong", pairs=total_pairs, wrong=len(bad))
         _leave(console, list(reports.values()), bad, output)
     return 1 if bad else 0
 

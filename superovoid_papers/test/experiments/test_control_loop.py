@@ -54,14 +54,14 @@ def test_searches_for_garbage_are_counted():
 
 def test_the_command_leaves_a_table_and_the_process_as_it_was(tmp_path, capsys):
     before = os.sched_getaffinity(0), gc.isenabled(), list(gc.callbacks)
-    assert superovoid(["bench", "loop", "--seconds", "1", "--rate", "20", "--output", str(tmp_path)]) == 0
+    assert superovoid(["dev", "bench", "loop", "--seconds", "1", "--rate", "20", "--output", str(tmp_path)]) == 0
     assert (os.sched_getaffinity(0), gc.isenabled(), list(gc.callbacks)) == before
     assert gc.get_freeze_count() == 0
     lines = (tmp_path / "control_loop.csv").read_text().splitlines()
     plain, best = csv.DictReader(line for line in lines if not line.startswith("#"))
     assert (plain["turns"], best["turns"]) == ("2", "20")
     assert best["searches"] == "0" and float(best["used_p50_us"]) > 0.0
-    assert "superovoid bench loop --seconds 1 --rate 20" in capsys.readouterr().out
+    assert "superovoid dev bench loop --seconds 1 --rate 20" in capsys.readouterr().out
 
 
 def test_the_hands_go_there_and_back_and_meet():

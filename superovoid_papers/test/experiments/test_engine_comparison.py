@@ -284,5 +284,5 @@ def test_mesh_of_the_hulls_has_290_and_5002_points():
 def test_bench_engine_passes_its_options_on(monkeypatch, tmp_path):
     given = {}
     monkeypatch.setattr(engine_comparison, "main", lambda **options: given.update(options) or 0)
-    assert cli.main(["bench", "engine", "--pairs", "5", "--seed", "2", "--output", str(tmp_path)]) == 0
+    assert cli.main(["dev", "bench", "engine", "--pairs", "5", "--seed", "2", "--output", str(tmp_path)]) == 0
     assert given == {"pairs": 5, "rounds": 5, "seed": 2, "output": tmp_path}

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What `superovoid bench` and `superovoid bench states` time, and what they print of it."""
+"""What `superovoid dev bench` and `superovoid dev bench states` time, and what they print of it."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_lists_of_shapes_cost_something_beyond_the_kernels():
 
 
 def test_every_row_of_states_is_printed_with_its_overlaps(capsys):
-    chosen = command_line.parser().parse_args(["bench", "states", "--states", "4", "--repeats", "1"])
+    chosen = command_line.parser().parse_args(["dev", "bench", "states", "--states", "4", "--repeats", "1"])
     assert chosen.run(chosen) == 0
     rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines()[2:]]
     assert [row[0].strip() for row in rows] == [name for name, _, _ in many_states.regimes(many_states.hands())]

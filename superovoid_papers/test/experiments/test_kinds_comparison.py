@@ -130,5 +130,5 @@ def test_open_intervals_are_counted_and_named():
 def test_bench_kinds_passes_its_options_on(monkeypatch, tmp_path):
     given = {}
     monkeypatch.setattr(kinds_comparison, "main", lambda **options: given.update(options) or 0)
-    assert cli.main(["bench", "kinds", "--pairs", "9", "--output", str(tmp_path)]) == 0
+    assert cli.main(["dev", "bench", "kinds", "--pairs", "9", "--output", str(tmp_path)]) == 0
     assert given == {"pairs": 9, "seed": 0, "output": tmp_path}

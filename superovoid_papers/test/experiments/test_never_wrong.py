@@ -247,7 +247,7 @@ def test_random_pairs_of_the_other_kinds_have_every_kind_and_bodies_with_a_dent(
 
 def test_command_checks_the_families_it_is_given(tmp_path, capsys):
     chosen = ["--pairs", "6", "--family", "near", "--family", "round", "--output", str(tmp_path)]
-    assert cli.main(["bench", "never-wrong", *chosen, "--planted"]) == 0
+    assert cli.main(["dev", "bench", "never-wrong", *chosen, "--planted"]) == 0
     printed = capsys.readouterr().out
     assert "near: 3 accepted" in printed
     assert "round: 3 accepted" in printed
@@ -257,7 +257,7 @@ def test_command_checks_the_families_it_is_given(tmp_path, capsys):
 
 def test_refuted_answers_are_written_for_the_checker_and_end_the_command_with_one(tmp_path, monkeypatch, capsys):
     wrong_answers(monkeypatch, lambda one: dataclasses.replace(one, lower=one.upper + 1e-3, upper=one.upper + 2e-3))
-    assert cli.main(["bench", "never-wrong", "--pairs", "3", "--family", "near", "--output", str(tmp_path)]) == 1
+    assert cli.main(["dev", "bench", "never-wrong", "--pairs", "3", "--family", "near", "--output", str(tmp_path)]) == 1
     (file,) = tmp_path.iterdir()
     assert len(json.loads(file.read_text(encoding="utf-8"))["pairs"]) == 3
     capsys.readouterr()
@@ -275,9 +275,8 @@ def test_an_interrupted_check_of_random_answers_prints_what_was_found(monkeypatc
     monkeypatch.setattr(never_wrong, "check_part", interrupted)
     monkeypatch.setattr(never_wrong, "_PART", 1)
     with pytest.raises(KeyboardInterrupt):
-        cli.main(
-            ["bench", "never-wrong", "--pairs", "4", "--family", "far", "--family", "round", "--output", str(tmp_path)]
-        )
+        chosen = ["--pairs", "4", "--family", "far", "--family", "round"]
+        cli.main(["dev", "bench", "never-wrong", "--details", *chosen, "--output", str(tmp_path)])
     printed = capsys.readouterr().out
     assert "far: 2 accepted" in printed
     assert "checked in ball arithmetic" in printed

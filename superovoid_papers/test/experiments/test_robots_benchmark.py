@@ -26,7 +26,7 @@ def test_a_missing_library_is_named_with_how_to_install_it(missing, monkeypatch,
     assert robots.main(10, 1, 0, tmp_path / "out") == 1
     assert (
         capsys.readouterr().err
-        == f"superovoid bench robots: no module {missing!r}: pip install 'superovoid_papers[robots]'\n"
+        == f"superovoid dev bench robots: no module {missing!r}: pip install 'superovoid_papers[robots]'\n"
     )
     assert not (tmp_path / "out").exists()
 
@@ -42,7 +42,7 @@ def test_missing_robots_are_said_too(monkeypatch):
 
 
 def test_the_command_line_has_it():
-    arguments = command_line.parser().parse_args(["bench", "robots", "--states", "7"])
+    arguments = command_line.parser().parse_args(["dev", "bench", "robots", "--states", "7"])
     assert (arguments.states, arguments.repeats, arguments.seed) == (7, 5, 0)
 
 

@@ -56,6 +56,6 @@ def test_growth_is_the_exponent_of_the_larger_scenes():
 
 
 def test_the_command_line_knows_the_benchmark():
-    chosen = command_line.parser().parse_args(["bench", "scale", "--frames", "7", "--output", "somewhere"])
+    chosen = command_line.parser().parse_args(["dev", "bench", "scale", "--frames", "7", "--output", "somewhere"])
     assert (chosen.frames, chosen.seed, str(chosen.output)) == (7, 0, "somewhere")
-    assert command_line.parser().parse_args(["bench"]).run is bench.run
+    assert command_line.parser().parse_args(["dev", "bench"]).run is bench.run

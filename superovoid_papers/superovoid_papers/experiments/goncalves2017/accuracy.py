@@ -22,12 +22,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid import distance
-from superovoid.output import CsvRow, column, leave, machine, output_folder, print_table, progress
+from superovoid.output import REPORT, CsvRow, column, leave, machine, output_folder, print_table, progress
 from superovoid.shapes import Superovoid
 from superovoid_papers.benchmarks import engine_comparison, peers
 from superovoid_papers.contenders import left_out
@@ -296,8 +295,8 @@ def plot(rows: Sequence[Row], path: Path) -> None:
 def main(pairs: int, seed: int, output: Path) -> int:
     """Print the table; write accuracy.csv and accuracy.png."""
     output_folder(output)
-    console = Console()
-    with progress(Console(stderr=True)) as bar:
+    console = REPORT.console()
+    with progress() as bar:
         task = bar.add_task("accuracy", total=None)
         rows, missing = run(pairs, seed, lambda text: bar.update(task, description=text))
     about = f"superovoid experiment accuracy --pairs {pairs} --seed {seed}", machine(PACKAGES)

@@ -39,7 +39,7 @@ from rich.console import Console
 from rich.table import Table
 
 from superovoid.contact import Status
-from superovoid.output import CsvRow, column, leave, machine, output_folder, print_table, progress
+from superovoid.output import REPORT, CsvRow, column, leave, machine, output_folder, print_table, progress
 from superovoid.robot import Robot
 from superovoid.scene import Body
 from superovoid_papers.benchmarks import peers
@@ -280,7 +280,7 @@ def measure(robot: Robot, bite: DentalBite, rivals: dict[str, Contender], rounds
     names = list(rivals)
     times = {name: np.full(len(poses), np.inf) for name in names}
     rows: dict[str, list[FrameRow]] = {}
-    with progress(console) as bar, no_garbage_collection():
+    with progress() as bar, no_garbage_collection():
         task = bar.add_task("bite", total=(rounds + 1) * len(names))
         for turn in range(rounds + 1):  # The first compiles what is not compiled, and is not counted.
             for name in (*names[turn % len(names) :], *names[: turn % len(names)]):
@@ -445,7 +445,7 @@ def main(rounds: int, output: Path) -> int:
     """Run the experiment: tables on the console, CSV, plot and a picture of the teeth in a folder."""
     from superovoid_papers.experiments.goncalves2017 import bite_plots
 
-    console = Console()
+    console = REPORT.console()
     folder = output_folder(output)
     robot, bite = shipped()
     rivals, notes = contenders(robot)

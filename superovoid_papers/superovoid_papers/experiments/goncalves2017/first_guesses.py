@@ -25,11 +25,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.table import Table
 from scipy.spatial.transform import Rotation
 
-from superovoid.output import CsvRow, column, leave, machine, output_folder, print_table, progress, unitless
+from superovoid.output import REPORT, CsvRow, column, leave, machine, output_folder, print_table, progress, unitless
 from superovoid.shapes import Superovoid
 from superovoid_papers.experiments.goncalves2017 import superovoid_battery
 from superovoid_papers.experiments.goncalves2017.superovoid_battery import WRONG
@@ -291,9 +290,9 @@ def plot(rows: Sequence[Row], path: Path) -> None:
 
 def main(pairs: int, seed: int, output: Path) -> int:
     """Run the experiment: table on the console, CSV and plot in a folder."""
-    console = Console()
+    console = REPORT.console()
     folder = output_folder(output)
-    with progress(Console(stderr=True)) as bar:
+    with progress() as bar:
         task = bar.add_task("first guesses", total=None)
         rows, lines = run(pairs, seed, lambda text: bar.update(task, description=text))
     print_table(console, table(rows))

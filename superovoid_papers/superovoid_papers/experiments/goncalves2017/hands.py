@@ -39,6 +39,7 @@ from rich.table import Table
 
 from superovoid.contact import Status, columns
 from superovoid.output import (
+    REPORT,
     CsvRow,
     column,
     leave,
@@ -443,7 +444,7 @@ def measure(
     empty: dict[str, float] = {}
     answers: dict[str, FloatArray] = {}
     names = list(given)
-    with progress(console) as bar, no_garbage_collection():
+    with progress() as bar, no_garbage_collection():
         task = bar.add_task("sweep", total=(rounds + 1) * len(names))
         for turn in range(rounds + 1):  # The first compiles what is not compiled, and is not counted.
             for name in (*names[turn % len(names) :], *names[: turn % len(names)]):
@@ -569,7 +570,7 @@ def plot(found: dict[str, list[CallRow]], path: Path) -> None:
 
 def main(rounds: int, output: Path) -> int:
     """Run the experiment: table on the console, CSV and plot in a folder."""
-    console = Console()
+    console = REPORT.console()
     folder = output_folder(output)
     robot, sweep = shipped()
     poses = [robot.forward_kinematics(frame.positions, frame.base_poses) for frame in sweep]

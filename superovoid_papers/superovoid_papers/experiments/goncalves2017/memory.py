@@ -20,10 +20,9 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from rich.console import Console
 from rich.table import Table
 
-from superovoid.output import CsvRow, OutputError, column, leave, machine, output_folder, print_table
+from superovoid.output import REPORT, CsvRow, OutputError, column, leave, machine, output_folder, print_table
 from superovoid.shapes import Superovoid
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.contenders import left_out
@@ -208,7 +207,7 @@ def main(pairs: int, seed: int, output: Path) -> int:
         rows, missing = run(pairs, seed)
     except OSError as error:
         raise OutputError(str(error)) from error
-    console = Console()
+    console = REPORT.console()
     print_table(console, table(rows))
     about = f"superovoid experiment memory --pairs {pairs} --seed {seed}", machine(PACKAGES)
     plots = {"memory": lambda path: plot(rows, path)}

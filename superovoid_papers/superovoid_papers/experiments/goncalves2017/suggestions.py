@@ -34,13 +34,13 @@ from typing import Any, Protocol
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.table import Table
 from scipy.linalg import block_diag
 from scipy.optimize import NonlinearConstraint, minimize
 
 from superovoid import distance
 from superovoid.output import (
+    REPORT,
     CsvRow,
     column,
     leave,
@@ -408,9 +408,9 @@ def plot(rows: Sequence[Row], path: Path) -> None:
 
 def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
     """Run the experiment: table on the console, CSV and plot in a folder."""
-    console = Console()
+    console = REPORT.console()
     folder = output_folder(output)
-    with progress(Console(stderr=True)) as bar:
+    with progress() as bar:
         task = bar.add_task("suggestions", total=None)
         rows, lines, missing = run(pairs, rounds, seed, lambda text: bar.update(task, description=text))
     print_table(console, table(rows))

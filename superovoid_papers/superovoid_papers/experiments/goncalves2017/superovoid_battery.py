@@ -29,12 +29,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.table import Table
 
 from superovoid.contact import columns
 from superovoid.dataset.spreading import in_order
 from superovoid.output import (
+    REPORT,
     CsvRow,
     column,
     leave,
@@ -486,8 +486,8 @@ def plot(rows: Sequence[Row], times: dict[str, FloatArray], path: Path) -> None:
 def experiment(battery: str, pairs: int, rounds: int, seed: int, threads: int, output: Path) -> int:
     """Print a battery's table; write its CSV and its plot."""
     output_folder(output)
-    console = Console()
-    with progress(Console(stderr=True)) as bar:
+    console = REPORT.console()
+    with progress() as bar:
         task = bar.add_task(f"{battery} pairs", total=pairs)
         rows, times, missing = run(battery, pairs, rounds, seed, lambda done: bar.advance(task, done), threads)
     built = octree_microseconds(draw(battery, min(pairs, 100), seed)[0])

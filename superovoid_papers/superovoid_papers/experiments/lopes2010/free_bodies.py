@@ -19,11 +19,21 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
-from rich.console import Console
 from rich.table import Table
 
 from superovoid import distance
-from superovoid.output import CsvRow, cell, column, leave, machine, output_folder, print_table, progress, unitless
+from superovoid.output import (
+    REPORT,
+    CsvRow,
+    cell,
+    column,
+    leave,
+    machine,
+    output_folder,
+    print_table,
+    progress,
+    unitless,
+)
 from superovoid_papers.experiments.lopes2010 import ellipsoids, superellipsoids
 from superovoid_papers.experiments.lopes2010.prescribed_motions import Case
 from superovoid_papers.methods.lopes2010 import Material, RigidBody, simulate
@@ -253,13 +263,13 @@ def plot(balls: dict[str, Simulation], motion: Simulation, about: str, kept: Seq
 def main(steps: int, output: Path) -> int:
     """Run the experiment; print tables, write CSV files and a plot."""
     folder = output_folder(output)
-    console = Console()
+    console = REPORT.console()
     tables = {5: ellipsoids.CASES, 6: superellipsoids.CASES}
     cases = {f"table {number}, pair {case.name}": case for number, group in tables.items() for case in group}
     rows: list[Row] = []
     balls: dict[str, Simulation] = {}
     shown: Simulation | None = None
-    with progress(console) as bar:
+    with progress() as bar:
         task = bar.add_task("following", total=len(cases) * len(LAWS))
         for name, case in cases.items():
             for law in LAWS:

@@ -25,7 +25,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 from scipy.spatial.transform import Rotation
@@ -36,6 +35,7 @@ from superovoid.contact.inputs import SEARCH_BUDGET
 from superovoid.contact.inputs import TOLERANCE as ENGINE_TOLERANCE
 from superovoid.contact.superovoids import pair_solver
 from superovoid.output import (
+    REPORT,
     CsvRow,
     cell,
     column,
@@ -618,7 +618,7 @@ def run(
 ) -> int:
     """Run an experiment; print its tables, write CSV files and a plot."""
     folder = output_folder(output)
-    console = Console()
+    console = REPORT.console()
     coal, missing = None, {}
     if any(case.exponents == (2.0, 2.0) for case in cases):
         try:
@@ -629,7 +629,7 @@ def run(
     sizes: list[StepSize] = []
     cold: list[Cold] = []
     courses: list[Course] = []
-    with progress(console) as bar:
+    with progress() as bar:
         _fill(bar, cases, exponents, pairs, rounds, seed, coal, (rows, sizes, cold, courses))
     for table in (motion_table(title, rows), step_table(sizes), cold_table(cold)):
         print_table(console, table)

@@ -20,10 +20,9 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from rich.console import Console
 from rich.table import Table
 
-from superovoid.output import cell, leave, machine, output_folder, print_table, progress
+from superovoid.output import REPORT, cell, leave, machine, output_folder, print_table, progress
 from superovoid_papers.benchmarks import peers
 from superovoid_papers.benchmarks.peers import Geometry
 from superovoid_papers.contenders import left_out
@@ -218,12 +217,12 @@ def _peer(adapter: Callable[[Geometry], Peer], missing: dict[str, str]) -> Peer 
 def main(pairs: int, rounds: int, seed: int, output: Path) -> int:
     """Run the experiments; print tables, write CSV files and a plot."""
     folder = output_folder(output)
-    console = Console()
+    console = REPORT.console()
     missing: dict[str, str] = {}
     fcl, coal = _peer(peers.PythonFcl, missing), _peer(peers.Coal, missing)
     convex: list[Row] = []
     insertion: list[Row] = []
-    with progress(console) as bar:
+    with progress() as bar:
         task = bar.add_task("measuring", total=pairs * len(convex_bodies()) + len(SIZES) * len(OFFSETS))
         for rows, cases in ((convex, partial(convex_cases, pairs)), (insertion, insertion_cases)):
             for case in cases(seed, fcl):

@@ -22,13 +22,12 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
-from rich.console import Console
 from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid import distance
 from superovoid.compiler import jit
-from superovoid.output import CsvRow, column, leave, machine, output_folder, print_table, progress
+from superovoid.output import REPORT, CsvRow, column, leave, machine, output_folder, print_table, progress
 from superovoid.shapes import Cone, Cylinder, Ellipsoid, Torus
 from superovoid_papers.benchmarks import engine_comparison, kinds_comparison, peers
 from superovoid_papers.benchmarks.peers import Geometry
@@ -443,7 +442,7 @@ def plot(rows: Sequence[Row], path: Path) -> None:
 def main(frames: int, rounds: int, pairs: int, seed: int, output: Path) -> int:
     """Print both tables; write two CSV files, their plot, and a picture of the paths."""
     output_folder(output)
-    console = Console()
+    console = REPORT.console()
     coal, missing = None, {}
     try:
         coal = peers.Coal(Geometry.ELLIPSOID)
@@ -451,7 +450,7 @@ def main(frames: int, rounds: int, pairs: int, seed: int, output: Path) -> int:
         missing["Coal"] = str(error)
     rows: list[Row] = []
     pair_rows: list[PairRow] = []
-    with progress(Console(stderr=True)) as bar:
+    with progress() as bar:
         task = bar.add_task("line geometry", total=len(SCENES) + len(RANDOM))
         for scene in SCENES:
             bar.update(task, description=f"around: {scene.name}")
