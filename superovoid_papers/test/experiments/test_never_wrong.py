@@ -247,7 +247,7 @@ def test_random_pairs_of_the_other_kinds_have_every_kind_and_bodies_with_a_dent(
 
 def test_command_checks_the_families_it_is_given(tmp_path, capsys):
     chosen = ["--pairs", "6", "--family", "near", "--family", "round", "--output", str(tmp_path)]
-    assert cli.main(["dev", "bench", "never-wrong", *chosen, "--planted"]) == 0
+    assert cli.main(["dev", "bench", "never-wrong", *chosen, "--planted", "--details"]) == 0
     printed = capsys.readouterr().out
     assert "near: 3 accepted" in printed
     assert "round: 3 accepted" in printed
