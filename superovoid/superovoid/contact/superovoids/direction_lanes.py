@@ -58,46 +58,24 @@ _position = in_lanes(surface.position)
 
 
 def _fan() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return 32 directions, an icosahedron's corners and faces, the first along z, and the 60 triangles between."""
+    """Return 32 directions, an icosahedron's corners and faces, the first along z, and the 60 triangles between.
+
+    No triangle has another direction in its circumscribed circle: each is between a corner and two faces beside it.
+    """
     turns = 0.4 * math.pi * np.arange(5)
     ring = [np.array([2.0 * math.cos(t), 2.0 * math.sin(t), 1.0]) / math.sqrt(5.0) for t in turns]
     axis = np.array([0.0, 0.0, 1.0])
     corners = [axis, *ring, -axis, *(-corner for corner in ring)]
     faces = [f for f in combinations(range(12), 3) if all(corners[i] @ corners[j] > 0.4 for i, j in combinations(f, 2))]
     middles = [sum(corners[i] for i in face) for face in faces]
-    cells = [(i, j, 12 + k) for k, face in enumerate(faces) for i, j in combinations(face, 2)]
+    beside = [(i, j) for i, j in combinations(range(20), 2) if len({*faces[i]} & {*faces[j]}) == 2]
+    cells = [(corner, 12 + i, 12 + j) for i, j in beside for corner in {*faces[i]} & {*faces[j]}]
     return np.array([*corners, *(middle / np.linalg.norm(middle) for middle in middles)]), np.array(cells, np.int64)
 
 
 FAN, FAN_CELLS = _fan()
-
-
-RING_SIZE = 10
-
-
-def _rings() -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the triangles of the fan away from its first direction, those between two rings about it, and to the fan.
-
-    Ten directions of the fan stand around the first one, corners and faces in turns; a ring has as many, each half a
-    step further round than the next one outwards. Between two rings are twenty triangles, the inner ring's directions
-    being numbered 0 to 9 and the outer one's 10 to 19. Those of the fan have negative numbers there: -1 - i.
-    """
-    away = FAN_CELLS[(FAN_CELLS != 0).all(axis=1)]
-    around = np.unique(FAN_CELLS[(FAN_CELLS == 0).any(axis=1)])[1:]
-    around = around[np.argsort(np.arctan2(FAN[around, 1], FAN[around, 0]) % (2.0 * math.pi))]
-    steps = np.arange(RING_SIZE)
-    after = (steps + 1) % RING_SIZE
-
-    def strip(outer: NDArray[np.int64]) -> NDArray[np.int64]:
-        # Direction i of the inner ring stands half a step after the i-th of the outer one.
-        one = np.stack([steps, outer, outer[after]], axis=1)
-        two = np.stack([steps, outer[after], after], axis=1)
-        return np.concatenate([one, two])
-
-    return away, strip(steps + RING_SIZE), strip(-1 - around)
-
-
-FAN_AWAY, STRIP, LAST_STRIP = _rings()
+NEAREST = math.acos(np.sort(FAN[:, 2])[-2])
+"""Angle between the first direction of the fan and the nearest other ones, rad."""
 
 
 @kernel

@@ -24,18 +24,14 @@ from superovoid.contact.superovoids.direction_lanes import (
     CORNER,
     CORNERS,
     FAN,
-    FAN_AWAY,
     FAN_CELLS,
     GAP,
     HEIGHT,
     IN_THREE,
     KEY,
-    LAST_STRIP,
     POINT,
     RING,
-    RING_SIZE,
     ROW,
-    STRIP,
     THIRD,
     TURNS,
     WIDTH,
@@ -54,7 +50,6 @@ from superovoid.shapes.kernels.surface import DENTED
 
 FINEST = 1e-15  # shortest edge
 _FIRST_GAP = 0.5  # of h_M, in place of the gap of a triangle for the first directions
-_NEAR_FAN, _GROWTH = 0.6, math.log(3.0)  # angle up to which there are rings, and from one to the next, at most
 
 # Columns of a vertex: direction, support point of M with balls taken off, height and radius of the surface points of
 # A and B. numpy integers: numba would compile once more for every literal.
@@ -351,11 +346,18 @@ def divide_lane(net, cell, vertex, lanes, i, radius, enough):
 
 
 @step
-def _choose_fan(n, value, lanes):
-    """Directions `direction_lanes.FAN` about n, and heights and radii to begin with."""
+def _choose_fan(n, value, pull, lanes):
+    """Directions `direction_lanes.FAN` about n, drawn together, and heights and radii to begin with.
+
+    The tangent of half of the angle to n is multiplied by `pull`. That takes circles to circles, so that the triangles,
+    which have no other direction in their circumscribed circles, keep covering the sphere.
+    """
     t1, t2 = tangent_frame(n)
+    square = pull * pull
     for i in range(WIDTH):
-        direction = combine(1.0, combine(FAN[i, 0], t1, FAN[i, 1], t2), FAN[i, 2], n)
+        near, far = 1.0 + FAN[i, 2], square * (1.0 - FAN[i, 2])
+        across = combine(2.0 * pull * FAN[i, 0], t1, 2.0 * pull * FAN[i, 1], t2)
+        direction = combine(1.0, across, near - far, n)
         put_in_lane(lanes, POINT + i, scale(1.0 / norm(direction), direction))
         lanes[BODY_A + HEIGHT + i] = lanes[BODY_B + HEIGHT + i] = 0.0
         lanes[BODY_A + RING + i] = lanes[BODY_B + RING + i] = 1.0
@@ -363,27 +365,24 @@ def _choose_fan(n, value, lanes):
 
 
 @kernel
-def fan_in_lanes(problem, n, value, net, lanes):
-    """First vertices of a net: the directions `direction_lanes.FAN` about n, which is the first, of a value of h_M."""
+def fan_in_lanes(problem, n, value, pull, net, lanes):
+    """First vertices of a net: the directions `direction_lanes.FAN` about n, the first one, drawn together."""
     out_of_line()
-    _choose_fan(n, value, lanes)
+    _choose_fan(n, value, pull, lanes)
     _points_of_difference(problem, lanes, WIDTH, True)
     for i in range(WIDTH):
         vertex_of_lane(net, lanes, i)
 
 
 @kernel
-def _wait_in_lanes(net, cells, first_vertex, lanes, radius, enough):
-    """Bound triangles and put those on the heap whose bound is not enough. Returns the least bound of the others.
-
-    Corners are numbered from a vertex on, and negative ones, -1 - i, from the first vertex of the net.
-    """
+def wait_for_fan(net, lanes, radius, enough):
+    """Put the triangles of the fan on the heap. Returns the least bound of those whose bound is enough."""
     out_of_line()
     least = math.inf
-    for first in range(0, cells.shape[0], WIDTH):
-        count = min(WIDTH, cells.shape[0] - first)
+    for first in range(0, FAN_CELLS.shape[0], WIDTH):
+        count = min(WIDTH, FAN_CELLS.shape[0] - first)
         for i in range(count):
-            one, two, three = _corners_from(cells, first + i, first_vertex)
+            one, two, three = corners_of(FAN_CELLS, first + i)
             _load_corner(net, one, lanes, CORNERS + i)
             _load_corner(net, two, lanes, CORNERS + CORNER + i)
             _load_corner(net, three, lanes, THIRD + i)
@@ -395,83 +394,6 @@ def _wait_in_lanes(net, cells, first_vertex, lanes, radius, enough):
                 continue
             cell = net.counts[CELLS]
             net.counts[CELLS] += 1
-            set_row(net.cells, cell, 0, _corners_from(cells, first + i, first_vertex))
+            set_row(net.cells, cell, 0, corners_of(FAN_CELLS, first + i))
             put_on_heap(net, cell, key)
     return least
-
-
-@step
-def _numbered(corner, first_vertex):
-    return first_vertex + corner if corner >= 0 else -1 - corner
-
-
-@step
-def _corners_from(cells, k, first_vertex):
-    return (
-        _numbered(cells[k, 0], first_vertex),
-        _numbered(cells[k, 1], first_vertex),
-        _numbered(cells[k, 2], first_vertex),
-    )
-
-
-@kernel
-def wait_for_fan(net, lanes, radius, enough):
-    """Put the triangles of the fan on the heap. Returns the least bound of those whose bound is enough."""
-    return _wait_in_lanes(net, FAN_CELLS, np.int64(0), lanes, radius, enough)
-
-
-@step
-def _rings_beyond(inner):
-    """How many rings there are from an angle up to the fan, and the factor from the angle of one to the next."""
-    rings = max(1, math.ceil(math.log(_NEAR_FAN / inner) / _GROWTH))
-    return rings, (_NEAR_FAN / inner) ** (1.0 / rings)
-
-
-@step
-def _choose_ring(net, n, value, angle, half_steps, lanes, first):
-    """Directions of a ring at an angle to n, in lanes, with heights and radii to begin with: those of vertex 0."""
-    t1, t2 = tangent_frame(n)
-    half_step = math.pi / RING_SIZE
-    for i in range(RING_SIZE):
-        turn = half_step * (half_steps + 2 * i)
-        across = combine(math.cos(turn), t1, math.sin(turn), t2)
-        put_in_lane(lanes, POINT + first + i, combine(math.cos(angle), n, math.sin(angle), across))
-        lanes[BODY_A + HEIGHT + first + i] = net.vertices[0, GUESS]
-        lanes[BODY_A + RING + first + i] = net.vertices[0, GUESS + 1]
-        lanes[BODY_B + HEIGHT + first + i] = net.vertices[0, GUESS + 2]
-        lanes[BODY_B + RING + first + i] = net.vertices[0, GUESS + 3]
-        # h_M grows with the square of the angle.
-        lanes[GAP + first + i] = _FIRST_GAP * angle * angle * value
-
-
-@kernel
-def rings_in_lanes(problem, n, value, inner, net, lanes):
-    """Look along rings of directions about n, the first direction of the fan, the innermost at an angle to n.
-
-    Returns the first vertex and the number of rings.
-    """
-    out_of_line()
-    rings, factor = _rings_beyond(inner)
-    first_vertex, filled, angle = net.counts[VERTICES], 0, inner
-    for ring in range(rings):
-        _choose_ring(net, n, value, angle, rings - ring, lanes, filled)
-        filled += RING_SIZE
-        angle *= factor
-        if filled + RING_SIZE > WIDTH or ring == rings - 1:
-            _points_of_difference(problem, lanes, filled, True)
-            for i in range(filled):
-                vertex_of_lane(net, lanes, i)
-            filled = 0
-    return first_vertex, rings
-
-
-@kernel
-def wait_for_rings(net, first_vertex, rings, lanes, radius, enough):
-    """As `wait_for_fan`, with rings in place of the triangles at the fan's first direction."""
-    out_of_line()
-    least = _wait_in_lanes(net, FAN_AWAY, np.int64(0), lanes, radius, enough)
-    for ring in range(rings - 1):
-        vertex = first_vertex + RING_SIZE * ring
-        least = min(least, _wait_in_lanes(net, STRIP, vertex, lanes, radius, enough))
-    vertex = first_vertex + RING_SIZE * (rings - 1)
-    return min(least, _wait_in_lanes(net, LAST_STRIP, vertex, lanes, radius, enough))

@@ -56,7 +56,7 @@ def inner_depth(pair, fa, fb, n, target, budget):
     cap = largest_cap(pair, fa, fb)
     problem = Problem(pair, ball_radius(pair), 0.0, 0.0, 0, True, inner_a, inner_b, _REFUTED * target)
     known = cap if cap.floor >= target else Cap(0.0, 0.0)
-    net, lanes = new_net(budget + 5 * WIDTH), np.zeros(LENGTH)
+    net, lanes = new_net(budget + 2 * WIDTH), np.zeros(LENGTH)
     best, proved = cover(problem, Minimum(target, n, fa, fb, False, known), net, lanes)
     _, proved = refine_all(problem, best, proved, net, lanes, budget)
     return proved

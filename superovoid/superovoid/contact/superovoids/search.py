@@ -28,7 +28,7 @@ from superovoid.contact.minkowski.difference import ALMOST, LOSS, well_away
 from superovoid.contact.superovoids.cap_lanes import WIDEST, largest_cap
 from superovoid.contact.superovoids.caps import Cap
 from superovoid.contact.superovoids.certificate import lower_bound
-from superovoid.contact.superovoids.direction_lanes import CHORDS, GAP, IN_THREE, LENGTH, MISSING, WIDTH
+from superovoid.contact.superovoids.direction_lanes import CHORDS, GAP, IN_THREE, LENGTH, MISSING, NEAREST, WIDTH
 from superovoid.contact.superovoids.direction_net import (
     FINEST,
     ITERATIONS,
@@ -48,7 +48,6 @@ from superovoid.contact.superovoids.direction_net import (
     lowest_lane,
     new_net,
     put_support_point,
-    rings_in_lanes,
     row_of,
     set_row,
     step,
@@ -56,20 +55,17 @@ from superovoid.contact.superovoids.direction_net import (
     turned_corners,
     vertex_of_lane,
     wait_for_fan,
-    wait_for_rings,
 )
 from superovoid.contact.superovoids.directions import descend, minkowski_support, proved_support
 from superovoid.contact.superovoids.inner_bodies import Inner
 from superovoid.contact.superovoids.inner_points import inner_difference
 from superovoid.contact.superovoids.newton import observe, refine, solve
-from superovoid.contact.superovoids.triangles import chord
 from superovoid.shapes.kernels.kinds import is_sphere
 from superovoid.shapes.kernels.support_function import EXACT, LOOSE
 from superovoid.shapes.kernels.surface import A1, SIZE, SurfacePoint, position
 
 _DEEP = 1e-2  # of the smaller body; tips that overlap by less want triangles that follow their edges
-CENTRED = 1e-3  # chord up to which the best direction counts as the first one of the fan
-_IN_CAP, _NARROWEST_RING, _WIDEST_RING = 0.8, 0.01, 0.45  # share of a cap that the innermost ring takes; rad
+_IN_CAP, _NARROWEST = 0.8, 0.05  # share of a cap that the nearest directions of a fan take; rad
 _POLISHING = 4  # share of the budget that polishing may take
 _POLISHING_STEPS = np.int64(40)
 _POLISHING_ITERATIONS = 400  # Newton iterations that one search may spend on polishing
@@ -192,58 +188,42 @@ def _value_at(problem, net, vertex):
 
 
 @kernel
-def _lowest(problem, net, first):
-    """The vertex, from one on, that lies the least far along its direction, and how far that is."""
-    lowest, least = first, math.inf
-    for vertex in range(first, net.counts[VERTICES]):
+def _lowest(problem, net):
+    """The vertex that lies the least far along its direction."""
+    lowest, least = 0, math.inf
+    for vertex in range(net.counts[VERTICES]):
         value = _value_at(problem, net, vertex)
         if value < least:
             lowest, least = vertex, value
-    return lowest, least
-
-
-@kernel
-def innermost_ring(cap_angle):
-    """Angle of a ring about the fan's first direction that lies in the cap about the best one, `CENTRED` beside."""
-    return min(_IN_CAP * cap_angle - CENTRED, _WIDEST_RING)
+    return lowest
 
 
 @kernel
 def cover(problem, best, net, lanes):
-    """Cover the sphere by triangles: those of a fan of directions about the best one, and of rings about its cap.
+    """Cover the sphere by the triangles of a fan of directions about the best one.
 
-    Between the cap and the fan h_M grows as the square of the angle, and so may the triangles: rings save the steps in
-    which triangles of the fan would be split down to that, of deep overlaps. Returns the best direction then known,
-    and a lower bound of h_M over the cap and the triangles that need not wait.
+    Beyond the cap about a deep minimum h_M grows as the square of the angle, and so may the triangles: the fan is drawn
+    together until its nearest directions are in the cap. Returns the best direction then known, and a lower bound of
+    h_M over the triangles that need not wait.
     """
     out_of_line()
     pair, n, value = problem.pair, best.n, best.value
-    fan_in_lanes(problem, n, value, net, lanes)
+    nearest = NEAREST
+    if problem.inside or best.value > _DEEP * min(pair.a[SIZE], pair.b[SIZE]):
+        best = _with_cap(pair, best, net)
+        if best.cap.angle > 0.0:
+            nearest = min(max(_IN_CAP * best.cap.angle, _NARROWEST), NEAREST)
+    fan_in_lanes(problem, n, value, math.tan(0.5 * nearest) / math.tan(0.5 * NEAREST), net, lanes)
     if problem.inside:
         # Along their normal no point of inner bodies is farther than the contact.
         y = add(pair.centre, rotate(pair.rotation, position(pair.b, best.fb)))
         contact = sub(position(pair.a, best.fa), y)
         set_row(net.vertices, 0, M_COLUMN, combine(1.0, contact, -problem.radius, n))
-    lowest, _ = _lowest(problem, net, 0)
+    lowest = _lowest(problem, net)
     for k in range(-1, WIDTH):
         vertex = lowest if k < 0 else k
         if _value_at(problem, net, vertex) < best.value:
             best = _look_closer(problem, best, net, vertex)
-    inner = 0.0
-    is_deep = problem.inside or best.value > _DEEP * min(pair.a[SIZE], pair.b[SIZE])
-    if is_deep and chord(best.n, n) < CENTRED:
-        best = _with_cap(pair, best, net)
-        inner = innermost_ring(best.cap.angle)
-    if _NARROWEST_RING <= inner < _WIDEST_RING:
-        first, rings = rings_in_lanes(problem, n, value, inner, net, lanes)
-        if problem.inside:
-            for vertex in range(first, net.counts[VERTICES]):
-                if _value_at(problem, net, vertex) < best.value:
-                    best = _look_closer(problem, best, net, vertex)
-        # Where a ring comes upon something lower, this is not the minimum: the search looks for that by itself.
-        if _lowest(problem, net, first)[1] >= best.value:
-            least = wait_for_rings(net, first, rings, lanes, problem.radius, best.value)
-            return best, min(least, best.cap.floor)
     return best, wait_for_fan(net, lanes, problem.radius, best.value)
 
 
@@ -355,7 +335,7 @@ def search(pair, best, goal, tolerance, budget):
     problem = Problem(
         pair, ball_radius(pair), goal, tolerance, budget // _POLISHING, False, all_of_it, all_of_it, -math.inf
     )
-    net, lanes = new_net(budget + 5 * WIDTH), np.zeros(LENGTH)
+    net, lanes = new_net(budget + 2 * WIDTH), np.zeros(LENGTH)
     best, proved = cover(problem, best, net, lanes)
     best, proved = refine_all(problem, best, proved, net, lanes, budget)
     rival, iterations = _rival(problem, best, net), net.counts[ITERATIONS]
