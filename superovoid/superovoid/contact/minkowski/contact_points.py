@@ -56,6 +56,7 @@ _UPRIGHT = 1e-9  # cosine between n and the normal of a plane that holds the lin
 _ATTEMPTS = 5  # directions tried for the points of a contact
 _MOST_CORNERS = 128  # support points of M after which no further direction is tried
 _CLOSE = 0.1  # of the goal: points that far off the line are not improved
+_OF_HULLS = 0.5  # of a lower bound, that a direction of the hulls proves at least
 ALONG = 5.0  # goals; half of what the points of a proved distance may lie off the normal
 
 
@@ -311,7 +312,8 @@ def facing(pair, x, y, n, lower, goal, margin, w):
 
     An interval of width e allows the part of y - x across n to be as long as sqrt(2 d e), d the distance. The direction
     of the points replaces n if it proves their length. Otherwise other points are found along n, and their direction
-    replaces n if n proves too little. If n is no direction of the hulls, as over a dent, no points are looked for.
+    replaces n if n proves too little. If n proves far less than is known, as over a dent, no points are looked for.
+    If none proves enough, the one that proves most is returned.
 
     Parameters
     ----------
@@ -330,9 +332,12 @@ def facing(pair, x, y, n, lower, goal, margin, w):
     """
     out_of_line()
     found = _with_own_direction(pair, x, y, n, goal, margin)
-    if not found.is_found and difference_support(pair, n).h <= goal - lower:
-        other = points_along(pair, n, -lower - margin, goal, w)
-        found = _with_proof(other.x, other.y, other.n, other.value, goal, margin)
-        if not found.is_found:
-            found = _with_own_direction(pair, other.x, other.y, other.n, goal, margin)
-    return found if found.is_found else Facing(n, lower, x, y, False)
+    h = difference_support(pair, n).h
+    if not found.is_found and h <= -_OF_HULLS * lower:
+        other = points_along(pair, n, h, goal, w)
+        along = _with_proof(other.x, other.y, other.n, other.value, goal, margin)
+        if not along.is_found:
+            along = _with_own_direction(pair, other.x, other.y, other.n, goal, margin)
+        if along.is_found or (along.lower > found.lower and off_normal(along.x, along.y, along.n) <= ALONG * goal):
+            found = along
+    return found

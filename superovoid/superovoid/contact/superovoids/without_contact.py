@@ -17,7 +17,7 @@ from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_b
 from superovoid.contact.minkowski import contact_points
 from superovoid.contact.minkowski.contact_points import off_normal, superovoids_on_surfaces
 from superovoid.contact.minkowski.difference import new_workspace
-from superovoid.contact.minkowski.on_surfaces import direction_of, off_line
+from superovoid.contact.minkowski.on_surfaces import off_line
 from superovoid.contact.separation import is_in_both
 from superovoid.contact.superovoids.answers import CLOSED, Answer, is_closed, with_interval
 from superovoid.contact.superovoids.certificate import rounding_margin
@@ -65,27 +65,33 @@ def _overlapping(pair, answer, p, goal):
 def _facing(pair, answer, goal):
     """An answer apart with points that lie along a normal that proves them, if such are found; or an open one.
 
-    Over a dent no plane parts the bodies: the normal is the direction of the points.
+    Over a dent no plane may part the bodies: the normal is the direction, of those of the points, that proves most.
     """
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     n = scale(1.0 / norm(answer.n), answer.n)
     x, y = answer.x, add(centre, rotate(rotation, answer.y))
     off, closed = off_normal(x, y, n), is_closed(answer, goal)
-    if not (answer.lower > 0.0 and answer.distance > goal) or (closed and off <= goal):
+    if not (answer.lower > 0.0 and answer.distance > goal):
+        return answer
+    if closed and off <= goal and -proved_support(pair, n) >= answer.lower - goal:
         return answer
     margin = rounding_margin(a, b, centre)
     found = contact_points.facing(cores_of(pair), x, y, n, answer.lower, goal, margin, new_workspace())
-    n, status = found.n, answer.status if closed else answer.status & ~(UNPROVEN | DENT) | NON_UNIQUE
+    n, lower, status = (
+        found.n,
+        found.lower,
+        answer.status if closed else answer.status & ~(UNPROVEN | DENT) | NON_UNIQUE,
+    )
     if not found.is_found:
         if a[DENTED] + b[DENTED] > 0.0:
-            n, status = direction_of(x, y, n), answer.status
+            lower, status = answer.lower, answer.status
         elif not closed or off <= contact_points.ALONG * goal or answer.distance > _FAR * min(a[SIZE], b[SIZE]):
             return answer
         else:
             return with_interval(answer, answer.lower, max(answer.upper, answer.distance + off), _open_status(pair))
     length, y = norm(sub(found.y, found.x)), rotate_back(rotation, sub(found.y, centre))
-    return Answer(length, found.lower, length + margin, found.x, y, n, answer.fa, answer.fb, status, answer.iterations)
+    return Answer(length, lower, length + margin, found.x, y, n, answer.fa, answer.fb, status, answer.iterations)
 
 
 @kernel(separate=True, _nrt=True)
