@@ -28,7 +28,6 @@ from superovoid.compiled.vector import combine, dot, norm, rotate, rotate_back, 
 from superovoid.contact.convex import beside_dent, revolution
 from superovoid.contact.convex.core_search import search
 from superovoid.contact.convex.epa import are_sharp, expand, height_of_tetrahedron
-from superovoid.contact.convex.gjk import descend, nothing_known
 from superovoid.contact.convex.out_of_dent import contact_of, shortest_way
 from superovoid.contact.minkowski.contact_points import (
     ALONG,
@@ -42,7 +41,6 @@ from superovoid.contact.minkowski.contact_points import (
     superovoids_on_surfaces,
 )
 from superovoid.contact.minkowski.difference import (
-    WEIGHT,
     Found,
     X,
     Y,
@@ -50,12 +48,12 @@ from superovoid.contact.minkowski.difference import (
     gather,
     mean_point,
     polish,
+    polished,
     put,
     rounding,
-    row_point,
     take,
-    well_away,
 )
+from superovoid.contact.minkowski.gjk import descend, nothing_known
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.tangent_balls import tangent_ball, widest_ball
@@ -114,29 +112,23 @@ def _is_curved(kind):
 
 
 @kernel
-def _ball_depth(pair, ovoid, x, n, core, y, swapped):
-    """As `_ball_depth_at` at the support point x along n."""
-    f, _ = support(ovoid, rotate_back(pair.rotation, n) if swapped else n)
-    return _ball_depth_at(pair, ovoid, f, x, n, core, y, swapped)
-
-
-@kernel
-def _ball_depth_at(pair, ovoid, f, x, n, core, y, swapped):
+def _ball_depth(pair, f, x, y, n):
     """Lower bound of the depth of a superovoid in a core of closed form, from the ball that touches at its contact.
 
     `n` is the outward normal of the superovoid at its surface point f, which is x in the frame of A, and y a point of
-    the core; `swapped` says that the superovoid is B. -inf where the centre has several nearest ways out: whether the
-    bodies have as many only the search can tell.
+    the core. -inf where the centre has several nearest ways out: whether the bodies have as many only the search can
+    tell.
     """
     out_of_line()
-    rotation, centre = pair.rotation, pair.centre
-    r = tangent_ball(ovoid, f, widest_ball(ovoid))
+    swapped = pair.b.kind == SUPEROVOID
+    ovoid, core = (pair.b, pair.a) if swapped else (pair.a, pair.b)
+    r = tangent_ball(ovoid.row, f, widest_ball(ovoid.row))
     if not (r > 0.0):
         return -math.inf
     ball = combine(1.0, x, -r, n)
     to_point = norm(sub(ball, y))
     if not swapped:
-        ball = rotate_back(rotation, sub(ball, centre))
+        ball = rotate_back(pair.rotation, sub(ball, pair.centre))
     distance, unique = to_point, True
     if core.kind != TRIANGLE:
         height, normal, _, alone = point_to_core(core, ball)
@@ -172,75 +164,52 @@ def solve_cores(pair, n, goal, beyond, budget, w):
     out_of_line()
     # Without a budget boxes about parts of a mesh are asked for, of which a lower bound is enough.
     over_dent = beside_dent.is_for(pair) and (budget > 0 or pair.a.kind == TRIANGLE or pair.b.kind == TRIANGLE)
-    if not over_dent or pair.a.kind == TORUS or pair.b.kind == TORUS:
-        return _of_hulls(pair, n, goal, beyond, budget, w)
-    answer = _of_hulls(pair, n, goal, beyond, np.int64(0), w)
-    if answer.upper - answer.lower <= goal and budget > 0:
-        margin = rounding(pair.a.row, pair.b.row, pair.centre)
-        return with_facing_points(pair, answer, goal, margin, w)
-    if answer.upper - answer.lower <= goal or answer.lower > beyond:
-        return answer
-    return _over_dent(pair, answer, goal, beyond, budget, w)
+    over_dent = over_dent and pair.a.kind != TORUS and pair.b.kind != TORUS
+    answer = _of_hulls(pair, n, goal, beyond, np.int64(0) if over_dent else budget, w)
+    if over_dent and not (answer.upper - answer.lower <= goal or answer.lower > beyond):
+        return _over_dent(pair, answer, goal, beyond, budget, w)
+    if budget > 0 and answer.lower <= beyond and 0.0 < answer.distance < math.inf:
+        return with_facing_points(pair, answer, goal, rounding(pair.a.row, pair.b.row, pair.centre), w)
+    return answer
 
 
 @kernel
 def _of_hulls(pair, n, goal, beyond, budget, w):
-    """As `solve_cores`, with bounds of the hull of a superovoid that has a dent."""
+    """As `solve_cores`, with bounds of the hull of a superovoid that has a dent, and points in any direction."""
     out_of_line()
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
     margin = rounding(a, b, pair.centre)
     found = nothing_known(n)
     curved = _is_curved(ka) or _is_curved(kb)
-    rounds = 0
-    while True:
-        rounds += 1
-        found = descend(
-            pair,
-            found,
-            goal,
-            -math.inf,
-            beyond,
-            w,
-            _LEG * rounds if curved else _LONGEST,
-            rounds == 1 and (ka == SUPEROVOID or kb == SUPEROVOID),
-        )
+    for leg in range(1, _LEGS + 1):
+        roughly, steps = leg == 1 and (ka == SUPEROVOID or kb == SUPEROVOID), _LEG * leg if curved else _LONGEST
+        found = descend(pair, found, goal, -math.inf, beyond, w, steps, roughly)
         if found.overlap or found.lower > beyond:
             break
         if curved:
             answer = _polished(pair, found, margin, w)
             if answer.upper - answer.lower <= goal:
-                if budget == 0:
-                    return answer
-                return with_facing_points(pair, answer, goal, margin, w)
-        if found.upper - found.lower <= goal or found.stalled or rounds >= _LEGS:
+                return answer
+        if found.upper - found.lower <= goal or found.stalled:
             break
     if found.count == 0:
         return Cores(math.inf, found.lower - margin, math.inf, found.n, found.n, found.n, found.iterations, 0)
+    x, y = mean_point(w, found.count, X), mean_point(w, found.count, Y)
     if budget == 0 and found.overlap:
-        x, y = mean_point(w, found.count, X), mean_point(w, found.count, Y)
-        upper = 0.0 if found.count == 4 else found.upper  # a tetrahedron of points of M holds the origin
-        return Cores(0.0, -math.inf, upper + margin, x, y, found.n, found.iterations, 0)
-    if not found.overlap:
-        x, y = mean_point(w, found.count, X), mean_point(w, found.count, Y)
+        return Cores(0.0, -math.inf, found.upper + margin, x, y, found.n, found.iterations, 0)
+    length = norm(sub(y, x))
+    lower = min(found.lower - margin, length)
+    clear = found.lower > 0.5 * length and length > _NEAR * min(a[RADIUS], b[RADIUS])
+    if found.overlap or not (length - lower <= goal or clear or found.lower > beyond or budget == 0):
+        return overlapping(pair, found, goal, margin, budget, w)
+    own = found.count == 1 or (holds_means(a, ka) and holds_means(b, kb))
+    if not own:
+        x, y = superovoids_on_surfaces(pair, x, y, found.n)
         length = norm(sub(y, x))
-        lower = min(found.lower - margin, length)
-        clear = found.lower > 0.5 * length and length > _NEAR * min(a[RADIUS], b[RADIUS])
-        if length - lower <= goal or clear or found.lower > beyond or budget == 0:
-            own = found.count == 1 or (holds_means(a, ka) and holds_means(b, kb))
-            upper = length
-            if not own:
-                x, y = superovoids_on_surfaces(pair, x, y, found.n)
-                upper = norm(sub(y, x))
-                row_x, row_y, least = _nearest_row(w, found.count)
-                if least < upper:
-                    x, y, upper = row_x, row_y, least
-            status = 0 if own or upper + margin - lower <= goal else DENT
-            answer = Cores(upper, lower, upper + margin, x, y, found.n, found.iterations, status)
-            if budget == 0:
-                return answer
-            return with_facing_points(pair, answer, goal, margin, w)
-    return overlapping(pair, found, goal, margin, budget, w)
+        lower = min(lower, length)
+    status = 0 if own or length + margin - lower <= goal else DENT
+    return Cores(length, lower, length + margin, x, y, found.n, found.iterations, status)
 
 
 @kernel
@@ -317,9 +286,8 @@ def _along_way(pair, way, balls, upper, goal, margin, iterations, status):
     out_of_line()
     lower = balls - way.length
     contact = contact_of(pair, way)
-    swapped = pair.b.kind == SUPEROVOID
-    ovoid, core, y = (pair.b.row, pair.a, way.x) if swapped else (pair.a.row, pair.b, way.y)
-    depth = _ball_depth_at(pair, ovoid, contact.f, contact.x, contact.normal, core, y, swapped)
+    y = way.x if pair.b.kind == SUPEROVOID else way.y
+    depth = _ball_depth(pair, contact.f, contact.x, y, contact.normal)
     upper = max(lower, min(upper, margin - depth))
     off = off_line(way.x, way.y, -lower, way.n)
     if off > ALONG * goal:
@@ -360,17 +328,6 @@ def with_facing_points(pair, answer, goal, margin, w):
 
 
 @kernel
-def _nearest_row(w, count):
-    """Nearest pair of support points of a simplex: points of the bodies, whatever lies between them."""
-    best, least = 0, math.inf
-    for k in range(count):
-        length = norm(sub(row_point(w, k, Y), row_point(w, k, X)))
-        if length < least:
-            best, least = k, length
-    return row_point(w, best, X), row_point(w, best, Y), least
-
-
-@kernel
 def axial_slack(b, rotation, centre):
     """How far any point of B is from where it would be if the z axes of both bodies coincided."""
     return math.hypot(centre[0], centre[1]) + math.hypot(rotation[0, 2], rotation[1, 2]) * b[RADIUS]
@@ -389,35 +346,22 @@ def overlapping(pair, descent, goal, margin, budget, w):
             iterations = descent.iterations + start.spent
             lower, upper = -start.value - margin, max(-start.value, margin - start.proved)
             return Cores(-start.value, lower, upper, start.x, start.y, start.n, iterations, status)
-    start = Found(math.inf, -math.inf, descent.n, descent.n, descent.n, False, 0, math.inf)
-    # What the simplex of GJK knows of strata serves the first polish.
-    c = difference_support(pair, descent.n)
-    start = take(start, descent.n, c)
     ovoid_a, ovoid_b = ka == SUPEROVOID, kb == SUPEROVOID
-    closed_a = not ovoid_a and ka != TORUS
-    closed_b = not ovoid_b and kb != TORUS
-    depth = -math.inf
-    if ovoid_a != ovoid_b and ((ovoid_a and closed_b) or (ovoid_b and closed_a)):
+    n, depth = descent.n, -math.inf
+    start = take(Found(math.inf, -math.inf, n, n, n, False, 0, math.inf), n, difference_support(pair, n))
+    if ovoid_a != ovoid_b and ka != TORUS and kb != TORUS:
         for i in range(2):
-            if i == 0:
-                n = descent.n
-            else:
-                n = _core_normal(pair, start.n)
+            n = descent.n if i == 0 else _core_normal(pair)
             c = difference_support(pair, n)
-            start = take(start, n, c)
             put(w, 0, c)
-            w[0, WEIGHT] = 1.0
-            count = gather(w, 1)
-            local = polish(pair, n, 0.0, w, count)
-            c = difference_support(pair, local.n)
-            if c.h <= start.value:
-                rival = min(start.rival, start.value) if well_away(local.n, start.n) else start.rival
-                start = Found(c.h, -math.inf, local.n, c.x, c.y, True, start.spent + 4, rival)
+            start = polished(pair, n, 1, take(start, n, c), w)
             if ovoid_a:
-                depth = max(depth, _ball_depth(pair, a, start.x, start.n, pair.b, start.y, ovoid_b))
+                f, _ = support(a, start.n)
+                depth = max(depth, _ball_depth(pair, f, start.x, start.y, start.n))
             else:
                 back = scale(-1.0, start.n)
-                depth = max(depth, _ball_depth(pair, b, start.y, back, pair.a, start.x, ovoid_b))
+                f, _ = support(b, rotate_back(pair.rotation, back))
+                depth = max(depth, _ball_depth(pair, f, start.y, start.x, back))
             if start.value - depth <= goal:
                 break
     ball_depth = depth
@@ -457,7 +401,7 @@ def overlapping(pair, descent, goal, margin, budget, w):
 
 
 @kernel
-def _core_normal(pair, n):
+def _core_normal(pair):
     """Direction in which the centre of the superovoid leaves the other core first."""
     rotation, centre = pair.rotation, pair.centre
     if pair.a.kind == SUPEROVOID:

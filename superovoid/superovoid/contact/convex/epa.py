@@ -35,6 +35,7 @@ from superovoid.contact.minkowski.difference import (
     M,
     X,
     Y,
+    copy_row,
     difference_support,
     mean_point,
     polished,
@@ -88,12 +89,6 @@ def _unit(faces, f):
 
 
 @kernel
-def _copy_row(rows, row, to, k):
-    for i in range(SIMPLEX_LENGTH):
-        to[k, i] = rows[row, i]
-
-
-@kernel
 def _lay(surface, f, i, j, k):
     """Write a triangle with the vertices i, j, k."""
     vertices, faces = surface
@@ -134,7 +129,7 @@ def begin(surface, w):
     p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
     first, second = (0, 1) if dot(sub(q, p), cross(sub(r, p), sub(s, p))) >= 0.0 else (1, 0)
     for k, row in enumerate((first, second, 2, 3)):
-        _copy_row(w, row, surface.vertices, k)
+        copy_row(w, row, surface.vertices, k)
     nearest = -1
     for f, (i, j, k) in enumerate(((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))):
         _lay(surface, f, i, j, k)
@@ -201,7 +196,7 @@ def take_in(surface, vertex, count, visible):
 def _gather_corners(surface, f, w):
     """Copy the corners of a triangle to the first rows of a workspace."""
     for i in range(3):
-        _copy_row(surface.vertices, int(surface.faces[_CORNERS + i, f]), w, i)
+        copy_row(surface.vertices, int(surface.faces[_CORNERS + i, f]), w, i)
 
 
 @kernel

@@ -18,6 +18,7 @@ from superovoid.compiled.aabb_tree import END, FIRST, LOWER, NODE_LENGTH, SECOND
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import cores
+from superovoid.contact.minkowski.on_surfaces import unit
 from superovoid.contact.pair import Pair
 from superovoid.contact.separation import gap_of_boxes
 from superovoid.shapes.kernels.kinds import (
@@ -38,7 +39,6 @@ from superovoid.shapes.kernels.kinds import (
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, A2, A3, RADIUS
 
-_STACK = 4096
 _ANGLE = 64.0 * EPS  # of the product of three lengths: what the sine and cosine of a solid angle may round (`side_of`)
 
 INSIDE, UNSURE, OUTSIDE = -1, 0, 1
@@ -76,79 +76,46 @@ def set_part(row, core, i):
 
 
 @kernel
-def node_box(b, pool, node):
+def node_box(core, node):
     """Centre and half extents of the box of a node of a mesh."""
-    k = int(b[NODES]) + NODE_LENGTH * node
+    pool, k = core.pool, int(core.row[NODES]) + NODE_LENGTH * node
     low = (pool[k + LOWER], pool[k + LOWER + 1], pool[k + LOWER + 2])
     high = (pool[k + UPPER], pool[k + UPPER + 1], pool[k + UPPER + 2])
     return scale(0.5, add(low, high)), scale(0.5, sub(high, low))
 
 
 @kernel
-def is_outside_box(core, p):
-    """Whether a point in the frame of a mesh is outside the box of the mesh, rounding counted."""
-    middle, half = node_box(core.row, core.pool, 0)
-    for i in range(3):
-        if abs(p[i] - middle[i]) > (1.0 + 1e-12) * half[i] + 1e-12 * core.row[RADIUS]:
-            return True
-    return False
+def parts_of_node(core, node):
+    """First triangle of a leaf of a mesh and their number, or the second child of an inner node and 0.
 
-
-@kernel
-def node_content(b, pool, node):
-    """First triangle of a leaf and their number, or the second child of an inner node and 0."""
-    k = int(b[NODES]) + NODE_LENGTH * node
-    second = int(pool[k + SECOND])
+    Of a body that is no mesh its one part.
+    """
+    if core.kind != MESH:
+        return 0, 1
+    k = int(core.row[NODES]) + NODE_LENGTH * node
+    second = int(core.pool[k + SECOND])
     if second > 0:
         return node + second, 0
-    first = int(pool[k + FIRST])
-    return first, int(pool[k + END]) - first
+    first = int(core.pool[k + FIRST])
+    return first, int(core.pool[k + END]) - first
 
 
 @kernel
-def parts_of_node(core, node):
-    """As `node_content`, for the one part of a body that is no mesh, too."""
-    return node_content(core.row, core.pool, node) if core.kind == MESH else (0, 1)
-
-
-@kernel(_nrt=True)
-def farthest_corner(core, n):
-    """The corner of the triangles of a mesh that is farthest along n.
+def point_along(core, n):
+    """A point of a body's core that is farthest along n: of a mesh a corner of its triangles.
 
     The hull of a mesh has vertices beside these where the mesh is flat, a needle or next to it (`shapes.hull`).
     """
-    out_of_line()
-    b, pool = core.row, core.pool
-    stack = np.empty(_STACK, np.int64)
-    stack[0] = 0
-    depth = 1
+    if core.kind != MESH:
+        x, _, _ = core_support(core, n)
+        return x
+    pool, at = core.pool, int(core.row[TRIANGLES])
     best, farthest = -math.inf, n
-    while depth > 0:
-        depth -= 1
-        node = stack[depth]
-        middle, half = node_box(b, pool, node)
-        if dot(n, middle) + abs(n[0]) * half[0] + abs(n[1]) * half[1] + abs(n[2]) * half[2] <= best:
-            continue
-        first, count = node_content(b, pool, node)
-        if count > 0:
-            for i in range(3 * first, 3 * (first + count)):
-                k = int(b[TRIANGLES]) + 3 * i
-                p = (pool[k], pool[k + 1], pool[k + 2])
-                if dot(n, p) > best:
-                    best, farthest = dot(n, p), p
-        elif depth + 2 <= _STACK:
-            stack[depth], stack[depth + 1] = node + 1, first
-            depth += 2
+    for k in range(at, at + 9 * int(core.row[TRIANGLE_COUNT]), 3):
+        p = (pool[k], pool[k + 1], pool[k + 2])
+        if dot(n, p) > best:
+            best, farthest = dot(n, p), p
     return farthest
-
-
-@kernel(_nrt=True)
-def point_along(core, n):
-    """A point of a body's core that is farthest along n."""
-    if core.kind == MESH:
-        return farthest_corner(core, n)
-    x, _, _ = core_support(core, n)
-    return x
 
 
 # --- inside or outside --------------------------------------------------------------------------------------------
@@ -193,8 +160,10 @@ def side_of(core, p, proved):
     turns the angle by no more than its ratio to the root of the sum. Beside the negative axis, where the angle leaps
     from -pi to pi, and at the origin, nothing is known. The sum of all angles is a multiple of 2 pi.
     """
-    if is_outside_box(core, p):
-        return OUTSIDE
+    middle, half = node_box(core, 0)
+    for i in range(3):
+        if abs(p[i] - middle[i]) > (1.0 + 1e-12) * half[i] + 1e-12 * core.row[RADIUS]:
+            return OUTSIDE
     total, error = _half_angle(core, p)
     if not proved:
         error = 0.0
@@ -241,12 +210,6 @@ def side_of_bodies(pair, proved):
 
 
 @kernel
-def _unit(d):
-    length = norm(d)
-    return scale(1.0 / length, d) if length > 0.0 else (0.0, 0.0, 1.0)
-
-
-@kernel
 def _axes_of(rotation):
     return (
         (rotation[0, 0], rotation[1, 0], rotation[2, 0]),
@@ -262,14 +225,14 @@ def gap_of_nodes(pair, i, j, enough, margin, box, w):
     One of at least `enough` need not be the best. What rounding takes is not counted. `box` is a row of B for boxes.
     """
     a, b = pair.a, pair.b
-    middle, half = node_box(b.row, b.pool, j)
+    middle, half = node_box(b, j)
     at = add(pair.centre, rotate(pair.rotation, middle))
     if a.kind == MESH:
-        middle, half_a = node_box(a.row, a.pool, i)
+        middle, half_a = node_box(a, i)
         return gap_of_boxes(_axes_of(pair.rotation), sub(at, middle), half_a, half, enough, margin)
     box[A1], box[A2], box[A3] = half
     parts = Pair(a, Core(box, CODE[BOX], b.pool), pair.rotation, at)
-    return cores.bounds_about(parts, _unit(at), 0.1 * norm(at), margin, -math.inf, enough, w)[0]
+    return cores.bounds_about(parts, unit(at, (0.0, 0.0, 1.0)), 0.1 * norm(at), margin, -math.inf, enough, w)[0]
 
 
 class Opened(NamedTuple):
@@ -290,8 +253,8 @@ def opened(pair, i, j, enough, margin, box, w):
     second_b, count_b = parts_of_node(b, j)
     open_b = count_b <= 0
     if open_b and count_a <= 0:
-        _, half_a = node_box(a.row, a.pool, i)
-        _, half_b = node_box(b.row, b.pool, j)
+        _, half_a = node_box(a, i)
+        _, half_b = node_box(b, j)
         open_b = max(half_b[0], half_b[1], half_b[2]) >= max(half_a[0], half_a[1], half_a[2])
     one, other = ((i, j + 1), (i, second_b)) if open_b else ((i + 1, j), (second_a, j))
     gap = gap_of_nodes(pair, one[0], one[1], enough, margin, box, w)

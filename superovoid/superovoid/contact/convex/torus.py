@@ -279,10 +279,11 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     return cores.Cores(best.distance, min(proved, best.distance), best.upper, best.x, best.y, best.n, spent, status)
 
 
-@kernel
-def solve(pair, n, goal, budget, w):
+@kernel(_nrt=True)
+def solve(pair, n, goal, budget):
     """Signed distance of a convex body or a torus A and a torus B, with flags of the status. Radii are counted."""
     out_of_line()
+    w = difference.new_workspace()
     a, ka, b = pair.a.row, pair.a.kind, pair.b.row
     rotation, centre = pair.rotation, pair.centre
     margin = difference.rounding(a, b, centre) + a[PLANE_LOSS]
@@ -297,9 +298,8 @@ def solve(pair, n, goal, budget, w):
     if distance >= 0.0:
         # The direction of a search is known to the square root of its tolerance only; its points are exact.
         n = direction_of(x, y, core.n) if distance > goal else core.n
-        if core.status & NON_UNIQUE:
-            flags |= NON_UNIQUE
-        return cores.Cores(distance, lower, max(upper, distance), x, y, n, core.iterations, 0), flags
+        flags |= core.status & NON_UNIQUE
+        return cores.Cores(distance, lower, max(upper, distance), x, y, n, core.iterations, flags)
     # The hulls: a disc with a ball for the torus.
     hulls = cores.solve_cores(pair, core.n, goal, math.inf, budget, w)
     deepest = hulls.lower - radii
@@ -307,29 +307,21 @@ def solve(pair, n, goal, budget, w):
     # torus in A.
     height, _, _, _ = point_to_circle(b, rotate_back(rotation, sub(y, centre)))
     if upper - deepest <= goal and abs(height - ball_b) <= goal:
-        return cores.Cores(distance, min(deepest, distance), upper, x, y, core.n, core.iterations, 0), flags
+        return cores.Cores(distance, min(deepest, distance), upper, x, y, core.n, core.iterations, flags)
     # Does the translation by the depth of the ball part the bodies?
     step = -distance + 0.75 * goal
     far = combine(1.0, centre, step, core.n)
     enough = radii + 2.0 * margin
     moved = nearest_on_circle(Pair(pair.a, pair.b, pair.rotation, far), core.n, goal, enough, radii, budget, w)
     if moved.lower > enough:
-        answer = cores.Cores(distance, -step, upper, x, y, core.n, core.iterations + moved.iterations, 0)
-        return answer, flags
+        return cores.Cores(distance, -step, upper, x, y, core.n, core.iterations + moved.iterations, flags)
     # The hulls' translation parts the bodies; so does a shorter one, by as much as they are apart after it.
     length = 0.25 * goal - deepest
     iterations = core.iterations + moved.iterations
     for i in range(_ADVANCES):
         far = combine(1.0, centre, length, hulls.n)
-        moved = nearest_on_circle(
-            Pair(pair.a, pair.b, pair.rotation, far),
-            hulls.n,
-            0.25 * goal,
-            math.inf,
-            -math.inf,
-            budget,
-            w,
-        )
+        away = Pair(pair.a, pair.b, rotation, far)
+        moved = nearest_on_circle(away, hulls.n, 0.25 * goal, math.inf, -math.inf, budget, w)
         iterations += moved.iterations
         gap = moved.lower - radii - margin
         outward = cores.ball_direction(moved.x, moved.y, moved.n, radii)
@@ -340,4 +332,4 @@ def solve(pair, n, goal, budget, w):
         length -= gap
     if upper + length > goal:
         flags = UNPROVEN | NON_CONVEX
-    return cores.Cores(-length, -length, max(upper, -length), x, y, hulls.n, iterations, 0), flags
+    return cores.Cores(-length, -length, max(upper, -length), x, y, hulls.n, iterations, flags)

@@ -85,8 +85,13 @@ def off_line(x, y, value, n):
 
 
 @kernel
-def direction_of(x, y, n):
-    """Unit vector from x to y; n where they are one."""
-    u = sub(y, x)
+def unit(u, n):
+    """Unit vector along u; n if u has no length."""
     length = norm(u)
     return scale(1.0 / length, u) if length > 0.0 else n
+
+
+@kernel
+def direction_of(x, y, n):
+    """Unit vector from x to y; n where they are one."""
+    return unit(sub(y, x), n)
