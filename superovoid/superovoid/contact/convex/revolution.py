@@ -53,7 +53,6 @@ _PHI, _HALF, _ENDS, _CELL_LENGTH = 0, 1, 2, 6
 _AT_POLE = 1e3 * UPRIGHT  # across the axis: gives the support point at a pole its azimuth
 _INSIDE = 0.02  # of an arc of the meridian: nearest to its ends that a facet splits it
 _LEAST_ARC = 1e-15
-_PATIENCE = 100  # splits spent on a minimum between the axes
 
 
 @kernel
@@ -151,8 +150,6 @@ def search(pair, found, goal, budget, w):
     """Find the global minimum of h_M of two bodies of revolution and prove it, best bound first.
 
     `found.n` is a direction to start from. Returns a `Found` whose `proved` holds whether or not the goal was reached.
-    Gives up early on a minimum between the axes, where two discs of one size meet: it is no valley, and azimuths about
-    one of the axes are none about the other.
     """
     out_of_line()
     centre = pair.centre
@@ -184,8 +181,7 @@ def search(pair, found, goal, budget, w):
         first = used
         at = heap[0]
         bound = key[at]
-        between = pops >= _PATIENCE and math.hypot(found.n[0], found.n[1]) <= 4.0 * norm(apart)
-        if bound >= found.value - goal or found.spent >= budget or between:
+        if bound >= found.value - goal or found.spent >= budget:
             break
         length = without_first(heap, key, length)
         cell = cells[at]

@@ -10,8 +10,8 @@ convex core    d is convex and n its subgradient: d(q) >= d(p) + n . (q - p), a 
 other circle   d^2 = |q|^2 + R^2 - 2 R rho(q), rho the distance from its axis, and 2 rho <= rho^2 / rho_0 + rho_0: a
                trigonometric polynomial of degree two, below which lies the parabola of its largest second derivative
 
-Both are exact to second order at the middle of an arc. The arc with the least bound is cut about the root of the
-derivative that the secant rule finds, or in three.
+Both are exact to second order at the middle of an arc. The arc with the least bound is cut in three. From the best
+point the secant rule finds the root of the derivative.
 
 Overlapping, no body of the pair need be convex: the depth is proved from below by a ball of the torus alone
 (r - d at the best point) and from above by the depth of the hulls, or by a translation after which the search shows
@@ -56,6 +56,7 @@ from superovoid.values.status import DENT, NON_CONVEX, NON_UNIQUE, UNPROVEN
 
 _FIRST_ARCS, _MOST_ARCS = 6, 400
 _SECANT_STEPS = 12
+_LEAST_STEP, _LONGEST_STEP = 1e-3, 0.5  # rad, the first step at least and every one at most
 _ADVANCES = 9  # places looked at on the way back from a translation that parts the bodies by more than it must
 
 
@@ -203,8 +204,7 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     b, rotation, centre = pair.b.row, pair.rotation, pair.centre
     if not holds_means(a, ka):
         return _nearest_to_dent(pair, n, goal, enough, budget, w)
-    middles, halves = np.empty(_MOST_ARCS), np.empty(_MOST_ARCS)
-    bounds, slopes = np.empty(_MOST_ARCS), np.empty(_MOST_ARCS)
+    middles, halves, bounds = np.empty(_MOST_ARCS), np.empty(_MOST_ARCS), np.empty(_MOST_ARCS)
     best = cores.Cores(math.inf, -math.inf, math.inf, n, n, n, 0, 0)
     aside, elsewhere = REACH * min(a[SIZE], b[SIZE]), math.inf
     spent = 0
@@ -229,7 +229,6 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
             place = _look(pair, middles[i], best.n, fine, budget, w)
             spent += place.at.iterations
             best, elsewhere = _nearest(best, elsewhere, place.at, aside)
-            slopes[i] = dot(place.at.n, place.tangent)
             bounds[i] = max(proved, _bound_of_arc(pair, place, halves[i]))
         worst = 0
         for i in range(1, count):
@@ -240,41 +239,28 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
             break
         if best.distance < overlap and count > _FIRST_ARCS + 2:
             break
-        # Cut the arc at the root of the derivative that the secant rule finds, if there is one, else in the middle.
-        middle, half, slope = middles[worst], halves[worst], slopes[worst]
-        left, right = middle - half, middle + half
-        cut = middle
-        if abs(slope) > 1e-12:
-            s_other, other = slope, middle
-            s_here, here = slope, middle
-            step = -math.copysign(0.5 * half, slope)
-            for _ in range(_SECANT_STEPS):
-                other, s_other = here, s_here
-                here = min(right, max(left, here + step))
-                place = _look(pair, here, best.n, fine, budget, w)
-                spent += place.at.iterations
-                s_here = dot(place.at.n, place.tangent)
-                best, elsewhere = _nearest(best, elsewhere, place.at, aside)
-                if s_here == s_other or abs(s_here) < 1e-14 or here == other:
-                    break
-                step = -s_here * (here - other) / (s_here - s_other)
-                if abs(step) < 1e-12:
-                    break
-            cut = here
-        known = count
-        if left + 0.05 * half < cut < right - 0.05 * half and abs(cut - middle) > 1e-3 * half:
-            # A narrow arc about the root, and what is left on both sides.
-            narrow, least = min(0.5 * half, cut - left, right - cut), 1e-15
-        else:
-            # Thirds keep the middle as the middle of its part. Each cut adds arcs, which their number ends.
-            cut, narrow, least = middle, half / 3.0, -math.inf
-        middles[worst], halves[worst] = cut, narrow
-        for side in range(2):
-            end = left if side == 0 else right
-            rest = cut - narrow - left if side == 0 else right - cut - narrow
-            if rest > least:
-                middles[count], halves[count] = 0.5 * (end + (cut - narrow if side == 0 else cut + narrow)), 0.5 * rest
-                count += 1
+        # Thirds keep the middle as the middle of its part.
+        middle, half = middles[worst], halves[worst] / 3.0
+        halves[worst], known = half, count
+        for side in (-2.0, 2.0):
+            middles[count], halves[count] = middle + side * half, half
+            count += 1
+    # The distance tells the place to the root of its rounding, its derivative to rounding.
+    p = rotate_back(rotation, sub(best.y, centre))
+    here, other, slope = math.atan2(p[1], p[0]), 0.0, 0.0
+    for k in range(_SECANT_STEPS):
+        place = _look(pair, here, best.n, fine, budget, w)
+        spent += place.at.iterations
+        here_slope = dot(place.at.n, place.tangent)
+        if place.at.distance <= best.distance + 1e-3 * goal:
+            best = place.at
+        step = -math.copysign(max(halves[worst], _LEAST_STEP), here_slope)
+        if k > 0:
+            step = here_slope * (here - other) / (slope - here_slope) if slope != here_slope else 0.0
+        if abs(here_slope) < 1e-14 or abs(step) < 1e-12:
+            break
+        step = min(_LONGEST_STEP, max(-_LONGEST_STEP, step))
+        other, slope, here = here, here_slope, here + step
     status = best.status | (NON_UNIQUE if elsewhere <= best.distance + goal else 0)
     return cores.Cores(best.distance, min(proved, best.distance), best.upper, best.x, best.y, best.n, spent, status)
 

@@ -32,7 +32,7 @@ from superovoid.shapes.kernels.surface import DENT_DEFICIT, DENTED
 
 NEAR = 0.02  # of the goal: offset from the line
 _STEPS = 64  # of GJK
-_ATTEMPTS = 5  # directions tried for the points of a contact
+_ATTEMPTS, _MOST_STEPS = 5, 96  # directions tried for the points of a contact, and steps after which no other is
 _CLOSE = 0.1  # of the goal: points that far off the line are not improved
 ALONG = 5.0  # goals; half of what the points of a proved distance may lie off the normal
 
@@ -80,17 +80,18 @@ def points_along(pair, n, value, goal, w):
     of its simplex.
     """
     out_of_line()
-    limit, best = value + _CLOSE * goal, Aligned(n, value, n, n, math.inf)
+    limit, best, spent = value + _CLOSE * goal, Aligned(n, value, n, n, math.inf), 0
     for attempt in range(_ATTEMPTS):
         way = scale(value, n)
         touching = Pair(pair.a, pair.b, pair.rotation, add(pair.centre, way))
         end = descend(touching, nothing_known(n), 4.0 * NEAR * goal, -math.inf, math.inf, w, _STEPS, False)
+        spent += end.iterations
         y = sub(mean_point(w, end.count, Y), way)
         x, y = superovoids_on_surfaces(pair, mean_point(w, end.count, X), y, n)
         off = off_line(x, y, value, n)
         if attempt == 0 or off < best.off:
             best = Aligned(n, value, x, y, off)
-        if off <= _CLOSE * goal or attempt == _ATTEMPTS - 1:
+        if off <= _CLOSE * goal or attempt == _ATTEMPTS - 1 or spent >= _MOST_STEPS:
             break
         other, least = n, limit
         newton = polish(pair, n, 0.0, w, gather(w, end.count)).n
