@@ -19,6 +19,7 @@ from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import combine, cross, norm, rotate, rotate_back, scale, sub, tangent_frame
 from superovoid.contact.superovoids.certificate import height_lost, off_axes
 from superovoid.shapes.kernels.kinds import SUPEROVOID, flat_at
+from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import (
     SIZE,
     gradient,
@@ -33,21 +34,27 @@ _PARALLEL = 1e-9  # rad, between edges
 
 @kernel
 def _lies_on(row, x, n, flat, edge, slack, reach):
-    """Whether a superovoid lies along a face (2) or an edge (1) that it touches at x."""
+    """Whether a superovoid lies along a face (2) or an edge (1) that it touches at x.
+
+    Curvatures tell where that may be: those of x, which may lie next to a sharp edge that is in contact, or of the
+    support point, which may be far from the contact where the surface is nearly flat.
+    """
     out_of_line()
     t1, t2 = tangent_frame(n)
-    f = off_axes(row, surface_point_towards(row, x))
-    s11, s12, s22 = shape_operator(row, f, t1, t2, 1.0 / norm(gradient(row, f)))
-    if 0.5 * (s11 + s22) - math.hypot(0.5 * (s11 - s22), s12) >= 2.0 * slack / (reach * reach):
-        return False
-    angle = 0.5 * math.atan2(2.0 * s12, s11 - s22)
-    for quarter in range(4):
-        turn = angle + 0.5 * math.pi * quarter
-        side = combine(reach * math.cos(turn), t1, reach * math.sin(turn), t2)
-        if flat == 1:
-            side = scale(reach if quarter % 2 == 0 else -reach, edge)
-        if height_lost(row, x, n, side) < slack:
-            return True
+    at_support, _ = support(row, n)
+    for point in (surface_point_towards(row, x), at_support):
+        f = off_axes(row, point)
+        s11, s12, s22 = shape_operator(row, f, t1, t2, 1.0 / norm(gradient(row, f)))
+        if 0.5 * (s11 + s22) - math.hypot(0.5 * (s11 - s22), s12) >= 2.0 * slack / (reach * reach):
+            continue
+        angle = 0.5 * math.atan2(2.0 * s12, s11 - s22)
+        for quarter in range(4):
+            turn = angle + 0.5 * math.pi * quarter
+            side = combine(reach * math.cos(turn), t1, reach * math.sin(turn), t2)
+            if flat == 1:
+                side = scale(reach if quarter % 2 == 0 else -reach, edge)
+            if height_lost(row, x, n, side) < slack:
+                return True
     return False
 
 
