@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.minkowski.difference import X, Y, difference_support, gather, mean_point, polish
+from superovoid.contact.minkowski.difference import M, X, Y, difference_support, gather, mean_point, polish, towards
 from superovoid.contact.minkowski.gjk import descend, nothing_known
 from superovoid.contact.minkowski.on_surfaces import along_to_surface, direction_of, off_line
 from superovoid.contact.pair import Pair
@@ -76,15 +76,15 @@ def superovoids_on_surfaces(pair, x, y, n):
 def points_along(pair, n, value, goal, w):
     """Points of two cores along a direction of which h_M is given, or along one next to it that is no worse.
 
-    If the direction is not yet precise enough, the one along which GJK ends may be, or what Newton makes of the strata
-    of its simplex.
+    If the direction is not yet precise enough, the normal of GJK's last simplex may be, or what Newton makes of its
+    strata.
     """
     out_of_line()
     limit, best, spent = value + _CLOSE * goal, Aligned(n, value, n, n, math.inf), 0
     for attempt in range(_ATTEMPTS):
         way = scale(value, n)
         touching = Pair(pair.a, pair.b, pair.rotation, add(pair.centre, way))
-        end = descend(touching, nothing_known(n), 4.0 * NEAR * goal, -math.inf, math.inf, w, _STEPS, False)
+        end = descend(touching, nothing_known(n), 4.0 * NEAR * goal, -math.inf, math.inf, w, _STEPS, True)
         spent += end.iterations
         y = sub(mean_point(w, end.count, Y), way)
         x, y = superovoids_on_surfaces(pair, mean_point(w, end.count, X), y, n)
@@ -93,9 +93,11 @@ def points_along(pair, n, value, goal, w):
             best = Aligned(n, value, x, y, off)
         if off <= _CLOSE * goal or attempt == _ATTEMPTS - 1 or spent >= _MOST_STEPS:
             break
+        v = mean_point(w, end.count, M)
+        normal = towards(w, end.count, v) if norm(v) > 0.0 else n
         other, least = n, limit
         newton = polish(pair, n, 0.0, w, gather(w, end.count)).n
-        for direction in (end.n, newton):
+        for direction in (normal, newton):
             h = difference_support(pair, direction).h
             if h <= least and norm(sub(direction, n)) > 1e-16:
                 other, least = direction, h

@@ -349,7 +349,11 @@ def newton_turn(n, t1, t2, count, hessian, value, mean, q, r):
     if count == 1:
         det = w11 * w22 - w12 * w12
         if not (det > 0.0 and w11 + w22 > 0.0):
-            return False, n  # curved less than the depth: no minimum here
+            # Curved less than the depth: no minimum here. Without the curvature of the sphere there may be one.
+            w11, w22 = w11 + value, w22 + value
+            det = w11 * w22 - w12 * w12
+            if not (det > 0.0 and w11 + w22 > 0.0):
+                return False, n
         d1 = -(w22 * p1 - w12 * p2) / det
         d2 = -(w11 * p2 - w12 * p1) / det
     else:
