@@ -30,7 +30,7 @@ from superovoid.contact import columns
 from superovoid.contact.convex import alternating, cores, mesh, torus
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.flats import flat_on_plane, touching_flats
-from superovoid.contact.minkowski.on_surfaces import off_line, onto_surface, unit
+from superovoid.contact.minkowski.on_surfaces import off_line, onto_surfaces, unit
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.pair_solver import poses_in_order, relative_pose, solve_pair
 from superovoid.shapes.kernels.kinds import (
@@ -189,23 +189,6 @@ def _opposite_status(pair, answer, goal):
 
 
 @kernel
-def _with_balls(answer, ball_a, ball_b):
-    """Answer for two bodies from that for their cores: radii counted, points on the balls."""
-    radii = ball_a + ball_b
-    outward = cores.ball_direction(answer.x, answer.y, answer.n, radii) if radii > 0.0 else answer.n
-    return cores.Cores(
-        answer.distance - radii,
-        answer.lower - radii,
-        answer.upper - radii,
-        combine(1.0, answer.x, ball_a, outward),
-        combine(1.0, answer.y, -ball_b, outward),
-        answer.n,
-        answer.iterations,
-        answer.status,
-    )
-
-
-@kernel
 def _on_surfaces(answer, pair, is_open):
     """The same answer with its points on the surfaces.
 
@@ -214,11 +197,8 @@ def _on_surfaces(answer, pair, is_open):
     Overlapping, the interval says by how much they miss it.
     """
     out_of_line()
-    rotation, centre = pair.rotation, pair.centre
     distance, lower, upper, x, y, n, iterations, status = answer
-    x = onto_surface(pair.a, x, n)
-    y = onto_surface(pair.b, rotate_back(rotation, sub(y, centre)), rotate_back(rotation, scale(-1.0, n)))
-    y = add(centre, rotate(rotation, y))
+    x, y = onto_surfaces(pair, x, y, n, True)
     if is_open:
         is_apart = distance > 0.0
         distance = norm(sub(y, x)) if is_apart else distance
@@ -340,7 +320,7 @@ def solve_convex(first, second, limit, state, out):
             status &= ~ARBITRARY_NORMAL
         elif kb != TORUS and answer.distance <= goal:
             status |= _opposite_status(pair, answer, goal)
-    answer = _with_balls(answer, ball_a, ball_b)
+    answer = cores.with_balls(answer, ball_a, ball_b)
     if answer.upper - answer.lower > goal and not is_far:
         answer = _on_surfaces(answer, pair, True)
     _finish(task, answer, status, goal, wanted, state, out)

@@ -24,7 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import beside_dent, revolution
 from superovoid.contact.convex.core_search import search
 from superovoid.contact.convex.epa import are_sharp, expand, height_of_tetrahedron
@@ -38,7 +38,6 @@ from superovoid.contact.minkowski.contact_points import (
     holds_means,
     off_normal,
     points_along,
-    superovoids_on_surfaces,
 )
 from superovoid.contact.minkowski.difference import (
     Found,
@@ -54,7 +53,7 @@ from superovoid.contact.minkowski.difference import (
     take,
 )
 from superovoid.contact.minkowski.gjk import descend, nothing_known
-from superovoid.contact.minkowski.on_surfaces import direction_of, off_line
+from superovoid.contact.minkowski.on_surfaces import direction_of, off_line, onto_surfaces
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.tangent_balls import tangent_ball, widest_ball
 from superovoid.shapes.kernels.kinds import (
@@ -94,16 +93,19 @@ class Cores(NamedTuple):
 
 
 @kernel
-def ball_direction(x, y, n, radii):
-    """Unit direction from points x and y of two cores to the surfaces of the balls about them.
+def with_balls(answer, ball_a, ball_b):
+    """Answer for two bodies from that for their cores: radii counted, points on the balls.
 
     The part of y - x across n, which the interval of the cores allows, would be left as it is where the radii are taken
     off along n, and would exceed a gap that is small: then they are taken off along y - x. Where the balls overlap by
     more than the cores are apart, or the cores overlap themselves, n is the better known.
     """
-    u = sub(y, x)
+    distance, lower, upper, x, y, n, iterations, status = answer
+    radii, u = ball_a + ball_b, sub(y, x)
     length = norm(u)
-    return scale(1.0 / length, u) if dot(u, n) > 0.0 and abs(length - radii) < length else n
+    outward = scale(1.0 / length, u) if dot(u, n) > 0.0 and abs(length - radii) < length else n
+    x, y = combine(1.0, x, ball_a, outward), combine(1.0, y, -ball_b, outward)
+    return Cores(distance - radii, lower - radii, upper - radii, x, y, n, iterations, status)
 
 
 @kernel
@@ -205,7 +207,7 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
         return overlapping(pair, found, goal, margin, budget, w)
     own = found.count == 1 or (holds_means(a, ka) and holds_means(b, kb))
     if not own:
-        x, y = superovoids_on_surfaces(pair, x, y, found.n)
+        x, y = onto_surfaces(pair, x, y, found.n, False)
         length = norm(sub(y, x))
         lower = min(lower, length)
     status = 0 if own or length + margin - lower <= goal else DENT
@@ -264,8 +266,16 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
         # Balls overlap. Moved apart by as much the bodies may come closer elsewhere.
         n = scale(1.0 / length, sub(y, x))
         way = balls - length + 0.25 * goal
-        moved = Pair(pair.a, pair.b, pair.rotation, combine(1.0, pair.centre, way, n))
-        if beside_dent.nearest_points(moved, n, 0.125 * goal, balls + margin, margin).lower >= balls:
+        if (
+            beside_dent.nearest_points(
+                Pair(pair.a, pair.b, pair.rotation, add(pair.centre, scale(way, n))),
+                n,
+                0.125 * goal,
+                balls + margin,
+                margin,
+            ).lower
+            >= balls
+        ):
             return Cores(length, length - 0.25 * goal - margin, length + margin, x, y, n, iterations, 0)
     if budget > 0:
         answer = _of_hulls(pair, answer.n, goal, beyond, budget, w)

@@ -211,7 +211,7 @@ def _exit_through(surface, count, found, goal, w):
         if faces[_HEIGHT, f] > found.value + NEAR * goal or well_away(_unit(faces, f), found.n):
             continue
         _gather_corners(surface, f, w)
-        weigh(w, 0, 3, foot)
+        weigh(w, 3, foot)
         beside = norm(sub(mean_point(w, 3, M), foot))
         if beside < off:
             off = beside

@@ -171,10 +171,9 @@ def separation(pair, n, goal, beyond, below, others, w):
                         w,
                     )
                     iterations += k.iterations
-                    lower = min(lower, k.lower - ball)
-                    upper = k.upper - ball
-                    x, y = combine(1.0, k.x, ball, cores.ball_direction(k.x, k.y, k.n, ball)), k.y
-                    touching = touching or k.upper <= ball
+                    k = cores.with_balls(k, ball, 0.0)
+                    lower, upper, x, y = min(lower, k.lower), k.upper, k.x, k.y
+                    touching = touching or upper <= 0.0
                     if touching and deepens and not upper < below:
                         first_hull = Core(part_a, _hull_kind(pair.a), pool_a)
                         parts = Pair(first_hull, Core(part, CODE[CONVEX_MESH], pool_b), rotation, centre)
@@ -317,12 +316,6 @@ def _ways_out(pair, goal, sign, w, ways, count):
     return count, proved
 
 
-@kernel
-def _moved(pair, way):
-    """The pair with B moved by a vector."""
-    return Pair(pair.a, pair.b, pair.rotation, add(pair.centre, way))
-
-
 @kernel(_nrt=True)
 def solve(pair, n, goal, budget):
     """Signed distance of any body A and a mesh B, with flags of the status. Radii are counted."""
@@ -375,10 +368,10 @@ def solve(pair, n, goal, budget):
             break
         length, d = ways[i, 0] + 0.5 * goal, _way(ways, i)
         ways[i, 0] = math.inf
-        moved = _moved(pair, scale(length, d))
-        k = separation(moved, d, 0.5 * goal, 2.0 * margin, -math.inf, False, w)
+        away = Pair(pair.a, pair.b, rotation, add(centre, scale(length, d)))
+        k = separation(away, d, 0.5 * goal, 2.0 * margin, -math.inf, False, w)
         iterations += k.iterations
-        if k.lower > margin and not overlap(moved, k):
+        if k.lower > margin and not overlap(away, k):
             best, direction = length, d
             break
     # Where the bodies touch after the translation is what they have in common; where they do not, a shorter one parts
@@ -389,7 +382,8 @@ def solve(pair, n, goal, budget):
     paired = False
     length = best
     for i in range(_ADVANCES):
-        k = separation(_moved(pair, scale(length, direction)), direction, 0.25 * goal, math.inf, -math.inf, False, w)
+        away = Pair(pair.a, pair.b, rotation, add(centre, scale(length, direction)))
+        k = separation(away, direction, 0.25 * goal, math.inf, -math.inf, False, w)
         iterations += k.iterations
         paired = norm(sub(k.y, k.x)) <= 2.0 * goal
         if k.lower == -math.inf and not paired:

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import beside_dent, cores
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.contact_points import holds_means
@@ -276,11 +276,9 @@ def solve(pair, n, goal, budget):
     ball_a, ball_b = ball_radius(a, ka), b[A2]
     radii = ball_a + ball_b
     core = nearest_on_circle(pair, n, goal, math.inf, radii - goal, budget, w)
-    outward = cores.ball_direction(core.x, core.y, core.n, radii)
-    x = combine(1.0, core.x, ball_a, outward)
-    y = combine(1.0, core.y, -ball_b, outward)
+    distance, lower, upper, x, y, _, _, _ = cores.with_balls(core, ball_a, ball_b)
+    lower, upper = lower - margin, upper + margin
     flags = DENT if not holds_means(a, ka) and core.upper - core.lower > goal else 0
-    distance, lower, upper = core.distance - radii, core.lower - radii - margin, core.upper - radii + margin
     if distance >= 0.0:
         # The direction of a search is known to the square root of its tolerance only; its points are exact.
         n = direction_of(x, y, core.n) if distance > goal else core.n
@@ -296,23 +294,20 @@ def solve(pair, n, goal, budget):
         return cores.Cores(distance, min(deepest, distance), upper, x, y, core.n, core.iterations, flags)
     # Does the translation by the depth of the ball part the bodies?
     step = -distance + 0.75 * goal
-    far = combine(1.0, centre, step, core.n)
     enough = radii + 2.0 * margin
-    moved = nearest_on_circle(Pair(pair.a, pair.b, pair.rotation, far), core.n, goal, enough, radii, budget, w)
-    if moved.lower > enough:
-        return cores.Cores(distance, -step, upper, x, y, core.n, core.iterations + moved.iterations, flags)
+    there = Pair(pair.a, pair.b, rotation, add(centre, scale(step, core.n)))
+    away = nearest_on_circle(there, core.n, goal, enough, radii, budget, w)
+    if away.lower > enough:
+        return cores.Cores(distance, -step, upper, x, y, core.n, core.iterations + away.iterations, flags)
     # The hulls' translation parts the bodies; so does a shorter one, by as much as they are apart after it.
     length = 0.25 * goal - deepest
-    iterations = core.iterations + moved.iterations
+    iterations = core.iterations + away.iterations
     for i in range(_ADVANCES):
-        far = combine(1.0, centre, length, hulls.n)
-        away = Pair(pair.a, pair.b, rotation, far)
-        moved = nearest_on_circle(away, hulls.n, 0.25 * goal, math.inf, -math.inf, budget, w)
-        iterations += moved.iterations
-        gap = moved.lower - radii - margin
-        outward = cores.ball_direction(moved.x, moved.y, moved.n, radii)
-        x = combine(1.0, moved.x, ball_a, outward)
-        y = combine(1.0, combine(1.0, moved.y, -ball_b, outward), -length, hulls.n)
+        there = Pair(pair.a, pair.b, rotation, add(centre, scale(length, hulls.n)))
+        away = nearest_on_circle(there, hulls.n, 0.25 * goal, math.inf, -math.inf, budget, w)
+        iterations += away.iterations
+        _, gap, _, x, y, _, _, _ = cores.with_balls(away, ball_a, ball_b)
+        gap, y = gap - margin, combine(1.0, y, -length, hulls.n)
         if gap <= goal or i == _ADVANCES - 1:
             break
         length -= gap

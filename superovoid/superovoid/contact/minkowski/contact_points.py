@@ -22,10 +22,10 @@ import math
 from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.compiled.vector import add, combine, dot, norm, scale, sub
 from superovoid.contact.minkowski.difference import M, X, Y, difference_support, gather, mean_point, polish, towards
 from superovoid.contact.minkowski.gjk import descend, nothing_known
-from superovoid.contact.minkowski.on_surfaces import along_to_surface, direction_of, off_line
+from superovoid.contact.minkowski.on_surfaces import direction_of, off_line, onto_surfaces
 from superovoid.contact.pair import Pair
 from superovoid.shapes.kernels.kinds import SUPEROVOID
 from superovoid.shapes.kernels.surface import DENT_DEFICIT, DENTED
@@ -59,19 +59,6 @@ def dent_deficit(row, kind):
     return 0.0 if holds_means(row, kind) else row[DENT_DEFICIT]
 
 
-@kernel
-def superovoids_on_surfaces(pair, x, y, n):
-    """Means of support points, in the frame of A, those of superovoids brought onto the surface along n."""
-    out_of_line()
-    b, rotation, centre = pair.b.row, pair.rotation, pair.centre
-    if pair.a.kind == SUPEROVOID:
-        x = along_to_surface(pair.a.row, x, n)
-    if pair.b.kind == SUPEROVOID:
-        local = rotate_back(rotation, sub(y, centre))
-        y = add(centre, rotate(rotation, along_to_surface(b, local, rotate_back(rotation, scale(-1.0, n)))))
-    return x, y
-
-
 @kernel(separate=True)
 def points_along(pair, n, value, goal, w):
     """Points of two cores along a direction of which h_M is given, or along one next to it that is no worse.
@@ -87,7 +74,7 @@ def points_along(pair, n, value, goal, w):
         end = descend(touching, nothing_known(n), 4.0 * NEAR * goal, -math.inf, math.inf, w, _STEPS, True)
         spent += end.iterations
         y = sub(mean_point(w, end.count, Y), way)
-        x, y = superovoids_on_surfaces(pair, mean_point(w, end.count, X), y, n)
+        x, y = onto_surfaces(pair, mean_point(w, end.count, X), y, n, False)
         off = off_line(x, y, value, n)
         if attempt == 0 or off < best.off:
             best = Aligned(n, value, x, y, off)

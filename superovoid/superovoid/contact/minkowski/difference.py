@@ -192,15 +192,15 @@ def triangle_weights(p, q, r):
 
 
 @kernel
-def weigh(w, first, count, target):
-    """Weigh up to three rows of a workspace for the point of their hull nearest to a target."""
-    p = sub(row_point(w, first, M), target)
-    q = sub(row_point(w, first + 1, M), target) if count > 1 else p
+def weigh(w, count, target):
+    """Weigh the first rows of a workspace, up to three, for the point of their hull nearest to a target."""
+    p = sub(row_point(w, 0, M), target)
+    q = sub(row_point(w, 1, M), target) if count > 1 else p
     if count < 3:
-        w[first, WEIGHT], w[first + 1, WEIGHT], _ = segment_weights(p, q)
+        w[0, WEIGHT], w[1, WEIGHT], _ = segment_weights(p, q)
     else:
-        r = sub(row_point(w, first + 2, M), target)
-        w[first, WEIGHT], w[first + 1, WEIGHT], w[first + 2, WEIGHT] = triangle_weights(p, q, r)
+        r = sub(row_point(w, 2, M), target)
+        w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT] = triangle_weights(p, q, r)
 
 
 @kernel
@@ -237,7 +237,7 @@ def nearest_of_simplex(w, count):
     """
     out_of_line()
     if count < 4:
-        weigh(w, 0, count, (0.0, 0.0, 0.0))
+        weigh(w, count, (0.0, 0.0, 0.0))
     else:
         corners = (row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M))
         faces = ((0, 1, 2, 3), (0, 1, 3, 2), (0, 2, 3, 1), (1, 2, 3, 0))
@@ -309,14 +309,6 @@ class Local(NamedTuple):
     y: tuple
     h: float
     gap: float  # length of what is left between h n and x - y
-
-
-@kernel
-def _bundle_mean(w, count, column):
-    x = (0.0, 0.0, 0.0)
-    for k in range(count):
-        x = combine(1.0, x, w[BUNDLE + k, WEIGHT], row_point(w, BUNDLE + k, column))
-    return x
 
 
 @kernel
@@ -393,6 +385,7 @@ def polish(pair, n, apart, w, count):
     out_of_line()
     a, b, rotation, centre = pair.a.row, pair.b.row, pair.rotation, pair.centre
     best = Local(n, n, n, math.inf, math.inf)
+    w = w[BUNDLE:]
     exact = 2.0 * EPS * (a[RADIUS] + b[RADIUS] + norm(centre))
     for _ in range(_POLISH_STEPS):
         t1, t2 = tangent_frame(n)
@@ -401,33 +394,32 @@ def polish(pair, n, apart, w, count):
         w11 = w12 = w22 = 0.0
         # Points and Hessians of the strata; the weights of the step before weigh the Hessians.
         for k in range(count):
-            row = BUNDLE + k
-            x, a11, a12, a22 = stratum_point(pair.a, int(w[row, STRATUM_A]), n, t1, t2)
+            x, a11, a12, a22 = stratum_point(pair.a, int(w[k, STRATUM_A]), n, t1, t2)
             # The Hessian of h_B(-n): both signs of the second derivative cancel.
-            y, c11, c12, c22 = stratum_point(pair.b, int(w[row, STRATUM_B]), m, b1, b2)
+            y, c11, c12, c22 = stratum_point(pair.b, int(w[k, STRATUM_B]), m, b1, b2)
             y = add(centre, rotate(rotation, y))
             for i in range(3):
-                w[row, M + i] = x[i] - y[i]
-                w[row, X + i] = x[i]
-                w[row, Y + i] = y[i]
-            share = w[row, WEIGHT]
+                w[k, M + i] = x[i] - y[i]
+                w[k, X + i] = x[i]
+                w[k, Y + i] = y[i]
+            share = w[k, WEIGHT]
             w11 += share * (a11 + c11)
             w12 += share * (a12 + c12)
             w22 += share * (a22 + c22)
-        m0 = row_point(w, BUNDLE, M)
+        m0 = row_point(w, 0, M)
         value = dot(m0, n)
         for k in range(1, count):
-            value = max(value, dot(row_point(w, BUNDLE + k, M), n))
-        weigh(w, BUNDLE, count, scale(0.0 if apart == 1.0 else value, n))
-        mean = _bundle_mean(w, count, M)
+            value = max(value, dot(row_point(w, k, M), n))
+        weigh(w, count, scale(0.0 if apart == 1.0 else value, n))
+        mean = mean_point(w, count, M)
         gap = norm(combine(1.0, mean, -dot(mean, n), n)) + abs(value - dot(mean, n))
         if not (gap < best.gap):
             break
-        best = Local(n, _bundle_mean(w, count, X), _bundle_mean(w, count, Y), value, gap)
+        best = Local(n, mean_point(w, count, X), mean_point(w, count, Y), value, gap)
         if gap <= exact:
             break
-        q = sub(row_point(w, BUNDLE + 1, M), m0) if count > 1 else m0
-        r = sub(row_point(w, BUNDLE + 2, M), m0) if count > 2 else m0
+        q = sub(row_point(w, 1, M), m0) if count > 1 else m0
+        r = sub(row_point(w, 2, M), m0) if count > 2 else m0
         goes_on, n = newton_turn(n, t1, t2, count, (w11, w12, w22), value, mean, q, r)
         if not goes_on:
             break

@@ -11,7 +11,7 @@ as it is, where they are along that normal.
 from __future__ import annotations
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import combine, dot, norm, scale, sub
+from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.superovoids.newton import retract
 from superovoid.shapes.kernels.kinds import (
     BOX,
@@ -76,6 +76,19 @@ def onto_surface(core, p, n):
         _, normal, foot, _ = point_to_core(core, p)
         return combine(1.0, foot, ball_radius(row, kind), normal)
     return p
+
+
+@kernel
+def onto_surfaces(pair, x, y, n, every):
+    """Means of support points, in the frame of A, brought onto the surfaces along n: every one, or of superovoids."""
+    out_of_line()
+    rotation, centre = pair.rotation, pair.centre
+    if every or pair.a.kind == SUPEROVOID:
+        x = onto_surface(pair.a, x, n)
+    if every or pair.b.kind == SUPEROVOID:
+        y = onto_surface(pair.b, rotate_back(rotation, sub(y, centre)), rotate_back(rotation, scale(-1.0, n)))
+        y = add(centre, rotate(rotation, y))
+    return x, y
 
 
 @kernel
