@@ -9,7 +9,7 @@ three pairs         what happens
 ovoid, ovoid        `pair_solver.solve_pair`, as if the other kinds did not exist
 sphere, box         the sphere is a point with a ball around it: the distance of a point from a box, less a radius
 cylinder, box       apart: alternating projections (`alternating`), as for spheres; then GJK and Newton on vertices and
-                    rims (`gjk`); where that leaves the interval open, as for all curved cores, both go through their
+                    rims (`difference`); where that leaves the interval open, as for all curved cores, both go through their
                     support functions (`cores`)
 ==================  ============================================================================================
 

@@ -6,7 +6,7 @@ r"""Signed distance of two convex cores from their support functions alone.
 With M = A - B (in the frame of A) and h_M(n) = h_A(n) + h_B(-n) - n . c, the signed distance of convex cores is
 - min over |n| = 1 of h_M(n), apart and overlapping. Five parts work on that one function:
 
-`gjk`                 The point of M nearest to the origin.
+`difference.descend`  GJK: the point of M nearest to the origin.
 `difference.polish`   Newton on the strata of a simplex.
 `epa`                 Overlaps of cores of vertices and rims: triangles of points of M around the origin.
 `core_search`         All other overlaps: branch and bound on the sphere of directions.
@@ -43,16 +43,17 @@ from superovoid.contact.minkowski.difference import (
     Found,
     X,
     Y,
+    descend,
     difference_support,
     gather,
     mean_point,
+    nothing_known,
     polish,
     polished,
     put,
     rounding,
     take,
 )
-from superovoid.contact.minkowski.gjk import descend, nothing_known
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line, onto_surfaces
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.tangent_balls import tangent_ball, widest_ball
@@ -231,9 +232,8 @@ def bounds_about(pair, n, goal, margin, threshold, far, w):
     if found.count == 4:
         upper = min(upper, -height_of_tetrahedron(w))
         if -math.inf < threshold <= 0.0 and not upper < threshold and are_sharp(pair):
-            depth, is_closed = expand(pair, n, w, goal, margin)
-            if is_closed:
-                lower, upper, n = max(lower, -depth.value), min(upper, -depth.proved), depth.n
+            depth = expand(pair, n, w, goal, margin)
+            lower, upper, n = max(lower, -depth.value), min(upper, -depth.proved), depth.n
     return lower, upper, n
 
 
@@ -349,16 +349,15 @@ def overlapping(pair, descent, goal, margin, budget, w):
     out_of_line()
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
-    if descent.count == 4 and are_sharp(pair):
-        start, is_closed = expand(pair, descent.n, w, goal, margin)
-        if is_closed:
-            status = ARBITRARY_NORMAL if start.rival <= start.value + goal else 0
-            iterations = descent.iterations + start.spent
-            lower, upper = -start.value - margin, max(-start.value, margin - start.proved)
-            return Cores(-start.value, lower, upper, start.x, start.y, start.n, iterations, status)
     ovoid_a, ovoid_b = ka == SUPEROVOID, kb == SUPEROVOID
     n, depth = descent.n, -math.inf
-    start = take(Found(math.inf, -math.inf, n, n, n, False, 0, math.inf), n, difference_support(pair, n))
+    if descent.count == 4 and are_sharp(pair):
+        start = expand(pair, n, w, goal, margin)
+        depth = start.proved
+    else:
+        start = Found(math.inf, depth, n, n, n, False, 0, math.inf)
+    if depth == -math.inf:
+        start = take(start, n, difference_support(pair, n))
     if ovoid_a != ovoid_b and ka != TORUS and kb != TORUS:
         for i in range(2):
             n = descent.n if i == 0 else _core_normal(pair)

@@ -28,24 +28,18 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import cross, dot, norm, scale, sub
-from superovoid.contact.minkowski.contact_points import NEAR
 from superovoid.contact.minkowski.difference import (
     SIMPLEX_LENGTH,
     Found,
     M,
-    X,
-    Y,
     copy_row,
     difference_support,
-    mean_point,
     polished,
     put,
     row_point,
     take,
-    weigh,
     well_away,
 )
-from superovoid.contact.minkowski.on_surfaces import off_line
 from superovoid.shapes.kernels.kinds import SUPEROVOID, TORUS
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import RADIUS
@@ -192,76 +186,42 @@ def take_in(surface, vertex, count, visible):
     return count + edges - seen, nearest
 
 
-@kernel
-def _gather_corners(surface, f, w):
-    """Copy the corners of a triangle to the first rows of a workspace."""
-    for i in range(3):
-        copy_row(surface.vertices, int(surface.faces[_CORNERS + i, f]), w, i)
-
-
-@kernel
-def _exit_through(surface, count, found, goal, w):
-    """Give the least h_M found points of A and B with x - y along its direction.
-
-    The foot of the origin is on one of the triangles in the plane of the nearest one.
-    """
-    best, off, faces = found, math.inf, surface.faces
-    foot = scale(found.value, found.n)
-    for f in range(count):
-        if faces[_HEIGHT, f] > found.value + NEAR * goal or well_away(_unit(faces, f), found.n):
-            continue
-        _gather_corners(surface, f, w)
-        weigh(w, 3, foot)
-        beside = norm(sub(mean_point(w, 3, M), foot))
-        if beside < off:
-            off = beside
-            x, y = mean_point(w, 3, X), mean_point(w, 3, Y)
-            best = Found(found.value, found.proved, found.n, x, y, True, found.spent, found.rival)
-    return best
-
-
 @kernel(_nrt=True, separate=True)
 def expand(pair, n, w, goal, margin):
     """The least h_M from a tetrahedron in a workspace that holds the origin.
 
-    Returns a `Found`, and whether it is proved and its points are one depth apart along the direction. `margin` is what
-    rounding may take from the height of a triangle: cores that overlap by less are left to others.
+    Returns a `Found`, whose `proved` is -inf unless it is within half the goal of the value. `margin` is what rounding
+    may take from the height of a triangle: cores that overlap by less are left to others.
     """
     out_of_line()
     found = Found(math.inf, -math.inf, n, n, n, False, 0, math.inf)
     surface = new_surface()
     nearest = begin(surface, w)
-    if nearest < 0:
-        return found, False
     visible = _VISIBLE * (pair.a.row[RADIUS] + pair.b.row[RADIUS])
-    faces, count = surface.faces, 4
+    faces, count, height = surface.faces, 4, -math.inf
     for vertex in range(4, MOST_VERTICES):
+        if nearest < 0 or not faces[_HEIGHT, nearest] > margin:
+            return found
         n, height = _unit(faces, nearest), faces[_HEIGHT, nearest]
-        if not height > margin:
-            return found, False
         c = difference_support(pair, n)
         found = take(found, n, c)
         if found.value - height <= 0.5 * goal:
             break
         if not c.h - height > visible:
-            return found, False
+            return found
         put(surface.vertices, vertex, c)
         count, nearest = take_in(surface, vertex, count, visible)
-        if count < 0:
-            return found, False
-    height = faces[_HEIGHT, nearest]
+        nearest = nearest if count > 0 else -1
     if not found.value - height <= 0.5 * goal:
-        return found, False
+        return found
     other, least = -1, found.value + goal
     for f in range(count):
         if faces[_HEIGHT, f] <= least and well_away(_unit(faces, f), found.n):
             other, least = f, faces[_HEIGHT, f]
-    if other >= 0:
-        _gather_corners(surface, other, w)
-        found = polished(pair, _unit(faces, other), 3, found, w)
-    _gather_corners(surface, nearest, w)
-    found = polished(pair, found.n, 3, found, w)
-    found = Found(found.value, min(height, found.value), found.n, found.x, found.y, True, found.spent, found.rival)
-    if off_line(found.x, found.y, found.value, found.n) > NEAR * goal:
-        found = _exit_through(surface, count, found, goal, w)
-    return found, off_line(found.x, found.y, found.value, found.n) <= 0.5 * goal
+    for f in (other, nearest):
+        if f >= 0:
+            for i in range(3):
+                copy_row(surface.vertices, int(faces[_CORNERS + i, f]), w, i)
+            found = polished(pair, _unit(faces, f) if f == other else found.n, 3, found, w)
+    value, _, n, x, y, _, spent, rival = found
+    return Found(value, min(height, value), n, x, y, True, spent, rival)

@@ -23,8 +23,18 @@ from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, scale, sub
-from superovoid.contact.minkowski.difference import M, X, Y, difference_support, gather, mean_point, polish, towards
-from superovoid.contact.minkowski.gjk import descend, nothing_known
+from superovoid.contact.minkowski.difference import (
+    M,
+    X,
+    Y,
+    descend,
+    difference_support,
+    gather,
+    mean_point,
+    nothing_known,
+    polish,
+    towards,
+)
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line, onto_surfaces
 from superovoid.contact.pair import Pair
 from superovoid.shapes.kernels.kinds import SUPEROVOID
