@@ -9,7 +9,7 @@ three pairs         what happens
 ovoid, ovoid        `pair_solver.solve_pair`, as if the other kinds did not exist
 sphere, box         the sphere is a point with a ball around it: the distance of a point from a box, less a radius
 cylinder, box       apart: alternating projections (`alternating`), as for spheres; then GJK and Newton on vertices and
-                    rims (`difference`); where that leaves the interval open, as for all curved cores, both go through their
+                    rims (`difference`); where that leaves the interval open, as for all curved cores, searches of their
                     support functions (`cores`)
 ==================  ============================================================================================
 
@@ -33,30 +33,7 @@ from superovoid.contact.minkowski.flats import flat_on_plane, touching_flats
 from superovoid.contact.minkowski.on_surfaces import off_line, onto_surfaces, unit
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.pair_solver import poses_in_order, relative_pose, solve_pair
-from superovoid.shapes.kernels.kinds import (
-    BOX,
-    CAPSULE,
-    CONE,
-    CONVEX_MESH,
-    CYLINDER,
-    HALF_SPACE,
-    KIND_COUNT,
-    MESH,
-    PLANE_LOSS,
-    POINT,
-    SUPEROVOID,
-    TORUS,
-    TRIANGLE_COUNT,
-    VERTEX_COUNT,
-    VERTICES,
-    Core,
-    ball_radius,
-    body_support,
-    kind_of,
-    point_in_hull,
-    point_to_core,
-    point_to_torus,
-)
+from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.rounding import EPS, allowance
 from superovoid.shapes.kernels.surface import SIZE, TX, TY, P
 from superovoid.values.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, PRECISION, UNBOUNDED, UNPROVEN
@@ -67,41 +44,52 @@ OVOIDS, HALF_SPACES, CONVEX, TORI, MESHES = range(5)
 OPPOSED = 64.0 * EPS  # |n_A + n_B| of half-spaces that face each other: what `rounding` allows two rotations
 
 # The first of two kinds in this order is the first body of the method.
-_ORDER = (HALF_SPACE, POINT, CAPSULE, BOX, CYLINDER, CONE, CONVEX_MESH, SUPEROVOID, TORUS, MESH)
-_RANK = np.array([_ORDER.index(kind) for kind in range(KIND_COUNT + 1)])
+_ORDER = (
+    kinds.HALF_SPACE,
+    kinds.POINT,
+    kinds.CAPSULE,
+    kinds.BOX,
+    kinds.CYLINDER,
+    kinds.CONE,
+    kinds.CONVEX_MESH,
+    kinds.SUPEROVOID,
+    kinds.TORUS,
+    kinds.MESH,
+)
+_RANK = np.array([_ORDER.index(kind) for kind in range(kinds.KIND_COUNT + 1)])
 
 
 def method_of(kind_a: int, kind_b: int) -> int:
     """Method for a pair of kinds, POINT standing for a sphere."""
     first, second = sorted((kind_a, kind_b), key=_ORDER.index)
-    if first in (SUPEROVOID, POINT) and second in (SUPEROVOID, POINT):
+    if first in (kinds.SUPEROVOID, kinds.POINT) and second in (kinds.SUPEROVOID, kinds.POINT):
         return OVOIDS
-    if first == HALF_SPACE:
+    if first == kinds.HALF_SPACE:
         return HALF_SPACES
-    if second == MESH:
+    if second == kinds.MESH:
         return MESHES
-    return TORI if second == TORUS and first != POINT else CONVEX
+    return TORI if second == kinds.TORUS and first != kinds.POINT else CONVEX
 
 
-METHODS = np.array([[method_of(i, j) for j in range(KIND_COUNT + 1)] for i in range(KIND_COUNT + 1)])
+METHODS = np.array([[method_of(i, j) for j in range(kinds.KIND_COUNT + 1)] for i in range(kinds.KIND_COUNT + 1)])
 
 
 @kernel
 def _in_order(first, second):
     a, b = first.row, second.row
-    ka, kb = kind_of(a), kind_of(b)
+    ka, kb = kinds.kind_of(a), kinds.kind_of(b)
     if _RANK[ka] != _RANK[kb]:
         return _RANK[ka] < _RANK[kb]
     for i in range(TY + 4):
         if a[i] != b[i]:
             return a[i] < b[i]
-    for i in (VERTEX_COUNT, TRIANGLE_COUNT):
+    for i in (kinds.VERTEX_COUNT, kinds.TRIANGLE_COUNT):
         if a[i] != b[i]:
             return a[i] < b[i]
     if not (poses_in_order(first.pose, second.pose) and poses_in_order(second.pose, first.pose)):
         return poses_in_order(first.pose, second.pose)
-    at_a, at_b = int(a[VERTICES]), int(b[VERTICES])
-    for i in range(3 * int(a[VERTEX_COUNT])):  # meshes that are alike but for their vertices
+    at_a, at_b = int(a[kinds.VERTICES]), int(b[kinds.VERTICES])
+    for i in range(3 * int(a[kinds.VERTEX_COUNT])):  # meshes that are alike but for their vertices
         if first.pool[at_a + i] != second.pool[at_b + i]:
             return first.pool[at_a + i] < second.pool[at_b + i]
     return True
@@ -145,7 +133,12 @@ def begin(first, second, state):
     a, b = (first, second) if straight else (second, first)
     rotation = state[columns.SCRATCH : columns.SCRATCH + 9].reshape(3, 3)
     centre = relative_pose(a.pose, b.pose, rotation)
-    pair = Pair(Core(a.row, kind_of(a.row), a.pool), Core(b.row, kind_of(b.row), b.pool), rotation, centre)
+    pair = Pair(
+        kinds.Core(a.row, kinds.kind_of(a.row), a.pool),
+        kinds.Core(b.row, kinds.kind_of(b.row), b.pool),
+        rotation,
+        centre,
+    )
     return Task(pair, a.pose, straight)
 
 
@@ -153,7 +146,7 @@ def begin(first, second, state):
 def _middle_of(core):
     """Centre of the box of a hull in its own frame, in which the origin may be far from it; the origin of others."""
     row = core.row
-    return (row[TX], row[TY], row[P]) if core.kind == CONVEX_MESH else (0.0, 0.0, 0.0)
+    return (row[TX], row[TY], row[P]) if core.kind == kinds.CONVEX_MESH else (0.0, 0.0, 0.0)
 
 
 @kernel
@@ -246,7 +239,7 @@ def solve_half_spaces(first, second, limit, state, out):
     task = begin(first, second, state)
     pair = task.pair
     b, centre = pair.b.row, pair.centre
-    if pair.b.kind == HALF_SPACE:
+    if pair.b.kind == kinds.HALF_SPACE:
         answer = _two_half_spaces(pair.rotation, centre)
         _finish(task, answer, answer.status, math.inf, math.inf, state, out)
         return
@@ -254,7 +247,7 @@ def solve_half_spaces(first, second, limit, state, out):
     wanted = limit.tolerance * b[SIZE]
     # The support function of the body along the plane's inward normal, convex or not.
     down = rotate_back(pair.rotation, (0.0, 0.0, -1.0))
-    reach, point = body_support(pair.b, down)
+    reach, point = kinds.body_support(pair.b, down)
     y = add(centre, rotate(pair.rotation, point))
     lower, x, up = min(centre[2] - reach, y[2]) - margin, (y[0], y[1], 0.0), (0.0, 0.0, 1.0)
     status = NON_UNIQUE if flat_on_plane(pair.b, point, down) else 0
@@ -267,12 +260,12 @@ def _from_point(pair, margin):
     """A sphere, whose core is the origin, and a core of closed form."""
     rotation, centre = pair.rotation, pair.centre
     p = rotate_back(rotation, scale(-1.0, centre))
-    if pair.b.kind == TORUS:
-        ball = ball_radius(pair.a.row, pair.a.kind)
-        d, normal, foot, unique, only_way = point_to_torus(pair.b.row, ball, p)
+    if pair.b.kind == kinds.TORUS:
+        ball = kinds.ball_radius(pair.a.row, pair.a.kind)
+        d, normal, foot, unique, only_way = kinds.point_to_torus(pair.b.row, ball, p)
         p = combine(1.0, foot, d, normal)
     else:
-        d, normal, foot, unique = point_to_core(pair.b, p)
+        d, normal, foot, unique = kinds.point_to_core(pair.b, p)
         only_way = unique
     status = (0 if unique else NON_UNIQUE) | (0 if only_way else ARBITRARY_NORMAL)
     x, y = add(centre, rotate(rotation, p)), add(centre, rotate(rotation, foot))
@@ -298,15 +291,15 @@ def solve_convex(first, second, limit, state, out):
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
     goal, wanted, margin = _widths(pair, limit.tolerance)
-    ball_a, ball_b = ball_radius(a, ka), ball_radius(b, kb)
+    ball_a, ball_b = kinds.ball_radius(a, ka), kinds.ball_radius(b, kb)
     balls = ball_a + ball_b
     far = limit.beyond + balls
     answer = alternating.nearest_points(pair, goal, margin, far)
     if not (answer.upper - answer.lower <= goal or answer.lower > far):
-        closed = ka == POINT
-        if ka == POINT and kb == CONVEX_MESH:
-            height, _, _, _ = point_in_hull(pair.b, rotate_back(pair.rotation, scale(-1.0, pair.centre)))
-            closed, loss = height <= 0.0, b[PLANE_LOSS] if height <= 0.0 else 0.0
+        closed = ka == kinds.POINT
+        if ka == kinds.POINT and kb == kinds.CONVEX_MESH:
+            height, _, _, _ = kinds.point_in_hull(pair.b, rotate_back(pair.rotation, scale(-1.0, pair.centre)))
+            closed, loss = height <= 0.0, b[kinds.PLANE_LOSS] if height <= 0.0 else 0.0
             margin, goal = margin + loss, goal + 4.0 * loss
         if closed:
             answer = _from_point(pair, margin)
@@ -314,11 +307,11 @@ def solve_convex(first, second, limit, state, out):
             answer = _answer_cores(pair, start_direction(task, state), goal, far + margin, limit.budget)
     status, is_far = answer.status, answer.lower > far
     if not is_far:
-        if ka != POINT and touching_flats(pair, answer.x, answer.y, answer.n, min(a[SIZE], b[SIZE])):
+        if ka != kinds.POINT and touching_flats(pair, answer.x, answer.y, answer.n, min(a[SIZE], b[SIZE])):
             status |= NON_UNIQUE
         if answer.distance >= balls:
             status &= ~ARBITRARY_NORMAL
-        elif kb != TORUS and answer.distance <= goal:
+        elif kb != kinds.TORUS and answer.distance <= goal:
             status |= _opposite_status(pair, answer, goal)
     answer = cores.with_balls(answer, ball_a, ball_b)
     if answer.upper - answer.lower > goal and not is_far:
@@ -333,7 +326,7 @@ def solve_non_convex(first, second, limit, state, out):
     task = begin(first, second, state)
     pair = task.pair
     goal, wanted, _ = _widths(pair, limit.tolerance)
-    n, is_torus = start_direction(task, state), pair.b.kind == TORUS
+    n, is_torus = start_direction(task, state), pair.b.kind == kinds.TORUS
     if is_torus:
         answer = torus.solve(pair, n, goal, limit.budget)
     else:
@@ -351,7 +344,7 @@ def solve_within(a, b, limit, state, rotation, out):
 
     `state` is what an earlier answer of this pair has left, zeros for none, and renewed; `rotation` is scratch.
     """
-    method = METHODS[kind_of(a.row), kind_of(b.row)]
+    method = METHODS[kinds.kind_of(a.row), kinds.kind_of(b.row)]
     if method == OVOIDS:
         solve_pair(a.row, b.row, a.pose, b.pose, limit.tolerance, limit.budget, state, rotation, out)
     elif method == HALF_SPACES:

@@ -57,18 +57,7 @@ from superovoid.contact.minkowski.difference import (
 from superovoid.contact.minkowski.on_surfaces import direction_of, off_line, onto_surfaces
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.tangent_balls import tangent_ball, widest_ball
-from superovoid.shapes.kernels.kinds import (
-    CONE,
-    CONVEX_MESH,
-    CYLINDER,
-    MESH,
-    PLANE_LOSS,
-    SUPEROVOID,
-    TORUS,
-    TRIANGLE,
-    ball_radius,
-    point_to_core,
-)
+from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
@@ -111,7 +100,7 @@ def with_balls(answer, ball_a, ball_b):
 
 @kernel
 def _is_curved(kind):
-    return kind == SUPEROVOID or kind == TORUS or kind == CYLINDER or kind == CONE
+    return kind == kinds.SUPEROVOID or kind == kinds.TORUS or kind == kinds.CYLINDER or kind == kinds.CONE
 
 
 @kernel
@@ -123,7 +112,7 @@ def _ball_depth(pair, f, x, y, n):
     tell.
     """
     out_of_line()
-    swapped = pair.b.kind == SUPEROVOID
+    swapped = pair.b.kind == kinds.SUPEROVOID
     ovoid, core = (pair.b, pair.a) if swapped else (pair.a, pair.b)
     r = tangent_ball(ovoid.row, f, widest_ball(ovoid.row))
     if not (r > 0.0):
@@ -133,19 +122,19 @@ def _ball_depth(pair, f, x, y, n):
     if not swapped:
         ball = rotate_back(pair.rotation, sub(ball, pair.centre))
     distance, unique = to_point, True
-    if core.kind != TRIANGLE:
-        height, normal, _, alone = point_to_core(core, ball)
-        if height <= 0.0 or not (core.kind == CONVEX_MESH or core.kind == MESH):
+    if core.kind != kinds.TRIANGLE:
+        height, normal, _, alone = kinds.point_to_core(core, ball)
+        if height <= 0.0 or not (core.kind == kinds.CONVEX_MESH or core.kind == kinds.MESH):
             distance, unique = height, alone
         else:
             # Outside a mesh the planes of its facets are nearer than the mesh, but over a facet: where the foot, a
             # little inside, is in the mesh. Any point of the mesh is no nearer.
-            inside = 16.0 * EPS * (norm(ball) + core.row[RADIUS]) + core.row[PLANE_LOSS]
+            inside = 16.0 * EPS * (norm(ball) + core.row[RADIUS]) + core.row[kinds.PLANE_LOSS]
             reach = height + 2.0 * inside
-            above, _, _, _ = point_to_core(core, combine(1.0, ball, -reach, normal))
+            above, _, _, _ = kinds.point_to_core(core, combine(1.0, ball, -reach, normal))
             if above <= -inside:
                 distance = min(reach, to_point)
-    return r - distance - core.row[PLANE_LOSS] if unique else -math.inf
+    return r - distance - core.row[kinds.PLANE_LOSS] if unique else -math.inf
 
 
 @kernel(separate=True)
@@ -166,8 +155,10 @@ def solve_cores(pair, n, goal, beyond, budget, w):
     """
     out_of_line()
     # Without a budget boxes about parts of a mesh are asked for, of which a lower bound is enough.
-    over_dent = beside_dent.is_for(pair) and (budget > 0 or pair.a.kind == TRIANGLE or pair.b.kind == TRIANGLE)
-    over_dent = over_dent and pair.a.kind != TORUS and pair.b.kind != TORUS
+    over_dent = beside_dent.is_for(pair) and (
+        budget > 0 or pair.a.kind == kinds.TRIANGLE or pair.b.kind == kinds.TRIANGLE
+    )
+    over_dent = over_dent and pair.a.kind != kinds.TORUS and pair.b.kind != kinds.TORUS
     answer = _of_hulls(pair, n, goal, beyond, np.int64(0) if over_dent else budget, w)
     if over_dent and not (answer.upper - answer.lower <= goal or answer.lower > beyond):
         return _over_dent(pair, answer, goal, beyond, budget, w)
@@ -186,7 +177,10 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
     found = nothing_known(n)
     curved = _is_curved(ka) or _is_curved(kb)
     for leg in range(1, _LEGS + 1):
-        roughly, steps = leg == 1 and (ka == SUPEROVOID or kb == SUPEROVOID), _LEG * leg if curved else _LONGEST
+        roughly, steps = (
+            leg == 1 and (ka == kinds.SUPEROVOID or kb == kinds.SUPEROVOID),
+            _LEG * leg if curved else _LONGEST,
+        )
         found = descend(pair, found, goal, -math.inf, beyond, w, steps, roughly)
         if found.overlap or found.lower > beyond:
             break
@@ -245,7 +239,7 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
     """
     out_of_line()
     margin = rounding(pair.a.row, pair.b.row, pair.centre)
-    balls = ball_radius(pair.a.row, pair.a.kind) + ball_radius(pair.b.row, pair.b.kind)
+    balls = kinds.ball_radius(pair.a.row, pair.a.kind) + kinds.ball_radius(pair.b.row, pair.b.kind)
     found = beside_dent.nearest_points(pair, answer.n, 0.5 * goal, beyond, margin)
     x, y, length = found.x, found.y, norm(sub(found.y, found.x))
     iterations = answer.iterations + found.views
@@ -296,7 +290,7 @@ def _along_way(pair, way, balls, upper, goal, margin, iterations, status):
     out_of_line()
     lower = balls - way.length
     contact = contact_of(pair, way)
-    y = way.x if pair.b.kind == SUPEROVOID else way.y
+    y = way.x if pair.b.kind == kinds.SUPEROVOID else way.y
     depth = _ball_depth(pair, contact.f, contact.x, y, contact.normal)
     upper = max(lower, min(upper, margin - depth))
     off = off_line(way.x, way.y, -lower, way.n)
@@ -349,7 +343,7 @@ def overlapping(pair, descent, goal, margin, budget, w):
     out_of_line()
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
-    ovoid_a, ovoid_b = ka == SUPEROVOID, kb == SUPEROVOID
+    ovoid_a, ovoid_b = ka == kinds.SUPEROVOID, kb == kinds.SUPEROVOID
     n, depth = descent.n, -math.inf
     if descent.count == 4 and are_sharp(pair):
         start = expand(pair, n, w, goal, margin)
@@ -358,7 +352,7 @@ def overlapping(pair, descent, goal, margin, budget, w):
         start = Found(math.inf, depth, n, n, n, False, 0, math.inf)
     if depth == -math.inf:
         start = take(start, n, difference_support(pair, n))
-    if ovoid_a != ovoid_b and ka != TORUS and kb != TORUS:
+    if ovoid_a != ovoid_b and ka != kinds.TORUS and kb != kinds.TORUS:
         for i in range(2):
             n = descent.n if i == 0 else _core_normal(pair)
             c = difference_support(pair, n)
@@ -413,8 +407,8 @@ def overlapping(pair, descent, goal, margin, budget, w):
 def _core_normal(pair):
     """Direction in which the centre of the superovoid leaves the other core first."""
     rotation, centre = pair.rotation, pair.centre
-    if pair.a.kind == SUPEROVOID:
-        _, normal, _, _ = point_to_core(pair.b, rotate_back(rotation, scale(-1.0, centre)))
+    if pair.a.kind == kinds.SUPEROVOID:
+        _, normal, _, _ = kinds.point_to_core(pair.b, rotate_back(rotation, scale(-1.0, centre)))
         return scale(-1.0, rotate(rotation, normal))
-    _, normal, _, _ = point_to_core(pair.a, centre)
+    _, normal, _, _ = kinds.point_to_core(pair.a, centre)
     return normal

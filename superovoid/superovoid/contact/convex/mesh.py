@@ -47,19 +47,7 @@ from superovoid.contact.minkowski.contact_points import holds_means
 from superovoid.contact.minkowski.flats import REACH
 from superovoid.contact.minkowski.on_surfaces import direction_of, unit
 from superovoid.contact.pair import Pair
-from superovoid.shapes.kernels.kinds import (
-    CAPSULE,
-    CODE,
-    CONVEX_MESH,
-    CYLINDER,
-    MESH,
-    POINT,
-    TORUS,
-    TRIANGLE,
-    Core,
-    ball_radius,
-    core_support,
-)
+from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.surface import A1, A2, A3, SIZE
 from superovoid.values.status import NON_CONVEX, NON_UNIQUE, UNPROVEN
 
@@ -72,7 +60,7 @@ _ADVANCES = 5  # places looked at on the way back from one that parts the bodies
 @kernel
 def _hull_kind(core):
     """Kind of the core that is the hull of a core."""
-    return CODE[CONVEX_MESH] if core.kind == MESH else core.kind
+    return kinds.CODE[kinds.CONVEX_MESH] if core.kind == kinds.MESH else core.kind
 
 
 @kernel(_nrt=True)
@@ -80,7 +68,7 @@ def _part_distance(pair, n, goal, beyond, w):
     """Distance of the core of A (a torus: of its circle) from a convex part of a mesh, and whether they touch."""
     out_of_line()
     ka, kind, rotation, centre = pair.a.kind, pair.b.kind, pair.rotation, pair.centre
-    if ka == TORUS and kind == TRIANGLE:
+    if ka == kinds.TORUS and kind == kinds.TRIANGLE:
         ring = Pair(pair.b, pair.a, *reversed_pose(pair))
         backward = rotate_back(rotation, scale(-1.0, n))
         k = torus.nearest_on_circle(ring, backward, goal, beyond, 0.0, np.int64(0), w)
@@ -90,16 +78,6 @@ def _part_distance(pair, n, goal, beyond, w):
         return cores.Cores(k.distance, k.lower, k.upper, x, y, direction, k.iterations, k.status), touching
     k = cores.solve_cores(pair, n, goal, beyond, np.int64(0), w)
     return k, k.lower == -math.inf
-
-
-@kernel
-def _part_gap(pair, n, goal, beyond, below, nearest, margin, w):
-    """As `_part_distance`; with points along the normal if the cores are nearer than `nearest`, not than `below`."""
-    out_of_line()
-    best, touching = _part_distance(pair, n, goal, beyond, w)
-    if touching or pair.a.kind == TORUS or best.upper < below or not (best.upper < nearest):
-        return best, touching
-    return cores.with_facing_points(pair, best, goal, margin, w), touching
 
 
 @kernel(_nrt=True)
@@ -125,17 +103,18 @@ def separation(pair, n, goal, beyond, below, others, w):
     a, ka, pool_a = pair.a
     b, pool_b = pair.b.row, pair.b.pool
     rotation, centre = pair.rotation, pair.centre
-    ball = ball_radius(a, ka)
+    ball = kinds.ball_radius(a, ka)
     margin = difference.rounding(a, b, centre)
     box, part_a, part = b.copy(), part_row(pair.a), part_row(pair.b)
-    part_kind = CODE[TRIANGLE] if ka == MESH else ka
-    deepens = -math.inf < below <= 0.0 and ka != TORUS and holds_means(a, ka)
+    part_kind = kinds.CODE[kinds.TRIANGLE] if ka == kinds.MESH else ka
+    deepens = -math.inf < below <= 0.0 and ka != kinds.TORUS and holds_means(a, ka)
     touched = 0
     reach, disc = pair, a.copy()
-    if ka == TORUS:
+    if ka == kinds.TORUS:
         # The hull of a circle is a cylinder without height.
         disc[A3] = 0.0
-        reach = Pair(Core(disc, CODE[CYLINDER], pool_a), pair.b, rotation, centre)
+        reach = Pair(kinds.Core(disc, kinds.CODE[kinds.CYLINDER], pool_a), pair.b, rotation, centre)
+    triangle = kinds.Core(part, kinds.CODE[kinds.TRIANGLE], pool_b)
     nodes = np.empty((_STACK, 2), np.int64)
     bounds = np.empty(_STACK)
     nodes[0, 0], nodes[0, 1], bounds[0] = 0, 0, -math.inf
@@ -160,23 +139,20 @@ def separation(pair, n, goal, beyond, below, others, w):
                 set_part(part_a, pair.a, s)
                 for t in range(first, first + count):
                     set_part(part, pair.b, t)
-                    k, touching = _part_gap(
-                        Pair(Core(part_a, part_kind, pool_a), Core(part, CODE[TRIANGLE], pool_b), rotation, centre),
-                        best.n,
-                        0.25 * goal,
-                        min(best.upper + (goal if seeks else 0.0), beyond) + ball,
-                        below + ball,
-                        best.upper + ball,
-                        margin,
-                        w,
-                    )
+                    cut = min(best.upper + (goal if seeks else 0.0), beyond) + ball
+                    parts = Pair(kinds.Core(part_a, part_kind, pool_a), triangle, rotation, centre)
+                    k, touching = _part_distance(parts, best.n, 0.25 * goal, cut, w)
+                    if not touching and ka != kinds.TORUS and below + ball <= k.upper < best.upper + ball:
+                        k = cores.with_facing_points(parts, k, 0.25 * goal, margin, w)
                     iterations += k.iterations
                     k = cores.with_balls(k, ball, 0.0)
                     lower, upper, x, y = min(lower, k.lower), k.upper, k.x, k.y
                     touching = touching or upper <= 0.0
                     if touching and deepens and not upper < below:
-                        first_hull = Core(part_a, _hull_kind(pair.a), pool_a)
-                        parts = Pair(first_hull, Core(part, CODE[CONVEX_MESH], pool_b), rotation, centre)
+                        first_hull = kinds.Core(part_a, _hull_kind(pair.a), pool_a)
+                        parts = Pair(
+                            first_hull, kinds.Core(part, kinds.CODE[kinds.CONVEX_MESH], pool_b), rotation, centre
+                        )
                         near = below + ball - margin
                         _, deep, _ = cores.bounds_about(parts, k.n, margin, margin, near, math.inf, w)
                         upper = min(upper, deep + margin - ball)
@@ -189,7 +165,7 @@ def separation(pair, n, goal, beyond, below, others, w):
                         elsewhere = min(elsewhere, max(upper, best.upper) if is_aside else upper)
                     if upper < best.upper:
                         # That of a torus is known to the square root of what rounds only; its points are exact.
-                        direction = direction_of(k.x, k.y, k.n) if ka == TORUS else k.n
+                        direction = direction_of(k.x, k.y, k.n) if ka == kinds.TORUS else k.n
                         best = cores.Cores(upper, 0.0, upper, x, y, direction, iterations, 0)
             continue
         children = opened(reach, i, j, limit + ball + margin, margin, box, w)
@@ -223,9 +199,15 @@ def depth_of_point(core, p, goal, beyond, w):
     point[A1] = 0.0  # the radius of a point
     at = scale(-1.0, p)
     n = unit(p, (0.0, 0.0, 1.0))
-    mesh = Core(core.row, CODE[MESH], core.pool)
+    mesh = kinds.Core(core.row, kinds.CODE[kinds.MESH], core.pool)
     gap = separation(
-        Pair(Core(point, CODE[POINT], core.pool), mesh, np.eye(3), at), n, goal, beyond, -math.inf, False, w
+        Pair(kinds.Core(point, kinds.CODE[kinds.POINT], core.pool), mesh, np.eye(3), at),
+        n,
+        goal,
+        beyond,
+        -math.inf,
+        False,
+        w,
     )
     return max(0.0, gap.lower)
 
@@ -235,10 +217,10 @@ def _touched_triangles(pair, goal, w, found):
     """Fill `found` with numbers of triangles of the mesh B that meet the hull of A; returns how many."""
     out_of_line()
     a, b = pair.a, pair.b
-    hull = Pair(Core(a.row, _hull_kind(a), a.pool), b, pair.rotation, pair.centre)
+    hull = Pair(kinds.Core(a.row, _hull_kind(a), a.pool), b, pair.rotation, pair.centre)
     part, box = part_row(b), b.row.copy()
     margin = difference.rounding(a.row, b.row, pair.centre)
-    far = ball_radius(a.row, a.kind) + margin
+    far = kinds.ball_radius(a.row, a.kind) + margin
     n = unit(pair.centre, (0.0, 0.0, 1.0))
     stack = np.empty(_STACK, np.int64)
     stack[0] = 0
@@ -250,7 +232,7 @@ def _touched_triangles(pair, goal, w, found):
         first, triangles = parts_of_node(b, node)
         for t in range(first, first + triangles):
             set_part(part, b, t)
-            parts = Pair(hull.a, Core(part, CODE[CONVEX_MESH], b.pool), pair.rotation, pair.centre)
+            parts = Pair(hull.a, kinds.Core(part, kinds.CODE[kinds.CONVEX_MESH], b.pool), pair.rotation, pair.centre)
             lower, _, _ = cores.bounds_about(parts, n, goal, margin, -math.inf, far, w)
             if lower <= far and count < _MOST_TOUCHED:
                 found[count] = t
@@ -288,7 +270,7 @@ def _ways_out(pair, goal, sign, w, ways, count):
     found = np.empty(_MOST_TOUCHED, np.int64)
     touched = _touched_triangles(pair, goal, w, found)
     ka = pair.a.kind
-    ball = ball_radius(pair.a.row, ka)
+    ball = kinds.ball_radius(pair.a.row, ka)
     proved = 0.0
     tried = 0
     for i in range(touched):
@@ -303,7 +285,7 @@ def _ways_out(pair, goal, sign, w, ways, count):
             known = known or dot(inward, _way(ways, j)) * sign > 1.0 - 1e-9
         if known or count >= ways.shape[0]:
             continue
-        x, _, upper = core_support(pair.a, inward)
+        x, _, upper = kinds.core_support(pair.a, inward)
         height = upper + ball - dot(inward, add(centre, rotate(rotation, p)))
         if not (height > 0.0):
             continue
@@ -329,7 +311,7 @@ def solve(pair, n, goal, budget):
         d = gap.upper
         return cores.Cores(d, min(gap.lower - margin, d), d + margin, gap.x, gap.y, gap.n, gap.iterations, gap.status)
     touching = gap.lower == -math.inf
-    ball = ball_radius(a, ka)
+    ball = kinds.ball_radius(a, ka)
     hulls = cores.solve_cores(pair, n, goal, math.inf, budget, w)
     best, direction = ball - hulls.lower, hulls.n
     ways = np.empty((4 * _MOST_TOUCHED + 2, 4))
@@ -340,21 +322,21 @@ def solve(pair, n, goal, budget):
     else:
         # A lies inside B, or the other way round: A leaves through the nearest triangle.
         inward = scale(-1.0, gap.n)
-        _, _, upper = core_support(pair.a, inward)
+        _, _, upper = kinds.core_support(pair.a, inward)
         count = _add_way(ways, count, upper + ball - dot(inward, gap.y), inward)
         deepest = combine(1.0, point_along(pair.a, inward), ball, inward)
         proved = max(proved, depth_of_point(pair.b, rotate_back(rotation, sub(deepest, centre)), goal, math.inf, w))
-    if ka == POINT or ka == CAPSULE or ka == TORUS:
+    if ka == kinds.POINT or ka == kinds.CAPSULE or ka == kinds.TORUS:
         # Only the ball may overlap: the nearest point of the mesh lies that deep in it.
         core = a.copy()
-        core[A2 if ka == TORUS else A1] = 0.0
-        bare = Pair(Core(core, ka, pool_a), pair.b, rotation, centre)
+        core[A2 if ka == kinds.TORUS else A1] = 0.0
+        bare = Pair(kinds.Core(core, ka, pool_a), pair.b, rotation, centre)
         k = separation(bare, n, goal, math.inf, -math.inf, False, w)
         iterations += k.iterations
         if not overlap(bare, k):
             proved = max(proved, ball - k.upper)
             count = _add_way(ways, count, ball - k.upper, k.n)
-    if ka == MESH:
+    if ka == kinds.MESH:
         first = count
         count, other = _ways_out(Pair(pair.b, pair.a, *reversed_pose(pair)), goal, -1.0, w, ways, count)
         proved = max(proved, other)
@@ -428,9 +410,11 @@ def bounds(pair, n, limit, goal, margin):
     out_of_line()
     a, b = pair.a, pair.b
     w = difference.new_workspace()
-    ball = ball_radius(a.row, a.kind)
+    ball = kinds.ball_radius(a.row, a.kind)
     near, far = limit.below + ball - margin, limit.beyond + ball + margin
-    hulls = Pair(Core(a.row, _hull_kind(a), a.pool), Core(b.row, _hull_kind(b), b.pool), pair.rotation, pair.centre)
+    hulls = Pair(
+        kinds.Core(a.row, _hull_kind(a), a.pool), kinds.Core(b.row, _hull_kind(b), b.pool), pair.rotation, pair.centre
+    )
     # Hulls that overlap may be closer than the bodies, but are no closer than the depth of theirs.
     lower, _, n = cores.bounds_about(hulls, n, goal, margin, min(near, 0.0), far, w)
     lower, upper = lower - margin - ball, math.inf
@@ -451,7 +435,7 @@ def bounds(pair, n, limit, goal, margin):
         # The farthest points along n, if they are inside.
         x = combine(1.0, point_along(a, n), ball, n)
         deep = depth_of_point(b, rotate_back(pair.rotation, sub(x, pair.centre)), goal, far, w)
-        if a.kind == MESH and not margin - deep < limit.below:
+        if a.kind == kinds.MESH and not margin - deep < limit.below:
             y = add(pair.centre, rotate(pair.rotation, point_along(b, rotate_back(pair.rotation, scale(-1.0, n)))))
             deep = max(deep, depth_of_point(a, y, goal, far, w))
         upper = min(upper, margin - deep) if deep > 0.0 else upper

@@ -21,21 +21,7 @@ from superovoid.contact.convex import cores
 from superovoid.contact.minkowski.on_surfaces import unit
 from superovoid.contact.pair import Pair
 from superovoid.contact.separation import gap_of_boxes
-from superovoid.shapes.kernels.kinds import (
-    BLOCKS,
-    BOX,
-    CODE,
-    MESH,
-    NODES,
-    SHELL_COUNT,
-    SHELLS,
-    TRIANGLE_COUNT,
-    TRIANGLES,
-    VERTEX_COUNT,
-    VERTICES,
-    Core,
-    core_support,
-)
+from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, A2, A3, RADIUS
 
@@ -51,7 +37,7 @@ INSIDE, UNSURE, OUTSIDE = -1, 0, 1
 def corners(core, i):
     """Corners of triangle i of a mesh."""
     pool = core.pool
-    k = int(core.row[TRIANGLES]) + 9 * i
+    k = int(core.row[kinds.TRIANGLES]) + 9 * i
     return (
         (pool[k], pool[k + 1], pool[k + 2]),
         (pool[k + 3], pool[k + 4], pool[k + 5]),
@@ -63,22 +49,22 @@ def corners(core, i):
 def part_row(core):
     """A row for parts of a body (`set_part`), which is its own row for other bodies than meshes."""
     row = core.row.copy()
-    if core.kind == MESH:
-        row[VERTEX_COUNT], row[BLOCKS] = 3.0, -1.0
+    if core.kind == kinds.MESH:
+        row[kinds.VERTEX_COUNT], row[kinds.BLOCKS] = 3.0, -1.0
     return row
 
 
 @kernel
 def set_part(row, core, i):
     """Make a row of parts that of triangle i of a mesh: a hull of three vertices."""
-    if core.kind == MESH:
-        row[VERTICES] = core.row[TRIANGLES] + 9 * i
+    if core.kind == kinds.MESH:
+        row[kinds.VERTICES] = core.row[kinds.TRIANGLES] + 9 * i
 
 
 @kernel
 def node_box(core, node):
     """Centre and half extents of the box of a node of a mesh."""
-    pool, k = core.pool, int(core.row[NODES]) + NODE_LENGTH * node
+    pool, k = core.pool, int(core.row[kinds.NODES]) + NODE_LENGTH * node
     low = (pool[k + LOWER], pool[k + LOWER + 1], pool[k + LOWER + 2])
     high = (pool[k + UPPER], pool[k + UPPER + 1], pool[k + UPPER + 2])
     return scale(0.5, add(low, high)), scale(0.5, sub(high, low))
@@ -90,9 +76,9 @@ def parts_of_node(core, node):
 
     Of a body that is no mesh its one part.
     """
-    if core.kind != MESH:
+    if core.kind != kinds.MESH:
         return 0, 1
-    k = int(core.row[NODES]) + NODE_LENGTH * node
+    k = int(core.row[kinds.NODES]) + NODE_LENGTH * node
     second = int(core.pool[k + SECOND])
     if second > 0:
         return node + second, 0
@@ -106,12 +92,12 @@ def point_along(core, n):
 
     The hull of a mesh has vertices beside these where the mesh is flat, a needle or next to it (`shapes.hull`).
     """
-    if core.kind != MESH:
-        x, _, _ = core_support(core, n)
+    if core.kind != kinds.MESH:
+        x, _, _ = kinds.core_support(core, n)
         return x
-    pool, at = core.pool, int(core.row[TRIANGLES])
+    pool, at = core.pool, int(core.row[kinds.TRIANGLES])
     best, farthest = -math.inf, n
-    for k in range(at, at + 9 * int(core.row[TRIANGLE_COUNT]), 3):
+    for k in range(at, at + 9 * int(core.row[kinds.TRIANGLE_COUNT]), 3):
         p = (pool[k], pool[k + 1], pool[k + 2])
         if dot(n, p) > best:
             best, farthest = dot(n, p), p
@@ -129,9 +115,9 @@ def _half_angle(core, p):
     """
     out_of_line()
     pool = core.pool
-    at = int(core.row[TRIANGLES])
+    at = int(core.row[kinds.TRIANGLES])
     total, error = 0.0, 0.0
-    for i in range(int(core.row[TRIANGLE_COUNT])):
+    for i in range(int(core.row[kinds.TRIANGLE_COUNT])):
         k = at + 9 * i
         u = (pool[k] - p[0], pool[k + 1] - p[1], pool[k + 2] - p[2])
         v = (pool[k + 3] - p[0], pool[k + 4] - p[1], pool[k + 5] - p[2])
@@ -178,8 +164,8 @@ def _side_of_shells(pair, proved):
     out_of_line()
     a, pool = pair.a.row, pair.a.pool
     side = OUTSIDE
-    for i in range(int(a[SHELL_COUNT])):
-        k = int(a[SHELLS]) + 3 * i
+    for i in range(int(a[kinds.SHELL_COUNT])):
+        k = int(a[kinds.SHELLS]) + 3 * i
         p = (pool[k], pool[k + 1], pool[k + 2])
         side = min(side, side_of(pair.b, rotate_back(pair.rotation, sub(p, pair.centre)), proved))
     return side
@@ -199,8 +185,8 @@ def side_of_bodies(pair, proved):
     that is no mesh touches it, since its core is no surface.
     """
     out_of_line()
-    if pair.a.kind != MESH:
-        x, _, _ = core_support(pair.a, (0.0, 0.0, 1.0))
+    if pair.a.kind != kinds.MESH:
+        x, _, _ = kinds.core_support(pair.a, (0.0, 0.0, 1.0))
         return side_of(pair.b, rotate_back(pair.rotation, sub(x, pair.centre)), proved)
     rotation, centre = reversed_pose(pair)
     return min(_side_of_shells(pair, proved), _side_of_shells(Pair(pair.b, pair.a, rotation, centre), proved))
@@ -227,11 +213,11 @@ def gap_of_nodes(pair, i, j, enough, margin, box, w):
     a, b = pair.a, pair.b
     middle, half = node_box(b, j)
     at = add(pair.centre, rotate(pair.rotation, middle))
-    if a.kind == MESH:
+    if a.kind == kinds.MESH:
         middle, half_a = node_box(a, i)
         return gap_of_boxes(_axes_of(pair.rotation), sub(at, middle), half_a, half, enough, margin)
     box[A1], box[A2], box[A3] = half
-    parts = Pair(a, Core(box, CODE[BOX], b.pool), pair.rotation, at)
+    parts = Pair(a, kinds.Core(box, kinds.CODE[kinds.BOX], b.pool), pair.rotation, at)
     return cores.bounds_about(parts, unit(at, (0.0, 0.0, 1.0)), 0.1 * norm(at), margin, -math.inf, enough, w)[0]
 
 

@@ -33,23 +33,7 @@ from superovoid.contact.minkowski.contact_points import holds_means
 from superovoid.contact.minkowski.flats import REACH
 from superovoid.contact.minkowski.on_surfaces import direction_of
 from superovoid.contact.pair import Pair
-from superovoid.shapes.kernels.kinds import (
-    CAPSULE,
-    CODE,
-    CONE,
-    CONVEX_MESH,
-    CYLINDER,
-    PLANE_LOSS,
-    POINT,
-    SUPEROVOID,
-    TORUS,
-    TRIANGLE,
-    Core,
-    ball_radius,
-    point_in_hull,
-    point_to_circle,
-    point_to_core,
-)
+from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, A2, RADIUS, SIZE
 from superovoid.values.status import DENT, NON_CONVEX, NON_UNIQUE, UNPROVEN
@@ -65,16 +49,16 @@ def _distance_at(pair, n, goal, budget, w):
     """Distance of a point B from the core of A: `Cores` with n from A to the point."""
     out_of_line()
     a, ka, p = pair.a.row, pair.a.kind, pair.centre
-    if ka == TORUS:
-        d, n, foot, _ = point_to_circle(a, p)
+    if ka == kinds.TORUS:
+        d, n, foot, _ = kinds.point_to_circle(a, p)
         return cores.Cores(d, d, d, foot, p, n, 1, 0)
-    if ka == CONVEX_MESH:
-        d, _, _, _ = point_in_hull(pair.a, p)
+    if ka == kinds.CONVEX_MESH:
+        d, _, _, _ = kinds.point_in_hull(pair.a, p)
         closed = d <= 0.0
     else:
-        closed = ka != SUPEROVOID and ka != TRIANGLE
+        closed = ka != kinds.SUPEROVOID and ka != kinds.TRIANGLE
     if closed:
-        d, n, foot, _ = point_to_core(pair.a, p)
+        d, n, foot, _ = kinds.point_to_core(pair.a, p)
         return cores.Cores(d, d, d, foot, p, n, 1, 0)
     k = cores.solve_cores(pair, n, goal, math.inf, budget, w)
     # The best bound may be that of another direction; only with its own is n a subgradient.
@@ -92,7 +76,7 @@ def _circle_frame(rotation, phi):
 @kernel
 def _tilt(a, ka, p, d):
     """Bound of the angle by which the direction from the foot of a closed form to a point d away is rounded."""
-    if d <= 0.0 or ka == SUPEROVOID or ka == TRIANGLE or ka == CONVEX_MESH:
+    if d <= 0.0 or ka == kinds.SUPEROVOID or ka == kinds.TRIANGLE or ka == kinds.CONVEX_MESH:
         return 0.0  # inside an axis or a normal; of a search its own support point
     return min(2.0, 16.0 * EPS * (norm(p) + a[RADIUS]) / d)
 
@@ -147,7 +131,7 @@ def _nearest_to_dent(pair, n, goal, enough, budget, w):
     length = norm(sub(found.y, found.x))
     n = direction_of(found.x, found.y, found.n)
     if found.upper <= 0.0:
-        point = Core(pair.b.row, CODE[POINT], pair.b.pool)
+        point = kinds.Core(pair.b.row, kinds.CODE[kinds.POINT], pair.b.pool)
         k = _distance_at(Pair(pair.a, point, pair.rotation, found.y), n, 0.25 * goal, budget, w)
         return cores.Cores(k.distance, -math.inf, k.upper, k.x, k.y, k.n, found.views + k.iterations, k.status)
     lower = min(found.lower + margin, length)
@@ -176,7 +160,7 @@ def _look(pair, phi, n, goal, budget, w):
     """The point of the circle of B at an angle, from a direction that may be that of its nearest point of A."""
     er, et = _circle_frame(pair.rotation, phi)
     p = combine(1.0, pair.centre, pair.b.row[A1], er)
-    point = Core(pair.b.row, CODE[POINT], pair.b.pool)
+    point = kinds.Core(pair.b.row, kinds.CODE[kinds.POINT], pair.b.pool)
     at = _distance_at(Pair(pair.a, point, pair.rotation, p), n, goal, budget, w)  # a point has no axes
     return _Place(at, p, er, et)
 
@@ -185,7 +169,7 @@ def _look(pair, phi, n, goal, budget, w):
 def _bound_of_arc(pair, place, half):
     """Lower bound of the distance of A from the arc about a place, half as long."""
     at, radius = place.at, pair.b.row[A1]
-    if pair.a.kind == TORUS:
+    if pair.a.kind == kinds.TORUS:
         other = pair.a.row[A1]
         return _bound_circle(other, place.p, at.distance, pair.centre, radius, place.radial, place.tangent, half)
     tilt = _tilt(pair.a.row, pair.a.kind, place.p, at.distance)
@@ -209,7 +193,7 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     aside, elsewhere = REACH * min(a[SIZE], b[SIZE]), math.inf
     spent = 0
     fine = 0.25 * goal
-    if ka == CAPSULE or ka == CYLINDER or ka == CONE or ka == TORUS:
+    if ka == kinds.CAPSULE or ka == kinds.CYLINDER or ka == kinds.CONE or ka == kinds.TORUS:
         slack = cores.axial_slack(b, rotation, centre)
         if slack <= 0.1 * goal:
             # With a common axis all points of the circle are equally far.
@@ -272,8 +256,8 @@ def solve(pair, n, goal, budget):
     w = difference.new_workspace()
     a, ka, b = pair.a.row, pair.a.kind, pair.b.row
     rotation, centre = pair.rotation, pair.centre
-    margin = difference.rounding(a, b, centre) + a[PLANE_LOSS]
-    ball_a, ball_b = ball_radius(a, ka), b[A2]
+    margin = difference.rounding(a, b, centre) + a[kinds.PLANE_LOSS]
+    ball_a, ball_b = kinds.ball_radius(a, ka), b[A2]
     radii = ball_a + ball_b
     core = nearest_on_circle(pair, n, goal, math.inf, radii - goal, budget, w)
     distance, lower, upper, x, y, _, _, _ = cores.with_balls(core, ball_a, ball_b)
@@ -289,7 +273,7 @@ def solve(pair, n, goal, budget):
     deepest = hulls.lower - radii
     # Where a point of the circle has several ways out of A, one that is not across the circle leaves the rest of the
     # torus in A.
-    height, _, _, _ = point_to_circle(b, rotate_back(rotation, sub(y, centre)))
+    height, _, _, _ = kinds.point_to_circle(b, rotate_back(rotation, sub(y, centre)))
     if upper - deepest <= goal and abs(height - ball_b) <= goal:
         return cores.Cores(distance, min(deepest, distance), upper, x, y, core.n, core.iterations, flags)
     # Does the translation by the depth of the ball part the bodies?
