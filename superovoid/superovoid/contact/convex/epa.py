@@ -47,9 +47,8 @@ from superovoid.shapes.kernels.surface import RADIUS
 MOST_VERTICES = 96  # a rim against a rim takes about 50
 MOST_FACES = 2 * MOST_VERTICES  # a closed surface of n vertices has 2 n - 4 triangles
 # Rows of `Surface.faces`: of each triangle the rows of its corners, its unit vector, the least height of a corner along
-# that, and how far above that a vertex is. Two more lists are beside these: the open edges, by the corners at both
-# ends, and the triangles that a vertex sees.
-_CORNERS, _UNIT, _HEIGHT, _ABOVE, _EDGE, _SEEN = 0, 3, 6, 7, 8, 10
+# that, and how far above that a vertex is. The open edges are beside these, by the corners at both ends.
+_CORNERS, _UNIT, _HEIGHT, _ABOVE, _EDGE, _ROWS = 0, 3, 6, 7, 8, 10
 _DETERMINANT = 32.0 * EPS  # of the product of three lengths: what their determinant may round
 _VISIBLE = 16.0 * EPS  # of both radii: height above a face from which a vertex sees it
 
@@ -72,8 +71,8 @@ class Surface(NamedTuple):
 def new_surface():
     """A surface without triangles."""
     split = MOST_VERTICES * SIMPLEX_LENGTH
-    memory = np.empty(split + (_SEEN + 1) * MOST_FACES)
-    return Surface(memory[:split].reshape(MOST_VERTICES, SIMPLEX_LENGTH), memory[split:].reshape(_SEEN + 1, MOST_FACES))
+    memory = np.empty(split + _ROWS * MOST_FACES)
+    return Surface(memory[:split].reshape(MOST_VERTICES, SIMPLEX_LENGTH), memory[split:].reshape(_ROWS, MOST_FACES))
 
 
 @kernel
@@ -109,9 +108,12 @@ def _holds_origin(p, q, r, s):
 
 
 @kernel
-def _nearer(faces, f, other):
-    """Return which of two triangles is nearer to the origin, the second if they are equally near; -1 for none."""
-    return f if other < 0 or faces[_HEIGHT, f] < faces[_HEIGHT, other] else other
+def _nearest(faces, count):
+    """The triangle that is nearest to the origin."""
+    nearest = 0
+    for f in range(1, count):
+        nearest = f if faces[_HEIGHT, f] < faces[_HEIGHT, nearest] else nearest
+    return nearest
 
 
 @kernel
@@ -124,11 +126,9 @@ def begin(surface, w):
     first, second = (0, 1) if dot(sub(q, p), cross(sub(r, p), sub(s, p))) >= 0.0 else (1, 0)
     for k, row in enumerate((first, second, 2, 3)):
         copy_row(w, row, surface.vertices, k)
-    nearest = -1
     for f, (i, j, k) in enumerate(((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))):
         _lay(surface, f, i, j, k)
-        nearest = _nearer(surface.faces, f, nearest)
-    return nearest if _holds_origin(p, q, r, s) else -1
+    return _nearest(surface.faces, 4) if _holds_origin(p, q, r, s) else -1
 
 
 @kernel(_nrt=True)
@@ -153,37 +153,26 @@ def _note_edge(faces, count, i, j):
 
 @kernel
 def take_in(surface, vertex, count, visible):
-    """Put a vertex in place of the triangles it sees.
-
-    Returns how many triangles there are then, -1 if that fails, and the one that is nearest to the origin.
-    """
+    """Put a vertex in place of the triangles it sees; returns how many there are then, 0 if that fails."""
     out_of_line()
-    faces, m = surface.faces, row_point(surface.vertices, vertex, M)
+    faces, m, before = surface.faces, row_point(surface.vertices, vertex, M), count
     for f in range(count):
         faces[_ABOVE, f] = dot(_unit(faces, f), m) - faces[_HEIGHT, f]
-    edges, seen, nearest = 0, 0, -1
-    for f in range(count):
-        if faces[_ABOVE, f] <= visible:
-            nearest = _nearer(faces, f, nearest)
-            continue
-        if edges + 3 > MOST_FACES:
-            return -1, nearest
-        for i in range(3):
-            edges = _note_edge(faces, edges, faces[_CORNERS + i, f], faces[_CORNERS + (i + 1) % 3, f])
-        faces[_SEEN, seen] = f
-        seen += 1
-    if count + edges - seen > MOST_FACES or seen == 0:
-        return -1, nearest
+    edges = 0
+    for f in range(count - 1, -1, -1):
+        if faces[_ABOVE, f] > visible:
+            if edges + 3 > MOST_FACES:
+                return 0
+            for i in range(3):
+                edges = _note_edge(faces, edges, faces[_CORNERS + i, f], faces[_CORNERS + (i + 1) % 3, f])
+            count -= 1
+            for i in range(_ABOVE):
+                faces[i, f] = faces[i, count]
+    if count + edges > MOST_FACES or count == before:
+        return 0
     for e in range(edges):
-        f = int(faces[_SEEN, e]) if e < seen else count + e - seen
-        _lay(surface, f, int(faces[_EDGE, e]), int(faces[_EDGE + 1, e]), vertex)
-        nearest = _nearer(faces, f, nearest)
-    for k in range(seen - 1, edges - 1, -1):  # no triangle took these places: the last ones do
-        f, last = int(faces[_SEEN, k]), count - seen + k
-        for i in range(_ABOVE):
-            faces[i, f] = faces[i, last]
-        nearest = f if nearest == last else nearest
-    return count + edges - seen, nearest
+        _lay(surface, count + e, int(faces[_EDGE, e]), int(faces[_EDGE + 1, e]), vertex)
+    return count + edges
 
 
 @kernel(_nrt=True, separate=True)
@@ -210,8 +199,8 @@ def expand(pair, n, w, goal, margin):
         if not c.h - height > visible:
             return found
         put(surface.vertices, vertex, c)
-        count, nearest = take_in(surface, vertex, count, visible)
-        nearest = nearest if count > 0 else -1
+        count = take_in(surface, vertex, count, visible)
+        nearest = _nearest(faces, count) if count > 0 else -1
     if not found.value - height <= 0.5 * goal:
         return found
     other, least = -1, found.value + goal

@@ -340,6 +340,9 @@ def descend(pair, start, goal, near, beyond, w, limit, roughly):
         for k in range(count):
             if w[k, M] == c.m[0] and w[k, M + 1] == c.m[1] and w[k, M + 2] == c.m[2]:
                 return Descent(count, lower, best, upper, False, True, iterations)
+        for k in range(count):
+            copy_row(w, k, w, BUNDLE + k)
+        former = count
         put(w, count, c)
         count = nearest_of_simplex(w, count + 1)
         v = mean_point(w, count, M)
@@ -354,10 +357,13 @@ def descend(pair, start, goal, near, beyond, w, limit, roughly):
                     if -c.h > lower:
                         lower, best = -c.h, scale(sign, n)
             return Descent(count, lower, best, upper, not (upper - lower <= goal), False, iterations)
-        stalled = not (length < upper)
+        if not (length < upper):  # a thin simplex, which rounding decides about: the one before is nearer
+            for k in range(former):
+                copy_row(w, BUNDLE + k, w, k)
+            return Descent(former, lower, best, upper, False, True, iterations)
         upper = length
         n = towards(w, count, v)
-        if stalled or upper < near:
+        if upper < near:
             return Descent(count, lower, best, upper, False, True, iterations)
     return Descent(count, lower, best, upper, False, False, iterations)
 
