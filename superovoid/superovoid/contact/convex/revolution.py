@@ -85,23 +85,31 @@ def _look(pair, cell, rows, k, s, c, found):
 
 
 @kernel
-def _best_mean(f1, f2, g1, g2):
-    """Largest of min_k (1 - mu) f_k + mu g_k over 0 <= mu <= 1."""
-    best = max(min(f1, f2), min(g1, g2))
-    d = (f1 - f2) - (g1 - g2)
-    mu = (f1 - f2) / d if d != 0.0 else 0.0
-    return max(best, min((1.0 - mu) * f1 + mu * g1, (1.0 - mu) * f2 + mu * g2)) if 0.0 < mu < 1.0 else best
+def _best_mean(f, g):
+    """Largest of min_i (1 - mu) f_i + mu g_i over 0 <= mu <= 1."""
+    best = max(min(f), min(g))
+    for i in range(4):
+        for j in range(i):
+            d = (f[i] - f[j]) - (g[i] - g[j])
+            mu = (f[i] - f[j]) / d if d != 0.0 else 0.0
+            if 0.0 < mu < 1.0:
+                nu = 1.0 - mu
+                least = min(nu * f[0] + mu * g[0], nu * f[1] + mu * g[1])
+                best = max(best, min(least, nu * f[2] + mu * g[2], nu * f[3] + mu * g[3]))
+    return best
 
 
 @kernel
-def _height(end, q, rate, half):
-    """Least height along a direction of the meridian of a point that moves at a rate, either way for `half`."""
-    return end[0] * q[0] + end[1] * q[1] - half * abs(end[0] * rate[0] + end[1] * rate[1])
+def _heights(a, b, q, rate, half):
+    """Heights of a point along two directions of the meridian, where it moves at a rate either way for `half`."""
+    f, g = a[0] * q[0] + a[1] * q[1], b[0] * q[0] + b[1] * q[1]
+    u, v = half * (a[0] * rate[0] + a[1] * rate[1]), half * (b[0] * rate[0] + b[1] * rate[1])
+    return f + u, f - u, g + v, g - v
 
 
 @kernel
-def _cell_bound(cell, rows, centre, apart, half):
-    """Lower bound of h_M over the arc of a cell and azimuths up to `half` from its middle.
+def _cell_bound(cell, rows, a, b, centre, apart, half):
+    """Lower bound of h_M over an arc of the meridian, its ends a and b, and azimuths up to `half` from a cell's middle.
 
     `apart` is z - u, with u the axis of B on the side of z.
     """
@@ -115,16 +123,11 @@ def _cell_bound(cell, rows, centre, apart, half):
     q1, q2 = (ec * m1[0] + es * m1[1], m1[2]), (ec * m2[0] + es * m2[1], m2[2])
     d1, d2 = (turn + ec * r1[0] + es * r1[1], r1[2]), (turn + ec * r2[0] + es * r2[1], r2[2])
     bend = math.hypot(centre[0], centre[1]) + 2.0 * norm(apart) * max(norm(v1), norm(v2))
-    a, b = _end(cell, 0), _end(cell, 1)
-    best = _best_mean(
-        _height(a, q1, d1, half), _height(b, q1, d1, half), _height(a, q2, d2, half), _height(b, q2, d2, half)
-    )
-    best -= 0.5 * bend * half * half
+    best = _best_mean(_heights(a, b, q1, d1, half), _heights(a, b, q2, d2, half)) - 0.5 * bend * half * half
     # Points whose part across the axis serves all azimuths.
     q1 = (ec * x1[0] + es * x1[1] - math.hypot(rows[0, Y], rows[0, Y + 1]), m1[2])
     q2 = (ec * x2[0] + es * x2[1] - math.hypot(rows[1, Y], rows[1, Y + 1]), m2[2])
-    of_a, of_b = (_height(a, q1, q1, 0.0), _height(a, q2, q2, 0.0)), (_height(b, q1, q1, 0.0), _height(b, q2, q2, 0.0))
-    best = max(best, _best_mean(of_a[0], of_b[0], of_a[1], of_b[1]))
+    best = max(best, _best_mean(_heights(a, b, q1, q1, 0.0), _heights(a, b, q2, q2, 0.0)))
     if best < 0.0:
         # A direction of the arc is a mean of its ends, lengthened to one; its length before is that of the mean's.
         best /= math.sqrt(max(0.5 * (1.0 + a[0] * b[0] + a[1] * b[1]), LEAST_DIVISOR))
@@ -139,7 +142,7 @@ def _split_meridian(cell, rows):
     across = math.cos(cell[_PHI]) * d[0] + math.sin(cell[_PHI]) * d[1]
     f1, f2 = s1 * across + c1 * d[2], -(s2 * across + c2 * d[2])
     share = f1 / (f1 + f2) if f1 > 0.0 and f2 > 0.0 else 0.5
-    share = share if _INSIDE < share < 1.0 - _INSIDE else 0.5
+    share = share if _INSIDE < share < 1.0 - _INSIDE else min(0.75, max(0.25, share))
     s, c = (1.0 - share) * s1 + share * s2, (1.0 - share) * c1 + share * c2
     length = math.hypot(s, c)
     return s / length, c / length
@@ -173,8 +176,9 @@ def search(pair, found, goal, budget, w):
     while True:
         for k in range(first - 1, used):
             i = at if k < first else k
-            keys[i, 0] = max(bound, _cell_bound(cells[i], rows[i], centre, apart, cells[i, _HALF]))
-            keys[i, 1] = _cell_bound(cells[i], rows[i], centre, apart, 0.0)
+            a, b = _end(cells[i], 0), _end(cells[i], 1)
+            keys[i, 0] = max(bound, _cell_bound(cells[i], rows[i], a, b, centre, apart, cells[i, _HALF]))
+            keys[i, 1] = _cell_bound(cells[i], rows[i], a, b, centre, apart, 0.0)
             heap[length] = i
             lift(heap, key, length)
             length += 1
@@ -192,17 +196,22 @@ def search(pair, found, goal, budget, w):
             for k in range(2):
                 copy_row(rows[at], k, w, k)
             found = polished(pair, _direction(cell[_PHI], s, c), 2, found, w)
-        (s1, c1), (s2, c2) = _end(cell, 0), _end(cell, 1)
-        middle = keys[at, 1]
-        if middle - bound > found.value - goal - middle or math.hypot(s1 - s2, c1 - c2) <= _LEAST_ARC:
+        a, b, half, split = _end(cell, 0), _end(cell, 1), cell[_HALF], (s, c)
+        short = found.value - goal - keys[at, 1]  # of the goal on the middle meridian
+        turning = keys[at, 1] - bound > short
+        if not short > 0.0:
+            halves = _cell_bound(cell, rows[at], a, split, centre, apart, half)
+            halves = min(halves, _cell_bound(cell, rows[at], split, b, centre, apart, half))
+            turning = _cell_bound(cell, rows[at], a, b, centre, apart, half / 3.0) >= halves
+        if turning or math.hypot(a[0] - b[0], a[1] - b[1]) <= _LEAST_ARC:
             # In three: the middle keeps its points.
-            cell[_HALF] /= 3.0
+            cell[_HALF] = half / 3.0
             if cell[_HALF] <= _LEAST_ARC:
                 break  # no finer direction exists
             for side in (-2.0, 2.0):
                 cells[used, _PHI], cells[used, _HALF] = cell[_PHI] + side * cell[_HALF], cell[_HALF]
-                found = _look(pair, cells[used], rows[used], 0, s1, c1, found)
-                found = _look(pair, cells[used], rows[used], 1, s2, c2, found)
+                found = _look(pair, cells[used], rows[used], 0, *a, found)
+                found = _look(pair, cells[used], rows[used], 1, *b, found)
                 used += 1
         else:
             for i in range(_CELL_LENGTH):
