@@ -255,7 +255,7 @@ def bounds_of_kinds(first: Placed, second: Placed, limit: Limit, state: Floats1)
     The state is renewed, but beside a mesh only if they decide.
     """
     out_of_line()
-    task = begin(first.row, second.row, first.pool, second.pool, first.pose, second.pose, state)
+    task = begin(first, second, state)
     pair = task.pair
     a, b = pair.a.row, pair.b.row
     margin = difference.rounding(a, b, pair.centre)

@@ -43,7 +43,6 @@ from superovoid.shapes import (
     Mesh,
     Shape,
     Shell,
-    Sphere,
     Superovoid,
     Torus,
 )
@@ -119,11 +118,6 @@ def facing(shape: Shape, m: FloatArray, angle: Angle) -> Pieces:
 def _corners(shape: Shape, m: FloatArray, angle: Angle) -> FloatArray:
     """Points of a convex body that span what faces a direction, shape (k, 3)."""
     return shape._extreme(m[None])
-
-
-@_corners.register
-def _(shape: Sphere, m: FloatArray, angle: Angle) -> FloatArray:
-    return shape.radius * m[None]
 
 
 @_corners.register

@@ -14,10 +14,10 @@ GJK answers the same pairs. Over all pairs of a chain of 14 boxes or cylinders i
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.contact.convex.cores import Cores
 from superovoid.shapes.kernels.kinds import BOX, CAPSULE, CYLINDER, POINT
 from superovoid.shapes.kernels.surface import A1, A2, A3
 
@@ -27,7 +27,7 @@ _STILL = 1e-7  # of the distance: what the points may be from their limit
 
 
 @kernel(forceinline=True)
-def has_projection(kind):
+def _has_projection(kind):
     """Whether this module is for a core of this kind."""
     return kind == BOX or kind == CYLINDER or kind == CAPSULE or kind == POINT
 
@@ -60,39 +60,31 @@ def _support_value(row, kind, n):
     return row[A1] * math.sqrt(n[0] * n[0] + n[1] * n[1]) + along
 
 
-class Nearest(NamedTuple):
-    """Points of both cores in the frame of A, the direction from one to the other, and what that proves."""
-
-    x: tuple
-    y: tuple
-    n: tuple
-    length: float
-    lower: float  # of the distance, without what rounding takes from it
-    steps: int
-
-
 @kernel(forceinline=True)
-def _proof(pair, x, y, steps):
+def _proof(pair, x, y, margin, steps):
     u = sub(y, x)
     length = norm(u)
     n = scale(1.0 / length, u)
     a, b = pair.a, pair.b
     reach = _support_value(a.row, a.kind, n) + _support_value(b.row, b.kind, rotate_back(pair.rotation, scale(-1.0, n)))
-    return Nearest(x, y, n, length, dot(n, pair.centre) - reach, steps)
+    return Cores(length, min(dot(n, pair.centre) - reach - margin, length), length + margin, x, y, n, steps, 0)
 
 
 @kernel
 def nearest_points(pair, goal, rounding, far):
-    """Points of two cores that are nearest to each other, unless the cores overlap or steps run out: `lower` says.
+    """Points of two cores that are nearest to each other, with the interval of the distance.
 
-    Ends where the points are known to a part of their distance, and it to `goal`, or is proved to exceed `far`.
-    `rounding` is what may be in a step that would be none, m.
+    It is open if this module is not for the cores, these overlap or steps run out. Ends where the points are known to a
+    part of their distance, and it to `goal`, or is proved to exceed `far`. `rounding` is what may be in a step that
+    would be none, m.
     """
     rotation, centre = pair.rotation, pair.centre
     row_a, kind_a = pair.a.row, pair.a.kind
     row_b, kind_b = pair.b.row, pair.b.kind
+    found = Cores(0.0, -math.inf, math.inf, centre, centre, centre, 0, 0)
+    if not (_has_projection(kind_a) and _has_projection(kind_b)):
+        return found
     x = _projected(row_a, kind_a, centre)
-    found = Nearest(x, centre, centre, 0.0, -math.inf, 0)
     before = (0.0, 0.0, 0.0)  # the step before
     factor = 0.0
     has_before = has_factor = False
@@ -107,8 +99,8 @@ def nearest_points(pair, goal, rounding, far):
             break
         rests = moved <= rounding * rounding
         if rests or (has_factor and moved <= (_STILL * (1.0 - abs(factor))) ** 2 * squared):
-            found = _proof(pair, x, y, k + 1)
-            if rests or found.length - found.lower <= goal or found.lower > far:
+            found = _proof(pair, x, y, rounding, k + 1)
+            if rests or found.upper - found.lower <= goal or found.lower > far:
                 break
         if has_before:
             factor = dot(before, step) / dot(before, before)

@@ -6,7 +6,7 @@ r"""Signed distance of two convex cores from their support functions alone.
 With M = A - B (in the frame of A) and h_M(n) = h_A(n) + h_B(-n) - n . c, the signed distance of convex cores is
 - min over |n| = 1 of h_M(n), apart and overlapping. Five parts work on that one function:
 
-`gjk`                 The point of M nearest to the origin.
+`difference.descend`  GJK: the point of M nearest to the origin.
 `difference.polish`   Newton on the strata of a simplex.
 `epa`                 Overlaps of cores of vertices and rims: triangles of points of M around the origin.
 `core_search`         All other overlaps: branch and bound on the sphere of directions.
@@ -24,11 +24,10 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import beside_dent, revolution
 from superovoid.contact.convex.core_search import search
 from superovoid.contact.convex.epa import are_sharp, expand, height_of_tetrahedron
-from superovoid.contact.convex.gjk import descend, nothing_known
 from superovoid.contact.convex.out_of_dent import contact_of, shortest_way
 from superovoid.contact.minkowski.contact_points import (
     ALONG,
@@ -39,38 +38,26 @@ from superovoid.contact.minkowski.contact_points import (
     holds_means,
     off_normal,
     points_along,
-    superovoids_on_surfaces,
 )
 from superovoid.contact.minkowski.difference import (
-    WEIGHT,
     Found,
     X,
     Y,
+    descend,
     difference_support,
     gather,
     mean_point,
+    nothing_known,
     polish,
+    polished,
     put,
     rounding,
-    row_point,
     take,
-    well_away,
 )
-from superovoid.contact.minkowski.on_surfaces import direction_of, off_line
+from superovoid.contact.minkowski.on_surfaces import direction_of, off_line, onto_surfaces
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.tangent_balls import tangent_ball, widest_ball
-from superovoid.shapes.kernels.kinds import (
-    CONE,
-    CONVEX_MESH,
-    CYLINDER,
-    MESH,
-    PLANE_LOSS,
-    SUPEROVOID,
-    TORUS,
-    TRIANGLE,
-    ball_radius,
-    point_to_core,
-)
+from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
@@ -96,61 +83,58 @@ class Cores(NamedTuple):
 
 
 @kernel
-def ball_direction(x, y, n, radii):
-    """Unit direction from points x and y of two cores to the surfaces of the balls about them.
+def with_balls(answer, ball_a, ball_b):
+    """Answer for two bodies from that for their cores: radii counted, points on the balls.
 
     The part of y - x across n, which the interval of the cores allows, would be left as it is where the radii are taken
     off along n, and would exceed a gap that is small: then they are taken off along y - x. Where the balls overlap by
     more than the cores are apart, or the cores overlap themselves, n is the better known.
     """
-    u = sub(y, x)
+    distance, lower, upper, x, y, n, iterations, status = answer
+    radii, u = ball_a + ball_b, sub(y, x)
     length = norm(u)
-    return scale(1.0 / length, u) if dot(u, n) > 0.0 and abs(length - radii) < length else n
+    outward = scale(1.0 / length, u) if dot(u, n) > 0.0 and abs(length - radii) < length else n
+    x, y = combine(1.0, x, ball_a, outward), combine(1.0, y, -ball_b, outward)
+    return Cores(distance - radii, lower - radii, upper - radii, x, y, n, iterations, status)
 
 
 @kernel
 def _is_curved(kind):
-    return kind == SUPEROVOID or kind == TORUS or kind == CYLINDER or kind == CONE
+    return kind == kinds.SUPEROVOID or kind == kinds.TORUS or kind == kinds.CYLINDER or kind == kinds.CONE
 
 
 @kernel
-def _ball_depth(pair, ovoid, x, n, core, y, swapped):
-    """As `_ball_depth_at` at the support point x along n."""
-    f, _ = support(ovoid, rotate_back(pair.rotation, n) if swapped else n)
-    return _ball_depth_at(pair, ovoid, f, x, n, core, y, swapped)
-
-
-@kernel
-def _ball_depth_at(pair, ovoid, f, x, n, core, y, swapped):
+def _ball_depth(pair, f, x, y, n):
     """Lower bound of the depth of a superovoid in a core of closed form, from the ball that touches at its contact.
 
     `n` is the outward normal of the superovoid at its surface point f, which is x in the frame of A, and y a point of
-    the core; `swapped` says that the superovoid is B. -inf where the centre has several nearest ways out: whether the
-    bodies have as many only the search can tell.
+    the core. -inf where the centre has several nearest ways out: whether the bodies have as many only the search can
+    tell.
     """
     out_of_line()
-    rotation, centre = pair.rotation, pair.centre
-    r = tangent_ball(ovoid, f, widest_ball(ovoid))
+    swapped = pair.b.kind == kinds.SUPEROVOID
+    ovoid, core = (pair.b, pair.a) if swapped else (pair.a, pair.b)
+    r = tangent_ball(ovoid.row, f, widest_ball(ovoid.row))
     if not (r > 0.0):
         return -math.inf
     ball = combine(1.0, x, -r, n)
     to_point = norm(sub(ball, y))
     if not swapped:
-        ball = rotate_back(rotation, sub(ball, centre))
+        ball = rotate_back(pair.rotation, sub(ball, pair.centre))
     distance, unique = to_point, True
-    if core.kind != TRIANGLE:
-        height, normal, _, alone = point_to_core(core, ball)
-        if height <= 0.0 or not (core.kind == CONVEX_MESH or core.kind == MESH):
+    if core.kind != kinds.TRIANGLE:
+        height, normal, _, alone = kinds.point_to_core(core, ball)
+        if height <= 0.0 or not (core.kind == kinds.CONVEX_MESH or core.kind == kinds.MESH):
             distance, unique = height, alone
         else:
             # Outside a mesh the planes of its facets are nearer than the mesh, but over a facet: where the foot, a
             # little inside, is in the mesh. Any point of the mesh is no nearer.
-            inside = 16.0 * EPS * (norm(ball) + core.row[RADIUS]) + core.row[PLANE_LOSS]
+            inside = 16.0 * EPS * (norm(ball) + core.row[RADIUS]) + core.row[kinds.PLANE_LOSS]
             reach = height + 2.0 * inside
-            above, _, _, _ = point_to_core(core, combine(1.0, ball, -reach, normal))
+            above, _, _, _ = kinds.point_to_core(core, combine(1.0, ball, -reach, normal))
             if above <= -inside:
                 distance = min(reach, to_point)
-    return r - distance - core.row[PLANE_LOSS] if unique else -math.inf
+    return r - distance - core.row[kinds.PLANE_LOSS] if unique else -math.inf
 
 
 @kernel(separate=True)
@@ -171,76 +155,58 @@ def solve_cores(pair, n, goal, beyond, budget, w):
     """
     out_of_line()
     # Without a budget boxes about parts of a mesh are asked for, of which a lower bound is enough.
-    over_dent = beside_dent.is_for(pair) and (budget > 0 or pair.a.kind == TRIANGLE or pair.b.kind == TRIANGLE)
-    if not over_dent or pair.a.kind == TORUS or pair.b.kind == TORUS:
-        return _of_hulls(pair, n, goal, beyond, budget, w)
-    answer = _of_hulls(pair, n, goal, beyond, np.int64(0), w)
-    if answer.upper - answer.lower <= goal and budget > 0:
-        margin = rounding(pair.a.row, pair.b.row, pair.centre)
-        return with_facing_points(pair, answer, goal, margin, w)
-    if answer.upper - answer.lower <= goal or answer.lower > beyond:
-        return answer
-    return _over_dent(pair, answer, goal, beyond, budget, w)
+    over_dent = beside_dent.is_for(pair) and (
+        budget > 0 or pair.a.kind == kinds.TRIANGLE or pair.b.kind == kinds.TRIANGLE
+    )
+    over_dent = over_dent and pair.a.kind != kinds.TORUS and pair.b.kind != kinds.TORUS
+    answer = _of_hulls(pair, n, goal, beyond, np.int64(0) if over_dent else budget, w)
+    if over_dent and not (answer.upper - answer.lower <= goal or answer.lower > beyond):
+        return _over_dent(pair, answer, goal, beyond, budget, w)
+    if budget > 0 and answer.lower <= beyond and 0.0 < answer.distance < math.inf:
+        return with_facing_points(pair, answer, goal, rounding(pair.a.row, pair.b.row, pair.centre), w)
+    return answer
 
 
 @kernel
 def _of_hulls(pair, n, goal, beyond, budget, w):
-    """As `solve_cores`, with bounds of the hull of a superovoid that has a dent."""
+    """As `solve_cores`, with bounds of the hull of a superovoid that has a dent, and points in any direction."""
     out_of_line()
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
     margin = rounding(a, b, pair.centre)
     found = nothing_known(n)
     curved = _is_curved(ka) or _is_curved(kb)
-    rounds = 0
-    while True:
-        rounds += 1
-        found = descend(
-            pair,
-            found,
-            goal,
-            -math.inf,
-            beyond,
-            w,
-            _LEG * rounds if curved else _LONGEST,
-            rounds == 1 and (ka == SUPEROVOID or kb == SUPEROVOID),
+    for leg in range(1, _LEGS + 1):
+        roughly, steps = (
+            leg == 1 and (ka == kinds.SUPEROVOID or kb == kinds.SUPEROVOID),
+            _LEG * leg if curved else _LONGEST,
         )
+        found = descend(pair, found, goal, -math.inf, beyond, w, steps, roughly)
         if found.overlap or found.lower > beyond:
             break
         if curved:
             answer = _polished(pair, found, margin, w)
             if answer.upper - answer.lower <= goal:
-                if budget == 0:
-                    return answer
-                return with_facing_points(pair, answer, goal, margin, w)
-        if found.upper - found.lower <= goal or found.stalled or rounds >= _LEGS:
+                return answer
+        if found.upper - found.lower <= goal or found.stalled:
             break
     if found.count == 0:
         return Cores(math.inf, found.lower - margin, math.inf, found.n, found.n, found.n, found.iterations, 0)
+    x, y = mean_point(w, found.count, X), mean_point(w, found.count, Y)
     if budget == 0 and found.overlap:
-        x, y = mean_point(w, found.count, X), mean_point(w, found.count, Y)
-        upper = 0.0 if found.count == 4 else found.upper  # a tetrahedron of points of M holds the origin
-        return Cores(0.0, -math.inf, upper + margin, x, y, found.n, found.iterations, 0)
-    if not found.overlap:
-        x, y = mean_point(w, found.count, X), mean_point(w, found.count, Y)
+        return Cores(0.0, -math.inf, found.upper + margin, x, y, found.n, found.iterations, 0)
+    length = norm(sub(y, x))
+    lower = min(found.lower - margin, length)
+    clear = found.lower > 0.5 * length and length > _NEAR * min(a[RADIUS], b[RADIUS])
+    if found.overlap or not (length - lower <= goal or clear or found.lower > beyond or budget == 0):
+        return overlapping(pair, found, goal, margin, budget, w)
+    own = found.count == 1 or (holds_means(a, ka) and holds_means(b, kb))
+    if not own:
+        x, y = onto_surfaces(pair, x, y, found.n, False)
         length = norm(sub(y, x))
-        lower = min(found.lower - margin, length)
-        clear = found.lower > 0.5 * length and length > _NEAR * min(a[RADIUS], b[RADIUS])
-        if length - lower <= goal or clear or found.lower > beyond or budget == 0:
-            own = found.count == 1 or (holds_means(a, ka) and holds_means(b, kb))
-            upper = length
-            if not own:
-                x, y = superovoids_on_surfaces(pair, x, y, found.n)
-                upper = norm(sub(y, x))
-                row_x, row_y, least = _nearest_row(w, found.count)
-                if least < upper:
-                    x, y, upper = row_x, row_y, least
-            status = 0 if own or upper + margin - lower <= goal else DENT
-            answer = Cores(upper, lower, upper + margin, x, y, found.n, found.iterations, status)
-            if budget == 0:
-                return answer
-            return with_facing_points(pair, answer, goal, margin, w)
-    return overlapping(pair, found, goal, margin, budget, w)
+        lower = min(lower, length)
+    status = 0 if own or length + margin - lower <= goal else DENT
+    return Cores(length, lower, length + margin, x, y, found.n, found.iterations, status)
 
 
 @kernel
@@ -260,9 +226,8 @@ def bounds_about(pair, n, goal, margin, threshold, far, w):
     if found.count == 4:
         upper = min(upper, -height_of_tetrahedron(w))
         if -math.inf < threshold <= 0.0 and not upper < threshold and are_sharp(pair):
-            depth, is_closed = expand(pair, n, w, goal, margin)
-            if is_closed:
-                lower, upper, n = max(lower, -depth.value), min(upper, -depth.proved), depth.n
+            depth = expand(pair, n, w, goal, margin)
+            lower, upper, n = max(lower, -depth.value), min(upper, -depth.proved), depth.n
     return lower, upper, n
 
 
@@ -274,7 +239,7 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
     """
     out_of_line()
     margin = rounding(pair.a.row, pair.b.row, pair.centre)
-    balls = ball_radius(pair.a.row, pair.a.kind) + ball_radius(pair.b.row, pair.b.kind)
+    balls = kinds.ball_radius(pair.a.row, pair.a.kind) + kinds.ball_radius(pair.b.row, pair.b.kind)
     found = beside_dent.nearest_points(pair, answer.n, 0.5 * goal, beyond, margin)
     x, y, length = found.x, found.y, norm(sub(found.y, found.x))
     iterations = answer.iterations + found.views
@@ -295,8 +260,16 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
         # Balls overlap. Moved apart by as much the bodies may come closer elsewhere.
         n = scale(1.0 / length, sub(y, x))
         way = balls - length + 0.25 * goal
-        moved = Pair(pair.a, pair.b, pair.rotation, combine(1.0, pair.centre, way, n))
-        if beside_dent.nearest_points(moved, n, 0.125 * goal, balls + margin, margin).lower >= balls:
+        if (
+            beside_dent.nearest_points(
+                Pair(pair.a, pair.b, pair.rotation, add(pair.centre, scale(way, n))),
+                n,
+                0.125 * goal,
+                balls + margin,
+                margin,
+            ).lower
+            >= balls
+        ):
             return Cores(length, length - 0.25 * goal - margin, length + margin, x, y, n, iterations, 0)
     if budget > 0:
         answer = _of_hulls(pair, answer.n, goal, beyond, budget, w)
@@ -317,9 +290,8 @@ def _along_way(pair, way, balls, upper, goal, margin, iterations, status):
     out_of_line()
     lower = balls - way.length
     contact = contact_of(pair, way)
-    swapped = pair.b.kind == SUPEROVOID
-    ovoid, core, y = (pair.b.row, pair.a, way.x) if swapped else (pair.a.row, pair.b, way.y)
-    depth = _ball_depth_at(pair, ovoid, contact.f, contact.x, contact.normal, core, y, swapped)
+    y = way.x if pair.b.kind == kinds.SUPEROVOID else way.y
+    depth = _ball_depth(pair, contact.f, contact.x, y, contact.normal)
     upper = max(lower, min(upper, margin - depth))
     off = off_line(way.x, way.y, -lower, way.n)
     if off > ALONG * goal:
@@ -360,17 +332,6 @@ def with_facing_points(pair, answer, goal, margin, w):
 
 
 @kernel
-def _nearest_row(w, count):
-    """Nearest pair of support points of a simplex: points of the bodies, whatever lies between them."""
-    best, least = 0, math.inf
-    for k in range(count):
-        length = norm(sub(row_point(w, k, Y), row_point(w, k, X)))
-        if length < least:
-            best, least = k, length
-    return row_point(w, best, X), row_point(w, best, Y), least
-
-
-@kernel
 def axial_slack(b, rotation, centre):
     """How far any point of B is from where it would be if the z axes of both bodies coincided."""
     return math.hypot(centre[0], centre[1]) + math.hypot(rotation[0, 2], rotation[1, 2]) * b[RADIUS]
@@ -382,42 +343,28 @@ def overlapping(pair, descent, goal, margin, budget, w):
     out_of_line()
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
+    ovoid_a, ovoid_b = ka == kinds.SUPEROVOID, kb == kinds.SUPEROVOID
+    n, depth = descent.n, -math.inf
     if descent.count == 4 and are_sharp(pair):
-        start, is_closed = expand(pair, descent.n, w, goal, margin)
-        if is_closed:
-            status = ARBITRARY_NORMAL if start.rival <= start.value + goal else 0
-            iterations = descent.iterations + start.spent
-            lower, upper = -start.value - margin, max(-start.value, margin - start.proved)
-            return Cores(-start.value, lower, upper, start.x, start.y, start.n, iterations, status)
-    start = Found(math.inf, -math.inf, descent.n, descent.n, descent.n, False, 0, math.inf)
-    # What the simplex of GJK knows of strata serves the first polish.
-    c = difference_support(pair, descent.n)
-    start = take(start, descent.n, c)
-    ovoid_a, ovoid_b = ka == SUPEROVOID, kb == SUPEROVOID
-    closed_a = not ovoid_a and ka != TORUS
-    closed_b = not ovoid_b and kb != TORUS
-    depth = -math.inf
-    if ovoid_a != ovoid_b and ((ovoid_a and closed_b) or (ovoid_b and closed_a)):
+        start = expand(pair, n, w, goal, margin)
+        depth = start.proved
+    else:
+        start = Found(math.inf, depth, n, n, n, False, 0, math.inf)
+    if depth == -math.inf:
+        start = take(start, n, difference_support(pair, n))
+    if ovoid_a != ovoid_b and ka != kinds.TORUS and kb != kinds.TORUS:
         for i in range(2):
-            if i == 0:
-                n = descent.n
-            else:
-                n = _core_normal(pair, start.n)
+            n = descent.n if i == 0 else _core_normal(pair)
             c = difference_support(pair, n)
-            start = take(start, n, c)
             put(w, 0, c)
-            w[0, WEIGHT] = 1.0
-            count = gather(w, 1)
-            local = polish(pair, n, 0.0, w, count)
-            c = difference_support(pair, local.n)
-            if c.h <= start.value:
-                rival = min(start.rival, start.value) if well_away(local.n, start.n) else start.rival
-                start = Found(c.h, -math.inf, local.n, c.x, c.y, True, start.spent + 4, rival)
+            start = polished(pair, n, 1, take(start, n, c), w)
             if ovoid_a:
-                depth = max(depth, _ball_depth(pair, a, start.x, start.n, pair.b, start.y, ovoid_b))
+                f, _ = support(a, start.n)
+                depth = max(depth, _ball_depth(pair, f, start.x, start.y, start.n))
             else:
                 back = scale(-1.0, start.n)
-                depth = max(depth, _ball_depth(pair, b, start.y, back, pair.a, start.x, ovoid_b))
+                f, _ = support(b, rotate_back(pair.rotation, back))
+                depth = max(depth, _ball_depth(pair, f, start.y, start.x, back))
             if start.value - depth <= goal:
                 break
     ball_depth = depth
@@ -457,11 +404,11 @@ def overlapping(pair, descent, goal, margin, budget, w):
 
 
 @kernel
-def _core_normal(pair, n):
+def _core_normal(pair):
     """Direction in which the centre of the superovoid leaves the other core first."""
     rotation, centre = pair.rotation, pair.centre
-    if pair.a.kind == SUPEROVOID:
-        _, normal, _, _ = point_to_core(pair.b, rotate_back(rotation, scale(-1.0, centre)))
+    if pair.a.kind == kinds.SUPEROVOID:
+        _, normal, _, _ = kinds.point_to_core(pair.b, rotate_back(rotation, scale(-1.0, centre)))
         return scale(-1.0, rotate(rotation, normal))
-    _, normal, _, _ = point_to_core(pair.a, centre)
+    _, normal, _, _ = kinds.point_to_core(pair.a, centre)
     return normal

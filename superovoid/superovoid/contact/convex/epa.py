@@ -28,23 +28,18 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import cross, dot, norm, scale, sub
-from superovoid.contact.minkowski.contact_points import NEAR
 from superovoid.contact.minkowski.difference import (
     SIMPLEX_LENGTH,
     Found,
     M,
-    X,
-    Y,
+    copy_row,
     difference_support,
-    mean_point,
     polished,
     put,
     row_point,
     take,
-    weigh,
     well_away,
 )
-from superovoid.contact.minkowski.on_surfaces import off_line
 from superovoid.shapes.kernels.kinds import SUPEROVOID, TORUS
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import RADIUS
@@ -52,9 +47,8 @@ from superovoid.shapes.kernels.surface import RADIUS
 MOST_VERTICES = 96  # a rim against a rim takes about 50
 MOST_FACES = 2 * MOST_VERTICES  # a closed surface of n vertices has 2 n - 4 triangles
 # Rows of `Surface.faces`: of each triangle the rows of its corners, its unit vector, the least height of a corner along
-# that, and how far above that a vertex is. Two more lists are beside these: the open edges, by the corners at both
-# ends, and the triangles that a vertex sees.
-_CORNERS, _UNIT, _HEIGHT, _ABOVE, _EDGE, _SEEN = 0, 3, 6, 7, 8, 10
+# that, and how far above that a vertex is. The open edges are beside these, by the corners at both ends.
+_CORNERS, _UNIT, _HEIGHT, _ABOVE, _EDGE, _ROWS = 0, 3, 6, 7, 8, 10
 _DETERMINANT = 32.0 * EPS  # of the product of three lengths: what their determinant may round
 _VISIBLE = 16.0 * EPS  # of both radii: height above a face from which a vertex sees it
 
@@ -77,20 +71,14 @@ class Surface(NamedTuple):
 def new_surface():
     """A surface without triangles."""
     split = MOST_VERTICES * SIMPLEX_LENGTH
-    memory = np.empty(split + (_SEEN + 1) * MOST_FACES)
-    return Surface(memory[:split].reshape(MOST_VERTICES, SIMPLEX_LENGTH), memory[split:].reshape(_SEEN + 1, MOST_FACES))
+    memory = np.empty(split + _ROWS * MOST_FACES)
+    return Surface(memory[:split].reshape(MOST_VERTICES, SIMPLEX_LENGTH), memory[split:].reshape(_ROWS, MOST_FACES))
 
 
 @kernel
 def _unit(faces, f):
     """Unit vector of a triangle."""
     return (faces[_UNIT, f], faces[_UNIT + 1, f], faces[_UNIT + 2, f])
-
-
-@kernel
-def _copy_row(rows, row, to, k):
-    for i in range(SIMPLEX_LENGTH):
-        to[k, i] = rows[row, i]
 
 
 @kernel
@@ -120,9 +108,12 @@ def _holds_origin(p, q, r, s):
 
 
 @kernel
-def _nearer(faces, f, other):
-    """Return which of two triangles is nearer to the origin, the second if they are equally near; -1 for none."""
-    return f if other < 0 or faces[_HEIGHT, f] < faces[_HEIGHT, other] else other
+def _nearest(faces, count):
+    """The triangle that is nearest to the origin."""
+    nearest = 0
+    for f in range(1, count):
+        nearest = f if faces[_HEIGHT, f] < faces[_HEIGHT, nearest] else nearest
+    return nearest
 
 
 @kernel
@@ -134,12 +125,10 @@ def begin(surface, w):
     p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
     first, second = (0, 1) if dot(sub(q, p), cross(sub(r, p), sub(s, p))) >= 0.0 else (1, 0)
     for k, row in enumerate((first, second, 2, 3)):
-        _copy_row(w, row, surface.vertices, k)
-    nearest = -1
+        copy_row(w, row, surface.vertices, k)
     for f, (i, j, k) in enumerate(((0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3))):
         _lay(surface, f, i, j, k)
-        nearest = _nearer(surface.faces, f, nearest)
-    return nearest if _holds_origin(p, q, r, s) else -1
+    return _nearest(surface.faces, 4) if _holds_origin(p, q, r, s) else -1
 
 
 @kernel(_nrt=True)
@@ -164,109 +153,64 @@ def _note_edge(faces, count, i, j):
 
 @kernel
 def take_in(surface, vertex, count, visible):
-    """Put a vertex in place of the triangles it sees.
-
-    Returns how many triangles there are then, -1 if that fails, and the one that is nearest to the origin.
-    """
+    """Put a vertex in place of the triangles it sees; returns how many there are then, 0 if that fails."""
     out_of_line()
-    faces, m = surface.faces, row_point(surface.vertices, vertex, M)
+    faces, m, before = surface.faces, row_point(surface.vertices, vertex, M), count
     for f in range(count):
         faces[_ABOVE, f] = dot(_unit(faces, f), m) - faces[_HEIGHT, f]
-    edges, seen, nearest = 0, 0, -1
-    for f in range(count):
-        if faces[_ABOVE, f] <= visible:
-            nearest = _nearer(faces, f, nearest)
-            continue
-        if edges + 3 > MOST_FACES:
-            return -1, nearest
-        for i in range(3):
-            edges = _note_edge(faces, edges, faces[_CORNERS + i, f], faces[_CORNERS + (i + 1) % 3, f])
-        faces[_SEEN, seen] = f
-        seen += 1
-    if count + edges - seen > MOST_FACES or seen == 0:
-        return -1, nearest
+    edges = 0
+    for f in range(count - 1, -1, -1):
+        if faces[_ABOVE, f] > visible:
+            if edges + 3 > MOST_FACES:
+                return 0
+            for i in range(3):
+                edges = _note_edge(faces, edges, faces[_CORNERS + i, f], faces[_CORNERS + (i + 1) % 3, f])
+            count -= 1
+            for i in range(_ABOVE):
+                faces[i, f] = faces[i, count]
+    if count + edges > MOST_FACES or count == before:
+        return 0
     for e in range(edges):
-        f = int(faces[_SEEN, e]) if e < seen else count + e - seen
-        _lay(surface, f, int(faces[_EDGE, e]), int(faces[_EDGE + 1, e]), vertex)
-        nearest = _nearer(faces, f, nearest)
-    for k in range(seen - 1, edges - 1, -1):  # no triangle took these places: the last ones do
-        f, last = int(faces[_SEEN, k]), count - seen + k
-        for i in range(_ABOVE):
-            faces[i, f] = faces[i, last]
-        nearest = f if nearest == last else nearest
-    return count + edges - seen, nearest
-
-
-@kernel
-def _gather_corners(surface, f, w):
-    """Copy the corners of a triangle to the first rows of a workspace."""
-    for i in range(3):
-        _copy_row(surface.vertices, int(surface.faces[_CORNERS + i, f]), w, i)
-
-
-@kernel
-def _exit_through(surface, count, found, goal, w):
-    """Give the least h_M found points of A and B with x - y along its direction.
-
-    The foot of the origin is on one of the triangles in the plane of the nearest one.
-    """
-    best, off, faces = found, math.inf, surface.faces
-    foot = scale(found.value, found.n)
-    for f in range(count):
-        if faces[_HEIGHT, f] > found.value + NEAR * goal or well_away(_unit(faces, f), found.n):
-            continue
-        _gather_corners(surface, f, w)
-        weigh(w, 0, 3, foot)
-        beside = norm(sub(mean_point(w, 3, M), foot))
-        if beside < off:
-            off = beside
-            x, y = mean_point(w, 3, X), mean_point(w, 3, Y)
-            best = Found(found.value, found.proved, found.n, x, y, True, found.spent, found.rival)
-    return best
+        _lay(surface, count + e, int(faces[_EDGE, e]), int(faces[_EDGE + 1, e]), vertex)
+    return count + edges
 
 
 @kernel(_nrt=True, separate=True)
 def expand(pair, n, w, goal, margin):
     """The least h_M from a tetrahedron in a workspace that holds the origin.
 
-    Returns a `Found`, and whether it is proved and its points are one depth apart along the direction. `margin` is what
-    rounding may take from the height of a triangle: cores that overlap by less are left to others.
+    Returns a `Found`, whose `proved` is -inf unless it is within half the goal of the value. `margin` is what rounding
+    may take from the height of a triangle: cores that overlap by less are left to others.
     """
     out_of_line()
     found = Found(math.inf, -math.inf, n, n, n, False, 0, math.inf)
     surface = new_surface()
     nearest = begin(surface, w)
-    if nearest < 0:
-        return found, False
     visible = _VISIBLE * (pair.a.row[RADIUS] + pair.b.row[RADIUS])
-    faces, count = surface.faces, 4
+    faces, count, height = surface.faces, 4, -math.inf
     for vertex in range(4, MOST_VERTICES):
+        if nearest < 0 or not faces[_HEIGHT, nearest] > margin:
+            return found
         n, height = _unit(faces, nearest), faces[_HEIGHT, nearest]
-        if not height > margin:
-            return found, False
         c = difference_support(pair, n)
         found = take(found, n, c)
         if found.value - height <= 0.5 * goal:
             break
         if not c.h - height > visible:
-            return found, False
+            return found
         put(surface.vertices, vertex, c)
-        count, nearest = take_in(surface, vertex, count, visible)
-        if count < 0:
-            return found, False
-    height = faces[_HEIGHT, nearest]
+        count = take_in(surface, vertex, count, visible)
+        nearest = _nearest(faces, count) if count > 0 else -1
     if not found.value - height <= 0.5 * goal:
-        return found, False
+        return found
     other, least = -1, found.value + goal
     for f in range(count):
         if faces[_HEIGHT, f] <= least and well_away(_unit(faces, f), found.n):
             other, least = f, faces[_HEIGHT, f]
-    if other >= 0:
-        _gather_corners(surface, other, w)
-        found = polished(pair, _unit(faces, other), 3, found, w)
-    _gather_corners(surface, nearest, w)
-    found = polished(pair, found.n, 3, found, w)
-    found = Found(found.value, min(height, found.value), found.n, found.x, found.y, True, found.spent, found.rival)
-    if off_line(found.x, found.y, found.value, found.n) > NEAR * goal:
-        found = _exit_through(surface, count, found, goal, w)
-    return found, off_line(found.x, found.y, found.value, found.n) <= 0.5 * goal
+    for f in (other, nearest):
+        if f >= 0:
+            for i in range(3):
+                copy_row(surface.vertices, int(faces[_CORNERS + i, f]), w, i)
+            found = polished(pair, _unit(faces, f) if f == other else found.n, 3, found, w)
+    value, _, n, x, y, _, spent, rival = found
+    return Found(value, min(height, value), n, x, y, True, spent, rival)

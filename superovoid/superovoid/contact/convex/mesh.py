@@ -22,7 +22,6 @@ translation shorter than s changes that, and sd <= -s. Inside is what a winding 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -33,7 +32,6 @@ from superovoid.contact.convex.mesh_tree import (
     INSIDE,
     OUTSIDE,
     corners,
-    farthest_corner,
     gap_of_nodes,
     opened,
     part_row,
@@ -47,72 +45,22 @@ from superovoid.contact.convex.mesh_tree import (
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.contact_points import holds_means
 from superovoid.contact.minkowski.flats import REACH
-from superovoid.contact.minkowski.on_surfaces import direction_of
+from superovoid.contact.minkowski.on_surfaces import direction_of, unit
 from superovoid.contact.pair import Pair
-from superovoid.shapes.kernels.kinds import (
-    CAPSULE,
-    CODE,
-    CONVEX_MESH,
-    CYLINDER,
-    MESH,
-    POINT,
-    TORUS,
-    TRIANGLE,
-    Core,
-    ball_radius,
-    core_support,
-)
+from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.surface import A1, A2, A3, SIZE
 from superovoid.values.status import NON_CONVEX, NON_UNIQUE, UNPROVEN
 
-_NARROWER = 4  # times that an interval is made narrower for points along the normal
 _STACK = 4096
 _MOST_TOUCHED = 64  # triangles kept of those that meet the other body
 _TRIED = 6  # translations tried
 _ADVANCES = 5  # places looked at on the way back from one that parts the bodies by more than it must
 
 
-class Gap(NamedTuple):
-    """Distance of a body from the triangles of a mesh, in the frame of the body."""
-
-    lower: float
-    upper: float
-    x: tuple
-    y: tuple
-    n: tuple
-    touching: bool
-    iterations: int
-    shared: bool  # whether points far from its own are as near; False where not asked for
-
-
-@kernel
-def _gap_along(n, a, b):
-    """Gap of two triangles along a unit vector, turned either way."""
-    a0, a1, a2 = dot(n, a[0]), dot(n, a[1]), dot(n, a[2])
-    b0, b1, b2 = dot(n, b[0]), dot(n, b[1]), dot(n, b[2])
-    return max(min(b0, b1, b2) - max(a0, a1, a2), min(a0, a1, a2) - max(b0, b1, b2))
-
-
-@kernel
-def _gap_along_normals(pair, i, j):
-    """Larger gap of triangle i of a mesh A and triangle j of a mesh B along their normals, in the frame of A."""
-    a, (p, q, r) = corners(pair.a, i), corners(pair.b, j)
-    rotation, centre = pair.rotation, pair.centre
-    b = add(centre, rotate(rotation, p)), add(centre, rotate(rotation, q)), add(centre, rotate(rotation, r))
-    gap = -math.inf
-    for k in range(2):
-        p, q, r = a if k == 0 else b
-        normal = cross(sub(q, p), sub(r, p))
-        length = norm(normal)
-        if length > 0.0:
-            gap = max(gap, _gap_along(scale(1.0 / length, normal), a, b))
-    return gap
-
-
 @kernel
 def _hull_kind(core):
     """Kind of the core that is the hull of a core."""
-    return CODE[CONVEX_MESH] if core.kind == MESH else core.kind
+    return kinds.CODE[kinds.CONVEX_MESH] if core.kind == kinds.MESH else core.kind
 
 
 @kernel(_nrt=True)
@@ -120,7 +68,7 @@ def _part_distance(pair, n, goal, beyond, w):
     """Distance of the core of A (a torus: of its circle) from a convex part of a mesh, and whether they touch."""
     out_of_line()
     ka, kind, rotation, centre = pair.a.kind, pair.b.kind, pair.rotation, pair.centre
-    if ka == TORUS and kind == TRIANGLE:
+    if ka == kinds.TORUS and kind == kinds.TRIANGLE:
         ring = Pair(pair.b, pair.a, *reversed_pose(pair))
         backward = rotate_back(rotation, scale(-1.0, n))
         k = torus.nearest_on_circle(ring, backward, goal, beyond, 0.0, np.int64(0), w)
@@ -132,42 +80,11 @@ def _part_distance(pair, n, goal, beyond, w):
     return k, k.lower == -math.inf
 
 
-@kernel
-def _part_gap(pair, n, goal, beyond, below, nearest, margin, w):
-    """As `_part_distance`; if the cores are nearer than `nearest`, but not than `below`, with points along the normal.
-
-    Near flats an interval as narrow as the goal may leave points far off the normal, and no direction near them that
-    proves as much. A narrower one has better directions.
-    """
-    out_of_line()
-    best, touching = _part_distance(pair, n, goal, beyond, w)
-    if touching or pair.a.kind == TORUS or best.upper < below or not (best.upper < nearest):
-        return best, touching
-    best = cores.with_facing_points(pair, best, goal, margin, w)
-    width = goal
-    for _ in range(_NARROWER):
-        u = sub(best.y, best.x)
-        if norm(combine(1.0, u, -dot(u, best.n), best.n)) <= goal:
-            break
-        width *= 0.1
-        k, touched = _part_distance(pair, best.n, width, beyond, w)
-        if touched or not (k.upper - k.lower <= goal):
-            break
-        k = cores.with_facing_points(pair, k, goal, margin, w)
-        iterations = best.iterations + k.iterations
-        best = cores.Cores(k.distance, k.lower, k.upper, k.x, k.y, k.n, iterations, k.status)
-    return best, touching
-
-
-@kernel
-def _direction(centre, n):
-    length = norm(centre)
-    return scale(1.0 / length, centre) if length > 0.0 else n
-
-
 @kernel(_nrt=True)
 def separation(pair, n, goal, beyond, below, others, w):
     """Distance of a body A (a mesh: of its triangles) from the triangles of a mesh B.
+
+    Returns `Cores`, whose lower bound is -inf if they touch, and `NON_UNIQUE` if points far from its own are as near.
 
     Parameters
     ----------
@@ -186,22 +103,23 @@ def separation(pair, n, goal, beyond, below, others, w):
     a, ka, pool_a = pair.a
     b, pool_b = pair.b.row, pair.b.pool
     rotation, centre = pair.rotation, pair.centre
-    ball = ball_radius(a, ka)
+    ball = kinds.ball_radius(a, ka)
     margin = difference.rounding(a, b, centre)
     box, part_a, part = b.copy(), part_row(pair.a), part_row(pair.b)
-    part_kind = CODE[TRIANGLE] if ka == MESH else ka
-    deepens = -math.inf < below <= 0.0 and ka != TORUS and holds_means(a, ka)
+    part_kind = kinds.CODE[kinds.TRIANGLE] if ka == kinds.MESH else ka
+    deepens = -math.inf < below <= 0.0 and ka != kinds.TORUS and holds_means(a, ka)
     touched = 0
     reach, disc = pair, a.copy()
-    if ka == TORUS:
+    if ka == kinds.TORUS:
         # The hull of a circle is a cylinder without height.
         disc[A3] = 0.0
-        reach = Pair(Core(disc, CODE[CYLINDER], pool_a), pair.b, rotation, centre)
+        reach = Pair(kinds.Core(disc, kinds.CODE[kinds.CYLINDER], pool_a), pair.b, rotation, centre)
+    triangle = kinds.Core(part, kinds.CODE[kinds.TRIANGLE], pool_b)
     nodes = np.empty((_STACK, 2), np.int64)
     bounds = np.empty(_STACK)
     nodes[0, 0], nodes[0, 1], bounds[0] = 0, 0, -math.inf
     depth = 1
-    best = Gap(math.inf, math.inf, n, n, n, False, 0, False)
+    best = cores.Cores(math.inf, math.inf, math.inf, n, n, n, 0, 0)
     lower = math.inf
     iterations = 0
     aside = REACH * min(a[SIZE], b[SIZE])
@@ -221,43 +139,34 @@ def separation(pair, n, goal, beyond, below, others, w):
                 set_part(part_a, pair.a, s)
                 for t in range(first, first + count):
                     set_part(part, pair.b, t)
-                    if ka == MESH:
-                        gap = _gap_along_normals(pair, s, t) - margin
-                        if gap >= limit:
-                            lower = min(lower, gap)
-                            continue
-                    k, touching = _part_gap(
-                        Pair(Core(part_a, part_kind, pool_a), Core(part, CODE[TRIANGLE], pool_b), rotation, centre),
-                        best.n,
-                        0.25 * goal,
-                        min(best.upper + (goal if seeks else 0.0), beyond) + ball,
-                        below + ball,
-                        best.upper + ball,
-                        margin,
-                        w,
-                    )
+                    cut = min(best.upper + (goal if seeks else 0.0), beyond) + ball
+                    parts = Pair(kinds.Core(part_a, part_kind, pool_a), triangle, rotation, centre)
+                    k, touching = _part_distance(parts, best.n, 0.25 * goal, cut, w)
+                    if not touching and ka != kinds.TORUS and below + ball <= k.upper < best.upper + ball:
+                        k = cores.with_facing_points(parts, k, 0.25 * goal, margin, w)
                     iterations += k.iterations
-                    lower = min(lower, k.lower - ball)
-                    upper = k.upper - ball
-                    x, y = combine(1.0, k.x, ball, cores.ball_direction(k.x, k.y, k.n, ball)), k.y
-                    touching = touching or k.upper <= ball
+                    k = cores.with_balls(k, ball, 0.0)
+                    lower, upper, x, y = min(lower, k.lower), k.upper, k.x, k.y
+                    touching = touching or upper <= 0.0
                     if touching and deepens and not upper < below:
-                        first_hull = Core(part_a, _hull_kind(pair.a), pool_a)
-                        parts = Pair(first_hull, Core(part, CODE[CONVEX_MESH], pool_b), rotation, centre)
+                        first_hull = kinds.Core(part_a, _hull_kind(pair.a), pool_a)
+                        parts = Pair(
+                            first_hull, kinds.Core(part, kinds.CODE[kinds.CONVEX_MESH], pool_b), rotation, centre
+                        )
                         near = below + ball - margin
                         _, deep, _ = cores.bounds_about(parts, k.n, margin, margin, near, math.inf, w)
                         upper = min(upper, deep + margin - ball)
                     touched += 1 if touching else 0
                     if upper < below or (touching and (not deepens or touched >= _MOST_TOUCHED)):
                         # Too near to tell overlap from a gap, unless the interval does.
-                        return Gap(-math.inf, upper, x, y, k.n, touched > 0, iterations, False)
+                        return cores.Cores(upper, -math.inf, upper, x, y, k.n, iterations, 0)
                     is_aside = max(norm(sub(x, best.x)), norm(sub(y, best.y))) > aside
                     if is_aside or k.status & NON_UNIQUE:
                         elsewhere = min(elsewhere, max(upper, best.upper) if is_aside else upper)
                     if upper < best.upper:
                         # That of a torus is known to the square root of what rounds only; its points are exact.
-                        direction = direction_of(k.x, k.y, k.n) if ka == TORUS else k.n
-                        best = Gap(0.0, upper, x, y, direction, False, iterations, False)
+                        direction = direction_of(k.x, k.y, k.n) if ka == kinds.TORUS else k.n
+                        best = cores.Cores(upper, 0.0, upper, x, y, direction, iterations, 0)
             continue
         children = opened(reach, i, j, limit + ball + margin, margin, box, w)
         for c in range(2):
@@ -269,16 +178,15 @@ def separation(pair, n, goal, beyond, below, others, w):
                 continue
             nodes[depth, 0], nodes[depth, 1], bounds[depth] = i, j, gap
             depth += 1
-    if touched > 0:
-        return Gap(-math.inf, best.upper, best.x, best.y, best.n, True, iterations, False)
-    shared = others and elsewhere <= best.upper + goal
-    return Gap(min(lower, best.upper), best.upper, best.x, best.y, best.n, False, iterations, shared)
+    lower = -math.inf if touched > 0 else min(lower, best.upper)
+    status = NON_UNIQUE if others and elsewhere <= best.upper + goal else 0
+    return cores.Cores(best.upper, lower, best.upper, best.x, best.y, best.n, iterations, status)
 
 
 @kernel(_nrt=True)
 def overlap(pair, gap):
     """Whether bodies whose surfaces may touch have a common point, from the gap of their surfaces."""
-    return gap.touching or side_of_bodies(pair, False) == INSIDE
+    return gap.lower == -math.inf or side_of_bodies(pair, False) == INSIDE
 
 
 @kernel(_nrt=True)
@@ -290,10 +198,16 @@ def depth_of_point(core, p, goal, beyond, w):
     point = core.row.copy()
     point[A1] = 0.0  # the radius of a point
     at = scale(-1.0, p)
-    n = _direction(p, (0.0, 0.0, 1.0))
-    mesh = Core(core.row, CODE[MESH], core.pool)
+    n = unit(p, (0.0, 0.0, 1.0))
+    mesh = kinds.Core(core.row, kinds.CODE[kinds.MESH], core.pool)
     gap = separation(
-        Pair(Core(point, CODE[POINT], core.pool), mesh, np.eye(3), at), n, goal, beyond, -math.inf, False, w
+        Pair(kinds.Core(point, kinds.CODE[kinds.POINT], core.pool), mesh, np.eye(3), at),
+        n,
+        goal,
+        beyond,
+        -math.inf,
+        False,
+        w,
     )
     return max(0.0, gap.lower)
 
@@ -303,11 +217,11 @@ def _touched_triangles(pair, goal, w, found):
     """Fill `found` with numbers of triangles of the mesh B that meet the hull of A; returns how many."""
     out_of_line()
     a, b = pair.a, pair.b
-    hull = Pair(Core(a.row, _hull_kind(a), a.pool), b, pair.rotation, pair.centre)
+    hull = Pair(kinds.Core(a.row, _hull_kind(a), a.pool), b, pair.rotation, pair.centre)
     part, box = part_row(b), b.row.copy()
     margin = difference.rounding(a.row, b.row, pair.centre)
-    far = ball_radius(a.row, a.kind) + margin
-    n = _direction(pair.centre, (0.0, 0.0, 1.0))
+    far = kinds.ball_radius(a.row, a.kind) + margin
+    n = unit(pair.centre, (0.0, 0.0, 1.0))
     stack = np.empty(_STACK, np.int64)
     stack[0] = 0
     depth = 1
@@ -318,7 +232,7 @@ def _touched_triangles(pair, goal, w, found):
         first, triangles = parts_of_node(b, node)
         for t in range(first, first + triangles):
             set_part(part, b, t)
-            parts = Pair(hull.a, Core(part, CODE[CONVEX_MESH], b.pool), pair.rotation, pair.centre)
+            parts = Pair(hull.a, kinds.Core(part, kinds.CODE[kinds.CONVEX_MESH], b.pool), pair.rotation, pair.centre)
             lower, _, _ = cores.bounds_about(parts, n, goal, margin, -math.inf, far, w)
             if lower <= far and count < _MOST_TOUCHED:
                 found[count] = t
@@ -330,6 +244,18 @@ def _touched_triangles(pair, goal, w, found):
                 stack[depth] = child
                 depth += 1
     return count
+
+
+@kernel
+def _way(ways, i):
+    return (ways[i, 1], ways[i, 2], ways[i, 3])
+
+
+@kernel
+def _add_way(ways, count, length, n):
+    ways[count, 0] = length
+    ways[count, 1], ways[count, 2], ways[count, 3] = n
+    return count + 1
 
 
 @kernel(_nrt=True)
@@ -344,7 +270,7 @@ def _ways_out(pair, goal, sign, w, ways, count):
     found = np.empty(_MOST_TOUCHED, np.int64)
     touched = _touched_triangles(pair, goal, w, found)
     ka = pair.a.kind
-    ball = ball_radius(pair.a.row, ka)
+    ball = kinds.ball_radius(pair.a.row, ka)
     proved = 0.0
     tried = 0
     for i in range(touched):
@@ -356,125 +282,107 @@ def _ways_out(pair, goal, sign, w, ways, count):
         inward = rotate(rotation, scale(-1.0 / length, normal))
         known = False
         for j in range(count):
-            known = known or dot(inward, (ways[j, 1], ways[j, 2], ways[j, 3])) * sign > 1.0 - 1e-9
+            known = known or dot(inward, _way(ways, j)) * sign > 1.0 - 1e-9
         if known or count >= ways.shape[0]:
             continue
-        x, _, upper = core_support(pair.a, inward)
+        x, _, upper = kinds.core_support(pair.a, inward)
         height = upper + ball - dot(inward, add(centre, rotate(rotation, p)))
         if not (height > 0.0):
             continue
-        ways[count, 0] = height
-        for j in range(3):
-            ways[count, 1 + j] = sign * inward[j]
-        count += 1
+        count = _add_way(ways, count, height, scale(sign, inward))
         if tried < _TRIED:
             tried += 1
-            if ka == MESH:
-                x = farthest_corner(pair.a, inward)
+            x = point_along(pair.a, inward)
             deepest = rotate_back(rotation, sub(combine(1.0, x, ball, inward), centre))
             proved = max(proved, depth_of_point(pair.b, deepest, goal, math.inf, w))
     return count, proved
 
 
 @kernel(_nrt=True)
-def solve(pair, n, goal, budget, w):
+def solve(pair, n, goal, budget):
     """Signed distance of any body A and a mesh B, with flags of the status. Radii are counted."""
     out_of_line()
+    w = difference.new_workspace()
     a, ka, pool_a = pair.a
-    b, pool_b = pair.b.row, pair.b.pool
     rotation, centre = pair.rotation, pair.centre
-    margin = difference.rounding(a, b, centre)
+    margin = difference.rounding(a, pair.b.row, centre)
     gap = separation(pair, n, goal, math.inf, -math.inf, True, w)
     if not overlap(pair, gap):
-        distance = gap.upper
-        lower = min(gap.lower - margin, distance)
-        flags = NON_UNIQUE if gap.shared else 0
-        return cores.Cores(distance, lower, distance + margin, gap.x, gap.y, gap.n, gap.iterations, 0), flags
-    ball = ball_radius(a, ka)
+        d = gap.upper
+        return cores.Cores(d, min(gap.lower - margin, d), d + margin, gap.x, gap.y, gap.n, gap.iterations, gap.status)
+    touching = gap.lower == -math.inf
+    ball = kinds.ball_radius(a, ka)
     hulls = cores.solve_cores(pair, n, goal, math.inf, budget, w)
     best, direction = ball - hulls.lower, hulls.n
     ways = np.empty((4 * _MOST_TOUCHED + 2, 4))
     count, proved = _ways_out(pair, goal, 1.0, w, ways, np.int64(0))
     iterations = gap.iterations + hulls.iterations
-    if gap.touching:
+    if touching:
         proved = max(proved, -gap.upper)
     else:
         # A lies inside B, or the other way round: A leaves through the nearest triangle.
         inward = scale(-1.0, gap.n)
-        _, _, upper = core_support(pair.a, inward)
-        ways[count, 0] = upper + ball - dot(inward, gap.y)
-        ways[count, 1], ways[count, 2], ways[count, 3] = inward
-        count += 1
-        deepest = point_along(pair.a, inward)
-        deepest = rotate_back(rotation, sub(combine(1.0, deepest, ball, inward), centre))
-        proved = max(proved, depth_of_point(pair.b, deepest, goal, math.inf, w))
-    if ka == POINT or ka == CAPSULE or ka == TORUS:
+        _, _, upper = kinds.core_support(pair.a, inward)
+        count = _add_way(ways, count, upper + ball - dot(inward, gap.y), inward)
+        deepest = combine(1.0, point_along(pair.a, inward), ball, inward)
+        proved = max(proved, depth_of_point(pair.b, rotate_back(rotation, sub(deepest, centre)), goal, math.inf, w))
+    if ka == kinds.POINT or ka == kinds.CAPSULE or ka == kinds.TORUS:
         # Only the ball may overlap: the nearest point of the mesh lies that deep in it.
         core = a.copy()
-        core[A2 if ka == TORUS else A1] = 0.0
-        bare = separation(
-            Pair(Core(core, ka, pool_a), pair.b, rotation, centre), n, goal, math.inf, -math.inf, False, w
-        )
-        iterations += bare.iterations
-        if not overlap(Pair(Core(core, ka, pool_a), pair.b, rotation, centre), bare):
-            proved = max(proved, ball - bare.upper)
-            ways[count, 0] = ball - bare.upper
-            ways[count, 1], ways[count, 2], ways[count, 3] = bare.n
-            count += 1
-    if ka == MESH:
+        core[A2 if ka == kinds.TORUS else A1] = 0.0
+        bare = Pair(kinds.Core(core, ka, pool_a), pair.b, rotation, centre)
+        k = separation(bare, n, goal, math.inf, -math.inf, False, w)
+        iterations += k.iterations
+        if not overlap(bare, k):
+            proved = max(proved, ball - k.upper)
+            count = _add_way(ways, count, ball - k.upper, k.n)
+    if ka == kinds.MESH:
         first = count
         count, other = _ways_out(Pair(pair.b, pair.a, *reversed_pose(pair)), goal, -1.0, w, ways, count)
         proved = max(proved, other)
         for i in range(first, count):
-            d = rotate(rotation, (ways[i, 1], ways[i, 2], ways[i, 3]))
-            ways[i, 1], ways[i, 2], ways[i, 3] = d
+            _add_way(ways, i, ways[i, 0], rotate(rotation, _way(ways, i)))
     for _ in range(_TRIED):
-        i = -1
-        for j in range(count):
-            if ways[j, 0] < best and (i < 0 or ways[j, 0] < ways[i, 0]):
-                i = j
-        if i < 0:
+        i = 0
+        for j in range(1, count):
+            i = j if ways[j, 0] < ways[i, 0] else i
+        if count == 0 or not (ways[i, 0] < best):
             break
-        length = ways[i, 0] + 0.5 * goal
-        d = (ways[i, 1], ways[i, 2], ways[i, 3])
+        length, d = ways[i, 0] + 0.5 * goal, _way(ways, i)
         ways[i, 0] = math.inf
-        far = combine(1.0, centre, length, d)
-        moved = separation(Pair(pair.a, pair.b, pair.rotation, far), d, 0.5 * goal, 2.0 * margin, -math.inf, False, w)
-        iterations += moved.iterations
-        if moved.lower > margin and not overlap(Pair(pair.a, pair.b, pair.rotation, far), moved):
+        away = Pair(pair.a, pair.b, rotation, add(centre, scale(length, d)))
+        k = separation(away, d, 0.5 * goal, 2.0 * margin, -math.inf, False, w)
+        iterations += k.iterations
+        if k.lower > margin and not overlap(away, k):
             best, direction = length, d
             break
     # Where the bodies touch after the translation is what they have in common; where they do not, a shorter one parts
     # them, by as much as they are apart. Surfaces that meet as far as the search can tell have no nearest points: a
     # little farther they have. The points of the hulls would not do, which lie across holes and hollows.
-    x, _, _ = core_support(pair.a, direction)
-    x = combine(1.0, x, ball, direction)
-    y, _, _ = core_support(Core(b, CODE[MESH], pool_b), rotate_back(rotation, scale(-1.0, direction)))
-    y = add(centre, rotate(rotation, y))
+    c = difference.difference_support(pair, direction)
+    x, y = combine(1.0, c.x, ball, direction), c.y
     paired = False
     length = best
     for i in range(_ADVANCES):
-        far = combine(1.0, centre, length, direction)
-        moved = separation(
-            Pair(pair.a, pair.b, pair.rotation, far), direction, 0.25 * goal, math.inf, -math.inf, False, w
-        )
-        iterations += moved.iterations
-        paired = norm(sub(moved.y, moved.x)) <= 2.0 * goal
-        if moved.touching and not paired:
+        away = Pair(pair.a, pair.b, rotation, add(centre, scale(length, direction)))
+        k = separation(away, direction, 0.25 * goal, math.inf, -math.inf, False, w)
+        iterations += k.iterations
+        paired = norm(sub(k.y, k.x)) <= 2.0 * goal
+        if k.lower == -math.inf and not paired:
             length += goal
             continue
         best = min(best, length)
-        x, y = moved.x, combine(1.0, moved.y, -length, direction)
-        if moved.touching or moved.lower <= goal + margin or i == _ADVANCES - 1:
+        x, y = k.x, combine(1.0, k.y, -length, direction)
+        if k.lower <= goal + margin or i == _ADVANCES - 1:
             break
-        length -= moved.lower - margin
+        length -= k.lower - margin
     lower, upper = -best - margin, margin - proved
-    if gap.touching and not (proved > 0.0):
+    if touching and not (proved > 0.0):
         upper = max(margin, gap.upper)
     if best < 0.0:
         upper = norm(sub(y, x)) + margin
     flags = 0 if paired and upper - lower <= goal else UNPROVEN | NON_CONVEX
-    return cores.Cores(-best, lower, max(upper, -best), x, y, direction, iterations, 0), flags
+    return cores.Cores(-best, lower, max(upper, -best), x, y, direction, iterations, flags)
 
 
 @kernel(separate=True, _nrt=True)
@@ -502,9 +410,11 @@ def bounds(pair, n, limit, goal, margin):
     out_of_line()
     a, b = pair.a, pair.b
     w = difference.new_workspace()
-    ball = ball_radius(a.row, a.kind)
+    ball = kinds.ball_radius(a.row, a.kind)
     near, far = limit.below + ball - margin, limit.beyond + ball + margin
-    hulls = Pair(Core(a.row, _hull_kind(a), a.pool), Core(b.row, _hull_kind(b), b.pool), pair.rotation, pair.centre)
+    hulls = Pair(
+        kinds.Core(a.row, _hull_kind(a), a.pool), kinds.Core(b.row, _hull_kind(b), b.pool), pair.rotation, pair.centre
+    )
     # Hulls that overlap may be closer than the bodies, but are no closer than the depth of theirs.
     lower, _, n = cores.bounds_about(hulls, n, goal, margin, min(near, 0.0), far, w)
     lower, upper = lower - margin - ball, math.inf
@@ -521,11 +431,11 @@ def bounds(pair, n, limit, goal, margin):
             lower = max(lower, gap.lower - margin)
         elif side == INSIDE:
             upper = min(upper, margin - gap.lower)
-    elif gap.touching and limit.below < 0.0:
+    elif gap.lower == -math.inf and limit.below < 0.0:
         # The farthest points along n, if they are inside.
         x = combine(1.0, point_along(a, n), ball, n)
         deep = depth_of_point(b, rotate_back(pair.rotation, sub(x, pair.centre)), goal, far, w)
-        if a.kind == MESH and not margin - deep < limit.below:
+        if a.kind == kinds.MESH and not margin - deep < limit.below:
             y = add(pair.centre, rotate(pair.rotation, point_along(b, rotate_back(pair.rotation, scale(-1.0, n)))))
             deep = max(deep, depth_of_point(a, y, goal, far, w))
         upper = min(upper, margin - deep) if deep > 0.0 else upper

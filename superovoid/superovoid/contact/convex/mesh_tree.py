@@ -18,27 +18,13 @@ from superovoid.compiled.aabb_tree import END, FIRST, LOWER, NODE_LENGTH, SECOND
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, cross, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import cores
+from superovoid.contact.minkowski.on_surfaces import unit
 from superovoid.contact.pair import Pair
 from superovoid.contact.separation import gap_of_boxes
-from superovoid.shapes.kernels.kinds import (
-    BLOCKS,
-    BOX,
-    CODE,
-    MESH,
-    NODES,
-    SHELL_COUNT,
-    SHELLS,
-    TRIANGLE_COUNT,
-    TRIANGLES,
-    VERTEX_COUNT,
-    VERTICES,
-    Core,
-    core_support,
-)
+from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, A2, A3, RADIUS
 
-_STACK = 4096
 _ANGLE = 64.0 * EPS  # of the product of three lengths: what the sine and cosine of a solid angle may round (`side_of`)
 
 INSIDE, UNSURE, OUTSIDE = -1, 0, 1
@@ -51,7 +37,7 @@ INSIDE, UNSURE, OUTSIDE = -1, 0, 1
 def corners(core, i):
     """Corners of triangle i of a mesh."""
     pool = core.pool
-    k = int(core.row[TRIANGLES]) + 9 * i
+    k = int(core.row[kinds.TRIANGLES]) + 9 * i
     return (
         (pool[k], pool[k + 1], pool[k + 2]),
         (pool[k + 3], pool[k + 4], pool[k + 5]),
@@ -63,92 +49,59 @@ def corners(core, i):
 def part_row(core):
     """A row for parts of a body (`set_part`), which is its own row for other bodies than meshes."""
     row = core.row.copy()
-    if core.kind == MESH:
-        row[VERTEX_COUNT], row[BLOCKS] = 3.0, -1.0
+    if core.kind == kinds.MESH:
+        row[kinds.VERTEX_COUNT], row[kinds.BLOCKS] = 3.0, -1.0
     return row
 
 
 @kernel
 def set_part(row, core, i):
     """Make a row of parts that of triangle i of a mesh: a hull of three vertices."""
-    if core.kind == MESH:
-        row[VERTICES] = core.row[TRIANGLES] + 9 * i
+    if core.kind == kinds.MESH:
+        row[kinds.VERTICES] = core.row[kinds.TRIANGLES] + 9 * i
 
 
 @kernel
-def node_box(b, pool, node):
+def node_box(core, node):
     """Centre and half extents of the box of a node of a mesh."""
-    k = int(b[NODES]) + NODE_LENGTH * node
+    pool, k = core.pool, int(core.row[kinds.NODES]) + NODE_LENGTH * node
     low = (pool[k + LOWER], pool[k + LOWER + 1], pool[k + LOWER + 2])
     high = (pool[k + UPPER], pool[k + UPPER + 1], pool[k + UPPER + 2])
     return scale(0.5, add(low, high)), scale(0.5, sub(high, low))
 
 
 @kernel
-def is_outside_box(core, p):
-    """Whether a point in the frame of a mesh is outside the box of the mesh, rounding counted."""
-    middle, half = node_box(core.row, core.pool, 0)
-    for i in range(3):
-        if abs(p[i] - middle[i]) > (1.0 + 1e-12) * half[i] + 1e-12 * core.row[RADIUS]:
-            return True
-    return False
+def parts_of_node(core, node):
+    """First triangle of a leaf of a mesh and their number, or the second child of an inner node and 0.
 
-
-@kernel
-def node_content(b, pool, node):
-    """First triangle of a leaf and their number, or the second child of an inner node and 0."""
-    k = int(b[NODES]) + NODE_LENGTH * node
-    second = int(pool[k + SECOND])
+    Of a body that is no mesh its one part.
+    """
+    if core.kind != kinds.MESH:
+        return 0, 1
+    k = int(core.row[kinds.NODES]) + NODE_LENGTH * node
+    second = int(core.pool[k + SECOND])
     if second > 0:
         return node + second, 0
-    first = int(pool[k + FIRST])
-    return first, int(pool[k + END]) - first
+    first = int(core.pool[k + FIRST])
+    return first, int(core.pool[k + END]) - first
 
 
 @kernel
-def parts_of_node(core, node):
-    """As `node_content`, for the one part of a body that is no mesh, too."""
-    return node_content(core.row, core.pool, node) if core.kind == MESH else (0, 1)
-
-
-@kernel(_nrt=True)
-def farthest_corner(core, n):
-    """The corner of the triangles of a mesh that is farthest along n.
+def point_along(core, n):
+    """A point of a body's core that is farthest along n: of a mesh a corner of its triangles.
 
     The hull of a mesh has vertices beside these where the mesh is flat, a needle or next to it (`shapes.hull`).
     """
-    out_of_line()
-    b, pool = core.row, core.pool
-    stack = np.empty(_STACK, np.int64)
-    stack[0] = 0
-    depth = 1
+    if core.kind != kinds.MESH:
+        x, _, _ = kinds.core_support(core, n)
+        return x
+    pool, at = core.pool, int(core.row[kinds.TRIANGLES])
     best, farthest = -math.inf, n
-    while depth > 0:
-        depth -= 1
-        node = stack[depth]
-        middle, half = node_box(b, pool, node)
-        if dot(n, middle) + abs(n[0]) * half[0] + abs(n[1]) * half[1] + abs(n[2]) * half[2] <= best:
-            continue
-        first, count = node_content(b, pool, node)
-        if count > 0:
-            for i in range(3 * first, 3 * (first + count)):
-                k = int(b[TRIANGLES]) + 3 * i
-                p = (pool[k], pool[k + 1], pool[k + 2])
-                if dot(n, p) > best:
-                    best, farthest = dot(n, p), p
-        elif depth + 2 <= _STACK:
-            stack[depth], stack[depth + 1] = node + 1, first
-            depth += 2
+    for k in range(at, at + 9 * int(core.row[kinds.TRIANGLE_COUNT]), 3):
+        p = (pool[k], pool[k + 1], pool[k + 2])
+        if dot(n, p) > best:
+            best, farthest = dot(n, p), p
     return farthest
-
-
-@kernel(_nrt=True)
-def point_along(core, n):
-    """A point of a body's core that is farthest along n."""
-    if core.kind == MESH:
-        return farthest_corner(core, n)
-    x, _, _ = core_support(core, n)
-    return x
 
 
 # --- inside or outside --------------------------------------------------------------------------------------------
@@ -162,9 +115,9 @@ def _half_angle(core, p):
     """
     out_of_line()
     pool = core.pool
-    at = int(core.row[TRIANGLES])
+    at = int(core.row[kinds.TRIANGLES])
     total, error = 0.0, 0.0
-    for i in range(int(core.row[TRIANGLE_COUNT])):
+    for i in range(int(core.row[kinds.TRIANGLE_COUNT])):
         k = at + 9 * i
         u = (pool[k] - p[0], pool[k + 1] - p[1], pool[k + 2] - p[2])
         v = (pool[k + 3] - p[0], pool[k + 4] - p[1], pool[k + 5] - p[2])
@@ -193,8 +146,10 @@ def side_of(core, p, proved):
     turns the angle by no more than its ratio to the root of the sum. Beside the negative axis, where the angle leaps
     from -pi to pi, and at the origin, nothing is known. The sum of all angles is a multiple of 2 pi.
     """
-    if is_outside_box(core, p):
-        return OUTSIDE
+    middle, half = node_box(core, 0)
+    for i in range(3):
+        if abs(p[i] - middle[i]) > (1.0 + 1e-12) * half[i] + 1e-12 * core.row[RADIUS]:
+            return OUTSIDE
     total, error = _half_angle(core, p)
     if not proved:
         error = 0.0
@@ -209,8 +164,8 @@ def _side_of_shells(pair, proved):
     out_of_line()
     a, pool = pair.a.row, pair.a.pool
     side = OUTSIDE
-    for i in range(int(a[SHELL_COUNT])):
-        k = int(a[SHELLS]) + 3 * i
+    for i in range(int(a[kinds.SHELL_COUNT])):
+        k = int(a[kinds.SHELLS]) + 3 * i
         p = (pool[k], pool[k + 1], pool[k + 2])
         side = min(side, side_of(pair.b, rotate_back(pair.rotation, sub(p, pair.centre)), proved))
     return side
@@ -230,20 +185,14 @@ def side_of_bodies(pair, proved):
     that is no mesh touches it, since its core is no surface.
     """
     out_of_line()
-    if pair.a.kind != MESH:
-        x, _, _ = core_support(pair.a, (0.0, 0.0, 1.0))
+    if pair.a.kind != kinds.MESH:
+        x, _, _ = kinds.core_support(pair.a, (0.0, 0.0, 1.0))
         return side_of(pair.b, rotate_back(pair.rotation, sub(x, pair.centre)), proved)
     rotation, centre = reversed_pose(pair)
     return min(_side_of_shells(pair, proved), _side_of_shells(Pair(pair.b, pair.a, rotation, centre), proved))
 
 
 # --- bounds of parts ----------------------------------------------------------------------------------------------
-
-
-@kernel
-def _unit(d):
-    length = norm(d)
-    return scale(1.0 / length, d) if length > 0.0 else (0.0, 0.0, 1.0)
 
 
 @kernel
@@ -262,14 +211,14 @@ def gap_of_nodes(pair, i, j, enough, margin, box, w):
     One of at least `enough` need not be the best. What rounding takes is not counted. `box` is a row of B for boxes.
     """
     a, b = pair.a, pair.b
-    middle, half = node_box(b.row, b.pool, j)
+    middle, half = node_box(b, j)
     at = add(pair.centre, rotate(pair.rotation, middle))
-    if a.kind == MESH:
-        middle, half_a = node_box(a.row, a.pool, i)
+    if a.kind == kinds.MESH:
+        middle, half_a = node_box(a, i)
         return gap_of_boxes(_axes_of(pair.rotation), sub(at, middle), half_a, half, enough, margin)
     box[A1], box[A2], box[A3] = half
-    parts = Pair(a, Core(box, CODE[BOX], b.pool), pair.rotation, at)
-    return cores.bounds_about(parts, _unit(at), 0.1 * norm(at), margin, -math.inf, enough, w)[0]
+    parts = Pair(a, kinds.Core(box, kinds.CODE[kinds.BOX], b.pool), pair.rotation, at)
+    return cores.bounds_about(parts, unit(at, (0.0, 0.0, 1.0)), 0.1 * norm(at), margin, -math.inf, enough, w)[0]
 
 
 class Opened(NamedTuple):
@@ -290,8 +239,8 @@ def opened(pair, i, j, enough, margin, box, w):
     second_b, count_b = parts_of_node(b, j)
     open_b = count_b <= 0
     if open_b and count_a <= 0:
-        _, half_a = node_box(a.row, a.pool, i)
-        _, half_b = node_box(b.row, b.pool, j)
+        _, half_a = node_box(a, i)
+        _, half_b = node_box(b, j)
         open_b = max(half_b[0], half_b[1], half_b[2]) >= max(half_a[0], half_a[1], half_a[2])
     one, other = ((i, j + 1), (i, second_b)) if open_b else ((i + 1, j), (second_a, j))
     gap = gap_of_nodes(pair, one[0], one[1], enough, margin, box, w)

@@ -16,7 +16,7 @@ the axis u of B stays a point of B. Let R_z and R_u be these turns; for a direct
 
 what depends on t is as small as the distance of the axes. In the plane of a meridian the bound is that of a planar
 body, of two directions n_k and any mean of two such points; psi is split where its support points change places, which
-finds the facet of a profile exactly, and phi where its terms cost more.
+finds the facet of a profile exactly, and phi where its terms cost more than the middle meridian leaves open.
 
 At the pole all azimuths are one direction, where a point of B that is not turned does better: n . y <= n_z y_z +
 |n across z| |y across z| for all azimuths.
@@ -25,7 +25,6 @@ At the pole all azimuths are one direction, where a point of B that is not turne
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -33,28 +32,27 @@ from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import lift, without_first
 from superovoid.compiled.vector import LEAST_DIVISOR, cross, norm, rotate, scale, sub
 from superovoid.contact.minkowski.difference import (
-    LOSS,
-    STRATUM_A,
-    STRATUM_B,
+    SIMPLEX_LENGTH,
     Found,
     M,
-    difference_point,
+    X,
+    Y,
+    copy_row,
     difference_support,
     polished,
+    put,
+    row_point,
     take,
 )
 from superovoid.shapes.kernels.kinds import CAPSULE, CONE, CYLINDER, SUPEROVOID, TORUS, UPRIGHT
 from superovoid.shapes.kernels.surface import A1, A2, TX, TY, P
 
-# A cell: middle and half width of its azimuths, then two corners: direction in the meridian (across, along the axis),
-# points of A and B, strata, height and radius of the surface point of a superovoid.
-_PHI, _HALF, _CORNERS, _CORNER_LENGTH = 0, 1, 2, 12
-_S, _C, _XA, _YB, _IA, _IB, _HEIGHT, _RADIUS = 0, 1, 2, 5, 8, 9, 10, 11
-_CELL_LENGTH = _CORNERS + 2 * _CORNER_LENGTH
+# A cell: middle and half width of its azimuths, then the directions of its two corners in the meridian (across, along
+# the axis). The support points of the corners are rows as of a simplex.
+_PHI, _HALF, _ENDS, _CELL_LENGTH = 0, 1, 2, 6
 _AT_POLE = 1e3 * UPRIGHT  # across the axis: gives the support point at a pole its azimuth
 _INSIDE = 0.02  # of an arc of the meridian: nearest to its ends that a facet splits it
 _LEAST_ARC = 1e-15
-_PATIENCE = 100  # splits spent on a minimum between the axes
 
 
 @kernel
@@ -66,160 +64,88 @@ def is_revolved(row, kind):
 
 
 @kernel
+def _end(cell, k):
+    return cell[_ENDS + 2 * k], cell[_ENDS + 2 * k + 1]
+
+
+@kernel
 def _direction(phi, s, c):
     s = max(s, _AT_POLE)
     return (s * math.cos(phi), s * math.sin(phi), c)
 
 
 @kernel
-def _set_corner(cell, k, s, c, corner):
-    at = _CORNERS + k * _CORNER_LENGTH
-    cell[at + _S], cell[at + _C] = s, c
-    for i in range(3):
-        cell[at + _XA + i] = corner.x[i]
-        cell[at + _YB + i] = corner.y[i]
-    cell[at + _IA], cell[at + _IB] = corner.stratum_a, corner.stratum_b
-    cell[at + _HEIGHT], cell[at + _RADIUS] = corner.height, corner.radius
+def _look(pair, cell, rows, k, s, c, found):
+    """Make a direction of the middle meridian corner k of a cell."""
+    n = _direction(cell[_PHI], s, c)
+    corner = difference_support(pair, n)
+    cell[_ENDS + 2 * k], cell[_ENDS + 2 * k + 1] = s, c
+    put(rows, k, corner)
+    return take(found, n, corner)
 
 
 @kernel
-def _copy_corner(cell, k, other, j):
-    to, at = _CORNERS + k * _CORNER_LENGTH, _CORNERS + j * _CORNER_LENGTH
-    for i in range(_CORNER_LENGTH):
-        cell[to + i] = other[at + i]
-
-
-@kernel
-def _point(cell, k, column):
-    at = _CORNERS + k * _CORNER_LENGTH + column
-    return (cell[at], cell[at + 1], cell[at + 2])
-
-
-@kernel
-def _meridian(cell, k):
-    at = _CORNERS + k * _CORNER_LENGTH
-    return cell[at + _S], cell[at + _C]
-
-
-@kernel
-def _best_mean(f1, f2, f3, f4, g1, g2, g3, g4):
+def _best_mean(f, g):
     """Largest of min_i (1 - mu) f_i + mu g_i over 0 <= mu <= 1."""
-    best = max(min(f1, f2, f3, f4), min(g1, g2, g3, g4))
-    f, g = (f1, f2, f3, f4), (g1, g2, g3, g4)
+    best = max(min(f), min(g))
     for i in range(4):
         for j in range(i):
             d = (f[i] - f[j]) - (g[i] - g[j])
-            if d != 0.0:
-                mu = (f[i] - f[j]) / d
-                if 0.0 < mu < 1.0:
-                    nu = 1.0 - mu
-                    best = max(best, min(nu * f1 + mu * g1, nu * f2 + mu * g2, nu * f3 + mu * g3, nu * f4 + mu * g4))
-    return best
-
-
-class _Seen(NamedTuple):
-    """Two points of M in the plane of the meridian."""
-
-    q1: tuple
-    q2: tuple
-    d1: tuple  # rates of change with the azimuth
-    d2: tuple
-    bend: float  # bound of the second derivatives
-    wide1: tuple  # points whose part across the axis serves all azimuths
-    wide2: tuple
-
-
-@kernel
-def _arc_bound(seen, first, second, half):
-    """Lower bound of h_M from two points of M, over an arc of the meridian and azimuths; ends are (sine, cosine)."""
-    out_of_line()
-    q1, q2, d1, d2, bend, wide1, wide2 = seen
-    (s1, c1), (s2, c2) = first, second
-    loss = 0.5 * bend * half * half
-    f1, f2 = s1 * q1[0] + c1 * q1[1], s2 * q1[0] + c2 * q1[1]
-    g1, g2 = s1 * q2[0] + c1 * q2[1], s2 * q2[0] + c2 * q2[1]
-    u1, u2 = half * (s1 * d1[0] + c1 * d1[1]), half * (s2 * d1[0] + c2 * d1[1])
-    v1, v2 = half * (s1 * d2[0] + c1 * d2[1]), half * (s2 * d2[0] + c2 * d2[1])
-    best = _best_mean(f1 + u1, f1 - u1, f2 + u2, f2 - u2, g1 + v1, g1 - v1, g2 + v2, g2 - v2) - loss
-    f1, f2 = s1 * wide1[0] + c1 * wide1[1], s2 * wide1[0] + c2 * wide1[1]
-    g1, g2 = s1 * wide2[0] + c1 * wide2[1], s2 * wide2[0] + c2 * wide2[1]
-    best = max(best, _best_mean(f1, f1, f2, f2, g1, g1, g2, g2))
-    if best < 0.0:
-        # A direction of the arc is a mean of its ends, lengthened to one; its length before is that of the mean's.
-        best /= math.sqrt(max(0.5 * (1.0 + s1 * s2 + c1 * c2), LEAST_DIVISOR))
+            mu = (f[i] - f[j]) / d if d != 0.0 else 0.0
+            if 0.0 < mu < 1.0:
+                nu = 1.0 - mu
+                least = min(nu * f[0] + mu * g[0], nu * f[1] + mu * g[1])
+                best = max(best, min(least, nu * f[2] + mu * g[2], nu * f[3] + mu * g[3]))
     return best
 
 
 @kernel
-def _cell_bounds(cell, centre, apart, half):
-    """Bounds of a cell, its middle meridian, a third of its azimuths, its halves along the meridian; points the same.
+def _heights(a, b, q, rate, half):
+    """Heights of a point along two directions of the meridian, where it moves at a rate either way for `half`."""
+    f, g = a[0] * q[0] + a[1] * q[1], b[0] * q[0] + b[1] * q[1]
+    u, v = half * (a[0] * rate[0] + a[1] * rate[1]), half * (b[0] * rate[0] + b[1] * rate[1])
+    return f + u, f - u, g + v, g - v
+
+
+@kernel
+def _cell_bound(cell, rows, a, b, centre, apart, half):
+    """Lower bound of h_M over an arc of the meridian, its ends a and b, and azimuths up to `half` from a cell's middle.
 
     `apart` is z - u, with u the axis of B on the side of z.
     """
     out_of_line()
     ec, es = math.cos(cell[_PHI]), math.sin(cell[_PHI])
-    x1, y1 = _point(cell, 0, _XA), _point(cell, 0, _YB)
-    x2, y2 = _point(cell, 1, _XA), _point(cell, 1, _YB)
-    m1, m2 = sub(x1, y1), sub(x2, y2)
-    v1, v2 = sub(y1, centre), sub(y2, centre)
+    v1, v2 = sub(row_point(rows, 0, Y), centre), sub(row_point(rows, 1, Y), centre)
     r1, r2 = cross(apart, v1), cross(apart, v2)
-    # z x c has no part along z.
-    turn = ec * -centre[1] + es * centre[0]
+    m1, m2 = row_point(rows, 0, M), row_point(rows, 1, M)
+    x1, x2 = row_point(rows, 0, X), row_point(rows, 1, X)
+    turn = es * centre[0] - ec * centre[1]  # z x c has no part along z
     q1, q2 = (ec * m1[0] + es * m1[1], m1[2]), (ec * m2[0] + es * m2[1], m2[2])
     d1, d2 = (turn + ec * r1[0] + es * r1[1], r1[2]), (turn + ec * r2[0] + es * r2[1], r2[2])
     bend = math.hypot(centre[0], centre[1]) + 2.0 * norm(apart) * max(norm(v1), norm(v2))
-    wide1 = (ec * x1[0] + es * x1[1] - math.hypot(y1[0], y1[1]), m1[2])
-    wide2 = (ec * x2[0] + es * x2[1] - math.hypot(y2[0], y2[1]), m2[2])
-    seen = _Seen(q1, q2, d1, d2, bend, wide1, wide2)
-    first, second = _meridian(cell, 0), _meridian(cell, 1)
-    whole = _arc_bound(seen, first, second, half)
-    middle = _arc_bound(seen, first, second, 0.0)
-    narrow = _arc_bound(seen, first, second, half / 3.0)
-    s, c, _ = _split_meridian(cell)
-    short = min(_arc_bound(seen, first, (s, c), half), _arc_bound(seen, (s, c), second, half))
-    return whole, middle, narrow, short
+    best = _best_mean(_heights(a, b, q1, d1, half), _heights(a, b, q2, d2, half)) - 0.5 * bend * half * half
+    # Points whose part across the axis serves all azimuths.
+    q1 = (ec * x1[0] + es * x1[1] - math.hypot(rows[0, Y], rows[0, Y + 1]), m1[2])
+    q2 = (ec * x2[0] + es * x2[1] - math.hypot(rows[1, Y], rows[1, Y + 1]), m2[2])
+    best = max(best, _best_mean(_heights(a, b, q1, q1, 0.0), _heights(a, b, q2, q2, 0.0)))
+    if best < 0.0:
+        # A direction of the arc is a mean of its ends, lengthened to one; its length before is that of the mean's.
+        best /= math.sqrt(max(0.5 * (1.0 + a[0] * b[0] + a[1] * b[1]), LEAST_DIVISOR))
+    return best
 
 
 @kernel
-def _split_meridian(cell):
-    """Direction that splits the arc of a cell, and whether it is that of a facet of the profile."""
-    s1, c1 = _meridian(cell, 0)
-    s2, c2 = _meridian(cell, 1)
-    ec, es = math.cos(cell[_PHI]), math.sin(cell[_PHI])
-    d = sub(sub(_point(cell, 0, _XA), _point(cell, 0, _YB)), sub(_point(cell, 1, _XA), _point(cell, 1, _YB)))
-    across, along = ec * d[0] + es * d[1], d[2]
-    f1, f2 = s1 * across + c1 * along, -(s2 * across + c2 * along)
-    share, facet = 0.5, False
-    if f1 > 0.0 and f2 > 0.0:
-        share = f1 / (f1 + f2)
-        facet = _INSIDE < share < 1.0 - _INSIDE
-        share = min(0.75, max(0.25, share)) if not facet else share
+def _split_meridian(cell, rows):
+    """Direction that splits the arc of a cell: that of a facet of the profile, or the middle."""
+    (s1, c1), (s2, c2) = _end(cell, 0), _end(cell, 1)
+    d = sub(row_point(rows, 0, M), row_point(rows, 1, M))
+    across = math.cos(cell[_PHI]) * d[0] + math.sin(cell[_PHI]) * d[1]
+    f1, f2 = s1 * across + c1 * d[2], -(s2 * across + c2 * d[2])
+    share = f1 / (f1 + f2) if f1 > 0.0 and f2 > 0.0 else 0.5
+    share = share if _INSIDE < share < 1.0 - _INSIDE else min(0.75, max(0.25, share))
     s, c = (1.0 - share) * s1 + share * s2, (1.0 - share) * c1 + share * c2
     length = math.hypot(s, c)
-    return s / length, c / length, facet
-
-
-@kernel
-def _polished(pair, cell, found, w):
-    """Newton on the strata of the corners of a cell, from the direction that would split it."""
-    out_of_line()
-    for k in range(2):
-        m = sub(_point(cell, k, _XA), _point(cell, k, _YB))
-        for i in range(3):
-            w[k, M + i] = m[i]
-        at = _CORNERS + k * _CORNER_LENGTH
-        w[k, STRATUM_A], w[k, STRATUM_B] = cell[at + _IA], cell[at + _IB]
-    s, c, _ = _split_meridian(cell)
-    return polished(pair, _direction(cell[_PHI], s, c), 2, found, w)
-
-
-@kernel
-def _look(pair, n, found, height, radius, loss):
-    """Point of M along a direction, a support point to the end of the arithmetic where it may be the best."""
-    c = difference_point(pair, n, height, radius, loss)
-    if c.h < found.value:
-        c = difference_support(pair, n)
-    return c, take(found, n, c)
+    return s / length, c / length
 
 
 @kernel(_nrt=True)
@@ -227,109 +153,78 @@ def search(pair, found, goal, budget, w):
     """Find the global minimum of h_M of two bodies of revolution and prove it, best bound first.
 
     `found.n` is a direction to start from. Returns a `Found` whose `proved` holds whether or not the goal was reached.
-    Gives up early on a minimum between the axes, where two discs of one size meet: it is no valley, and azimuths about
-    one of the axes are none about the other.
     """
     out_of_line()
-    rotation, centre = pair.rotation, pair.centre
-    u = rotate(rotation, (0.0, 0.0, math.copysign(1.0, rotation[2, 2])))
+    centre = pair.centre
+    u = rotate(pair.rotation, (0.0, 0.0, math.copysign(1.0, pair.rotation[2, 2])))
     apart = sub((0.0, 0.0, 1.0), u)
     capacity = 2 * budget + 8
-    cells = np.empty((capacity, _CELL_LENGTH))
-    keys = np.empty((capacity, 4))  # as of `_cell_bounds`
-    key = keys[:, 0]
-    heap = np.empty(capacity, np.int64)
-    first = math.atan2(found.n[1], found.n[0])
+    cells, rows = np.empty((capacity, _CELL_LENGTH)), np.empty((capacity, 2, SIMPLEX_LENGTH))
+    keys = np.empty((capacity, 2))  # bounds of a cell and of its middle meridian
+    key, heap = keys[:, 0], np.empty(capacity, np.int64)
     for sign in (1.0, -1.0):
         # The axes themselves: the least of two discs is where one of them is flat.
         n = scale(sign, u)
-        c = difference_support(pair, n)
-        found = take(found, n, c)
+        found = take(found, n, difference_support(pair, n))
+    cells[0, _PHI] = cells[1, _PHI] = math.atan2(found.n[1], found.n[0])
+    cells[0, _HALF] = cells[1, _HALF] = math.pi
     for i in range(2):
-        for k in range(2):
-            s, along = (1.0, 0.0) if k == 1 else (0.0, 1.0 if i == 0 else -1.0)
-            n = _direction(first, s, along)
-            c = difference_support(pair, n)
-            found = take(found, n, c)
-            _set_corner(cells[i], k, s, along, c)
-        cells[i, _PHI], cells[i, _HALF] = first, math.pi
-        keys[i, 0], keys[i, 1], keys[i, 2], keys[i, 3] = _cell_bounds(cells[i], centre, apart, math.pi)
-        heap[i] = i
-        lift(heap, key, i)
-    length = used = 2
-    proved = math.inf
-    pops = 0
-    next_polish = 4
-    while length > 0:
-        at = heap[0]
-        bound = key[at]
-        between = pops >= _PATIENCE and math.hypot(found.n[0], found.n[1]) <= 4.0 * norm(apart)
-        if bound >= found.value - goal or found.spent >= budget or between:
-            proved = min(proved, bound)
-            break
-        length = without_first(heap, key, length)
-        cell = cells[at]
-        other = cells[used]
-        pops += 1
-        if pops == next_polish:
-            next_polish = pops + 1 + pops // 2
-            found = _polished(pair, cell, found, w)
-        s, along, _ = _split_meridian(cell)
-        s1, c1 = _meridian(cell, 0)
-        s2, c2 = _meridian(cell, 1)
-        children = 2
-        loss = LOSS * (found.value - bound)
-        short = found.value - goal - keys[at, 1]  # of the goal on the middle meridian
-        turning = keys[at, 1] - keys[at, 0] > short if short > 0.0 else keys[at, 2] >= keys[at, 3]
-        if turning or math.hypot(s1 - s2, c1 - c2) <= _LEAST_ARC:
-            # In three: the middle keeps its points.
-            half = cell[_HALF] / 3.0
-            if half <= _LEAST_ARC:
-                proved = min(proved, bound)  # no finer direction exists
-                continue
-            children = 3
-            cell[_HALF] = half
-            for side in range(2):
-                row = cells[used + side]
-                row[_PHI], row[_HALF] = cell[_PHI] + (2.0 * half if side == 1 else -2.0 * half), half
-                for k in range(2):
-                    s, along = (s1, c1) if k == 0 else (s2, c2)
-                    n = _direction(row[_PHI], s, along)
-                    corner = _CORNERS + k * _CORNER_LENGTH
-                    height, radius = cell[corner + _HEIGHT], cell[corner + _RADIUS]
-                    c, found = _look(pair, n, found, height, radius, loss)
-                    _set_corner(row, k, s, along, c)
-        else:
-            n = _direction(cell[_PHI], s, along)
-            k = _CORNERS + (0 if cell[_CORNERS + _S] > cell[_CORNERS + _CORNER_LENGTH + _S] else _CORNER_LENGTH)
-            height, radius = cell[k + _HEIGHT], cell[k + _RADIUS]
-            c, found = _look(pair, n, found, height, radius, loss)
-            other[_PHI], other[_HALF] = cell[_PHI], cell[_HALF]
-            _set_corner(other, 0, s, along, c)
-            _copy_corner(other, 1, cell, 1)
-            _set_corner(cell, 1, s, along, c)
-        for child in range(children):
-            i = at if child == 0 else used + child - 1
-            keys[i, 0], keys[i, 1], keys[i, 2], keys[i, 3] = _cell_bounds(cells[i], centre, apart, cells[i, _HALF])
-            keys[i, 0] = max(bound, keys[i, 0])
+        found = _look(pair, cells[i], rows[i], 0, 0.0, 1.0 - 2.0 * i, found)
+        found = _look(pair, cells[i], rows[i], 1, 1.0, 0.0, found)
+    at, first, used, length = 0, 1, 2, 0  # cells that have changed: `at`, and those from `first` on
+    bound, pops, next_polish = -math.inf, 0, 4
+    while True:
+        for k in range(first - 1, used):
+            i = at if k < first else k
+            a, b = _end(cells[i], 0), _end(cells[i], 1)
+            keys[i, 0] = max(bound, _cell_bound(cells[i], rows[i], a, b, centre, apart, cells[i, _HALF]))
+            keys[i, 1] = _cell_bound(cells[i], rows[i], a, b, centre, apart, 0.0)
             heap[length] = i
             lift(heap, key, length)
             length += 1
-        used += children - 1
+        first = used
+        at = heap[0]
+        bound = key[at]
+        if bound >= found.value - goal or found.spent >= budget:
+            break
+        length = without_first(heap, key, length)
+        cell = cells[at]
+        s, c = _split_meridian(cell, rows[at])
+        pops += 1
+        if pops == next_polish:
+            next_polish = pops + 1 + pops // 2
+            for k in range(2):
+                copy_row(rows[at], k, w, k)
+            found = polished(pair, _direction(cell[_PHI], s, c), 2, found, w)
+        a, b, half, split = _end(cell, 0), _end(cell, 1), cell[_HALF], (s, c)
+        short = found.value - goal - keys[at, 1]  # of the goal on the middle meridian
+        turning = keys[at, 1] - bound > short
+        if not short > 0.0:
+            halves = _cell_bound(cell, rows[at], a, split, centre, apart, half)
+            halves = min(halves, _cell_bound(cell, rows[at], split, b, centre, apart, half))
+            turning = _cell_bound(cell, rows[at], a, b, centre, apart, half / 3.0) >= halves
+        if turning or math.hypot(a[0] - b[0], a[1] - b[1]) <= _LEAST_ARC:
+            # In three: the middle keeps its points.
+            cell[_HALF] = half / 3.0
+            if cell[_HALF] <= _LEAST_ARC:
+                break  # no finer direction exists
+            for side in (-2.0, 2.0):
+                cells[used, _PHI], cells[used, _HALF] = cell[_PHI] + side * cell[_HALF], cell[_HALF]
+                found = _look(pair, cells[used], rows[used], 0, *a, found)
+                found = _look(pair, cells[used], rows[used], 1, *b, found)
+                used += 1
+        else:
+            for i in range(_CELL_LENGTH):
+                cells[used, i] = cell[i]
+            copy_row(rows[at], 1, rows[used], 1)
+            found = _look(pair, cells[used], rows[used], 0, s, c, found)
+            copy_row(rows[used], 0, rows[at], 1)
+            cell[_ENDS + 2], cell[_ENDS + 3] = s, c
+            used += 1
     # Turned about the axis, the best direction may be as good: then the one found is one of many.
-    across = math.hypot(found.n[0], found.n[1])
-    phi = math.atan2(found.n[1], found.n[0])
+    across, phi, along = math.hypot(found.n[0], found.n[1]), math.atan2(found.n[1], found.n[0]), found.n[2]
     for quarter in range(1, 4):
-        n = _direction(phi + 0.5 * math.pi * quarter, across, found.n[2])
-        c = difference_support(pair, n)
-        found = take(found, n, c)
-    return Found(
-        found.value,
-        min(proved, found.value),
-        found.n,
-        found.x,
-        found.y,
-        found.polished,
-        found.spent,
-        found.rival,
-    )
+        n = _direction(phi + 0.5 * math.pi * quarter, across, along)
+        found = take(found, n, difference_support(pair, n))
+    value, _, n, x, y, is_polished, spent, rival = found
+    return Found(value, min(bound, value), n, x, y, is_polished, spent, rival)

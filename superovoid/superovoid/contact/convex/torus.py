@@ -10,8 +10,8 @@ convex core    d is convex and n its subgradient: d(q) >= d(p) + n . (q - p), a 
 other circle   d^2 = |q|^2 + R^2 - 2 R rho(q), rho the distance from its axis, and 2 rho <= rho^2 / rho_0 + rho_0: a
                trigonometric polynomial of degree two, below which lies the parabola of its largest second derivative
 
-Both are exact to second order at the middle of an arc. The arc with the least bound is cut about the root of the
-derivative that the secant rule finds, or in three.
+Both are exact to second order at the middle of an arc. The arc with the least bound is cut in three. From the best
+point the secant rule finds the root of the derivative.
 
 Overlapping, no body of the pair need be convex: the depth is proved from below by a ball of the torus alone
 (r - d at the best point) and from above by the depth of the hulls, or by a translation after which the search shows
@@ -26,36 +26,21 @@ from typing import NamedTuple
 import numpy as np
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import combine, dot, norm, rotate, rotate_back, scale, sub
+from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.convex import beside_dent, cores
 from superovoid.contact.minkowski import difference
 from superovoid.contact.minkowski.contact_points import holds_means
 from superovoid.contact.minkowski.flats import REACH
 from superovoid.contact.minkowski.on_surfaces import direction_of
 from superovoid.contact.pair import Pair
-from superovoid.shapes.kernels.kinds import (
-    CAPSULE,
-    CODE,
-    CONE,
-    CONVEX_MESH,
-    CYLINDER,
-    PLANE_LOSS,
-    POINT,
-    SUPEROVOID,
-    TORUS,
-    TRIANGLE,
-    Core,
-    ball_radius,
-    point_in_hull,
-    point_to_circle,
-    point_to_core,
-)
+from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, A2, RADIUS, SIZE
 from superovoid.values.status import DENT, NON_CONVEX, NON_UNIQUE, UNPROVEN
 
 _FIRST_ARCS, _MOST_ARCS = 6, 400
 _SECANT_STEPS = 12
+_LEAST_STEP, _LONGEST_STEP = 1e-3, 0.5  # rad, the first step at least and every one at most
 _ADVANCES = 9  # places looked at on the way back from a translation that parts the bodies by more than it must
 
 
@@ -64,16 +49,16 @@ def _distance_at(pair, n, goal, budget, w):
     """Distance of a point B from the core of A: `Cores` with n from A to the point."""
     out_of_line()
     a, ka, p = pair.a.row, pair.a.kind, pair.centre
-    if ka == TORUS:
-        d, n, foot, _ = point_to_circle(a, p)
+    if ka == kinds.TORUS:
+        d, n, foot, _ = kinds.point_to_circle(a, p)
         return cores.Cores(d, d, d, foot, p, n, 1, 0)
-    if ka == CONVEX_MESH:
-        d, _, _, _ = point_in_hull(pair.a, p)
+    if ka == kinds.CONVEX_MESH:
+        d, _, _, _ = kinds.point_in_hull(pair.a, p)
         closed = d <= 0.0
     else:
-        closed = ka != SUPEROVOID and ka != TRIANGLE
+        closed = ka != kinds.SUPEROVOID and ka != kinds.TRIANGLE
     if closed:
-        d, n, foot, _ = point_to_core(pair.a, p)
+        d, n, foot, _ = kinds.point_to_core(pair.a, p)
         return cores.Cores(d, d, d, foot, p, n, 1, 0)
     k = cores.solve_cores(pair, n, goal, math.inf, budget, w)
     # The best bound may be that of another direction; only with its own is n a subgradient.
@@ -91,7 +76,7 @@ def _circle_frame(rotation, phi):
 @kernel
 def _tilt(a, ka, p, d):
     """Bound of the angle by which the direction from the foot of a closed form to a point d away is rounded."""
-    if d <= 0.0 or ka == SUPEROVOID or ka == TRIANGLE or ka == CONVEX_MESH:
+    if d <= 0.0 or ka == kinds.SUPEROVOID or ka == kinds.TRIANGLE or ka == kinds.CONVEX_MESH:
         return 0.0  # inside an axis or a normal; of a search its own support point
     return min(2.0, 16.0 * EPS * (norm(p) + a[RADIUS]) / d)
 
@@ -146,7 +131,7 @@ def _nearest_to_dent(pair, n, goal, enough, budget, w):
     length = norm(sub(found.y, found.x))
     n = direction_of(found.x, found.y, found.n)
     if found.upper <= 0.0:
-        point = Core(pair.b.row, CODE[POINT], pair.b.pool)
+        point = kinds.Core(pair.b.row, kinds.CODE[kinds.POINT], pair.b.pool)
         k = _distance_at(Pair(pair.a, point, pair.rotation, found.y), n, 0.25 * goal, budget, w)
         return cores.Cores(k.distance, -math.inf, k.upper, k.x, k.y, k.n, found.views + k.iterations, k.status)
     lower = min(found.lower + margin, length)
@@ -175,7 +160,7 @@ def _look(pair, phi, n, goal, budget, w):
     """The point of the circle of B at an angle, from a direction that may be that of its nearest point of A."""
     er, et = _circle_frame(pair.rotation, phi)
     p = combine(1.0, pair.centre, pair.b.row[A1], er)
-    point = Core(pair.b.row, CODE[POINT], pair.b.pool)
+    point = kinds.Core(pair.b.row, kinds.CODE[kinds.POINT], pair.b.pool)
     at = _distance_at(Pair(pair.a, point, pair.rotation, p), n, goal, budget, w)  # a point has no axes
     return _Place(at, p, er, et)
 
@@ -184,7 +169,7 @@ def _look(pair, phi, n, goal, budget, w):
 def _bound_of_arc(pair, place, half):
     """Lower bound of the distance of A from the arc about a place, half as long."""
     at, radius = place.at, pair.b.row[A1]
-    if pair.a.kind == TORUS:
+    if pair.a.kind == kinds.TORUS:
         other = pair.a.row[A1]
         return _bound_circle(other, place.p, at.distance, pair.centre, radius, place.radial, place.tangent, half)
     tilt = _tilt(pair.a.row, pair.a.kind, place.p, at.distance)
@@ -203,13 +188,12 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     b, rotation, centre = pair.b.row, pair.rotation, pair.centre
     if not holds_means(a, ka):
         return _nearest_to_dent(pair, n, goal, enough, budget, w)
-    middles, halves = np.empty(_MOST_ARCS), np.empty(_MOST_ARCS)
-    bounds, slopes = np.empty(_MOST_ARCS), np.empty(_MOST_ARCS)
+    middles, halves, bounds = np.empty(_MOST_ARCS), np.empty(_MOST_ARCS), np.empty(_MOST_ARCS)
     best = cores.Cores(math.inf, -math.inf, math.inf, n, n, n, 0, 0)
     aside, elsewhere = REACH * min(a[SIZE], b[SIZE]), math.inf
     spent = 0
     fine = 0.25 * goal
-    if ka == CAPSULE or ka == CYLINDER or ka == CONE or ka == TORUS:
+    if ka == kinds.CAPSULE or ka == kinds.CYLINDER or ka == kinds.CONE or ka == kinds.TORUS:
         slack = cores.axial_slack(b, rotation, centre)
         if slack <= 0.1 * goal:
             # With a common axis all points of the circle are equally far.
@@ -229,7 +213,6 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
             place = _look(pair, middles[i], best.n, fine, budget, w)
             spent += place.at.iterations
             best, elsewhere = _nearest(best, elsewhere, place.at, aside)
-            slopes[i] = dot(place.at.n, place.tangent)
             bounds[i] = max(proved, _bound_of_arc(pair, place, halves[i]))
         worst = 0
         for i in range(1, count):
@@ -240,104 +223,78 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
             break
         if best.distance < overlap and count > _FIRST_ARCS + 2:
             break
-        # Cut the arc at the root of the derivative that the secant rule finds, if there is one, else in the middle.
-        middle, half, slope = middles[worst], halves[worst], slopes[worst]
-        left, right = middle - half, middle + half
-        cut = middle
-        if abs(slope) > 1e-12:
-            s_other, other = slope, middle
-            s_here, here = slope, middle
-            step = -math.copysign(0.5 * half, slope)
-            for _ in range(_SECANT_STEPS):
-                other, s_other = here, s_here
-                here = min(right, max(left, here + step))
-                place = _look(pair, here, best.n, fine, budget, w)
-                spent += place.at.iterations
-                s_here = dot(place.at.n, place.tangent)
-                best, elsewhere = _nearest(best, elsewhere, place.at, aside)
-                if s_here == s_other or abs(s_here) < 1e-14 or here == other:
-                    break
-                step = -s_here * (here - other) / (s_here - s_other)
-                if abs(step) < 1e-12:
-                    break
-            cut = here
-        known = count
-        if left + 0.05 * half < cut < right - 0.05 * half and abs(cut - middle) > 1e-3 * half:
-            # A narrow arc about the root, and what is left on both sides.
-            narrow, least = min(0.5 * half, cut - left, right - cut), 1e-15
-        else:
-            # Thirds keep the middle as the middle of its part. Each cut adds arcs, which their number ends.
-            cut, narrow, least = middle, half / 3.0, -math.inf
-        middles[worst], halves[worst] = cut, narrow
-        for side in range(2):
-            end = left if side == 0 else right
-            rest = cut - narrow - left if side == 0 else right - cut - narrow
-            if rest > least:
-                middles[count], halves[count] = 0.5 * (end + (cut - narrow if side == 0 else cut + narrow)), 0.5 * rest
-                count += 1
+        # Thirds keep the middle as the middle of its part.
+        middle, half = middles[worst], halves[worst] / 3.0
+        halves[worst], known = half, count
+        for side in (-2.0, 2.0):
+            middles[count], halves[count] = middle + side * half, half
+            count += 1
+    # The distance tells the place to the root of its rounding, its derivative to rounding.
+    p = rotate_back(rotation, sub(best.y, centre))
+    here, other, slope = math.atan2(p[1], p[0]), 0.0, 0.0
+    for k in range(_SECANT_STEPS):
+        place = _look(pair, here, best.n, fine, budget, w)
+        spent += place.at.iterations
+        here_slope = dot(place.at.n, place.tangent)
+        if place.at.distance <= best.distance + 1e-3 * goal:
+            best = place.at
+        step = -math.copysign(max(halves[worst], _LEAST_STEP), here_slope)
+        if k > 0:
+            step = here_slope * (here - other) / (slope - here_slope) if slope != here_slope else 0.0
+        if abs(here_slope) < 1e-14 or abs(step) < 1e-12:
+            break
+        step = min(_LONGEST_STEP, max(-_LONGEST_STEP, step))
+        other, slope, here = here, here_slope, here + step
     status = best.status | (NON_UNIQUE if elsewhere <= best.distance + goal else 0)
     return cores.Cores(best.distance, min(proved, best.distance), best.upper, best.x, best.y, best.n, spent, status)
 
 
-@kernel
-def solve(pair, n, goal, budget, w):
+@kernel(_nrt=True)
+def solve(pair, n, goal, budget):
     """Signed distance of a convex body or a torus A and a torus B, with flags of the status. Radii are counted."""
     out_of_line()
+    w = difference.new_workspace()
     a, ka, b = pair.a.row, pair.a.kind, pair.b.row
     rotation, centre = pair.rotation, pair.centre
-    margin = difference.rounding(a, b, centre) + a[PLANE_LOSS]
-    ball_a, ball_b = ball_radius(a, ka), b[A2]
+    margin = difference.rounding(a, b, centre) + a[kinds.PLANE_LOSS]
+    ball_a, ball_b = kinds.ball_radius(a, ka), b[A2]
     radii = ball_a + ball_b
     core = nearest_on_circle(pair, n, goal, math.inf, radii - goal, budget, w)
-    outward = cores.ball_direction(core.x, core.y, core.n, radii)
-    x = combine(1.0, core.x, ball_a, outward)
-    y = combine(1.0, core.y, -ball_b, outward)
+    distance, lower, upper, x, y, _, _, _ = cores.with_balls(core, ball_a, ball_b)
+    lower, upper = lower - margin, upper + margin
     flags = DENT if not holds_means(a, ka) and core.upper - core.lower > goal else 0
-    distance, lower, upper = core.distance - radii, core.lower - radii - margin, core.upper - radii + margin
     if distance >= 0.0:
         # The direction of a search is known to the square root of its tolerance only; its points are exact.
         n = direction_of(x, y, core.n) if distance > goal else core.n
-        if core.status & NON_UNIQUE:
-            flags |= NON_UNIQUE
-        return cores.Cores(distance, lower, max(upper, distance), x, y, n, core.iterations, 0), flags
+        flags |= core.status & NON_UNIQUE
+        return cores.Cores(distance, lower, max(upper, distance), x, y, n, core.iterations, flags)
     # The hulls: a disc with a ball for the torus.
     hulls = cores.solve_cores(pair, core.n, goal, math.inf, budget, w)
     deepest = hulls.lower - radii
     # Where a point of the circle has several ways out of A, one that is not across the circle leaves the rest of the
     # torus in A.
-    height, _, _, _ = point_to_circle(b, rotate_back(rotation, sub(y, centre)))
+    height, _, _, _ = kinds.point_to_circle(b, rotate_back(rotation, sub(y, centre)))
     if upper - deepest <= goal and abs(height - ball_b) <= goal:
-        return cores.Cores(distance, min(deepest, distance), upper, x, y, core.n, core.iterations, 0), flags
+        return cores.Cores(distance, min(deepest, distance), upper, x, y, core.n, core.iterations, flags)
     # Does the translation by the depth of the ball part the bodies?
     step = -distance + 0.75 * goal
-    far = combine(1.0, centre, step, core.n)
     enough = radii + 2.0 * margin
-    moved = nearest_on_circle(Pair(pair.a, pair.b, pair.rotation, far), core.n, goal, enough, radii, budget, w)
-    if moved.lower > enough:
-        answer = cores.Cores(distance, -step, upper, x, y, core.n, core.iterations + moved.iterations, 0)
-        return answer, flags
+    there = Pair(pair.a, pair.b, rotation, add(centre, scale(step, core.n)))
+    away = nearest_on_circle(there, core.n, goal, enough, radii, budget, w)
+    if away.lower > enough:
+        return cores.Cores(distance, -step, upper, x, y, core.n, core.iterations + away.iterations, flags)
     # The hulls' translation parts the bodies; so does a shorter one, by as much as they are apart after it.
     length = 0.25 * goal - deepest
-    iterations = core.iterations + moved.iterations
+    iterations = core.iterations + away.iterations
     for i in range(_ADVANCES):
-        far = combine(1.0, centre, length, hulls.n)
-        moved = nearest_on_circle(
-            Pair(pair.a, pair.b, pair.rotation, far),
-            hulls.n,
-            0.25 * goal,
-            math.inf,
-            -math.inf,
-            budget,
-            w,
-        )
-        iterations += moved.iterations
-        gap = moved.lower - radii - margin
-        outward = cores.ball_direction(moved.x, moved.y, moved.n, radii)
-        x = combine(1.0, moved.x, ball_a, outward)
-        y = combine(1.0, combine(1.0, moved.y, -ball_b, outward), -length, hulls.n)
+        there = Pair(pair.a, pair.b, rotation, add(centre, scale(length, hulls.n)))
+        away = nearest_on_circle(there, hulls.n, 0.25 * goal, math.inf, -math.inf, budget, w)
+        iterations += away.iterations
+        _, gap, _, x, y, _, _, _ = cores.with_balls(away, ball_a, ball_b)
+        gap, y = gap - margin, combine(1.0, y, -length, hulls.n)
         if gap <= goal or i == _ADVANCES - 1:
             break
         length -= gap
     if upper + length > goal:
         flags = UNPROVEN | NON_CONVEX
-    return cores.Cores(-length, -length, max(upper, -length), x, y, hulls.n, iterations, 0), flags
+    return cores.Cores(-length, -length, max(upper, -length), x, y, hulls.n, iterations, flags)

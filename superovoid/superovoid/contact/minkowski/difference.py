@@ -5,6 +5,8 @@ r"""The Minkowski difference M = A - B of two convex cores (frame of A): what al
 
 Support points of M with what they came from; simplices of them in a workspace; and
 
+descend   GJK: the point of M nearest to the origin, over growing simplices of support points. Every support point along
+          n proves sd >= -h_M(n); apart, the nearest point proves sd <= its distance. Ends where the cores overlap.
 polish    Newton for the minimum of h_M where it is the maximum of a few smooth functions, one for each pair of strata
           (`shapes.kernels.kinds`) among the support points: with tangential parts p_i, values v_i, Hessians H_i, and
           weights l_i that make sum l_i p_i vanish, the step d minimises sum l_i (p_i . d + d . (H_i - v) d / 2) subject
@@ -34,7 +36,7 @@ from superovoid.compiled.vector import (
 )
 from superovoid.shapes.kernels.kinds import SUPEROVOID, SUPPORT_LOSS, core_support, stratum_point
 from superovoid.shapes.kernels.rounding import EPS, allowance
-from superovoid.shapes.kernels.support_function import EXACT, support, support_candidate, support_near
+from superovoid.shapes.kernels.support_function import support, support_near
 from superovoid.shapes.kernels.surface import RADIUS, position
 
 # A row of a simplex: point of M, of A, of B (frame of A), the two strata, the weight.
@@ -78,35 +80,24 @@ def rounding(a, b, centre):
     return allowance(a[RADIUS], b[RADIUS], norm(centre)) + a[SUPPORT_LOSS] + b[SUPPORT_LOSS]
 
 
-# How good a support point of a superovoid is: with a proved bound of h, without one, which is cheaper over a dent, or
-# close to one (`support_near`). numpy integers: numba would compile once more for every literal.
-_PROVED, _CANDIDATE, _NEAR = np.int64(0), np.int64(1), np.int64(2)
-
-
 @kernel(forceinline=True)
-def _support_of(core, n, how, w, r, loss):
+def _support_of(core, n, near, w, r, loss):
     """As `core_support`, with height and radius of the surface point of a superovoid."""
     if core.kind != SUPEROVOID:
         x, stratum, upper = core_support(core, n)
         return x, stratum, upper, w, r
-    if how == _PROVED:
-        f, upper = support(core.row, n)
-        return position(core.row, f), 0, upper, f.w, f.r
-    f = support_near(core.row, n, w, r, loss) if how == _NEAR else support_candidate(core.row, n, EXACT)
-    x = position(core.row, f)
-    return x, 0, dot(n, x), f.w, f.r
+    if near:
+        f = support_near(core.row, n, w, r, loss)
+        x = position(core.row, f)
+        return x, 0, dot(n, x), f.w, f.r
+    f, upper = support(core.row, n)
+    return position(core.row, f), 0, upper, f.w, f.r
 
 
 @kernel
 def difference_support(pair, n):
     """Support point of M along a unit vector."""
-    return _corner_along(pair, n, _PROVED, 0.0, 0.0, 0.0)
-
-
-@kernel
-def difference_candidate(pair, n):
-    """As `difference_support`, without a proof of `h`: cheaper for superovoids with a dent."""
-    return _corner_along(pair, n, _CANDIDATE, 0.0, 0.0, 0.0)
+    return _corner_along(pair, n, False, 0.0, 0.0, 0.0)
 
 
 @kernel
@@ -116,15 +107,15 @@ def difference_point(pair, n, w, r, loss):
     `w` and `r` are height and radius of a surface point of the superovoid close by, if there is one; `loss` is the
     length by which its point may fall short.
     """
-    return _corner_along(pair, n, _NEAR, w, r, loss)
+    return _corner_along(pair, n, True, w, r, loss)
 
 
 @kernel
-def _corner_along(pair, n, how, w, r, loss):
+def _corner_along(pair, n, near, w, r, loss):
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
-    x, stratum_a, ha, wa, ra = _support_of(pair.a, n, how, w, r, loss)
-    y, stratum_b, hb, wb, rb = _support_of(pair.b, rotate_back(rotation, scale(-1.0, n)), how, w, r, loss)
+    x, stratum_a, ha, wa, ra = _support_of(pair.a, n, near, w, r, loss)
+    y, stratum_b, hb, wb, rb = _support_of(pair.b, rotate_back(rotation, scale(-1.0, n)), near, w, r, loss)
     y = add(centre, rotate(rotation, y))
     w, r = (wa, ra) if pair.a.kind == SUPEROVOID else (wb, rb)
     return Corner(sub(x, y), x, y, stratum_a, stratum_b, ha + hb - dot(n, centre), w, r)
@@ -139,6 +130,13 @@ def put(w, k, c):
         w[k, Y + i] = c.y[i]
     w[k, STRATUM_A], w[k, STRATUM_B] = c.stratum_a, c.stratum_b
     w[k, WEIGHT] = 0.0
+
+
+@kernel
+def copy_row(rows, row, to, k):
+    """Copy a row to row k of others."""
+    for i in range(SIMPLEX_LENGTH):
+        to[k, i] = rows[row, i]
 
 
 @kernel
@@ -161,12 +159,12 @@ def mean_point(w, count, column):
 
 @kernel
 def segment_weights(p, q):
-    """Weights of the point of a segment that is closest to the origin."""
+    """Weights of the point of a segment that is closest to the origin, and its squared distance."""
     d = sub(q, p)
     length = dot(d, d)
-    t = -dot(p, d) / length if length > 0.0 else 0.0
-    t = min(1.0, max(0.0, t))
-    return 1.0 - t, t
+    t = min(1.0, max(0.0, -dot(p, d) / length)) if length > 0.0 else 0.0
+    x = combine(1.0 - t, p, t, q)
+    return 1.0 - t, t, dot(x, x)
 
 
 @kernel
@@ -186,41 +184,25 @@ def triangle_weights(p, q, r):
         wp = 1.0 - wq - wr
         if wp >= 0.0 and wq >= 0.0 and wr >= 0.0:
             return wp, wq, wr
-    best = math.inf
-    weights = (1.0, 0.0, 0.0)
-    s, t = segment_weights(p, q)
-    x = combine(s, p, t, q)
-    if dot(x, x) < best:
-        best, weights = dot(x, x), (s, t, 0.0)
-    s, t = segment_weights(q, r)
-    x = combine(s, q, t, r)
-    if dot(x, x) < best:
-        best, weights = dot(x, x), (0.0, s, t)
-    s, t = segment_weights(r, p)
-    x = combine(s, r, t, p)
-    if dot(x, x) < best:
-        weights = (t, 0.0, s)
-    return weights
+    s, t, best = segment_weights(p, q)
+    weights = (s, t, 0.0)
+    s, t, square = segment_weights(q, r)
+    if square < best:
+        best, weights = square, (0.0, s, t)
+    s, t, square = segment_weights(r, p)
+    return (t, 0.0, s) if square < best else weights
 
 
 @kernel
-def weights_to(count, p, q, r):
-    """Weights of that point of the hull of up to three points that is nearest to the origin."""
-    if count == 1:
-        return 1.0, 0.0, 0.0
-    if count == 2:
-        s, t = segment_weights(p, q)
-        return s, t, 0.0
-    return triangle_weights(p, q, r)
-
-
-@kernel
-def weigh(w, first, count, target):
-    """Weigh up to three rows of a workspace for the point of their hull nearest to a target."""
-    p = sub(row_point(w, first, M), target)
-    q = sub(row_point(w, first + 1, M), target)
-    r = sub(row_point(w, first + 2, M), target)
-    w[first, WEIGHT], w[first + 1, WEIGHT], w[first + 2, WEIGHT] = weights_to(count, p, q, r)
+def weigh(w, count, target):
+    """Weigh the first rows of a workspace, up to three, for the point of their hull nearest to a target."""
+    p = sub(row_point(w, 0, M), target)
+    q = sub(row_point(w, 1, M), target) if count > 1 else p
+    if count < 3:
+        w[0, WEIGHT], w[1, WEIGHT], _ = segment_weights(p, q)
+    else:
+        r = sub(row_point(w, 2, M), target)
+        w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT] = triangle_weights(p, q, r)
 
 
 @kernel
@@ -248,26 +230,16 @@ def tetrahedron_weights(p, q, r, s):
     return wp, wq, wr, ws, norm(x)
 
 
-@kernel
-def holds_origin(p, q, r, s):
-    """Whether a tetrahedron, of which signs of volumes say that it holds the origin, does so to rounding.
-
-    Of a thin one the signs say anything: its volumes are what rounding left of them.
-    """
-    _, _, _, _, missed = tetrahedron_weights(p, q, r, s)
-    largest = max(max(dot(p, p), dot(q, q)), max(dot(r, r), dot(s, s)))
-    return missed <= _HELD * math.sqrt(largest)
-
-
 @kernel(separate=True)
 def nearest_of_simplex(w, count):
     """Weigh the rows of a simplex for its point nearest to the origin and drop the rows without weight.
 
-    Returns how many are left; 4 means that the origin is inside.
+    Returns how many are left; 4 means that the origin is inside, to rounding: of a thin tetrahedron the signs of its
+    volumes, which say so, are what rounding left of them.
     """
     out_of_line()
     if count < 4:
-        weigh(w, 0, count, (0.0, 0.0, 0.0))
+        weigh(w, count, (0.0, 0.0, 0.0))
     else:
         corners = (row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M))
         faces = ((0, 1, 2, 3), (0, 1, 3, 2), (0, 2, 3, 1), (1, 2, 3, 0))
@@ -286,23 +258,17 @@ def nearest_of_simplex(w, count):
                     w[i, WEIGHT], w[j, WEIGHT], w[k, WEIGHT], w[opposite, WEIGHT] = s, t, u, 0.0
             if best < math.inf:
                 break
-            if holds_origin(*corners):
+            w0, w1, w2, w3, missed = tetrahedron_weights(*corners)
+            if missed <= _HELD * max(norm(corners[0]), norm(corners[1]), norm(corners[2]), norm(corners[3])):
+                w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT], w[3, WEIGHT] = w0, w1, w2, w3
                 return 4
     left = 0
     for k in range(count):
         if w[k, WEIGHT] > 0.0:
             if left < k:
-                for i in range(SIMPLEX_LENGTH):
-                    w[left, i] = w[k, i]
+                copy_row(w, k, w, left)
             left += 1
     return left
-
-
-@kernel
-def weigh_origin(w):
-    """Weigh the four rows of a simplex that holds the origin for it."""
-    p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
-    w[0, WEIGHT], w[1, WEIGHT], w[2, WEIGHT], w[3, WEIGHT], _ = tetrahedron_weights(p, q, r, s)
 
 
 @kernel
@@ -315,6 +281,91 @@ def towards(w, count, v):
         if length > 0.0:
             return scale((-1.0 if dot(normal, p) > 0.0 else 1.0) / length, normal)
     return scale(-1.0 / norm(v), v)
+
+
+# --- GJK ----------------------------------------------------------------------------------------------------------
+
+
+class Descent(NamedTuple):
+    """Where GJK has ended."""
+
+    count: int  # type: ignore[assignment] # hides tuple.count; rows of the simplex in the workspace
+    lower: float  # best proved -h_M, and its direction
+    n: tuple
+    upper: float  # distance of the nearest point of the simplex
+    overlap: bool
+    stalled: bool
+    iterations: int
+
+
+@kernel
+def nothing_known(n):
+    """Where GJK starts, with a direction."""
+    return Descent(0, -math.inf, n, math.inf, False, False, 0)
+
+
+@kernel
+def descend(pair, start, goal, near, beyond, w, limit, roughly):
+    """GJK over a simplex in the workspace (its `count` rows are kept).
+
+    Stops if the interval is closed, the cores overlap, nothing moves any more, the distance is proved to be less than
+    `near`, or the lower bound exceeds `beyond`. `roughly` takes points near to support points, which prove no lower
+    bound unless it may exceed `beyond`.
+    """
+    out_of_line()
+    a = pair.a.row
+    b = pair.b.row
+    count, lower, best, upper = start.count, start.lower, start.n, start.upper
+    n = start.n
+    if count > 0:
+        v = mean_point(w, count, M)
+        length = norm(v)
+        if length > 0.0:
+            n = scale(-1.0 / length, v)
+    iterations = start.iterations
+    c = Corner(n, n, n, 0, 0, 0.0, 0.0, 1.0)
+    for _ in range(limit):
+        iterations += 1
+        rough = roughly and iterations > start.iterations + 1
+        if rough:
+            loss = LOSS * min(upper, a[RADIUS], b[RADIUS])
+            c = difference_point(pair, n, c.height, c.radius, loss)
+        if not rough or -c.h > beyond:
+            rough = False
+            c = difference_support(pair, n)
+        if not rough and -c.h > lower:
+            lower, best = -c.h, n
+        if upper - lower <= goal or lower > beyond:
+            return Descent(count, lower, best, upper, False, False, iterations)
+        for k in range(count):
+            if w[k, M] == c.m[0] and w[k, M + 1] == c.m[1] and w[k, M + 2] == c.m[2]:
+                return Descent(count, lower, best, upper, False, True, iterations)
+        for k in range(count):
+            copy_row(w, k, w, BUNDLE + k)
+        former = count
+        put(w, count, c)
+        count = nearest_of_simplex(w, count + 1)
+        v = mean_point(w, count, M)
+        length = norm(v)
+        if count == 4 or not (length > 0.25 * goal):
+            upper = min(upper, length)
+            if count == 3:
+                # The origin is in the plane of three points: its normal is the direction of bodies that touch.
+                n = towards(w, count, v)
+                for sign in (1.0, -1.0):
+                    c = difference_support(pair, scale(sign, n))
+                    if -c.h > lower:
+                        lower, best = -c.h, scale(sign, n)
+            return Descent(count, lower, best, upper, not (upper - lower <= goal), False, iterations)
+        if not (length < upper):  # a thin simplex, which rounding decides about: the one before is nearer
+            for k in range(former):
+                copy_row(w, BUNDLE + k, w, k)
+            return Descent(former, lower, best, upper, False, True, iterations)
+        upper = length
+        n = towards(w, count, v)
+        if upper < near:
+            return Descent(count, lower, best, upper, False, True, iterations)
+    return Descent(count, lower, best, upper, False, False, iterations)
 
 
 # --- polish -----------------------------------------------------------------------------------------------------
@@ -332,8 +383,7 @@ def gather(w, count):
                 known = True
                 w[row, WEIGHT] += w[k, WEIGHT]
         if not known and found < 3:
-            for i in range(SIMPLEX_LENGTH):
-                w[BUNDLE + found, i] = w[k, i]
+            copy_row(w, k, w, BUNDLE + found)
             found += 1
     return found
 
@@ -346,14 +396,6 @@ class Local(NamedTuple):
     y: tuple
     h: float
     gap: float  # length of what is left between h n and x - y
-
-
-@kernel
-def _bundle_mean(w, count, column):
-    x = (0.0, 0.0, 0.0)
-    for k in range(count):
-        x = combine(1.0, x, w[BUNDLE + k, WEIGHT], row_point(w, BUNDLE + k, column))
-    return x
 
 
 @kernel
@@ -387,8 +429,7 @@ def newton_turn(n, t1, t2, count, hessian, value, mean, q, r):
         det = w11 * w22 - w12 * w12
         if not (det > 0.0 and w11 + w22 > 0.0):
             # Curved less than the depth: no minimum here. Without the curvature of the sphere there may be one.
-            w11 += value
-            w22 += value
+            w11, w22 = w11 + value, w22 + value
             det = w11 * w22 - w12 * w12
             if not (det > 0.0 and w11 + w22 > 0.0):
                 return False, n
@@ -431,6 +472,7 @@ def polish(pair, n, apart, w, count):
     out_of_line()
     a, b, rotation, centre = pair.a.row, pair.b.row, pair.rotation, pair.centre
     best = Local(n, n, n, math.inf, math.inf)
+    w = w[BUNDLE:]
     exact = 2.0 * EPS * (a[RADIUS] + b[RADIUS] + norm(centre))
     for _ in range(_POLISH_STEPS):
         t1, t2 = tangent_frame(n)
@@ -439,33 +481,32 @@ def polish(pair, n, apart, w, count):
         w11 = w12 = w22 = 0.0
         # Points and Hessians of the strata; the weights of the step before weigh the Hessians.
         for k in range(count):
-            row = BUNDLE + k
-            x, a11, a12, a22 = stratum_point(pair.a, int(w[row, STRATUM_A]), n, t1, t2)
+            x, a11, a12, a22 = stratum_point(pair.a, int(w[k, STRATUM_A]), n, t1, t2)
             # The Hessian of h_B(-n): both signs of the second derivative cancel.
-            y, c11, c12, c22 = stratum_point(pair.b, int(w[row, STRATUM_B]), m, b1, b2)
+            y, c11, c12, c22 = stratum_point(pair.b, int(w[k, STRATUM_B]), m, b1, b2)
             y = add(centre, rotate(rotation, y))
             for i in range(3):
-                w[row, M + i] = x[i] - y[i]
-                w[row, X + i] = x[i]
-                w[row, Y + i] = y[i]
-            share = w[row, WEIGHT]
+                w[k, M + i] = x[i] - y[i]
+                w[k, X + i] = x[i]
+                w[k, Y + i] = y[i]
+            share = w[k, WEIGHT]
             w11 += share * (a11 + c11)
             w12 += share * (a12 + c12)
             w22 += share * (a22 + c22)
-        m0 = row_point(w, BUNDLE, M)
+        m0 = row_point(w, 0, M)
         value = dot(m0, n)
         for k in range(1, count):
-            value = max(value, dot(row_point(w, BUNDLE + k, M), n))
-        weigh(w, BUNDLE, count, scale(0.0 if apart == 1.0 else value, n))
-        mean = _bundle_mean(w, count, M)
+            value = max(value, dot(row_point(w, k, M), n))
+        weigh(w, count, scale(0.0 if apart == 1.0 else value, n))
+        mean = mean_point(w, count, M)
         gap = norm(combine(1.0, mean, -dot(mean, n), n)) + abs(value - dot(mean, n))
         if not (gap < best.gap):
             break
-        best = Local(n, _bundle_mean(w, count, X), _bundle_mean(w, count, Y), value, gap)
+        best = Local(n, mean_point(w, count, X), mean_point(w, count, Y), value, gap)
         if gap <= exact:
             break
-        q = sub(row_point(w, BUNDLE + 1, M), m0) if count > 1 else m0
-        r = sub(row_point(w, BUNDLE + 2, M), m0) if count > 2 else m0
+        q = sub(row_point(w, 1, M), m0) if count > 1 else m0
+        r = sub(row_point(w, 2, M), m0) if count > 2 else m0
         goes_on, n = newton_turn(n, t1, t2, count, (w11, w12, w22), value, mean, q, r)
         if not goes_on:
             break
@@ -496,14 +537,19 @@ def well_away(n, other):
 
 
 @kernel
+def _taken(found, n, h, x, y, is_better, is_polished, spent):
+    away, spent = well_away(n, found.n), found.spent + spent
+    if is_better:
+        rival = min(found.rival, found.value) if away else found.rival
+        return Found(min(h, found.value), found.proved, n, x, y, is_polished, spent, rival)
+    rival = min(found.rival, h) if away else found.rival
+    return Found(found.value, found.proved, found.n, found.x, found.y, found.polished, spent, rival)
+
+
+@kernel
 def take(found, n, c):
     """The best of what was found and a corner at direction n."""
-    away = well_away(n, found.n)
-    if c.h < found.value:
-        rival = min(found.rival, found.value) if away else found.rival
-        return Found(c.h, found.proved, n, c.x, c.y, False, found.spent + 1, rival)
-    rival = min(found.rival, c.h) if away else found.rival
-    return Found(found.value, found.proved, found.n, found.x, found.y, found.polished, found.spent + 1, rival)
+    return _taken(found, n, c.h, c.x, c.y, c.h < found.value, False, 1)
 
 
 @kernel
@@ -512,13 +558,7 @@ def polished(pair, n, rows, found, w):
     out_of_line()
     for k in range(rows):
         w[k, WEIGHT] = 1.0 / rows
-    count = gather(w, rows)
-    local = polish(pair, n, 0.0, w, count)
+    local = polish(pair, n, 0.0, w, gather(w, rows))
     c = difference_support(pair, local.n)
-    spent, away = found.spent + 4, well_away(local.n, found.n)
-    if c.h <= found.value + local.gap * EPS:
-        x, y = (local.x, local.y) if local.h >= c.h - 1e-9 * abs(c.h) else (c.x, c.y)
-        rival = min(found.rival, found.value) if away else found.rival
-        return Found(min(c.h, found.value), found.proved, local.n, x, y, True, spent, rival)
-    rival = min(found.rival, c.h) if away else found.rival
-    return Found(found.value, found.proved, found.n, found.x, found.y, found.polished, spent, rival)
+    x, y = (local.x, local.y) if local.h >= c.h - 1e-9 * abs(c.h) else (c.x, c.y)
+    return _taken(found, local.n, c.h, x, y, c.h <= found.value + local.gap * EPS, True, 4)

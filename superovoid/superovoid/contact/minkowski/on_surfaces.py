@@ -11,19 +11,9 @@ as it is, where they are along that normal.
 from __future__ import annotations
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import combine, dot, norm, scale, sub
+from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.superovoids.newton import retract
-from superovoid.shapes.kernels.kinds import (
-    BOX,
-    CAPSULE,
-    CONE,
-    CONVEX_MESH,
-    CYLINDER,
-    SUPEROVOID,
-    TORUS,
-    ball_radius,
-    point_to_core,
-)
+from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.surface import RADIUS, gradient, position
 
 _STEPS = 12
@@ -64,18 +54,31 @@ def onto_surface(core, p, n):
     """
     out_of_line()
     row, kind = core.row, core.kind
-    if kind == SUPEROVOID:
+    if kind == kinds.SUPEROVOID:
         return along_to_surface(row, p, n)
-    if kind == CONVEX_MESH:
-        height, normal, _, _ = point_to_core(core, p)
+    if kind == kinds.CONVEX_MESH:
+        height, normal, _, _ = kinds.point_to_core(core, p)
         return combine(1.0, p, -height, normal) if height < 0.0 else p
-    if kind == BOX or kind == CYLINDER or kind == CONE:
-        _, _, foot, _ = point_to_core(core, p)
+    if kind == kinds.BOX or kind == kinds.CYLINDER or kind == kinds.CONE:
+        _, _, foot, _ = kinds.point_to_core(core, p)
         return foot
-    if kind == CAPSULE or kind == TORUS:
-        _, normal, foot, _ = point_to_core(core, p)
-        return combine(1.0, foot, ball_radius(row, kind), normal)
+    if kind == kinds.CAPSULE or kind == kinds.TORUS:
+        _, normal, foot, _ = kinds.point_to_core(core, p)
+        return combine(1.0, foot, kinds.ball_radius(row, kind), normal)
     return p
+
+
+@kernel
+def onto_surfaces(pair, x, y, n, every):
+    """Means of support points, in the frame of A, brought onto the surfaces along n: every one, or of superovoids."""
+    out_of_line()
+    rotation, centre = pair.rotation, pair.centre
+    if every or pair.a.kind == kinds.SUPEROVOID:
+        x = onto_surface(pair.a, x, n)
+    if every or pair.b.kind == kinds.SUPEROVOID:
+        y = onto_surface(pair.b, rotate_back(rotation, sub(y, centre)), rotate_back(rotation, scale(-1.0, n)))
+        y = add(centre, rotate(rotation, y))
+    return x, y
 
 
 @kernel
@@ -85,8 +88,13 @@ def off_line(x, y, value, n):
 
 
 @kernel
-def direction_of(x, y, n):
-    """Unit vector from x to y; n where they are one."""
-    u = sub(y, x)
+def unit(u, n):
+    """Unit vector along u; n if u has no length."""
     length = norm(u)
     return scale(1.0 / length, u) if length > 0.0 else n
+
+
+@kernel
+def direction_of(x, y, n):
+    """Unit vector from x to y; n where they are one."""
+    return unit(sub(y, x), n)

@@ -52,7 +52,6 @@ from superovoid.contact.minkowski.difference import (
     new_workspace,
     put,
     towards,
-    weigh_origin,
 )
 from superovoid.contact.pair import Pair
 from superovoid.contact.separation import is_inside, slack_of_level
@@ -252,8 +251,6 @@ def _approach(pair, cell, view, nearest, goal, tries, most, w):
         view = _look(pair, towards(w, count, v), cell, _slopes(view.p.f, view.q.f))
         used += 1
     x, y = view.x, view.y
-    if count == 4:
-        weigh_origin(w)
     if count > 0:
         x, y = mean_point(w, count, X), mean_point(w, count, Y)
     # What lies in the plane of a cut touches both slabs, to rounding.

@@ -15,9 +15,9 @@ import numpy as np
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski import contact_points
-from superovoid.contact.minkowski.contact_points import off_normal, superovoids_on_surfaces
+from superovoid.contact.minkowski.contact_points import off_normal
 from superovoid.contact.minkowski.difference import new_workspace
-from superovoid.contact.minkowski.on_surfaces import off_line
+from superovoid.contact.minkowski.on_surfaces import off_line, onto_surfaces
 from superovoid.contact.separation import is_in_both
 from superovoid.contact.superovoids.answers import CLOSED, Answer, is_closed, with_interval
 from superovoid.contact.superovoids.certificate import rounding_margin
@@ -53,7 +53,7 @@ def _overlapping(pair, answer, p, goal):
     x, y = answer.x, add(centre, rotate(rotation, answer.y))
     if not (distance < 0.0 and off_line(x, y, -distance, n) <= -lower):
         # The ways out of both bodies along the normal: together no longer than the depth of the hulls.
-        x, y = superovoids_on_surfaces(cores_of(pair), p, p, n)
+        x, y = onto_surfaces(cores_of(pair), p, p, n, False)
         if not (distance < 0.0):
             distance = max(lower, min(0.0, dot(n, sub(y, x))))
     upper = max(0.0, lower + off_line(x, y, -distance, n))
