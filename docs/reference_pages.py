@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The generated pages: reference of the library, the interfaces, the parameters and the commands, and the examples.
+"""The generated pages: reference of the library, the interfaces, the parameters and the commands.
 
 Sphinx calls `write_pages` before it reads its sources (docs/conf.py) and `check_complete` when it has read them. What
 is written comes from the code alone, so that a page cannot lag behind it.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
+import importlib.util
 import inspect
 import json
 import os
@@ -20,8 +21,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -32,15 +32,24 @@ from sphinx.errors import ExtensionError
 
 PACKAGES = ("superovoid", "superovoid_ros", "superovoid_papers")
 DOCS = Path(__file__).resolve().parent
-EXAMPLE_SECONDS = 600
-FIRST = ("two_bodies", "a_hand", "robot_from_urdf", "control_loop", "many_states", "certificates")
+FIRST = (
+    "two_bodies",
+    "exponents",
+    "taper",
+    "all_shapes",
+    "through_contact",
+    "certificates",
+    "robot_from_urdf",
+    "a_hand",
+)
 """Examples at the head of the gallery, in this order; the others follow by name."""
 
 
 def setup(app: Sphinx) -> None:
     """Let Sphinx call what is here."""
     (Path(app.srcdir) / "generated" / recorded_pages.FOLDER).mkdir(parents=True, exist_ok=True)  # html_extra_path
-    app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / "generated"))
+    # Before sphinx-gallery, which listens at 500.
+    app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / "generated"), priority=400)
     app.connect("env-check-consistency", check_complete)
     app.connect("autodoc-process-signature", lambda *args: plain_aliases(*args[-2:]))
     kept: dict[str, list[str]] = {}
@@ -100,8 +109,9 @@ def write_pages(folder: Path) -> None:
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
     recorded_pages.write(folder)
-    if (root() / "examples").is_dir():
-        write_gallery(folder / "examples", scripts(root() / "examples"))
+    (folder / "examples").mkdir()
+    if importlib.util.find_spec("sphinx_gallery") is None:
+        (folder / "examples" / "index.rst").write_text(NO_GALLERY, encoding="utf-8")
 
 
 def check_complete(app: Sphinx, environment: BuildEnvironment) -> None:
@@ -322,55 +332,245 @@ def commands_page() -> str:
 # -- examples ----------------------------------------------------------------------------------------------------------
 
 
-def scripts(folder: Path) -> list[Path]:
-    """Return the examples: all files of the folder but the one that draws for the others."""
-    found = [path for path in folder.glob("*.py") if path.name != "picture.py"]
-    return sorted(found, key=lambda path: (FIRST.index(path.stem) if path.stem in FIRST else len(FIRST), path.name))
+def example_order(folder: str) -> Callable[[str], tuple[int, str]]:
+    """Return the key by which sphinx-gallery sorts the examples of a folder."""
+
+    def key(file: str) -> tuple[int, str]:
+        name = Path(file).stem
+        return (FIRST.index(name) if name in FIRST else len(FIRST)), name
+
+    return key
 
 
-def write_gallery(folder: Path, examples: list[Path]) -> None:
-    """Run the examples and write a page of each, with what it printed and drew, and an index."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with ThreadPoolExecutor(2) as threads:
-        for name, text in zip(examples, threads.map(lambda path: example_page(folder, path), examples), strict=True):
-            (folder / f"{name.stem}.md").write_text(text, encoding="utf-8")
-    index = "# Examples\n\nScripts of the folder `examples/`, each with what it prints and draws.\n\n"
-    for path in examples:
-        title, words = docstring_parts(path)
-        index += f"* [{title}]({path.stem}.md). {' '.join(words.split())}\n"
-    index += "\n```{toctree}\n:hidden:\n\n" + "".join(f"{path.stem}\n" for path in examples) + "```\n"
-    (folder / "index.md").write_text(index, encoding="utf-8")
+NO_GALLERY, encoding="utf-8")
 
 
-def docstring_parts(path: Path) -> tuple[str, str]:
-    """Return the title of an example, the first line of its docstring, and the text below it."""
-    title, _, words = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))).partition("\n\n")
-    return title.rstrip("."), words
+def check_complete(app: Sphinx, environment: BuildEnvironment) -> None:
+    """Fail where a public name is in no page."""
+    found = environment.domaindata["py"]["objects"]
+    missing = [f"{module.__name__}.{name}" for module in public_modules() for name in module.__all__]
+    missing = [
+        name for name in missing if name not in found and f"{PACKAGES[0]}.{name.rpartition('.')[2]}" not in found
+    ]
+    if missing:
+        raise ExtensionError(f"in no page of the reference: {', '.join(missing)}")
 
 
-def example_page(folder: Path, path: Path) -> str:
-    """Run an example in its output's folder and return its page; raises where it fails."""
-    output = folder / path.stem
-    output.mkdir(parents=True)
-    try:
-        run = subprocess.run(
-            [sys.executable, str(path)],
-            cwd=output,
-            env={**os.environ, "MPLBACKEND": "Agg"},
-            capture_output=True,
-            text=True,
-            timeout=EXAMPLE_SECONDS,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise ExtensionError(f"{path.name}: not done after {EXAMPLE_SECONDS} s:\n{error.stderr}") from error
-    if run.returncode:
-        raise ExtensionError(f"{path.name}: exit code {run.returncode}:\n{run.stdout}{run.stderr}")
-    source = path.read_text(encoding="utf-8")
-    title, words = docstring_parts(path)
-    code = source.split('"""', 2)[2].strip()
-    text = f"# {title}\n\n" + (f"{words}\n\n" if words else "")
-    text += "".join(f"![]({path.stem}/{picture.name})\n\n" for picture in sorted(output.glob("*.png")))
-    text += f"`examples/{path.name}`:\n\n```python\n{code}\n```\n\n"
-    if run.stdout:
-        text += f"It prints:\n\n```text\n{run.stdout.rstrip()}\n```\n"
+# -- library -----------------------------------------------------------------------------------------------------------
+
+
+def public_modules() -> list[ModuleType]:
+    """Return the modules that have `__all__`, the library itself first."""
+    names = []
+    for package in PACKAGES:
+        folders = importlib.import_module(package).__path__
+        names += [package, *(found.name for found in pkgutil.walk_packages(folders, f"{package}."))]
+    return [importlib.import_module(name) for name in names if declares_names(name)]
+
+
+def declares_names(name: str) -> bool:
+    """Whether a module has `__all__`, without importing it, as some cannot be where their peers are not installed."""
+    package, *inner = name.split(".")
+    path = Path(importlib.import_module(package).__path__[0]).joinpath(*inner)
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return any(
+        isinstance(node, ast.Assign) and any(getattr(target, "id", "") == "__all__" for target in node.targets)
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+    )
+
+
+def library_pages() -> dict[str, str]:
+    """Return the pages of the library: an index and one for each public module."""
+    modules = public_modules()
+    top = modules[0]
+    public = {id(getattr(module, name)) for module in modules for name in module.__all__}
+    pages = {}
+    for module in modules:
+        own = [name for name in module.__all__ if module is top or name not in top.__all__]
+        shared = [name for name in module.__all__ if name not in own]
+        text = heading(module.__name__, "=") + module_text(module)
+        if shared:
+            links = ", ".join(f":py:obj:`~{PACKAGES[0]}.{name}`" for name in shared)
+            text += f"Also imported from here: {links}.\n\n"
+        text += "".join(directive(module, name) for name in own)
+        text += results_text(module, own, public)
+        pages[f"{module.__name__}.rst"] = text
+    entries = "".join(f"   {module.__name__}\n" for module in modules)
+    pages["library.rst"] = f"{heading('Library', '=')}.. toctree::\n   :maxdepth: 1\n\n{entries}"
+    return pages
+
+
+def results_text(module: ModuleType, names: list[str], public: set[int]) -> str:
+    """Return the section about the classes that public names of a module return, but which are not public."""
+    found: list[type] = []
+    waiting = [getattr(module, name) for name in names]
+    while waiting:
+        for kind in returned_classes(waiting.pop(0)):
+            if id(kind) not in public and kind not in found:
+                found.append(kind)
+                waiting.append(kind)
+    found = [kind for kind in found if kind.__module__.startswith(module.__name__)]
+    parts = (directive(importlib.import_module(kind.__module__), kind.__name__) for kind in found)
+    return f"{heading('What these return', '-')}{''.join(parts)}" if found else ""
+
+
+def returned_classes(thing: object) -> Iterator[type]:
+    """Yield the classes of this repository in the types that a function, or the methods of a class, return."""
+    routines = vars(thing).values() if inspect.isclass(thing) else [thing]
+    for routine in routines:
+        function = getattr(routine, "fget", None) or getattr(routine, "__func__", routine)
+        if inspect.isfunction(function) and not function.__name__.startswith("_"):
+            for name in re.findall(r"\b[A-Z]\w+", str(function.__annotations__.get("return", ""))):
+                kind = function.__globals__.get(name)
+                if inspect.isclass(kind) and kind.__module__.partition(".")[0] in PACKAGES:
+                    yield kind
+
+
+def heading(text: str, underline: str) -> str:
+    """Return a heading of reStructuredText."""
+    return f"{text}\n{underline * len(text)}\n\n"
+
+
+def module_text(module: ModuleType) -> str:
+    """Return a module's docstring, its indented paragraphs as code."""
+    paragraphs = inspect.getdoc(module).split("\n\n")
+    text = ""
+    for number, paragraph in enumerate(paragraphs):
+        is_code = paragraph.startswith("    ") or paragraph.startswith(("with ", "from "))
+        if is_code and not (number and text.endswith("..code\n\n")):
+            body = inspect.cleandoc(paragraph) if paragraph.startswith("    ") else paragraph
+            text += ".. code-block:: python\n\n" + "".join(f"   {line}\n" for line in body.splitlines()) + "\n"
+        else:
+            text += f"{paragraph}\n\n"
     return text
+
+
+def directive(module: ModuleType, name: str) -> str:
+    """Return the reStructuredText that documents a public name."""
+    thing, full = getattr(module, name), f"{module.__name__}.{name}"
+    if inspect.isclass(thing):
+        members = "   :members:\n   :show-inheritance:\n"
+        return f".. autoclass:: {full}\n{members}{documented_fields(thing)}\n"
+    if callable(thing):
+        return f".. autofunction:: {full}\n\n"
+    value = " ".join(repr(thing).split())
+    value = f"   :value: {value}\n" if len(value) < 100 else ""
+    text = constant_text(module, name).replace("\n", "\n   ")
+    return f".. py:data:: {full}\n{value}\n   {text}\n\n"
+
+
+def documented_fields(thing: type) -> str:
+    """Ask for fields without a docstring too, where the class is of fields: their names and types say something."""
+    return "   :undoc-members:\n" if hasattr(thing, "__dataclass_fields__") else ""
+
+
+def constant_text(module: ModuleType, name: str) -> str:
+    """Return the docstring that stands behind a constant where it is assigned."""
+    tree = ast.parse(inspect.getsource(module)).body
+    for node in tree:
+        if isinstance(node, ast.ImportFrom) and name in (alias.name for alias in node.names):
+            return constant_text(importlib.import_module(node.module), name)
+    for node, after in zip(tree, [*tree[1:], None], strict=True):
+        targets = getattr(node, "targets", [getattr(node, "target", None)])
+        names = [each.id for target in targets for each in ast.walk(target or ast.Pass()) if isinstance(each, ast.Name)]
+        if name in names and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            return inspect.cleandoc(after.value.value)
+    return ""
+
+
+# -- interfaces, parameters, commands ----------------------------------------------------------------------------------
+
+
+def interfaces_page(folder: Path) -> str:
+    """Return the page of messages and services: each file's first comment as text, then its definition."""
+    text = "# Messages and services\n\nOf the package `superovoid_interfaces`, as its files define them.\n\n"
+    for title, pattern in (("Messages", "msg/*.msg"), ("Services", "srv/*.srv")):
+        text += f"## {title}\n\n"
+        for path in sorted(folder.glob(pattern)):
+            words, definition = interface_parts(path.read_text(encoding="utf-8"))
+            text += f"### {path.stem}\n\n{words}\n\n"
+            for part, lines in definition.items():
+                text += f"{part}:\n\n" if part else ""
+                text += f"```text\n{lines or '# (nothing)'}\n```\n\n"
+    return text
+
+
+def interface_parts(source: str) -> tuple[str, dict[str, str]]:
+    """Split a .msg or .srv file into its first comment, as text, and the definition by its parts."""
+    lines = source.splitlines()
+    end = next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    words = "\n".join(line[1:].strip() for line in lines[:end])
+    words = private_names_as_code(words)
+    parts = [part.strip("\n") for part in "\n".join(lines[end:]).split("\n---")]
+    if len(parts) == 1:
+        return words, {"": parts[0]}
+    return words, dict(zip(("Request", "Response"), parts, strict=True))
+
+
+def private_names_as_code(text: str) -> str:
+    """Set names like `~/distances` as code: a tilde is more than a letter to Markdown."""
+    return re.sub(r"(?<!`)~/\w+(?:/\w+)*", r"`\g<0>`", text)
+
+
+def parameters_page() -> str:
+    """Return the page of parameters, as a run of docs/declared_parameters.py says they are declared."""
+    run = subprocess.run(
+        [sys.executable, str(DOCS / "declared_parameters.py")], stdout=subprocess.PIPE, text=True, check=True
+    )
+    text = (
+        "# Parameters\n\nAs the nodes declare them; `ros2 param describe NODE NAME` says the same of a running node. "
+        "`(share)` is the folder of the installed package, `ros2 pkg prefix --share superovoid_ros`.\n\n"
+    )
+    for node, parameters in json.loads(run.stdout).items():
+        text += f"## {node}\n\n| name | default | values | what it is |\n|---|---|---|---|\n"
+        for name, one in parameters.items():
+            words = one["description"] or "of every node: take the time from /clock" * (name == "use_sim_time")
+            cells = (f"`{name}`", f"`{one['default']}`", one["constraints"], words)
+            text += "| " + " | ".join(private_names_as_code(cell.replace("|", "\\|")) for cell in cells) + " |\n"
+        text += "\n"
+    return text
+
+
+def commands() -> Iterator[tuple[str, argparse.ArgumentParser]]:
+    """Yield every command of `superovoid` and its parser, subcommands after what they belong to."""
+    from superovoid.cli.command_line import parser
+
+    def below(name: str, one: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
+        yield name, one
+        for action in one._actions:
+            if isinstance(action, argparse._SubParsersAction):
+                for word, child in action.choices.items():
+                    yield from below(f"{name} {word}", child)
+
+    yield from below("superovoid", parser())
+
+
+def commands_page() -> str:
+    """Return the page of commands: the help of each."""
+    text = "# Commands\n\nWhat `--help` prints.\n\n"
+    columns = os.environ.get("COLUMNS")
+    os.environ["COLUMNS"] = "100"  # which argparse looks at
+    try:
+        for name, one in commands():
+            text += f"## {name}\n\n```text\n{one.format_help().strip()}\n```\n\n"
+    finally:
+        os.environ.pop("COLUMNS")
+        if columns is not None:
+            os.environ["COLUMNS"] = columns
+    return text
+
+
+# -- examples ----------------------------------------------------------------------------------------------------------
+
+
+def example_order(file: str) -> tuple[int, str]:
+    """Return the key by which sphinx-gallery sorts the examples."""
+    name = Path(file).stem
+    return (FIRST.index(name) if name in FIRST else len(FIRST)), name
+
+
+NO_GALLERY = """Examples
+========
+
+This site was built without `sphinx-gallery`. The scripts are in the folder `examples/` of the repository.
+"""

@@ -36,7 +36,7 @@ LAYERS = {
         ),
         *("planning", "fitting", "viewing", "bags", "testing", "cli"),
     ),
-    "superovoid_ros": ("resources", "motions", "icub", "nodes", "client", "tools", "commands"),
+    "superovoid_ros": ("resources", "pictures", "motions", "icub", "nodes", "client", "tools", "commands"),
     "superovoid_papers": ("contenders", "methods", "benchmarks", "judges", "experiments", "commands"),
 }
 # What a package imports of the others. Of ROS, papers take the hands and their motions, which import nothing of ROS.
