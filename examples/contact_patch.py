@@ -16,7 +16,7 @@ from scipy.spatial.transform import Rotation
 from superovoid import Box, Cylinder, Superellipsoid, contacts
 from superovoid_ros.pictures import BLUE, GREEN, GREY, ORANGE, draw_bodies
 
-table = Box((0.36, 0.36, 0.03))
+table = Box((0.4, 0.4, 0.03))
 table_pose = np.eye(4)
 table_pose[2, 3] = -0.015
 
