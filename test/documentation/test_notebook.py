@@ -16,6 +16,8 @@ pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[v
 
 from superovoid.viewing.serving import Refresher, Viewer, open_server
 
+from tabs import chromium, tab  # noqa: F401
+
 NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "examples" / "notebooks").glob("*.ipynb"))
 LONG = 600.0  # s, which only a test that fails waits
 
@@ -62,7 +64,7 @@ def test_a_title_is_text_in_a_notebook_whatever_it_is():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_of_jupyter_shows_the_pages_while_its_kernel_runs(path, tab, tmp_path):
+def test_a_notebook_of_jupyter_shows_the_pages_while_its_kernel_runs(path, tab, tmp_path):  # noqa: F811
     for name in ("ipykernel", "nbclient", "nbconvert"):
         pytest.importorskip(name, reason="Jupyter is missing: pip install ipykernel nbclient nbconvert")
     import nbclient
