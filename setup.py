@@ -82,7 +82,7 @@ setup(
             "ros-visualization-msgs",
         ],
         # This site: sphinx-build -W docs build/site. With "wheels", since the nodes are asked what they declare.
-        "docs": ["myst-parser", "ompl", "sphinx", "sphinx-rtd-theme"],
+        "docs": ["myst-parser", "ompl", "sphinx", "sphinx-gallery", "sphinx-rtd-theme"],
         "test": ["hypothesis", "mypy", "pytest", "pytest-xdist", "ruff", "superovoid[test]"],
     },
     entry_points={

@@ -3,6 +3,7 @@
 
 """Configuration of the documentation: sphinx-build -W docs build/site."""
 
+import importlib.util
 import sys
 
 from sphinx.application import Sphinx
@@ -11,12 +12,16 @@ project = "superovoid"
 copyright = "superovoid_ros maintainers, Apache-2.0"
 author = "superovoid_ros maintainers"
 
+# Of the extra `docs`; rosdoc2 does not bring it, and builds the site without the gallery.
+GALLERY = importlib.util.find_spec("sphinx_gallery") is not None
+
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.mathjax",
     "sphinx.ext.napoleon",
     "sphinx_rtd_theme",
+    *(["sphinx_gallery.gen_gallery"] if GALLERY else []),
 ]
 root_doc = "index"
 source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
@@ -52,6 +57,21 @@ napoleon_google_docstring = False
 napoleon_use_param = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "generated/examples",
+    "filename_pattern": r"\.py$",
+    "ignore_pattern": r"^$",
+    "within_subsection_order": "reference_pages.example_order",
+    "abort_on_example_error": True,
+    "remove_config_comments": True,
+    "min_reported_time": 1e9,  # times belong to the pages of figures
+    "show_memory": False,
+    "show_signature": False,
+    "download_all_examples": False,
+    "write_computation_times": False,
+}
 
 rosdoc2_settings = {"enable_intersphinx": False, "automatically_extend_intersphinx_mapping": False}
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The generated pages: reference of the library, the interfaces, the parameters and the commands, and the examples.
+"""The generated pages: reference of the library, the interfaces, the parameters and the commands.
 
 Sphinx calls `write_pages` before it reads its sources (docs/conf.py) and `check_complete` when it has read them. What
 is written comes from the code alone, so that a page cannot lag behind it.
@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
+import importlib.util
 import inspect
 import json
 import os
@@ -21,7 +22,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
 
@@ -32,15 +32,24 @@ from sphinx.errors import ExtensionError
 
 PACKAGES = ("superovoid", "superovoid_ros", "superovoid_papers")
 DOCS = Path(__file__).resolve().parent
-EXAMPLE_SECONDS = 600
-FIRST = ("two_bodies", "a_hand", "robot_from_urdf", "control_loop", "many_states", "certificates")
+FIRST = (
+    "two_bodies",
+    "exponents",
+    "taper",
+    "all_shapes",
+    "through_contact",
+    "certificates",
+    "robot_from_urdf",
+    "a_hand",
+)
 """Examples at the head of the gallery, in this order; the others follow by name."""
 
 
 def setup(app: Sphinx) -> None:
     """Let Sphinx call what is here."""
     (Path(app.srcdir) / "generated" / recorded_pages.FOLDER).mkdir(parents=True, exist_ok=True)  # html_extra_path
-    app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / "generated"))
+    # Before sphinx-gallery, which listens at 500.
+    app.connect("builder-inited", lambda app: write_pages(Path(app.srcdir) / "generated"), priority=400)
     app.connect("env-check-consistency", check_complete)
     app.connect("autodoc-process-signature", lambda *args: plain_aliases(*args[-2:]))
     kept: dict[str, list[str]] = {}
@@ -100,8 +109,9 @@ def write_pages(folder: Path) -> None:
     for name, text in pages.items():
         (folder / name).write_text(text, encoding="utf-8")
     recorded_pages.write(folder)
-    if (root() / "examples").is_dir():
-        write_gallery(folder / "examples", scripts(root() / "examples"))
+    (folder / "examples").mkdir()
+    if importlib.util.find_spec("sphinx_gallery") is None:
+        (folder / "examples" / "index.rst").write_text(NO_GALLERY, encoding="utf-8")
 
 
 def check_complete(app: Sphinx, environment: BuildEnvironment) -> None:
@@ -322,55 +332,14 @@ def commands_page() -> str:
 # -- examples ----------------------------------------------------------------------------------------------------------
 
 
-def scripts(folder: Path) -> list[Path]:
-    """Return the examples: all files of the folder but the one that draws for the others."""
-    found = [path for path in folder.glob("*.py") if path.name != "picture.py"]
-    return sorted(found, key=lambda path: (FIRST.index(path.stem) if path.stem in FIRST else len(FIRST), path.name))
+def example_order(file: str) -> tuple[int, str]:
+    """Return the key by which sphinx-gallery sorts the examples."""
+    name = Path(file).stem
+    return (FIRST.index(name) if name in FIRST else len(FIRST)), name
 
 
-def write_gallery(folder: Path, examples: list[Path]) -> None:
-    """Run the examples and write a page of each, with what it printed and drew, and an index."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with ThreadPoolExecutor(2) as threads:
-        for name, text in zip(examples, threads.map(lambda path: example_page(folder, path), examples), strict=True):
-            (folder / f"{name.stem}.md").write_text(text, encoding="utf-8")
-    index = "# Examples\n\nScripts of the folder `examples/`, each with what it prints and draws.\n\n"
-    for path in examples:
-        title, words = docstring_parts(path)
-        index += f"* [{title}]({path.stem}.md). {' '.join(words.split())}\n"
-    index += "\n```{toctree}\n:hidden:\n\n" + "".join(f"{path.stem}\n" for path in examples) + "```\n"
-    (folder / "index.md").write_text(index, encoding="utf-8")
+NO_GALLERY = """Examples
+========
 
-
-def docstring_parts(path: Path) -> tuple[str, str]:
-    """Return the title of an example, the first line of its docstring, and the text below it."""
-    title, _, words = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))).partition("\n\n")
-    return title.rstrip("."), words
-
-
-def example_page(folder: Path, path: Path) -> str:
-    """Run an example in its output's folder and return its page; raises where it fails."""
-    output = folder / path.stem
-    output.mkdir(parents=True)
-    try:
-        run = subprocess.run(
-            [sys.executable, str(path)],
-            cwd=output,
-            env={**os.environ, "MPLBACKEND": "Agg"},
-            capture_output=True,
-            text=True,
-            timeout=EXAMPLE_SECONDS,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise ExtensionError(f"{path.name}: not done after {EXAMPLE_SECONDS} s:\n{error.stderr}") from error
-    if run.returncode:
-        raise ExtensionError(f"{path.name}: exit code {run.returncode}:\n{run.stdout}{run.stderr}")
-    source = path.read_text(encoding="utf-8")
-    title, words = docstring_parts(path)
-    code = source.split('"""', 2)[2].strip()
-    text = f"# {title}\n\n" + (f"{words}\n\n" if words else "")
-    text += "".join(f"![]({path.stem}/{picture.name})\n\n" for picture in sorted(output.glob("*.png")))
-    text += f"`examples/{path.name}`:\n\n```python\n{code}\n```\n\n"
-    if run.stdout:
-        text += f"It prints:\n\n```text\n{run.stdout.rstrip()}\n```\n"
-    return text
+This site was built without `sphinx-gallery`. The scripts are in the folder `examples/` of the repository.
+"""

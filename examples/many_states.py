@@ -1,7 +1,9 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Many states with gradients.
+"""
+Many states with gradients
+==========================
 
 A planner asks about many states at once. One call answers for all of them, with the derivatives of each distance by the
 joints. Here the gradient moves the thumbs apart.
@@ -12,6 +14,7 @@ import numpy as np
 
 from superovoid.states import state_distances
 from superovoid_ros.motions import grasp_sweep
+from superovoid_ros.pictures import BLUE, ORANGE
 
 robot, sweep = grasp_sweep.shipped()
 scene = robot.scene()
@@ -23,7 +26,7 @@ thumbs = robot.body_pairs(["left_thumb_4"], ["right_thumb_4"])
 
 
 def ask(positions):
-    """Signed distances of the thumbs' last links, with gradients."""
+    """Return the signed distances of the thumbs' last links, with gradients."""
     return state_distances(
         robot, scene, positions, joint_names=names, base_poses=frame.base_poses, pairs=thumbs, gradients=True
     )
@@ -36,9 +39,10 @@ after = ask(states + 0.001 * step)
 print(f"one step for 1 mm changes the distance by {1e3 * np.mean(after.distance - before.distance):.3f} mm on average")
 
 plt.figure(figsize=(6, 3))
-plt.plot(1e3 * np.sort(before.distance), label="before")
-plt.plot(1e3 * np.sort(after.distance), label="after one step")
+plt.plot(1e3 * np.sort(before.distance), color=BLUE, label="before")
+plt.plot(1e3 * np.sort(after.distance), color=ORANGE, label="after one step")
 plt.xlabel("states, sorted")
 plt.ylabel("distance of the thumbs [mm]")
 plt.legend()
-plt.savefig("many_states.png", dpi=100, bbox_inches="tight")
+plt.tight_layout()
+plt.show()

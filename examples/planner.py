@@ -1,20 +1,23 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A planner.
+"""
+A planner
+=========
 
 A path between two states, every motion of which is proved to keep its clearance: not at samples along it, but from one
-end to the other. The search is OMPL's (`pip install ompl`); any planner that asks "is this motion valid?" will do.
+end to the other. The search is OMPL's (`pip install ompl`).
 """
 
 from itertools import pairwise
 
+import matplotlib.pyplot as plt
 import numpy as np
-from picture import save_picture
 
 from superovoid import Body, Superellipsoid
 from superovoid.planning import MotionValidator, PlanningProblem, SceneValidity, find_path
 from superovoid.robot import Robot
+from superovoid_ros.pictures import BLUE, GREY, draw_bodies
 
 URDF = """<robot name="gantry">
   <link name="base"/>
@@ -39,9 +42,10 @@ found = find_path(problem, validity, start, goal, seed=1, deadline=30.0)
 path = found.shortened
 print(f"found a path; proved as a whole: {MotionValidator(problem, validity).check_path(path).valid}")
 
-bodies = [(wall.shape, np.eye(4), "tab:gray")]
+bodies = [(wall.shape, np.eye(4), GREY)]
 for corner, end in pairwise(path):
-    for share in np.linspace(0.0, 1.0, 4):
+    for share in (0.2, 0.5, 0.8):
         pose = robot.forward_kinematics(dict(zip(("x", "y"), corner + share * (end - corner), strict=True)))["tool"]
-        bodies.append((robot.bodies[0].shape, pose, "tab:blue"))
-save_picture("planner.png", bodies, view=(90.0, -90.0))
+        bodies.append((robot.bodies[0].shape, pose, BLUE))
+draw_bodies(bodies, towards=(0.2, -0.6, 1.5))
+plt.show()

@@ -1,18 +1,21 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A planning scene.
+"""
+A planning scene
+================
 
 Objects are added to the world, grasped and released, as MoveIt's planning scene has them. A change is made with `edit`
 and takes effect all at once with `commit`, which returns a new scene.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
-from picture import save_picture
 
 from superovoid import Box, Superellipsoid
 from superovoid.robot import PlanningScene
 from superovoid_ros.motions import grasp_sweep
+from superovoid_ros.pictures import BLUE, GREEN, GREY, ORANGE, draw_bodies
 
 robot, sweep = grasp_sweep.shipped()
 frame = sweep.frame(0)
@@ -44,7 +47,10 @@ edit.attach("cup", "left_palm", np.linalg.inv(poses["left_palm"]) @ cup_pose, to
 held = edit.commit()
 report("the cup in the left hand, whose links may touch it", held)
 
-colours = {"cup": "tab:red", "table": "tab:brown"}
-bodies = zip(world.scene.bodies, world.scene.poses, world.owners, strict=True)
-shown = [(body.shape, pose, colours.get(owner, "tab:blue")) for body, pose, owner in bodies]
-save_picture("planning_scene.png", shown, result)
+colours = {"cup": ORANGE, "table": GREY}
+shown = [
+    (body.shape, pose, colours.get(owner, GREEN if owner.startswith("left") else BLUE))
+    for body, pose, owner in zip(world.scene.bodies, world.scene.poses, world.owners, strict=True)
+]
+draw_bodies(shown, result, towards=(-0.4, -1.0, 0.5))
+plt.show()

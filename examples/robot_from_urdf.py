@@ -1,16 +1,18 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A robot from a URDF.
+"""
+A robot from a URDF
+===================
 
 The collision geometry of a URDF is used as it is: boxes, cylinders, spheres, capsules and meshes. A superovoid is
 written in a `contact_geometry` element, which other programs ignore. The SRDF says which pairs are not checked.
 """
 
-import numpy as np
-from picture import save_picture
+import matplotlib.pyplot as plt
 
 from superovoid.robot import Robot
+from superovoid_ros.pictures import BLUE, GREY, ORANGE, draw_bodies
 
 URDF = """<robot name="arm">
   <link name="base"><collision><geometry><cylinder radius="0.1" length="0.2"/></geometry></collision></link>
@@ -36,13 +38,14 @@ scene = robot.scene()
 print(f"joints {robot.joint_names}, {scene.pair_count} pair of bodies to check")
 print(f"base and upper are not checked: {robot.why_not('base', 'upper')}")
 
-for elbow in (1.5, 2.5):
+_, panels = plt.subplots(1, 2, figsize=(7, 3.6))
+for panel, elbow in zip(panels, (1.5, 2.5), strict=True):
     scene.set_link_poses(robot.forward_kinematics({"shoulder": 0.4, "elbow": elbow}))
     result = scene.query()
-    print(
-        f"elbow {elbow} rad: base to fore {result.distance[0] * 1e3:.3f} mm, proved {bool(result.status[0] & 1 == 0)}"
+    print(f"elbow {elbow} rad: base to fore {result.distance[0] * 1e3:.3f} mm, certified: {result.certified[0]}")
+    bodies = zip(scene.bodies, scene.poses, (GREY, ORANGE, BLUE), strict=True)
+    draw_bodies(
+        [(body.shape, pose, colour) for body, pose, colour in bodies], result, towards=(0.4, -1, 0.2), axes=panel
     )
-
-colours = ("tab:gray", "tab:orange", "tab:blue")
-bodies = [(body.shape, pose, colour) for body, pose, colour in zip(scene.bodies, scene.poses, colours, strict=True)]
-save_picture("robot_from_urdf.png", bodies, result, view=(10.0, np.rad2deg(-1.2)))
+    panel.set_title(f"elbow {elbow} rad")
+plt.show()

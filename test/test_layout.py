@@ -36,7 +36,7 @@ LAYERS = {
         ),
         *("planning", "fitting", "viewing", "bags", "testing", "cli"),
     ),
-    "superovoid_ros": ("resources", "motions", "icub", "nodes", "client", "tools", "commands"),
+    "superovoid_ros": ("resources", "pictures", "motions", "icub", "nodes", "client", "tools", "commands"),
     "superovoid_papers": ("contenders", "methods", "benchmarks", "judges", "experiments", "commands"),
 }
 # What a package imports of the others. Of ROS, papers take the hands and their motions, which import nothing of ROS.
@@ -269,7 +269,7 @@ def private_names(tree, of=None):
 def test_each_module_of_the_solver_is_named_once_where_its_page_lists_them():
     folder = PACKAGES["superovoid"] / "contact"
     modules = [path.relative_to(folder).with_suffix("").as_posix() for path in folder.rglob("[!_]*.py")]
-    listed = (ROOT / "docs" / "solver.md").read_text().partition("## Modules")[2].partition("## 1.")[0]
+    listed = (ROOT / "docs" / "explanation" / "solver.md").read_text().partition("## Modules")[2].partition("## 1.")[0]
     assert sorted(name for name in re.findall(r"`([a-z_/]+)`", listed) if not name.endswith("/")) == sorted(modules)
 
 

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Both hands of the iCub from apart to a grasp around an egg: the planning example (docs/how_to/grasp_planning.md).
+"""Both hands of the iCub from apart to a grasp around an egg: the planning example (docs/how_to/planning.md).
 
 The palms slide and swing as in the grasp sweep (`grasp_sweep.py`), the left one too; the sixteen joints of the fingers
 are planned with them. The straight way from start to grasp leads through the egg.

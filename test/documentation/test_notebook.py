@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""`examples/notebook.ipynb`: what a notebook shows of a viewer, without Jupyter, and in a real one."""
+"""`examples/notebooks/`: what a notebook shows of a viewer, without Jupyter, and in a real one."""
 
 import ast
 import html
@@ -16,7 +16,9 @@ pytest.importorskip("viser", reason="viser is missing: pip install 'superovoid[v
 
 from superovoid.viewing.serving import Refresher, Viewer, open_server
 
-NOTEBOOK = Path(__file__).resolve().parents[2] / "examples/notebook.ipynb"
+from tabs import chromium, tab  # noqa: F401
+
+NOTEBOOKS = sorted((Path(__file__).resolve().parents[2] / "examples" / "notebooks").glob("*.ipynb"))
 LONG = 600.0  # s, which only a test that fails waits
 
 
@@ -29,8 +31,13 @@ def run(source, names):
     return eval(compile(ast.Expression(last.value), "cell", "eval"), names)
 
 
-def test_the_cells_of_the_example_show_pages_until_they_are_closed():
-    cells = json.loads(NOTEBOOK.read_text(encoding="utf-8"))["cells"]
+def test_there_are_three_notebooks():
+    assert len(NOTEBOOKS) >= 3
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_cells_of_a_notebook_show_pages_until_they_are_closed(notebook):
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     names, shown = {}, []
     *cells, last = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     try:
@@ -42,7 +49,7 @@ def test_the_cells_of_the_example_show_pages_until_they_are_closed():
                 assert b"<html" in answer.read()
         assert len(shown) == 2
         run(last, names)
-        assert [viewer._repr_html_() for viewer in shown] == ["<p>molars: closed</p>", "<p>scene: closed</p>"]
+        assert all(re.fullmatch(r"<p>\w+: closed</p>", viewer._repr_html_()) for viewer in shown)
     finally:
         for viewer in shown:
             viewer.close()
@@ -56,14 +63,15 @@ def test_a_title_is_text_in_a_notebook_whatever_it_is():
 
 
 @pytest.mark.slow
-def test_a_notebook_of_jupyter_shows_the_pages_while_its_kernel_runs(tab, tmp_path):
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_of_jupyter_shows_the_pages_while_its_kernel_runs(path, tab, tmp_path):  # noqa: F811
     for name in ("ipykernel", "nbclient", "nbconvert"):
         pytest.importorskip(name, reason="Jupyter is missing: pip install ipykernel nbclient nbconvert")
     import nbclient
     import nbconvert
     import nbformat
 
-    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    notebook = nbformat.read(path, as_version=4)
     client = nbclient.NotebookClient(notebook, timeout=LONG, kernel_name="python3")
     with client.setup_kernel():
         for index, cell in enumerate(notebook.cells[:-1]):

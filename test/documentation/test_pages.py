@@ -42,27 +42,12 @@ def test_library_code_of_the_readme_runs_and_is_certified():
     assert names["result"].status.certified
 
 
-SCRIPTS = [
-    "how_to/audit_srdf",
-    "how_to/ci",
-    "how_to/grains",
-    "how_to/mujoco",
-    "how_to/octomap",
-    "how_to/optimiser",
-    "tutorials/library",
-]
-"""Pages whose code needs nothing but the library and the files of the repository."""
-
-
-@pytest.mark.parametrize("page", SCRIPTS)
-def test_code_of_a_page_runs_from_top_to_bottom(page, monkeypatch):
-    monkeypatch.chdir(ROOT)
-    text = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8")
-    names = {}
-    for code in re.findall(r"```python\n(.*?)```", text, re.S):
-        exec(code, names)
-    for test in [name for name in names if name.startswith("test_")]:
-        names[test]()
+def test_there_are_few_pages_and_each_is_short():
+    pages = [page for page in PAGES if page.is_relative_to(ROOT / "docs")]
+    assert len(pages) <= 35
+    assert {
+        str(page.relative_to(ROOT)): lines for page in pages if (lines := page.read_text("utf-8").count("\n")) >= 250
+    } == {}
 
 
 FOLDERS = r"superovoid(?:_ros|_papers|_interfaces|_demos)?|test|docs|config|urdf|examples|launch|\.ci"

@@ -69,7 +69,7 @@ class ContactSet(Record):
     """Points on the surface of body A, shape (n, 3), world, m."""
     point_b: FloatArray
     """Points on the surface of body B, shape (n, 3), world, m: ``point_a + gap[:, None] * normal`` to rounding,
-    for witness points to the tolerance given in docs/how_to/contacts.md."""
+    for witness points to the tolerance given in docs/reference/queries.md."""
     gap: FloatArray
     """Signed distances of the surfaces along the normal, shape (n,), m; negative for an overlap."""
     normal: FloatArray
@@ -269,7 +269,7 @@ def contacts(
     Notes
     -----
     The first point realises the distance: it is the pair of witness points of `distance`, or a corner of the patch
-    whose gap is no larger, within the tolerance. docs/how_to/contacts.md lists the corners of flats, edges, round
+    whose gap is no larger, within the tolerance. docs/reference/queries.md lists the corners of flats, edges, round
     bodies and meshes, and the rule that selects `max_contacts` of them.
 
     Swapping the bodies swaps the points and reverses the normal, bit by bit, unless the bodies and their poses are

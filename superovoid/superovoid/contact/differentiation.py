@@ -4,7 +4,7 @@
 r"""First derivatives of the signed distance by pose and by shape, and the curvatures at a contact.
 
 sd = max over |n| = 1 of n . c - h_A(n) - h_B(-n) is stationary in n, and at a contact h is stationary in the point, so
-first derivatives need neither the derivative of the normal nor that of the points (docs/explanation/derivatives.md):
+first derivatives need neither the derivative of the normal nor that of the points (docs/explanation/certificates.md):
 
     by a motion of B     n . (v + omega x (x_B - o_B))            and minus the same with x_A, o_A by one of A
     by a parameter       -dh/dtheta = F_theta / |grad F|          at the contact, for either body
@@ -362,7 +362,7 @@ def pose_gradients(result: DistanceResult | DistanceResults, pose_a: PosesLike, 
     Notes
     -----
     By a translation the distance changes by the normal's part of it; by a rotation, by that of the motion of the
-    contact point (envelope theorem: docs/explanation/derivatives.md). About another point p of the body, the angular
+    contact point (envelope theorem: docs/explanation/certificates.md). About another point p of the body, the angular
     part is that given plus ``(origin - p) x linear part``.
     """
     if not isinstance(result, DistanceResult | DistanceResults):

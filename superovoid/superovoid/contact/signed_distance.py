@@ -159,7 +159,7 @@ def distances(
     -----
     Each answer is that of `distance`, bit by bit, whatever else is asked and in whatever order. The exception are
     superovoids in calls with 512 pairs of them and more, which are solved in SIMD lanes
-    (docs/explanation/many_bodies.md): each of their answers is the same in all such calls, and agrees with that of
+    (docs/explanation/search.md): each of their answers is the same in all such calls, and agrees with that of
     `distance` within both intervals.
     """
     pairs, _ = pairs_of(a, pose_a, b, pose_b)

@@ -147,7 +147,7 @@ def refuse_other_arithmetic(stored: Mapping[str, Any], where: str) -> None:
         raise DatasetError(
             f"{where}: chunks computed here might differ in the last bits from those in the store: {words}. Use the "
             "same software and kind of processor, or create a data set that all machines can share "
-            "(docs/how_to/datasets.md)"
+            "(docs/how_to/many_states.md)"
         )
 
 

@@ -350,7 +350,7 @@ class Robot:
 
         The rate of a distance is the component along the normal of the relative velocity of its two points, each fixed
         to its body; the motion of the points on the bodies and of the normal does not contribute
-        (docs/explanation/derivatives.md).
+        (docs/explanation/certificates.md).
 
         Parameters
         ----------

@@ -56,7 +56,7 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 # With at most this many allowed pairs for each body, testing them all is faster than the tree
-# (docs/explanation/many_bodies.md).
+# (docs/explanation/search.md).
 _LISTED_PAIRS = 70
 # With more pairs than that, `prepare` allocates memory for this many near pairs for each body.
 _NEAR_PAIRS = 16
@@ -460,7 +460,7 @@ class Scene:
             self._last_reach = 0, 0.0
 
     def prepare(self, *, pairs: ArrayLike | None = None, freeze: bool = False) -> None:
-        """Allocate the memory of later queries now, for control loops (docs/how_to/control_loop.md).
+        """Allocate the memory of later queries now, for control loops (docs/how_to/loops.md).
 
         It is enough even if bodies are near each other. Poses and answers do not change.
 

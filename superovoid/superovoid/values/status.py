@@ -43,7 +43,7 @@ class Status(Words, IntFlag):
     """The distance holds, but the closest points are not unique: other points, farther away than a hundredth of the
     size of the smaller body, are as close within the interval (flats parallel to within 1e-9, aligned axes). The
     distance may have a kink under rotation: the gradients are those of the points returned, and bound the derivative on
-    one side (docs/explanation/derivatives.md)."""
+    one side (docs/explanation/certificates.md)."""
     ARBITRARY_NORMAL = ARBITRARY_NORMAL
     """The depth holds, but a translation in another direction separates the bodies and is as short, within the interval
     (concentric bodies, symmetric overlaps). For convex bodies the direction opposite to the normal is always checked.

@@ -4,7 +4,7 @@
 """Draw the line segments of a page as one mesh per set.
 
 viser draws its own segments one by one, which with software rendering takes as long as all bodies together
-(docs/how_to/viewing.md, "How fast").
+(docs/reference/figures_service.md).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 
 """Make pages cheap to render in software: simple lights, no shadows, no antialiasing.
 
-See docs/how_to/viewing.md, "How fast", for the cost of each.
+See docs/reference/figures_service.md, for the cost of each.
 """
 
 from __future__ import annotations

@@ -133,7 +133,7 @@ def test_a_scene_that_makes_no_sense_is_refused_with_the_name_of_the_body(tmp_pa
 
 
 def test_example_of_the_documentation_compiles_and_prints_a_proved_distance(tmp_path):
-    page = EXAMPLES.parents[1] / "docs" / "how_to" / "c.md"
+    page = EXAMPLES.parents[1] / "docs" / "tutorials" / "library.md"
     (tmp_path / "example.c").write_text(page.read_text().split("```c\n")[1].split("```")[0])
     paths = [f"-I{PREFIX}/include", f"-L{PREFIX}/lib", f"-Wl,-rpath,{PREFIX}/lib"]
     run("cc", "-std=c99", *WARNINGS, tmp_path / "example.c", *paths, "-lsuperovoid", "-o", tmp_path / "example")

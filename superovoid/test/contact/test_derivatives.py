@@ -351,7 +351,7 @@ def test_gradient_of_superovoids_flat_on_flat_belongs_to_a_closest_pair():
 
 
 def test_gradients_at_flats_of_all_kinds_lie_between_the_one_sided_derivatives():
-    """Points that realise the distance bound it from above as the bodies move (docs/explanation/derivatives.md)."""
+    """Points that realise the distance bound it from above as the bodies move (docs/explanation/certificates.md)."""
     step, seen, kinked = 1e-6, 0, 0
     rng = np.random.default_rng(0)
     for number in range(4 * len(flat_contacts.KINDS_IN_TURN)):

@@ -5,7 +5,7 @@
 
 A turn is what a controller does with new joint positions: the poses of all links, `Scene.set_link_poses`, and a query.
 Turns are due on a schedule laid down in advance, so that one that is late is late for those after it too, and each is
-counted from the moment it was due. First the loop runs as it comes, then by the recipe of docs/how_to/control_loop.md.
+counted from the moment it was due. First the loop runs as it comes, then by the recipe of docs/how_to/loops.md.
 """
 
 from __future__ import annotations

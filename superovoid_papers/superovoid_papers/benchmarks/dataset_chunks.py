@@ -3,10 +3,10 @@
 
 """The overhead of a chunk of a data set, by threads and by workers of dask.distributed.
 
-Run ``python -m superovoid_papers.benchmarks.dataset_chunks``; it prints the tables of docs/how_to/datasets.md. Times
-are of the processor, of this process and of workers, so that what else the machine does drops out. What it takes to
-start is left out: it begins when every worker has done a chunk. Efficiency is the share of the processor time
-that answers take; the smallest chunk is the one whose answers take nineteen times what else it costs.
+Run ``python -m superovoid_papers.benchmarks.dataset_chunks``; it prints the tables of docs/reference/figures_scenes.md.
+Times are of the processor, of this process and of workers, so that what else the machine does drops out. What it takes
+to start is left out: it begins when every worker has done a chunk. Efficiency is the share of the processor time that
+answers take; the smallest chunk is the one whose answers take nineteen times what else it costs.
 """
 
 from __future__ import annotations

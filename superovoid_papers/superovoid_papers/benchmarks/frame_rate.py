@@ -189,7 +189,7 @@ def measure(seconds: float) -> list[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print the figures of docs/how_to/viewing.md, "How fast"."""
+    """Print the figures of docs/reference/figures_service.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=20.0, help="that are measured (default: 20)")
     print("\n".join(measure(parser.parse_args(arguments).seconds)))

@@ -4,7 +4,7 @@
 """Random pairs of every two kinds: shares proved, widths of the intervals, time of one cold query.
 
 Run ``python -m superovoid_papers.benchmarks.kind_shares [pairs] [seed]``; it prints the table of
-docs/reference/shapes.md.
+docs/reference/figures.md.
 """
 
 from __future__ import annotations

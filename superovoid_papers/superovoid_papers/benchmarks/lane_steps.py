@@ -3,7 +3,7 @@
 
 """Time of the steps of a batch in SIMD lanes, and of small batches against the scalar loop.
 
-Run ``python -m superovoid_papers.benchmarks.lane_steps``; it prints the tables of docs/explanation/many_bodies.md. All
+Run ``python -m superovoid_papers.benchmarks.lane_steps``; it prints the tables of docs/reference/figures.md. All
 times are of the processor, the fastest of several runs.
 """
 

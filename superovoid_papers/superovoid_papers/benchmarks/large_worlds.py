@@ -3,11 +3,11 @@
 
 """A robot among many things that stand: time of a query, and of things that come and go, by their number.
 
-Run ``python -m superovoid_papers.benchmarks.large_worlds``; it prints the table of docs/explanation/many_bodies.md. The
-things of the benchmark `scale`, or boxes as large, stand on its lattice, on the link `world`, around the iCub's upper
-body, which moves. Then one thing after another is added near the robot, asked about and removed. Then one after another
-is taken from the midst of the others and put down again under another name, with a query after each. Times are of the
-processor.
+Run ``python -m superovoid_papers.benchmarks.large_worlds``; it prints the table of docs/reference/figures_scenes.md.
+The things of the benchmark `scale`, or boxes as large, stand on its lattice, on the link `world`, around the iCub's
+upper body, which moves. Then one thing after another is added near the robot, asked about and removed. Then one after
+another is taken from the midst of the others and put down again under another name, with a query after each. Times are
+of the processor.
 """
 
 from __future__ import annotations

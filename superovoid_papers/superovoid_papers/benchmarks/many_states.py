@@ -3,7 +3,7 @@
 
 """Time of 1,000 states of both hands of the iCub in one call, from hands far apart to hands in each other.
 
-`superovoid dev bench states` prints the table of docs/how_to/many_states.md. All times are
+`superovoid dev bench states` prints the table of docs/reference/figures_scenes.md. All times are
 processor times, so that other programs do not change them.
 """
 

@@ -3,7 +3,7 @@
 
 """What the queries spend: solver calls and support points per question, on random convex superovoids and two hands.
 
-``python -m superovoid_papers.benchmarks.query_counts`` prints the tables of docs/reference/queries.md. Counts depend on
+``python -m superovoid_papers.benchmarks.query_counts`` prints the tables of docs/reference/figures.md. Counts depend on
 the seed only; times on the machine.
 """
 

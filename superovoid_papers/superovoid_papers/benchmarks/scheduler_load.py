@@ -3,9 +3,9 @@
 
 """Load of dask's scheduler under ten to a thousand workers, and the shortest chunks that it can distribute.
 
-Run ``python -m superovoid_papers.benchmarks.scheduler_load``; it prints the table of docs/how_to/datasets.md. The
-scheduler is a real one, in a process of its own. The workers are simulated (`simulated_workers`), in a second process:
-they say what real ones say, on connections of their own, and sleep instead of computing. The caller is
+Run ``python -m superovoid_papers.benchmarks.scheduler_load``; it prints the table of docs/reference/figures_scenes.md.
+The scheduler is a real one, in a process of its own. The workers are simulated (`simulated_workers`), in a second
+process: they say what real ones say, on connections of their own, and sleep instead of computing. The caller is
 `dataset.spreading.Distributed`, as for data sets. For each number of workers:
 
 1. They register. Then none has anything to do: processor time of the scheduler a worker and second.

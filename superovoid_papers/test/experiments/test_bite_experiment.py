@@ -87,7 +87,7 @@ def test_failures_are_counted_against_the_certified_distances(answered):
     assert counts.failed_apart / counts.apart < 0.1 < counts.failed_deep / counts.deep
     # Frame 40: boxes meet, but not those of the closest pair.
     assert (counts.other_pair, counts.closest_right, counts.right_in_contact, counts.in_contact) == (1, 0, 0, 2)
-    # Deep in the bite Newton's method from quadtree points finds other roots, too (docs/papers/goncalves2017_bite.md).
+    # Deep in the bite Newton's method from quadtree points finds other roots, too (docs/papers/goncalves2017_hands.md).
     assert counts.wrong > 0
 
 

@@ -8,7 +8,7 @@ and whatever a reader has not taken in yet stays there. Every client of a servic
 A dozen answers of 40 KB fill the segment while clients wait for a processor. Presumably messages are overwritten and
 sent again then, which fills it anew. What was seen: a client that is killed in the midst of that leaves the others
 without an answer of that service for half a minute, until Fast DDS gives it up; with more room not
-(docs/reference/load.md).
+(docs/reference/figures_service.md).
 """
 
 from __future__ import annotations

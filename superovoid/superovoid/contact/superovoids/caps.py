@@ -15,7 +15,7 @@ so it is enough to bound R from below on the way. For one body (symbols of shape
     beta = r / ((s-1) |w|^(s-2) g + 2 r wd rd g' - r^2 rd^2 g''),  Z = (a1 kx mx C, a2 ky my S, a3 rd)
     mx = r^s (tx + (q-1)(tx-ty) S Sd) - wd,                      my = r^s (ty - (q-1)(tx-ty) C Cd) - wd
 
-the sum of two squares: one along the section, one along the meridian (derived in docs/solver.md). Every factor is
+the sum of two squares: one along the section, one along the meridian (docs/explanation/search.md). Every factor is
 monotone in the direction of n, so its range over the cap follows from the extreme ratios of the components of n. With
 lower bounds of alpha and beta and the deviations |de . t|, |dZ . t| over the cap, the triangle inequality for the norm
 (sum_i c_i (v_i . t)^2)^(1/2) gives R^(1/2) >= (lowest at the centre)^(1/2) cos - (sum_i c_i |dv_i . t|^2)^(1/2). Where

@@ -12,7 +12,7 @@ difference M = A - B contains the sum of a ball inside A that touches the bounda
 touches it at x_B. With radii r_A and r_B that sum is a ball of radius r_A + r_B which passes through the boundary
 point x_A - x_B = depth * n with its centre on that normal. If r_A + r_B >= depth it contains the ball of radius
 *depth* about the origin, so no translation shorter than *depth* separates the bodies: the depth is global, and no
-other start, however clever, can find a smaller one (derived in docs/solver.md).
+other start, however clever, can find a smaller one (derived in docs/explanation/solver.md).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ with the symbols of `shapes.kernels.dents`, c the share of the x term, d = 1 awa
 
     d(log psi)/dT = d (-v^(s-1) / y + c X/kx + (1-c) Y/ky),      psi''/psi = v^(s-2) / y^2 N(v, c).
 
-On intervals of the height the right side is bounded, and a grows by as much (docs/solver.md).
+On intervals of the height the right side is bounded, and a grows by as much (docs/explanation/search.md).
 """
 
 from __future__ import annotations

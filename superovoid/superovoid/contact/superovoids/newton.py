@@ -8,7 +8,7 @@ normal (from A to B), u = x_B - x_A, d = u . n, v_A and v_B the tangential parts
 inwards), and S_A, S_B the shape operators in the tangent frame, the step (a moves x_A, b moves x_B) solves
 
     (S_A + S_B + d S_B S_A) a = v_B - v_A + S_B (u_t - d v_A)
-    v = v_A + S_A a,    b = a - u_t + d v                           (derived in docs/solver.md)
+    v = v_A + S_A a,    b = a - u_t + d v                           (derived in docs/explanation/solver.md)
 
 Each layer of each body is then brought back onto its unit curve from the moved *point* if the normal varies slowly
 with the point, and from the moved *normal* otherwise.

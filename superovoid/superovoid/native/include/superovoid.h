@@ -3,7 +3,7 @@
 
 /**
  * @file superovoid.h
- * Certified signed distances of bodies, for C99 and C++. docs/how_to/c.md has an example.
+ * Certified signed distances of bodies, for C99 and C++. docs/tutorials/library.md has an example.
  *
  * Units are metres and radians. A pose is an array of 16 doubles: a 4 x 4 homogeneous matrix, body to world, row-major,
  * so that pose[3], pose[7] and pose[11] are the translation and the last row is 0, 0, 0, 1. Its upper left 3 x 3 matrix

@@ -4,7 +4,7 @@
 """Services `check_state_validity` and `check_multi_state_validity`: as move_group's, answered from proved distances.
 
 A state is valid where every pair that is checked has a clearance that is proved to be positive, and every constraint
-of the request holds. As in move_group, joint limits are not looked at. docs/moveit.md has the differences.
+of the request holds. As in move_group, joint limits are not looked at. docs/explanation/moveit.md has the differences.
 """
 
 from __future__ import annotations

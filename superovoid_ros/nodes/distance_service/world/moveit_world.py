@@ -3,7 +3,7 @@
 
 """Objects and rules from MoveIt's topics and its service `apply_planning_scene`.
 
-docs/moveit.md compares this with move_group.
+docs/explanation/moveit.md compares this with move_group.
 """
 
 from __future__ import annotations

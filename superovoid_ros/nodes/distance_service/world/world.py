@@ -10,7 +10,7 @@ Messages that come together become one model. An object of a planning scene that
 others are applied, as in move_group; all else is applied as a whole or not at all. What is wrong ends in the answer or,
 for topics, in the log. An object that a message brought and that could not be used is kept as missing; what messages
 said that were lost is not known, and nothing is answered until a whole planning scene comes.
-docs/moveit.md compares this with move_group.
+docs/explanation/moveit.md compares this with move_group.
 """
 
 from __future__ import annotations
