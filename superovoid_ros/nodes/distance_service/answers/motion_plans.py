@@ -67,13 +67,13 @@ PIPELINES = ("", "ompl", "move_group")
 """What a request may ask for: the others promise motions of another kind."""
 
 
-def read_mapping(parameter: str, path: str, key: str) -> dict[str, object]:
+def read_mapping(parameter: str, path: str, key: str, *, is_needed: bool = True) -> dict[str, object]:
     """Return the mapping `key` of a YAML file of MoveIt that a parameter names; an empty one for no path.
 
     Raises
     ------
     InputError
-        If the file cannot be read or has no such mapping.
+        If the file cannot be read, `key` is no mapping, or it is needed and missing.
     """
     if not path:
         return {}
@@ -82,7 +82,7 @@ def read_mapping(parameter: str, path: str, key: str) -> dict[str, object]:
             document = yaml.safe_load(file)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise InputError(f"{parameter} = {path}: cannot be read: {error}") from error
-    found = document.get(key) if isinstance(document, Mapping) else None
+    found = document.get(key, None if is_needed else {}) if isinstance(document, Mapping) else None
     if not isinstance(found, Mapping):
         raise InputError(f"{parameter} = {path}: has no mapping '{key}'")
     return {str(name): one for name, one in found.items()}
