@@ -351,7 +351,7 @@ def test_no_limit_without_monitoring_and_no_start_tolerance_of_zero():
     assert ExecutionLimits().seconds(trajectory) == 0.5
     assert ExecutionLimits(execution_duration_monitoring=False).seconds(trajectory) == np.inf
     ExecutionLimits(allowed_start_tolerance=0.0).check_start("joint", 0.0, 3.0)
-    with pytest.raises(Exception, match="within 0.01"):
+    with pytest.raises(Exception, match=r"within 0\.01"):
         ExecutionLimits().check_start("joint", 0.0, 0.02)
 
 

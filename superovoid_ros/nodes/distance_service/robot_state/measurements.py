@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -15,7 +15,7 @@ from rclpy.clock import JumpHandle, JumpThreshold
 from rclpy.duration import Duration
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
-from superovoid_interfaces.msg import DistanceArray
+from superovoid_interfaces.msg import Clearance, DistanceArray
 from superovoid_interfaces.srv import GetDistances
 
 from superovoid.robot import Robot
@@ -162,6 +162,8 @@ class Measurements:
         self._of_scenes: dict[str, float] = {}
         self._transforms: TransformSource | None = None
         self._jumps: JumpHandle | None = None
+        self.joints_changed: Callable[[], None] = lambda: None
+        """Called after every message with joint states."""
 
     def configure(self) -> None:
         """Begin to listen."""
@@ -440,7 +442,19 @@ class Measurements:
         newest = [one.newest for one in used] + [self._joints.newest(joints)]
         return oldest, max((stamp for stamp in newest if stamp is not None), default=None)
 
-    def fill_freshness(self, message: DistanceArray | GetDistances.Response, state: Freshness) -> str:
+    def velocities(self, robot: Robot, state: Freshness) -> np.ndarray:
+        """Return the measured velocities of `Robot.joint_names`, rad/s or m/s.
+
+        Raises
+        ------
+        InputError
+            If one is not measured, or a base moves, whose velocity TF does not have.
+        """
+        if robot.base_links and state.transform_stamp is not None:
+            raise InputError(f"no velocity of {listing(robot.base_links)}: TF has poses alone", Code.NOT_MEASURED)
+        return np.array(self._joints.velocities(robot.joint_names))
+
+    def fill_freshness(self, message: DistanceArray | Clearance | GetDistances.Response, state: Freshness) -> str:
         """Write a state's frame, stamp and age into an answer about it; return why it is stale, if it is."""
         now = self._now()
         stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
@@ -482,9 +496,10 @@ class Measurements:
     def _take_joint_states(self, message: JointState) -> None:
         try:
             stamp = stamp_of(message.header.stamp, "joint states") or self._now()
-            self._joints.update(message.name, message.position, stamp, self._now())
+            self._joints.update(message.name, message.position, stamp, self._now(), message.velocity)
         except InputError as error:
             self._refuse("joint_states", error)
+        self.joints_changed()
 
     def _refuse(self, topic: str, error: Exception) -> None:
         self._log.error(topic, f"{topic}: ignored: {reason_of(error)}")
