@@ -23,6 +23,7 @@ from superovoid_ros.nodes.common.parameters import Parameters, switch
 from superovoid_ros.nodes.common.throttle import Log
 from superovoid_ros.nodes.distance_service.answers.distances import Distances
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
+from superovoid_ros.nodes.distance_service.health.bond import Bond
 from superovoid_ros.nodes.distance_service.health.counting import Statistics
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
 from superovoid_ros.nodes.distance_service.jobs import QUERIES, Jobs, Kind
@@ -108,6 +109,7 @@ class DistanceService(LifecycleNode):
             Distances(common, current, measurements),
             topics,
             Diagnostics(common, current, measurements, topics, self._facts),
+            Bond(common),
         )
         self._is_configured = False
         self._problem = ""

@@ -134,7 +134,7 @@ class JointPositions:
         return assumed | {joint: self._latest[joint][0] for joint in joints}, min(stamps, default=None)
 
     def velocities(self, joints: Sequence[str]) -> list[float]:
-        """Return the latest velocities of joints [rad/s] or [m/s]; `InputError` if one is not measured or not finite."""
+        """Return the latest velocities of joints [rad/s] or [m/s]; `InputError` if one is not known."""
         found = [self._latest[joint][2] if joint in self._latest else math.nan for joint in joints]
         missing = [joint for joint, velocity in zip(joints, found, strict=True) if not math.isfinite(velocity)]
         if missing:
