@@ -4,8 +4,8 @@
 """Service `compute_cartesian_path`: name and type of move_group's; every step is proved free of contact.
 
 The poses between waypoints lie on straight lines, and turn about fixed axes, in steps of `max_step`. Inverse kinematics
-lead from each to the next. The path ends before the first step that is not reached, not free, not allowed by the
-constraints, or a jump.
+lead from each to the next. The path ends before the first step without a solution, with contact, against the
+constraints, or with a jump.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ class KinematicsServices(Part):
                     )
 
             def why_not(now: RequestedState) -> str:
-                """Return the pair of which contact came since, or what of the request does not hold any more."""
+                """Return the pair that has come into contact, or the violated part of the request."""
                 before = {joint: asked.positions[joint] for joint in group.joints}
                 link = _missed(_goals_of(wanted, several, now.at(before), group.tip), now.at(reached()), tolerance)
                 if link:
@@ -201,7 +201,7 @@ def _seed(asked: RequestedState, group: Group) -> dict[str, float]:
 
 
 def _missed(goals: Iterable[PoseGoal], asked: RequestedState, tolerance: float) -> str:
-    """Return the first link that is not at its goal, to a tolerance of points near it, m; empty: none."""
+    """Return the first link farther from its goal than a tolerance of points near it, m; empty: none."""
     for goal in goals:
         if not motion_between(asked.poses[goal.link], goal.pose, np.zeros(3), REACH) <= tolerance:
             return goal.link
@@ -240,7 +240,7 @@ def _goals_of(
 def state_message(asked: RequestedState, positions: Mapping[str, float], header: Header) -> RobotState:
     """Return a whole state, which is the same when it is asked about again.
 
-    It has all joints that have one position, those that follow others included, the places of links on floating and
+    It has all joints with one position, mimic joints included, the places of links on floating and
     planar joints, and attached objects.
     """
     robot, message = asked.planning.robot, RobotState()

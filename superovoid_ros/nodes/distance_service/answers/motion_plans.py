@@ -119,7 +119,7 @@ class Found:
     ranges: Ranges
     """Of joints along the way."""
     conditions: Constraints
-    """Of states along the way, beside these ranges: they depend on frames, on other joints and on the robot's links."""
+    """Of states along the way, in addition to the ranges. They depend on frames, other joints and links."""
     avoids_contact: bool = True
 
 

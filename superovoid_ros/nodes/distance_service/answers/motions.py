@@ -5,7 +5,7 @@
 
     goal -> plan (`motion_plans.py`) -> goals of the controllers (`controllers.py`) -> their results
 
-Controllers follow one motion at a time. A new goal that is to be executed stops the one before, and waits for its end.
+Controllers follow one motion at a time. A new goal to execute stops the previous one, and waits for its end.
 """
 
 from __future__ import annotations

@@ -229,14 +229,14 @@ class Topics(Part):
             if not isinstance(error, InputError):
                 self.statistics.fault()
             self.node.get_logger().warning(_words(error), throttle_duration_sec=LOG_PERIOD)
-        # At least half of this thread's time belongs to services and measurements, however high the rate is set. Of its
-        # processor time: while others have the processor, services could do no more than this.
+        # At least half of this thread's processor time belongs to services and measurements, at any rate. The time of
+        # other processes does not count: services could not use it either.
         now = time.monotonic()
         self._idle_until = max(self._idle_until, now) + (time.thread_time() - used)
         return problem
 
     def _publish_later(self) -> None:
-        """Publish once this thread has had its time for others: a turn that was late does not cost the next one."""
+        """Publish after the time for other work, so that a late turn does not cost the next one."""
         if self._late is None:
             left = max(self._idle_until - time.monotonic(), 0.0)
             self._late = self.endpoints.every(left, self._publish_now)
@@ -249,7 +249,7 @@ class Topics(Part):
                 self._markers_publisher.publish(update)
 
     def _mark_missing(self) -> None:
-        """Write at the robot what is missing of the world; once for every listener, and again where it changes."""
+        """Write at the robot what the world lacks; once for every listener, and again if it changes."""
         words, model = self._current.missing, self._current.current
         listeners = self._markers_publisher.get_subscription_count()
         if model is None or (words, listeners) == self._marked or (not words and not self._marked[0]):
@@ -341,7 +341,7 @@ class Topics(Part):
             message.header.stamp = to_time(self.node.get_clock().now().nanoseconds)
             message.error_code.value, message.message = int(code_of(problem)), reason_of(problem)
         self._clearance_publisher.publish(message)
-        # A number alone cannot tell that something is missing from the world.
+        # A number alone cannot warn of an incomplete world.
         self._min_distance_publisher.publish(Float64(data=math.nan if self._current.missing else message.lower))
 
     def _marker_options(self) -> MarkerOptions:

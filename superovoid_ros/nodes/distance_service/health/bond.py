@@ -83,7 +83,7 @@ class Bond(Part):
             self._publish(is_active=True)
 
     def _end(self) -> None:
-        """End the bond, if there is one; the manager hears of it."""
+        """End the bond, if there is one, and notify the manager."""
         timer, self._timer = self._timer, None
         self.endpoints.stop(timer)
         if timer is not None:

@@ -56,9 +56,9 @@ class JointPositions:
         stamp
             When they were measured, nanoseconds.
         now
-            The time, nanoseconds. A position measured before the one that is known is not taken over (messages may
-            overtake each other), unless the known one bears a time that is still to come, or has been followed by
-            older ones only for a while: then the time of their sender began again.
+            The time, nanoseconds. A position older than the known one is ignored (messages may overtake each other),
+            unless the known one has a stamp in the future, or only older ones have followed it for a while: then the
+            time of their sender has restarted.
         velocities
             rad/s or m/s; if they are not as many as the names, none is measured.
 
@@ -103,19 +103,19 @@ class JointPositions:
         joints
             Their names.
         otherwise
-            Positions of joints that were never heard of [rad] or [m].
+            Positions of joints that were never measured [rad] or [m].
 
         Returns
         -------
         positions : dict
             Joint name -> position [rad] or [m].
         stamp : int or None
-            Nanoseconds, of the oldest of those that were heard of; None if there is none.
+            Nanoseconds, of the oldest measured position; None if there is none.
 
         Raises
         ------
         InputError
-            If a joint was never heard of, and `otherwise` has none, or its last position is not a finite number.
+            If a joint was never measured, and `otherwise` has none, or its last position is not a finite number.
         """
         joints = tuple(joints)
         assumed = {joint: otherwise[joint] for joint in joints if joint not in self._latest and joint in otherwise}
@@ -142,9 +142,9 @@ class JointPositions:
         return found
 
     def unheard(self, joints: Iterable[str]) -> list[str]:
-        """Return the joints that were never heard of."""
+        """Return the joints that were never measured."""
         return [joint for joint in joints if joint not in self._latest]
 
     def newest(self, joints: Iterable[str]) -> int | None:
-        """Return the newest stamp of joints that were heard of, nanoseconds; None if there is none."""
+        """Return the newest stamp of measured joints, nanoseconds; None if there is none."""
         return max((self._latest[joint][1] for joint in joints if joint in self._latest), default=None)
