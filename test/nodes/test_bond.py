@@ -85,7 +85,7 @@ def test_a_bond_ends_with_one_status(node, end):
     assert [status.active for status in node.beats] == [True, False] and node.timer is None
 
 
-def test_a_manager_that_is_silent_has_ended(node):
+def test_a_silent_manager_has_ended(node):
     beat(node)
     node.seconds = 5.0
     node.timer[1]()

@@ -107,7 +107,7 @@ def test_without_velocities_there_is_a_distance_and_no_speed(heard, client):
     assert math.isnan(found.time_to_contact) and "no velocity of joint slide, wrist" in found.message
 
 
-def test_a_state_that_is_stale_has_no_number(heard, client):
+def test_a_stale_state_has_no_number(heard, client):
     del heard[0][:]
     assert client.wait(lambda: any("stale" in message.message for message in heard[0]))
     found = heard[0][-1]
@@ -128,7 +128,7 @@ def test_an_unreadable_object_leaves_no_number(heard, client):
     assert set_parameters(client, NAME, {"incomplete_world": "refuse"}).successful
 
 
-def test_a_node_that_is_deactivated_publishes_one_last_clearance_without_a_number(heard, client):
+def test_a_deactivated_node_publishes_one_last_clearance_without_a_number(heard, client):
     lifecycle.change(client, NAME, Transition.TRANSITION_DEACTIVATE)
     assert client.wait(lambda: heard[0][-1].error_code.value == ErrorCode.INACTIVE)
     assert all(map(math.isnan, numbers(heard[0][-1]))) and client.wait(lambda: math.isnan(heard[1][-1].data))

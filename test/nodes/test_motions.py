@@ -444,7 +444,7 @@ def test_a_cartesian_request_that_makes_no_sense_is_refused(robot, fields, code)
 # --- the other services ---
 
 
-def test_several_states_are_judged_up_to_the_first_that_is_not_valid(robot):
+def test_several_states_are_checked_up_to_the_first_invalid_one(robot):
     def ask(*several):
         states = [JointState(name=list(panda.ARM), position=list(map(float, values))) for values in several]
         fields = {"robot_state": RobotState(is_diff=True), "group_name": "panda_arm", "joint_states": states}
