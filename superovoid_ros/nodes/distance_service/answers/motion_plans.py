@@ -39,7 +39,7 @@ from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.answers.afterwards import Afterwards
-from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
+from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
     Ranges,
     condition,
@@ -175,7 +175,8 @@ class MotionPlans(Part):
             Ends the search.
         """
         answer, began = MotionPlanResponse(group_name=request.group_name), time.monotonic()
-        try:
+        plan = Plan(answer)
+        with coded(self, answer, f"{service}: no plan", kind=kind):
             self.activity.require()
             stamp = self.node.get_clock().now().to_msg()
             wish = self._wish(request, stop)
@@ -195,20 +196,14 @@ class MotionPlans(Part):
             self.activity.require()
             robot, trajectory = wish.asked.planning.robot, found.trajectory
             header = Header(stamp=stamp, frame_id=self._measurements.frame_of(robot, robot.root))
-            answer.trajectory_start = state_message(wish.asked, wish.asked.positions, header)
-            answer.trajectory = trajectory_message(trajectory, header)
-        except Exception as error:
-            error = refused(error)
-            self.statistics.call(kind, error)
-            answer = MotionPlanResponse(group_name=request.group_name, error_code=code_of(error))
-            answer.planning_time = time.monotonic() - began
-            self.log.warning(service, f"{service}: no plan: {answer.error_code.message}")
-            return Plan(answer)
-        self.statistics.call(kind)
-        answer.error_code, answer.planning_time = success(note, wish.asked.stale), time.monotonic() - began
-        return Plan(
-            answer, lambda: self._states.of(self._current.model(), request.start_state, wish.frame_ids), why_not
-        )
+            start = state_message(wish.asked, wish.asked.positions, header)
+            answer.trajectory_start, answer.trajectory = start, trajectory_message(trajectory, header)
+            answer.error_code = success(note, wish.asked.stale)
+            plan = Plan(
+                answer, lambda: self._states.of(self._current.model(), request.start_state, wish.frame_ids), why_not
+            )
+        answer.planning_time = time.monotonic() - began
+        return plan
 
     def _wish(self, request: MotionPlanRequest, stop: threading.Event) -> _Wish:
         """Check a request and collect its data; `CodedError` if it is invalid."""
