@@ -236,10 +236,10 @@ class GroupPlanner:
             # The search for goals uses at most half of the time; the search for a path gets the rest.
             search = Search(seed=seed, until=time.monotonic() + 0.5 * deadline, stop=stop)
             goals = []
-            for goal in islice(_solutions(problem, validity, regions, test, search), _GOALS):
-                if accept is None and validator.is_valid(first, goal.state):
-                    return self._straight(problem, first, goal, validator)
-                goals.append(goal)
+            for found in islice(_solutions(problem, validity, regions, test, search), _GOALS):
+                if accept is None and validator.is_valid(first, found.state):
+                    return self._straight(problem, first, found, validator)
+                goals.append(found)
         path = find_path(
             problem,
             validity,
