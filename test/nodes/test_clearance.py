@@ -136,6 +136,14 @@ def test_a_deactivated_node_publishes_one_last_clearance_without_a_number(heard,
     measure(client, heard[0], lambda message: message.error_code.value == ErrorCode.SUCCESS)
 
 
+def test_a_node_that_is_shut_down_publishes_one_last_clearance_without_a_number(start_node, client):
+    start_node("distance_service", name="ending", **arm.DESCRIPTIONS)
+    heard = client.collect(Clearance, "/ending/clearance")
+    assert client.wait(lambda: bool(heard))
+    lifecycle.change(client, "/ending", Transition.TRANSITION_ACTIVE_SHUTDOWN)
+    assert client.wait(lambda: heard[-1].error_code.value == ErrorCode.INACTIVE)
+
+
 def test_the_velocity_of_a_moving_base_is_unknown(heard, client):
     client.send_transform("ground", "ball", BALL)
     accept = lambda message: "no velocity of ball" in message.message  # noqa: E731

@@ -237,10 +237,9 @@ class DistanceService(LifecycleNode):
         return problems
 
     def _clean_up(self) -> None:
-        problems = []
-        if self._activity.is_active:
-            problems += self._tell("deactivate")
+        was_active = self._activity.is_active
         self._activity.is_active = self._is_configured = False
+        problems = self._tell("deactivate") if was_active else []
         self._jobs.cancel(Kind, "the node was cleaned up before this was done")
         problems += self._tell("clean_up")
         for part in self.parts:
