@@ -95,17 +95,17 @@ class DistanceClient:
     Parameters
     ----------
     node : Node, optional
-        The node to call from. Its executor must be spinning while a call is blocking: in another thread, or, where the
-        call is made in a callback, in other threads of a MultiThreadedExecutor; in callbacks of a single-threaded
-        executor use `distances_async`. Without one the client has a node, a context and a thread of its own.
+        The node to call from. Its executor must spin during a blocking call: in another thread or, if a callback makes
+        the call, in other threads of a MultiThreadedExecutor. In callbacks of a single-threaded executor, use
+        `distances_async`. By default, the client makes its own node, context and thread.
     service : str, optional
-        Name of the node that answers, its namespace included.
+        Full name of the node that serves the requests.
     timeout : float, optional
-        How long to wait for the service to be there, and for the answer of one service call (beyond a deadline), s.
+        Time limit for discovery of the service, and for the response of one service call (beyond a deadline), s.
 
     Notes
     -----
-    Methods may be called from several threads. `close`, or leaving the ``with`` block, ends what the client began.
+    Methods may be called from several threads. `close`, or the end of the ``with`` block, closes node and thread.
     """
 
     def __init__(self, node: Node | None = None, service: str = "/distance_service", *, timeout: float = 10.0) -> None:
@@ -115,7 +115,7 @@ class DistanceClient:
         self.timeout = float(timeout)
         self._is_closed = False
         self._heard: frozenset[bytes] | None = None
-        """of whom this client has had an answer, as in `_Served`; None: of nobody"""
+        """Servers that have responded to this client, as in `_Served`; None: none has."""
         self._world: _Served | None = None
         with ExitStack() as undo:
             if node is None:
@@ -157,20 +157,20 @@ class DistanceClient:
             )
 
     def wait(self, timeout: float | None = None, *, ready: bool = False) -> None:
-        """Wait until the service is there.
+        """Wait until the service is available.
 
         Parameters
         ----------
         timeout : float, optional
             s; default: that of the client.
         ready : bool, optional
-            Wait besides until the node has a robot and all that it was told about objects. Measurements that a question
-            needs are not waited for.
+            If true, also wait until the node has a robot and has read all messages about objects. It does not wait for
+            measurements.
 
         Raises
         ------
         ServiceUnavailableError
-            If it is not; with the services of its type that are, or with the node's words why it cannot answer.
+            If it is not available in time; with the available services of its type, or with the node's reason.
         """
         self._require_open()
         limit = self.timeout if timeout is None else timeout
@@ -239,9 +239,9 @@ class DistanceClient:
         ServiceFailedError
             If the node made a mistake; with its words.
         ServiceUnavailableError
-            If the service is not there or does not answer in time, or the client is closed; also where the node was
-            started anew or cleaned up since this client's `apply_objects`, until this is called again: its world is
-            empty.
+            If the service is not available or does not respond in time, or the client is closed; also if the node was
+            restarted or cleaned up after this client's `apply_objects`, until that is called again: the node's world
+            is empty.
         """
         question = Question(positions=positions, **options)  # checked before anything is waited for
         self.wait()
@@ -290,9 +290,9 @@ class DistanceClient:
         ServiceFailedError
             If the node made a mistake; with its words.
         ServiceUnavailableError
-            If one of its service calls takes longer than the timeout (and the deadline) of the call. A service that is
-            started anew is asked again, and so is one of which this client has not had an answer yet: the middleware
-            loses those of a service that does not know of the client.
+            If one of its service calls takes longer than the timeout (and the deadline) of the call. A call is repeated
+            if the service has restarted, or has not yet responded to this client: the middleware loses responses of a
+            service that has not discovered the client.
         """
         if not isinstance(future, _Answer):
             raise TypeError(f"future: must be one of distances_async(), found {type(future).__name__}")
@@ -300,7 +300,7 @@ class DistanceClient:
         until = time.monotonic() + self.timeout + (future.deadline or 0.0)
         again = time.monotonic() + self.timeout / _TRIES
         while not future.done():
-            # Wakes for every answer of a service call; the looks in between are for a service that is started anew.
+            # Wakes for every response of a service call; the period is for the discovery of a restarted service.
             future.changed.wait(_LOOK)
             future.changed.clear()
             if future.answered > answered:
@@ -313,7 +313,7 @@ class DistanceClient:
                 before, servers = servers, self._servers(self._client)
                 if servers > before:
                     self._heard = None
-                    future.send()  # the one that was asked may have ended before it could answer
+                    future.send()  # the previous server may have ended before its response
                 elif time.monotonic() >= until:
                     raise self._no_answer(self._client)
                 elif time.monotonic() >= again:
@@ -337,7 +337,7 @@ class DistanceClient:
         return frozenset().union(*self._ends())
 
     def _ends(self) -> tuple[frozenset[bytes], ...]:
-        """Return the endpoints of those nodes on each of `_TOPICS`."""
+        """Return the endpoints of these nodes on each of `_TOPICS`."""
         own = self._client.srv_name.rpartition("/")[0]
         return tuple(
             frozenset(
@@ -374,7 +374,7 @@ class DistanceClient:
         done = threading.Event()
         known = time.monotonic() + _NAMED
         while self._servers(self._apply) < self._servers(self._client) and time.monotonic() < known:
-            time.sleep(_LOOK)  # else one that has just begun seems to begin while it is asked
+            time.sleep(_LOOK)  # otherwise a new server seems to start during the call
         servers = self._servers(self._apply)
         call = self._apply.call_async(ApplyObjects.Request(objects=list(objects)))
         call.add_done_callback(lambda _: done.set())

@@ -16,8 +16,8 @@ PACKAGE = "superovoid_ros"
 def share_directory() -> Path:
     """Return the folder that holds `urdf/`, `config/` and `launch/` of this package.
 
-    Looked for in this order: beside the imported Python package where that is a source checkout (so that
-    edited files are the ones used), in every prefix of the ament index (`AMENT_PREFIX_PATH`, set by a sourced
+    The search order: next to the imported Python package if it is a source checkout (so that edited files are used),
+    in every prefix of the ament index (`AMENT_PREFIX_PATH`, set by a sourced
     ROS 2 workspace), and under `sys.prefix` (pip in a virtual environment).
 
     Returns
@@ -55,6 +55,6 @@ def read_yaml(path: Path | str) -> Any:
     yaml.YAMLError
         If it is no YAML.
     """
-    import yaml  # late: most of those who look for files read none
+    import yaml  # late: most callers read no file
 
     return yaml.load(Path(path).read_text(encoding="utf-8"), Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))

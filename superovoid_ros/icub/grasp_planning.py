@@ -206,7 +206,7 @@ def write_csv(
 def plot(
     profiles: Mapping[str, Profile], check: Mapping[str, FloatArray], plan: GraspPlan, margin: float, path: Path
 ) -> None:
-    """Draw the clearances along the paths, the independent check of the last one beside it."""
+    """Draw the clearances along the paths, and the independent check of the last one."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.0, 9.0), layout="constrained")
@@ -351,7 +351,7 @@ def main(
     output: Path = Path("superovoid_plan"),
     distances: Callable[[GraspExample], AbstractContextManager[Validity]] = in_process,
 ) -> int:
-    """Plan, check, print and write; the exit code is 0 where the independent check agrees.
+    """Plan, check, print and write; the exit code is 0 if the independent check agrees.
 
     Parameters
     ----------

@@ -46,8 +46,8 @@ def fit_link(
     options : mapping, optional
         For each kind, keyword arguments of its fit other than the usual ones.
     kinds : sequence of str
-        Which to fit. A superellipsoid that was fitted before is one of the superovoid's starts, so that the superovoid
-        cannot be the worse of the two.
+        Kinds to fit. A superellipsoid fitted before is one of the superovoid's starts, so that the superovoid cannot be
+        the worse of the two.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def fit_link(
 
 
 def fit_hands(config: Path, report: Callable[[str], None] | None = None) -> Path:
-    """Fit all links and write the result beside the figures.
+    """Fit all links and write the result next to the figures.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ class HandFigures:
         ]
 
     def solids(self, link: str) -> list[Body]:
-        """Return the bodies of the mixed representation: those that are shown, meshed and weighed."""
+        """Return the bodies of the mixed representation, which have a picture, a mesh and a mass."""
         return [body for body in self.bodies(link) if body.solid]
 
 
@@ -116,7 +116,7 @@ def write_hands(share: Path) -> list[Path]:
     Parameters
     ----------
     share : path
-        The folder that has ``config`` with the figures; ``urdf`` is made beside it.
+        The folder with ``config``, which has the figures; ``urdf`` is written next to it.
 
     Returns
     -------
@@ -168,7 +168,7 @@ def hands_urdf(hand: HandFigures) -> str:
         '  <link name="world"/>',
     ]
     for side in SIDES:
-        # Its pose comes from outside (TF): where the hands are is the business of the arms.
+        # Its pose comes from TF: the arms move the hands.
         lines += hand_elements(hand, side, parent="world", joint="floating")
     return "\n".join([*lines, "</robot>"]) + "\n"
 
@@ -223,7 +223,7 @@ def _link_element(hand: HandFigures, side: str, link: str) -> Iterator[str]:
 
 
 def body_elements(package: str, bodies: Sequence[Body], side: str, *, material: str) -> Iterator[str]:
-    """Yield the URDF elements of a link's bodies: meshes for everybody, contact geometry for this package."""
+    """Yield the URDF elements of a link's bodies: meshes for other programs, contact geometry for this package."""
     for body in bodies:
         if not body.solid:
             continue

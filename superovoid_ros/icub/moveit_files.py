@@ -1,12 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The files that MoveIt and ros2_control want of a robot and that list its joints.
+"""The files of MoveIt and ros2_control that list the joints of a robot.
 
-Named and laid out as MoveIt's Setup Assistant writes them, so that ``MoveItConfigsBuilder`` finds them without being
-told: ``joint_limits.yaml``, ``kinematics.yaml``, ``ompl_planning.yaml``, ``moveit_controllers.yaml``,
-``ros2_controllers.yaml``, ``initial_positions.yaml``, ``<robot>.ros2_control.xacro``.  What lists no joints
-(``sensors_3d.yaml``, ``pilz_cartesian_limits.yaml``, ``.setup_assistant``, ``<robot>.urdf.xacro``) is written by hand.
+Named and laid out as MoveIt's Setup Assistant writes them, so that ``MoveItConfigsBuilder`` finds them by
+default: ``joint_limits.yaml``, ``kinematics.yaml``, ``ompl_planning.yaml``, ``moveit_controllers.yaml``,
+``ros2_controllers.yaml``, ``initial_positions.yaml``, ``<robot>.ros2_control.xacro``.  Files without joints
+(``sensors_3d.yaml``, ``pilz_cartesian_limits.yaml``, ``.setup_assistant``, ``<robot>.urdf.xacro``) are written by hand.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ States = Mapping[str, Mapping[str, Mapping[str, float]]]
 CONTROLLED = ("torso", "left_arm", "right_arm", "left_hand", "right_hand")
 """Groups that share out the joints: each has a controller."""
 SOLVED = ("left_arm", "right_arm")
-"""Groups that are one chain with as many joints as a pose needs: these have an inverse kinematics solver."""
+"""Groups of one chain with as many joints as a pose needs: they have an inverse kinematics solver."""
 PLANNED = (*CONTROLLED, "arms", "upper_body")
 INITIAL = {"torso": "home", "left_arm": "sweep_first", "right_arm": "sweep_first", "left_hand": "sweep"} | {
     "right_hand": "sweep"

@@ -88,8 +88,8 @@ def write_upper_body(share: Path) -> list[Path]:
     Parameters
     ----------
     share : path
-        The folder that has ``config`` with the figures, the sweep's files and the hands' SRDF (`write_hands`); ``urdf``
-        is made beside it.
+        The folder with ``config``, which has the figures, the sweep's files and the hands' SRDF (`write_hands`);
+        ``urdf`` is written next to it.
 
     Returns
     -------
@@ -217,8 +217,8 @@ def _rpy(pose: np.ndarray) -> tuple[float, float, float]:
 def named_states(hand: HandFigures, arm: ArmFigures, config: Path) -> dict[str, dict[str, dict[str, float]]]:
     """Return the named states: group -> state -> positions of its independent joints.
 
-    ``home``: upright, the arms hanging, as far as the limits let them. ``open`` and ``bent`` hands. ``sweep_first``
-    and ``sweep_last``: where the arms have the hands in the first and last frame of the grasp sweep.
+    ``home``: upright, the arms hanging within the limits. ``open`` and ``bent`` hands. ``sweep_first`` and
+    ``sweep_last``: the first and last frame of the grasp sweep.
     """
     arms = read_yaml(config / SWEEP_ARMS)
     thumb = read_yaml(config / "grasp_sweep.yaml")["positions"]
@@ -232,7 +232,7 @@ def named_states(hand: HandFigures, arm: ArmFigures, config: Path) -> dict[str, 
     ]
     frames = {"sweep_first": arms["frames"][0], "sweep_last": arms["frames"][-1]}
     for side in SIDES:
-        # Zero where the limits have it, else the limit nearest to it.
+        # Zero if the limits allow it, otherwise the nearest limit.
         home = {prefix(side) + joint["name"]: float(np.clip(0.0, *joint["limits"])) for joint in arm.figures["arm"]}
         states[f"{side}_arm"] = {"home": home} | {
             state: {name: float(row[arms["joints"].index(name)]) for name in home} for state, row in frames.items()

@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The two-hands grasp sweep moved by the arms: joint positions that have the palms where the sweep has them.
+"""The two-hands grasp sweep moved by the arms: joint positions for the palms of the sweep.
 
-`superovoid_ros.motions.grasp_sweep` says where the right palm is as seen from the left one.  The iCub's arms bring
-them there in front of its chest: `follow` finds the joint positions frame by frame, each beginning at those of the
+`superovoid_ros.motions.grasp_sweep` gives the pose of the right palm relative to the left one. The iCub's arms move the
+palms there in front of its chest: `follow` finds the joint positions frame by frame, each beginning at those of the
 frame before (`superovoid.robot.reach`).  They are kept in ``config/grasp_sweep_arms.yaml``, which
 
     python -m superovoid_ros.motions.arm_sweep
@@ -223,7 +223,7 @@ class Residuals:
 
 
 def measure(robot: Robot, arms: ArmSweep) -> Residuals:
-    """Measure how far the palms are from where the sweep has them, and how the joints move."""
+    """Measure the distances of the palms from those of the sweep, and the motion of the joints."""
     position = angle = 0.0
     for frame in arms:
         wanted = wanted_pose(arms.sweep, frame.index)

@@ -4,8 +4,8 @@
 """The bite of two molars of Gonçalves et al. 2017, section 5.3: its frames from a few parameters.
 
 The lower crown stands still. The upper one comes down along z by the same step every frame, presses in, and goes up
-again. The crowns are eight superovoids each (``urdf/molars.urdf``): the paper's were fitted to a scan of a jaw that is
-not published; these are drawn after the sizes of first molars, and touch in the frames in which the paper's do.
+again. The crowns are eight superovoids each (``urdf/molars.urdf``). The paper's were fitted to an unpublished scan of a
+jaw; these are drawn after the sizes of first molars, and touch in the frames in which the paper's do.
 
 Metres.
 """

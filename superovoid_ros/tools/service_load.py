@@ -4,7 +4,7 @@
 """Measure the distance service under load: client processes call it about the two hands of the iCub.
 
 Latency counts from the time at which a call was due. At a given rate the clients call on a schedule and do not wait for
-replies, so that a service that is late for one call is late for all calls that were due meanwhile.
+replies, so that a late reply to one call delays all calls due before it.
 """
 
 from __future__ import annotations

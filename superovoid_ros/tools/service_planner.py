@@ -7,7 +7,7 @@ with DistanceClient() as client:                            # of a service that 
     validity = ServiceValidity(problem, client)
     path = find_path(problem, validity, start, goal)
 
-with planning_service(problem, urdf, srdf) as validity:     # or of one that is started for the problem
+with planning_service(problem, urdf, srdf) as validity:     # or of a service started for the problem
     path = find_path(problem, validity, start, goal)
 """
 
@@ -133,7 +133,7 @@ def wait_until_there(node: NodeProcess, client: DistanceClient) -> None:
         try:
             client.wait(_LOOK, ready=True)
         except ServiceUnavailableError as error:
-            return error.code not in (Code.SUCCESS, Code.READING, Code.INACTIVE)  # else a call says what is wrong
+            return error.code not in (Code.SUCCESS, Code.READING, Code.INACTIVE)  # otherwise a call reports the reason
         return True
 
     wait_for(node, is_there, f"services of {node.name} did not appear", pause=0.0)

@@ -28,7 +28,7 @@ BAD_YAML = "distance_service:\n  ros__parameters: [\n"
         (["robot.urdf"], "expected only ROS arguments"),
     ],
 )
-def test_command_line_that_makes_no_sense_is_told(tmp_path, arguments, words):
+def test_an_invalid_command_line_is_reported(tmp_path, arguments, words):
     bad = tmp_path / "bad.yaml"
     bad.write_text(BAD_YAML, encoding="utf-8")
     try:

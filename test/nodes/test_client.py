@@ -150,14 +150,14 @@ def test_a_node_asks_in_its_callbacks_without_waiting(service, node):
     executor.shutdown()
 
 
-def test_a_service_that_is_not_there_is_named_with_those_that_are(service):
+def test_an_absent_service_is_named_with_the_present_ones(service):
     with DistanceClient(service="/nowhere/distance_service", timeout=3.0) as client:
         with pytest.raises(ServiceUnavailableError, match="/nowhere/distance_service/get_distances") as error:
             client.distances()
     assert f"{service}/get_distances" in str(error.value)
 
 
-def test_a_node_that_is_not_configured_is_not_said_to_be_missing(start_node):
+def test_an_unconfigured_node_is_not_reported_as_missing(start_node):
     start_node("distance_service", "late_service", autostart=False)
     with DistanceClient(service="/late_service", timeout=ANSWER_TIMEOUT) as client:
         assert until(lambda: client._node.count_services("/late_service/get_state"))
@@ -165,7 +165,7 @@ def test_a_node_that_is_not_configured_is_not_said_to_be_missing(start_node):
             client.wait(0.1)
 
 
-def test_waiting_for_a_node_without_a_robot_says_what_it_waits_for(start_node):
+def test_waiting_for_a_node_without_a_robot_reports_the_reason(start_node):
     start_node("distance_service", "bare_service")
     with DistanceClient(service="/bare_service", timeout=ANSWER_TIMEOUT) as client:
         client.wait()
@@ -173,7 +173,7 @@ def test_waiting_for_a_node_without_a_robot_says_what_it_waits_for(start_node):
             client.wait(0.5, ready=True)
 
 
-def test_a_node_that_nobody_spins_is_an_error_that_says_so(service, node):
+def test_a_node_without_a_spinning_executor_is_an_error(service, node):
     client = DistanceClient(node, service, timeout=1.0)
     client.wait(10.0)
     with pytest.raises(ServiceUnavailableError, match="executor of this node is not spinning"):
@@ -293,7 +293,7 @@ def test_a_node_that_ends_in_mid_call_is_an_error(start_node):
 # --- when it ends, and when something goes wrong ---
 
 
-def test_a_closed_client_says_so(service):
+def test_a_closed_client_raises_an_error(service):
     client = DistanceClient(service=service)
     client.wait(60.0)
     client.close()
@@ -370,7 +370,7 @@ class Unanswered(Exception):
     pass
 
 
-def test_a_call_to_a_service_that_is_started_anew_is_asked_again(loopback_domain):
+def test_a_call_to_a_restarted_service_is_repeated(loopback_domain):
     silent = Silent("restarted")
     silent.serve(None)
     found = []

@@ -84,7 +84,7 @@ def begin(client, seconds, ball=2.0):
     return client.call_until(answers_from_it, GetMinDistance, SERVICE)
 
 
-def test_missing_clock_is_told(simulated, client):
+def test_missing_clock_is_reported(simulated, client):
     messages = client.collect(DiagnosticArray, "/diagnostics")
 
     def told():
@@ -146,7 +146,7 @@ def test_rate_is_judged_in_simulated_time(simulated, client):
     assert 8.0 < rates[-1] <= 11.0
 
 
-def test_a_time_before_zero_is_ignored_and_told(simulated, client):
+def test_a_time_before_zero_is_ignored_and_logged(simulated, client):
     begin(client, 20.0)
 
     def is_told():

@@ -150,7 +150,7 @@ def test_the_parameter_meshes_chooses_hull_triangles_or_nothing(robot):
         assert set_meshes(robot, "hull").successful
 
 
-def test_a_mesh_that_cannot_be_read_is_told_with_link_file_and_reason(robot, service):
+def test_an_unreadable_mesh_is_reported_with_link_file_and_reason(robot, service):
     for filename, reason in (
         ("package://parts/missing.stl", "there is no file"),
         ("package://nowhere/x.stl", "package 'nowhere' is not among the"),

@@ -84,7 +84,7 @@ def test_without_a_robot_the_reason_is_an_error(monitor):
     assert message.header.stamp.sec > 0
 
 
-def test_loaded_robot_is_told_in_numbers(loaded):
+def test_diagnostics_count_the_parts_of_the_robot(loaded):
     status, values = loaded.wait_for("robot", lambda s: s.level == OK)
     assert status.hardware_id == "arm"
     assert {key: values[key] for key in ("robot", "links", "joints", "bodies", "pairs")} == {
@@ -121,7 +121,7 @@ def test_measurements_of_the_far_future_are_stale(loaded, client):
     loaded.wait_for("measurements", lambda s: s.level == OK)
 
 
-def test_rate_is_measured_while_somebody_listens(loaded, client):
+def test_rate_is_measured_while_there_are_subscribers(loaded, client):
     status, values = loaded.wait_for("topics", lambda s: True)
     assert status.level == OK and status.message == "nobody listens" and values["rate wanted [Hz]"] == "20"
     subscription = client.node.create_subscription(DistanceArray, "/watched/distances", lambda _: None, 10)
@@ -131,7 +131,7 @@ def test_rate_is_measured_while_somebody_listens(loaded, client):
     loaded.wait_for("topics", lambda s: s.message == "nobody listens")
 
 
-def test_rate_that_is_not_reached_is_an_error_with_the_reason(loaded, client):
+def test_a_missed_rate_is_an_error_with_the_reason(loaded, client):
     subscription = client.node.create_subscription(DistanceArray, "/watched/distances", lambda _: None, 10)
     client.send_joints(["slide"], [float("nan")])
     status, _ = loaded.wait_for("topics", lambda s: s.level == ERROR)

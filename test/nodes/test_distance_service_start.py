@@ -24,7 +24,7 @@ def answer(client, words):
     return client.call_until(lambda response: words in response.message, GetMinDistance, SERVICE)
 
 
-def test_without_a_robot_the_answer_says_what_is_expected(late, client):
+def test_without_a_robot_the_answer_names_what_is_expected(late, client):
     response = client.call(GetMinDistance, SERVICE)
     assert not response.success
     assert "robot_description" in response.message

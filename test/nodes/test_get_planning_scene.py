@@ -175,7 +175,7 @@ def test_all_is_answered_to_an_empty_mask(state):
     assert scene.object_colors == [ObjectColor(id="cup", color=ColorRGBA(r=1.0, g=0.5, b=0.25, a=1.0))]
 
 
-def test_scales_are_told_and_can_be_sent_back(state):
+def test_scales_are_reported_and_can_be_sent_back(state):
     assert apply_scene(state, scene_diff(cup(), link_scale=[LinkScale(link_name="hand", scale=1.5)]))
     scaled = all_distances(state)
     scene = ask(state)
@@ -203,7 +203,7 @@ def test_scales_are_told_and_can_be_sent_back(state):
         (Components.OBJECT_COLORS, {"object_colors"}),
     ],
 )
-def test_only_what_is_asked_for_is_answered(state, component, filled):
+def test_only_requested_components_are_returned(state, component, filled):
     furnish(state)
     scene, empty = ask(state, component), PlanningScene()
     fields = PlanningScene.get_fields_and_field_types()

@@ -53,7 +53,7 @@ def test_a_colour_of_the_node_is_the_meaning_of_the_body(meaning):
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -1e30, 0.5])
-def test_a_colour_that_is_none_says_nothing(value):
+def test_an_unknown_colour_has_no_meaning(value):
     assert taken(colour=(value, 0.0, 0.0)).meaning is Meaning.UNKNOWN
 
 
@@ -65,7 +65,7 @@ def test_corners_that_cannot_be_drawn_are_refused_with_words(value):
         taken(scale=value, kind=Marker.CUBE_LIST)
 
 
-def test_bodies_stay_while_the_node_sends_all_anew_however_long_that_takes(monkeypatch):
+def test_bodies_stay_while_the_node_sends_all_again_for_any_time(monkeypatch):
     now = [0.0]
     monkeypatch.setattr("time.monotonic", lambda: now[0])
     heard = HeardBodies("node/")
@@ -81,7 +81,7 @@ def test_bodies_stay_while_the_node_sends_all_anew_however_long_that_takes(monke
     assert names_of(heard) == ["a", "b"]
 
 
-def test_a_body_that_is_deleted_does_not_come_back_from_before():
+def test_a_deleted_body_does_not_come_back():
     heard = HeardBodies("node/")
     heard.take_markers(message_of("a", clear=True))
     heard.take_markers(message_of(clear=True))

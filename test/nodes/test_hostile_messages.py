@@ -125,7 +125,7 @@ def test_damaged_bytes_on_every_topic_leave_the_answers_right(state, service):
 
 
 @pytest.mark.parametrize("data", [b"", b"\x00\x01\x00", b"\x00\x01\x00\x03", b"\x00\x01\x00\x01", b"\x01\x00\x00\x00"])
-def test_bytes_that_are_no_message_are_refused_before_anything_beyond_them_is_read(data):
+def test_malformed_bytes_are_refused_before_a_read_beyond_them(data):
     for kind in (String, TFMessage, JointState):
         with pytest.raises(UnreadableError, match=f"{len(data)} bytes that are no .*/{kind.__name__}"):
             read(data, kind)
@@ -156,7 +156,7 @@ def test_long_names_are_answered_and_logged_in_a_few_words(state, service):
 
 
 @pytest.mark.parametrize(("sec", "nanosec"), [(2**31 - 1, 2**32 - 1), (-5, 0)])
-def test_stamp_that_is_no_time_is_refused(state, service, sec, nanosec):
+def test_an_invalid_stamp_is_refused(state, service, sec, nanosec):
     message = JointState(name=arm.JOINTS, position=[9.0, 9.0])
     message.header.stamp.sec, message.header.stamp.nanosec = sec, nanosec
     publisher = state.publisher(JointState, "joint_states", LATCHED)

@@ -75,7 +75,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_an_object_that_cannot_be_read_is_missing_until_it_is_removed_or_sent_anew(state, case):
+def test_an_unreadable_object_is_missing_until_it_is_removed_or_sent_again(state, case):
     message, words = BAD[case]
     send(state, message)
     wait_refused(state, words, "'cup'")
@@ -116,7 +116,7 @@ def test_what_is_missing_is_in_diagnostics_scene_and_markers(state):
     assert {one.key: one.value for one in on_robot().values}["could not be read"] == "nothing"
 
 
-def test_where_that_is_wanted_questions_are_answered_with_a_warning(state):
+def test_with_the_parameter_warn_requests_are_answered_with_a_warning(state):
     send(state, cup())
     state.call_until(lambda r: r.success, GetMinDistance, MIN_DISTANCE, links_a=["cup"])
     send(state, cup(y=-1.0, frame="nowhere"))
@@ -158,7 +158,7 @@ def test_one_object_of_a_scene_that_cannot_be_used_drops_no_others(service, stat
         wait_answered(state)
 
 
-def test_who_is_told_that_nothing_was_applied_leaves_nothing_missing(state):
+def test_a_refused_request_leaves_nothing_missing(state):
     unknown = PlanningScene(is_diff=True, robot_state=RobotState(is_diff=True))
     unknown.link_padding = [LinkPadding(link_name="hand", padding=-1.0)]
     assert not apply_scene(state, unknown)

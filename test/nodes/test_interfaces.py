@@ -132,7 +132,7 @@ def test_foreign_constants_are_the_public_ones(message):
     assert {name: getattr(message, name) for name in CONSTANTS[message]} == CONSTANTS[message]
 
 
-def test_forward_kinematics_are_asked_for_with_the_public_fields():
+def test_forward_kinematics_are_requested_with_the_public_fields():
     """Order and types decide what is on the wire."""
     request, response = (part.get_fields_and_field_types() for part in (GetPositionFK.Request, GetPositionFK.Response))
     assert list(request.items()) == [

@@ -76,7 +76,7 @@ def test_measurements_later_than_now_are_forgotten_when_time_jumps_back():
         joints.of(["b"])
 
 
-def test_a_sender_whose_time_began_again_is_believed_after_a_second_unless_a_newer_one_is_heard():
+def test_a_sender_with_restarted_time_counts_after_a_second_unless_a_newer_message_comes():
     now = [0.0]
     joints = JointPositions(steady=lambda: now[0])
     joints.update(["a"], [1.0], 1000, 5000)
@@ -90,7 +90,7 @@ def test_a_sender_whose_time_began_again_is_believed_after_a_second_unless_a_new
         assert joints.of(["a"]) == ({"a": 1.0}, 1000 + k)
 
 
-def test_joint_never_heard_of_is_where_it_is_assumed_and_has_no_age():
+def test_an_unmeasured_joint_has_its_assumed_position_and_no_age():
     joints = JointPositions()
     assert joints.of(["a"], {"a": 1.0}) == ({"a": 1.0}, None) and joints.newest(["a"]) is None
     joints.update(["b"], [2.0], 10, 10)
@@ -100,7 +100,7 @@ def test_joint_never_heard_of_is_where_it_is_assumed_and_has_no_age():
         joints.of(["a", "c"], {"a": 1.0})
 
 
-def test_joints_that_nothing_measures_are_assumed_where_that_is_wanted(start_node, client):
+def test_unmeasured_joints_are_assumed_if_the_parameter_allows_it(start_node, client):
     start_node("distance_service", robot_description=arm.URDF, rate=0.0, **{"diagnostics.period": 0.1})
     messages = client.collect(DiagnosticArray, "/diagnostics")
     ball = to_transform("ground", "ball", arm.at(0.0, 0.0, 50.0), Time())

@@ -194,7 +194,7 @@ def held(bare):
     return bare
 
 
-def test_nothing_is_answered_while_an_object_hangs_on_a_link_that_is_gone(held):
+def test_requests_are_refused_while_an_object_is_on_a_missing_link(held):
     messages = held.collect(DiagnosticArray, "/diagnostics")
     describe(held, NO_HAND, refused("object 'cup': link 'hand' does not exist"))
     assert_nothing_is_answered(held, "object 'cup'", "remove or add anew cup")
@@ -211,14 +211,14 @@ def test_nothing_is_answered_while_an_object_hangs_on_a_link_that_is_gone(held):
     assert gap(held, "ground", "cup") == pytest.approx(0.4, abs=1e-9)
 
 
-def test_a_description_set_as_a_parameter_is_refused_where_an_object_has_no_place(held):
+def test_a_description_parameter_is_refused_if_an_object_has_no_place(held):
     result = set_parameters(held, NAME, {"robot_description": NO_HAND})
     assert not result.successful and "object 'cup': link 'hand' does not exist" in result.reason
     assert get_parameters(held, NAME, "robot_description") == [""]
     assert gap(held, "ground", "cup") == pytest.approx(0.4, abs=1e-9)
 
 
-def test_objects_of_the_world_stay_where_they_are_when_the_root_link_is_another(bare):
+def test_objects_of_the_world_stay_if_the_root_link_changes(bare):
     describe(bare, arm.URDF)
     assert apply_scene(bare, scene_diff(cup()))
     bare.send_transform("floor", "ground", arm.at(0.0, 0.0, 1.0), static=True)

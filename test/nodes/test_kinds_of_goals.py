@@ -182,7 +182,7 @@ def inverse(client, point, state):
     return client.call(GetPositionIK, "/compute_ik", ik_request=wanted)
 
 
-def test_inverse_kinematics_judge_the_joints_of_others_where_they_are(crane):
+def test_inverse_kinematics_check_other_joints_at_their_positions(crane):
     # The lid is beyond its limit, where the hook is to be.
     at = 0.6
     spot = 0.5 * math.cos(at), 0.5 * math.sin(at)
@@ -191,7 +191,7 @@ def test_inverse_kinematics_judge_the_joints_of_others_where_they_are(crane):
     assert refused.error_code.val == Code.NO_IK_SOLUTION, refused
 
 
-def test_states_that_are_answered_can_be_asked_about_again(crane):
+def test_returned_states_can_be_requested_again(crane):
     rock = CollisionObject(id="rock", operation=CollisionObject.ADD)
     rock.header.frame_id = "odom"
     rock.pose.position.x = 5.0
@@ -228,7 +228,7 @@ def test_states_that_are_answered_can_be_asked_about_again(crane):
 @pytest.mark.parametrize(
     ("shift", "code"), [(0.0005, Code.SUCCESS), (0.2, Code.MOTION_PLAN_INVALIDATED_BY_ENVIRONMENT_CHANGE)]
 )
-def test_a_plan_is_proved_again_where_the_base_has_driven(crane, shift, code):
+def test_a_plan_is_proved_again_after_a_motion_of_the_base(crane, shift, code):
     rock = CollisionObject(id="rock", operation=CollisionObject.ADD)
     rock.header.frame_id = "odom"
     rock.pose.position.x = 0.65  # the hook passes by at 0.5

@@ -29,7 +29,7 @@ def test_a_switch_and_a_choice_without_sense_are_named():
         launch_arguments.one_of({"meshes": "hulls"}, "meshes", ("hull", "ignore"))
 
 
-def test_a_file_that_is_missing_or_no_text_is_named(tmp_path):
+def test_a_missing_or_binary_file_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"urdf:=nothere.urdf: no such file \(in "):
         launch_arguments.file_text({"urdf": "nothere.urdf"}, "urdf")
     path = tmp_path / "robot.urdf"
@@ -50,7 +50,7 @@ def test_package_directories_are_read_and_checked(tmp_path):
             launch_arguments.folders({"package_directories": entry}, "package_directories")
 
 
-def test_only_arguments_that_are_given_set_parameters(tmp_path):
+def test_only_given_arguments_set_parameters(tmp_path):
     urdf = tmp_path / "robot.urdf"
     urdf.write_text("<robot/>")
     values = dict.fromkeys(("urdf", "srdf", "representation", "meshes", "rate", "max_distance", "use_sim_time"), "")

@@ -76,7 +76,7 @@ def test_a_long_call_keeps_no_other_call_waiting(hands, client):
     assert future.result().states == 5000 and len(future.result().first) == 5001
 
 
-def test_a_deadline_leaves_the_first_states_and_the_answer_says_so(hands, client):
+def test_a_deadline_leaves_the_first_states_and_a_message(hands, client):
     response = ask(client, deadline=0.2, **long_request(2000))
     assert response.success and 1 <= response.states < 2000
     assert f"{response.states} of 2000 states" in response.message and "deadline" in response.message

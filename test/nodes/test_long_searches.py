@@ -270,7 +270,7 @@ def test_a_plan_for_another_robot_than_that_of_now_is_not_answered(scene):
 
 
 @pytest.mark.parametrize("is_cleaned_up", [False, True])
-def test_a_node_that_is_told_to_be_silent_answers_no_plan(scene, is_cleaned_up):
+def test_a_node_that_is_deactivated_answers_no_plan(scene, is_cleaned_up):
     for seconds in PATIENCE:
         future = begin_plan(scene, seconds)
         assert lifecycle.change(scene, NAME, Transition.TRANSITION_DEACTIVATE)

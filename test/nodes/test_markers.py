@@ -117,7 +117,7 @@ def test_normals_are_of_the_closest_pairs_only(index, drawn):
     assert len(played.display.shown["segments", 0].points) // 2 >= drawn
 
 
-def test_bodies_are_where_the_kinematics_has_them_though_sent_once():
+def test_bodies_have_the_poses_of_the_kinematics_though_sent_once():
     played = hands()
     for index in range(60):
         poses, _ = played.show(index)

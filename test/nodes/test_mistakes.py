@@ -47,7 +47,7 @@ def queries_of(client, name):
     return told
 
 
-def test_mistakes_in_callbacks_are_told_once_counted_and_survived(faulty, client):
+def test_errors_in_callbacks_are_logged_once_counted_and_survived(faulty, client):
     node, name = faulty
     told = queries_of(client, name)
     publisher = client.publisher(String, f"{name}/fail_topic")

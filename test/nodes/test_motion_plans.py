@@ -167,7 +167,7 @@ def tip(values):
 # -- kinematics -----------------------------------------------------------------------------------------------------
 
 
-def test_forward_kinematics_are_those_of_the_state_asked_about(scene):
+def test_forward_kinematics_are_those_of_the_requested_state(scene):
     links = ["panda_hand", "panda_link3"]
     state = RobotState(is_diff=True, joint_state=joint_state(RIGHT))
     response = scene.call(GetPositionFK, "/compute_fk", fk_link_names=links, robot_state=state)
@@ -216,7 +216,7 @@ def test_inverse_kinematics_reach_the_pose_and_the_state_is_valid(scene):
     )
 
 
-def test_inverse_kinematics_into_the_wall_exist_only_where_contact_does_not_matter(scene):
+def test_inverse_kinematics_into_the_wall_exist_only_if_contact_is_allowed(scene):
     pose = tip(LEFT)
     pose[1, 3] = 0.0
     refused = inverse(scene, pose, timeout=Duration(sec=1))
@@ -227,7 +227,7 @@ def test_inverse_kinematics_into_the_wall_exist_only_where_contact_does_not_matt
     assert inverse(scene, pose, avoid=False, timeout=Duration(sec=1)).error_code.val == Code.NO_IK_SOLUTION
 
 
-def test_inverse_kinematics_obey_constraints_beside(scene):
+def test_inverse_kinematics_obey_additional_constraints(scene):
     elbow = Constraints()
     elbow.joint_constraints = [joint_range("panda_joint1", -1.2, 0.2)]
     response = inverse(scene, tip(RIGHT), constraints=elbow)
@@ -270,7 +270,7 @@ def test_a_plan_to_joints_goes_around_the_wall(scene):
         assert valid(scene, state)
 
 
-def test_a_plan_to_a_pose_ends_there_and_is_slower_where_asked(scene):
+def test_a_plan_to_a_pose_ends_there_and_obeys_the_scaling(scene):
     response = plan(scene, pose_goal(tip(RIGHT)))
     assert response.error_code.val == Code.SUCCESS, response.error_code.message
     _, q, v = rows(response)

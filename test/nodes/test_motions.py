@@ -1,10 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Motions and Cartesian paths as move_group's clients ask for them, with simulated controllers."""
+"""Motions and Cartesian paths as move_group's clients request them, with simulated controllers."""
 
 from __future__ import annotations
 
+import copy
+from contextlib import contextmanager
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,6 +14,7 @@ import panda
 import pytest
 import yaml
 from action_msgs.msg import GoalStatus
+from control_msgs.action import FollowJointTrajectory
 from geometry_msgs.msg import Pose
 from moveit_msgs.action import ExecuteTrajectory, MoveGroup
 from moveit_msgs.msg import (
@@ -31,13 +34,18 @@ from moveit_msgs.srv import (
     GetPlanningScene,
     GetPositionFK,
 )
-from rclpy.action import ActionClient
+from rclpy.action import ActionClient, ActionServer, CancelResponse
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.task import Future
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import SolidPrimitive
 from std_msgs.msg import String
 from std_srvs.srv import Empty
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose
+from superovoid_ros.nodes.common.mistakes import InputError
+from superovoid_ros.nodes.distance_service.answers.controllers import ExecutionLimits, read_execution_limits
 
 from world import WALL, octomap
 
@@ -46,11 +54,12 @@ ROBOT = panda.robot()
 TIP, ROOT = "panda_link8", "panda_link0"
 LEFT, RIGHT = ((sign * 0.7, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8) for sign in (1, -1))
 Code = MoveItErrorCodes
+MARGIN = 10.0  # s, for a loaded machine
 
 
 @pytest.fixture(scope="module")
 def robot(start_node, client, tmp_path_factory):
-    """The service, with simulated controllers of arm and hand."""
+    """The service, with simulated controllers of arm and hand, and one of the test's own for the hand."""
     path = tmp_path_factory.mktemp("controllers")
     arm = {"type": "FollowJointTrajectory", "action_ns": "follow_joint_trajectory", "default": True}
     hand = {"type": "GripperCommand", "action_ns": "gripper_cmd", "default": True}
@@ -61,6 +70,14 @@ def robot(start_node, client, tmp_path_factory):
     }
     controllers, initial = path / "controllers.yaml", path / "initial.yaml"
     controllers.write_text(yaml.safe_dump({"moveit_simple_controller_manager": manager}), encoding="utf-8")
+    manager = copy.deepcopy(manager)
+    manager["controller_names"].append("own_controller")
+    manager["own_controller"] = {"type": "FollowJointTrajectory", "joints": ["panda_finger_joint1"]}
+    with_own = path / "with_own.yaml"
+    limits = {"allowed_goal_duration_margin": MARGIN, "allowed_start_tolerance": 0.02}
+    with_own.write_text(
+        yaml.safe_dump({"moveit_simple_controller_manager": manager, "trajectory_execution": limits}), encoding="utf-8"
+    )
     initial.write_text(yaml.safe_dump({"initial_positions": panda.state_of(LEFT)}), encoding="utf-8")
     start_node("simulated_controllers", controllers=str(controllers), initial_positions=str(initial))
     node = start_node(
@@ -68,7 +85,7 @@ def robot(start_node, client, tmp_path_factory):
         robot_description=panda.urdf(),
         robot_description_semantic=panda.srdf(),
         rate=0.0,
-        controllers=str(controllers),
+        controllers=str(with_own),
     )
     node.wait_for_output("robot 'panda'")
     client.call_until(
@@ -234,6 +251,110 @@ def test_an_object_in_the_way_stops_a_motion_under_way(robot):
     assert measured(robot)[0] > 0.3
 
 
+# --- several controllers ---
+
+
+@contextmanager
+def own_controller(client, end):
+    """Serve `own_controller`; `end` returns the result of a goal that has been accepted."""
+    server = ActionServer(
+        client.node,
+        FollowJointTrajectory,
+        "/own_controller",
+        end,
+        callback_group=ReentrantCallbackGroup(),
+        cancel_callback=lambda _: CancelResponse.ACCEPT,
+    )
+    try:
+        yield
+    finally:
+        server.destroy()
+
+
+def arm_and_finger(client, seconds):
+    """Execute a slow motion of the arm to the right, together with one of the finger."""
+    points = [panda.state_of(LEFT), panda.state_of(RIGHT)]
+    goal = ExecuteTrajectory.Goal(controller_names=["arm_controller", "own_controller"])
+    trajectory = goal.trajectory.joint_trajectory
+    trajectory.joint_names = list(points[0])
+    for point, time in zip(points, (0, seconds), strict=True):
+        trajectory.points.append(JointTrajectoryPoint(positions=list(point.values())))
+        trajectory.points[-1].time_from_start.sec = time
+    execution = Goal(client, ExecuteTrajectory, "execute_trajectory", goal)
+    return execution.result()[1].error_code
+
+
+def test_a_controller_that_fails_stops_the_others_and_is_named(robot):
+    def fail(handle):
+        handle.abort()
+        return FollowJointTrajectory.Result(error_code=-5, error_string="the finger is stuck")
+
+    with own_controller(robot, fail):
+        code = arm_and_finger(robot, 30)
+    assert code.val == Code.CONTROL_FAILED
+    assert "own_controller" in code.message and "the finger is stuck" in code.message
+    at = measured(robot)
+    assert abs(at[0] - RIGHT[0]) > 0.1
+    np.testing.assert_array_equal(measured(robot), at)
+
+
+def test_a_controller_without_a_server_moves_none(robot):
+    code = arm_and_finger(robot, 30)
+    assert code.val == Code.CONTROL_FAILED and "own_controller" in code.message
+    np.testing.assert_allclose(measured(robot), LEFT, atol=1e-3)
+
+
+def test_a_controller_that_does_not_end_is_stopped_after_the_margin(robot):
+    async def stay(handle):
+        await Future()
+
+    with own_controller(robot, stay):
+        code = arm_and_finger(robot, 1)
+    assert code.val == Code.TIMED_OUT
+    assert f"{1.2 + MARGIN:.3g} s" in code.message
+
+
+# --- limits of execution ---
+
+
+def limits_of(tmp_path, text):
+    path = tmp_path / "controllers.yaml"
+    path.write_text(text, encoding="utf-8")
+    return read_execution_limits(str(path))
+
+
+def test_limits_of_execution_are_read_and_others_are_ignored(tmp_path):
+    text = "trajectory_execution:\n  allowed_execution_duration_scaling: 2\n  manage_controllers: true\n"
+    assert limits_of(tmp_path, text) == ExecutionLimits(allowed_execution_duration_scaling=2.0)
+    assert limits_of(tmp_path, "moveit_manage_controllers: true") == ExecutionLimits()
+    assert read_execution_limits("") == ExecutionLimits()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "trajectory_execution: 3",
+        "trajectory_execution: {allowed_start_tolerance: -1}",
+        "trajectory_execution: {allowed_start_tolerance: .nan}",
+        "trajectory_execution: {allowed_goal_duration_margin: true}",
+        "trajectory_execution: {allowed_goal_duration_margin: [1]}",
+        "trajectory_execution: {execution_duration_monitoring: 1}",
+    ],
+)
+def test_unusable_limits_of_execution_are_refused(tmp_path, text):
+    with pytest.raises(InputError, match="trajectory_execution"):
+        limits_of(tmp_path, text)
+
+
+def test_no_limit_without_monitoring_and_no_start_tolerance_of_zero():
+    trajectory = JointTrajectory(points=[JointTrajectoryPoint()])
+    assert ExecutionLimits().seconds(trajectory) == 0.5
+    assert ExecutionLimits(execution_duration_monitoring=False).seconds(trajectory) == np.inf
+    ExecutionLimits(allowed_start_tolerance=0.0).check_start("joint", 0.0, 3.0)
+    with pytest.raises(Exception, match=r"within 0\.01"):
+        ExecutionLimits().check_start("joint", 0.0, 0.02)
+
+
 def test_a_gripper_is_closed_and_opened(robot):
     for width in (0.0, 0.035):
         result = move(robot, [width], names=["panda_finger_joint1"], group="hand").result()[1]
@@ -323,7 +444,7 @@ def test_a_cartesian_request_that_makes_no_sense_is_refused(robot, fields, code)
 # --- the other services ---
 
 
-def test_several_states_are_judged_up_to_the_first_that_is_not_valid(robot):
+def test_several_states_are_checked_up_to_the_first_invalid_one(robot):
     def ask(*several):
         states = [JointState(name=list(panda.ARM), position=list(map(float, values))) for values in several]
         fields = {"robot_state": RobotState(is_diff=True), "group_name": "panda_arm", "joint_states": states}

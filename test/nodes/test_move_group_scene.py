@@ -111,7 +111,7 @@ def test_objects_from_before_the_node_listened_are_there(client, service):
     made.stop()
 
 
-def test_a_scene_that_is_older_than_what_came_meanwhile_takes_nothing_away(client, service):
+def test_a_scene_older_than_later_messages_removes_nothing(client, service):
     put(client, [0.0, 0.0])
     made = MoveGroup(client)
     stone = thing("stone", pose=arm.at(0.0, 3.0, 0.0), primitives=[sphere()])
@@ -135,7 +135,7 @@ def test_a_scene_that_is_older_than_what_came_meanwhile_takes_nothing_away(clien
     made.stop()
 
 
-def test_after_a_gap_the_scene_is_asked_for_anew(client, move_group):
+def test_after_a_gap_the_scene_is_requested_again(client, move_group):
     there(client, "cup", CUP)
     move_group.stop()
     other = MoveGroup(client)
@@ -145,7 +145,7 @@ def test_after_a_gap_the_scene_is_asked_for_anew(client, move_group):
     move_group.service, move_group.publisher = other.service, other.publisher
 
 
-def test_a_difference_that_does_not_fit_asks_anew(client, move_group):
+def test_a_difference_that_does_not_fit_repeats_the_request(client, move_group):
     there(client, "cup", CUP)
     there(client, "stone", None)
     count = move_group.asked
@@ -157,7 +157,7 @@ def test_a_difference_that_does_not_fit_asks_anew(client, move_group):
     there(client, "stone", np.hypot(0.5, 3.0) - 0.15)
 
 
-def test_a_scene_that_cannot_be_read_is_not_asked_for_again_and_again_and_is_never_taken_for_whole(client, move_group):
+def test_an_unreadable_scene_is_not_requested_for_ever_and_never_counts_as_whole(client, move_group):
     there(client, "cup", CUP)
     count = move_group.asked
     bad = thing("bad", primitives=[FLAT])
@@ -175,7 +175,7 @@ def test_a_scene_that_cannot_be_read_is_not_asked_for_again_and_again_and_is_nev
     there(client, "cup", CUP)
 
 
-def test_a_message_that_was_lost_asks_anew(client, service, move_group):
+def test_a_lost_message_repeats_the_request(client, service, move_group):
     there(client, "cup", CUP)
     count = move_group.asked
     assert client.wait(lambda: move_group.publisher.get_subscription_count() >= 1)
@@ -196,7 +196,7 @@ def test_an_answer_without_a_robot_is_no_empty_world(client, move_group):
     there(client, "cup", CUP)
 
 
-def test_nobody_is_asked_where_that_is_not_wanted(client, service):
+def test_no_scene_is_requested_without_the_parameter(client, service):
     assert set_parameters(client, "/distance_service", {"planning_scene_service": ""}).successful
     words = told(client)
     assert client.wait(lambda: "not asked for" in words())

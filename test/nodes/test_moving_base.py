@@ -200,7 +200,7 @@ def test_the_frame_of_the_world_has_no_prefix(begin):
 # --- while nobody says where the robot is ---
 
 
-def test_while_nobody_says_where_the_robot_is_only_its_own_distances_are_answered(begin):
+def test_without_a_pose_of_the_robot_only_its_own_distances_are_answered(begin):
     client = begin()
     own = drive(client)
     assert own.distances.header.frame_id == "ground" and check(client).valid
@@ -226,7 +226,7 @@ def test_while_nobody_says_where_the_robot_is_only_its_own_distances_are_answere
     assert gap(client) == pytest.approx(-0.2)
 
 
-def test_a_pose_that_nobody_knows_is_the_default_as_in_move_group_where_that_is_asked_for(begin):
+def test_with_the_parameter_identity_an_unknown_pose_is_the_default_as_in_move_group(begin):
     client = begin(unknown_root_pose="identity")
     assert drive(client).distances.header.frame_id == "odom"
     assert apply_scene(
@@ -240,7 +240,7 @@ def test_a_pose_that_nobody_knows_is_the_default_as_in_move_group_where_that_is_
 # --- a frame of the world that no SRDF names ---
 
 
-def test_a_planning_frame_that_is_set_does_what_a_virtual_joint_does(begin):
+def test_the_parameter_planning_frame_acts_as_a_virtual_joint(begin):
     client = begin(semantic=arm.SRDF, planning_frame="odom")
     drive(client, np.eye(4))
     assert apply_scene(client, scene_diff(cup(frame="odom")))
@@ -269,7 +269,7 @@ def test_without_one_an_object_whose_frame_has_moved_is_never_taken_to_stand_sti
     assert gap(client) == pytest.approx(-0.2)
 
 
-def test_what_was_seen_from_a_frame_on_the_robot_stays_where_it_was_seen(begin):
+def test_an_object_in_a_frame_on_the_robot_stays_at_its_first_pose(begin):
     client = begin(semantic=arm.SRDF)
     drive(client, np.eye(4))
     client.send_transform("hand", "camera", np.eye(4), static=True)

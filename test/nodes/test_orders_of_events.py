@@ -253,7 +253,7 @@ def test_models_of_messages_from_topics_are_20_ms_apart_and_calls_do_not_wait(de
     assert described.objects.keys() == {"a", "b", "c"}
 
 
-def test_a_gap_in_the_numbers_of_a_publisher_is_told_until_a_whole_scene_comes(described):
+def test_a_gap_in_the_numbers_of_a_publisher_is_reported_until_a_whole_scene_comes(described):
     queued(described, (cup(name="a"), 1), (cup(name="b"), 4))
     refused(described, "lost 2 messages about objects", "send a whole planning scene (is_diff: false)")
     assert any("lost 2 messages on collision_object" in line for line in described.common.log.lines)
@@ -299,7 +299,7 @@ def test_a_whole_scene_that_waits_for_a_robot_stands_for_what_was_lost_before_it
     assert service.objects == {}
 
 
-def test_a_scene_that_was_asked_for_before_a_loss_does_not_stand_for_it(described):
+def test_a_scene_requested_before_a_loss_does_not_replace_it(described):
     asked = described.current.snapshot.unheard
     queued(described, (cup(name="a"), 1), (cup(name="b"), 3))
     told = []
@@ -424,7 +424,7 @@ def test_shapes_that_were_to_be_moved_are_missing_until_they_are_moved_too(descr
     assert described.current.model().planning.objects["two"].object_from_shape[:, 0, 3].tolist() == [0.0, 2.0]
 
 
-def test_of_a_whole_scene_that_is_refused_the_matrix_is_missing_though_it_has_none(described):
+def test_a_refused_whole_scene_leaves_its_matrix_missing_though_it_has_none(described):
     described.send(scene_diff(allowed_collision_matrix=matrix(["ball", "hand"], {"ball", "hand"})))
     scene = PlanningScene(fixed_frame_transforms=[TransformStamped(child_frame_id="f")])
     scene.fixed_frame_transforms[0].transform.rotation.w = 0.0
@@ -449,7 +449,7 @@ def test_what_stands_on_an_object_whose_place_is_not_known_is_missing_too(descri
     assert described.objects == {"cup": 3.0, "plate": 3.0}
 
 
-def test_an_object_that_tf_has_moved_is_not_attached_where_it_was(described):
+def test_an_object_moved_by_tf_is_not_attached_at_its_old_pose(described):
     described.send(cup(x=1.0, frame="map"))
     described.send(attached(name="cup", link="ground"))  # named by no header, and not there yet when this comes
     described.jobs.finish()
@@ -492,7 +492,7 @@ def test_an_object_whose_attaching_was_refused_is_missing_though_the_world_is_wi
         assert described.objects == {}
 
 
-def test_a_message_that_is_read_again_is_about_where_things_were_when_it_came(described):
+def test_a_message_that_is_read_again_keeps_the_poses_of_its_arrival(described):
     described.send(cup(x=1.0, frame="map"))
     described.jobs.step()
     described.set(padding=0.5)  # another model, so that it is read again

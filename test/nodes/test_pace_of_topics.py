@@ -55,9 +55,9 @@ def machine(monkeypatch):
     monkeypatch.setattr(topics.time, "monotonic", lambda: node.now)
     monkeypatch.setattr(topics.time, "thread_time", lambda: node.used)
 
-    def published(seconds):
+    def published(seconds, clearance=0.0, cleared=None):
         moments = []
-        found = Topics(parts.common(node, rate=1.0 / PERIOD), SimpleNamespace(model=lambda: None), None)
+        found = Topics(parts.common(node, rate=1.0 / PERIOD), SimpleNamespace(model=lambda: None), SimpleNamespace())
 
         def publish(*_):
             node.work(seconds)
@@ -65,6 +65,10 @@ def machine(monkeypatch):
 
         monkeypatch.setattr(found, "_publish_state", publish)
         monkeypatch.setattr(found, "_mark_missing", lambda: None)
+        monkeypatch.setattr(found, "_fill_clearance", lambda _: node.work(clearance))
+        monkeypatch.setattr(
+            found, "_send_clearance", lambda *_: (cleared if cleared is not None else []).append(node.now)
+        )
         found.configure()
         found.activate()
         return found, moments
@@ -84,3 +88,13 @@ def test_half_of_the_time_is_left_for_others_however_long_publishing_takes(machi
     _, moments = published(0.12)
     node.run(10.0)
     assert 0.45 < len(moments) * 0.12 / node.now <= 0.51
+
+
+def test_a_clearance_with_every_joint_state_leaves_half_of_the_time_and_the_distances(machine):
+    node, published = machine
+    cleared = []
+    found, moments = published(0.01, clearance=0.006, cleared=cleared)
+    node.create_timer(0.004, found._measurements.joints_changed)
+    node.run(10.0)
+    assert 0.4 < node.used / node.now <= 0.51
+    assert len(moments) == pytest.approx(10.0 / PERIOD, rel=0.2) and len(cleared) > 200

@@ -42,7 +42,7 @@ def states(model, count):
 
 @pytest.mark.parametrize("padding", [Padding(), Padding(default=0.02), Padding(margin=0.03, by_name={"hand": 0.05})])
 @pytest.mark.parametrize("group", ["", "sliding", "turning"])
-def test_a_state_is_clear_where_every_distance_exceeds_its_padding(padding, group):
+def test_a_state_is_clear_if_every_distance_exceeds_its_padding(padding, group):
     model = model_with(padding)
     planning = model.planning
     pairs = pairs_of_group(planning, group) if group else None

@@ -60,7 +60,7 @@ def test_ros_reads_the_defaults_from_the_file(given):
         assert value == one.default and type(value) is type(one.default), name
 
 
-def test_every_value_that_is_changed_in_the_file_arrives(given, tmp_path):
+def test_every_changed_value_of_the_file_arrives(given, tmp_path):
     """All numbers and switches, so that none stands where ROS does not look for it."""
     content = yaml.safe_load(FILE.read_text(encoding="utf-8"))
 

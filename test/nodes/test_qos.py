@@ -109,7 +109,7 @@ def test_remapped_names_are_the_ones_that_work(tuned, client):
     assert client.wait(lambda: messages)
 
 
-def test_ends_that_do_not_fit_are_told_once(plain, client):
+def test_mismatched_ends_are_reported_once(plain, client):
     client.node.create_publisher(String, "/robot_description", QoSProfile(depth=1))  # volatile: nobody late hears it
     client.node.create_subscription(JointState, "/plain/distances", print, 1)
     client.node.create_publisher(JointState, "/joint_states", QoSProfile(depth=1))  # fits

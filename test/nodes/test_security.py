@@ -10,13 +10,24 @@ from xml.etree import ElementTree
 import pytest
 
 from superovoid_ros.icub import grasp_problem
+from superovoid_ros.nodes.distance_service.health.bond import status_type
 
 import arm
 from node_processes import ROOT
 
 POLICY = ROOT / "config" / "security" / "policy.xml"
+_CALLS, _NEWS = ("send_goal", "cancel_goal", "get_result"), ("feedback", "status")
+ACTIONS = {
+    "execute": {("service", "reply"): _CALLS, ("topic", "publish"): _NEWS},
+    "call": {("service", "request"): _CALLS, ("topic", "subscribe"): _NEWS},
+}
+"""What sros2 makes of the right to an action."""
+CONTROLLERS = {"controllers": str(ROOT / "config" / "moveit_controllers.yaml")}
 # A player that plays by the time that it publishes itself would stand still.
 NOT_TOGETHER = {"sweep_player": {"/clock"}}
+# Only with the parameter `planning_scene_service`.
+NOT_REQUESTED = {"/get_planning_scene"}
+WITHOUT_BOND = {"/bond"} if status_type() is None else set()
 
 
 def allowed(node, kind, what):
@@ -27,6 +38,9 @@ def allowed(node, kind, what):
     names = [
         entry.text for group in profile.iter(f"{kind}s") if group.get(what) == "ALLOW" for entry in group.iter(kind)
     ]
+    for right, parts in ACTIONS.items():
+        actions = [one.text for group in profile.iter("actions") if group.get(right) == "ALLOW" for one in group]
+        names += [f"{action}/_action/{part}" for action in actions for part in parts.get((kind, what), ())]
     return {f"/{node}{name[1:]}" if name.startswith("~") else f"/{name}" for name in names}
 
 
@@ -45,7 +59,12 @@ PLAYED = {"paused": True, "publish_clock": True, "publish_robot_description": Tr
 # With everything that is on demand.
 @pytest.mark.parametrize(
     ("node", "parameters"),
-    [("distance_service", {**arm.DESCRIPTIONS, "use_sim_time": True}), ("sweep_player", PLAYED), ("path_trail", {})],
+    [
+        ("distance_service", {**arm.DESCRIPTIONS, **CONTROLLERS, "use_sim_time": True}),
+        ("simulated_controllers", {**CONTROLLERS, "use_sim_time": True}),
+        ("sweep_player", PLAYED),
+        ("path_trail", {}),
+    ],
 )
 def test_policy_has_the_topics_and_services_of_the_node_and_no_others(start_node, client, tmp_path, node, parameters):
     if node == "path_trail":
@@ -63,13 +82,14 @@ def test_policy_has_the_topics_and_services_of_the_node_and_no_others(start_node
         """Return what is there and not allowed, or the other way round; discovery takes a while."""
         if offered() != services:
             return offered() ^ services
-        found = set()
+        requested = {name for name, _ in seen.get_client_names_and_types_by_node(node, "/")}
+        found = requested ^ (allowed(node, "service", "request") - NOT_REQUESTED)
         for what, names in (
             ("publish", {name for name, _ in seen.get_publisher_names_and_types_by_node(node, "/")}),
             ("subscribe", {name for name, _ in seen.get_subscriber_names_and_types_by_node(node, "/")}),
         ):
             left_out = NOT_TOGETHER.get(node, set()) if what == "subscribe" else set()
-            found |= names ^ (allowed(node, "topic", what) - left_out)
+            found |= names ^ (allowed(node, "topic", what) - left_out - WITHOUT_BOND)
         return found
 
     assert client.wait(lambda: not differing(), 120.0), differing()

@@ -86,7 +86,7 @@ def test_the_picture_has_the_places_and_distances_of_the_library(service, client
     assert meanings_of(picture) == meanings_of(model.answer())
 
 
-def test_a_pair_that_is_near_colours_its_bodies_as_the_node_does(service, client):
+def test_a_near_pair_colours_its_bodies_as_the_node_does(service, client):
     until(client, lambda: service.answer().clearance.upper < 0.06, (1.30, 0.0))
     picture = service.answer()
     found = meanings_of(picture)
@@ -112,7 +112,7 @@ def test_objects_are_added_moved_and_removed_by_the_node(service, client):
     until(client, lambda: "egg" not in service.objects)
 
 
-def test_a_body_stays_while_the_node_sends_all_anew(service, client):
+def test_a_body_stays_while_the_node_sends_all_again(service, client):
     service.add_object("egg", EGG, arm.at(0.0, 0.0, 2.0))
     until(client, lambda: "egg" in service.objects)
     (shape,) = (one.body.shape for one in service.answer().bodies if one.owner == "egg")

@@ -115,7 +115,7 @@ def test_frame_number_joint_states_and_transforms_belong_together(both, sweep):
         assert stamped.header.frame_id == "world"
 
 
-def test_player_plays_once_holds_the_end_and_makes_the_time_if_asked(start_node, client):
+def test_player_plays_once_holds_the_end_and_publishes_the_clock_if_set(start_node, client):
     node = start_node("sweep_player", name="clockwork", rate=200.0, start_frame=10, end_frame=29, publish_clock=True)
     frames = client.collect(UInt32, "/clockwork/frame")
     clock = client.collect(Clock, "/clock")

@@ -60,13 +60,13 @@ def test_stamp_is_the_oldest_of_the_chain_and_static_transforms_have_none(tree):
     assert tree.lookup("world", "left").stamp is None
 
 
-def test_frames_that_are_not_connected_are_named_with_those_known(tree):
+def test_unconnected_frames_are_named_with_the_known_ones(tree):
     tree.set("map", "robot", pose(5), 0)
     with pytest.raises(InputError, match=r"'map' to 'world'.*finger, left, map, right, robot, world"):
         tree.lookup("world", "map")
 
 
-def test_a_loop_is_told_and_not_followed_for_ever(tree):
+def test_a_loop_is_reported_and_not_followed_for_ever(tree):
     tree.set("finger", "world", pose(6), 0)
     with pytest.raises(InputError, match="loop"):
         tree.lookup("right", "left")
@@ -138,7 +138,7 @@ def with_tf2(client, tf2_double):
 
 @pytest.mark.parametrize("source", [BufferTransforms, TopicTransforms])
 @pytest.mark.parametrize("number", [np.inf, np.nan])
-def test_every_source_refuses_a_transform_that_is_not_finite(client, tf2_double, source, number):
+def test_every_source_refuses_an_infinite_transform(client, tf2_double, source, number):
     matrix = np.eye(4)
     matrix[0, 3] = number
     with pytest.raises(InputError, match=r"transform from 'left' to 'world': translation .*: must be finite"):
@@ -147,7 +147,7 @@ def test_every_source_refuses_a_transform_that_is_not_finite(client, tf2_double,
         )
 
 
-def test_what_tf2_says_of_a_missing_frame_is_passed_on_with_the_frames_it_knows(with_tf2):
+def test_the_words_of_tf2_about_a_missing_frame_are_passed_on_with_the_known_frames(with_tf2):
     words = r"no transform from 'tool' to 'world': .*does not exist\.; frames known: camera, left, right, world"
     with pytest.raises(InputError, match=words):
         with_tf2.lookup("world", "tool")
@@ -243,7 +243,7 @@ def test_older_transforms_are_believed_when_the_clock_began_again(tree):
 # --- what strangers send is kept within bounds ---
 
 
-def test_frames_that_nobody_sends_any_more_give_way_to_others_and_static_ones_stay(monkeypatch):
+def test_old_frames_give_way_to_others_and_static_ones_stay(monkeypatch):
     monkeypatch.setattr(module, "MOST_FRAMES", 5)
     now = [0.0]
     tree = TransformTree(lambda: now[0])

@@ -168,7 +168,7 @@ def test_attached_objects_of_a_request_are_part_of_its_state_only(state):
     assert check(state, joints(slide=1.2, wrist=0.0, is_diff=True)).valid
 
 
-def test_a_state_that_is_no_difference_brings_all_attached_objects(state):
+def test_a_whole_state_has_all_attached_objects(state):
     put(state, ball("wall", x=2.0))
     hold(state, in_hand())
     there = {"slide": 1.2, "wrist": 0.0}

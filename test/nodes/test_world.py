@@ -137,7 +137,7 @@ def test_a_quaternion_of_any_length_is_a_rotation(state, length):
     assert distance(state, "ground", "cup") == near(1.8)
 
 
-def test_an_open_mesh_is_a_shell_around_other_bodies_if_the_parameter_says_so(state):
+def test_an_open_mesh_is_a_shell_around_other_bodies_with_the_parameter(state):
     """The ground's ball of 0.1 in a box without a lid; and what the node says of the box can be sent back."""
     sides = trimesh.creation.box(extents=(0.6, 0.6, 0.6))
     corners = [Point(x=x, y=y, z=z) for x, y, z in sides.vertices]
@@ -251,7 +251,7 @@ def test_an_attached_object_moves_with_its_link_and_may_touch_its_touch_links(st
     assert distance(state, "ground", "cup") == near(1.4)
 
 
-def test_an_object_of_the_world_is_attached_where_it_is(state):
+def test_an_object_of_the_world_is_attached_at_its_pose(state):
     put(state, [0.5, 0.0])
     assert apply_scene(state, scene_diff(cup(x=1.2, y=0.0)))
     send(state, attached(touch_links=["hand"]))

@@ -229,17 +229,17 @@ class GroupPlanner:
         test = any_state if accept is None else accept
         if isinstance(goal, str | Mapping):
             goals = [self._goal_state(problem, validity, goal, test)]
+            if accept is None and validator.is_valid(first, goals[0].state):
+                return self._straight(problem, first, goals[0], validator)
         else:
             regions = self._regions(goal)
             # The search for goals uses at most half of the time; the search for a path gets the rest.
             search = Search(seed=seed, until=time.monotonic() + 0.5 * deadline, stop=stop)
-            goals = list(islice(_solutions(problem, validity, regions, test, search), _GOALS))
-        straight = [goal for goal in goals if accept is None and validator.is_valid(first, goal.state)]
-        if straight:
-            best = min(straight, key=lambda goal: problem.length([first, goal.state]))
-            return PlannedMotion(
-                problem, np.stack([first, best.state]), best, Statistics(motions=1, states=validator.states)
-            )
+            goals = []
+            for found in islice(_solutions(problem, validity, regions, test, search), _GOALS):
+                if accept is None and validator.is_valid(first, found.state):
+                    return self._straight(problem, first, found, validator)
+                goals.append(found)
         path = find_path(
             problem,
             validity,
@@ -253,6 +253,14 @@ class GroupPlanner:
         )
         last = min(goals, key=lambda goal: float(np.abs(goal.state - path.states[-1]).max()))
         return PlannedMotion(problem, path.shortened, last, path.statistics)
+
+    @staticmethod
+    def _straight(
+        problem: SceneProblem, first: FloatArray, goal: Solution, validator: MotionValidator
+    ) -> PlannedMotion:
+        """Return a motion without states between start and goal."""
+        statistics = Statistics(motions=1, states=validator.states)
+        return PlannedMotion(problem, np.stack([first, goal.state]), goal, statistics)
 
     def timed(
         self,

@@ -183,7 +183,7 @@ def solutions(
             if goal.link not in problem.robot.links:
                 known = ", ".join(problem.robot.links)
                 raise ValueError(f"goal: link '{goal.link}' does not exist (links: {known})")
-        state, missed = _solve_poses(problem, wanted, guess, guess)
+        state, missed = _solve_poses(problem, wanted, guess, guess, stop=never if tried == 1 else search.is_over)
         nearest = min(nearest, missed)
         if missed > ACCURACY:
             continue
@@ -207,7 +207,12 @@ def solutions(
 
 
 def _solve_poses(
-    problem: PlanningProblem, goals: Sequence[PoseGoal], guess: FloatArray, comfortable: FloatArray, steps: int = 0
+    problem: PlanningProblem,
+    goals: Sequence[PoseGoal],
+    guess: FloatArray,
+    comfortable: FloatArray,
+    steps: int = 0,
+    stop: Callable[[], bool] = never,
 ) -> tuple[FloatArray, float]:
     """Return the least-squares state, and the distance by which it misses the goals."""
     if not goals:
@@ -224,6 +229,7 @@ def _solve_poses(
         atol=0.1 * ACCURACY,
         settle=bool(steps),
         max_iterations=steps or _MAX_STEPS,
+        stop=stop,
     )
     state = np.array([found.positions[joint] for joint in problem.joints])
     return state, max(found.position_error, found.angle_error)

@@ -17,7 +17,7 @@ Units: metres, radians.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -163,6 +163,7 @@ def reach_all(
     atol: float = 1e-13,
     settle: bool = True,
     max_iterations: int = 400,
+    stop: Callable[[], bool] | None = None,
 ) -> Reached:
     """Find joint positions that bring several links to desired poses, positions or orientations at once.
 
@@ -180,6 +181,8 @@ def reach_all(
     settle : bool
         If true, iterate until the posture no longer changes; otherwise stop at the first posture that reaches all
         targets.
+    stop : callable, optional
+        Ends the iteration when it returns true.
 
     Returns
     -------
@@ -216,7 +219,7 @@ def reach_all(
     rest = q if comfortable is None else np.clip([comfortable[name] for name in joints], lower, upper)
     best: tuple[float, np.ndarray] = (np.inf, q)
     taken = 0
-    for _ in range(max_iterations):
+    while taken < max_iterations and not (stop is not None and stop()):
         taken += 1
         positions.update(zip(joints, q.tolist(), strict=True))
         jacobian, error = _linearise(robot, checked, positions, base_poses)

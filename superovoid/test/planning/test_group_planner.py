@@ -18,6 +18,7 @@ from superovoid.planning import (
     PoseGoal,
     SceneValidity,
     Search,
+    inverse,
     motion_limits,
 )
 from superovoid.planning.first_path import NoPathError
@@ -57,6 +58,40 @@ def around_the_wall(robot):
 @pytest.fixture(scope="module")
 def motion(around_the_wall):
     return around_the_wall.plan(LEFT, RIGHT, deadline=60.0)
+
+
+def test_a_pose_with_a_free_straight_motion_needs_one_solution(robot, monkeypatch):
+    started = []
+
+    def counted(*arguments, **options):
+        started.append(options.get("stop"))
+        return solve(*arguments, **options)
+
+    solve = inverse._solve_poses
+    monkeypatch.setattr(inverse, "_solve_poses", counted)
+    planner = GroupPlanner(robot, "panda_arm", positions=FINGERS)
+    end = robot.forward_kinematics(panda.state_of((0.5, 0.3, 0.0, -1.9, 0.0, 2.2, 0.8)))[TIP]
+    assert planner.plan(LEFT, end, deadline=60.0).path.shape == (2, 7)
+    assert len(started) == 1
+
+
+def test_a_start_after_the_first_ends_with_the_time(robot, monkeypatch):
+    taken = []
+
+    def counted(*arguments, **options):
+        found = reach_all(*arguments, **options)
+        taken.append(found.iterations)
+        return found
+
+    reach_all = inverse.reach_all
+    monkeypatch.setattr(inverse, "reach_all", counted)
+    far = np.eye(4)
+    far[0, 3] = 5.0
+    over = iter([False])  # one more start is begun, and ends at once
+    search = Search(stop=lambda: next(over, True))
+    with pytest.raises(NoSolutionError):
+        GroupPlanner(robot, "panda_arm", positions=FINGERS).inverse_kinematics(LEFT, far, search=search)
+    assert len(taken) == 2 and taken[0] > 1 and taken[1] == 0
 
 
 def nearest(robot, obstacles, rows):

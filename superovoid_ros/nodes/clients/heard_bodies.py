@@ -22,8 +22,8 @@ from superovoid_ros.nodes.common.mistakes import InputError, shortened
 FloatArray = NDArray[np.float64]
 
 _QUIET = 2
-"""Messages in a row without a body that was not sent yet, after which a node that began anew has sent all: one of five
-has a body again that was sent, and may have no room for others."""
+"""Messages in a row without a new body, after which a restarted node has sent all bodies: one message of five repeats
+a body, and may have no room for others."""
 _MOST_BODIES, _MOST_FRAMES = 20_000, 20_000
 _FARTHEST = 1e9  # m, of a corner: a page draws with single precision
 _CUBE = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
@@ -58,13 +58,13 @@ class HeardBodies:
     frames : dict of str to (str, array)
         By link: the frame that its pose is in, and frame_from_link (4, 4), m.
     incomplete : str
-        What the node says that it leaves out; empty: nothing.
+        What the node reports as left out; empty: nothing.
     trouble : str
         What could not be read; empty: nothing.
     changed_at : float
         Monotonic time of the last change of what bodies there are, s.
     clearings : int
-        How often the node began to send all anew.
+        Number of times that the node restarted sending.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -74,7 +74,7 @@ class HeardBodies:
         self.incomplete = self.trouble = ""
         self.changed_at, self.clearings = -math.inf, 0
         self._old: dict[str, HeardBody] = {}
-        """By name: the bodies before the node began to send all anew, until each of them is there again."""
+        """By name: the bodies from before a restart of the node, until each of them has come again."""
         self._places = 0
         """Counts bodies that came, and beginnings."""
         self._quiet = 0
@@ -84,7 +84,7 @@ class HeardBodies:
         """Take a message in; `InputError` if a body of it makes no sense."""
         before, said = self._places, False
         for marker in message.markers:
-            said |= marker.ns != "incomplete"  # which comes on its own
+            said |= marker.ns != "incomplete"  # which comes alone
             if marker.action == Marker.DELETEALL:
                 self._old = {heard.body.name: heard for heard in self.all()}
                 self.bodies.clear()
@@ -107,7 +107,7 @@ class HeardBodies:
 
     def _take_body(self, marker: Marker) -> None:
         colour = 255.0 * np.array([marker.color.r, marker.color.g, marker.color.b])
-        # A colour that is none of ours says nothing.
+        # An unknown colour has no meaning.
         meaning = next((one for one, ours in COLOURS.items() if (np.abs(colour - ours) < 0.5).all()), Meaning.UNKNOWN)
         link = marker.header.frame_id.removeprefix(self._prefix)
         name, _, owner = (marker.text or f"body {marker.id}").partition("\n")
@@ -130,7 +130,7 @@ class HeardBodies:
         body = TriangleBody(name, link, Triangles(corners, faces), pose)
         old = self._old.pop(name, None)
         if old is not None and np.array_equal(old.body.shape.vertices, corners):
-            body = TriangleBody(name, link, old.body.shape, pose)  # a page need not be told of it again
+            body = TriangleBody(name, link, old.body.shape, pose)  # a page need not draw it again
         self.bodies[marker.id] = HeardBody(body, owner or link, meaning)
         self._places += 1
         self.changed_at = time.monotonic()
@@ -144,9 +144,9 @@ class HeardBodies:
                 self.frames[link] = one.header.frame_id, from_transform(one.transform, shortened(frame, 80))
 
     def all(self) -> list[HeardBody]:
-        """The bodies that are there, and those that may yet be sent again.
+        """The present bodies, and those that may yet be sent again.
 
-        How long that takes a busy machine nobody knows: what counts is what the node sends.
+        A busy machine may take any time for that, so that messages count rather than time.
         """
         return [*self.bodies.values(), *self._old.values()]
 
@@ -155,5 +155,5 @@ class HeardBodies:
         return bool(self.bodies) and all(heard.body.link in self.frames for heard in self.bodies.values())
 
     def poses(self, frame: str | None) -> dict[str, FloatArray]:
-        """Of the links, as far as they are known in a frame; None: in whichever they came."""
+        """Of the links known in a frame; None: in the frames of the messages."""
         return {link: pose for link, (parent, pose) in self.frames.items() if frame in (None, parent)}

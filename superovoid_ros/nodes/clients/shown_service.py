@@ -31,7 +31,7 @@ try:
     from moveit_msgs.msg import PlanningSceneComponents
     from moveit_msgs.srv import GetPlanningScene
 except ModuleNotFoundError:
-    GetPlanningScene = None  # links and objects cannot be told apart: no object has a handle
+    GetPlanningScene = None  # links and objects cannot be distinguished: no object has a handle
 
 from superovoid.robot.planning_scene import OCTOMAP
 from superovoid.shapes import Superovoid
@@ -56,9 +56,9 @@ from superovoid_ros.nodes.common.mistakes import InputError, shortened
 FloatArray = NDArray[np.float64]
 
 _SILENCE, _PERIODS = 2.0, 5.0  # s, and periods of its rate, without a word after which nothing is known
-_POLL = 0.5  # s, between two looks at what is to be asked
+_POLL = 0.5  # s, between two rounds of requests
 _AGAIN = 5.0  # s, after which a question without an answer is asked again
-_PATIENCE = 10.0  # s, for an answer that somebody waits for
+_PATIENCE = 10.0  # s, for a response in a blocking call
 _LOOK = 0.02  # s, between two looks for a service
 _SETTLED = 0.6  # s without a new body, after which all are taken to be there
 _PARAMETERS = ("rate", "max_distance", "near_distance", "pairs")
@@ -144,7 +144,7 @@ class ShownService:
         Parameters
         ----------
         on_wait
-            Called with what is waited for, whenever that is something else.
+            Called with the awaited thing, whenever it changes.
         look
             Called again and again; what it raises ends the waiting.
         """
@@ -180,7 +180,7 @@ class ShownService:
     # -- what is asked --------------------------------------------------------------------------------------------
 
     def _poll(self) -> None:
-        """Ask for parameters, for the robot's links, and for the reason where nothing is said."""
+        """Request parameters, the robot's links, and the reason for missing topics."""
         self._ask(self._ask_values, GetParameters.Request(names=list(_PARAMETERS)), self._take_values)
         if self._silent():
             self._ask(self._ask_state, GetMinDistance.Request(max_results=1), self._take_refusal)
@@ -195,7 +195,7 @@ class ShownService:
                 self._clearings_asked, self._links_asked = clearings, time.monotonic()
 
     def _ask(self, client: Client, request: object, take: Callable[[object], None]) -> bool:
-        """Ask, unless an answer is awaited or nobody is there; whether it was asked."""
+        """Send a request, unless one is pending or there is no server; return whether it was sent."""
         before, asked = self._calls.get(client, (None, -math.inf))
         if before is not None and not before.done():
             if time.monotonic() < asked + _AGAIN:
@@ -228,7 +228,7 @@ class ShownService:
         self._refusal = "" if answer.success else answer.message
 
     def _take_scene(self, answer: GetPlanningScene.Response) -> None:
-        self._links = frozenset(one.link_name for one in answer.scene.link_scale)  # all that have bodies
+        self._links = frozenset(one.link_name for one in answer.scene.link_scale)  # all with bodies
         found = {}
         for thing in answer.scene.world.collision_objects:
             if self._said is not None and thing.header.frame_id == self._said.header.frame_id:
@@ -260,7 +260,7 @@ class ShownService:
         return f"{self.title} has said nothing" + (f" for {ago:.0f} s" if math.isfinite(ago) else " yet")
 
     def _call(self, client: Client, request: object) -> object:
-        """Ask and wait for the answer; `ValueError` with the words where the node refuses, or is not there."""
+        """Call and wait for the response; `ValueError` with the reason if the node refuses or is absent."""
         until = time.monotonic() + _PATIENCE
         while not client.service_is_ready():
             # What a node offers is found name by name: a service may be found after the answers that it publishes.
@@ -341,7 +341,7 @@ class ShownService:
 
     @property
     def near(self) -> float:
-        """Distance up to which pairs are near, m: what was set, else the node's, else about `NEAR` of the extent."""
+        """Distance up to which pairs are near, m: the set one, else the node's, else about `NEAR` of the extent."""
         if self._near is not None:
             return self._near
         value, max_distance = self._values.get("near_distance") or 0.0, self._values.get("max_distance") or math.inf
@@ -353,7 +353,7 @@ class ShownService:
         self._near = checked_near(near)
 
     def box(self) -> tuple[FloatArray, FloatArray]:
-        """Corners of a box around the bodies, m; around the origin where there are none."""
+        """Corners of a box around the bodies, m; around the origin if there are none."""
         with self._lock:
             poses = self._poses_said()
             found = [
@@ -371,7 +371,7 @@ class ShownService:
         return self._heard.poses(None if self._said is None else self._said.header.frame_id)
 
     def unanswered(self, reason: str = "not heard yet") -> Picture:
-        """The picture where there is no answer: nothing is known."""
+        """The picture without an answer: nothing is known."""
         with self._lock:
             poses, heard = self._poses_said(), self._heard.all()
         bodies = tuple(DrawnBody(one.body, one.owner, Meaning.UNKNOWN) for one in heard if one.body.link in poses)
@@ -379,7 +379,7 @@ class ShownService:
         return Picture(poses, bodies, (), 0, clearance, clearance, 0, ())
 
     def answer(self) -> Picture:
-        """What the node said last; nothing where that is too long ago."""
+        """The last answer of the node; nothing is known if it is too old."""
         silent = self._why_silent()
         if silent:
             return self.unanswered(silent)
@@ -418,7 +418,7 @@ class ShownService:
 
     @staticmethod
     def _meaning(heard: HeardBody, worst: int | None, far: Meaning) -> Meaning:
-        """What a body means: by its pairs in the answer, else as its marker says that it is checked at all."""
+        """The meaning of a body: from its pairs in the answer, otherwise from the colour of its marker."""
         if heard.meaning in (Meaning.UNCHECKED, Meaning.UNKNOWN):
             return Meaning(max(worst or 0, heard.meaning))
         return far if worst is None else Meaning(max(worst, far))

@@ -26,7 +26,7 @@ class SweepClient(Caller):
     Attributes
     ----------
     of_player, of_service : list of rclpy.client.Client
-        For each service of the node that is called.
+        For each called service of the node.
     """
 
     def __init__(self, namespace: str, look: Callable[[], None]) -> None:
@@ -38,7 +38,7 @@ class SweepClient(Caller):
         self.of_service: list[Client] = [self._distance, self._penetration]
 
     def play(self, frame: int, each_turn: Callable[[], None]) -> PlayFrame.Response:
-        """Have a frame published; each of these calls as `Caller.ask`: a call that is lost is made again."""
+        """Have a frame published, by `Caller.ask`, which repeats a lost call."""
         return self.ask(self._play, PlayFrame.Request(frame=frame), each_turn=each_turn)
 
     def nearest(

@@ -149,9 +149,9 @@ class Caller:
     ) -> object:
         """Make a call that changes nothing, and return its answer; `TimeoutError` if none comes in time.
 
-        The middleware loses the answer of a service that has not heard of the client yet: a new one, or one that was
-        made anew since its last answer. So the call is made again, after twice as long each time; the first answer
-        counts.
+        The middleware loses the response of a service that has not discovered the client yet: a new service, or one
+        opened again since its last response. So the call is repeated, each time after twice the wait; the first
+        response counts.
         """
         until = time.monotonic() + timeout
         patience = _LATER_PATIENCE if client in self._heard else _FIRST_PATIENCE

@@ -313,8 +313,8 @@ def read(data: bytes, kind: type) -> object:
     UnreadableError
         If they are none.
     """
-    # The first four bytes tell byte order and encoding; the last two bits of them, how many bytes at the end are
-    # padding. Fast CDR 2.3.3 believes these where there are fewer, and then reads on beyond the end of its buffer
+    # The first four bytes give byte order and encoding, and their last two bits the number of padding bytes at the
+    # end. If the data are shorter than that, Fast CDR 2.3.3 reads beyond the end of its buffer
     # (`Cdr::read_encapsulation`): foreign memory becomes a message, or the process ends by SIGSEGV.
     if len(data) < 4 or data[3] & 3 > len(data) - 4:
         raise UnreadableError(f"{_named(data, kind)}: they end before the message begins")

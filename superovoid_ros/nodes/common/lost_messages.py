@@ -3,8 +3,8 @@
 
 """How many messages of a topic were lost, by the numbers that each publisher gives to its messages.
 
-A queue that is full drops its oldest message, and Fast DDS raises no event for that: the next message that is taken has
-a number that does not follow the one before.
+A full queue drops its oldest message, and Fast DDS raises no event for it: the number of the next message does not
+follow the previous number.
 
     numbers taken of a publisher    lost
     1 2 3                           0
@@ -45,8 +45,8 @@ class LostMessages:
         Parameters
         ----------
         info
-            What rclpy says about the message. Middleware that does not number messages, or does not name publishers,
-            shows a loss by a full queue only.
+            rclpy's information about the message. With middleware that does not number messages, or does not name
+            publishers, only a full queue shows a loss.
         """
         self._taken += 1
         number, publisher = info.get("publication_sequence_number"), info.get("publisher_gid")

@@ -44,8 +44,8 @@ def run(create_node: Callable[[], Node], args: Sequence[str] | None = None) -> i
     Returns
     -------
     int
-        Exit code of the process: 0 at the end that was asked for, 1 if the node cannot start or go on, 2 for a command
-        line that cannot be used. The reason is on the standard error.
+        Exit code of the process: 0 after a requested end, 1 if the node cannot start or continue, 2 for an invalid
+        command line. The reason is on the standard error.
     """
     ending = threading.Event()
     for number in _SIGNALS:
@@ -103,7 +103,7 @@ def _spin(create_node: Callable[[], Node], ending: threading.Event) -> int:
             except ValueError as error:  # rclpy reads /clock, and raises for a time before 0
                 failed("/clock", UnreadableError(str(error)))
     except Exception as error:
-        # rclpy has shut down if it was told to, which whatever is under way then fails for.
+        # After a requested shutdown of rclpy, the running callback fails.
         if not (ending.is_set() or isinstance(error, ExternalShutdownException) or not rclpy.ok()):
             known = ParameterException, rclpy_implementation.RCLError
             words = _words(error) if isinstance(error, known) else reason_of(error)

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 
 PATIENCE = 1.0
-"""[s] So long are older measurements taken for late ones while no newer one comes; from then on for a sender whose time
-began again: a recording played in a loop, a clock that was set."""
+"""[s] For this time without newer measurements, older ones count as late; after it, the sender's time has restarted,
+as with a recording played in a loop or a reset clock."""
 
 
 class Newest:

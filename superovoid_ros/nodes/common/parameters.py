@@ -27,7 +27,7 @@ class Declaration:
     default: object
     descriptor: ParameterDescriptor
     check: Check | None = None
-    """what ranges cannot say"""
+    """For conditions beyond ranges."""
 
 
 def text(

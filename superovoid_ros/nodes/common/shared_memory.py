@@ -3,11 +3,11 @@
 
 """Space in shared memory for the answers of a node, if the middleware is Fast DDS.
 
-Fast DDS writes what a process sends to others on this machine into one segment, of 512 KiB unless it is told otherwise,
-and whatever a reader has not taken in yet stays there. Every client of a service receives the answers to all of them.
-A dozen answers of 40 KB fill the segment while clients wait for a processor. Presumably messages are overwritten and
-sent again then, which fills it anew. What was seen: a client that is killed in the midst of that leaves the others
-without an answer of that service for half a minute, until Fast DDS gives it up; with more room not
+Fast DDS writes what a process sends to others on this machine into one segment, of 512 KiB by default, and
+messages stay there until every reader has taken them. Every client of a service receives the responses to all clients.
+A dozen responses of 40 KB fill the segment while clients wait for a processor. Presumably Fast DDS then overwrites and
+re-sends messages, which fills it again. If a client is killed at that time, the others get no response of that service
+for half a minute, until Fast DDS drops the client; with a larger segment this does not happen
 (docs/reference/figures_service.md).
 """
 
@@ -19,7 +19,7 @@ from pathlib import Path
 from superovoid_ros.resources import share_directory
 
 PROFILES = "FASTDDS_DEFAULT_PROFILES_FILE"
-# Whoever sets one of these has chosen transports, or might have.
+# A user who sets one of these may have chosen transports.
 _CHOSEN = (PROFILES, "FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_BUILTIN_TRANSPORTS", "RMW_FASTRTPS_USE_QOS_FROM_XML")
 # Files that Fast DDS reads from the working directory.
 _READ_THERE = ("DEFAULT_FASTDDS_PROFILES.xml", "DEFAULT_FASTRTPS_PROFILES.xml")

@@ -21,7 +21,7 @@ class Log:
     """A node's log for whatever other nodes can cause.
 
     Of each kind of line come at most `MOST` characters in five seconds, some fifty lines; those left out are counted,
-    and the next line of the kind says how many they were.
+    and the next line of the kind gives their number.
 
     Parameters
     ----------

@@ -23,6 +23,7 @@ from superovoid_ros.nodes.common.parameters import Parameters, switch
 from superovoid_ros.nodes.common.throttle import Log
 from superovoid_ros.nodes.distance_service.answers.distances import Distances
 from superovoid_ros.nodes.distance_service.answers.topics import Topics
+from superovoid_ros.nodes.distance_service.health.bond import Bond
 from superovoid_ros.nodes.distance_service.health.counting import Statistics
 from superovoid_ros.nodes.distance_service.health.diagnostics import Diagnostics
 from superovoid_ros.nodes.distance_service.jobs import QUERIES, Jobs, Kind
@@ -108,6 +109,7 @@ class DistanceService(LifecycleNode):
             Distances(common, current, measurements),
             topics,
             Diagnostics(common, current, measurements, topics, self._facts),
+            Bond(common),
         )
         self._is_configured = False
         self._problem = ""
@@ -235,10 +237,9 @@ class DistanceService(LifecycleNode):
         return problems
 
     def _clean_up(self) -> None:
-        problems = []
-        if self._activity.is_active:
-            problems += self._tell("deactivate")
+        was_active = self._activity.is_active
         self._activity.is_active = self._is_configured = False
+        problems = self._tell("deactivate") if was_active else []
         self._jobs.cancel(Kind, "the node was cleaned up before this was done")
         problems += self._tell("clean_up")
         for part in self.parts:

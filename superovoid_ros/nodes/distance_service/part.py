@@ -24,7 +24,7 @@ A new part is a class here and one line in `DistanceService`, with the other par
         def _greet(self, request, response):
             return self.answer(response, lambda: f"{self.value('greeting')}, {self._current.model().robot.name}")
 
-When every part is configured, `model_changed` tells of the robot, if there is one by then. What a part opens by its
+After the configuration of all parts, `model_changed` is called if there is a robot. What a part opens by its
 `endpoints` (services, subscriptions, publishers, timers) is closed after `clean_up`.
 """
 

@@ -55,7 +55,7 @@ def read_path(path: Path, problem: PlanningProblem) -> np.ndarray:
 
 
 class PathTrail(Node):
-    """Publishes the trail once, for everybody who comes."""
+    """Publishes the trail once, latched for late subscribers."""
 
     def __init__(self) -> None:
         super().__init__("path_trail")

@@ -52,7 +52,7 @@ class SweepPlayer(Node):
         self._simulated = 0  # nanoseconds of the clock that this node publishes
 
         self._joints_publisher = self.create_publisher(JointState, "joint_states", qos_profile_system_default)
-        # Where the joints alone move everything, there is nobody to be told of poses.
+        # If the joints alone move everything, no poses are published.
         floats = bool(self._sweep.frame(0).base_poses)
         self._transforms_publisher = self.create_publisher(TFMessage, "/tf", 100) if floats else None
         self._frame_publisher = self.create_publisher(UInt32, "~/frame", LATCHED)
@@ -193,7 +193,7 @@ class SweepPlayer(Node):
         return stamp
 
     def _next_stamp(self) -> Time:
-        """Return the stamp of the next frame, having told it to everyone where this node makes the time."""
+        """Return the stamp of the next frame, and publish it if this node publishes the clock."""
         if self._clock_publisher is None:
             return self.get_clock().now().to_msg()
         self._simulated += round(NANOSECONDS / self._rate())

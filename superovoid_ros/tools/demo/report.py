@@ -81,7 +81,7 @@ def summarise(rows: Sequence[SweepRow]) -> SweepSummary:
 
 
 def tables(rows: Sequence[SweepRow], replay: Replay) -> tuple[Table, Table]:
-    """Counts beside the published ones, and times.
+    """Counts compared with the published ones, and times.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ class _Client:
         self._caller.wait(lambda: time.monotonic() >= until)
 
     def _watched(self, process: NodeProcess, name: str) -> Callable[[], None]:
-        """Return what is to be done at each turn in which a process has not answered: look whether it works."""
+        """Return a callback for turns without a response of a process; it checks whether the process works."""
         asked, watch = time.monotonic(), None
 
         def look() -> None:
@@ -164,10 +164,10 @@ def run_sweep(
     motion : str
         One of `superovoid_ros.motions.replays.REPLAYS`.
     representation : str
-        Contact geometry, where the robot has several.
+        Contact geometry, if the robot has several.
     visible : float
-        Not 0: the nodes are in this process's ROS domain and have their usual names, and so many frames are played a
-        second, Hz. 0: they are in a domain and a namespace of their own, and walk as fast as they can.
+        Frames per second, Hz; the nodes are then in this process's ROS domain, with their usual names. 0: they are in
+        a domain and a namespace of their own, and walk at full speed.
     on_row : callable
         Called with each row and the number of rows to come in all.
 

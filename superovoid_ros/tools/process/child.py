@@ -23,7 +23,7 @@ _STOP_TIMEOUT = 10.0  # s from Ctrl-C on; what does not end by then is ended by 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PR_SET_PDEATHSIG = 1
 _STOPPED = ("T", "t")
-# Topics that have the same name in every namespace, unless they are renamed.
+# Topics with the same name in every namespace, without remapping.
 _ABSOLUTE = ("/tf", "/tf_static", "/clock", "/diagnostics")
 
 
@@ -37,7 +37,7 @@ class NodeError(RuntimeError):
 
 
 class Child:
-    """What can be told of a process that this one started; Linux.
+    """State and use of resources of a child process; Linux.
 
     Parameters
     ----------
@@ -70,14 +70,14 @@ class Child:
     def demand(self) -> float:
         """Return the processor time it has used and has waited for while others had it [s].
 
-        However busy the machine is, it grows by a second each second while the process computes, and hardly where it
-        waits for something else.
+        On a machine with any load, it grows by a second each second while the process computes, and hardly while the
+        process waits for something else.
         """
         waited = 0
         for thread in self._threads():
             try:
                 waited += int((thread / "schedstat").read_text(encoding="ascii").split()[1])
-            except (OSError, IndexError, ValueError):  # the thread has ended, or the kernel does not tell
+            except (OSError, IndexError, ValueError):  # the thread has ended, or the kernel has no such file
                 pass
         return self.processor_time() + 1e-9 * waited
 
@@ -124,7 +124,7 @@ class NodeProcess(Child):
     parameters
         ROS parameters by name; a text may be long, as that of a URDF.
     rules
-        Names that are others there, each `from:=to`; see `inside`.
+        Remappings, each `from:=to`; see `inside`.
     name
         For messages; default: the last part of the module's.
 
@@ -184,7 +184,7 @@ class NodeProcess(Child):
         """End it as Ctrl-C does, and by force if that does not help."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGINT)
-            self.process.send_signal(signal.SIGCONT)  # a process that is stopped would not notice
+            self.process.send_signal(signal.SIGCONT)  # a stopped process would not receive it
             try:
                 self.process.wait(_STOP_TIMEOUT)
             except subprocess.TimeoutExpired:
@@ -201,7 +201,7 @@ def inside(namespace: str) -> list[str]:
 
 
 def hands_service(namespace: str, **more: object) -> NodeProcess:
-    """Start the distance service with the two hands of the iCub; it publishes nothing, unless parameters say so."""
+    """Start the distance service with the two hands of the iCub; it publishes nothing by default."""
     share = share_directory()
     parameters = {
         "rate": 0.0,

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A ROS network of one's own: what runs in it neither sees nor disturbs a robot that is running beside it."""
+"""A separate ROS network: its nodes neither see nor disturb a running robot."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def take_domain() -> Domain:
     for number in numbers:
         hold = socket.socket(socket.AF_UNIX)
         try:
-            # A name without a file, which ends with the process; where there are none, nothing is held.
+            # An abstract name, which ends with the process; on systems without them, nothing is held.
             hold.bind(f"\0superovoid_ros domain {number}")
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
@@ -48,9 +48,9 @@ def take_domain() -> Domain:
 
 @contextmanager
 def own_network(name: str) -> Iterator[str]:
-    """Let contexts and processes that are made in the block be in a DDS domain of their own, on this machine only.
+    """Use a separate DDS domain, on this machine only, for contexts and processes made in the block.
 
-    It changes environment variables for as long as the block runs; what was made in it stays where it is.
+    It changes environment variables during the block; contexts and processes keep their domain after it.
 
     Parameters
     ----------

@@ -79,7 +79,7 @@ class Watch:
                 self._stopped += passed
             if self._length >= _WINDOW:
                 self._judge()
-        except OSError:  # it ends just now, or this system does not tell what processes do
+        except OSError:  # the process ends, or this system has no such files
             return
         if self._idle >= self._patience:
             raise NodeError(f"{problem}: {self._cause()}")
@@ -108,7 +108,7 @@ def wait_for(child: Child, condition: Callable[[], bool], problem: str, pause: f
     Parameters
     ----------
     child
-        The process that is to make it true.
+        The process that makes it true.
     condition
         RequestedState again and again.
     problem

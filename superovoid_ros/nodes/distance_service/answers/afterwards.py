@@ -3,8 +3,8 @@
 
 """Whether what took long to be found holds in the world as it is when it is answered.
 
-Objects, rules, the robot's base, its other joints and the frames of the request may have moved meanwhile. Where they
-have, what was found is judged again; it is never answered for a world that is no more without a word.
+Objects, rules, the robot's base, its other joints and the frames of the request may have moved during the search. If
+they have, the result is validated again, so that no response describes an outdated world without a warning.
 """
 
 from __future__ import annotations

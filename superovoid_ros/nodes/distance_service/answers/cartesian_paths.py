@@ -4,8 +4,8 @@
 """Service `compute_cartesian_path`: name and type of move_group's; every step is proved free of contact.
 
 The poses between waypoints lie on straight lines, and turn about fixed axes, in steps of `max_step`. Inverse kinematics
-lead from each to the next. The path ends before the first step that is not reached, not free, not allowed by the
-constraints, or a jump.
+lead from each to the next. The path ends before the first step without a solution, with contact, against the
+constraints, or with a jump.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.conversions import from_pose
 from superovoid_ros.nodes.common.mistakes import refusals
 from superovoid_ros.nodes.distance_service.answers.afterwards import REACH, Afterwards, motion_between
-from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
+from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
     condition,
     count_of,
@@ -95,7 +95,7 @@ class CartesianPaths(Part):
     async def _answer(
         self, request: GetCartesianPath.Request, response: GetCartesianPath.Response
     ) -> GetCartesianPath.Response:
-        try:
+        with coded(self, response, "compute_cartesian_path: no path"):
             self.activity.require()
             stamp = self.node.get_clock().now().to_msg()
             named = [request.header.frame_id, *frame_ids_of(request.path_constraints)]
@@ -120,17 +120,8 @@ class CartesianPaths(Part):
             header = Header(stamp=stamp, frame_id=self._measurements.frame_of(robot, robot.root))
             start = state_message(wish.asked, wish.asked.positions, header)
             solution = trajectory_message(found.trajectory, header)
-        except Exception as error:
-            error = refused(error)
-            self.statistics.call("GetCartesianPath", error)
-            response.error_code = code_of(error)
-            self.log.warning(
-                "compute_cartesian_path", f"compute_cartesian_path: no path: {response.error_code.message}"
-            )
-            return response
-        self.statistics.call("GetCartesianPath")
-        response.start_state, response.solution, response.fraction = start, solution, fraction
-        response.error_code = success(note, wish.asked.stale)
+            response.start_state, response.solution, response.fraction = start, solution, fraction
+            response.error_code = success(note, wish.asked.stale)
         return response
 
     def _wish(self, request: GetCartesianPath.Request, named: Sequence[str]) -> _Wish:

@@ -1,10 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Controllers of a moveit_controllers.yaml, and what each of them does of a trajectory."""
+"""Controllers of a moveit_controllers.yaml, limits of execution, and the share of each controller in a trajectory."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +18,7 @@ from superovoid_ros.nodes.common.mistakes import InputError, listing
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError
 from superovoid_ros.nodes.distance_service.answers.motion_plans import read_mapping
 
-MANAGER = "moveit_simple_controller_manager"
+MANAGER, EXECUTION = "moveit_simple_controller_manager", "trajectory_execution"
 KINDS = {"FollowJointTrajectory": FollowJointTrajectory, "GripperCommand": GripperCommand}
 
 
@@ -31,6 +32,53 @@ class Controller:
     action: str
     joints: tuple[str, ...]
     is_default: bool
+
+
+@dataclass(frozen=True)
+class ExecutionLimits:
+    """Limits of the execution of a trajectory: the mapping `trajectory_execution` of a moveit_controllers.yaml."""
+
+    execution_duration_monitoring: bool = True
+    """Whether a motion that takes too long is stopped."""
+    allowed_execution_duration_scaling: float = 1.2
+    allowed_goal_duration_margin: float = 0.5
+    """s, in addition to the scaled duration."""
+    allowed_start_tolerance: float = 0.01
+    """rad or m: distance of a joint from the first point of its trajectory; 0: not checked, as in MoveIt."""
+
+    def seconds(self, trajectory: JointTrajectory) -> float:
+        """Return the time that controllers may take, s; infinite without monitoring."""
+        last = trajectory.points[-1].time_from_start
+        duration = last.sec + 1e-9 * last.nanosec
+        if not self.execution_duration_monitoring:
+            return math.inf
+        return self.allowed_execution_duration_scaling * duration + self.allowed_goal_duration_margin
+
+    def check_start(self, joint: str, measured: float, position: float) -> None:
+        """Raise `CodedError` if a joint is too far from the first point of its trajectory."""
+        tolerance = self.allowed_start_tolerance
+        if tolerance and not abs(measured - position) <= tolerance:
+            words = f"joint '{joint}' is at {measured:.4g}, its trajectory begins at {position:.4g}"
+            raise CodedError(MoveItErrorCodes.CONTROL_FAILED, f"{words}: must be within {tolerance:g}")
+
+
+def read_execution_limits(path: str) -> ExecutionLimits:
+    """Return the limits of a file; defaults for those that it does not have, or for no path.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or a limit is of the wrong type or negative.
+    """
+    given = read_mapping("controllers", path, EXECUTION, is_needed=False)
+    defaults, found = ExecutionLimits(), {}
+    for name in ExecutionLimits.__dataclass_fields__.keys() & given.keys():
+        value, is_switch = given[name], isinstance(getattr(defaults, name), bool)
+        if isinstance(value, bool) != is_switch or not isinstance(value, int | float) or not 0 <= value < math.inf:
+            wanted = "true or false" if is_switch else "a finite number that is not negative"
+            raise InputError(f"controllers = {path}: {EXECUTION}: {name} = {value!r}: must be {wanted}")
+        found[name] = value if is_switch else float(value)
+    return ExecutionLimits(**found)
 
 
 def read_controllers(path: str) -> tuple[Controller, ...]:

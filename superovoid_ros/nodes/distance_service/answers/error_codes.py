@@ -1,9 +1,14 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What keeps a service of kinematics or plans from an answer, as move_group's codes have it."""
+"""Errors of the services of kinematics and plans as move_group's codes."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any
 
 from moveit_msgs.msg import MoveItErrorCodes
 
@@ -12,6 +17,7 @@ from superovoid.planning.first_path import NoPathError
 from superovoid.planning.group_planner import GoalError, StartError
 from superovoid.planning.inverse import NoSolutionError
 from superovoid_ros.nodes.common.mistakes import Code, InputError, reason_of
+from superovoid_ros.nodes.distance_service.part import Part
 
 SOURCE = "distance_service"
 
@@ -52,6 +58,40 @@ _MOVEIT_CODES = {
     Code.UNKNOWN_FRAME: MoveItErrorCodes.FRAME_TRANSFORM_FAILURE,
     Code.UNKNOWN_LINK: MoveItErrorCodes.INVALID_LINK_NAME,
 }
+
+
+@contextmanager
+def coded(
+    part: Part, response: Any, log: str = "", codes: Mapping[int, int] = MappingProxyType({}), kind: str = ""
+) -> Iterator[None]:
+    """Fill a response with an `error_code`: an error in the block becomes its code. Count the call.
+
+    The block fills the other fields at its end.
+
+    Parameters
+    ----------
+    part
+        Whose service it is.
+    response
+    log
+        Name of the service and words before the reason, for a warning; empty: no warning.
+    codes
+        Codes to use in place of others.
+    kind
+        Type of the service for the statistics; default: that of the response.
+    """
+    kind = kind or type(response).__name__.removesuffix("_Response")
+    try:
+        yield
+    except Exception as error:
+        error = refused(error)
+        part.statistics.call(kind, error)
+        response.error_code = code_of(error)
+        response.error_code.val = codes.get(response.error_code.val, response.error_code.val)
+        if log:
+            part.log.warning(log.partition(":")[0], f"{log}: {response.error_code.message}")
+    else:
+        part.statistics.call(kind)
 
 
 def moveit_code(error: InputError, other: int) -> int:

@@ -109,7 +109,7 @@ def joint_goals(
     robot, group
         Whose joints they are.
     windows
-        `windows_of` the start. Constraints of a joint that turns without limits mean the turn that is nearest to it.
+        `windows_of` the start. Constraints of a joint that turns without limits mean the turn nearest to it.
     path
         Ranges along the way, which bound a goal's; None: these are the constraints of the way.
 

@@ -22,7 +22,7 @@ from superovoid.robot.kinematics import OUTSIDE
 from superovoid_ros.nodes.common.conversions import from_pose, to_pose, to_transform
 from superovoid_ros.nodes.common.mistakes import listing, refusals
 from superovoid_ros.nodes.distance_service.answers.afterwards import REACH, Afterwards, motion_between
-from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
+from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
     condition,
     count_of,
@@ -69,7 +69,7 @@ class KinematicsServices(Part):
         self.endpoints.serve(GetGroupUrdf, "get_urdf", self._describe)
 
     def _describe(self, request: GetGroupUrdf.Request, response: GetGroupUrdf.Response) -> GetGroupUrdf.Response:
-        try:
+        with coded(self, response):
             self.activity.require()
             robot = self._current.model().robot
             if request.group_name not in robot.groups:
@@ -79,14 +79,10 @@ class KinematicsServices(Part):
                 self._urdf(), request.group_name, robot.group(request.group_name).links
             )
             response.error_code = success()
-            self.statistics.call("GetGroupUrdf")
-        except Exception as error:
-            self.statistics.call("GetGroupUrdf", error)
-            response.error_code = code_of(error)
         return response
 
     def _forward(self, request: GetPositionFK.Request, response: GetPositionFK.Response) -> GetPositionFK.Response:
-        try:
+        with coded(self, response):
             self.activity.require()
             asked = self._states.of(self._current.model(), request.robot_state, [request.header.frame_id])
             if not len(request.fk_link_names):
@@ -99,19 +95,14 @@ class KinematicsServices(Part):
                 stamped.header.frame_id = request.header.frame_id or root
                 stamped.header.stamp = self.node.get_clock().now().to_msg()
                 poses.append(stamped)
-        except Exception as error:
-            self.statistics.call("GetPositionFK", error)
-            response.error_code = code_of(error)
-            return response
-        self.statistics.call("GetPositionFK")
-        response.pose_stamped, response.fk_link_names, response.error_code = poses, links, success(asked.stale)
+            response.pose_stamped, response.fk_link_names, response.error_code = poses, links, success(asked.stale)
         return response
 
     async def _inverse(
         self, request: GetPositionIK.Request, response: GetPositionIK.Response
     ) -> GetPositionIK.Response:
         wanted = request.ik_request
-        try:
+        with coded(self, response, codes={MoveItErrorCodes.GOAL_IN_COLLISION: MoveItErrorCodes.NO_IK_SOLUTION}):
             self.activity.require()
             several = list(wanted.pose_stamped_vector) or [wanted.pose_stamped]
             named = [*(stamped.header.frame_id for stamped in several), *frame_ids_of(wanted.constraints)]
@@ -143,7 +134,7 @@ class KinematicsServices(Part):
                     )
 
             def why_not(now: RequestedState) -> str:
-                """Return the pair of which contact came since, or what of the request does not hold any more."""
+                """Return the pair that has come into contact, or the violated part of the request."""
                 before = {joint: asked.positions[joint] for joint in group.joints}
                 link = _missed(_goals_of(wanted, several, now.at(before), group.tip), now.at(reached()), tolerance)
                 if link:
@@ -168,16 +159,8 @@ class KinematicsServices(Part):
             self.activity.require()
             positions = {**asked.positions, **reached()}
             header = Header(stamp=stamp, frame_id=asked.frame)
-            solution = state_message(asked, positions, header)
-        except Exception as error:
-            error = refused(error)
-            if isinstance(error, CodedError) and error.moveit_code == MoveItErrorCodes.GOAL_IN_COLLISION:
-                error = CodedError(MoveItErrorCodes.NO_IK_SOLUTION, str(error))
-            self.statistics.call("GetPositionIK", error)
-            response.error_code = code_of(error)
-            return response
-        self.statistics.call("GetPositionIK")
-        response.solution, response.error_code = solution, success(note, asked.stale)
+            response.solution = state_message(asked, positions, header)
+            response.error_code = success(note, asked.stale)
         return response
 
 
@@ -201,7 +184,7 @@ def _seed(asked: RequestedState, group: Group) -> dict[str, float]:
 
 
 def _missed(goals: Iterable[PoseGoal], asked: RequestedState, tolerance: float) -> str:
-    """Return the first link that is not at its goal, to a tolerance of points near it, m; empty: none."""
+    """Return the first link farther from its goal than a tolerance of points near it, m; empty: none."""
     for goal in goals:
         if not motion_between(asked.poses[goal.link], goal.pose, np.zeros(3), REACH) <= tolerance:
             return goal.link
@@ -240,7 +223,7 @@ def _goals_of(
 def state_message(asked: RequestedState, positions: Mapping[str, float], header: Header) -> RobotState:
     """Return a whole state, which is the same when it is asked about again.
 
-    It has all joints that have one position, those that follow others included, the places of links on floating and
+    It has all joints with one position, mimic joints included, the places of links on floating and
     planar joints, and attached objects.
     """
     robot, message = asked.planning.robot, RobotState()

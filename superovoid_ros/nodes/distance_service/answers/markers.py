@@ -49,7 +49,7 @@ NEAR_SHARE = 1.0 / 50.0
 _POINTS_AT_ONCE = 10_000
 """corners of triangles in one message: what takes longer to send delays the distances"""
 _REFRESH = 5
-"""updates, after which one body more is sent again: a listener that was too slow for a message gets what it missed"""
+"""Number of updates after which one more body is re-sent, for listeners that missed a message."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +105,7 @@ class SceneMarkers:
     frames
         What the names of the links' frames begin with, like "distance_service/".
     cubes
-        Indices of the bodies that are cubes, turned alike and on one link: drawn in one colour, that of what is not
-        checked, whatever is near.
+        Indices of the cubes, all with one orientation and on one link: drawn in one colour, that of unchecked bodies.
     watched
         Indices of the bodies in checked pairs; sizes follow their extent.
     owners
@@ -183,7 +182,7 @@ class SceneMarkers:
         near_distance
             [m] Pairs at most this far apart count as near; 0: `NEAR_SHARE` of the scene's extent.
         max_distance
-            [m] Pairs farther apart are not in `result`: no more than this counts as near.
+            [m] Pairs farther apart are not in `result`, so that at most this counts as near.
         """
         if self._extent is None:  # the first state's, so that nothing flickers
             self._extent = extent_of(self._watched, link_poses)
@@ -324,7 +323,7 @@ class SceneMarkers:
 
 
 def text_places(middles: np.ndarray, height: float) -> list[np.ndarray]:
-    """Return where the texts of pairs go: a letter above their middles, those of places close together in a column.
+    """Return positions for the texts of pairs: a letter above their middles; close ones form a column.
 
     Texts face the viewer and are wider than high. In a column, above each other on one upright line, they cover each
     other from no side, whichever way their places lie.

@@ -39,7 +39,7 @@ from superovoid.robot.groups import Group
 from superovoid_ros.nodes.common.mistakes import InputError, refusals
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.answers.afterwards import Afterwards
-from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
+from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, coded, success
 from superovoid_ros.nodes.distance_service.answers.goals import (
     Ranges,
     condition,
@@ -67,13 +67,13 @@ PIPELINES = ("", "ompl", "move_group")
 """What a request may ask for: the others promise motions of another kind."""
 
 
-def read_mapping(parameter: str, path: str, key: str) -> dict[str, object]:
+def read_mapping(parameter: str, path: str, key: str, *, is_needed: bool = True) -> dict[str, object]:
     """Return the mapping `key` of a YAML file of MoveIt that a parameter names; an empty one for no path.
 
     Raises
     ------
     InputError
-        If the file cannot be read or has no such mapping.
+        If the file cannot be read, `key` is no mapping, or it is needed and missing.
     """
     if not path:
         return {}
@@ -82,7 +82,7 @@ def read_mapping(parameter: str, path: str, key: str) -> dict[str, object]:
             document = yaml.safe_load(file)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise InputError(f"{parameter} = {path}: cannot be read: {error}") from error
-    found = document.get(key) if isinstance(document, Mapping) else None
+    found = document.get(key, None if is_needed else {}) if isinstance(document, Mapping) else None
     if not isinstance(found, Mapping):
         raise InputError(f"{parameter} = {path}: has no mapping '{key}'")
     return {str(name): one for name, one in found.items()}
@@ -119,7 +119,7 @@ class Found:
     ranges: Ranges
     """Of joints along the way."""
     conditions: Constraints
-    """Of states along the way, beside these ranges: they depend on frames, on other joints and on the robot's links."""
+    """Of states along the way, in addition to the ranges. They depend on frames, other joints and links."""
     avoids_contact: bool = True
 
 
@@ -175,7 +175,8 @@ class MotionPlans(Part):
             Ends the search.
         """
         answer, began = MotionPlanResponse(group_name=request.group_name), time.monotonic()
-        try:
+        plan = Plan(answer)
+        with coded(self, answer, f"{service}: no plan", kind=kind):
             self.activity.require()
             stamp = self.node.get_clock().now().to_msg()
             wish = self._wish(request, stop)
@@ -195,20 +196,14 @@ class MotionPlans(Part):
             self.activity.require()
             robot, trajectory = wish.asked.planning.robot, found.trajectory
             header = Header(stamp=stamp, frame_id=self._measurements.frame_of(robot, robot.root))
-            answer.trajectory_start = state_message(wish.asked, wish.asked.positions, header)
-            answer.trajectory = trajectory_message(trajectory, header)
-        except Exception as error:
-            error = refused(error)
-            self.statistics.call(kind, error)
-            answer = MotionPlanResponse(group_name=request.group_name, error_code=code_of(error))
-            answer.planning_time = time.monotonic() - began
-            self.log.warning(service, f"{service}: no plan: {answer.error_code.message}")
-            return Plan(answer)
-        self.statistics.call(kind)
-        answer.error_code, answer.planning_time = success(note, wish.asked.stale), time.monotonic() - began
-        return Plan(
-            answer, lambda: self._states.of(self._current.model(), request.start_state, wish.frame_ids), why_not
-        )
+            start = state_message(wish.asked, wish.asked.positions, header)
+            answer.trajectory_start, answer.trajectory = start, trajectory_message(trajectory, header)
+            answer.error_code = success(note, wish.asked.stale)
+            plan = Plan(
+                answer, lambda: self._states.of(self._current.model(), request.start_state, wish.frame_ids), why_not
+            )
+        answer.planning_time = time.monotonic() - began
+        return plan
 
     def _wish(self, request: MotionPlanRequest, stop: threading.Event) -> _Wish:
         """Check a request and collect its data; `CodedError` if it is invalid."""

@@ -5,11 +5,12 @@
 
     goal -> plan (`motion_plans.py`) -> goals of the controllers (`controllers.py`) -> their results
 
-Controllers follow one motion at a time. A new goal that is to be executed stops the one before, and waits for its end.
+Controllers follow one motion at a time. A new goal to execute stops the previous one, and waits for its end.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -27,8 +28,10 @@ from superovoid_ros.nodes.common.mistakes import listing, reason_of
 from superovoid_ros.nodes.common.parameters import text
 from superovoid_ros.nodes.distance_service.answers.controllers import (
     Controller,
+    ExecutionLimits,
     check_trajectory,
     read_controllers,
+    read_execution_limits,
     shares_of,
 )
 from superovoid_ros.nodes.distance_service.answers.error_codes import CodedError, code_of, refused, success
@@ -39,9 +42,6 @@ from superovoid_ros.nodes.distance_service.part import Common, Part
 from superovoid_ros.nodes.distance_service.robot_state.measurements import Measurements
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 
-START_TOLERANCE = 0.01
-"""rad or m: how far a joint may be from where its trajectory begins."""
-DURATION_SCALE, DURATION_MARGIN = 1.2, 0.5  # s; largest excess of the duration
 EVENT = "trajectory_execution_event"
 _FAILED = MoveItErrorCodes.CONTROL_FAILED
 
@@ -171,9 +171,10 @@ class Motions(Part):
         text(
             "controllers",
             "",
-            "Path of a moveit_controllers.yaml as MoveIt has it, whose controllers (moveit_simple_controller_manager) "
-            "follow planned motions; empty: motions are planned but not executed. Read when the node is configured",
-            check=lambda path: read_controllers(str(path)),
+            "Path of a moveit_controllers.yaml as MoveIt has it: its controllers (moveit_simple_controller_manager) "
+            "follow planned motions within its limits (trajectory_execution); empty: motions are planned but not "
+            "executed. Read when the node is configured",
+            check=lambda path: (read_controllers(str(path)), read_execution_limits(str(path))),
         ),
     )
 
@@ -182,13 +183,15 @@ class Motions(Part):
         self._current, self._plans = current, plans
         self._states = RequestedStates(measurements, self.value)
         self._controllers: tuple[Controller, ...] = ()
+        self._limits = ExecutionLimits()
         self._clients: dict[str, Any] = {}
         self._motions: list[Motion] = []
         self._motion: Motion | None = None  # that controllers follow, or will follow
 
     def configure(self) -> None:
         """Open the actions, and clients of the controllers."""
-        self._controllers = read_controllers(str(self.value("controllers")))
+        path = str(self.value("controllers"))
+        self._controllers, self._limits = read_controllers(path), read_execution_limits(path)
         for one in self._controllers:
             self._clients[one.name] = self.endpoints.client_of_action(one.kind, one.action)
         self.endpoints.act(MoveGroup, "move_action", self._move, self._cancel)
@@ -318,10 +321,9 @@ class Motions(Part):
         robot = self._current.model().robot
         positions = self._states.of(self._current.model(), RobotState(is_diff=True)).positions
         for name, position in zip(joints.joint_names, joints.points[0].positions, strict=True):
-            at = robot.position_of(name, positions) if name in robot.joints else None
-            if at is not None and not abs(at - position) <= START_TOLERANCE:
-                words = f"joint '{name}' is at {at:.4g}, its trajectory begins at {position:.4g}"
-                raise CodedError(_FAILED, f"{words}: must be within {START_TOLERANCE:g}")
+            measured = robot.position_of(name, positions) if name in robot.joints else None
+            if measured is not None:
+                self._limits.check_start(name, measured, position)
         if not controllers:
             raise CodedError(_FAILED, "there are no controllers: set the parameter controllers")
         shares = [
@@ -330,12 +332,12 @@ class Motions(Part):
         for name, client, _ in shares:
             if not client.server_is_ready():
                 raise CodedError(_FAILED, f"controller '{name}': nobody serves its action")
-        last = joints.points[-1].time_from_start
-        seconds = DURATION_SCALE * (last.sec + 1e-9 * last.nanosec) + DURATION_MARGIN
+        seconds, timer = self._limits.seconds(joints), None
         words = f"controllers did not end after {seconds:.3g} s"
         motion.tell("MONITOR")
         motion.began = self._now()
-        timer = self.endpoints.every(seconds, lambda: motion.give_up(words), steady=False)
+        if math.isfinite(seconds):
+            timer = self.endpoints.every(seconds, lambda: motion.give_up(words), steady=False)
         try:
             await motion.follow(shares)
         finally:

@@ -44,7 +44,7 @@ class RequestedState:
     edit: Edit
     """Knows the objects, for frames."""
     frame: str
-    """What that of the poses is called on TF: the root's, or the root link's where nobody knows where that is."""
+    """Name on TF of the frame of the poses: the root's, or the root link's if its pose is unknown."""
     unplaced: str = ""
     """Why it is unknown; empty if it is known."""
     stale: str = ""
@@ -93,8 +93,8 @@ class RequestedStates:
         frame_ids
             Frames that it names elsewhere.
         placed
-            Whether it must be known where the robot is in the world, and what stands there; else who asks looks at
-            that (`Measurements.require_world`).
+            If true, the pose of the robot in the world must be known; otherwise the caller checks that
+            (`Measurements.require_world`).
         """
         robot = model.robot
         given = _joints_of(model, message)

@@ -3,8 +3,8 @@
 
 """Services `check_state_validity` and `check_multi_state_validity`: as move_group's, answered from proved distances.
 
-A state is valid where every pair that is checked has a clearance that is proved to be positive, and every constraint
-of the request holds. As in move_group, joint limits are not looked at. docs/explanation/moveit.md has the differences.
+A state is valid if the clearance of every checked pair is proved to be positive, and every constraint of the request
+holds. As in move_group, joint limits are not checked. docs/explanation/moveit.md has the differences.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ try:
 except ImportError:  # moveit_msgs has it since 2025
     GetMultiStateValidity = None
 
-# Pairs are asked for up to so far beyond their paddings, so that none is missed whose proved bound is below and whose
-# distance is, by rounding, above [m].
+# Cut-off beyond the paddings [m], so that no pair is missed whose proved bound is below its padding and whose
+# distance is above it by rounding.
 _SLACK = 1e-9
 _CONTACTS_IN_A_ROW = 8  # answers after which the next is expected to be the same
 _FEW_PAIRS = 5000  # that are looked at one after the other
@@ -202,8 +202,8 @@ def _found(
 ) -> tuple[list[ContactInformation], list[CostSource]]:
     """Return contacts and their costs, none if all pairs are proved clear.
 
-    Whether they are is asked first, which takes less time. Where the last states were in contact the contacts are asked
-    for first. One of them that is proved says as much as the answer to the other question: the order changes nothing.
+    The yes/no query comes first, because it is faster. If the last states were in contact, the query for contacts comes
+    first. One proved contact implies the answer of the yes/no query, so the order does not change the result.
     """
     if paddings is None:
         return _contacts(asked, pairs)[:2]
@@ -519,7 +519,7 @@ def _euler_errors(rotation: np.ndarray, tolerances: Sequence[float]) -> np.ndarr
             ]
         )
     else:
-        # Gimbal lock: x and z turn about one axis. As move_group: about x, or about z where that is too much for z.
+        # Gimbal lock: x and z turn about one axis. As move_group: about x, or about z beyond the tolerance of x.
         angles = np.array([math.atan2(rotation[2, 1], rotation[1, 1]), math.copysign(0.5 * math.pi, sine), 0.0])
         if abs(angles[0]) > tolerances[2] + np.finfo(float).eps:
             angles = np.array([0.0, angles[1], angles[0]])

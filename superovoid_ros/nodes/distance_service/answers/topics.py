@@ -1,24 +1,28 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The topics `~/distances` and `~/markers`, at a set rate."""
+"""The topics `~/distances` and `~/markers` at a set rate, `~/clearance` and `~/min_distance` with every joint state."""
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 
 import numpy as np
 from rclpy.event_handler import PublisherEventCallbacks
-from superovoid_interfaces.msg import DistanceArray, PairDistance
+from std_msgs.msg import Float64
+from superovoid_interfaces.msg import Clearance, DistanceArray, PairDistance
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import MarkerArray
 
+from superovoid.contact import Status
 from superovoid.robot.planning_scene import OCTOMAP
 from superovoid_ros.nodes.common.conversions import NANOSECONDS, to_time
-from superovoid_ros.nodes.common.mistakes import LOG_PERIOD, InputError, reason_of
+from superovoid_ros.nodes.common.mistakes import LOG_PERIOD, Code, InputError, code_of, reason_of
 from superovoid_ros.nodes.common.parameters import count, number, switch, texts
+from superovoid_ros.nodes.distance_service.answers.approach import Approach
 from superovoid_ros.nodes.distance_service.answers.distances import closest_question, message_of
 from superovoid_ros.nodes.distance_service.answers.markers import MarkerOptions, SceneMarkers, missing_marker
 from superovoid_ros.nodes.distance_service.part import Common, Part
@@ -33,25 +37,47 @@ def _check_pairs(entries: object) -> None:
         split_pair(entry)
 
 
+def _unknown_clearance() -> Clearance:
+    """Return a message in which every number is NaN."""
+    message = Clearance(lower=math.nan, closing_speed=math.nan, time_to_contact=math.nan)
+    closest = message.closest
+    closest.distance = closest.lower = closest.upper = math.nan
+    for vector in (closest.point_a, closest.point_b, closest.normal):
+        vector.x = vector.y = vector.z = math.nan
+    return message
+
+
+def _words(problem: Exception) -> str:
+    return f"nothing published: {reason_of(problem)}"
+
+
 class Topics(Part):
-    """Publishes distances and markers of the measured state while the node is active.
+    """Publishes distances, markers and the clearance of the measured state while the node is active.
 
     Attributes
     ----------
     published : int
-        Number of publications.
+        Number of publications of distances or markers.
     problem : str
-        Why nothing could be published the last time; empty if it could.
+        The reason if the last publication failed; otherwise empty.
     """
 
     parameters = (
-        number("rate", 20.0, 0.0, 1000.0, "[Hz] How often ~/distances and ~/markers come; 0: never", least=0.01),
+        number(
+            "rate",
+            20.0,
+            0.0,
+            1000.0,
+            "[Hz] Rate of ~/distances and ~/markers, and of ~/clearance and ~/min_distance while no joint states "
+            "come; 0: never",
+            least=0.01,
+        ),
         number("max_distance", 0.05, 0.0, 1e6, "[m] Pairs farther apart are left out of ~/distances; 0: none is"),
         number("near_distance", 0.0, 0.0, 1e3, "[m] Pairs at most this far apart are drawn as near; 0: by the scene"),
         texts(
             "pairs",
             [""],
-            "Pairs that ~/distances and ~/markers watch, each two names of links or groups; empty: every allowed pair",
+            "Pairs that the topics watch, each two names of links or groups; empty: every allowed pair",
             "entries like 'left_hand right_hand'",
             check=_check_pairs,
         ),
@@ -73,6 +99,8 @@ class Topics(Part):
         self._current, self._measurements = current, measurements
         self._watched: Selection | None = None
         self._markers: SceneMarkers | None = None
+        self._approach: Approach | None = None
+        self._is_cleared = False  # the clearance was published since the last turn of the timer
         self._timer = self._late = None
         self._idle_until = 0.0
         self._spare: list[PairDistance] = []
@@ -81,7 +109,7 @@ class Topics(Part):
 
     @property
     def listeners(self) -> int:
-        """How many listen to either topic."""
+        """Number of subscriptions to distances and markers."""
         return self._distances_publisher.get_subscription_count() + self._markers_publisher.get_subscription_count()
 
     def configure(self) -> None:
@@ -90,23 +118,34 @@ class Topics(Part):
         self._distances_publisher = advertise(DistanceArray, "~/distances", 10)
         joined = PublisherEventCallbacks(matched=lambda _status: self._resend_markers(), use_default_callbacks=False)
         self._markers_publisher = advertise(MarkerArray, "~/markers", 10, joined)
+        self._clearance_publisher = advertise(Clearance, "~/clearance", 10)
+        self._min_distance_publisher = advertise(Float64, "~/min_distance", 10)
         self._frames_publisher = advertise(TFMessage, "/tf", 100)
         self._framed, self._marked = 0, ("", 0)
 
     def activate(self) -> None:
-        """Start the timer; listeners get all markers again."""
+        """Start to publish; listeners get all markers again."""
         self._markers = None
+        self._measurements.joints_changed = self._publish_clearance
         self._restart_timer()
 
     def deactivate(self) -> None:
-        """Stop the timer."""
+        """Stop to publish. The last clearance is unknown, because displays keep it."""
+        self._stop_timers()
+        self._measurements.joints_changed = lambda: None
+        try:
+            self.activity.require()
+        except InputError as error:
+            self._send_clearance(_unknown_clearance(), error)
+
+    def _stop_timers(self) -> None:
         for timer in (self._timer, self._late):
             self.endpoints.stop(timer)
         self._timer = self._late = None
 
     def clean_up(self) -> None:
         """Forget what was drawn."""
-        self._watched = self._markers = None
+        self._watched = self._markers = self._approach = None
 
     def check(self, new: Mapping[str, object]) -> None:
         """Find the pairs on the robot."""
@@ -133,7 +172,7 @@ class Topics(Part):
 
     def _load_watched(self) -> None:
         """Turn the parameter `pairs` into pairs of the current robot."""
-        self._watched = None
+        self._watched = self._approach = None
         model = self._current.current
         if model is None:
             return
@@ -144,49 +183,63 @@ class Topics(Part):
             self.log.error("pairs", f"pairs does not fit this robot, every pair is watched: {reason}")
 
     def _restart_timer(self) -> None:
-        self.deactivate()
+        self._stop_timers()
         rate = float(self.value("rate"))
         if rate > 0.0:
             self._timer = self.endpoints.every(1.0 / rate, self._publish, steady=False)
 
     def _publish(self) -> None:
-        """Publish distances and markers of the measured state, if there are subscribers."""
-        wanted = self._distances_publisher.get_subscription_count() > 0
-        drawn = self._markers_publisher.get_subscription_count() > 0
-        if not (wanted or drawn):
+        """Publish distances and markers of the measured state, and the clearance if no joint states came."""
+        if not self._is_cleared:
+            self._publish_clearance()
+        self._is_cleared = False
+        if not self.listeners:
             return
         if time.monotonic() < self._idle_until:
             self._publish_later()
-            return
-        used = time.thread_time()
-        try:
-            if drawn:
-                self._mark_missing()
-            self._publish_state(self._current.model(), wanted, drawn)
-            self.published, self.problem = self.published + 1, ""
-        except Exception as error:
-            if not self.node.context.ok():  # shut down while publishing
-                raise
-            self.problem = f"nothing published: {reason_of(error)}"
-            if drawn:
-                self._draw_unanswered()
-            if not isinstance(error, InputError):
-                self.statistics.fault()
-            self.node.get_logger().warning(self.problem, throttle_duration_sec=LOG_PERIOD)
-        # At least half of this thread's time belongs to services and measurements, however high the rate is set. Of its
-        # processor time: while others have the processor, services could do no more than this.
-        self._idle_until = time.monotonic() + (time.thread_time() - used)
-
-    def _publish_later(self) -> None:
-        """Publish once this thread has had its time for others: a turn that was late does not cost the next one."""
-        if self._late is None:
-            left = max(self._idle_until - time.monotonic(), 0.0)
-            self._late = self.endpoints.every(left, self._publish_now)
+        else:
+            self._publish_now()
 
     def _publish_now(self) -> None:
         late, self._late = self._late, None
         self.endpoints.stop(late)
-        self._publish()
+        wanted = self._distances_publisher.get_subscription_count() > 0
+        drawn = self._markers_publisher.get_subscription_count() > 0
+
+        def publish() -> None:
+            if drawn:
+                self._mark_missing()
+            self._publish_state(self._current.model(), wanted, drawn)
+            self.published += 1
+
+        problem = self._turn(publish)
+        self.problem = "" if problem is None else _words(problem)
+        if problem is not None and drawn:
+            self._draw_unanswered()
+
+    def _turn(self, publish: Callable[[], None]) -> Exception | None:
+        """Publish and return the error that prevents it; count the time that this takes."""
+        used, problem = time.thread_time(), None
+        try:
+            publish()
+        except Exception as error:
+            if not self.node.context.ok():  # shut down while publishing
+                raise
+            problem = error
+            if not isinstance(error, InputError):
+                self.statistics.fault()
+            self.node.get_logger().warning(_words(error), throttle_duration_sec=LOG_PERIOD)
+        # At least half of this thread's processor time belongs to services and measurements, at any rate. The time of
+        # other processes does not count: services could not use it either.
+        now = time.monotonic()
+        self._idle_until = max(self._idle_until, now) + (time.thread_time() - used)
+        return problem
+
+    def _publish_later(self) -> None:
+        """Publish after the time for other work, so that a late turn does not cost the next one."""
+        if self._late is None:
+            left = max(self._idle_until - time.monotonic(), 0.0)
+            self._late = self.endpoints.every(left, self._publish_now)
 
     def _draw_unanswered(self) -> None:
         """Take back what was drawn of an answer: a display would go on to show it."""
@@ -196,7 +249,7 @@ class Topics(Part):
                 self._markers_publisher.publish(update)
 
     def _mark_missing(self) -> None:
-        """Write at the robot what is missing of the world; once for every listener, and again where it changes."""
+        """Write at the robot what the world lacks; once for every listener, and again if it changes."""
         words, model = self._current.missing, self._current.current
         listeners = self._markers_publisher.get_subscription_count()
         if model is None or (words, listeners) == self._marked or (not words and not self._marked[0]):
@@ -241,6 +294,55 @@ class Topics(Part):
             update = self._markers.update(state.frame, link_poses, result, near_distance, max_distance)
             if update.markers:
                 self._markers_publisher.publish(update)
+
+    def _publish_clearance(self) -> None:
+        """Publish the clearance of the measured state, if there are subscribers and it is this thread's turn."""
+        publishers = self._clearance_publisher, self._min_distance_publisher
+        if not any(one.get_subscription_count() for one in publishers) or time.monotonic() < self._idle_until:
+            return
+        self._is_cleared, message = True, _unknown_clearance()
+        problem = self._turn(lambda: self._fill_clearance(message))
+        self._send_clearance(message if problem is None else _unknown_clearance(), problem)
+
+    def _fill_clearance(self, message: Clearance) -> None:
+        """Fill in the clearance of the measured state; `InputError` if it is unknown."""
+        model, measurements = self._current.model(), self._measurements
+        selection = self._watched or model.select((), ())
+        state = measurements.states(model.robot)
+        measurements.require_world(model.planning, selection.pairs, state)
+        stale = measurements.fill_freshness(message, state)
+        if stale:
+            raise InputError(f"stale: {stale}", Code.NOT_MEASURED)
+        question = closest_question(model, selection, state)
+        result = question.run_once()
+        closest, notes = result[:1], [self._current.missing]
+        message.closest = message_of(question, closest).pairs[0]
+        message.lower = float(result.lower.min())
+        message.pairs_considered, message.solve_time = len(selection.pairs), question.solve_time
+        unproven = int(np.count_nonzero(result.status & Status.UNPROVEN))
+        self.statistics.query("topics", question.solve_time, unproven)
+        try:
+            velocities = measurements.velocities(model.robot, state)
+        except InputError as error:
+            notes.append(str(error))
+        else:
+            if self._approach is None:
+                self._approach = Approach(model, selection)
+            message.time_to_contact = self._approach.seconds(result, velocities)
+            if closest.differentiable[0]:
+                message.closing_speed = self._approach.closing_speed(closest, state, velocities)
+            else:
+                notes.append("no closing speed: the closest pair has several closest points, or is not certified")
+        message.message = "; ".join(filter(None, notes))
+
+    def _send_clearance(self, message: Clearance, problem: Exception | None) -> None:
+        """Publish a clearance, or why it is unknown."""
+        if problem is not None:
+            message.header.stamp = to_time(self.node.get_clock().now().nanoseconds)
+            message.error_code.value, message.message = int(code_of(problem)), reason_of(problem)
+        self._clearance_publisher.publish(message)
+        # A number alone cannot warn of an incomplete world.
+        self._min_distance_publisher.publish(Float64(data=math.nan if self._current.missing else message.lower))
 
     def _marker_options(self) -> MarkerOptions:
         names = MarkerOptions.__dataclass_fields__

@@ -26,7 +26,7 @@ from superovoid_ros.nodes.distance_service.robot_state.measurements import Measu
 from superovoid_ros.nodes.distance_service.world.current import CurrentModel
 
 OK, WARN, ERROR, STALE = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR, DiagnosticStatus.STALE
-# A rate is measured over so many of its periods, and as many seconds at least.
+# Shortest span for measuring a rate, in its periods and in seconds.
 RATE_PERIODS = 5.0
 RATE_SECONDS = 2.0
 _LOOK = 2.0  # s, between two looks at other nodes
@@ -79,7 +79,7 @@ class Diagnostics(Part):
     Parameters
     ----------
     common, current, measurements, topics
-        The node, and what is told of.
+        The node, and the parts that the diagnostics describe.
     facts
         Returns further facts of the parts.
     """
@@ -108,7 +108,7 @@ class Diagnostics(Part):
         self._timer = None
         self._publisher = None
         self._meter = RateMeter()
-        self._measured = (0.0, False)  # rate wanted, and whether it was to be reached, while measuring
+        self._measured = (0.0, False)  # requested rate, and whether it was due, while measuring
         self._time_before = -1
 
     def configure(self) -> None:

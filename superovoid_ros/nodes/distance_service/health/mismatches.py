@@ -3,9 +3,9 @@
 
 """Says so where nothing can come through a topic of the node: another type, or a quality of service that does not fit.
 
-rclpy would say it by events, two for every topic. Its executor looks at all of them several times in every call of a
-service, which made a short call a tenth slower; here they are looked for now and then instead, and the message names
-the node at the other end.
+rclpy reports this by events, two for every topic. Its executor checks all of them several times in every call of a
+service, which made a short call a tenth slower. So this module searches for mismatches periodically, and the message
+names the node at the other end.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from superovoid_ros.nodes.common.throttle import Log
 
-_UNNAMED = "_NODE_NAME_UNKNOWN_"  # as rmw says it
+_UNNAMED = "_NODE_NAME_UNKNOWN_"  # the word of rmw
 _LOOKS_FOR_A_NAME = 5
 
 
@@ -44,7 +44,7 @@ class Mismatches:
     def look(self) -> None:
         """Look at all topics."""
         found = dict(self._mismatches())
-        # Discovery tells of a topic's end before it tells of its node: what has a name is told, the rest in a while.
+        # Discovery finds a topic's end before its node. Ends without a name are reported later.
         self._nameless = {
             end: self._nameless.get(end, 0) + 1
             for end in found.keys() - self._told.keys()
@@ -82,7 +82,7 @@ class Mismatches:
     ) -> Iterator[tuple[TopicEndpointInfo, TopicEndpointInfo]]:
         """Yield this node's own end of a topic, as it is reported like all others, with each end opposite.
 
-        Not the profile that was asked for: a deadline left open is 0 there, and infinite in what is reported.
+        Not the requested profile: an unset deadline is 0 there, and infinite in the reported one.
         """
         name = self._node.get_fully_qualified_name()
         for own in (end for end in same if _name(end) == name):

@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The latest measured position of every joint, collected from joint state messages."""
+"""The latest measured position and velocity of every joint, collected from joint state messages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMES_KEPT = 10_000
 
 
 class JointPositions:
-    """Latest position and stamp of every joint heard of; several senders may each report a part.
+    """Latest position, stamp and velocity of every known joint; several senders may each report a part.
 
     Parameters
     ----------
@@ -30,15 +30,22 @@ class JointPositions:
 
     def __init__(self, topic: str = "joint_states", steady: Callable[[], float] = time.monotonic) -> None:
         self._topic = topic
-        self._latest: dict[str, tuple[float, int]] = {}
-        """the one longest unheard of first"""
+        self._latest: dict[str, tuple[float, int, float]] = {}
+        """Position, stamp and velocity, which is NaN if it is not measured; the joint longest without news first."""
         self._newest = Newest(steady)
         self._messages = 0
 
     def __len__(self) -> int:
         return len(self._latest)
 
-    def update(self, names: Sequence[str], positions: Sequence[float], stamp: int, now: int) -> None:
+    def update(
+        self,
+        names: Sequence[str],
+        positions: Sequence[float],
+        stamp: int,
+        now: int,
+        velocities: Sequence[float] = (),
+    ) -> None:
         """Take over one message.
 
         Parameters
@@ -49,9 +56,11 @@ class JointPositions:
         stamp
             When they were measured, nanoseconds.
         now
-            The time, nanoseconds. A position measured before the one that is known is not taken over (messages may
-            overtake each other), unless the known one bears a time that is still to come, or has been followed by
-            older ones only for a while: then the time of their sender began again.
+            The time, nanoseconds. A position older than the known one is ignored (messages may overtake each other),
+            unless the known one has a stamp in the future, or only older ones have followed it for a while: then the
+            time of their sender has restarted.
+        velocities
+            rad/s or m/s; if they are not as many as the names, none is measured.
 
         Raises
         ------
@@ -65,10 +74,13 @@ class JointPositions:
         for name in names:
             check_name(name, "joint states: a name")
         self._messages += 1
-        for name, position in zip(names, positions, strict=True):
+        if len(velocities) != len(names):
+            velocities = [math.nan] * len(names)
+        for name, position, velocity in zip(names, positions, velocities, strict=True):
             known = self._latest.pop(name, None)
             past = known[1] if known is not None and known[1] <= now else None
-            self._latest[name] = (float(position), stamp) if self._newest.takes(name, stamp, past) else known
+            new = float(position), stamp, float(velocity)
+            self._latest[name] = new if self._newest.takes(name, stamp, past) else known
         while len(self._latest) > _NAMES_KEPT:
             name = next(iter(self._latest))
             del self._latest[name]
@@ -76,7 +88,7 @@ class JointPositions:
 
     def forget_after(self, now: int) -> int:
         """Forget positions measured after `now` [ns], and return how many."""
-        later = [name for name, (_, stamp) in self._latest.items() if stamp > now]
+        later = [name for name, (_, stamp, _) in self._latest.items() if stamp > now]
         for name in later:
             del self._latest[name]
         return len(later)
@@ -91,19 +103,19 @@ class JointPositions:
         joints
             Their names.
         otherwise
-            Positions of joints that were never heard of [rad] or [m].
+            Positions of joints that were never measured [rad] or [m].
 
         Returns
         -------
         positions : dict
             Joint name -> position [rad] or [m].
         stamp : int or None
-            Nanoseconds, of the oldest of those that were heard of; None if there is none.
+            Nanoseconds, of the oldest measured position; None if there is none.
 
         Raises
         ------
         InputError
-            If a joint was never heard of, and `otherwise` has none, or its last position is not a finite number.
+            If a joint was never measured, and `otherwise` has none, or its last position is not a finite number.
         """
         joints = tuple(joints)
         assumed = {joint: otherwise[joint] for joint in joints if joint not in self._latest and joint in otherwise}
@@ -121,10 +133,18 @@ class JointPositions:
         stamps = [self._latest[joint][1] for joint in joints]
         return assumed | {joint: self._latest[joint][0] for joint in joints}, min(stamps, default=None)
 
+    def velocities(self, joints: Sequence[str]) -> list[float]:
+        """Return the latest velocities of joints [rad/s] or [m/s]; `InputError` if one is not known."""
+        found = [self._latest[joint][2] if joint in self._latest else math.nan for joint in joints]
+        missing = [joint for joint, velocity in zip(joints, found, strict=True) if not math.isfinite(velocity)]
+        if missing:
+            raise InputError(f"no velocity of joint {listing(missing)} on {self._topic}", Code.NOT_MEASURED)
+        return found
+
     def unheard(self, joints: Iterable[str]) -> list[str]:
-        """Return the joints that were never heard of."""
+        """Return the joints that were never measured."""
         return [joint for joint in joints if joint not in self._latest]
 
     def newest(self, joints: Iterable[str]) -> int | None:
-        """Return the newest stamp of joints that were heard of, nanoseconds; None if there is none."""
+        """Return the newest stamp of measured joints, nanoseconds; None if there is none."""
         return max((self._latest[joint][1] for joint in joints if joint in self._latest), default=None)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -15,7 +15,7 @@ from rclpy.clock import JumpHandle, JumpThreshold
 from rclpy.duration import Duration
 from rclpy.qos import qos_profile_sensor_data
 from sensor_msgs.msg import JointState
-from superovoid_interfaces.msg import DistanceArray
+from superovoid_interfaces.msg import Clearance, DistanceArray
 from superovoid_interfaces.srv import GetDistances
 
 from superovoid.robot import Robot
@@ -38,7 +38,7 @@ from superovoid_ros.nodes.distance_service.world.given_in_frames import check_st
 
 
 class Placed(Protocol):
-    """Whatever knows whether it is known where the robot is in the world: `Freshness` and others."""
+    """Anything that records whether the pose of the robot in the world is known: `Freshness` and others."""
 
     unplaced: str
 
@@ -60,8 +60,8 @@ class Freshness:
     newest_stamp: int | None
     """nanoseconds, of the newest of all these; None if there is none"""
     unplaced: str = ""
-    """Why nobody knows where the robot is in the world; then what stands in its root's frame has no true pose here,
-    and `frame` is that of its root link. Empty if it is known."""
+    """The reason if the pose of the robot in the world is unknown: then poses in its root's frame are not valid, and
+    `frame` is that of its root link. Empty if it is known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +84,7 @@ class States(Freshness):
 
 @dataclass(frozen=True)
 class GivenStates:
-    """What a request gives of states, in place of what is measured. Whoever makes it has checked names and numbers."""
+    """The part of states that a request gives, in place of measurements; names and numbers have been checked."""
 
     joint_names: Sequence[str] = ()
     positions: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
@@ -104,7 +104,7 @@ class _Root:
     """Where the URDF's root link is."""
 
     link: str
-    """In whose frame all poses are: the robot's root, or its root link where nobody knows where that is."""
+    """Link whose frame has all poses: the robot's root, or its root link if its pose is unknown."""
     pose: np.ndarray | None
     """link_from_root_link, shape (4, 4) or (states, 4, 4); None: one and the same."""
     used: tuple[StampedTransform, ...] = ()
@@ -162,6 +162,8 @@ class Measurements:
         self._of_scenes: dict[str, float] = {}
         self._transforms: TransformSource | None = None
         self._jumps: JumpHandle | None = None
+        self.joints_changed: Callable[[], None] = lambda: None
+        """Called after every message with joint states."""
 
     def configure(self) -> None:
         """Begin to listen."""
@@ -182,11 +184,11 @@ class Measurements:
 
     @property
     def joints(self) -> JointPositions:
-        """The joint positions heard of."""
+        """The measured joint positions."""
         return self._joints
 
     def positions(self, robot: Robot, names: Iterable[str]) -> tuple[dict[str, float], int | None]:
-        """Return positions of joints as `JointPositions.of`; where that is wanted, unmeasured ones are assumed."""
+        """Return positions of joints as `JointPositions.of`; unmeasured ones are assumed if the parameter allows it."""
         return self._joints.of(names, self._assumed(robot))
 
     def take_scene(self, positions: Mapping[str, float]) -> None:
@@ -196,7 +198,7 @@ class Measurements:
         self._of_scenes = dict(newest)
 
     def assumed(self, robot: Robot | None) -> dict[str, float]:
-        """Return the joints that are assumed to be somewhere since nothing measures them, for diagnostics."""
+        """Return the assumed positions of unmeasured joints, for diagnostics."""
         found = {} if robot is None else self._assumed(robot)
         return {name: found[name] for name in self._joints.unheard(found)}
 
@@ -230,7 +232,7 @@ class Measurements:
         return self._transforms.lookup(self.frame_of(robot, target), self.frame_of(robot, source)).target_from_source
 
     def _root(self, robot: Robot, given: np.ndarray | None = None) -> _Root:
-        """Return where the root link is: where a request has it, else by TF."""
+        """Return the pose of the root link, from the request if it has one, otherwise from TF."""
         if robot.root == robot.root_link:
             return _Root(robot.root, None)
         if given is not None:
@@ -249,7 +251,7 @@ class Measurements:
         return _Root(robot.root, found.target_from_source, (found,))
 
     def require_world(self, planning: PlanningScene, pairs: np.ndarray | None, state: Placed) -> None:
-        """Raise `InputError` if pairs are about what stands in the world, and nobody knows where that is now."""
+        """Raise `InputError` if pairs involve objects of the world whose poses are unknown."""
         if not planning.concerns_world(pairs):
             return
         if state.unplaced:
@@ -322,7 +324,7 @@ class Measurements:
         return GivenStates(tuple(given), np.array([list(given.values())]), poses)
 
     def base_link(self, robot: Robot, name: str, before: Container[str]) -> str:
-        """Return the link on a floating joint that a request names; `InputError` if none is, or one of those before."""
+        """Return the link on a floating joint that a request names; `InputError` for others, or a repeated one."""
         link = name if name in robot.base_links else name.removeprefix(self.prefix)
         if link not in robot.base_links:
             raise InputError(
@@ -343,7 +345,7 @@ class Measurements:
         given
             What the request gives. Default: nothing.
         planning
-            Its objects and their subframes are frames, too, that poses may be given in, where they are measured.
+            Its objects and their subframes count as frames for poses, at their measured poses.
 
         Raises
         ------
@@ -383,12 +385,12 @@ class Measurements:
     ) -> tuple[_Root, dict[str, np.ndarray], list[StampedTransform]]:
         """Return the poses of all base links in the frame of `_Root.link`, and the transforms that went into them.
 
-        What hangs on the robot's root link is where it is measured over that link, wherever a request has the link.
+        Links on the root link keep their measured pose relative to it if a request moves it.
         """
         used: list[StampedTransform] = []
 
         def placed(link: str, root: _Root | None) -> np.ndarray:
-            """Return the pose of a link that is given, in the frame of the robot's root, or of `root` where known."""
+            """Return a given pose of a link in the frame of the robot's root, or in that of `root` if known."""
             frame, pose = given[link]
             if root is not None and frame == self.prefix + robot.root_link:
                 return root.carries(pose)
@@ -440,7 +442,19 @@ class Measurements:
         newest = [one.newest for one in used] + [self._joints.newest(joints)]
         return oldest, max((stamp for stamp in newest if stamp is not None), default=None)
 
-    def fill_freshness(self, message: DistanceArray | GetDistances.Response, state: Freshness) -> str:
+    def velocities(self, robot: Robot, state: Freshness) -> np.ndarray:
+        """Return the measured velocities of `Robot.joint_names`, rad/s or m/s.
+
+        Raises
+        ------
+        InputError
+            If one is not measured, or a base moves, whose velocity TF does not have.
+        """
+        if robot.base_links and state.transform_stamp is not None:
+            raise InputError(f"no velocity of {listing(robot.base_links)}: TF has poses alone", Code.NOT_MEASURED)
+        return np.array(self._joints.velocities(robot.joint_names))
+
+    def fill_freshness(self, message: DistanceArray | Clearance | GetDistances.Response, state: Freshness) -> str:
         """Write a state's frame, stamp and age into an answer about it; return why it is stale, if it is."""
         now = self._now()
         stamps = [stamp for stamp in (state.joint_stamp, state.transform_stamp) if stamp is not None]
@@ -482,9 +496,10 @@ class Measurements:
     def _take_joint_states(self, message: JointState) -> None:
         try:
             stamp = stamp_of(message.header.stamp, "joint states") or self._now()
-            self._joints.update(message.name, message.position, stamp, self._now())
+            self._joints.update(message.name, message.position, stamp, self._now(), message.velocity)
         except InputError as error:
             self._refuse("joint_states", error)
+        self.joints_changed()
 
     def _refuse(self, topic: str, error: Exception) -> None:
         self._log.error(topic, f"{topic}: ignored: {reason_of(error)}")

@@ -48,7 +48,7 @@ OF_ROBOT = (
         "What a mesh of a collision element is: its convex hull; its triangles, an open one its hull or a shell; or "
         "left out with a warning",
     ),
-    # Not to be changed at run time: it says which files whoever sends a description can have opened.
+    # Read-only: it decides which files a sender of descriptions can have opened.
     texts(
         "package_directories",
         [""],
@@ -119,7 +119,7 @@ class RobotState(Part):
     Parameters
     ----------
     common, current
-        The node, and where the model goes.
+        The node, and the receiver of the model.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class RobotState(Part):
     def __init__(self, common: Common, current: CurrentModel) -> None:
         super().__init__(common)
         self._current, self.measurements = current, Measurements(common, self.endpoints)
-        self._proposed: BuiltModel | None = None  # by the parameters that were checked
+        self._proposed: BuiltModel | None = None  # from the checked parameters
         self._made_from: Description | None = None  # the model of now
         self._topic_text = dict.fromkeys(TOPICS, "")
 
@@ -253,7 +253,7 @@ class RobotState(Part):
             if problem is not None:
                 self._fail(problem)
                 return True
-            # Objects, paddings or limits may have changed meanwhile.
+            # Objects, paddings or limits may have changed during the reading.
             if ready is not None and self._current.snapshot.has_world_of(ready.snapshot) and self._use_ready(ready):
                 return True
             self._prepare(reading)
@@ -277,8 +277,8 @@ class RobotState(Part):
 
     def _read(self, reading: _Reading) -> _Ready | None:
         """Read and build in a thread; None if `_prepare` is needed again."""
-        # In this order: parameters that are set from now on make another snapshot, or have this read again. Texts of
-        # topics that come from now on are read next.
+        # In this order: parameters set after this line make another snapshot, or repeat this reading. Texts of topics
+        # that arrive after it are read next.
         snapshot = self._current.snapshot
         description = self._description()
         if description != reading.description:

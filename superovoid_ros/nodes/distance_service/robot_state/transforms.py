@@ -26,7 +26,7 @@ Refused = Callable[[str, Exception], None]
 
 MOST_FRAMES = 10_000
 KEPT = 60.0
-"""[s] How long a frame that nobody sends is kept if others need its space."""
+"""[s] Time for which a frame without new transforms is kept if others need its space."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class TransformTree:
     As in tf2 a frame has one parent: a transform from another parent replaces the earlier one. Nothing older
     than the newest transform is kept.
 
-    At most `MOST_FRAMES` frames are known at a time. Where more come, those are forgotten whose last transform came
-    longer than `KEPT` ago (static ones never: they come once); where that makes no room, a new frame is refused.
+    At most `MOST_FRAMES` frames are known at a time. If more come, frames whose last transform is
+    older than `KEPT` are dropped (static ones never: they come once); if that makes no room, a new frame is refused.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class TransformTree:
     def __init__(self, steady: Callable[[], float] = time.monotonic) -> None:
         self._parents: dict[str, tuple[str, np.ndarray, int | None]] = {}
         self._came: dict[str, float] = {}
-        """the frame longest unheard of first; of those that are not static"""
+        """Of frames that are not static; the one longest without a transform first."""
         self._steady = steady
         self._newest = Newest(steady)
 

@@ -38,7 +38,7 @@ class Description:
     """Likewise; those by name are planning scenes' own."""
     strict: bool = False
     planning_frame: str = ""
-    """Of the world, that the robot moves in; empty: as the SRDF says."""
+    """Frame of the world in which the robot moves; empty: the SRDF's."""
 
     def read(self) -> Robot:
         """Read the robot; `InputError` naming what is wrong with it."""
@@ -57,7 +57,7 @@ class Description:
 
 @dataclass(frozen=True)
 class BuiltModel:
-    """A model of all that is known, with notes for the log."""
+    """A new model, with notes for the log."""
 
     model: Model
     notes: Sequence[str] = ()

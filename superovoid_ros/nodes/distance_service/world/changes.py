@@ -25,8 +25,8 @@ from superovoid_ros.nodes.distance_service.world.frames import Frames
 FROM_MOVEIT, FROM_SERVICE = "moveit", "superovoid"
 """Who brought an object: a whole planning scene replaces those of MoveIt's messages, and no others."""
 SCENE = "<planning_scene>"
-"""Stands for what a planning scene says beside objects (matrix, paddings, scales) where that could not be read. It goes
-with the next whole scene, and not with objects."""
+"""Name of the problem with an unreadable matrix, padding or scale of a planning scene. The next whole scene removes it;
+objects do not."""
 
 Note: TypeAlias = str | Problem
 """What is worth a warning, or could not be used while the rest was applied."""

@@ -36,7 +36,7 @@ class Diff:
     """Parses the message, which may take long; None after that."""
     done: Done = lambda planning, problem: None
     missing: Callable[[], Sequence[Problem]] = tuple
-    """Returns what is missing if it is refused: of a message, whose sender hears of nothing."""
+    """Returns the missing objects if a message is refused, because its sender gets no response."""
     size: int = 0
     """Bytes of the message."""
     waits: bool = False
@@ -71,7 +71,7 @@ class Diff:
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
-    """All that is known at one moment; immutable."""
+    """The robot, objects, rules and waiting messages of one moment; immutable."""
 
     model: Model | None = None
     problem: str = ""
@@ -150,15 +150,15 @@ class Snapshot:
 class CurrentModel:
     """The model of now, or why there is none.
 
-    A model is never changed: a new description makes a new one, as do objects and rules, and whoever works with the one
-    of before ends with it.
+    A model is never changed: a new description makes a new one, as do objects and rules. Work that has begun with the
+    previous one ends with it.
 
     Parameters
     ----------
     changed
         Is called after another model was exchanged for the one of before.
     refuses
-        Returns whether questions are refused while something is missing; else they are answered with a warning.
+        Returns whether requests are refused while something is missing; otherwise the response has a warning.
 
     Attributes
     ----------
@@ -186,7 +186,7 @@ class CurrentModel:
     def known(self) -> Model:
         """Return the model for a report of what is known; its `PlanningScene.problems` list what is missing.
 
-        `InputError` if it does not list everything that is missing.
+        `InputError` if they do not list every missing object.
         """
         snapshot = self._snapshot
         if snapshot.lacks_scene:

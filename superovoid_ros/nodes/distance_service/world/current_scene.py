@@ -44,8 +44,8 @@ from superovoid_ros.nodes.distance_service.world.objects import message_of_matri
 class CurrentScene:
     """Answers what the node knows of robot, objects and rules, in MoveIt's words.
 
-    Superovoids of ~/apply_objects are left out: no message of MoveIt has them, and sent back as meshes they would be
-    superovoids no more.
+    Superovoids of ~/apply_objects are left out: no message of MoveIt has them, and a client that sends them back as
+    meshes would replace them.
     """
 
     def __init__(self, common: Common, current: CurrentModel, measurements: Measurements) -> None:
@@ -132,7 +132,7 @@ class CurrentScene:
         return Header(frame_id=self._measurements.frame_of(robot, link))
 
     def _missing_object(self, problem: Problem, robot: Robot) -> CollisionObject:
-        """Return the message of an object that is not at its requested pose: its name, and no shapes."""
+        """Return the message of an object without its requested pose: its name, and no shapes."""
         message = CollisionObject(id=problem.name)
         message.header = self._header(robot, problem.link or robot.root)
         return message

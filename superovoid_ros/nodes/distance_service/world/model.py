@@ -25,7 +25,7 @@ Found = TypeVar("Found", SceneResult, StateDistances)
 # Selections kept ready; clients ask the same few again and again.
 _SELECTIONS_KEPT = 64
 _QUERIES_KEPT = 16
-# Together they are about this many pairs, of some 50 bytes, at most: one that is larger is kept alone.
+# Largest number of their pairs together, of some 50 bytes each; a larger one is kept alone.
 _PAIRS_KEPT = 2_000_000
 
 
@@ -134,7 +134,7 @@ class Model:
 
     @property
     def missing(self) -> str:
-        """Why nothing can be said about this model: what belongs to it and has no place; empty if it is whole."""
+        """Why this model cannot be queried: objects without a place in it; empty if it is complete."""
         problems, parts = self.planning.problems, []
         unread = {name: problem for name, problem in problems.items() if problem.is_unread}
         unplaced = {name: problem for name, problem in problems.items() if not problem.is_unread}
@@ -279,7 +279,7 @@ class Model:
         between = f"between {listing(names_a) if names_a else 'any'} and {listing(names_b) if names_b else 'any'}"
         all_a, all_b = sorted(links_a), sorted(links_b)
         others = ((link_a, link_b) for link_a in all_a for link_b in all_b if link_a != link_b)
-        # That a link is itself says something only where nothing else was asked about.
+        # The rule "same link" is a useful reason only if the request names one link.
         for link_a, link_b in itertools.chain(others, zip(all_a, all_a, strict=True)):
             verdict = self.planning.rules.why(link_a, link_b)
             if not verdict.checked:

@@ -37,14 +37,14 @@ class SceneTaker(Protocol):
         """How many messages about objects came by topics."""
 
     def take_whole(self, scene: PlanningScene, unheard: int, done: Callable[[Exception | None], None]) -> None:
-        """Apply a whole scene, which was asked for after so many messages were unheard; tell whether that could be."""
+        """Apply a whole scene, requested after `unheard` lost messages; report whether that was possible."""
 
 
 PERIOD = 0.5
 """s, between two looks."""
 _PATIENCE = 10.0  # s, for an answer
 _AGAIN = 2.0  # s, after an answer without a scene
-_MOST_OUTDATED = 3  # answers in a row that are not taken since objects came meanwhile
+_MOST_OUTDATED = 3  # responses in a row that are ignored because objects came after the request
 _ALL = sum(
     getattr(PlanningSceneComponents, name)
     for name in (
@@ -62,7 +62,7 @@ class _Question(NamedTuple):
     heard: int
     """Messages about objects until then,"""
     unheard: int
-    """and those that were lost."""
+    """Number of lost ones."""
 
 
 def _check_name(value: object) -> None:
@@ -109,7 +109,7 @@ class MoveGroupScene:
         self._outdated = 0
         self._is_there, self._is_wanted = False, False
         self._not_before = 0.0
-        self._missing: frozenset[object] = frozenset()  # what the scene that was taken could not tell
+        self._missing: frozenset[object] = frozenset()  # problems of the last scene
         self._senders: frozenset[bytes] = frozenset()
         self._taken = 0
 
@@ -182,8 +182,8 @@ class MoveGroupScene:
         return frozenset((name, one.reason) for name, one in problems.items() if one.is_unread)
 
     def _open(self, name: str) -> None:
-        # The rules that give this node's own service another name beside a move_group would rename the client, too:
-        # it belongs to a node without rules.
+        # A remapping of this node's own service, for use with a move_group, would rename the client as well: so it
+        # belongs to a node without remappings.
         self._asker = Node(
             f"_{self._node.get_name()}_asker",
             context=self._node.context,
@@ -210,17 +210,17 @@ class MoveGroupScene:
         asked, self._asked = self._asked, None
         try:
             scene = future.result().scene
-            if not scene.robot_model_name:  # as of a node that has no robot yet: no scene, not one without objects
+            if not scene.robot_model_name:  # from a node without a robot: no scene, rather than an empty one
                 self._is_wanted, self._not_before = True, time.monotonic() + _AGAIN
                 return
             scene.is_diff = scene.robot_state.is_diff = False
             if asked.heard != self._world.heard:
-                # An object that has come by a topic meanwhile need not be in this scene, which would remove it. One who
-                # sends objects all the time gets his scene nevertheless, and it is asked for again.
+                # An object that came by a topic after the request may be missing from this scene, which would remove
+                # it. If objects come all the time, the scene is applied nevertheless, and requested again.
                 self._is_wanted, self._outdated = True, self._outdated + 1
                 if self._outdated <= _MOST_OUTDATED:
                     return
-            self._outdated, self._not_before = 0, time.monotonic() + _AGAIN  # it is to be read first
+            self._outdated, self._not_before = 0, time.monotonic() + _AGAIN  # after it has been read
             self._world.take_whole(scene, asked.unheard, self._applied)
         except Exception as error:
             self._log.error("planning scene", f"{self._service}: {reason_of(error)}")

@@ -96,7 +96,7 @@ def attached_changes(
     state
         The state.
     whole
-        It is that of a scene that is no difference, and its own joints do not matter.
+        True for the state of a whole scene; its own joints do not matter.
     read
         Of one of them.
     """
@@ -195,7 +195,7 @@ def _read(read: Callable[[Message], Read], message: Message, problem: Problem) -
 def _octomap_change(message: PlanningScene, most_cubes: int) -> OctomapChange | None:
     """Return what becomes of the octomap; None: it stays.
 
-    As in MoveIt a difference without octomap leaves the one before, and what tells that from an empty one is its id.
+    As in MoveIt, a difference without octomap leaves the previous one. An empty octomap differs from none by its id.
     """
     octomap = message.world.octomap
     if len(octomap.octomap.data):
@@ -283,7 +283,7 @@ def missing_without(
         found = [problem for problem in found if problem.kind is not ProblemKind.NOTHING]
     if len(world.octomap.octomap.data):
         found.append(OctomapChange.problem)
-    # A whole one says of matrix and octomap that nothing else holds.
+    # A whole scene replaces matrix and octomap.
     settings = (message.allowed_collision_matrix.entry_names, message.link_padding, message.link_scale)
     if not found or not message.is_diff or any(len(entries) for entries in settings):
         found.append(Problem(SCENE, source=FROM_MOVEIT))
@@ -311,7 +311,7 @@ class ObjectContents:
     has_pose: bool = False
     """Whether the object's pose is given."""
     moved: tuple[np.ndarray, ...] = ()
-    """object_from_shape of an object that is moved, where they are given."""
+    """object_from_shape of a moved object, if given."""
     notes: tuple[str, ...] = ()
     """Worth a warning about the shapes."""
     subframes: Mapping[str, np.ndarray] = field(default_factory=dict)
@@ -322,8 +322,8 @@ class ObjectContents:
     def placed(self, *, appended: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Return object_from_shape, shape (n, 4, 4), and header_from_object.
 
-        As in MoveIt the pose of a single shape is that of the object where the object itself has none, unless the shape
-        is appended to an object that has its pose.
+        As in MoveIt, the pose of a single shape becomes that of the object if the object itself has none, unless the
+        shape is appended to an object with a pose.
         """
         pose, poses = self.pose, self.poses
         if len(self.shapes) == 1 and not appended and not self.has_pose:
@@ -451,7 +451,7 @@ class AttachedChanges(Change):
     """The attached objects of a robot state."""
 
     whole: bool
-    """Only these stay, of those that MoveIt brought."""
+    """Whether all other objects from MoveIt's messages are removed."""
     changes: tuple[AttachedChange | Problem, ...] = ()
 
     def apply(self, edit: Edit, frames: Frames) -> list[Note]:
@@ -513,7 +513,7 @@ class SceneChange(Change):
     """A planning scene, or a difference to one.
 
     An object, attached or not, or an octomap that cannot be used is refused, and all else is applied, as in MoveIt.
-    Of a difference, what says no more than what holds already (matrix, paddings, octomap) changes nothing.
+    The parts of a difference that equal the present ones (matrix, paddings, octomap) change nothing.
     """
 
     whole: bool
@@ -534,7 +534,7 @@ class SceneChange(Change):
     positions: Mapping[str, float] = field(default_factory=dict)
     """Of joints [rad] or [m]: for those that nothing measures."""
     whole_world: bool = False
-    """It replaces the objects of the world that MoveIt's messages have brought, also where it is no whole scene."""
+    """Whether it replaces the objects of the world from MoveIt's messages, even if it is no whole scene."""
 
     @property
     def replaces_all(self) -> bool:
@@ -558,7 +558,7 @@ class SceneChange(Change):
             edit.remove_all(source=FROM_MOVEIT, but=kept if self.whole else kept | {SCENE})
         attaches = {change.name for change in self.attached.changes if change.attaches}
         for change in self.objects:
-            # move_group says so when it attaches an object: gone from the world, in another part of the same message.
+            # move_group attaches an object with a REMOVE of the world in another part of the same message.
             name, removes = change.name, isinstance(change, ObjectChange) and change.operation is Operation.REMOVE
             if removes and name in edit.objects and edit.object(name).link is not None:
                 continue
@@ -581,7 +581,7 @@ class SceneChange(Change):
             try:
                 frames.fix(child, parent, pose)
             except InputError:
-                pass  # of no use here, and an error only where an object is given in it
+                pass  # not used here; an error only if an object is given in it
         robot = frames.robot.name
         if self.robot not in ("", robot):
             return [f"the planning scene is one of robot '{self.robot}'; this one is '{robot}'"]

@@ -145,7 +145,7 @@ class MoveItWorld(World):
 
         def done(_planning: Planning | None, problem: Exception | None) -> None:
             if problem is not None:
-                # Each of these is an object that is not where its sender believes it to be.
+                # Each of these objects is not where its sender believes it to be.
                 what = "applied only a part of" if isinstance(problem, PartlyRefusedError) else "ignored"
                 self.log.error(topic, f"{what} a message on {topic}: {reason_of(problem)}")
                 self.statistics.message(topic, problem)

@@ -38,7 +38,7 @@ _PRIMITIVES = {
     _PRISM: ("prism", ("height",), None),  # and a polygon
 }
 _THINNEST = 1e-9
-"""[m] A side of a box that is given as 0, which MoveIt takes: the body is that much larger, never smaller."""
+"""[m] Replaces a side of 0 of a box, which MoveIt accepts: the body becomes larger, never smaller."""
 _MOST_SUBFRAMES = 100  # of an object
 _MOST_DIMENSIONS = 3  # the bound of SolidPrimitive.dimensions; a sphere may bring some that mean nothing
 # A polygon whose area is less than that of its hull by more than this part of it is not convex: the coordinates of its

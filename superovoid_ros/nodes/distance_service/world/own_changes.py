@@ -79,7 +79,7 @@ def superovoid_of(message: SuperovoidObject, what: str) -> Superovoid:
 
 
 def superovoid_object(body: Body) -> SuperovoidObject:
-    """Return the message that adds a body to the world of a service, its link standing where the robot's root does.
+    """Return the message that adds a body to the world of a service, with its link at the robot's root.
 
     `InputError` for a body other than a superovoid.
     """

@@ -1,15 +1,15 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Objects and rules at run time: what this node's services say becomes another model; `moveit_world.py` has MoveIt's.
+"""Objects and rules at run time, from the services of this node; `moveit_world.py` has those of MoveIt.
 
     message -> Diff (`current.py`) -> its change (`own_changes.py`), in a thread -> another planning scene and another
     model (`building.py`) -> another Snapshot, exchanged in one assignment (`current.py`)
 
 Messages that come together become one model. An object of a planning scene that cannot be used is refused, and the
 others are applied, as in move_group; all else is applied as a whole or not at all. What is wrong ends in the answer or,
-for topics, in the log. An object that a message brought and that could not be used is kept as missing; what messages
-said that were lost is not known, and nothing is answered until a whole planning scene comes.
+for topics, in the log. An object of a message that could not be used is kept as missing. The content of lost messages
+is unknown, so requests are refused until a whole planning scene comes.
 docs/explanation/moveit.md compares this with move_group.
 """
 
@@ -44,9 +44,9 @@ from superovoid_ros.nodes.distance_service.world.given_in_frames import frames_o
 from superovoid_ros.nodes.distance_service.world.model import Model
 
 _MOST_LISTED = 10  # reasons in the diagnostics
-_MOST_TOGETHER = 5_000  # requests that are read together
+_MOST_TOGETHER = 5_000  # requests read together
 _MOST_ASKED = 1_000_000  # pairs in an answer about rules
-_PERIOD = 0.02  # s, between two models that are built for messages of topics alone
+_PERIOD = 0.02  # s, between two models built for messages of topics alone
 
 INCOMPLETE = "incomplete_world"
 
@@ -65,8 +65,8 @@ class _Applied:
 class World(Part):
     """The objects around and on the robot, and the rules of its pairs.
 
-    Topics are heard from `configure` on, like measurements, so that nothing is missed while the node is inactive or
-    has no robot; services ask for an active node, and for a robot.
+    Topics are received from `configure` on, like measurements, so that no message is missed while the node is inactive
+    or has no robot; services need an active node and a robot.
     """
 
     parameters = (
@@ -90,7 +90,7 @@ class World(Part):
         super().__init__(common)
         self._current, self._measurements = current, measurements
         self._together: tuple[Job, list[Diff]] | None = None  # the last job, to which more may be added
-        self._named: Counter[str] = Counter()  # frames of what is to be read, as often as they are named
+        self._named: Counter[str] = Counter()  # frames of waiting messages, with counts
         self._built_at = -math.inf  # of `time.monotonic`, s
 
     def configure(self) -> None:
@@ -149,9 +149,9 @@ class World(Part):
             raise
 
     def _surround(self, diffs: list[Diff]) -> None:
-        """Take down where frames and joints are; for what is read again they stay where they were when it came."""
+        """Record the poses of frames and joints; a message that is read again keeps those of its arrival."""
         model = self._current.current
-        # Objects that are to be attached may stand in frames that these messages do not name.
+        # Objects about to be attached may be in frames that these messages do not name.
         frame_ids = {frame for diff in diffs for frame in diff.frame_ids}
         frame_ids |= {*self._named, *(frames_of(model.planning) if model else ())}
         found = self._measurements.surroundings(model and model.robot, frame_ids)
@@ -162,7 +162,7 @@ class World(Part):
     def _unname(self, diffs: Sequence[Diff]) -> None:
         for diff in diffs:
             self._named.subtract(diff.frame_ids)
-        self._named += Counter()  # without those that nothing names any more
+        self._named += Counter()  # drops frames without a waiting message
 
     def _work(self, diffs: list[Diff]) -> _Applied:
         """Return a model with all of these. Messages of topics come in streams, and pause between two models."""

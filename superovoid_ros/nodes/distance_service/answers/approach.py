@@ -1,0 +1,88 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""How fast the bodies of a robot approach each other, from distances and measured velocities of its joints. No ROS."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from superovoid.robot.planning_scene import OCTOMAP
+from superovoid.scene import SceneResult
+from superovoid_ros.nodes.distance_service.robot_state.measurements import States
+from superovoid_ros.nodes.distance_service.world.model import Model, Selection
+
+_ROUNDING = 1.0 - 1e-12  # of a time, which is the quotient of a bound and a sum of bounds
+
+
+class Approach:
+    """Bounds of the relative speeds of the pairs of a selection, computed once.
+
+    Parameters
+    ----------
+    model
+        Robot and objects.
+    selection
+        Of the model.
+    """
+
+    def __init__(self, model: Model, selection: Selection) -> None:
+        self._model, self._count = model, len(model.scene.bodies)
+        # The boxes of an octomap do not move, so that one stands for all of them.
+        self._stands_for = np.arange(self._count)
+        boxes = model.planning.bodies_of(OCTOMAP)
+        self._stands_for[boxes] = boxes[:1]
+        first, *crowds = selection.parts
+        pairs = np.vstack([first, *(crowd[:1] for crowd in crowds)])
+        self._keys, rows = np.unique(self._keys_of(*pairs.T), return_index=True)
+        used, bodies = np.unique(pairs[rows], return_inverse=True)
+        self._speeds = model.robot.relative_speeds([model.scene.bodies[i] for i in used], bodies.reshape(-1, 2))
+
+    def _keys_of(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        a, b = self._stands_for[a], self._stands_for[b]
+        return np.minimum(a, b) * self._count + np.maximum(a, b)
+
+    def seconds(self, result: SceneResult, velocities: np.ndarray) -> float:
+        """Return a lower bound of the time until a pair touches, s, if no joint becomes faster.
+
+        Parameters
+        ----------
+        result
+            All pairs of the selection, of a body and the octomap only the closest.
+        velocities
+            Of `Robot.joint_names`, rad/s or m/s.
+        """
+        rows = np.searchsorted(self._keys, self._keys_of(result.body_a, result.body_b))
+        moving = velocities != 0.0  # a bound may be infinite
+        speeds = self._speeds[rows][:, moving] @ np.abs(velocities[moving])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            seconds = np.where(result.lower > 0.0, result.lower / speeds, 0.0)
+        return _ROUNDING * float(seconds.min())
+
+    def closing_speed(self, closest: SceneResult, state: States, velocities: np.ndarray) -> float:
+        """Return the rate at which a distance decreases, m/s.
+
+        Parameters
+        ----------
+        closest
+            One row, in the frame of the state.
+        state
+            The state of the answer.
+        velocities
+            Of `Robot.joint_names`, rad/s or m/s.
+        """
+        bodies = [self._model.scene.bodies[i] for i in (int(closest.body_a[0]), int(closest.body_b[0]))]
+        row = replace(closest, body_a=np.array([0]), body_b=np.array([1]))
+        if state.frame_from_root is not None:
+            rotation, origin = state.frame_from_root[:3, :3], state.frame_from_root[:3, 3]
+            row = replace(
+                row,
+                point_a=(row.point_a - origin) @ rotation,
+                point_b=(row.point_b - origin) @ rotation,
+                normal=row.normal @ rotation,
+            )
+        robot = self._model.robot
+        gradients = robot.distance_gradients(row, state.positions[0], state.base_poses, bodies=bodies)
+        return -float(gradients.by_joint[0] @ velocities)

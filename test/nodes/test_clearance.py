@@ -1,0 +1,206 @@
+# Copyright 2026 superovoid_ros maintainers
+# SPDX-License-Identifier: Apache-2.0
+
+"""The topics `~/clearance` and `~/min_distance`: numbers of the measured state, and NaN if it is not known."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import panda
+import pytest
+from lifecycle_msgs.msg import Transition
+from moveit_msgs.msg import PlanningScene
+from scipy.spatial.transform import Rotation
+from sensor_msgs.msg import JointState
+from shape_msgs.msg import SolidPrimitive
+from std_msgs.msg import Float64
+from superovoid_interfaces.msg import Clearance, ErrorCode
+from superovoid_interfaces.srv import GetMinDistance
+
+from superovoid.robot import Robot
+from superovoid.robot.octomap import Octree
+from superovoid.robot.planning_scene import OCTOMAP, joined_parts
+from superovoid_ros.nodes.distance_service.answers.approach import Approach
+from superovoid_ros.nodes.distance_service.world.model import Model
+
+import arm
+import lifecycle
+from octrees import HALF, binary_stream
+from parameters import set_parameters
+from world import MIN_DISTANCE, apply_scene, send, thing
+
+NAME = "/distance_service"
+KINDS = (Clearance, "clearance"), (Float64, "min_distance")
+BALL = arm.at(2.4, 0.0, 0.0)
+
+
+@pytest.fixture(scope="module")
+def service(start_node):
+    return start_node("distance_service", **arm.DESCRIPTIONS, rate=20.0)
+
+
+@pytest.fixture(scope="module")
+def topics(service, client):
+    """Lists of what both topics publish."""
+    return [client.collect(kind, f"{NAME}/{name}") for kind, name in KINDS]
+
+
+@pytest.fixture
+def heard(topics, client):
+    """The same of a service with a complete world, and a known state."""
+    assert apply_scene(client, PlanningScene())
+    client.send_transform("ground", "ball", BALL, static=True)
+    measure(client, topics[0], lambda message: message.error_code.value == ErrorCode.SUCCESS)
+    return topics
+
+
+def measure(client, messages, accept, position=(1.0, 0.0), velocity=(0.2, 0.0)):
+    """Publish joint states until a new clearance is accepted; return it."""
+    publisher = client.publisher(JointState, "joint_states")
+    del messages[:]
+
+    def accepted():
+        state = JointState(name=arm.JOINTS, position=list(position), velocity=list(velocity))
+        state.header.stamp = client.now()
+        publisher.publish(state)
+        client.spin(0.01)
+        return any(map(accept, messages))
+
+    assert client.wait(accepted), messages[-1:]
+    return next(filter(accept, messages))
+
+
+def numbers(message):
+    closest = message.closest
+    vectors = [getattr(v, c) for v in (closest.point_a, closest.point_b, closest.normal) for c in "xyz"]
+    return [message.lower, message.closing_speed, message.time_to_contact, closest.distance, *vectors]
+
+
+def test_clearance_is_that_of_the_service_with_its_rate(heard, client):
+    found = measure(client, heard[0], lambda message: abs(message.closing_speed - 0.2) < 1e-9)
+    assert (found.closest.link_a, found.closest.link_b) == ("hand", "ball") and not found.stale
+    assert found.header.frame_id == "ground" and found.uses_joint_states
+    assert found.closest.distance == pytest.approx(0.75, abs=1e-12)
+    assert found.closest.lower == found.lower <= 0.75
+    assert found.time_to_contact == pytest.approx(0.75 / 0.2, rel=1e-9) and found.time_to_contact <= 0.75 / 0.2
+    assert client.wait(lambda: bool(heard[1])) and heard[1][-1].data == found.lower
+    pairs = client.call(GetMinDistance, MIN_DISTANCE).distances.pairs
+    assert pairs[0].distance == found.closest.distance and len(pairs) == found.pairs_considered
+
+
+def test_a_robot_at_rest_has_no_time_of_contact(heard, client):
+    found = measure(client, heard[0], lambda message: message.closing_speed == 0.0, velocity=(0.0, 0.0))
+    assert found.time_to_contact == math.inf
+
+
+def test_an_overlap_touches_already(heard, client):
+    found = measure(client, heard[0], lambda message: message.lower < 0.0, position=(2.0, 0.0))
+    assert found.closest.distance == pytest.approx(-0.05, abs=1e-9) and found.time_to_contact == 0.0
+
+
+def test_without_velocities_there_is_a_distance_and_no_speed(heard, client):
+    found = measure(client, heard[0], lambda message: math.isnan(message.closing_speed), velocity=())
+    assert found.error_code.value == ErrorCode.SUCCESS and found.lower > 0.7
+    assert math.isnan(found.time_to_contact) and "no velocity of joint slide, wrist" in found.message
+
+
+def test_a_stale_state_has_no_number(heard, client):
+    del heard[0][:]
+    assert client.wait(lambda: any("stale" in message.message for message in heard[0]))
+    found = heard[0][-1]
+    assert found.error_code.value == ErrorCode.NOT_MEASURED and all(map(math.isnan, numbers(found)))
+    assert client.wait(lambda: math.isnan(heard[1][-1].data))
+
+
+def test_an_unreadable_object_leaves_no_number(heard, client):
+    flat = SolidPrimitive(type=SolidPrimitive.SPHERE, dimensions=[math.nan])
+    send(client, thing("cup", primitives=[flat]))
+    found = measure(client, heard[0], lambda message: message.error_code.value == ErrorCode.INCOMPLETE_WORLD)
+    assert "cup" in found.message and all(map(math.isnan, numbers(found)))
+    assert set_parameters(client, NAME, {"incomplete_world": "warn"}).successful
+    found = measure(client, heard[0], lambda message: message.error_code.value == ErrorCode.SUCCESS)
+    assert "cup" in found.message and found.lower > 0.7
+    del heard[1][:]
+    assert client.wait(lambda: bool(heard[1])) and math.isnan(heard[1][-1].data)
+    assert set_parameters(client, NAME, {"incomplete_world": "refuse"}).successful
+
+
+def test_a_deactivated_node_publishes_one_last_clearance_without_a_number(heard, client):
+    lifecycle.change(client, NAME, Transition.TRANSITION_DEACTIVATE)
+    assert client.wait(lambda: heard[0][-1].error_code.value == ErrorCode.INACTIVE)
+    assert all(map(math.isnan, numbers(heard[0][-1]))) and client.wait(lambda: math.isnan(heard[1][-1].data))
+    lifecycle.change(client, NAME, Transition.TRANSITION_ACTIVATE)
+    measure(client, heard[0], lambda message: message.error_code.value == ErrorCode.SUCCESS)
+
+
+def test_a_node_that_is_shut_down_publishes_one_last_clearance_without_a_number(start_node, client):
+    start_node("distance_service", name="ending", **arm.DESCRIPTIONS)
+    heard = client.collect(Clearance, "/ending/clearance")
+    assert client.wait(lambda: bool(heard))
+    lifecycle.change(client, "/ending", Transition.TRANSITION_ACTIVE_SHUTDOWN)
+    assert client.wait(lambda: heard[-1].error_code.value == ErrorCode.INACTIVE)
+
+
+def test_the_velocity_of_a_moving_base_is_unknown(heard, client):
+    client.send_transform("ground", "ball", BALL)
+    accept = lambda message: "no velocity of ball" in message.message  # noqa: E731
+    found = measure(client, heard[0], accept)
+    assert math.isnan(found.time_to_contact) and found.lower > 0.7
+
+
+# --- speeds ---
+
+
+def test_no_pair_touches_before_the_bound():
+    robot = panda.robot()
+    model = Model(robot, 1e-9)
+    selection = model.select((), ())
+    approach, query = Approach(model, selection), model.query(selection)
+    random = np.random.default_rng(7)
+    low, high = np.array([robot.joint_limits[name] for name in robot.joint_names]).T
+    for _ in range(200):
+        start, velocities = random.uniform(low, high), random.normal(size=len(low))
+        result = query(start[None]).of_state(0)
+        seconds = approach.seconds(result, velocities)
+        if result.lower.min() <= 0.0:
+            assert seconds == 0.0
+        else:
+            times = np.linspace(0.0, seconds, 20)[:, None]
+            assert query(start + times * velocities).distance.min() > 0.0
+
+
+def test_the_closing_speed_is_the_derivative_in_any_frame():
+    robot = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
+    model = Model(robot, 1e-12)
+    selection = model.select(("hand",), ("ball",))
+    query, velocities = model.query(selection), np.array([0.3, -0.7])
+    frame = arm.at(0.1, -2.0, 0.4)
+    frame[:3, :3] = Rotation.from_rotvec([0.3, -1.0, 2.0]).as_matrix()
+    position, bases, step = np.array([[0.4, 0.9]]), {"ball": BALL}, 1e-6
+
+    def distance(time):
+        return query(position + time * velocities, base_poses=bases).distance[0]
+
+    for pose in (None, frame):
+        result = query(position, base_poses=bases, root_pose=pose).of_state(0)
+        state = SimpleNamespace(positions=position, base_poses=bases, frame_from_root=pose)
+        speed = Approach(model, selection).closing_speed(result, state, velocities)
+        assert speed == pytest.approx((distance(-step) - distance(step)) / (2.0 * step), abs=1e-8)
+
+
+def test_one_box_of_an_octomap_bounds_the_speed_of_all():
+    robot = Robot.from_urdf(arm.URDF, srdf=arm.SRDF)
+    edit = Model(robot, 1e-9).planning.edit()
+    cells = {tuple(HALF + i for i in cell): True for cell in ((30, 0, 0), (31, 0, 0), (40, 0, 5))}
+    edit.set_octomap(Octree(binary_stream(cells), 0.1, binary=True), np.eye(4), most=100)
+    model = Model(robot, 1e-9, edit.commit())
+    selection = model.select(("hand",), (OCTOMAP,))
+    queries = model.closest_queries(selection)
+    found = [query(np.array([[1.0, 0.0]]), base_poses={"ball": BALL}).of_state(0) for query in queries]
+    result = joined_parts(found)
+    assert len(result) == 1
+    seconds = Approach(model, selection).seconds(result, np.array([0.5, 0.0]))
+    assert seconds == pytest.approx((3.0 - 1.55) / 0.5, rel=1e-6)
