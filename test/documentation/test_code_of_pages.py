@@ -20,10 +20,17 @@ ROOT = Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.M | re.S)
 PAGES = sorted(page for page in (ROOT / "docs").rglob("*.md") if "generated" not in page.parts)
 PAGES = [page for page in PAGES if BLOCK.search(page.read_text(encoding="utf-8"))]
-ARM = """<robot name="robot"><link name="base"><collision><geometry><sphere radius="0.1"/></geometry></collision></link>
-<joint name="elbow" type="revolute"><parent link="base"/><child link="tip"/><axis xyz="0 1 0"/>
-<limit lower="-1" upper="1" effort="1" velocity="1"/></joint>
-<link name="tip"><collision><geometry><box size="0.1 0.1 0.1"/></geometry></collision></link></robot>"""
+JOINT = """<joint name="{0}" type="revolute"><parent link="{1}"/><child link="{2}"/><origin xyz="0 0 0.3"/>
+<axis xyz="0 1 0"/><limit lower="-2" upper="2" effort="1" velocity="1"/></joint>"""
+LINK = """<link name="{0}"><collision><geometry><box size="0.1 0.1 0.2"/></geometry></collision></link>"""
+ARM = "".join(
+    [
+        '<robot name="robot">',
+        *(LINK.format(name) for name in ("base", "upper", "tip")),
+        *(JOINT.format("shoulder", "base", "upper"), JOINT.format("elbow", "upper", "tip")),
+        "</robot>",
+    ]
+)
 NEEDS = {
     "superovoid.checker": "flint",
     "moveit_configs_utils": "moveit_configs_utils",
