@@ -86,7 +86,7 @@ def test_clearance_is_that_of_the_service_with_its_rate(heard, client):
     assert found.closest.distance == pytest.approx(0.75, abs=1e-12)
     assert found.closest.lower == found.lower <= 0.75
     assert found.time_to_contact == pytest.approx(0.75 / 0.2, rel=1e-9) and found.time_to_contact <= 0.75 / 0.2
-    assert client.wait(lambda: bool(heard[1])) and heard[1][-1].data == found.lower
+    assert client.wait(lambda: any(message.data == found.lower for message in heard[1]))
     pairs = client.call(GetMinDistance, MIN_DISTANCE).distances.pairs
     assert pairs[0].distance == found.closest.distance and len(pairs) == found.pairs_considered
 
