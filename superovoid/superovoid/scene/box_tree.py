@@ -6,9 +6,7 @@
 The points of the bodies are their bounding spheres, x, y, z and the radius. The fourth coordinate keeps bodies of very
 different size in different branches.
 
-Adding or removing a body does not rebuild the tree; call `refit` afterwards. An added body is a *loose* one, listed
-behind the tree with the half-spaces: a query tests it against the tree, and against the other loose bodies. A removed
-body leaves its leaf.
+Half-spaces are listed behind the tree: a query tests each against the tree, and against the other half-spaces.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.aabb_tree import END, FIRST, LEAF, NODE_LENGTH, SECOND, arrange, fit_node, node_count
+from superovoid.compiled.aabb_tree import END, FIRST, NODE_LENGTH, SECOND, arrange, fit_node, node_count
 from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Int32s1, Int32s2, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.scene.culling import PAST_OBB, PAST_SPHERE, Local, World, bounding_spheres_within, oriented_boxes_within
@@ -28,19 +26,15 @@ from superovoid.scene.pair_table import ALLOWED, FORBIDDEN, Rules, rule
 # A node pair is replaced by at most four, 2 log2 n times: enough for 2^60 bodies.
 _STACK = 512
 
-MOST_LOOSE = 32
-"""Largest number of loose bodies, half-spaces included; in a tree of n bodies at least the root of n. Building a tree
-takes about 1 us a body, and testing loose bodies against each other about 10 ns a pair."""
-
 # Entries of `Tree.head`.
-BODIES, NODES, ENDLESS = 0, 1, 2
+BODIES, NODES = 0, 1
 
 
 @bundle
 class Tree(NamedTuple):
     """Bodies in the order of the tree, and nodes."""
 
-    order: Int32s1  # body at each place; loose bodies are behind the others
+    order: Int32s1  # body at each place; half-spaces are behind the others
     bounds: Floats2  # of the body at each place
     nodes: Floats2
     link: Int32s1  # the one link of all bodies of a node, -1 for several
@@ -59,7 +53,7 @@ def tree_for(count: int) -> Tree:
         np.empty(len(nodes), dtype=np.int32),
         np.empty((_STACK, 2), dtype=np.int32),
         np.zeros(1),
-        np.zeros(3, dtype=np.int64),
+        np.zeros(2, dtype=np.int64),
     )
 
 
@@ -95,7 +89,7 @@ def build(tree: Tree, spheres: Floats2, links: Ints1) -> None:
         tree.link[node] = link
         nodes[node, :6] = 0.0
     tree.cost[0] = 0.0
-    tree.head[BODIES], tree.head[NODES], tree.head[ENDLESS] = count, total, n - endless
+    tree.head[BODIES], tree.head[NODES] = count, total
 
 
 @kernel
@@ -189,7 +183,7 @@ def cull_tree(
     placed = tree.head[BODIES]
     reach = limit + rounding
     found = 0
-    # First the tree against itself, then each loose body against the tree and the loose bodies before it.
+    # First the tree against itself, then each half-space against the tree and the half-spaces before it.
     for loose in range(placed - 1, order.shape[0]):
         stack[0, 0], stack[0, 1] = 0, (0 if loose < placed else -1 - loose)
         top = 1 if tree.head[NODES] > 0 else 0
@@ -232,48 +226,3 @@ def cull_tree(
             found = _consider(local, world, rules, order[loose], order[j], limit, rounding, candidates, found, counts)
     counts[PAST_OBB] = found
     return found
-
-
-# -- changes of the bodies ----------------------------------------------------------------------------------------
-
-
-def with_bodies(tree: Tree | None, first: int, count: int) -> Tree | None:
-    """Return the tree with `count` more bodies, of rows from `first` on; None if it must be rebuilt."""
-    if tree is None or tree.head[ENDLESS] + count > max(MOST_LOOSE, math.isqrt(int(tree.head[BODIES]))):
-        return None
-    tree.head[ENDLESS] += count
-    return tree._replace(order=np.concatenate([tree.order, np.arange(first, first + count, dtype=np.int32)]))
-
-
-def without_loose(tree: Tree | None, gone: int) -> Tree | None:
-    """Return the tree without a body if it is a loose one; the indices of others do not change."""
-    if tree is None:
-        return None
-    places = np.flatnonzero(tree.order[tree.head[BODIES] :] == gone)
-    if not len(places):
-        return tree
-    tree.head[ENDLESS] -= 1
-    return tree._replace(order=np.delete(tree.order, tree.head[BODIES] + places[0]))
-
-
-def without_body(tree: Tree | None, gone: int) -> Tree | None:
-    """Return the tree without a body, with later indices decreased by one; None if it must be rebuilt."""
-    if tree is None:
-        return None
-    places = np.flatnonzero(tree.order == gone)
-    order = np.delete(tree.order, places)
-    order -= order > gone
-    if not len(places):  # a loose body, already removed
-        return tree._replace(order=order)
-    place = int(places[0])
-    if place >= tree.head[BODIES]:
-        tree.head[ENDLESS] -= 1
-        return tree._replace(order=order)
-    nodes = tree.nodes[: tree.head[NODES]]
-    ranges = nodes[:, FIRST : END + 1]
-    ranges -= ranges > place
-    # `cull_tree` opens the node with more bodies. It ends because an inner node has more than a leaf.
-    if (nodes[:, END] - nodes[:, FIRST] <= np.where(nodes[:, SECOND] > 0.0, LEAF, 0)).any():
-        return None
-    tree.head[BODIES] -= 1
-    return tree._replace(order=order)

@@ -124,16 +124,6 @@ def place_all(local: Local, link: Ints1, link_poses: Floats3, posed: Bools1, wor
     return rounding
 
 
-@entry_point(nogil=True)
-def place_link(local: Local, link: Ints1, row: int, link_pose: Floats2, world: World) -> float:
-    """Put the bodies of one link where it is; return the largest rounding of their bounds, m."""
-    rounding = 0.0
-    for k in range(link.shape[0]):
-        if link[k] == row:
-            rounding = max(rounding, place(local, k, link_pose, world))
-    return rounding
-
-
 @kernel
 def height_above(pose, point):
     """Height of a point over the half-space at a pose."""

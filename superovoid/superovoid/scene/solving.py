@@ -35,8 +35,7 @@ from superovoid.contact.kind_table import solve_within
 from superovoid.contact.pair import Limit, Placed
 from superovoid.contact.superovoids.certificate import gap_tolerance
 from superovoid.scene.culling import BOUNDED, INTERSECTING, SOLVED, Local, World, gap_of_oriented_boxes, height_above
-from superovoid.scene.pair_table import NOW, WarmStarts, pair_key, slot_of
-from superovoid.scene.sorting import Keys, keys_for, sort
+from superovoid.scene.pair_table import WarmStarts, pair_key, slot_of
 from superovoid.shapes.kernels.kinds import Core, body_support, kind_of
 from superovoid.shapes.kernels.rounding import turn_of_plane
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
@@ -45,6 +44,52 @@ from superovoid.values.status import PRECISION
 # What the bound of a waiting candidate is from, and what to do with the first.
 SPHERES, BOXES, SUPPORTED = 0, 1, 2
 RAISED, SUPPORT, SOLVE = 0, 1, 2
+
+
+@bundle
+class Keys(NamedTuple):
+    """What rows are sorted by, and memory for it."""
+
+    values: Floats1
+    pairs: Ints2  # (rows, 2): they decide between equal values
+    order: Ints1  # the result: rows, ascending
+    merged: Ints1
+
+
+def keys_for(rows: int) -> Keys:
+    """Memory for so many rows."""
+    return Keys(np.empty(rows), np.empty((rows, 2), np.int64), np.empty(rows, np.int64), np.empty(rows, np.int64))
+
+
+@kernel
+def _is_before(keys, i, j):
+    values, pairs = keys.values, keys.pairs
+    if values[i] != values[j]:
+        return values[i] < values[j]
+    return pairs[i, 0] < pairs[j, 0] if pairs[i, 0] != pairs[j, 0] else pairs[i, 1] < pairs[j, 1]
+
+
+@kernel
+def sort(keys, count):
+    """Order rows by ascending value, equal ones by their pair: a merge sort from below."""
+    order, merged = keys.order, keys.merged
+    for k in range(count):
+        order[k] = k
+    run = 1
+    while run < count:
+        for start in range(0, count, 2 * run):
+            middle, end = min(start + run, count), min(start + 2 * run, count)
+            i, j = start, middle
+            for k in range(start, end):
+                if i < middle and (j == end or not _is_before(keys, order[j], order[i])):
+                    merged[k] = order[i]
+                    i += 1
+                else:
+                    merged[k] = order[j]
+                    j += 1
+        for k in range(count):
+            order[k] = merged[k]
+        run *= 2
 
 
 @bundle
@@ -312,5 +357,4 @@ def solve(
         answer_pair(local, vertices, world, a, b, limit, wanted, pool, scratch.rotation, out)
         found, limit = keep(scratch, found, a, b, best_first, most, limit, overlapping_only, counts)
     sort(scratch.keys, found)
-    pool.head[NOW] += 1
     return found

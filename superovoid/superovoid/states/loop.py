@@ -42,7 +42,7 @@ from superovoid.scene.first_try import (
     leave,
     pose_task,
 )
-from superovoid.scene.pair_table import NOW, WarmStarts
+from superovoid.scene.pair_table import WarmStarts
 from superovoid.scene.solving import (
     Scratch,
     Wanted,
@@ -52,10 +52,10 @@ from superovoid.scene.solving import (
     lost,
     size_of_smaller,
     solve,
+    sort,
     sphere_gap,
     widen,
 )
-from superovoid.scene.sorting import sort
 
 
 @bundle
@@ -335,7 +335,6 @@ def _finish_state(local, vertices, pairs, groups, memory, i, wanted):
     for g in range(groups.shape[0] - 1):
         found = _finish_group(local, vertices, pairs, groups[g], groups[g + 1], memory, i, wanted, found)
     sort(scratch.keys, found)
-    pool.head[NOW] += 1
     return found
 
 

@@ -26,7 +26,7 @@ def row_of(count, distance=0.11):
 def memory(scene):
     scratch = scene._scratch
     own = (each for each in scratch if each is not scratch.keys)
-    return [array.ctypes.data for array in (*own, *scratch.keys, *scene._pool, *scene._lanes, scene._wanted)]
+    return [array.ctypes.data for array in (*own, *scratch.keys, *scene._pool, *scene._lanes)]
 
 
 @pytest.mark.parametrize("count", [1, 8, 200])  # no pair, pairs in a list, pairs of the tree
