@@ -139,30 +139,17 @@ def exceptions_count(rules: Rules) -> tuple[int, bool]:
 
 @entry_point(nogil=True)
 def list_allowed(rules: Rules, out: Ints2) -> None:
-    """Write all allowed pairs to `out`, which must have room for them."""
-    count = 0
-    n = rules.link.shape[0]
+    """Write all allowed pairs to `out`, which must have room for them, in the order of their indices."""
+    count, n = 0, rules.link.shape[0]
     for a in range(n):
-        if rules.closed[a]:
-            continue
-        for b in range(n):
-            if (b > a or rules.closed[b]) and rules.link[a] != rules.link[b]:
-                count = _list(rules, min(a, b), max(a, b), out, count)
-    for i in range(rules.keys.shape[0]):
-        if rules.keys[i] != EMPTY:
-            a, b = rules.keys[i] >> 32, rules.keys[i] & 0xFFFFFFFF
-            if not _allowed_by_default(rules, a, b):
-                count = _list(rules, a, b, out, count)
-
-
-@kernel
-def _list(rules, a, b, out, count):
-    says = rule(rules, a, b)
-    if says == FORBIDDEN:
-        return count
-    out[count, 0] = a if says == ALLOWED else b
-    out[count, 1] = b if says == ALLOWED else a
-    return count + 1
+        for b in range(a + 1, n):
+            if rules.link[a] == rules.link[b] and not rules.within_links:
+                continue
+            says = rule(rules, a, b)
+            if says != FORBIDDEN:
+                out[count, 0] = a if says == ALLOWED else b
+                out[count, 1] = b if says == ALLOWED else a
+                count += 1
 
 
 @entry_point(nogil=True)
@@ -225,14 +212,6 @@ def warm_starts(capacity: int) -> WarmStarts:
         np.zeros(1, dtype=np.int64),
         np.empty((capacity + 1, STATE_LENGTH)),
     )
-
-
-def copy_of(pool: WarmStarts) -> WarmStarts:
-    """Return an independent copy of a pool."""
-    states = np.empty_like(pool.states)
-    count = pool.taken[0]
-    states[:count] = pool.states[:count]
-    return WarmStarts._make([*(array.copy() for array in pool[:-1]), states])
 
 
 @kernel(forceinline=True)

@@ -29,17 +29,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from superovoid.contact import columns
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol
-from superovoid.contact.results import DistanceResults
-from superovoid.scene import box_tree, culling, first_try, pair_table, solving
+from superovoid.scene import box_tree, culling, pair_table, solving
 from superovoid.scene.bodies import Body, losses_of, rows_of, some_of
-from superovoid.scene.results import SceneResult
+from superovoid.scene.results import SceneResult, fields_of
+from superovoid.shapes.kernels import kinds
 from superovoid.shapes.primitives import Offsets, pack_shapes_behind
 from superovoid.shapes.shape import EMPTY_POOL
 from superovoid.values.checks import greatest_distance, whole
 from superovoid.values.poses import PoseLike, PosesLike
-from superovoid.values.records import Statistics
 
 if TYPE_CHECKING:
     from superovoid.viewing.serving import Viewer
@@ -58,8 +56,6 @@ _MOST_LISTED = 20_000
 # A query of the tree for the closest pairs starts at the largest distance of the last query plus this share of the
 # usual first distance.
 _REACH_AHEAD = 0.25
-# Numbers in the pool that may remain of removed bodies.
-_SPARE_VERTICES = 1 << 16
 # The tree is rebuilt when its boxes have grown by this factor since it was built.
 _TREE_GROWTH = 1.2
 # The pickled attributes, besides poses, which `Scene.__getstate__` adds.
@@ -186,7 +182,7 @@ class Scene:
             other._link_poses, other._posed = self._link_poses.copy(), self._posed.copy()
             other._stale = self._stale.copy()
             other._world = culling.World(*(array.copy() for array in self._world))
-            other._pool = pair_table.copy_of(self._pool)
+            other._pool = pair_table.WarmStarts._make(array.copy() for array in self._pool)
             if self._tree is not None:
                 other._tree = box_tree.Tree._make(array.copy() for array in self._tree)
         other._use_memory(len(self._scratch.out))
@@ -272,19 +268,29 @@ class Scene:
     def remove(self, names: str | Sequence[str]) -> None:
         """Remove bodies; the indices of later bodies decrease.
 
+        Parameters
+        ----------
+        names : str or sequence of str
+            Of one body, or of many: one call takes one pass over the rows of the scene.
+
         Raises
         ------
         ValueError
             If there is no body of a name; then nothing has changed.
         """
         with self._lock:
+            rows = self._indices((names,) if isinstance(names, str) else names)
+            if not rows:
+                return
             keep = np.ones(len(self._bodies), dtype=np.bool_)
-            keep[self._indices((names,) if isinstance(names, str) else names)] = False
+            keep[rows] = False
             index = np.where(keep, np.cumsum(keep) - 1, -1)
             local = culling.Local(*(array[keep] for array in self._local))
             named = dict(itertools.compress(self._named.items(), keep))
-            if len(self._vertices) > 2 * self._packed_vertices + _SPARE_VERTICES:
-                local = local._replace(packed=self._pack(tuple(named.values())))
+            if (self._local.packed[~keep, kinds.VERTEX_COUNT] > 0.0).any():
+                shapes = [body.shape for body in named.values()]
+                packed, more, self._offsets = pack_shapes_behind(shapes, len(EMPTY_POOL), {})
+                local, self._vertices = local._replace(packed=packed), np.concatenate([EMPTY_POOL, more])
             self._hold(named, local, self._rules.link[keep], self._rules.closed[keep], index)
 
     def attach(self, name: str, link: str, link_from_body: ArrayLike) -> None:
@@ -437,7 +443,7 @@ class Scene:
                 self._listed()
             elif self._posed.all():
                 self._fitted_tree()
-            _touch((*self._scratch, *self._pool, *self._lanes))
+            _touch((*self._candidates, *self._scratch, *self._pool, *self._lanes))
         if freeze:
             gc.collect()
             gc.freeze()
@@ -498,7 +504,7 @@ class Scene:
             self._check_posed()
             listed = self._is_listed(self._count) if by is None else by == "list"
             count = self._cull(max_distance, self._listed() if listed else None)
-            return self._scratch.candidates[:count].copy()
+            return self._candidates.pairs[:count].copy()
 
     def query(
         self,
@@ -560,19 +566,8 @@ class Scene:
                 self._last_reach = enough, float(self._scratch.keys.values[order[-1]])
             rows = self._scratch.out.take(order, axis=0)
             which = self._scratch.keys.pairs.take(order, axis=0)
-            past_sphere, past_obb, bounded, solved, intersecting = self._counts.tolist()
-            bodies = self._bodies
-        answer = vars(DistanceResults.from_rows(rows))
-        answer["statistics"] = Statistics(
-            **vars(answer["statistics"]),
-            pairs=count,
-            past_sphere=past_sphere,
-            past_obb=past_obb,
-            bounded=bounded,
-            solved=solved,
-            intersecting=intersecting,
-        )
-        return SceneResult(**answer, body_a=which[:, 0], body_b=which[:, 1], bodies=bodies)
+            counts, bodies = self._counts.tolist(), self._bodies
+        return SceneResult(**fields_of(rows, which, count, counts), bodies=bodies)
 
     def _is_listed(self, count: int) -> bool:
         """Return whether each of `count` pairs is tested, without the tree."""
@@ -582,11 +577,11 @@ class Scene:
         """Write the pairs of a table, or else of the tree, whose volumes are within the limit to the scratch memory."""
         if table is not None:
             self._reserve(len(table))
-            into = self._scratch.candidates, self._counts
+            into = self._candidates.pairs, self._counts
             return culling.cull_list(self._local, self._world, table, len(table), limit, self._rounding, *into)
         tree = self._fitted_tree()
         while True:
-            room = self._scratch.candidates
+            room = self._candidates.pairs
             of = self._local, self._world, self._rules, tree, limit, self._rounding, room, self._counts
             found = box_tree.cull_tree(*of)
             if found <= len(room):
@@ -600,12 +595,10 @@ class Scene:
         """
         self._provide_slots(candidates)
         wanted = solving.Wanted(most, limit, overlapping_only, self._rounding, self._rtol, self._max_evaluations)
-        local, world, pool, scratch, counts = self._local, self._world, self._pool, self._scratch, self._counts
-        found, left = 0, candidates
-        if first_try.LEAST <= candidates <= most:
+        if candidates >= solving.LEAST:
             self._provide_lanes(candidates)
-            found, left = first_try.answer_first(local, world, candidates, wanted, pool, scratch, counts, self._lanes)
-        return solving.solve(local, self._vertices, world, found, left, wanted, pool, scratch, counts)
+        of = self._local, self._vertices, self._world, candidates, wanted, self._pool
+        return int(solving.solve(*of, self._candidates, self._scratch, self._counts, self._lanes))
 
     def _usual_reach(self) -> float:
         """Return a distance, m, within which few bodies of the tree are."""
@@ -627,16 +620,16 @@ class Scene:
         """Start with scratch memory of its own."""
         self._lock = threading.Lock()
         self._counts = np.zeros(culling.COUNTS, dtype=np.int64)
-        self._lanes = first_try.lanes_for(0)
-        self._scratch = solving.scratch_for(candidates, columns.RESULT_LENGTH)
+        self._lanes = solving.lanes_for(0)
+        self._candidates, self._scratch = solving.candidates_for(candidates), solving.scratch_for(candidates)
 
     def _reserve(self, count: int) -> None:
         if len(self._scratch.out) < count:
-            self._scratch = solving.scratch_for(count, columns.RESULT_LENGTH)
+            self._candidates, self._scratch = solving.candidates_for(count), solving.scratch_for(count)
 
     def _provide_lanes(self, candidates: int) -> None:
         if not len(self._lanes.block):
-            self._lanes = first_try.lanes_for(candidates)
+            self._lanes = solving.lanes_for(candidates)
 
     def _provide_slots(self, candidates: int) -> None:
         capacity = len(self._pool.states) - 1
@@ -681,7 +674,6 @@ class Scene:
         self._rules = pair_table.rules_for(none, none.astype(np.bool_), 0)
         local, more, self._offsets = rows_of(bodies, len(EMPTY_POOL), {})
         self._vertices = np.concatenate([EMPTY_POOL, more])
-        self._packed_vertices = len(self._vertices)
         named = {body.name: body for body in bodies}
         self._hold(named, local, self._rows_of_links(bodies), np.full(len(bodies), closed), none)
 
@@ -696,13 +688,6 @@ class Scene:
             if total > 1:
                 raise ValueError(f"bodies: the name {name!r} occurs {total} times, must be unique")
         return bodies
-
-    def _pack(self, bodies: Sequence[Body]) -> FloatArray:
-        """Return the rows of all bodies, and pack the meshes that they refer to."""
-        rows, more, self._offsets = pack_shapes_behind((body.shape for body in bodies), len(EMPTY_POOL), {})
-        self._vertices = np.concatenate([EMPTY_POOL, more])
-        self._packed_vertices = len(self._vertices)
-        return rows
 
     def _rows_of_links(self, bodies: Sequence[Body]) -> IntArray:
         """Return the rows of the links of bodies; new links get rows without poses."""
@@ -756,9 +741,8 @@ class Scene:
 
     def _listed(self) -> IntArray:
         if self._table is None:
-            table = np.empty((self._count, 2), dtype=np.int64)
-            pair_table.list_allowed(self._rules, table)
-            self._table = table[np.lexsort((table.max(axis=1), table.min(axis=1)))]
+            self._table = np.empty((self._count, 2), dtype=np.int64)
+            pair_table.list_allowed(self._rules, self._table)
         return self._table
 
     # -- input ---------------------------------------------------------------------------------------------------------

@@ -661,7 +661,7 @@ def test_a_steady_state_allocates_nothing_but_results(way, most, allocations):
         frames[-1][:, :3, :3] = rest[:, :3, :3] @ turn
 
     def memory():
-        groups = (_arrays(scene._scratch), scene._pool, scene._tree or (), scene._world)
+        groups = (_arrays(scene._scratch), scene._candidates, scene._pool, scene._tree or (), scene._world)
         return [array.ctypes.data for group in groups for array in group]
 
     for frame in frames:
@@ -705,7 +705,8 @@ def test_memory_of_a_large_scene_grows_with_its_bodies():
     result = scene.query(max_distance=0.05)
     assert result.statistics.pairs == count * (count - 1) // 2
     assert len(result) > 2000
-    groups = (scene._local, scene._world, scene._tree, scene._pool, _arrays(scene._scratch), scene._rules[:-1])
+    memory = (scene._pool, scene._candidates, _arrays(scene._scratch))
+    groups = (scene._local, scene._world, scene._tree, *memory, scene._rules[:-1])
     assert sum(array.nbytes for group in groups for array in group) < 5e7
 
 
