@@ -110,22 +110,6 @@ def set_pose(tree, row, positions, given, poses):
     _set_product(parent, tree, row, position, poses[row])
 
 
-@kernel
-def set_poses_above(tree, row, positions, given, state, path, posed, poses):
-    """Poses of a link and of the links that carry it, as `set_pose`, unless they are posed in this state already.
-
-    `posed` holds the number of the state that each link was posed in last. `path` has room for as many numbers.
-    """
-    count = 0
-    while row > 0 and posed[row] != state:
-        path[count] = row
-        count += 1
-        row = tree.parent[row]
-    for i in range(count - 1, -1, -1):
-        set_pose(tree, path[i], positions, given, poses)
-        posed[path[i]] = state
-
-
 @entry_point(nogil=True)
 def poses_of_states(tree: Tree, root: Floats2, positions: Floats2, bases: Floats4, out: Floats4) -> None:
     """Compute the poses of all links in the world frame.

@@ -52,8 +52,6 @@ FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _READ_ONLY = ("objects", "problems", "scales", "colours")  # views of mappings, which a pickle does not have
-# If more bodies go at once, it is quicker to build all others anew than to remove these one by one.
-_MOST_ONE_BY_ONE = 4
 
 
 class PlanningScene:
@@ -486,10 +484,9 @@ class Edit(SceneChanges):
                 come += after
         is_placed_only &= not (gone or come)
         self._check_bodies(len(start.owners) - len(gone) + len(come))
-        if not rescaled and len(gone) <= _MOST_ONE_BY_ONE:
+        if not rescaled:
             scene.scene = start.scene.fork()
-            for body_name in gone:
-                scene.scene.remove(body_name)
+            scene.scene.remove(gone)
             scene.scene.exchange(tuple(moved.values()))
             if come:
                 scene.scene.add(come)

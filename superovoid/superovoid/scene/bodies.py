@@ -1,10 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""A body of a scene: a shape, a link, and the pose of the shape in the link."""
+"""A body of a scene: a shape, a link, and the pose of the shape in the link; and the rows of bodies for the kernels."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from superovoid.contact.inputs import as_pose
+from superovoid.scene.culling import Local
 from superovoid.shapes import Shape
+from superovoid.shapes.kernels import surface
+from superovoid.shapes.kernels.rounding import composition
+from superovoid.shapes.primitives import Offsets, pack_shapes_behind
+from superovoid.values.checks import LEAST_LENGTH
 from superovoid.values.poses import PoseLike
 
 FloatArray = NDArray[np.float64]
@@ -61,3 +68,45 @@ class Body:
     def __setstate__(self, state: dict[str, Any]) -> None:
         state["link_from_body"].flags.writeable = False  # a pickle does not keep this flag
         self.__dict__.update(state)
+
+
+def rows_of(bodies: Sequence[Body], length: int, offsets: Offsets) -> tuple[Local, FloatArray, Offsets]:
+    """Shapes, places and bounds of bodies, and their meshes, as `pack_shapes_behind` appends them to a pool."""
+    packed, more, offsets = pack_shapes_behind((body.shape for body in bodies), length, offsets)
+    spheres = [body.shape.bounding_sphere() for body in bodies]
+    boxes = [body.shape.obb() for body in bodies]
+    local = Local(
+        packed,
+        _stack([body.link_from_body for body in bodies], 4, 4),
+        _stack([sphere.centre for sphere in spheres], 3),
+        _stack([sphere.radius for sphere in spheres]),
+        _stack([box.centre for box in boxes], 3),
+        _stack([box.half_extents for box in boxes], 3),
+        losses_of(bodies, packed),
+    )
+    return local, more, offsets
+
+
+def losses_of(bodies: Sequence[Body], packed: FloatArray) -> FloatArray:
+    """Return the rounding of link pose times body pose, without the part from the link's position, m, shape (n,)."""
+    return _stack([_loss(body, row) for body, row in zip(bodies, packed, strict=True)])
+
+
+def _loss(body: Body, row: FloatArray) -> float:
+    """Return the rounding of a body's points by the product of its two poses, without the part from its position, m.
+
+    For a rotated half-space it is a tiny positive number, so that the error of the rotation is counted.
+    """
+    offset, radius = body.link_from_body, float(row[surface.RADIUS])
+    turned = bool((offset[:3, :3] != np.eye(3)).any())
+    return composition(radius if radius < math.inf else LEAST_LENGTH, float(np.linalg.norm(offset[:3, 3])), turned)
+
+
+def _stack(items: Sequence[FloatArray | float], *shape: int) -> FloatArray:
+    return np.array(items, dtype=np.float64).reshape(-1, *shape)
+
+
+def some_of(names: Sequence[str], most: int = 5) -> str:
+    """Return names for an error message: the first ones, and the number of others."""
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -6,9 +6,7 @@
 The points of the bodies are their bounding spheres, x, y, z and the radius. The fourth coordinate keeps bodies of very
 different size in different branches.
 
-Adding or removing a body does not rebuild the tree; call `refit` afterwards. An added body is a *loose* one, listed
-behind the tree with the half-spaces: a query tests it against the tree, and against the other loose bodies. A removed
-body leaves its leaf.
+Half-spaces are listed behind the tree: a query tests each against all bodies before it.
 """
 
 from __future__ import annotations
@@ -17,9 +15,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from superovoid.compiled.aabb_tree import END, FIRST, LEAF, NODE_LENGTH, SECOND, arrange, fit_node, node_count
+from superovoid.compiled.aabb_tree import END, FIRST, NODE_LENGTH, SECOND, arrange, fit_node, node_count
 from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Int32s1, Int32s2, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.scene.culling import PAST_OBB, PAST_SPHERE, Local, World, bounding_spheres_within, oriented_boxes_within
@@ -28,19 +25,15 @@ from superovoid.scene.pair_table import ALLOWED, FORBIDDEN, Rules, rule
 # A node pair is replaced by at most four, 2 log2 n times: enough for 2^60 bodies.
 _STACK = 512
 
-MOST_LOOSE = 32
-"""Largest number of loose bodies, half-spaces included; in a tree of n bodies at least the root of n. Building a tree
-takes about 1 us a body, and testing loose bodies against each other about 10 ns a pair."""
-
 # Entries of `Tree.head`.
-BODIES, NODES, ENDLESS = 0, 1, 2
+BODIES, NODES = 0, 1
 
 
 @bundle
 class Tree(NamedTuple):
     """Bodies in the order of the tree, and nodes."""
 
-    order: Int32s1  # body at each place; loose bodies are behind the others
+    order: Int32s1  # body at each place; half-spaces are behind the others
     bounds: Floats2  # of the body at each place
     nodes: Floats2
     link: Int32s1  # the one link of all bodies of a node, -1 for several
@@ -59,7 +52,7 @@ def tree_for(count: int) -> Tree:
         np.empty(len(nodes), dtype=np.int32),
         np.empty((_STACK, 2), dtype=np.int32),
         np.zeros(1),
-        np.zeros(3, dtype=np.int64),
+        np.zeros(2, dtype=np.int64),
     )
 
 
@@ -95,7 +88,7 @@ def build(tree: Tree, spheres: Floats2, links: Ints1) -> None:
         tree.link[node] = link
         nodes[node, :6] = 0.0
     tree.cost[0] = 0.0
-    tree.head[BODIES], tree.head[NODES], tree.head[ENDLESS] = count, total, n - endless
+    tree.head[BODIES], tree.head[NODES] = count, total
 
 
 @kernel
@@ -149,26 +142,6 @@ def _consider(local, world, rules, a, b, limit, rounding, candidates, found, cou
     return found + 1
 
 
-class _Item(NamedTuple):
-    """What a node of the tree is tested against: another node, or a body behind the tree."""
-
-    box: NDArray[np.float64]
-    link: int
-    first: int  # places of its bodies
-    end: int
-    second: int  # of a node: by how many rows its second child follows; 0 for a leaf
-
-
-@kernel
-def _item(tree, world, rules, n):
-    """The node n, or for n < 0 the body at place -1 - n."""
-    if n < 0:
-        body = tree.order[-1 - n]
-        return _Item(world.bounds[body], rules.link[body], -1 - n, -n, 0)
-    node = tree.nodes[n]
-    return _Item(node[:6], np.int64(tree.link[n]), int(node[FIRST]), int(node[END]), int(node[SECOND]))
-
-
 @entry_point(nogil=True)
 def cull_tree(
     local: Local,
@@ -185,95 +158,39 @@ def cull_tree(
     Returns the number found.
     """
     counts[:] = 0
-    order, nodes, stack = tree.order, tree.nodes, tree.stack
-    placed = tree.head[BODIES]
-    reach = limit + rounding
-    found = 0
-    # First the tree against itself, then each loose body against the tree and the loose bodies before it.
-    for loose in range(placed - 1, order.shape[0]):
-        stack[0, 0], stack[0, 1] = 0, (0 if loose < placed else -1 - loose)
-        top = 1 if tree.head[NODES] > 0 else 0
-        while top > 0:
-            top -= 1
-            m, n = stack[top, 0], stack[top, 1]
-            box = nodes[m]
-            if m == n and box[SECOND] > 0.0:
-                if tree.link[m] >= 0 and not rules.within_links:
-                    continue
-                left, right = m + 1, m + int(box[SECOND])
-                stack[top, 0], stack[top, 1] = left, right
-                stack[top + 1, 0], stack[top + 1, 1] = right, right
-                stack[top + 2, 0], stack[top + 2, 1] = left, left
-                top += 3
-                continue
-            other = _item(tree, world, rules, n)
-            if tree.link[m] >= 0 and tree.link[m] == other.link and not rules.within_links:
-                continue
-            if _apart(box, other.box, reach):
-                continue
-            if box[SECOND] == 0.0 and other.second == 0:
-                for i in range(int(box[FIRST]), int(box[END])):
-                    if _apart(tree.bounds[i], other.box, reach):
-                        continue
-                    for j in range(i + 1 if m == n else other.first, other.end):
-                        if n < 0 or not _apart(tree.bounds[i], tree.bounds[j], reach):
-                            found = _consider(
-                                local, world, rules, order[i], order[j], limit, rounding, candidates, found, counts
-                            )
-                continue
+    order, nodes, stack, reach, found = tree.order, tree.nodes, tree.stack, limit + rounding, 0
+    stack[0, 0] = stack[0, 1] = 0
+    top = 1 if tree.head[NODES] > 0 else 0
+    while top > 0:
+        top -= 1
+        m, n = stack[top, 0], stack[top, 1]
+        box, other = nodes[m], nodes[n]
+        if tree.link[m] >= 0 and tree.link[m] == tree.link[n] and not rules.within_links:
+            continue
+        second = int(box[SECOND])
+        if m == n and second > 0:
+            stack[top, 0], stack[top, 1] = m + 1, m + second
+            stack[top + 1, 0], stack[top + 1, 1] = m + second, m + second
+            stack[top + 2, 0], stack[top + 2, 1] = m + 1, m + 1
+            top += 3
+        elif _apart(box, other, reach):
+            continue
+        elif second == 0 and other[SECOND] == 0.0:
+            for i in range(int(box[FIRST]), int(box[END])):
+                for j in range(i + 1 if m == n else int(other[FIRST]), int(other[END])):
+                    if not _apart(tree.bounds[i], tree.bounds[j], reach):
+                        found = _consider(
+                            local, world, rules, order[i], order[j], limit, rounding, candidates, found, counts
+                        )
+        else:
             # Open the node with more bodies.
-            second = int(box[SECOND])
-            if box[END] - box[FIRST] < other.end - other.first:
-                m, n, second = n, m, other.second
+            if box[END] - box[FIRST] < other[END] - other[FIRST]:
+                m, n, second = n, m, int(other[SECOND])
             stack[top, 0], stack[top, 1] = m + 1, n
             stack[top + 1, 0], stack[top + 1, 1] = m + second, n
             top += 2
-        for j in range(placed, loose):
-            found = _consider(local, world, rules, order[loose], order[j], limit, rounding, candidates, found, counts)
+    for i in range(tree.head[BODIES], order.shape[0]):
+        for j in range(i):
+            found = _consider(local, world, rules, order[i], order[j], limit, rounding, candidates, found, counts)
     counts[PAST_OBB] = found
     return found
-
-
-# -- changes of the bodies ----------------------------------------------------------------------------------------
-
-
-def with_bodies(tree: Tree | None, first: int, count: int) -> Tree | None:
-    """Return the tree with `count` more bodies, of rows from `first` on; None if it must be rebuilt."""
-    if tree is None or tree.head[ENDLESS] + count > max(MOST_LOOSE, math.isqrt(int(tree.head[BODIES]))):
-        return None
-    tree.head[ENDLESS] += count
-    return tree._replace(order=np.concatenate([tree.order, np.arange(first, first + count, dtype=np.int32)]))
-
-
-def without_loose(tree: Tree | None, gone: int) -> Tree | None:
-    """Return the tree without a body if it is a loose one; the indices of others do not change."""
-    if tree is None:
-        return None
-    places = np.flatnonzero(tree.order[tree.head[BODIES] :] == gone)
-    if not len(places):
-        return tree
-    tree.head[ENDLESS] -= 1
-    return tree._replace(order=np.delete(tree.order, tree.head[BODIES] + places[0]))
-
-
-def without_body(tree: Tree | None, gone: int) -> Tree | None:
-    """Return the tree without a body, with later indices decreased by one; None if it must be rebuilt."""
-    if tree is None:
-        return None
-    places = np.flatnonzero(tree.order == gone)
-    order = np.delete(tree.order, places)
-    order -= order > gone
-    if not len(places):  # a loose body, already removed
-        return tree._replace(order=order)
-    place = int(places[0])
-    if place >= tree.head[BODIES]:
-        tree.head[ENDLESS] -= 1
-        return tree._replace(order=order)
-    nodes = tree.nodes[: tree.head[NODES]]
-    ranges = nodes[:, FIRST : END + 1]
-    ranges -= ranges > place
-    # `cull_tree` opens the node with more bodies. It ends because an inner node has more than a leaf.
-    if (nodes[:, END] - nodes[:, FIRST] <= np.where(nodes[:, SECOND] > 0.0, LEAF, 0)).any():
-        return None
-    tree.head[BODIES] -= 1
-    return tree._replace(order=order)

@@ -19,11 +19,9 @@ import numpy as np
 
 from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats3, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
-from superovoid.compiled.vector import dot, norm, rotate_back, scale, sub
+from superovoid.compiled.vector import norm, rotate_back, sub
 from superovoid.contact.separation import gap_of_boxes
-from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID
 from superovoid.shapes.kernels.rounding import at_place, straighten
-from superovoid.shapes.kernels.surface import A1, A2, A3, INV_P, INV_S, TX, TY
 
 # Entries of the counts that a query fills.
 PAST_SPHERE, PAST_OBB, BOUNDED, SOLVED, INTERSECTING = 0, 1, 2, 3, 4
@@ -124,16 +122,6 @@ def place_all(local: Local, link: Ints1, link_poses: Floats3, posed: Bools1, wor
     return rounding
 
 
-@entry_point(nogil=True)
-def place_link(local: Local, link: Ints1, row: int, link_pose: Floats2, world: World) -> float:
-    """Put the bodies of one link where it is; return the largest rounding of their bounds, m."""
-    rounding = 0.0
-    for k in range(link.shape[0]):
-        if link[k] == row:
-            rounding = max(rounding, place(local, k, link_pose, world))
-    return rounding
-
-
 @kernel
 def height_above(pose, point):
     """Height of a point over the half-space at a pose."""
@@ -184,54 +172,6 @@ def gap_of_oriented_boxes(local, world, a, b, enough, rounding):
     )
     d, halves = rotate_back(pose, between), local.box_halves
     return gap_of_boxes(axes, d, _vector(halves[a]), _vector(halves[b]), enough, rounding)
-
-
-@kernel(forceinline=True)
-def _norm_at_most(x, y, share):
-    """Upper bound of the norm of two lengths that is dual to the p-norm, without a power; `share` is max(1 - 2/p, 0).
-
-    With 1/q = 1 - 1/p and t = 1 - 2/p, |v|_q <= |v|_1^t |v|_2^(1-t) for p >= 2 (Littlewood's inequality), which is no
-    more than the mean of the two with these weights. For p < 2, |v|_q <= |v|_2.
-    """
-    return share * (x + y) + (1.0 - share) * math.sqrt(x * x + y * y)
-
-
-@kernel(forceinline=True)
-def reach_at_most(row, n):
-    """Upper bound of the support function of a superovoid along a direction of its frame, without a power.
-
-    h(n) is the largest a3 n3 w + r g(w) with r^s + |w|^s = 1 (`support_function`). g is a norm of what is linear in w,
-    and so convex: it is below the line m + c w through its values at the poles. Let n3 >= 0, else turn w and c round,
-    and z = a3 n3. For w >= 0, r w is at most r and w, and at least r + w - 1 and 0: either way z w + r (m + c w) is
-    below a linear form of r and w, which `_norm_at_most` bounds. For w < 0, r |w| <= |w| serves, needed if c < 0.
-    """
-    x, y, z = row[A1] * abs(n[0]), row[A2] * abs(n[1]), row[A3] * abs(n[2])
-    of_section, of_profile = max(0.0, 1.0 - 2.0 * row[INV_P]), max(0.0, 1.0 - 2.0 * row[INV_S])
-    above = _norm_at_most(x * (1.0 + row[TX]), y * (1.0 + row[TY]), of_section)
-    below = _norm_at_most(x * (1.0 - row[TX]), y * (1.0 - row[TY]), of_section)
-    m, c = 0.5 * (above + below), 0.5 * math.copysign(1.0, n[2]) * (above - below)
-    narrower, wider = max(-c, 0.0), max(c, 0.0)
-    first = narrower + _norm_at_most(m - narrower, max(z + c, 0.0), of_profile)
-    second = _norm_at_most(m + wider, z, of_profile)
-    behind = _norm_at_most(m, max(narrower - z, 0.0), of_profile)
-    return max(min(first, second), behind)
-
-
-@kernel(forceinline=True)
-def _place_and_reach(local, world, k, n):
-    """A point of a body, and an upper bound of how far the body reaches from there along a direction of the world."""
-    pose = world.poses[k]
-    if local.packed[k, KIND] == SUPEROVOID:
-        return (pose[0, 3], pose[1, 3], pose[2, 3]), reach_at_most(local.packed[k], rotate_back(pose, n))
-    return (world.boxes[k, 0], world.boxes[k, 1], world.boxes[k, 2]), _half_along(pose, local.box_halves[k], n)
-
-
-@kernel(forceinline=True)
-def gap_along(local, world, a, b, n):
-    """Lower bound of the signed distance of two bodies, neither a half-space, along a unit vector from A to B."""
-    place_a, reach_a = _place_and_reach(local, world, a, n)
-    place_b, reach_b = _place_and_reach(local, world, b, scale(-1.0, n))
-    return dot(n, sub(place_b, place_a)) - reach_a - reach_b
 
 
 @kernel(forceinline=True)

@@ -25,10 +25,6 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: Knuth's multipli
 # Answers of the rules for a pair. Turned: the body of the larger index is reported first.
 FORBIDDEN, ALLOWED, ALLOWED_TURNED = 0, 1, 2
 
-# Entries of `WarmStarts.head`: slots in use, the next slot to consider for reuse, the number of this query.
-COUNT, HAND, NOW = 0, 1, 2
-_LOOKED_AT = 8  # slots considered; the least recently used of them is given to another pair
-
 
 @bundle
 class Rules(NamedTuple):
@@ -46,16 +42,11 @@ class Rules(NamedTuple):
 
 @bundle
 class WarmStarts(NamedTuple):
-    """States of pairs in a pool of slots.
-
-    If it is full, the least recently used of the next few slots is given to another pair.
-    """
+    """States of pairs in a pool of slots."""
 
     keys: Ints1
     slots: Int32s1
-    owner: Ints1  # pair of each slot
-    used: Ints1  # number of the query that used the slot last
-    head: Ints1
+    taken: Ints1  # one number: slots in use
     states: Floats2  # one row more than slots: scratch for a pair without a slot
 
 
@@ -92,22 +83,6 @@ def insert(keys, values, key, value):
         i = (i + 1) & mask
     keys[i] = key
     values[i] = value
-
-
-@kernel
-def erase(keys, values, i):
-    """Empty a place, and move back the entries that it had displaced."""
-    mask = keys.shape[0] - 1
-    j = i
-    while True:
-        j = (j + 1) & mask
-        if keys[j] == EMPTY:
-            break
-        if (j - _home(keys[j], mask)) & mask >= (j - i) & mask:
-            keys[i] = keys[j]
-            values[i] = values[j]
-            i = j
-    keys[i] = EMPTY
 
 
 # -- rules ---------------------------------------------------------------------------------------------------------
@@ -164,30 +139,17 @@ def exceptions_count(rules: Rules) -> tuple[int, bool]:
 
 @entry_point(nogil=True)
 def list_allowed(rules: Rules, out: Ints2) -> None:
-    """Write all allowed pairs to `out`, which must have room for them."""
-    count = 0
-    n = rules.link.shape[0]
+    """Write all allowed pairs to `out`, which must have room for them, in the order of their indices."""
+    count, n = 0, rules.link.shape[0]
     for a in range(n):
-        if rules.closed[a]:
-            continue
-        for b in range(n):
-            if (b > a or rules.closed[b]) and rules.link[a] != rules.link[b]:
-                count = _list(rules, min(a, b), max(a, b), out, count)
-    for i in range(rules.keys.shape[0]):
-        if rules.keys[i] != EMPTY:
-            a, b = rules.keys[i] >> 32, rules.keys[i] & 0xFFFFFFFF
-            if not _allowed_by_default(rules, a, b):
-                count = _list(rules, a, b, out, count)
-
-
-@kernel
-def _list(rules, a, b, out, count):
-    says = rule(rules, a, b)
-    if says == FORBIDDEN:
-        return count
-    out[count, 0] = a if says == ALLOWED else b
-    out[count, 1] = b if says == ALLOWED else a
-    return count + 1
+        for b in range(a + 1, n):
+            if rules.link[a] == rules.link[b] and not rules.within_links:
+                continue
+            says = rule(rules, a, b)
+            if says != FORBIDDEN:
+                out[count, 0] = a if says == ALLOWED else b
+                out[count, 1] = b if says == ALLOWED else a
+                count += 1
 
 
 @entry_point(nogil=True)
@@ -201,13 +163,13 @@ def move_rules(old: Rules, new: Rules, index: Ints1) -> None:
 
 
 @entry_point(nogil=True)
-def orient(rules: Rules, count: int, wanted: Ints2) -> int:
-    """Put the bodies of the first rows of `wanted` in the order that the scene reports.
+def orient(rules: Rules, wanted: Ints2) -> int:
+    """Put the bodies of each row of `wanted` in the order that the scene reports.
 
     Returns the first row that is not an allowed pair of different bodies, -1 if there is none.
     """
     n = rules.link.shape[0]
-    for k in range(count):
+    for k in range(wanted.shape[0]):
         a, b = wanted[k, 0], wanted[k, 1]
         if a < 0 or b < 0 or a >= n or b >= n or a == b:
             return k
@@ -225,6 +187,15 @@ def rules_for(link: NDArray[np.int64], closed: NDArray[np.bool_], exceptions: in
     return Rules(link, closed, np.full(places, EMPTY, dtype=np.int64), np.zeros(places, dtype=np.int8), False)
 
 
+def moved_rules(
+    old: Rules, link: NDArray[np.int64], closed: NDArray[np.bool_], index: NDArray[np.int64], more: int = 0
+) -> Rules:
+    """Return the rules of bodies that have new indices, as `move_rules`, with memory for more exceptions."""
+    new = rules_for(link, closed, int((old.keys != EMPTY).sum()) + more)
+    move_rules(old, new, index)
+    return new
+
+
 def _places(entries: int) -> int:
     return 1 << max(4, (2 * entries - 1).bit_length())
 
@@ -238,59 +209,21 @@ def warm_starts(capacity: int) -> WarmStarts:
     return WarmStarts(
         np.full(places, EMPTY, dtype=np.int64),
         np.zeros(places, dtype=np.int32),
-        np.zeros(capacity, dtype=np.int64),
-        np.zeros(capacity, dtype=np.int64),
-        np.array([0, 0, 1], dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
         np.empty((capacity + 1, STATE_LENGTH)),
     )
 
 
-def copy_of(pool: WarmStarts) -> WarmStarts:
-    """Return an independent copy of a pool."""
-    states = np.empty_like(pool.states)
-    count = pool.head[COUNT]
-    states[:count] = pool.states[:count]
-    return WarmStarts._make([*(array.copy() for array in pool[:-1]), states])
-
-
-@kernel
-def _longest_unused(pool):
-    """Return the slot of a full pool to give to another pair; -1 if this query has used all slots considered."""
-    capacity, found = pool.owner.shape[0], -1
-    for _ in range(min(_LOOKED_AT, capacity)):
-        slot = pool.head[HAND]
-        pool.head[HAND] = slot + 1 if slot + 1 < capacity else 0
-        if pool.used[slot] < pool.head[NOW] and (found < 0 or pool.used[slot] < pool.used[found]):
-            found = slot
-    return found
-
-
 @kernel(forceinline=True)
 def slot_of(pool, key):
-    """Return the row of `states` for a pair: its own, or a new one with a state of zeros.
-
-    If all slots considered belong to pairs of the same query, it is the scratch row, so that those keep their warm
-    starts.
-    """
-    now = pool.head[NOW]
+    """Return the row of `states` for a pair: its own, or a new one of zeros; in a full pool the scratch row."""
     i = find(pool.keys, key)
     if i >= 0:
-        slot = np.int64(pool.slots[i])
-        pool.used[slot] = now
-        return slot
-    capacity = pool.owner.shape[0]
-    if pool.head[COUNT] < capacity:
-        slot = pool.head[COUNT]
-        pool.head[COUNT] += 1
-    else:
-        slot = _longest_unused(pool)
-        if slot < 0:
-            pool.states[capacity, :] = 0.0
-            return np.int64(capacity)
-        erase(pool.keys, pool.slots, find(pool.keys, pool.owner[slot]))
-    insert(pool.keys, pool.slots, key, slot)
-    pool.owner[slot] = key
-    pool.used[slot] = now
+        return np.int64(pool.slots[i])
+    slot = pool.taken[0]
+    if slot + 1 < pool.states.shape[0]:
+        pool.taken[0] += 1
+        insert(pool.keys, pool.slots, key, slot)
     pool.states[slot, :] = 0.0
     return slot
 
@@ -299,17 +232,16 @@ def slot_of(pool, key):
 def forget(pool: WarmStarts) -> None:
     """Empty the pool."""
     pool.keys[:] = EMPTY
-    pool.head[COUNT] = pool.head[HAND] = 0
+    pool.taken[0] = 0
 
 
 @entry_point(nogil=True)
 def move_warm_starts(old: WarmStarts, new: WarmStarts, index: Ints1) -> None:
     """Fill an empty pool from another, whose bodies have new indices (ascending as before; -1: gone)."""
-    for slot in range(old.head[COUNT]):
-        a, b = index[old.owner[slot] >> 32], index[old.owner[slot] & 0xFFFFFFFF]
-        if a >= 0 and b >= 0:
-            new.head[NOW] = old.used[slot]
-            state = new.states[slot_of(new, pair_key(a, b))]
-            for i in range(state.shape[0]):
-                state[i] = old.states[slot, i]
-    new.head[NOW] = old.head[NOW]
+    for i in range(old.keys.shape[0]):
+        if old.keys[i] != EMPTY:
+            a, b = index[old.keys[i] >> 32], index[old.keys[i] & 0xFFFFFFFF]
+            if a >= 0 and b >= 0:
+                state = new.states[slot_of(new, pair_key(a, b))]
+                for j in range(state.shape[0]):
+                    state[j] = old.states[old.slots[i], j]

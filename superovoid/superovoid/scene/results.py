@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,10 +73,19 @@ class SceneResult(PairResults):
       only those whose axis-aligned boxes are within it too, because it does not examine the others one by one. A query
       for its closest pairs counts those within a smaller distance, that of its last search;
     * ``past_obb``: of these, pairs whose oriented boxes are within `max_distance`;
-    * ``bounded``: of these, pairs whose distances were bounded by support points, to find the closest; 0 without
+    * ``bounded``: of these, pairs that bounds of their distances left out, to find the closest; 0 without
       `max_results`;
     * ``solved``: pairs solved by the engine: all in ``past_obb``, or with `max_results` those that may be among the
       closest;
     * ``intersecting``: solved pairs with a negative distance: all overlapping pairs within `max_distance`. With
       `max_results`, further overlapping pairs may exist, each less deep than those reported.
     """
+
+
+def fields_of(rows: NDArray[np.float64], pairs: IntArray, count: int, counts: Iterable[Any]) -> dict[str, Any]:
+    """Return the fields of a `PairResults` for rows of answers, their bodies, pairs to check, and what was counted."""
+    found = vars(DistanceResults.from_rows(rows))
+    names = "past_sphere", "past_obb", "bounded", "solved", "intersecting"
+    counted = dict(zip(names, counts, strict=True))
+    statistics = Statistics(**vars(found["statistics"]), pairs=count, **counted)
+    return {**found, "statistics": statistics, "body_a": pairs[:, 0], "body_b": pairs[:, 1]}

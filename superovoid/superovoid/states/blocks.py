@@ -49,9 +49,9 @@ def in_blocks(
     states: int,
     size: int,
     threads: int,
-    take: Callable[[], Memory],
+    idle: list[Memory],
+    make: Callable[[], Memory],
     answer: Callable[[slice, Memory], tuple[Part, Memory]],
-    give_back: Callable[[Memory], object],
     ended: Callable[[], bool],
 ) -> list[Part | None]:
     """Answer blocks of states, in turn, until all are done or something ends it.
@@ -62,8 +62,10 @@ def in_blocks(
         States in all, and of a block. Without states there is one block of none.
     threads : int
         To share the blocks among.
-    take, give_back : callable
-        Get what a thread works in, and take it back.
+    idle : list
+        Memory of finished calls, in which a thread works.
+    make : callable
+        Makes more of it.
     answer : callable
         Answers a block; returns also what the next one is to work in.
     ended : callable
@@ -77,12 +79,15 @@ def in_blocks(
     parts: list[Part | None] = [None] * len(starts)
 
     def work(turns: Iterator[int]) -> None:
-        memory = take()
+        try:
+            memory = idle.pop()  # a single step of the interpreter, as appending is
+        except IndexError:
+            memory = make()
         for turn in turns:
             if turn and ended():
                 break
             parts[turn], memory = answer(slice(starts[turn], min(starts[turn] + size, states)), memory)
-        give_back(memory)
+        idle.append(memory)
 
     share(range(len(starts)), work, min(threads, len(starts)))
     return parts

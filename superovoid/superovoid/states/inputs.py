@@ -47,7 +47,6 @@ class Posing:
         self.robot = robot
         self.tables = scene.tables(pairs)
         links, posed = self.tables.links, self.tables.posed
-        self.tree = self._kinematics.tree
         self.row_of_link = self._kinematics.rows_of(links)
         is_carried = self.row_of_link >= 0
         self._carried = is_carried.nonzero()[0]  # links of the scene that are the robot's

@@ -3,8 +3,8 @@
 
 """The loop over states: bodies are placed, pairs culled and solved, answers appended to those of the states before.
 
-The states of a *span* are placed and culled together, and lanes are given the pairs of all of them (`Tasks`). Then
-the solver answers what they have left, state after state, from its earlier answers.
+The states of a *span* are placed and culled together, and lanes are given the candidates of all of them. Then the
+solver answers what they have left, state after state, from its earlier answers.
 """
 
 from __future__ import annotations
@@ -16,46 +16,27 @@ import numpy as np
 
 from superovoid.compiled.arrays import Bools1, Floats1, Floats2, Floats3, Floats4, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
-from superovoid.compiled.vector import dot, norm, scale
-from superovoid.contact.columns import DISTANCE, LOWER, NORMAL, RESULT_LENGTH, UPPER
-from superovoid.scene.culling import (
-    BOUNDED,
-    COUNTS,
-    PAST_OBB,
-    SOLVED,
-    Local,
-    World,
-    gap_along,
-    gap_of_oriented_boxes,
-    is_within,
-    place_all,
-)
-from superovoid.scene.first_try import (
-    BEYOND,
+from superovoid.contact.columns import DISTANCE, RESULT_LENGTH, UPPER
+from superovoid.scene.culling import COUNTS, PAST_OBB, Local, World, is_within, place_all, world_of
+from superovoid.scene.pair_table import WarmStarts
+from superovoid.scene.solving import (
+    BOXES,
     CLOSED,
     CONTACT,
+    NEW,
+    Candidates,
     Lanes,
-    Tasks,
-    answer_open_task,
-    answer_tasks,
-    is_task,
-    leave,
-    pose_task,
-)
-from superovoid.scene.pair_table import NOW, WarmStarts
-from superovoid.scene.solving import (
     Scratch,
     Wanted,
-    answer_pair,
-    certified_width,
-    keep,
+    ask_lanes,
+    bound_by_boxes,
+    bound_by_spheres,
+    is_before,
+    is_for_lanes,
     lost,
-    size_of_smaller,
-    solve,
-    sphere_gap,
-    widen,
+    solve_group,
+    sort,
 )
-from superovoid.scene.sorting import sort
 
 
 @bundle
@@ -81,25 +62,8 @@ class Worlds(NamedTuple):
 
 def worlds_for(states: int, bodies: int) -> Worlds:
     """Memory for so many."""
-    spheres, boxes, bounds = np.empty((states, bodies, 4)), np.empty((states, bodies, 3)), np.empty((states, bodies, 6))
-    return Worlds(
-        np.empty((states, bodies, 4, 4)), spheres, boxes, bounds, np.zeros((states, bodies)), np.zeros(states)
-    )
-
-
-@bundle
-class Span(NamedTuple):
-    """Pairs of the states that are answered together: state i has those from row ``i * pairs`` on."""
-
-    task: Ints1  # of a pair, or what else becomes of it
-    bounds: Floats1  # of its distance, from below
-    counts: Ints2  # of each state
-
-
-def span_for(states: int, pairs: int) -> Span:
-    """Memory for so many."""
-    rows = states * pairs
-    return Span(np.empty(rows, np.int64), np.empty(rows), np.zeros((states, COUNTS), np.int64))
+    arrays = [np.zeros((states, *array.shape)) for array in world_of(bodies)]
+    return Worlds._make([*arrays, np.zeros(states)])
 
 
 @bundle
@@ -107,8 +71,9 @@ class Memory(NamedTuple):
     """What one thread works in."""
 
     worlds: Worlds
-    span: Span
-    tasks: Tasks
+    first: Ints1  # candidate where each state of a span begins, and the end
+    counts: Ints2  # of each state
+    rows: Candidates
     pool: WarmStarts
     scratch: Scratch
     lanes: Lanes
@@ -134,216 +99,121 @@ def answers_for(states: int, rows: int) -> Answers:
     )
 
 
-DONE, LEFT = -1, -2
-"""Of a pair without a task: answered, or beyond the limit; not yet."""
-
-
 @kernel
 def _world(worlds, i):
     return World(worlds.poses[i], worlds.spheres[i], worlds.boxes[i], worlds.bounds[i], worlds.losses[i])
 
 
-@kernel
-def _cull(local, world, pairs, limit, rounding, span, i):
-    """Find which pairs of a state are within the limit."""
-    for j in range(COUNTS):
-        span.counts[i, j] = 0
-    for k in range(pairs.shape[0]):
-        within = is_within(local, world, pairs[k, 0], pairs[k, 1], limit, rounding, span.counts[i])
-        span.task[i * pairs.shape[0] + k] = LEFT if within else DONE
-
-
-@kernel(forceinline=True)
-def _bound_along(local, world, a, b, n):
-    """Lower bound of the distance of two bodies, without what rounding takes, along the normal of an answer.
-
-    For a normal of zeros along the line of their spheres, and from these.
-    """
-    sphere_a, sphere_b = world.spheres[a], world.spheres[b]
-    radii = sphere_a[3] + sphere_b[3]
-    if radii == math.inf:
-        return sphere_gap(world, a, b)
-    line = (sphere_b[0] - sphere_a[0], sphere_b[1] - sphere_a[1], sphere_b[2] - sphere_a[2])
-    if n[0] == 0.0 and n[1] == 0.0 and n[2] == 0.0:
-        length = norm(line)
-        if not length > 0.0:
-            return -radii
-        return max(length - radii, gap_along(local, world, a, b, scale(1.0 / length, line)))
-    return gap_along(local, world, a, b, n if dot(n, line) >= 0.0 else scale(-1.0, n))
+@kernel(nogil=True, separate=True)
+def _begin_span(local, links, memory, pairs, group_of, limit, start, end):
+    """Place the bodies of the states of a span, and find the candidates."""
+    worlds, rows, count = memory.worlds, memory.rows, 0
+    for i in range(end - start):
+        world, counts = _world(worlds, i), memory.counts[i]
+        worlds.roundings[i] = place_all(local, links.of_body, links.poses[start + i], links.posed, world)
+        counts[:] = 0
+        memory.first[i] = count
+        for k in range(pairs.shape[0]):
+            a, b = pairs[k, 0], pairs[k, 1]
+            if is_within(local, world, a, b, limit, worlds.roundings[i], counts):
+                rows.pairs[count, 0], rows.pairs[count, 1] = a, b
+                rows.states[count], rows.groups[count], rows.stages[count] = i, group_of[k], NEW
+                count += 1
+    memory.first[end - start] = count
 
 
 @kernel
-def _normal(row):
-    return (row[NORMAL], row[NORMAL + 1], row[NORMAL + 2])
+def _end_of_group(rows, begin, end):
+    """The candidate behind those of the group that begins here."""
+    row = begin + 1
+    while row < end and rows.groups[row] == rows.groups[begin]:
+        row += 1
+    return row
 
 
 @kernel
-def _is_beyond(local, world, a, b, bound, limit, rounding, tolerance):
-    """Whether the certified answer for a pair with that bound is farther than the limit."""
-    return bound > limit and bound - certified_width(local.packed, world, a, b, rounding, tolerance) > limit
-
-
-@kernel
-def _nearest_answer(memory, first, begin, end, limit):
-    """Of the pairs of a group that lanes have answered, the task of the closest, -1 for none, and what it limits."""
-    span, tasks, nearest = memory.span, memory.tasks, -1
-    for row in range(first + begin, first + end):
-        task = span.task[row]
-        if task < 0:
-            continue
-        upper = tasks.out[task, DISTANCE] if tasks.ends[task] == CLOSED else tasks.out[task, UPPER]
-        if upper < limit:
-            limit = upper
-            nearest = task if tasks.ends[task] == CLOSED else -1
-    return nearest, limit
+def _ask(local, world, rows, row, limit, count):
+    """List a candidate for lanes; return how many are."""
+    a, b = rows.pairs[row, 0], rows.pairs[row, 1]
+    if not is_for_lanes(local.packed[a], local.packed[b]):
+        return count
+    # The sign of a distance is always wanted.
+    rows.limits[row], rows.asked[count] = max(limit, 0.0) + 2.0 * lost(local.packed, world, a, b), row
+    return count + 1
 
 
 @kernel(nogil=True, separate=True)
-def _pose_next(local, pairs, groups, wanted, memory, states, count, rounds):
-    """Give lanes, of each group in each state, the pair that seems to be the closest; return how many tasks there are.
-
-    All pairs of a group have a bound: at first from themselves, then from the normal of the closest pair answered.
-    """
-    n, span, tasks = pairs.shape[0], memory.span, memory.tasks
+def _choose_first(local, memory, states, wanted):
+    """Give lanes, of each group in each state, the candidate of least bound; return how many they are."""
+    rows, count = memory.rows, 0
     for i in range(states):
-        world, rounding = _world(memory.worlds, i), memory.worlds.roundings[i]
-        for g in range(groups.shape[0] - 1):
-            begin, end = groups[g], groups[g + 1]
-            closest, limit, following = -1, wanted.max_distance, -1
-            if rounds > 0:
-                closest, limit = _nearest_answer(memory, i * n, begin, end, limit)
-            normal = _normal(tasks.out[closest]) if closest >= 0 else (0.0, 0.0, 0.0)
-            for k in range(begin, end):
-                row, a, b = i * n + k, pairs[k, 0], pairs[k, 1]
-                if span.task[row] != LEFT:
-                    continue
-                if end - begin == 1:
-                    span.bounds[row] = -math.inf
-                elif rounds == 0 or closest >= 0:
-                    gap = _bound_along(local, world, a, b, normal) - rounding
-                    span.bounds[row] = gap if rounds == 0 else max(span.bounds[row], gap)
-                bound = span.bounds[row]
-                if _is_beyond(local, world, a, b, bound, limit, rounding, wanted.tolerance):
-                    span.task[row] = DONE
-                elif is_task(local.packed, a, b) and (following < 0 or bound < span.bounds[i * n + following]):
-                    following = k
-            if following >= 0:
-                a, b = pairs[following, 0], pairs[following, 1]
-                span.task[i * n + following] = count
-                # The sign of a distance is always wanted.
-                beyond = max(limit, 0.0) + 2.0 * lost(local.packed, world, a, b)
-                count = pose_task(tasks, count, i, a, b, beyond)
+        world, begin, rounding = _world(memory.worlds, i), memory.first[i], memory.worlds.roundings[i]
+        while begin < memory.first[i + 1]:
+            end, least = _end_of_group(rows, begin, memory.first[i + 1]), begin
+            rows.bounds[begin] = -math.inf
+            if end > begin + 1:
+                for row in range(begin, end):
+                    bound_by_spheres(local, world, rows, row, rounding, wanted.tolerance)
+                    bound_by_boxes(local, world, rows, row, math.inf, rounding, wanted.tolerance)
+                    if rows.bounds[row] < rows.bounds[least]:
+                        least = row
+            count = _ask(local, world, rows, least, wanted.max_distance, count)
+            begin = end
+    return count
+
+
+@kernel(nogil=True, separate=True)
+def _choose_others(local, memory, states, wanted):
+    """Give lanes the candidates that may be closer than what they have found of their groups; return how many."""
+    rows, count = memory.rows, 0
+    for i in range(states):
+        world, begin = _world(memory.worlds, i), memory.first[i]
+        while begin < memory.first[i + 1]:
+            end, limit = _end_of_group(rows, begin, memory.first[i + 1]), wanted.max_distance
+            for row in range(begin, end):
+                if rows.stages[row] == CLOSED or rows.stages[row] == CONTACT:
+                    limit = min(limit, rows.out[row, DISTANCE if rows.stages[row] == CLOSED else UPPER])
+            for row in range(begin, end):
+                if rows.stages[row] == BOXES and rows.bounds[row] <= limit:
+                    count = _ask(local, world, rows, row, limit, count)
+            begin = end
     return count
 
 
 @kernel
-def _keep_closer(local, world, a, b, wanted, scratch, base, found, counts):
-    """Keep the answer in row `found` for a pair if it is wanted and closer than that in row `base`, the group's."""
-    after, _ = keep(scratch, found, a, b, False, 1, wanted.max_distance, wanted.overlapping_only, counts)
-    if after > found > base:
-        values, pairs = scratch.keys.values, scratch.keys.pairs
-        if values[found] < values[base]:
-            values[base] = values[found]
-            pairs[base, 0], pairs[base, 1] = a, b
-            for j in range(scratch.out.shape[1]):
-                scratch.out[base, j] = scratch.out[found, j]
-        return found
-    return after
-
-
-@kernel
-def _next_left(memory, first, begin, end, at_contact):
-    """Of the pairs of a group that lanes have left at a contact, or without one, the one of least bound; -1: none."""
-    span, tasks, next_pair = memory.span, memory.tasks, -1
-    for k in range(begin, end):
-        task = span.task[first + k]
-        if task == DONE or at_contact != (task >= 0 and tasks.ends[task] == CONTACT):
-            continue
-        if next_pair < 0 or span.bounds[first + k] < span.bounds[first + next_pair]:
-            next_pair = k
-    return next_pair
-
-
-@kernel
-def _is_farther(local, world, a, b, bound, row, distance, wanted):
-    """Whether a pair is proved farther than the answer in a row: by its bound, its boxes, or the normal there."""
-    bound = max(bound, _bound_along(local, world, a, b, _normal(row)) - wanted.rounding)
-    if world.spheres[a, 3] + world.spheres[b, 3] < math.inf:
-        bound = max(bound, gap_of_oriented_boxes(local, world, a, b, math.inf, wanted.rounding))
-    return _is_beyond(local, world, a, b, bound, distance, wanted.rounding, wanted.tolerance)
-
-
-@kernel(forceinline=True)
-def _finish_group(local, vertices, pairs, begin, end, memory, i, wanted, base):
-    """Keep the closest pair of a group in a state in row `base` if it is wanted; return the number of rows kept then.
-
-    Pairs that lanes have left at a contact are answered first, then the others, each time that with the least bound.
-    """
-    _, span, tasks, pool, scratch, _ = memory
-    packed, world, counts = local.packed, _world(memory.worlds, i), span.counts[i]
-    first, found, left = i * pairs.shape[0], base, 0
-    for k in range(begin, end):
-        row, task = first + k, span.task[first + k]
-        if task == DONE:
-            continue
-        left += 1
-        if task == LEFT:
-            continue
-        a, b = pairs[k, 0], pairs[k, 1]
-        if tasks.ends[task] == CLOSED:
-            out = scratch.out[found]
-            for j in range(RESULT_LENGTH):
-                out[j] = tasks.out[task, j]
-            widen(out, lost(packed, world, a, b), wanted.tolerance * size_of_smaller(packed, world, a, b))
-            found = _keep_closer(local, world, a, b, wanted, scratch, base, found, counts)
-        elif tasks.ends[task] == BEYOND:
-            counts[SOLVED if end - begin == 1 else BOUNDED] += 1
-        else:
-            span.bounds[row] = max(span.bounds[row], tasks.out[task, LOWER])
-            continue
-        span.task[row] = DONE
-        left -= 1
-    for _ in range(left):
-        k = _next_left(memory, first, begin, end, True)
-        k = _next_left(memory, first, begin, end, False) if k < 0 else k
-        row, a, b = first + k, pairs[k, 0], pairs[k, 1]
-        task, limit = span.task[row], wanted.max_distance
-        span.task[row] = DONE
-        if found > base:
-            limit = scratch.keys.values[base]
-            if _is_farther(local, world, a, b, span.bounds[row], scratch.out[base], limit, wanted):
-                counts[BOUNDED] += 1
-                continue
-        out = scratch.out[found]
-        if task < 0 or not answer_open_task(tasks, task, packed, world, wanted, pool, scratch.rotation, out):
-            answer_pair(local, vertices, world, a, b, limit, wanted, pool, scratch.rotation, out)
-        found = _keep_closer(local, world, a, b, wanted, scratch, base, found, counts)
-    return found
+def _keep_closest(scratch, base, found):
+    """Of the answers from row `base` to before `found` keep the closest, in row `base`."""
+    keys, best = scratch.keys, base
+    for row in range(base + 1, found):
+        if is_before(keys, row, best):
+            best = row
+    keys.values[base] = keys.values[best]
+    keys.pairs[base, 0], keys.pairs[base, 1] = keys.pairs[best, 0], keys.pairs[best, 1]
+    for j in range(scratch.out.shape[1]):
+        scratch.out[base, j] = scratch.out[best, j]
 
 
 @kernel(nogil=True, separate=True)
-def _finish_state(local, vertices, pairs, groups, memory, i, wanted):
-    """Answer what lanes have left of a state; return the number of rows, of which `scratch.keys` has the order."""
-    span, pool, scratch = memory.span, memory.pool, memory.scratch
-    found = left = 0
-    if wanted.most < groups.shape[0] - 1:
-        for k in range(pairs.shape[0]):
-            if span.task[i * pairs.shape[0] + k] == LEFT:
-                left = leave(scratch, left, pairs[k, 0], pairs[k, 1])
-        world, counts = _world(memory.worlds, i), span.counts[i]
-        return solve(local, vertices, world, 0, left, wanted, pool, scratch, counts)
-    for g in range(groups.shape[0] - 1):
-        found = _finish_group(local, vertices, pairs, groups[g], groups[g + 1], memory, i, wanted, found)
+def _finish_state(local, vertices, memory, i, wanted):
+    """Answer the candidates of a state; return the number of answers, of which `scratch.keys` has the order."""
+    world, rows, scratch = _world(memory.worlds, i), memory.rows, memory.scratch
+    begin, found = memory.first[i], 0
+    while begin < memory.first[i + 1]:
+        end, base = _end_of_group(rows, begin, memory.first[i + 1]), found
+        own = begin, end, found, wanted, memory.pool, scratch, memory.counts[i]
+        found = solve_group(local, vertices, world, rows, *own)
+        if wanted.most == 1 and found > base + 1:
+            _keep_closest(scratch, base, found)
+            found = base + 1
+        begin = end
     sort(scratch.keys, found)
-    pool.head[NOW] += 1
-    return found
+    return found if wanted.most == 1 else min(found, wanted.most)
 
 
 @kernel
-def _store(answers, state, found, most, scratch, counts):
+def _store(answers, state, number, scratch, counts):
     """Append the answers of a state."""
     start = answers.first[state]
-    number = min(found, most)
     for i in range(number):
         row = scratch.keys.order[i]
         for j in range(scratch.out.shape[1]):
@@ -355,16 +225,6 @@ def _store(answers, state, found, most, scratch, counts):
         answers.counts[state, i] = counts[i]
 
 
-@kernel(nogil=True, separate=True)
-def _place_span(local, links, memory, pairs, limit, start, end):
-    """Place the bodies of the states of a span and cull their pairs."""
-    worlds = memory.worlds
-    for i in range(end - start):
-        world = _world(worlds, i)
-        worlds.roundings[i] = place_all(local, links.of_body, links.poses[start + i], links.posed, world)
-        _cull(local, world, pairs, limit, worlds.roundings[i], memory.span, i)
-
-
 @entry_point(nogil=True)
 def over_states(
     local: Local,
@@ -372,7 +232,8 @@ def over_states(
     links: Links,
     memory: Memory,
     pairs: Ints2,
-    groups: Ints1,
+    group_of: Ints1,
+    most_rows: int,
     wanted: Wanted,
     start: int,
     stop: int,
@@ -380,28 +241,27 @@ def over_states(
 ) -> int:
     """Answer states from `start` to before `stop`; `vertices` and `wanted` as for `solve`, but for rounding.
 
-    Group g are the pairs from row `groups[g]` to before `groups[g + 1]`. Of each the closest pair alone is wanted; of
-    all groups, if `wanted.most` is less than their number, the so many closest pairs.
+    `group_of` numbers the groups of the pairs, which lie together. Of each group `wanted.most` pairs are wanted, the
+    closest ones; `most_rows` is the number of rows of a state then. More than one are wanted of a single group only.
     The poses of the links of state s are in row s of `links.poses`. Returns the first state that is not answered:
     `stop`, or the one whose answers find no room; nothing of that one is changed then, so that the loop can go on with
     more memory as if nothing had happened.
     """
-    counts, tolerance, poses = memory.span.counts, wanted.tolerance, memory.worlds.poses
-    are_single = groups.shape[0] > pairs.shape[0]
+    counts, tolerance, poses = memory.counts, wanted.tolerance, memory.worlds.poses
     for begin in range(start, stop, poses.shape[0]):
         end = min(stop, begin + poses.shape[0])
-        _place_span(local, links, memory, pairs, wanted.max_distance, begin, end)
-        before, count, rounds = -1, 0, 0
-        while wanted.most == groups.shape[0] - 1 and count > before and not (are_single and rounds > 0):
-            before = count
-            count = _pose_next(local, pairs, groups, wanted, memory, end - begin, count, rounds)
-            answer_tasks(local, poses, memory.tasks, before, count, tolerance, memory.lanes)
-            rounds += 1
+        _begin_span(local, links, memory, pairs, group_of, wanted.max_distance, begin, end)
+        if wanted.most == 1:
+            asked = _choose_first(local, memory, end - begin, wanted)
+            ask_lanes(local, poses, memory.rows, asked, tolerance, memory.pool, False, memory.lanes)
+            asked = _choose_others(local, memory, end - begin, wanted)
+            ask_lanes(local, poses, memory.rows, asked, tolerance, memory.pool, False, memory.lanes)
         for s in range(begin, end):
-            if answers.first[s] + min(counts[s - begin, PAST_OBB], wanted.most) > answers.rows.shape[0]:
+            if answers.first[s] + min(counts[s - begin, PAST_OBB], most_rows) > answers.rows.shape[0]:
                 return s
             rounding = memory.worlds.roundings[s - begin]
             here = Wanted(wanted.most, wanted.max_distance, wanted.overlapping_only, rounding, tolerance, wanted.budget)
-            found = _finish_state(local, vertices, pairs, groups, memory, s - begin, here)
-            _store(answers, s, found, wanted.most, memory.scratch, counts[s - begin])
+            _store(
+                answers, s, _finish_state(local, vertices, memory, s - begin, here), memory.scratch, counts[s - begin]
+            )
     return stop

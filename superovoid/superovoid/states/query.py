@@ -31,18 +31,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from superovoid.compiled.threads import workers
-from superovoid.contact import columns
 from superovoid.contact.results import DistanceResults
 from superovoid.robot import Robot
-from superovoid.scene import Scene, culling, first_try, pair_table, solving
+from superovoid.scene import Scene, culling, pair_table, solving
+from superovoid.scene.results import fields_of
 from superovoid.states import loop
 from superovoid.states.blocks import Ends, in_blocks
 from superovoid.states.inputs import Posing
 from superovoid.states.results import StateDistances
-from superovoid.states.reused_memory import ReusedMemory
 from superovoid.values.checks import greatest_distance, whole
 from superovoid.values.poses import PoseLike, PosesLike
-from superovoid.values.records import Statistics
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -52,7 +50,6 @@ IntArray = NDArray[np.int64]
 _BLOCK, _BLOCK_PAIRS = 64, 1 << 20
 _SPAN_PAIRS = 1 << 12  # pairs, and bodies, of the states of a block that share lanes
 _MOST_WARM_STARTS = 1 << 14
-_MOST_WHOLE = 1 << 30  # bytes of answers allocated at once
 # Time between two readings of the clock if there is a deadline, s.
 _LOOK = 2e-3
 
@@ -175,12 +172,6 @@ def state_distances(
 _Mine = tuple[loop.Memory, loop.Answers]  # what one thread works in
 
 
-def _part_of(whole: loop.Answers, block: slice, most: int, answers: loop.Answers) -> loop.Answers:
-    """Memory for the answers of a block, as part of that for all."""
-    rows = slice(block.start * most, block.stop * most)
-    return answers._replace(rows=whole.rows[rows], bodies=whole.bodies[rows])
-
-
 class _Part(NamedTuple):
     """The answers in the first states of a block; arrays as those of `StateDistances`."""
 
@@ -197,8 +188,7 @@ class StateQuery:
 
     ``StateQuery(robot, scene, max_distance=0.02)(positions)`` equals ``state_distances(robot, scene, positions,
     max_distance=0.02)``, for the scene at the time of construction: bodies and pairs added later have no effect, nor do
-    new poses of links that the robot does not have. Any number of threads may call it at a time. If all distances are
-    requested, the memory of a result without references is used again.
+    new poses of links that the robot does not have. Any number of threads may call it at a time.
 
     Parameters
     ----------
@@ -227,31 +217,28 @@ class StateQuery:
         self._posing = Posing(robot, scene, pairs)
         self._robot, self._kinematics = robot, robot._kinematics
         self._with_joints, self._derive, self._derive_bases = gradients, gradients or base_gradients, base_gradients
-        tables = self._posing.tables
-        self._local, self._link, self._vertices, self._pairs = tables[:4]
+        self._local, self._link, self._vertices, self._pairs = self._posing.tables[:4]
         self._bodies = scene.bodies
-        self._groups, self._of_links = np.arange(len(self._pairs) + 1), closest_of_links
+        self._group_of_pair, self._of_links = np.arange(len(self._pairs)), closest_of_links
         if closest_of_links:
-            self._pairs, self._groups = _by_links(self._pairs, self._link)
+            self._pairs, self._group_of_pair = _by_links(self._pairs, self._link)
         self._set_limits(max_distance, max_results, overlapping_only)
         self._block = max(1, min(_BLOCK, _BLOCK_PAIRS // max(len(self._pairs), 1)))
         self._span = max(1, min(self._block, _SPAN_PAIRS // max(len(self._pairs), len(self._link), 1)))
-        # Memory of finished calls. Appending and popping are single steps of the interpreter.
-        self._idle: list[_Mine] = []
-        self._reused = ReusedMemory()
+        self._idle: list[_Mine] = []  # memory of finished calls
 
     def _set_limits(self, max_distance: float, max_results: int | None, overlapping_only: bool) -> None:
-        count, tables = len(self._groups) - 1, self._posing.tables
-        limit = greatest_distance(max_distance)
+        tables, limit = self._posing.tables, greatest_distance(max_distance)
         limit = min(limit, 0.0) if overlapping_only else limit
-        self._most = count
+        most, self._groups = 1, self._group_of_pair
+        self._most_rows = int(self._groups[-1]) + 1 if len(self._groups) else 0  # of a state
         if max_results is not None:
-            self._most = min(whole("max_results", max_results, 1), count)
+            max_results = whole("max_results", max_results, 1)
             if self._of_links:
                 raise ValueError(f"max_results = {max_results}: with closest_of_links all pairs of links are answered")
-        self._wanted = solving.Wanted(
-            self._most, limit, bool(overlapping_only), 0.0, tables.rtol, tables.max_evaluations
-        )
+            if max_results < len(self._pairs):
+                most, self._groups, self._most_rows = max_results, np.zeros_like(self._groups), max_results
+        self._wanted = solving.Wanted(most, limit, bool(overlapping_only), 0.0, tables.rtol, tables.max_evaluations)
 
     def limited(
         self, *, max_distance: float = math.inf, max_results: int | None = None, overlapping_only: bool = False
@@ -269,7 +256,6 @@ class StateQuery:
             As for `state_distances`.
         """
         other = copy.copy(self)
-        other._idle, other._reused = self._idle, ReusedMemory()  # which grows with the answers
         other._set_limits(max_distance, max_results, overlapping_only)
         return other
 
@@ -295,131 +281,64 @@ class StateQuery:
         ended = Ends.of(deadline, None if max_rows is None else whole("max_rows", max_rows, 1), stop)
         most_threads = workers(threads)
         joints, bases, root = self._posing.inputs(positions, joint_names, base_poses, root_pose)
-        return self._run(joints, bases, root, ended, most_threads)
-
-    def _run(
-        self, joints: FloatArray, bases: FloatArray, root: FloatArray, ended: Ends, threads: int
-    ) -> StateDistances:
-        """Answer states until all are done or the call is ended."""
-        states = len(joints)
-        whole = self._whole(states, ended)
         rows = 0  # of all blocks done, so that every block started counts
         lock = threading.Lock()
 
         def answer(block: slice, mine: _Mine) -> tuple[_Part, _Mine]:
             nonlocal rows
             memory, answers = mine
-            of_block = bases[block] if len(bases) > 1 else bases
-            into = answers if whole is None else _part_of(whole, block, self._most, answers)
-            part, used = self._answer(joints[block], of_block, root, block.start == 0, ended.time, memory, into, whole)
+            poses = self._posing.of_states(joints[block], bases[block] if len(bases) > 1 else bases, root)
+            pair_table.forget(memory.pool)
+            done, answers = self._run_block(self._posing.of_scene(poses), block.start == 0, ended.time, memory, answers)
+            first = answers.first[: done + 1].copy()
+            found, bodies = answers.rows[: first[done]].copy(), answers.bodies[: first[done]].copy()
+            by_joint = by_base = None
+            if self._derive:
+                by_joint, by_base = self._gradients(poses[:done], root, first, found, bodies)
             with lock:
-                rows += len(part.rows)
-            return part, (memory, used if whole is None else answers)
+                rows += len(found)
+            return _Part(first, answers.counts[:done].copy(), found, bodies, by_joint, by_base), (memory, answers)
 
-        parts = in_blocks(states, self._block, threads, self._memory, answer, self._give_back, lambda: ended(rows))
-        return self._joined(states, parts, ended.rows, whole)
-
-    def _give_back(self, mine: _Mine) -> None:
-        if len(self._pairs) <= _MOST_WARM_STARTS:
-            self._idle.append(mine)
-
-    def _whole(self, states: int, ended: Ends) -> loop.Answers | None:
-        """Return memory for all answers if their number is known, so that blocks write into it directly."""
-        rows = states * self._most
-        is_known = self._wanted.max_distance == math.inf and ended.is_never
-        of_rows = rows * columns.RESULT_LENGTH * 8
-        if not is_known or of_rows > _MOST_WHOLE:
-            return None
-        memory = self._reused.of_size(of_rows + rows * 2 * 8)
-        return loop.answers_for(0, 0)._replace(
-            rows=memory[:of_rows].view(np.float64).reshape(rows, columns.RESULT_LENGTH),
-            bodies=memory[of_rows:].view(np.int64).reshape(rows, 2),
-        )
+        idle = self._idle if len(self._pairs) <= _MOST_WARM_STARTS else []
+        parts = in_blocks(len(joints), self._block, most_threads, idle, self._memory, answer, lambda: ended(rows))
+        return self._joined(len(joints), parts, ended.rows)
 
     def _memory(self) -> _Mine:
-        """Return memory of a finished call, or new memory; its part for answers may grow."""
-        try:
-            return self._idle.pop()
-        except IndexError:
-            pass
+        """Return memory of a thread; its part for answers may grow."""
         count = len(self._pairs)
         memory = loop.Memory(
             loop.worlds_for(self._span, len(self._link)),
-            loop.span_for(self._span, count),
-            first_try.tasks_for(self._span * count),
+            np.zeros(self._span + 1, np.int64),
+            np.zeros((self._span, culling.COUNTS), np.int64),
+            solving.candidates_for(self._span * count),
             pair_table.warm_starts(min(count, _MOST_WARM_STARTS)),
-            solving.scratch_for(count, columns.RESULT_LENGTH),
-            first_try.new_lanes(),
+            solving.scratch_for(count),
+            solving.lanes_for(solving.LEAST),
         )
-        return memory, loop.answers_for(self._block, max(self._most, self._block * min(self._most, 16)))
+        return memory, loop.answers_for(self._block, max(self._most_rows, self._block * min(self._most_rows, 16)))
 
-    def _answer(
-        self,
-        joints: FloatArray,
-        bases: FloatArray,
-        root: FloatArray,
-        is_first: bool,
-        stop: float,
-        memory: loop.Memory,
-        answers: loop.Answers,
-        whole: loop.Answers | None,
-    ) -> tuple[_Part, loop.Answers]:
-        """Answer the states of a block; return also the memory used."""
-        poses = self._posing.of_states(joints, bases, root)
-        pair_table.forget(memory.pool)
-        done, answers = self._run_block(self._posing.of_scene(poses), is_first, stop, memory, answers)
-        first = answers.first[: done + 1].copy()
-        rows, bodies = answers.rows[: first[done]], answers.bodies[: first[done]]
-        if whole is None:
-            rows, bodies = rows.copy(), bodies.copy()
-        by_joint = by_base = None
-        if self._derive:
-            by_joint, by_base = self._gradients(poses[:done], root, first, rows, bodies)
-        return _Part(first, answers.counts[:done].copy(), rows, bodies, by_joint, by_base), answers
-
-    def _joined(
-        self, states: int, parts: list[_Part | None], most_rows: float, whole: loop.Answers | None
-    ) -> StateDistances:
+    def _joined(self, states: int, parts: list[_Part | None], most_rows: float) -> StateDistances:
         """Join the answers of the first blocks, up to one that is missing or incomplete, or reaches `most_rows`."""
         first, counts = np.zeros(states + 1, dtype=np.int64), np.zeros((states, culling.COUNTS), dtype=np.int64)
-        done = 0
-        kept = []
+        done, kept = 0, list[_Part]()
         for begin, part in zip(range(0, max(states, 1), self._block), parts, strict=True):
             if part is None or done < begin or first[done] >= most_rows:
                 break
             done = begin + len(part.counts)
             first[begin : done + 1] = first[begin] + part.first
             counts[begin:done] = part.counts
-            kept.append(part[2:])
+            kept.append(part)
         first[done:] = first[done]
-        parts.clear()
-        rows, bodies, by_joint, by_base = ([part[i] for part in kept] for i in range(4))
-        kept.clear()
-        if whole is not None and first[done] == len(whole.rows):
-            rows, bodies = [whole.rows], [whole.bodies]
-        pairs = _stacked(bodies)
-        past_sphere, past_obb, bounded, solved, intersecting = counts.T
-        found = vars(DistanceResults.from_rows(_stacked(rows)))
-        found["statistics"] = Statistics(
-            **vars(found["statistics"]),
-            pairs=len(self._pairs),
-            past_sphere=past_sphere,
-            past_obb=past_obb,
-            bounded=bounded,
-            solved=solved,
-            intersecting=intersecting,
-        )
+        rows, bodies = (np.concatenate([part[i] for part in kept]) for i in (2, 3))
         return StateDistances(
-            **found,
-            body_a=pairs[:, 0],
-            body_b=pairs[:, 1],
+            **fields_of(rows, bodies, len(self._pairs), counts.T),
             bodies=self._bodies,
             first=first,
             done=done,
             joint_names=self._robot.joint_names,
             base_links=self._robot.base_links,
-            gradients=_stacked(by_joint) if self._with_joints else None,
-            base_gradients=_stacked(by_base) if self._derive_bases else None,
+            gradients=np.concatenate([part.by_joint for part in kept]) if self._with_joints else None,
+            base_gradients=np.concatenate([part.by_base for part in kept]) if self._derive_bases else None,
         )
 
     def _run_block(
@@ -438,10 +357,11 @@ class StateQuery:
                     break
                 pace = (now - first_look) / done if done else math.inf
                 until = min(end, done + max(1, int(_LOOK / pace) if pace > 0.0 else 1))
-            asked = self._local, self._vertices, links, memory, self._pairs, self._groups, self._wanted
+            pairs = self._pairs, self._groups, self._most_rows, self._wanted
+            asked = self._local, self._vertices, links, memory, *pairs
             done = int(loop.over_states(*asked, done, until, answers))
             if done < until:
-                answers = _grown(answers, done, self._most)
+                answers = _grown(answers, done, self._most_rows)
         return done, answers
 
     def _gradients(
@@ -457,11 +377,11 @@ class StateQuery:
 
 
 def _by_links(pairs: IntArray, link: IntArray) -> tuple[IntArray, IntArray]:
-    """Pairs of bodies with those of one pair of links together, and where each of these begins, and the end."""
+    """Pairs of bodies with those of one pair of links together, and the number of the pair of links of each."""
     rows = np.sort(link[pairs], axis=1)
     order = np.lexsort((pairs[:, 1], pairs[:, 0], rows[:, 1], rows[:, 0]))
-    begins = np.flatnonzero(np.any(np.diff(rows[order], axis=0, prepend=-1), axis=1))
-    return np.ascontiguousarray(pairs[order]), np.append(begins, len(pairs)).astype(np.int64)
+    begins = np.any(np.diff(rows[order], axis=0, prepend=-1), axis=1)
+    return np.ascontiguousarray(pairs[order]), np.cumsum(begins) - 1
 
 
 def _grown(answers: loop.Answers, done: int, most: int) -> loop.Answers:
@@ -471,16 +391,3 @@ def _grown(answers: loop.Answers, done: int, most: int) -> loop.Answers:
     larger.rows[:used] = answers.rows[:used]
     larger.bodies[:used] = answers.bodies[:used]
     return answers._replace(rows=larger.rows, bodies=larger.bodies)
-
-
-def _stacked(parts: list[Any]) -> NDArray[Any]:
-    """Arrays one behind the other; the list is used up, so that not all rows are there twice."""
-    if len(parts) == 1:
-        return parts[0]
-    stacked = np.empty((sum(map(len, parts)), *parts[0].shape[1:]), parts[0].dtype)
-    end = len(stacked)
-    while parts:
-        part = parts.pop()
-        stacked[end - len(part) : end] = part
-        end -= len(part)
-    return stacked

@@ -4,7 +4,7 @@
 """Yes/no queries about many states: place the bodies, then compare pairs with their thresholds until one decides.
 
 Each thread orders the pairs: a pair that is closer moves to the front. In the next state the loop compares it first,
-before it places the links that carry neither of its bodies. For superovoids the loop first searches a common point in
+before it places other bodies. For superovoids the loop first searches a common point in
 several pairs, before it spends more on one of them. The order decides which pair is named, but not the verdict.
 """
 
@@ -14,16 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from superovoid.compiled.arrays import Floats1, Floats2, Floats3, Floats4, Int8s1, Ints1, Ints2
+from superovoid.compiled.arrays import Floats1, Floats2, Floats4, Int8s1, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.broadcasting import own_or_only
 from superovoid.contact.columns import RESULT_LENGTH, STATE_LENGTH, VERDICT_LENGTH
 from superovoid.contact.deciding import ALL, PROBE, REST, are_superovoids, decide_within
 from superovoid.contact.pair import CLOSER, FARTHER, UNDECIDED, Limit, Placed
-from superovoid.robot.forward import Tree, set_pose, set_poses_above
 from superovoid.scene.culling import Local, World, bounding_spheres_within, oriented_boxes_within, place, world_of
 from superovoid.scene.solving import lost
-from superovoid.shapes.kernels.rounding import RIGID, take_pose
 
 _TOGETHER = 64  # pairs that are searched for a common point before one of them is compared further
 
@@ -35,8 +33,6 @@ class Asked(NamedTuple):
     local: Local
     vertices: Floats1
     link: Ints1  # of each body
-    tree: Tree  # of the robot's joints
-    rows: Ints1  # row of each link of the scene in the tree, -1 for links that no joint moves
     pairs: Ints2
     tolerance: float
     budget: int
@@ -46,10 +42,6 @@ class Asked(NamedTuple):
 class Memory(NamedTuple):
     """Memory of one thread. States and directions have a row per pair, or a single row without warm starts."""
 
-    carried: Floats3  # poses of the robot's links
-    links: Floats3  # poses of the scene's links
-    posed: Ints1  # the last state in which each of the robot's links was posed
-    path: Ints1  # links on the path to the root
     world: World
     order: Ints1  # of the pairs
     left: Ints1  # positions in this order of pairs that are still open
@@ -60,24 +52,11 @@ class Memory(NamedTuple):
     row: Floats1
 
 
-def memory_for(asked: Asked, link_poses: Floats3, kept: bool) -> Memory:
-    """Return the memory of one thread for a query.
-
-    Parameters
-    ----------
-    asked : Asked
-    link_poses : array, shape (links, 4, 4)
-        Poses of the scene's links; those of links that joints move are overwritten.
-    kept : bool
-        Whether warm starts are kept from one state to the next.
-    """
-    links, pairs = len(asked.tree.parent), len(asked.pairs)
+def memory_for(asked: Asked, kept: bool) -> Memory:
+    """Return the memory of one thread for a query; `kept`: whether warm starts are kept from one state to the next."""
+    pairs = len(asked.pairs)
     rows = max(pairs, 1) if kept else 1
     return Memory(
-        np.empty((links, 4, 4)),
-        link_poses.copy(),
-        np.empty(links, np.int64),
-        np.empty(links, np.int64),
         world_of(len(asked.link)),
         np.arange(pairs),
         np.empty(pairs, np.int64),
@@ -129,39 +108,21 @@ def _to_the_front(order, position):
 
 
 @kernel
-def _take_link(asked, link, memory):
-    """Copy the pose of a robot's link to the scene's link; return whether it is a rigid transform."""
-    row = asked.rows[link]
-    return row < 0 or take_pose(memory.carried[row], memory.links[link]) == RIGID
-
-
-@kernel(nogil=True, separate=True)
-def _place_pair(asked, pair, state, positions, given, memory):
-    """Place two bodies and the links that carry them; return the rounding of their bounds, -1 as `_place_all`."""
+def _place_pair(asked, pair, link_poses, world):
+    """Place two bodies; return the rounding of their bounds."""
     rounding = 0.0
     for i in range(2):
         k = asked.pairs[pair, i]
-        link = asked.link[k]
-        row = asked.rows[link]
-        set_poses_above(asked.tree, row, positions, given, state, memory.path, memory.posed, memory.carried)
-        if not _take_link(asked, link, memory):
-            return -1.0
-        rounding = max(rounding, place(asked.local, k, memory.links[link], memory.world))
+        rounding = max(rounding, place(asked.local, k, link_poses[asked.link[k]], world))
     return rounding
 
 
 @kernel(nogil=True, separate=True)
-def _place_all(asked, state, positions, given, memory):
-    """Place all bodies; return the largest rounding of their bounds, -1 if the pose of a link is not rigid."""
+def _place_all(asked, link_poses, world):
+    """Place all bodies; return the largest rounding of their bounds."""
     rounding = 0.0
-    for row in range(1, asked.tree.parent.shape[0]):
-        if memory.posed[row] != state:
-            set_pose(asked.tree, row, positions, given, memory.carried)
-    for link in range(asked.rows.shape[0]):
-        if not _take_link(asked, link, memory):
-            return -1.0
     for k in range(asked.link.shape[0]):
-        rounding = max(rounding, place(asked.local, k, memory.links[asked.link[k]], memory.world))
+        rounding = max(rounding, place(asked.local, k, link_poses[asked.link[k]], world))
     return rounding
 
 
@@ -244,9 +205,7 @@ def _first_closer(asked, begin, end, floors, needed, ends, rounding, open_pair, 
 @entry_point(nogil=True)
 def over_states(
     asked: Asked,
-    positions: Floats2,
-    bases: Floats4,
-    root: Floats2,
+    link_poses: Floats4,
     floors: Floats2,
     needed: Floats2,
     ends: bool,
@@ -255,13 +214,11 @@ def over_states(
 ) -> int:
     """Answer states without warm starts from earlier calls; return how many.
 
-    Returns -1 - s if the pose of a link in state s is not a rigid transform.
-
     Parameters
     ----------
     asked : Asked
-    positions, bases, root
-        As for `forward.poses_of_states`.
+    link_poses : array, shape (states, links, 4, 4)
+        Of the scene's links.
     floors, needed : array, shape (states or 1, n or 1)
         As for one state (`_first_closer`).
     ends : bool
@@ -274,32 +231,21 @@ def over_states(
         memory.order[k] = k
     memory.states[:] = 0.0
     memory.directions[:] = 0.0
-    memory.posed[:] = -1
-    for i in range(4):
-        for j in range(4):
-            memory.carried[0, i, j] = root[i, j]
     verdict = FARTHER
-    for s in range(positions.shape[0]):
-        of_state, need, given = (
-            floors[own_or_only(floors, s)],
-            needed[own_or_only(needed, s)],
-            bases[own_or_only(bases, s)],
-        )
+    for s in range(link_poses.shape[0]):
+        of_state, need, poses = floors[own_or_only(floors, s)], needed[own_or_only(needed, s)], link_poses[s]
         # Compare the pair that was closer in the last state before placing the other bodies.
         first = 1 if verdict == CLOSER else 0
-        verdict, pair, looked = FARTHER, -1, 0
+        verdict, pair, before = FARTHER, -1, 0
         if first == 1:
-            rounding = _place_pair(asked, memory.order[0], s, positions[s], given, memory)
-            if rounding >= 0.0:
-                verdict, pair, looked = _first_closer(asked, 0, 1, of_state, need, ends, rounding, -1, memory)
+            rounding = _place_pair(asked, memory.order[0], poses, memory.world)
+            verdict, pair, before = _first_closer(asked, 0, 1, of_state, need, ends, rounding, -1, memory)
+        looked = 0
         if verdict != CLOSER:
-            rounding = _place_all(asked, s, positions[s], given, memory)
-            if rounding < 0.0:
-                return -1 - s
-            before = looked
+            rounding = _place_all(asked, poses, memory.world)
             verdict, pair, looked = _first_closer(asked, first, count, of_state, need, ends, rounding, pair, memory)
-            looked += before
+        looked += before
         found.verdicts[s], found.pairs[s], found.looked[s] = verdict, pair, looked
         if ends and verdict == CLOSER:
             return s + 1
-    return positions.shape[0]
+    return link_poses.shape[0]

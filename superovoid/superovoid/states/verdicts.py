@@ -33,7 +33,7 @@ from superovoid.values.checks import number
 from superovoid.values.poses import PoseLike, PosesLike
 from superovoid.values.records import Record, Statistics
 
-_BLOCK, _BLOCK_OF_MOTION = 256, 64  # states
+_BLOCK = 64  # states
 _MOST_KEPT = 1 << 14  # pairs; with more, they have no warm starts
 
 BELOW, SHORT, CLEAR = CLOSER, UNDECIDED, FARTHER
@@ -82,10 +82,8 @@ class _PairQuery:
         self._posing = Posing(robot, scene, pairs)
         local, link, vertices, listed = self._posing.tables[:4]
         rtol, budget = self._posing.tables.rtol, self._posing.tables.max_evaluations
-        self._asked = verdict_loop.Asked(
-            local, vertices, link, self._posing.tree, self._posing.row_of_link, listed, rtol, budget
-        )
-        # Memory of finished calls, for several states and for one. Append and pop are atomic in the interpreter.
+        self._asked = verdict_loop.Asked(local, vertices, link, listed, rtol, budget)
+        # Memory of finished calls, for several states and for one.
         self._idle: tuple[list[verdict_loop.Memory], list[verdict_loop.Memory]] = [], []
 
     def __getstate__(self) -> dict[str, Any]:
@@ -116,27 +114,19 @@ class _PairQuery:
         is_over = False
         idle = self._idle[len(joints) == 1]
 
-        def take() -> verdict_loop.Memory:
-            try:
-                return idle.pop()
-            except IndexError:
-                kept = len(joints) != 1 and len(self._asked.pairs) <= _MOST_KEPT
-                return verdict_loop.memory_for(self._asked, self._posing.tables.link_poses, kept)
+        def make() -> verdict_loop.Memory:
+            return verdict_loop.memory_for(self._asked, len(joints) != 1 and len(self._asked.pairs) <= _MOST_KEPT)
 
         def answer(block: slice, memory: verdict_loop.Memory) -> tuple[verdict_loop.Found, verdict_loop.Memory]:
             nonlocal is_over
             of_block, *limits = (each[block] if len(each) > 1 else each for each in (bases, floors, needed))
-            given = joints[block], of_block, root
-            found = verdict_loop.found_for(len(given[0]))
-            done = verdict_loop.over_states(self._asked, *given, *limits, ends, memory, found)
-            if done < 0:
-                self._posing.of_scene(self._posing.of_states(*given))  # raises the error that names the pose
-                raise RuntimeError(f"state {-1 - done} of a block: the loop refused a pose that is a rigid transform")
+            poses = self._posing.of_scene(self._posing.of_states(joints[block], of_block, root))
+            found = verdict_loop.found_for(len(poses))
+            done = verdict_loop.over_states(self._asked, poses, *limits, ends, memory, found)
             is_over = is_over or (ends and bool(done) and bool(found.verdicts[done - 1] == CLOSER))
             return verdict_loop.Found._make(each[:done] for each in found), memory
 
-        size = _BLOCK_OF_MOTION if ends else _BLOCK
-        parts = in_blocks(len(joints), size, threads, take, answer, idle.append, lambda: is_over or ended())
+        parts = in_blocks(len(joints), _BLOCK, threads, idle, make, answer, lambda: is_over or ended())
         # Threads start blocks in order, so all blocks before the one that ends the answer are complete.
         first = []
         for part in parts:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from superovoid.compiler.jit import kernel
-from superovoid.scene.sorting import keys_for, sort
+from superovoid.scene.solving import keys_for, sort
 
 VALUES = {
     "both signs": lambda draws, n: draws.normal(size=n),

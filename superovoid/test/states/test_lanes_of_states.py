@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid import Body, Box, Cylinder, Scene, Superovoid, distance
 from superovoid.robot import Robot
-from superovoid.scene import first_try
+from superovoid.scene.solving import BEYOND, CLOSED
 from superovoid.shapes import Shape
 from superovoid.states import StateQuery, state_distances
 from superovoid.testing import independent
@@ -62,14 +62,15 @@ def test_nearly_all_pairs_that_lanes_are_asked_about_are_answered_by_them(option
     ask = StateQuery(ROBOT, thin_rims(), **options)
     found = ask(states(64), threads=1)
     memory, _ = ask._idle[-1]
-    asked = memory.tasks.ends[memory.tasks.ends >= 0]
-    ends = np.bincount(asked, minlength=4)
-    assert len(asked) > 200 and len(memory.worlds.poses) > 1
-    assert ends[first_try.CLOSED] + ends[first_try.BEYOND] > 0.9 * len(asked)
+    stages = memory.rows.stages[: memory.first[-1]]
+    ends = np.bincount(stages, minlength=6)
+    asked = ends[CLOSED:].sum()
+    assert asked > 200 and len(memory.worlds.poses) > 1
+    assert ends[CLOSED] + ends[BEYOND] > 0.9 * asked
     if options:
-        # Bounds along the normals of what lanes have answered keep most other pairs of two links from them.
-        assert len(asked) < 0.4 * found.statistics.pairs * len(memory.worlds.poses)
-        assert ends[first_try.BEYOND] > 0 and (found.statistics.bounded > 0).any()
+        # Bounds keep most other pairs of two links from lanes.
+        assert asked < 0.5 * len(stages)
+        assert ends[BEYOND] > 0 and (found.statistics.bounded > 0).any()
 
 
 @pytest.mark.parametrize("options", [{}, {"closest_of_links": True}], ids=["all pairs", "closest of links"])
@@ -131,7 +132,7 @@ def test_distances_of_superovoids_from_faces_edges_and_corners_and_from_rims(kin
     ask = StateQuery(FREE, scene)
     found = ask(np.empty((len(poses), 0)), base_poses={"egg": poses}, threads=1)
     memory, _ = ask._idle[-1]
-    assert (memory.tasks.ends[: len(poses) % 64] == first_try.CLOSED).mean() > 0.8
+    assert (memory.rows.stages[: len(poses) % 64] == CLOSED).mean() > 0.8
     row = np.array([[*size, 0.7, 0.5, 0.2, 0.2]])
     features = np.zeros(4, dtype=int)
     for s in np.flatnonzero(found.distance > 1e-6):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from superovoid import Body, Box, Capsule, ConvexMesh, Cylinder, HalfSpace, Robot, Scene, Sphere, Superovoid, Torus
-from superovoid.states import ThresholdQuery, are_states_closer, state_distances, verdict_loop
+from superovoid.states import ThresholdQuery, are_states_closer, state_distances
 
 ROBOT = """<robot name="arm"><link name="ground"/>
   <joint name="one" type="revolute"><parent link="ground"/><child link="upper"/><origin xyz="0 0 0.3"/>
@@ -193,12 +193,3 @@ def test_superovoids_with_a_common_point_are_closer_than_zero():
     scene = Scene([Body("a", "a", Sphere(0.15)), Body("b", "b", Sphere(0.15))], [(0, 1)])
     found = are_states_closer(robot, scene, [[0.5], [0.2], [0.25]])
     assert found.closer.tolist() == [False, True, True] and found.farther.tolist() == [True, False, False]
-
-
-def test_a_pose_that_only_the_loop_refuses_is_an_internal_error(monkeypatch):
-    robot = Robot.from_urdf(ROBOT)
-    scene = Scene([Body("a", "ground", Sphere(0.1)), Body("b", "tool", Sphere(0.1))])
-    query = ThresholdQuery(robot, scene, 0.01)
-    monkeypatch.setattr(verdict_loop, "over_states", lambda *arguments: -1)
-    with pytest.raises(RuntimeError, match="state 0 of a block"):
-        query(np.zeros((3, len(robot.joint_names))))

@@ -577,18 +577,6 @@ def test_a_link_beside_the_robot_without_a_pose_is_an_error():
         state_distances(ARM, scene, np.zeros((1, 2)), base_poses={"ball": np.eye(4)})
 
 
-def _memory_of(found):
-    """Address of the memory that the answers are in."""
-    return found.point_a.__array_interface__["data"][0]
-
-
-def test_memory_of_an_answer_that_nobody_holds_serves_the_next():
-    positions, bases = random_hands(130)
-    ask = StateQuery(HANDS, HANDS.scene())
-    first = _memory_of(ask(positions, base_poses=bases, threads=1))
-    assert _memory_of(ask(positions, base_poses=bases, threads=1)) == first
-
-
 def test_an_answer_stays_as_long_as_any_part_of_it_is_held():
     positions, bases = random_hands(130)
     ask = StateQuery(HANDS, HANDS.scene())

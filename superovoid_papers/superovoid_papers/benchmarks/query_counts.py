@@ -152,7 +152,7 @@ def closest_pairs(sizes: Sequence[int], frames: int, seed: int) -> Table:
         "k",
         "pairs",
         "past the boxes",
-        "bounded by support points",
+        "left out by bounds",
         "solved",
         "same pose",
         "next frame",
