@@ -19,20 +19,11 @@ from superovoid.compiled.arrays import Floats1, Floats2, Ints1, Ints2
 from superovoid.compiled.kernels import bundle, entry_point, kernel
 from superovoid.contact.columns import LOWER, RESULT_LENGTH, UPPER
 from superovoid.contact.lanes import many_pairs, newton_lanes
-from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids import newton
-from superovoid.contact.superovoids.pair_solver import (
-    answer_contact,
-    in_order,
-    load_point,
-    place_of_points,
-    relative_pose,
-    still_face,
-)
 from superovoid.scene.culling import Local, World
 from superovoid.scene.pair_table import WarmStarts, pair_key, slot_of
 from superovoid.scene.solving import Scratch, Wanted, keep, lost, size_of_smaller, widen
-from superovoid.shapes.kernels.kinds import BOX, CYLINDER, KIND, SUPEROVOID, is_sphere
+from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID, is_sphere
 
 LEAST = 48
 """Candidates of a query from which on lanes are worth while."""
@@ -129,10 +120,7 @@ def answer_first(
         for i in range(filled):
             a, b = lanes.pairs[i, 0], lanes.pairs[i, 1]
             state, out = pool.states[lanes.slots[i]], scratch.out[found]
-            bodies = packed[a], packed[b], poses[a], poses[b]
-            if many_pairs.store_pair(block, i, tolerance, state, out) or many_pairs.close_contact(
-                block, i, *bodies, tolerance, wanted.budget, state, scratch.rotation, out
-            ):
+            if many_pairs.store_pair(block, i, tolerance, state, out):
                 widen(out, lost(packed, world, a, b), tolerance * size_of_smaller(packed, world, a, b))
                 found, _ = keep(
                     scratch, found, a, b, False, wanted.most, wanted.max_distance, wanted.overlapping_only, counts
@@ -157,7 +145,7 @@ class Tasks(NamedTuple):
     limits: Floats1  # of the distance: beyond it only that is wanted
     ends: Ints1  # -1 for a row that had none yet
     out: Floats2  # the answer; of a contact that is open its proved interval
-    points: Floats2  # of a contact that is open, and the iterations that it took
+    points: Floats2  # of a contact that is open
 
 
 def tasks_for(rows: int) -> Tasks:
@@ -168,26 +156,8 @@ def tasks_for(rows: int) -> Tasks:
         np.empty(rows),
         np.full(rows, -1),
         np.empty((rows, RESULT_LENGTH)),
-        np.empty((rows, 2 * newton_lanes.POINT_LENGTH + 1)),
+        np.empty((rows, 2 * newton_lanes.POINT_LENGTH)),
     )
-
-
-@kernel
-def exponent_in_lanes(row):
-    """The first exponent by which lanes take a body for a box or a cylinder; 0 for others."""
-    if row[KIND] == BOX:
-        return newton_lanes.CAPPED
-    return 2.0 if row[KIND] == CYLINDER else 0.0
-
-
-@kernel
-def is_task(packed, a, b):
-    """Whether lanes may answer a pair in a state: also a superovoid beside a box or a cylinder."""
-    if exponent_in_lanes(packed[a]) > 0.0:
-        return packed[b, KIND] == SUPEROVOID
-    if exponent_in_lanes(packed[b]) > 0.0:
-        return packed[a, KIND] == SUPEROVOID
-    return is_for_lanes(packed, a, b)
 
 
 @kernel
@@ -200,7 +170,7 @@ def pose_task(tasks, row, state, a, b, limit):
 
 
 @kernel(forceinline=True)
-def _store_task(block, i, tasks, row, are_superovoids, tolerance):
+def _store_task(block, i, tasks, row, tolerance):
     if many_pairs.store_row(block, i, tolerance, tasks.out[row]):
         tasks.ends[row] = CLOSED
         return
@@ -208,10 +178,9 @@ def _store_task(block, i, tasks, row, are_superovoids, tolerance):
     phase = block[many_pairs.PHASE + i]
     if phase == newton.BEYOND:
         tasks.ends[row] = BEYOND
-    elif phase == newton.CONVERGED and are_superovoids:
+    elif phase == newton.CONVERGED:
         tasks.ends[row] = CONTACT
         many_pairs.store_points(block, i, tasks.points[row])
-        tasks.points[row, 2 * newton_lanes.POINT_LENGTH] = block[many_pairs.ITERATIONS + i]
         lower, upper = block[many_pairs.LOWER + i], block[many_pairs.UPPER + i]
         if lower <= upper:  # false for NaN
             tasks.out[row, LOWER], tasks.out[row, UPPER] = lower, upper
@@ -231,7 +200,6 @@ def answer_tasks(local, poses, tasks, begin, end, tolerance, lanes):
         for i in range(count):
             state, a, b = tasks.states[first + i], tasks.pairs[first + i, 0], tasks.pairs[first + i, 1]
             many_pairs.load_bodies(block, i, packed[a], packed[b], poses[state, a], poses[state, b])
-            many_pairs.load_capped(block, i, exponent_in_lanes(packed[a]), exponent_in_lanes(packed[b]))
             block[many_pairs.LIMIT + i] = tasks.limits[first + i]
         for i in range(count):
             state, a, b = tasks.states[first + i], tasks.pairs[first + i, 0], tasks.pairs[first + i, 1]
@@ -242,49 +210,13 @@ def answer_tasks(local, poses, tasks, begin, end, tolerance, lanes):
         many_pairs.converge(lanes.newton, lanes.running, block, count)
         many_pairs.prove(block, count)
         for i in range(count):
-            a, b = tasks.pairs[first + i, 0], tasks.pairs[first + i, 1]
-            are_superovoids = packed[a, KIND] == SUPEROVOID and packed[b, KIND] == SUPEROVOID
-            _store_task(block, i, tasks, first + i, are_superovoids, tolerance)
+            _store_task(block, i, tasks, first + i, tolerance)
 
 
 @kernel
-def has_points(a, b, pose_a, pose_b, state, rotation):
-    """Whether a state has points of a pair whose normals still face each other."""
-    if state[4] == 0.0 and state[5] == 0.0:  # r and w
-        return False
-    straight = in_order(a, b, pose_a, pose_b)
-    if not straight:
-        a, b, pose_a, pose_b = b, a, pose_b, pose_a
-    ka, kb = place_of_points(straight)
-    centre = relative_pose(pose_a, pose_b, rotation)
-    return still_face(Pair(a, b, rotation, centre), load_point(state, ka), load_point(state, kb))
-
-
-@kernel(forceinline=True)
-def answer_open_task(tasks, row, packed, world, wanted, pool, rotation, out):
-    """Answer a task that lanes left with a contact by a search from there; return whether it is answered.
-
-    If the points of an earlier answer are near, the solver makes more of them and their proof.
-    """
-    a, b = tasks.pairs[row, 0], tasks.pairs[row, 1]
-    state = pool.states[slot_of(pool, pair_key(a, b))]
-    bodies = packed[a], packed[b], world.poses[a], world.poses[b]
-    if tasks.ends[row] != CONTACT or has_points(*bodies, state, rotation):
-        return False
-    points = tasks.points[row]
-    ka, kb = place_of_points(in_order(*bodies))
-    is_answered = answer_contact(
-        *bodies,
-        wanted.tolerance,
-        wanted.budget,
-        load_point(points, ka),
-        load_point(points, kb),
-        np.int64(points[2 * newton_lanes.POINT_LENGTH]),
-        True,
-        state,
-        rotation,
-        out,
-    )
-    if is_answered:
-        widen(out, lost(packed, world, a, b), wanted.tolerance * size_of_smaller(packed, world, a, b))
-    return is_answered
+def take_points(tasks, row, pool):
+    """Have the solver begin at the contact that lanes have left open of a task, if they have found one."""
+    if tasks.ends[row] == CONTACT:
+        state = pool.states[slot_of(pool, pair_key(tasks.pairs[row, 0], tasks.pairs[row, 1]))]
+        for j in range(2 * newton_lanes.POINT_LENGTH):
+            state[j] = tasks.points[row, j]

@@ -36,11 +36,11 @@ from superovoid.scene.first_try import (
     CONTACT,
     Lanes,
     Tasks,
-    answer_open_task,
     answer_tasks,
-    is_task,
+    is_for_lanes,
     leave,
     pose_task,
+    take_points,
 )
 from superovoid.scene.pair_table import NOW, WarmStarts
 from superovoid.scene.solving import (
@@ -225,7 +225,7 @@ def _pose_next(local, pairs, groups, wanted, memory, states, count, rounds):
                 bound = span.bounds[row]
                 if _is_beyond(local, world, a, b, bound, limit, rounding, wanted.tolerance):
                     span.task[row] = DONE
-                elif is_task(local.packed, a, b) and (following < 0 or bound < span.bounds[i * n + following]):
+                elif is_for_lanes(local.packed, a, b) and (following < 0 or bound < span.bounds[i * n + following]):
                     following = k
             if following >= 0:
                 a, b = pairs[following, 0], pairs[following, 1]
@@ -315,8 +315,9 @@ def _finish_group(local, vertices, pairs, begin, end, memory, i, wanted, base):
                 counts[BOUNDED] += 1
                 continue
         out = scratch.out[found]
-        if task < 0 or not answer_open_task(tasks, task, packed, world, wanted, pool, scratch.rotation, out):
-            answer_pair(local, vertices, world, a, b, limit, wanted, pool, scratch.rotation, out)
+        if task >= 0:
+            take_points(tasks, task, pool)
+        answer_pair(local, vertices, world, a, b, limit, wanted, pool, scratch.rotation, out)
         found = _keep_closer(local, world, a, b, wanted, scratch, base, found, counts)
     return found
 
