@@ -20,8 +20,9 @@ import struct
 import typing
 from collections.abc import Callable, Iterable
 from functools import cache, update_wrapper
+from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -160,71 +161,82 @@ def _address(array: Any, kind: np.dtype[Any], dimensions: int) -> int:
         return array.ctypes.data
 
 
+class _Handed(NamedTuple):
+    """How a value is handed to the library."""
+
+    letters: str
+    """Its words, as `struct` names them."""
+    quick: str
+    """Source of these words if its arrays are as declared and writable."""
+    careful: str
+    """Source of these words otherwise, or of an error."""
+    conditions: list[str]
+    """Sources of what tells that its arrays are as declared."""
+
+
+_NAMES = {"_address": _address, "_at": _address_of, "_byte": _first_byte, "_error": struct.error}
+
+
+def _handed(value: str, hint: Any, key: Any, names: dict[str, Any]) -> _Handed:
+    """Return how a value with this source is handed over; add to `names` what the sources refer to, by this key."""
+    fields, array = fields_of(hint), array_of(hint)
+    if fields is not None:
+        layout = _Tuple(fields)
+        names[f"_packed_{key}"] = layout.packed
+        return _Handed(layout.format, f"_packed_{key}({value})", f"_packed_{key}({value})", [])
+    if array is None:
+        source = value if hint is float else f"int({value})"
+        return _Handed("d" if hint is float else "q", source, source, [])
+    kind, dimensions = array
+    names[f"_kind_{key}"] = kind
+    return _Handed(
+        "P" + "q" * dimensions,
+        f"_at(_byte({value})), *{value}.shape",
+        f"_address({value}, _kind_{key}, {dimensions}), *{value}.shape",
+        [f"{value}.dtype is _kind_{key}", f"{value}.ndim == {dimensions}"],
+    )
+
+
+def _chosen(quick: str, careful: str, conditions: list[str]) -> list[str]:
+    """Return the lines of a function that set `_words`, in the quick way if it is right."""
+    if not conditions:
+        return [f"    _words = {quick}"]
+    return [
+        "    try:",
+        f"        _words = {quick} if {' and '.join(conditions)} else {careful}",
+        "    except (TypeError, ValueError, AttributeError, _error):",
+        f"        _words = {careful}",
+    ]
+
+
 class _Tuple:
     """How the fields of a tuple are laid out: a number each, or the address and shape of an array."""
 
     def __init__(self, hints: tuple[Any, ...]) -> None:
-        self._parts = []
-        code = ""
-        for hint in hints:
-            fields, array = fields_of(hint), array_of(hint)
-            part = _Tuple(fields) if fields is not None else array
-            self._parts.append(part)
-            if isinstance(part, _Tuple):
-                code += part.format
-            elif array is not None:
-                code += "q" * (1 + array[1])
-            else:
-                code += "d" if hint is float else "q"
-        self.format = code
-        self._pack = self._packer(hints)
-
-    def _packer(self, hints: tuple[Any, ...]) -> Callable[[Any], bytes]:
-        """Return a function that returns the fields of a tuple as a kernel takes them; its source is written out."""
-        names: dict[str, Any] = {"_address": _address, "_at": _address_of, "_byte": _first_byte, "_error": struct.error}
-        # Of fields that follow each other: their format, their values the quick way, and the careful way.
-        runs: list[list[str]] = [["", "", ""]]
-        kinds = []
-        for i, (part, hint) in enumerate(zip(self._parts, hints, strict=True)):
-            if isinstance(part, _Tuple):
-                names[f"_packed_{i}"] = part.packed
-                runs += [["", f"_packed_{i}(v[{i}])", f"_packed_{i}(v[{i}])"], ["", "", ""]]
-            elif part is None:
-                more = ("d" if hint is float else "q", f"v[{i}], ", f"v[{i}], ")
-                runs[-1] = [a + b for a, b in zip(runs[-1], more, strict=True)]
-            else:
-                names |= {f"_part_{i}": part, f"_kind_{i}": part[0]}
-                kinds.append(f"v[{i}].dtype is _kind_{i}")
-                # The number of words gives the dimensions of an array only if it is the last one.
-                if "_byte" in runs[-1][1]:
-                    kinds.append(f"v[{i}].ndim == {part[1]}")
-                more = (
-                    "q" * (1 + part[1]),
-                    f"_at(_byte(v[{i}])), *v[{i}].shape, ",
-                    f"_address(v[{i}], *_part_{i}), *v[{i}].shape, ",
-                )
-                runs[-1] = [a + b for a, b in zip(runs[-1], more, strict=True)]
+        names: dict[str, Any] = dict(_NAMES)
+        handed = [_handed(f"v[{i}]", hint, i, names) for i, hint in enumerate(hints)]
+        self.format = "".join(each.letters for each in handed)
         quick, careful = [], []
-        for n, (code, *values) in enumerate(run for run in runs if run[1]):
-            names[f"_pack_{n}"] = struct.Struct(code).pack
-            for terms, value in zip((quick, careful), values, strict=True):
-                terms.append(f"_pack_{n}({value})" if code else value)
-        lines = ["def pack(v):", f"    return {' + '.join(careful)}"]
-        if kinds:
-            lines[1:1] = ["    try:", f"        if {' and '.join(kinds)}:", f"            return {' + '.join(quick)}"]
-            lines[4:4] = ["    except (TypeError, ValueError, AttributeError, _error):", "        pass"]
-        exec("\n".join(lines), names)
-        return names["pack"]
+        for is_tuple, group in groupby(zip(hints, handed, strict=True), lambda each: fields_of(each[0]) is not None):
+            run = [each for _, each in group]
+            pack = "" if is_tuple else f"_pack_{len(quick)}"
+            names[pack] = struct.Struct("".join(each.letters for each in run)).pack
+            join = " + " if is_tuple else ", "
+            quick.append(f"{pack}({join.join(each.quick for each in run)})")
+            careful.append(f"{pack}({join.join(each.careful for each in run)})")
+        conditions = [condition for each in handed for condition in each.conditions]
+        lines = _chosen(" + ".join(quick) or "b''", " + ".join(careful) or "b''", conditions)
+        exec("\n".join(["def pack(v):", *lines, "    return _words"]), names)
+        self._pack = names["pack"]
 
     def packed(self, value: Any) -> bytes:
         """Return a tuple as a kernel takes it; a bundle keeps that."""
-        names = getattr(value, "__dict__", None)
-        if names is None:
+        kept = getattr(value, "__dict__", None)
+        if kept is None:
             return self._pack(value)
-        found = names.get("packed")
-        if found is None:
-            found = names["packed"] = self._pack(value)
-        return found
+        if "packed" not in kept:
+            kept["packed"] = self._pack(value)
+        return kept["packed"]
 
 
 def _rebuilt(hint: Any, words: list[Any]) -> Any:
@@ -243,54 +255,23 @@ def caller_of(function: Callable[..., Any], code: Any) -> Callable[..., Any]:
     Its source is written out: a loop over the arguments would take as long as a query of two bodies.
     """
     hints, result = hints_of(function)
-    names: dict[str, Any] = {"_code": code, "_address": _address, "_at": _address_of, "_byte": _first_byte}
-    types: list[Any] = []
-    quick, careful, kinds = [], [], []
-    for name, hint in hints.items():
-        fields, array = fields_of(hint), array_of(hint)
-        if fields is not None:
-            names[f"_pack_{name}"] = _Tuple(fields).packed
-            quick.append(f"_pack_{name}({name})")
-            careful.append(quick[-1])
-            types.append(ctypes.c_void_p)
-        elif array is not None:
-            kind, dimensions = array
-            names[f"_kind_{name}"] = kind
-            shape = ", ".join(f"_{name}_{axis}" for axis in range(dimensions))
-            kinds.append((f"({shape},) = {name}.shape", f"{name}.dtype is _kind_{name}"))
-            quick.append(f"_at(_byte({name})), {shape}")
-            careful.append(f"_address({name}, _kind_{name}, {dimensions}), *{name}.shape")
-            types += [ctypes.c_void_p] + [ctypes.c_int64] * dimensions
-        elif hint is float:
-            quick.append(name)
-            careful.append(name)
-            types.append(ctypes.c_double)
-        else:
-            quick.append(f"int({name})")
-            careful.append(quick[-1])
-            types.append(ctypes.c_int64)
-    lines = [f"def {function.__name__}({', '.join(hints)}):"]
-    if result is not None:
+    names: dict[str, Any] = {**_NAMES, "_code": code}
+    handed = [_handed(name, hint, name, names) for name, hint in hints.items()]
+    letters = ["P" if fields_of(hint) else each.letters for hint, each in zip(hints.values(), handed, strict=True)]
+    out = [] if result is None else ["_out"]
+    types = {"P": ctypes.c_void_p, "q": ctypes.c_int64, "d": ctypes.c_double}
+    code.argtypes, code.restype = [types[each] for each in "".join(letters) + "P" * len(out)], ctypes.c_int32
+    quick, careful = ([*(getattr(each, way) for each in handed), *out] for way in ("quick", "careful"))
+    conditions = [condition for each in handed for condition in each.conditions]
+    lines = [f"def {function.__name__}({', '.join(hints)}):", *(["    _out = _room()"] if out else [])]
+    lines += _chosen(f"({', '.join(quick)},)", f"({', '.join(careful)},)", conditions)
+    lines += ["    if _code(*_words):", "        raise MemoryError('no memory for a query')"]
+    if out:
         layout = struct.Struct(_Tuple((result,)).format)
         names |= {"_room": ctypes.c_char * layout.size, "_unpack": layout.unpack_from}
         names |= {"_rebuilt": _rebuilt, "_hint": result}
-        lines.append("    _out = _room()")
-        quick.append("_out")
-        careful.append("_out")
-        types.append(ctypes.c_void_p)
-    code.argtypes, code.restype = types, ctypes.c_int32
-    if kinds:
-        lines += ["    try:", *(f"        {shape}" for shape, _ in kinds)]
-        lines += [f"        _quick = {' and '.join(kind for _, kind in kinds)}"]
-        lines += [f"        _handed = ({', '.join(quick)},) if _quick else ({', '.join(careful)},)"]
-        lines += ["    except (TypeError, ValueError, AttributeError):", f"        _handed = ({', '.join(careful)},)"]
-    else:
-        lines.append(f"    _handed = ({', '.join(quick)},)")
-    lines += ["    if _code(*_handed):", "        raise MemoryError('no memory for a query')"]
-    if result in (int, float):
-        lines.append("    return _unpack(_out)[0]")
-    elif result is not None:
-        lines.append("    return _rebuilt(_hint, list(_unpack(_out)))")
+        is_number = result in (int, float)
+        lines.append(f"    return {'_unpack(_out)[0]' if is_number else '_rebuilt(_hint, list(_unpack(_out)))'}")
     exec("\n".join(lines), names)
     return names[function.__name__]
 

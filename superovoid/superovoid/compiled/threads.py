@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from typing import Generic, TypeVar
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from typing import TypeVar
 
 import numpy as np
 
@@ -45,19 +45,21 @@ def _pool() -> ThreadPoolExecutor:
         return _helpers
 
 
-def _ask(help_: Callable[[], None], helpers: int) -> None:
+def _ask(help_: Callable[[], Result], helpers: int) -> list[Future[Result]]:
     """Submit a task to helpers, as many as can be started."""
     global _helpers
     pool = _pool()
+    asked: list[Future[Result]] = []
     try:
         for _ in range(helpers):
-            pool.submit(help_)
+            asked.append(pool.submit(help_))
     except RuntimeError:  # no memory or no right for another thread, or the interpreter is about to end
         with _guard:
             if _helpers is pool:
                 _helpers = None
         # Tasks that no thread has taken would stay forever. No result depends on them.
         pool.shutdown(wait=False, cancel_futures=True)
+    return asked
 
 
 def _forget() -> None:
@@ -87,53 +89,6 @@ class Turns(Iterator[Portion]):
         self._ended = True
 
 
-class _Shared(Generic[Portion, Result]):
-    """Shared work. A helper that starts after it is closed does nothing and holds no references."""
-
-    def __init__(self, work: Callable[[Iterator[Portion]], Result], turns: Turns[Portion]) -> None:
-        self._work: Callable[[Iterator[Portion]], Result] | None = work
-        self._turns = turns
-        self._helping = 0
-        self._change = threading.Condition()
-        self.results: list[Result] = []
-        self.failures: list[BaseException] = []
-
-    def help(self) -> None:
-        with self._change:
-            work = self._work
-            if work is None:
-                return
-            self._helping += 1
-        try:
-            self.results.append(work(self._turns))
-        except BaseException as error:
-            self.failures.append(error)
-            self._turns.end()
-        finally:
-            with self._change:
-                self._helping -= 1
-                self._change.notify_all()
-
-    def close(self) -> None:
-        """Let no further helper start, and wait for those that have.
-
-        An exception from a signal handler ends the work, and is raised after the last helper has stopped.
-        """
-        raised: BaseException | None = None
-        while True:
-            try:
-                with self._change:
-                    self._work = None
-                    while self._helping > 0:
-                        self._change.wait()
-                break
-            except BaseException as error:
-                self._turns.end()
-                raised = error
-        if raised is not None:
-            raise raised
-
-
 def share(portions: Iterable[Portion], work: Callable[[Iterator[Portion]], Result], threads: int) -> list[Result]:
     """Run a function in this thread and in helpers, which take portions in turns; return all results.
 
@@ -153,15 +108,36 @@ def share(portions: Iterable[Portion], work: Callable[[Iterator[Portion]], Resul
     if threads <= 1:
         return [work(iter(portions))]
     turns = Turns(portions)
-    shared = _Shared(work, turns)
+
+    def work_on() -> Result:
+        try:
+            return work(turns)
+        except BaseException:
+            turns.end()
+            raise
+
+    asked = _ask(work_on, min(threads - 1, MOST_HELPERS))
     try:
-        _ask(shared.help, min(threads - 1, MOST_HELPERS))
-        own = work(turns)
-    except BaseException:
-        turns.end()
-        raise
+        results = [work_on()]
     finally:
-        shared.close()
-    if shared.failures:
-        raise shared.failures[0]
-    return [own, *shared.results]
+        begun = _stopped(asked, turns)
+    return results + [each.result() for each in begun]
+
+
+def _stopped(asked: list[Future[Result]], turns: Turns[Portion]) -> list[Future[Result]]:
+    """Let no further helper begin; wait for those that have, and return them.
+
+    An exception from a signal handler ends the work, and is raised after the last helper has stopped.
+    """
+    raised: BaseException | None = None
+    while True:
+        try:
+            begun = [each for each in asked if not each.cancel()]
+            wait(begun)
+            break
+        except BaseException as error:
+            turns.end()
+            raised = error
+    if raised is not None:
+        raise raised
+    return begun

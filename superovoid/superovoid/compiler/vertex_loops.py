@@ -110,23 +110,3 @@ def highest(typing_context: Any, pool: Any, at: Any, count: Any, x: Any, y: Any,
         return builder.extract_element(number, ir.IntType(32)(0))
 
     return types.int64(pool, types.int64, types.int64, types.float64, types.float64, types.float64), codegen
-
-
-@intrinsic
-def above(typing_context: Any, pool: Any, at: Any, count: Any, x: Any, y: Any, z: Any, level: Any) -> Any:
-    """Return the number of vertices at or above a level."""
-
-    def codegen(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        loop = _Loop(context, builder, signature, arguments)
-        numbers = ir.VectorType(_INT, LANES)
-        found = loop.loop_variable(ir.Constant(numbers, [0] * LANES))
-        high = builder.fcmp_ordered(">=", loop.heights(), _splat(builder, arguments[6], _DOUBLE))
-        found_after = builder.add(found, builder.zext(high, numbers))
-        loop.close((found, found_after))
-        total = _INT(0)
-        for lane in range(LANES):
-            total = builder.add(total, builder.extract_element(found_after, ir.IntType(32)(lane)))
-        return total
-
-    f = types.float64
-    return types.int64(pool, types.int64, types.int64, f, f, f, f), codegen

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from superovoid.compiled.kernels import bundle, kernel
 from superovoid.compiled.threads import share, workers
 from superovoid.contact.inputs import as_poses
 from superovoid.contact.one_pair import WORK_LENGTH
+from superovoid.contact.pair import Placed
 from superovoid.shapes import Shape
 from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID
 from superovoid.shapes.primitives import pack_shapes
@@ -58,19 +59,10 @@ def own_or_only(rows, i):
 
 
 @kernel
-def place_pair(pairs, i, scratch):
-    """Copy the poses of a pair to the scratch of `one_pair`; return the rows of its bodies."""
-    at_a, at_b = own_or_only(pairs.poses_a, i), own_or_only(pairs.poses_b, i)
-    for j in range(4):
-        for k in range(4):
-            scratch.pose_a[j, k] = pairs.poses_a[at_a, j, k]
-            scratch.pose_b[j, k] = pairs.poses_b[at_b, j, k]
-    return pairs.a[i], pairs.b[i]
-
-
-def poses_of_pairs(poses: FloatArray, which: NDArray[np.int64]) -> FloatArray:
-    """Return the poses of some pairs, one each."""
-    return poses[which] if len(poses) > 1 else np.repeat(poses, len(which), axis=0)
+def bodies_of(pairs, i):
+    """Return the bodies of a pair."""
+    pose_a, pose_b = pairs.poses_a[own_or_only(pairs.poses_a, i)], pairs.poses_b[own_or_only(pairs.poses_b, i)]
+    return Placed(pairs.rows[pairs.a[i]], pairs.pool, pose_a), Placed(pairs.rows[pairs.b[i]], pairs.pool, pose_b)
 
 
 def pair_count(lengths: Mapping[str, int]) -> int:
@@ -165,7 +157,10 @@ def one_a_pair(name: str, value: ArrayLike, unit: str, counts: dict[str, int]) -
 
 
 def share_pairs(
-    which: NDArray[np.int64], answer: Callable[[NDArray[np.int64], FloatArray], None], threads: int | None
+    which: NDArray[np.int64],
+    answer: Callable[[NDArray[np.int64], Any], None],
+    threads: int | None,
+    memory: Callable[[], Any] = lambda: np.empty(WORK_LENGTH),
 ) -> None:
     """Call a kernel for the pairs named, in portions that threads share.
 
@@ -176,14 +171,15 @@ def share_pairs(
     ----------
     which : (m,) ndarray of int
     answer : callable
-        Takes some of them, and scratch memory of shape (WORK_LENGTH,) of one thread.
+        Takes some of them, at most MOST_AT_ONCE, and scratch memory of one thread.
     threads : int or None
         At most; None: one for each processor, fewer if more would not be faster.
+    memory : callable, optional
+        Returns scratch memory; default: of shape (WORK_LENGTH,).
     """
     pay = max(1, len(which) // PAIRS_PER_THREAD)
     threads = 1 if pay == 1 and threads is None else min(workers(threads), pay)
-    if threads == 1 and len(which) <= MOST_AT_ONCE:
-        answer(which, np.empty(WORK_LENGTH))
+    if not len(which):
         return
     portions = []
     first = 0
@@ -194,8 +190,8 @@ def share_pairs(
         first += size
 
     def take(left: Iterator[NDArray[np.int64]]) -> None:
-        work = np.empty(WORK_LENGTH)
+        scratch = memory()
         for some in left:
-            answer(some, work)
+            answer(some, scratch)
 
     share(portions, take, threads)

@@ -17,17 +17,7 @@ from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.vector import cross
 from superovoid.contact.columns import NORMAL, POINT_A, POINT_B, RESULT_LENGTH
 from superovoid.contact.deciding import decide_from_nothing
-from superovoid.contact.impact import (
-    ENDING,
-    FOUND_LENGTH,
-    LARGEST,
-    LONGEST,
-    OVERLAP_TIME,
-    SMALLEST,
-    SOLVES,
-    TIME,
-    find_impact,
-)
+from superovoid.contact.impact import LARGEST, LONGEST, SMALLEST, find_impact
 from superovoid.contact.one_pair import WORK_LENGTH, scratch_in, take, take_poses
 from superovoid.contact.pair import UNDECIDED, Asked, Placed
 from superovoid.shapes.kernels.bodies import MISMATCH, VALID
@@ -47,8 +37,8 @@ def decide_pair(a: Asked, b: Asked, threshold: float, tolerance: float, work: Fl
     if found != VALID:
         return found, UNDECIDED
     scratch.direction[:] = 0.0
-    row_a, pool_a, row_b, pool_b = a.body.row, a.body.pool, b.body.row, b.body.pool
-    return VALID, decide_from_nothing(row_a, pool_a, row_b, pool_b, threshold, tolerance, scratch)
+    first, second = Placed(a.body.row, a.body.pool, scratch.pose_a), Placed(b.body.row, b.body.pool, scratch.pose_b)
+    return VALID, decide_from_nothing(first, second, threshold, tolerance, scratch, scratch.verdict)
 
 
 @entry_point(nogil=True)
@@ -128,12 +118,14 @@ def time_impact(
             found = EVALUATIONS
     first = Placed(a.body.row, a.body.pool, scratch.pose_a.copy())
     second = Placed(b.body.row, b.body.pool, scratch.pose_b.copy())
-    motion_a, motion_b, ended = np.empty(9), np.empty(9), np.empty(FOUND_LENGTH)
+    motion_a, motion_b = np.empty(9), np.empty(9)
     if found == VALID and not _take_motion(motions[0], first.pose, motion_a):
         found = MOTION_A
     if found == VALID and not _take_motion(motions[1], second.pose, motion_b):
         found = MOTION_B
     if found != VALID:
         return found, 0, 0.0, 0.0, 0
-    find_impact(first, second, motion_a, motion_b, end, tolerance, most, scratch, ended, out)
-    return VALID, int(ended[ENDING]), ended[TIME], ended[OVERLAP_TIME], int(ended[SOLVES])
+    status, time, overlap, solves, _ = find_impact(
+        first, second, motion_a, motion_b, end, tolerance, most, scratch, out
+    )
+    return VALID, status, time, overlap, solves

@@ -23,7 +23,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -127,26 +127,29 @@ class _Side:
     out of, -1 for the other.
     """
 
-    def __init__(self, shape: Shape, pose: FloatArray, n: FloatArray, sign: float, angle: Angle) -> None:
-        self.shape, self.pose, self.sign = shape, pose, sign
+    def __init__(
+        self,
+        body: tuple[Shape, FloatArray],
+        witness: FloatArray,
+        sign: float,
+        angle: Angle,
+        frame: tuple[FloatArray, FloatArray],
+        slack: float,
+    ) -> None:
+        """Take the origin and the axes of the contact; points no farther than `slack` from one another are one."""
+        (shape, pose), (origin, axes) = body, frame
+        self.shape, self.sign, n = shape, sign, axes[2]
         self.one_piece = is_convex(shape)
-        self._facing = facing(shape, sign * (n @ pose[:3, :3]), angle)
-        self._made: dict[int, _Piece] = {}
-
-    @property
-    def is_a_point(self) -> bool:
+        found = facing(shape, sign * (n @ pose[:3, :3]), angle)
+        self.is_a_point = sum(len(group) * group.shape[1] for group in found) < 2 and not isinstance(shape, HalfSpace)
         """Whether one point at most faces the other body."""
-        corners = sum(len(group) * group.shape[1] for group in self._facing)
-        return corners < 2 and not isinstance(self.shape, HalfSpace)
-
-    def place(self, witness: FloatArray, origin: FloatArray, axes: FloatArray, slack: float) -> None:
-        """Go to the frame of the contact; points no farther than `slack` from one another are one there."""
         self._slack = slack
-        self._turn = axes @ self.pose[:3, :3]
-        self._shift = axes @ (self.pose[:3, 3] - origin)
+        self._turn = axes @ pose[:3, :3]
+        self._shift = axes @ (pose[:3, 3] - origin)
         self._top = float(axes[2] @ (witness - origin))
-        self._groups = [group @ self._turn.T + self._shift for group in self._facing]
+        self._groups = [group @ self._turn.T + self._shift for group in found]
         self._corners: list[list[Vector]] = [corners for group in self._groups for corners in group.tolist()]
+        self._made: dict[int, _Piece] = {}
 
     @cached_property
     def boxes(self) -> FloatArray:
@@ -287,9 +290,14 @@ def contacts(
     >>> bool(np.abs(found.gap).max() < 1e-15)
     True
     """
-    reach = _greatest(max_distance)
+    reach = greatest_distance(max_distance)
+    if reach < 0.0:
+        raise ValueError(f"max_distance = {short(max_distance)}: must be a number of at least 0 (metres)")
     most = whole("max_contacts", max_contacts, 1)
-    cone = _angle(angle)
+    radians = number("angle", angle, "radians")
+    if not 0.0 < radians <= _WIDEST:
+        raise ValueError(f"angle = {short(angle)}: must be positive and at most {_WIDEST} (radians)")
+    cone = Angle(math.sin(radians), math.cos(radians))
     rtol = check_rtol(rtol)
     found = distance(a, pose_a, b, pose_b, rtol=rtol)
     if not (math.isfinite(found.distance) and found.distance <= reach):
@@ -303,21 +311,6 @@ def contacts(
     return ContactSet(*((x, y) if straight else (y, x)), gap, found.normal, found)
 
 
-def _greatest(value: Any) -> float:
-    """Return `max_distance`; `ValueError` if it is no number of at least 0."""
-    reach = greatest_distance(value)
-    if reach < 0.0:
-        raise ValueError(f"max_distance = {short(value)}: must be a number of at least 0 (metres)")
-    return reach
-
-
-def _angle(value: Any) -> Angle:
-    radians = number("angle", value, "radians")
-    if not 0.0 < radians <= _WIDEST:
-        raise ValueError(f"angle = {short(value)}: must be positive and at most {_WIDEST} (radians)")
-    return Angle(math.sin(radians), math.cos(radians))
-
-
 def _is_in_order(bodies: list[tuple[Shape, FloatArray]]) -> bool:
     """Whether the first body comes first: the order is the same for both orders of the arguments."""
     (a, pose_a), (b, pose_b) = bodies
@@ -327,12 +320,6 @@ def _is_in_order(bodies: list[tuple[Shape, FloatArray]]) -> bool:
     if (pose_a != pose_b).any():
         return bool(pose_a.ravel().tolist() < pose_b.ravel().tolist())
     return a._pool.tolist() <= b._pool.tolist()
-
-
-def _frame(n: FloatArray) -> FloatArray:
-    """Return a right-handed frame with its third axis along a unit vector; its axes are the rows."""
-    first, second = tangent_frame(tuple(n.tolist()))
-    return np.array([first, second, n])
 
 
 def _contact_points(
@@ -350,9 +337,6 @@ def _contact_points(
     alone = witness[0][None].copy(), witness[1][None].copy(), np.array([found.distance])
     if most == 1:
         return alone
-    first, second = (_Side(*body, n, sign, angle) for body, sign in zip(bodies, (1.0, -1.0), strict=True))
-    if first.is_a_point or second.is_a_point:
-        return alone
     sizes = [size for shape, _ in bodies if math.isfinite(size := float(shape._row[SIZE]))]
     unit = min(sizes, default=1.0)
     rounding = _ROUNDING * (sum(sizes) + max(float(np.abs(pose[:3, 3]).max()) for _, pose in bodies))
@@ -366,9 +350,13 @@ def _contact_points(
         one=_ONE * unit + rounding,
     )
     origin = 0.5 * (witness[0] + witness[1])
-    axes = _frame(n)
-    for side, point in zip((first, second), witness, strict=True):
-        side.place(point, origin, axes, limits.beside)
+    axes = np.array([*tangent_frame(tuple(n.tolist())), n])
+    first, second = (
+        _Side(body, point, sign, angle, (origin, axes), limits.beside)
+        for body, point, sign in zip(bodies, witness, (1.0, -1.0), strict=True)
+    )
+    if first.is_a_point or second.is_a_point:
+        return alone
     corners = _corners(first, second, limits)
     if not corners:
         return alone

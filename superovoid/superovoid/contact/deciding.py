@@ -23,17 +23,8 @@ import numpy as np
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
-from superovoid.contact.broadcasting import Pairs, own_or_only, place_pair
-from superovoid.contact.columns import (
-    DISTANCE,
-    LOWER,
-    POINT_A,
-    POINT_B,
-    START,
-    STARTED,
-    UPPER,
-    VERDICT_LENGTH,
-)
+from superovoid.contact.broadcasting import Pairs, bodies_of, own_or_only
+from superovoid.contact.columns import LOWER, START, STARTED, UPPER
 from superovoid.contact.convex import cores, mesh
 from superovoid.contact.inputs import SEARCH_BUDGET
 from superovoid.contact.kind_table import (
@@ -218,21 +209,6 @@ def _of_superovoids(first, second, limit, effort, known, direction, state, rotat
     return lower, upper, found, BY_CONTACT
 
 
-@kernel
-def _is_middle_common(first, second, limit, scratch):
-    """Whether the middle of the points of a result is proved to be inside both of two superovoids."""
-    rotation, row = scratch
-    if not in_order(first.row, second.row, first.pose, second.pose):
-        first, second = second, first
-    pair = Pair(first.row, second.row, rotation, relative_pose(first.pose, second.pose, rotation))
-    x = (row[POINT_A], row[POINT_A + 1], row[POINT_A + 2])
-    y = (row[POINT_B], row[POINT_B + 1], row[POINT_B + 2])
-    origin = (first.pose[0, 3], first.pose[1, 3], first.pose[2, 3])
-    middle = rotate_back(first.pose, sub(scale(0.5, add(x, y)), origin))
-    _, loss = _threshold_and_loss(limit)
-    return is_in_both(pair, middle, loss)
-
-
 # --- other kinds ---
 
 
@@ -324,9 +300,6 @@ def decide_within(first, second, limit, effort, direction, state, scratch, out):
         solve_within(first, second, limit, state, rotation, row)
         lower, upper, by, solves = max(lower, row[LOWER]), min(upper, row[UPPER]), BY_SEARCH, solves + 1
         found = verdict_of(lower, upper, limit)
-        is_deep = method == OVOIDS and row[DISTANCE] < 0.0 <= limit.beyond + limit.below
-        if found == UNDECIDED and is_deep and _is_middle_common(first, second, limit, scratch):
-            upper, found = min(upper, 0.0), CLOSER
     out[ANSWER], out[PROVED_LOWER], out[PROVED_UPPER], out[PROVED_BY], out[SOLVES] = found, lower, upper, by, solves
     return found
 
@@ -347,20 +320,19 @@ def fill_inside(row: Floats1, inner: Floats1) -> None:
 
 
 @kernel
-def decide_from_nothing(row_a, pool_a, row_b, pool_b, threshold, tolerance, scratch):
-    """Decide on two bodies at the poses in the scratch from nothing but its direction; fill in its verdict.
+def decide_from_nothing(first, second, threshold, tolerance, scratch, out):
+    """Decide on two bodies (`Placed`) from nothing but the direction in the scratch; fill in and return a verdict.
 
     Where that leaves it open, the convex bodies inside bodies with a dent are asked, which are no closer than these.
     """
-    out = scratch.verdict
     scratch.state[:] = 0.0
-    first, second = Placed(row_a, pool_a, scratch.pose_a), Placed(row_b, pool_b, scratch.pose_b)
     limit, memory = Limit(tolerance, SEARCH_BUDGET, threshold, threshold), (scratch.rotation, scratch.result)
     found = decide_within(first, second, limit, ALL, scratch.direction, scratch.state, memory, out)
-    if found == UNDECIDED and (row_a[DENTED] != 0.0 or row_b[DENTED] != 0.0):
-        fill_inside(row_a, scratch.inner_a)
-        fill_inside(row_b, scratch.inner_b)
-        solve_from_nothing(scratch.inner_a, pool_a, scratch.inner_b, pool_b, tolerance, scratch, scratch.result)
+    if found == UNDECIDED and (first.row[DENTED] != 0.0 or second.row[DENTED] != 0.0):
+        fill_inside(first.row, scratch.inner_a)
+        fill_inside(second.row, scratch.inner_b)
+        a, b = Placed(scratch.inner_a, first.pool, first.pose), Placed(scratch.inner_b, second.pool, second.pose)
+        solve_from_nothing(a, b, tolerance, scratch, scratch.result)
         out[PROVED_UPPER] = min(out[PROVED_UPPER], max(scratch.result[UPPER], out[PROVED_LOWER]))
         out[SOLVES] += 1
         if out[PROVED_UPPER] < threshold:
@@ -388,10 +360,7 @@ def decide_pairs(
     scratch = scratch_in(work)
     for k in range(which.shape[0]):
         i = which[k]
-        a, b = place_pair(pairs, i, scratch)
+        first, second = bodies_of(pairs, i)
         for j in range(3):
             scratch.direction[j] = directions[own_or_only(directions, i), j]
-        threshold = thresholds[own_or_only(thresholds, i)]
-        decide_from_nothing(pairs.rows[a], pairs.pool, pairs.rows[b], pairs.pool, threshold, tolerance, scratch)
-        for j in range(VERDICT_LENGTH):
-            out[i, j] = scratch.verdict[j]
+        decide_from_nothing(first, second, thresholds[own_or_only(thresholds, i)], tolerance, scratch, out[i])

@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from superovoid.compiled.arrays import Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel
 from superovoid.compiled.vector import add, combine, dot, norm, rotate_back, scale, sub, tangent_frame
-from superovoid.contact.broadcasting import Pairs, own_or_only, pairs_of, share_pairs
+from superovoid.contact.broadcasting import Pairs, bodies_of, pairs_of, share_pairs
 from superovoid.contact.inputs import as_poses
 from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.superovoids.newton import point_chart, retract
@@ -235,9 +235,8 @@ def derive_pairs(
     """`derive_pair` for the pairs named."""
     for k in range(which.shape[0]):
         i = which[k]
-        a, b = pairs.rows[pairs.a[i]], pairs.rows[pairs.b[i]]
-        pose_a, pose_b = pairs.poses_a[own_or_only(pairs.poses_a, i)], pairs.poses_b[own_or_only(pairs.poses_b, i)]
-        derive_pair(a, b, pose_a, pose_b, points_a[i], points_b[i], normals[i], out[i])
+        a, b = bodies_of(pairs, i)
+        derive_pair(a.row, b.row, a.pose, b.pose, points_a[i], points_b[i], normals[i], out[i])
 
 
 class DerivativeStatus(Words, IntFlag):

@@ -1,21 +1,20 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Time of impact of two bodies that move, of any kinds.
+"""Time of impact of two bodies that move, of any kinds: conservative advancement (Mirtich 1996).
 
-Along a fixed world direction n the separation s(t) = n . c(t) - h_A(t; n) - h_B(t; -n) is a lower
-bound of sd(t), and costs two support points. A point that rotates by omega about a straight path, at a distance rho
-from the axis, has |d2(n . x)/dt2| <= |omega x n| |omega| rho. So the support function, a maximum of such functions,
-lies below its own chord plus that of a parabola: on [t0, t1], with K the sum of these bounds over both bodies,
+Along a fixed world direction n the separation s(t) = n . c(t) - h_A(t; n) - h_B(t; -n) is a lower bound of sd(t), and
+costs two support points. A point that rotates by omega about a straight path, at a distance rho from the axis, moves
+along n no faster than |omega x n| rho beside the path's own speed, so that
 
-    s(t) >= s0 + (s1 - s0) (t - t0)/(t1 - t0) - K (t - t0) (t1 - t) / 2.
+    -s'(t) <= n . (v_A - v_B) + |omega_A x n| rho_A + |omega_B x n| rho_B.
 
 This bound holds for convex hulls, and for a half-space that does not turn. For every body, convex or not, the signed
 distance falls from the last proved distance no faster than two points can approach each other,
-|v_A - v_B| + |omega_A| rho_A + |omega_B| rho_B.
+|v_A - v_B| + |omega_A| rho_A + |omega_B| rho_B, and is bounded by that of spheres about the points that move straight.
 
-Time advances only over an interval that one of these bounds proves free of contact, so no contact is missed. Since t1
-is the time at which Newton's method expects the contact, the steps converge as fast as Newton's method.
+Time advances only over an interval that one of these bounds proves free of contact, so no contact is missed. Without
+rotation a step along the normal of a contact is one of Newton's method.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import entry_point, kernel
-from superovoid.compiled.vector import add, combine, cross, dot, norm, rotate_back, scale, sub, tangent_frame
-from superovoid.contact.broadcasting import Pairs, own_or_only, pairs_of, place_pair, share_pairs
+from superovoid.compiled.vector import add, combine, cross, dot, norm, scale, sub
+from superovoid.contact.broadcasting import Pairs, own_or_only, pairs_of, share_pairs
 from superovoid.contact.columns import (
     DISTANCE,
     LOWER,
@@ -53,8 +52,8 @@ from superovoid.contact.results import DistanceResult, DistanceResults
 from superovoid.contact.separation import radii, separation
 from superovoid.contact.thresholds import Shapes, UndecidedError
 from superovoid.shapes import Shape
-from superovoid.shapes.kernels.kinds import HALF_SPACE, SUPPORT_LOSS, Core, body_support, kind_of
-from superovoid.shapes.kernels.rounding import EPS, allowance, straighten
+from superovoid.shapes.kernels.kinds import HALF_SPACE, Core, kind_of
+from superovoid.shapes.kernels.rounding import allowance, straighten
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
 from superovoid.values.checks import floats, number, whole
 from superovoid.values.poses import PoseLike
@@ -70,9 +69,8 @@ LONGEST = 1e50  # s
 # Bodies are certainly apart if their distance is this many times the gap that counts as touch at their coordinates,
 # even if rounding at the far end of their motions is larger.
 CLEAR = 16.0
-# As a share of the gap that counts as touch: the separation a step aims at, and the least that every step must keep.
-AIM, FLOOR = 0.5, 0.25
-ALONG_ONE_DIRECTION = 12  # steps along one normal before a new one is computed
+FLOOR = 0.25  # least separation that every step must keep, as a share of the gap that counts as touch
+ALONG_ONE_DIRECTION = 20  # separations along one normal before a new one is computed
 NEARER = 0.25  # a new normal is computed once the separation falls to this share of its first value
 FORWARD = 14  # doublings of the step that searches for a proved overlap after the touch
 # Columns of what is found: an `ImpactStatus`, times, solver calls, support points of each body.
@@ -125,34 +123,14 @@ def pose_at(start: Floats2, motion: Floats1, t: float, pose: Floats2) -> None:
 
 
 @kernel
-def reach_of(core, start, motion):
-    """Return bounds of the distances of the body's points from the axis of rotation and from the point on it.
+def reach_of(core, motion, others):
+    """Return a bound of the distances from the axis of rotation of the points that matter.
 
-    Both are infinite for a half-space that turns; only the second is if it does not turn.
+    These are the body's own, and for a half-space those of the other body, which are at most `others` from the axis.
     """
-    arm, omega = _vector(motion, 0), _vector(motion, 6)
-    speed = norm(omega)
-    about = norm(arm) + core.row[RADIUS]
-    if speed == 0.0:
-        return 0.0, about
-    if core.kind == HALF_SPACE:
-        return math.inf, about
-    axis = scale(1.0 / speed, omega)
-    e1, e2 = tangent_frame(axis)
-    square = 0.0
-    for e in (e1, e2):
-        ahead, _ = body_support(core, rotate_back(start, e))
-        behind, _ = body_support(core, rotate_back(start, scale(-1.0, e)))
-        half = max(abs(dot(e, arm) + ahead), abs(dot(e, arm) - behind)) + core.row[SUPPORT_LOSS]
-        square += half * half
-    lifted = norm(sub(arm, scale(dot(axis, arm), axis)))
-    return min(math.sqrt(square) + 16.0 * EPS * about, lifted + core.row[RADIUS]) * (1.0 + 1e-12), about
-
-
-@kernel
-def travel(motion, reach, end):
-    """Return a bound of the path length of the body's points. Rounding of its poses is a share of it."""
-    return end * (norm(_vector(motion, 3)) + norm(_vector(motion, 6)) * reach)
+    if norm(_vector(motion, 6)) == 0.0:
+        return 0.0
+    return others if core.kind == HALF_SPACE else norm(_vector(motion, 0)) + core.row[RADIUS]
 
 
 class Mover(NamedTuple):
@@ -161,8 +139,7 @@ class Mover(NamedTuple):
     core: Core
     start: NDArray[np.float64]  # pose at time 0
     motion: NDArray[np.float64]
-    reach: float  # bounds of the distances of its points: from the axis of rotation,
-    about: float  # and from the point on it
+    reach: float
     pose: NDArray[np.float64]  # filled in
 
 
@@ -173,27 +150,17 @@ def move(a, b, t):
     pose_at(b.start, b.motion, t, b.pose)
 
 
-class Bounds(NamedTuple):
-    """How fast the separation along a direction can change."""
-
-    fall: float  # largest speed of approach, m/s
-    bend: float  # K of the module docstring, m/s^2
-
-
 @entry_point
-def bounds_along(
+def fall_along(
     motion_a: Floats1, motion_b: Floats1, reach_a: float, reach_b: float, n: tuple[float, float, float]
-) -> Bounds:
-    """`Bounds` along a direction, from the bodies' distances from their axes."""
-    turn_a = norm(cross(_vector(motion_a, 6), n))
-    turn_b = norm(cross(_vector(motion_b, 6), n))
+) -> float:
+    """Bound of the speed at which the separation along a direction falls, m/s, from the bodies' `reach_of`."""
     closing = dot(n, _vector(motion_a, 3)) - dot(n, _vector(motion_b, 3))
-    bend = turn_a * norm(_vector(motion_a, 6)) * reach_a + turn_b * norm(_vector(motion_b, 6)) * reach_b
-    return Bounds(closing + turn_a * reach_a + turn_b * reach_b, bend)
+    return closing + norm(cross(_vector(motion_a, 6), n)) * reach_a + norm(cross(_vector(motion_b, 6), n)) * reach_b
 
 
-@entry_point
-def velocity_of(motion: Floats1, t: float, from_origin: tuple[float, float, float]) -> tuple[float, float, float]:
+@kernel
+def velocity_of(motion, t, from_origin):
     """Velocity of the body's point at a place given from the origin of its frame."""
     arm = add(_vector(motion, 0), _turned_arm(motion, t))
     return add(_vector(motion, 3), cross(_vector(motion, 6), add(arm, from_origin)))
@@ -205,50 +172,19 @@ def _offset(pose_a, pose_b):
 
 
 @kernel
-def free_part(s0, s1, width, bend, floor):
-    """Return how long the parabola of the module docstring stays above a floor, at most the width of the step."""
-    slope = (s1 - s0) / width - 0.5 * bend * width
-    if slope >= 0.0:
-        return width if s1 >= floor else 0.0
-    square = slope * slope - 2.0 * bend * (s0 - floor)
-    if square < 0.0:
-        return width
-    root = 2.0 * (s0 - floor) / (math.sqrt(square) - slope)
-    return min(width, (1.0 - 1e-12) * root)
-
-
-@kernel
-def _sure_step(a, b, can, n, t, s, floor):
-    """Return a time for which a separation stays above a floor for any shapes; infinite if it always does.
-
-    It is the larger of two: from the largest speed of approach, and from spheres that contain the turning bodies.
-    """
-    sure = (s - floor) / can.fall if can.fall > 0.0 else math.inf
-    drift = sub(_vector(b.motion, 3), _vector(a.motion, 3))
-    between = sub(_offset(a.start, b.start), sub(_vector(b.motion, 0), _vector(a.motion, 0)))
-    spheres = dot(n, combine(1.0, between, t, drift)) - a.about - b.about
-    if spheres > floor:
-        closing = -dot(n, drift)
-        sure = max(sure, (spheres - floor) / closing if closing > 0.0 else math.inf)
-    return sure
-
-
-@kernel
 def _separation(a, b, n):
-    return separation(a.core, b.core, a.pose, b.pose, _offset(a.pose, b.pose), n)
+    return separation(a.core, b.core, a.pose, b.pose, _offset(a.pose, b.pose), n).lower
 
 
 @kernel
 def _direction(a, b, row):
     """Return the direction to advance along, and whether there is one: the normal, or that of a fixed half-space."""
-    n = _vector(row, NORMAL)
-    if a.core.kind == HALF_SPACE and b.core.kind == HALF_SPACE:
-        return n, False
-    if a.core.kind == HALF_SPACE:
-        return (a.pose[0, 2], a.pose[1, 2], a.pose[2, 2]), norm(_vector(a.motion, 6)) == 0.0
-    if b.core.kind == HALF_SPACE:
-        return (-b.pose[0, 2], -b.pose[1, 2], -b.pose[2, 2]), norm(_vector(b.motion, 6)) == 0.0
-    return n, True
+    n, has_fixed = _vector(row, NORMAL), a.core.kind != HALF_SPACE or b.core.kind != HALF_SPACE
+    for mover, sign in ((a, 1.0), (b, -1.0)):
+        if mover.core.kind == HALF_SPACE:
+            n = scale(sign, (mover.pose[0, 2], mover.pose[1, 2], mover.pose[2, 2]))
+            has_fixed = has_fixed and norm(_vector(mover.motion, 6)) == 0.0
+    return n, has_fixed
 
 
 @kernel
@@ -257,43 +193,21 @@ def _advance(a, b, n, t, end, gap):
 
     Every step is proved free of contact. If the first separation is not above the floor, time does not advance.
     """
-    floor, aim = FLOOR * gap, AIM * gap
-    can = bounds_along(a.motion, b.motion, a.reach, b.reach, n)
+    floor, fall = FLOOR * gap, fall_along(a.motion, b.motion, a.reach, b.reach, n)
     move(a, b, t)
-    s = _separation(a, b, n)
-    spent = 1
-    leave = max(gap, NEARER * s.lower)
-    if not (s.lower > floor):
-        return t, spent
-    for _ in range(ALONG_ONE_DIRECTION):
-        sure = _sure_step(a, b, can, n, t, s.lower, floor)
-        if t + sure >= end:
-            return end, spent
-        rate = dot(n, velocity_of(b.motion, t, s.y)) - dot(n, velocity_of(a.motion, t, s.x))
-        step = end - t
-        if rate < 0.0:
-            step = min(step, (s.lower - aim) / -rate)
-        if can.bend > 0.0:
-            step = min(step, 2.0 * math.sqrt((s.lower - floor) / can.bend))
-        step = max(step, sure)
-        ahead = min(t + step, end)
-        step = ahead - t
-        if not (step > 0.0):
+    lower = _separation(a, b, n)
+    leave = max(gap, NEARER * lower)
+    for spent in range(1, ALONG_ONE_DIRECTION):
+        if not lower > floor:
             return t, spent
-        move(a, b, ahead)
-        s1 = _separation(a, b, n)
-        spent += 1
-        part = max(free_part(s.lower, s1.lower, step, can.bend, floor), min(sure, step))
-        if part >= step and s1.lower >= floor:
-            t, s = ahead, s1
-        else:
-            t = t + min(part, step)
-            move(a, b, t)
-            s = _separation(a, b, n)
-            spent += 1
-        if t >= end or s.lower <= leave:
-            break
-    return t, spent
+        t = min(t + (lower - floor) / fall, end) if fall > 0.0 else end
+        if t >= end:
+            return end, spent
+        move(a, b, t)
+        lower = _separation(a, b, n)
+        if lower <= leave:
+            return t, spent + 1
+    return t, ALONG_ONE_DIRECTION
 
 
 @kernel
@@ -306,15 +220,6 @@ def _stop_spin(core, start, motion, across):
     off = norm(cross((start[0, 2], start[1, 2], start[2, 2]), omega))
     if core.kind == HALF_SPACE and off <= across * norm(omega):
         motion[6:9] = 0.0
-
-
-@kernel
-def _straight(mover, t):
-    """Return the position of the point that moves straight."""
-    start = mover.start
-    return combine(
-        t, _vector(mover.motion, 3), 1.0, sub((start[0, 3], start[1, 3], start[2, 3]), _vector(mover.motion, 0))
-    )
 
 
 @kernel
@@ -347,23 +252,22 @@ def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out)
     motion_a, motion_b = motion_a.copy(), motion_b.copy()
     _stop_spin(core_a, first.pose, motion_a, across)
     _stop_spin(core_b, second.pose, motion_b, across)
-    reach_a, about_a = reach_of(core_a, first.pose, motion_a)
-    reach_b, about_b = reach_of(core_b, second.pose, motion_b)
-    a = Mover(core_a, first.pose, motion_a, reach_a, about_a, np.eye(4))
-    b = Mover(core_b, second.pose, motion_b, reach_b, about_b, np.eye(4))
-    # Relative to a half-space that turns, a point of the other body moves in proportion to its distance from the axis.
-    apart = max(norm(sub(_straight(b, 0.0), _straight(a, 0.0))), norm(sub(_straight(b, end), _straight(a, end))))
-    if reach_a == math.inf:
-        a = Mover(core_a, first.pose, motion_a, apart + about_b, about_a, a.pose)
-    if reach_b == math.inf:
-        b = Mover(core_b, second.pose, motion_b, apart + about_a, about_b, b.pose)
+    # From one of the points that move straight to the other, and their largest distance.
+    arm_a, arm_b = _vector(motion_a, 0), _vector(motion_b, 0)
+    drift = sub(_vector(motion_b, 3), _vector(motion_a, 3))
+    line = sub(_offset(first.pose, second.pose), sub(arm_b, arm_a))
+    apart = max(norm(line), norm(combine(1.0, line, end, drift)))
+    about_a, about_b = norm(arm_a) + first.row[RADIUS], norm(arm_b) + second.row[RADIUS]
+    reach_a, reach_b = reach_of(core_a, motion_a, apart + about_b), reach_of(core_b, motion_b, apart + about_a)
+    a = Mover(core_a, first.pose, motion_a, reach_a, np.eye(4))
+    b = Mover(core_b, second.pose, motion_b, reach_b, np.eye(4))
     between = norm(_offset(a.start, b.start))
-    way = travel(motion_a, a.reach, end) + travel(motion_b, b.reach, end)
+    turning = norm(_vector(motion_a, 6)) * reach_a + norm(_vector(motion_b, 6)) * reach_b
+    way = end * (norm(_vector(motion_a, 3)) + norm(_vector(motion_b, 3)) + turning)
     # A half-space that turns meets any other half-space at once.
     is_bounded = way < math.inf
     gap, rounded = _touch(a, b, tolerance, between + way if is_bounded else between)
-    speed = norm(sub(_vector(motion_a, 3), _vector(motion_b, 3)))
-    speed += norm(_vector(motion_a, 6)) * a.reach + norm(_vector(motion_b, 6)) * b.reach
+    speed = norm(drift) + turning
     limit = Limit(min(TOLERANCE, 0.1 * tolerance), SEARCH_BUDGET, math.inf, -math.inf)
     t = 0.0
     solves = spent = 0
@@ -377,11 +281,14 @@ def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out)
             return FREE, end, math.inf, solves, spent
         later = t
         if is_bounded and solves < most:
-            above = out[LOWER] - FLOOR * gap
-            if above > 0.0:
-                later = min(end, t + above / speed) if speed > 0.0 else end
-            n, is_fixed = _direction(a, b, out)
-            if is_fixed and later < end:
+            # Spheres about the points that move straight contain the bodies however fast they spin.
+            spheres = norm(combine(1.0, line, t, drift)) - about_a - about_b
+            for proved, rate in ((out[LOWER], speed), (spheres, norm(drift))):
+                above = proved - FLOOR * gap
+                if above > 0.0:
+                    later = max(later, min(end, t + above / rate) if rate > 0.0 else end)
+            n, has_fixed = _direction(a, b, out)
+            if has_fixed and later < end:
                 ahead, used = _advance(a, b, n, t, end, gap)
                 later = max(later, ahead)
                 spent += used
@@ -395,30 +302,27 @@ def _find(first, second, motion_a, motion_b, end, tolerance, most, scratch, out)
     if t == 0.0:
         return STARTS_IN_CONTACT, 0.0, (0.0 if out[UPPER] < 0.0 else math.inf), solves, spent
     # Close the bracket from above: double the step until an overlap is proved at its end.
-    n = _vector(out, NORMAL)
     x = sub(_vector(out, POINT_A), (a.pose[0, 3], a.pose[1, 3], a.pose[2, 3]))
     y = sub(_vector(out, POINT_B), (b.pose[0, 3], b.pose[1, 3], b.pose[2, 3]))
-    rate = dot(n, velocity_of(motion_b, t, y)) - dot(n, velocity_of(motion_a, t, x))
-    overlap = math.inf
-    if rate < 0.0:
+    speed = dot(_vector(out, NORMAL), sub(velocity_of(motion_a, t, x), velocity_of(motion_b, t, y)))
+    if speed > 0.0:
         row = np.empty(RESULT_LENGTH)
-        step = (1.5 * max(out[DISTANCE], 0.0) + rounded) / -rate
+        later, step = t, (1.5 * max(out[DISTANCE], 0.0) + rounded) / speed
         for _ in range(FORWARD):
+            if later >= end:
+                break
             later = min(t + step, end)
             move(a, b, later)
             _solve(a, b, limit, state, rotation, row)
             solves += 1
             if row[UPPER] < 0.0:
-                overlap = later
-                break
-            if later >= end:
-                break
+                return IMPACT, t, later, solves, spent
             step *= 2.0
-    return (IMPACT if overlap < math.inf else GRAZE), t, overlap, solves, spent
+    return GRAZE, t, math.inf, solves, spent
 
 
 @kernel(_nrt=True)
-def find_impact(first, second, motion_a, motion_b, end, tolerance, most, scratch, found, out):
+def find_impact(first, second, motion_a, motion_b, end, tolerance, most, scratch, out):
     """Find the first time at which two moving bodies come within a gap, by steps proved free of contact.
 
     Parameters
@@ -433,10 +337,12 @@ def find_impact(first, second, motion_a, motion_b, end, tolerance, most, scratch
     most : int
         Solver calls after which to give up.
     scratch : Scratch
-    found : array, shape (FOUND_LENGTH,)
-        Filled in.
     out : array, shape (RESULT_LENGTH,)
         Filled in with the result there.
+
+    Returns
+    -------
+    `ImpactStatus`, time, time of a proved overlap, solver calls, support points of each body
     """
     # Relative to the start of A, so that rounding does not depend on the place in the world.
     start_a, start_b = first.pose.copy(), second.pose.copy()
@@ -455,17 +361,12 @@ def find_impact(first, second, motion_a, motion_b, end, tolerance, most, scratch
         pose_at(first.pose, motion_a, time, scratch.pose_a)
         pose_at(second.pose, motion_b, time, scratch.pose_b)
         scratch.direction[:] = 0.0
-        answer = decide_from_nothing(first.row, first.pool, second.row, second.pool, 0.0, tolerance, scratch)
+        there = Placed(first.row, first.pool, scratch.pose_a), Placed(second.row, second.pool, scratch.pose_b)
+        answer = decide_from_nothing(*there, 0.0, tolerance, scratch, scratch.verdict)
         solves += int(scratch.verdict[SOLVES_OF_VERDICT])
         if answer == CLOSER:
             status, overlap = (STARTS_IN_CONTACT if time == 0.0 else IMPACT), time
-    found[ENDING], found[TIME], found[OVERLAP_TIME], found[SOLVES], found[SUPPORTS] = (
-        status,
-        time,
-        overlap,
-        solves,
-        supports,
-    )
+    return status, time, overlap, solves, supports
 
 
 @entry_point(nogil=True, _nrt=True)
@@ -498,12 +399,12 @@ def find_impacts(
     scratch = scratch_in(work)
     for k in range(which.shape[0]):
         i = which[k]
-        a, b = place_pair(pairs, i, scratch)
-        first = Placed(pairs.rows[a], pairs.pool, scratch.pose_a.copy())
-        second = Placed(pairs.rows[b], pairs.pool, scratch.pose_b.copy())
-        motion_a = motions_a[own_or_only(motions_a, i)]
-        motion_b = motions_b[own_or_only(motions_b, i)]
-        find_impact(first, second, motion_a, motion_b, end, tolerance, most, scratch, found[i], out[i])
+        pose_a, pose_b = pairs.poses_a[own_or_only(pairs.poses_a, i)], pairs.poses_b[own_or_only(pairs.poses_b, i)]
+        first = Placed(pairs.rows[pairs.a[i]], pairs.pool, pose_a)
+        second = Placed(pairs.rows[pairs.b[i]], pairs.pool, pose_b)
+        motion_a, motion_b = motions_a[own_or_only(motions_a, i)], motions_b[own_or_only(motions_b, i)]
+        ended = find_impact(first, second, motion_a, motion_b, end, tolerance, most, scratch, out[i])
+        found[i, ENDING], found[i, TIME], found[i, OVERLAP_TIME], found[i, SOLVES], found[i, SUPPORTS] = ended
 
 
 @dataclass(frozen=True, eq=False)
@@ -546,22 +447,12 @@ class Motion(Record):
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        start = as_poses("Motion.start", self.start).copy()
-        if start.shape != (4, 4):
-            raise ValueError(f"Motion.start: must have shape (4, 4), found {start.shape}")
-        vectors: dict[str, Any] = {"linear": self.linear, "angular": self.angular}
-        vectors["about"] = start[:3, 3] if self.about is None else self.about
-        start.flags.writeable = False
-        object.__setattr__(self, "start", start)
-        for name, value in vectors.items():
-            vector = floats(f"Motion.{name}", value).copy()
-            if vector.shape != (3,) or not np.isfinite(vector).all():
-                raise ValueError(f"Motion.{name} = {value!r}: must be three finite numbers")
-            if np.abs(vector).max() > LARGEST:
-                raise ValueError(f"Motion.{name} = {value!r}: no component may be larger than {LARGEST:g}")
-            vector[np.abs(vector) < SMALLEST] = 0.0  # the squares would underflow
-            vector.flags.writeable = False
-            object.__setattr__(self, name, vector)
+        start = as_pose("Motion.start", self.start).copy()
+        linear, angular = _components("Motion.linear", self.linear, 3), _components("Motion.angular", self.angular, 3)
+        about = _components("Motion.about", start[:3, 3] if self.about is None else self.about, 3)
+        for name, array in (("start", start), ("linear", linear), ("angular", angular), ("about", about)):
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         for array in state.values():
@@ -607,10 +498,7 @@ class Motion(Record):
             Velocity of the origin of the body's frame at time 0 and angular velocity, world axes (linear; angular).
         """
         start = as_pose("start", start)
-        twist = floats("twist", twist)
-        if twist.shape != (6,) or not np.isfinite(twist).all():
-            raise ValueError(f"twist: must be six finite numbers, found {twist!r}")
-        twist = np.where(np.abs(twist) < SMALLEST, 0.0, twist)
+        twist = _components("twist", twist, 6)
         linear, angular = twist[:3], twist[3:]
         square = angular @ angular
         if square == 0.0:
@@ -630,6 +518,17 @@ class Motion(Record):
     @property
     def _packed(self) -> FloatArray:
         return np.concatenate([self.start[:3, 3] - self.about, self.linear, self.angular])
+
+
+def _components(name: str, value: ArrayLike, count: int) -> FloatArray:
+    """Return so many finite numbers of 1e100 at most; those whose squares would underflow are 0."""
+    array = floats(name, value).copy()
+    if array.shape != (count,) or not np.isfinite(array).all():
+        raise ValueError(f"{name} = {value!r}: must be {count} finite numbers")
+    if np.abs(array).max() > LARGEST:
+        raise ValueError(f"{name} = {value!r}: no component may be larger than {LARGEST:g}")
+    array[np.abs(array) < SMALLEST] = 0.0
+    return array
 
 
 class ImpactStatus(Words, IntEnum):

@@ -8,7 +8,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.shapes import Shape, Superovoid
 from superovoid.shapes.kernels.rounding import AS_IS, rotation_error, straighten_rows
 from superovoid.values.checks import MOST_LENGTH, short
 from superovoid.values.poses import ROTATION_TOLERANCE, PosesLike, as_matrices, check_rigid
@@ -74,12 +73,3 @@ def check_rtol(rtol: float) -> float:
     if not (real and 1e-12 <= rtol <= MOST_LENGTH):
         raise ValueError(f"rtol = {short(rtol)}: must be a number of at least 1e-12, at most {MOST_LENGTH:g}")
     return min(max(float(rtol), 1e-12), MOST_LENGTH)  # numpy compares in single precision
-
-
-def packed_row(name: str, shape: Shape) -> FloatArray:
-    """Return the row of numbers of a shape; `TypeError` if it is not a shape."""
-    if isinstance(shape, Superovoid):
-        return shape._packed
-    if not isinstance(shape, Shape):
-        raise TypeError(f"{name}: must be a shape of superovoid.shapes, found {type(shape).__name__}")
-    return shape._row

@@ -91,17 +91,12 @@ def take(a, b, tolerance, scratch):
 
 
 @kernel
-def _solve(row_a, pool_a, row_b, pool_b, tolerance, state, scratch, out):
-    limit = Limit(tolerance, SEARCH_BUDGET, math.inf, -math.inf)
-    a, b = Placed(row_a, pool_a, scratch.pose_a), Placed(row_b, pool_b, scratch.pose_b)
-    solve_within(a, b, limit, state, scratch.rotation, out)
-
-
-@kernel
-def solve_from_nothing(row_a, pool_a, row_b, pool_b, tolerance, scratch, out):
-    """Answer two bodies at the poses in the scratch; nothing is kept that only a later answer would need."""
+def solve_from_nothing(first, second, tolerance, scratch, out):
+    """Answer two bodies (`Placed`); nothing is kept that only a later answer would need."""
     scratch.state[:] = 0.0
-    _solve(row_a, pool_a, row_b, pool_b, tolerance, scratch.state, scratch, out)
+    solve_within(
+        first, second, Limit(tolerance, SEARCH_BUDGET, math.inf, -math.inf), scratch.state, scratch.rotation, out
+    )
 
 
 @entry_point
@@ -124,7 +119,8 @@ def answer_pair(
     scratch = scratch_in(work)
     found = take(Asked(a, pose_a), Asked(b, pose_b), tolerance, scratch)
     if found == VALID:
-        solve_from_nothing(a.row, a.pool, b.row, b.pool, tolerance, scratch, out)
+        first, second = Placed(a.row, a.pool, scratch.pose_a), Placed(b.row, b.pool, scratch.pose_b)
+        solve_from_nothing(first, second, tolerance, scratch, out)
     return found
 
 
@@ -136,5 +132,8 @@ def answer_again(a: Asked, b: Asked, tolerance: float, state: Floats1, work: Flo
     scratch = scratch_in(work)
     found = take(a, b, tolerance, scratch)
     if found == VALID:
-        _solve(a.body.row, a.body.pool, b.body.row, b.body.pool, tolerance, state, scratch, out)
+        first = Placed(a.body.row, a.body.pool, scratch.pose_a)
+        second = Placed(b.body.row, b.body.pool, scratch.pose_b)
+        limit = Limit(tolerance, SEARCH_BUDGET, math.inf, -math.inf)
+        solve_within(first, second, limit, state, scratch.rotation, out)
     return found

@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.arrays import Floats1, Floats2, Ints1
 from superovoid.compiled.kernels import entry_point
-from superovoid.compiled.threads import workers
 from superovoid.contact import columns
-from superovoid.contact.broadcasting import Pairs, pairs_of, place_pair, poses_of_pairs, share_pairs
-from superovoid.contact.certificate_writing import certificate_of
-from superovoid.contact.certificates import Certificate
-from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol, packed_row
+from superovoid.contact.broadcasting import Pairs, bodies_of, pairs_of, share_pairs
+from superovoid.contact.certificates import Certificate, certificate_of
+from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE, as_poses, check_rtol
 from superovoid.contact.lanes import many_pairs
 from superovoid.contact.one_pair import STATE, WORK_LENGTH, answer_pair, scratch_in, solve_from_nothing
 from superovoid.contact.results import DistanceResult, DistanceResults
@@ -25,8 +23,7 @@ from superovoid.shapes import Shape, Superovoid
 from superovoid.values.poses import PosesLike, as_matrices
 
 FloatArray = NDArray[np.float64]
-BATCH = 512  # pairs of superovoids from which on SIMD lanes are used, and that a thread is started for
-CHUNK = 1 << 14  # pairs solved at once, which takes 18 MB besides their answers
+BATCH = 512  # pairs of superovoids from which on SIMD lanes are used
 
 
 @entry_point(nogil=True)
@@ -44,9 +41,8 @@ def answer_pairs(pairs: Pairs, which: Ints1, tolerance: float, work: Floats1, ou
     """
     scratch = scratch_in(work)
     for k in range(which.shape[0]):
-        i = which[k]
-        a, b = place_pair(pairs, i, scratch)
-        solve_from_nothing(pairs.rows[a], pairs.pool, pairs.rows[b], pairs.pool, tolerance, scratch, out[i])
+        first, second = bodies_of(pairs, which[k])
+        solve_from_nothing(first, second, tolerance, scratch, out[which[k]])
 
 
 def distance(
@@ -104,7 +100,9 @@ def distance(
     if matrix_a.ndim != 2 or matrix_b.ndim != 2:
         name, pose = ("pose_a", matrix_a) if matrix_a.ndim != 2 else ("pose_b", matrix_b)
         raise ValueError(f"{name}: must have shape (4, 4), found {pose.shape}; distances() takes arrays")
-    row_a, row_b = packed_row("a", a), packed_row("b", b)
+    for name, shape in (("a", a), ("b", b)):
+        if not isinstance(shape, Shape):
+            raise TypeError(f"{name}: must be a shape of superovoid.shapes, found {type(shape).__name__}")
     work, out = np.empty(WORK_LENGTH), np.empty(columns.RESULT_LENGTH)
     rtol = check_rtol(rtol)
     wrong = answer_pair(a._body, matrix_a, b._body, matrix_b, rtol, work, out)
@@ -118,7 +116,7 @@ def distance(
         result.__dict__["certificate"] = Certificate()
         if isinstance(a, Superovoid) and isinstance(b, Superovoid):
             poses = as_poses("pose_a", matrix_a), as_poses("pose_b", matrix_b)
-            result.__dict__["certificate"] = certificate_of(result, row_a, row_b, *poses, work[STATE])
+            result.__dict__["certificate"] = certificate_of(result, a._packed, b._packed, *poses, work[STATE])
     return result
 
 
@@ -167,21 +165,9 @@ def distances(
     n = len(pairs.a)
     out = np.empty((n, columns.RESULT_LENGTH))
     in_lanes = pairs.of_superovoids
-    if in_lanes.sum() < BATCH:  # of all pairs, not of a chunk: the answers do not depend on chunks
+    if in_lanes.sum() < BATCH:
         in_lanes[:] = False
-    _solve_in_lanes(pairs, np.flatnonzero(in_lanes), rtol, out, threads)
+    states = np.zeros((n, columns.STATE_LENGTH))
+    many_pairs.solve_batch(pairs, np.flatnonzero(in_lanes), rtol, SEARCH_BUDGET, states, out, threads)
     share_pairs(np.flatnonzero(~in_lanes), lambda which, work: answer_pairs(pairs, which, rtol, work, out), threads)
     return DistanceResults.from_rows(out)
-
-
-def _solve_in_lanes(pairs: Pairs, which: NDArray[np.int64], rtol: float, out: FloatArray, threads: int | None) -> None:
-    """Answer the pairs named, of superovoids, in SIMD lanes."""
-    for first in range(0, len(which), CHUNK):
-        chunk = which[first : first + CHUNK]
-        rows_a, rows_b = pairs.rows[pairs.a[chunk]], pairs.rows[pairs.b[chunk]]
-        poses_a, poses_b = (poses_of_pairs(poses, chunk) for poses in (pairs.poses_a, pairs.poses_b))
-        states = np.zeros((len(chunk), columns.STATE_LENGTH))
-        solved = np.empty((len(chunk), columns.RESULT_LENGTH))
-        arguments = (rows_a, rows_b, poses_a, poses_b, rtol, SEARCH_BUDGET, states, solved)
-        many_pairs.solve_batch(*arguments, threads=max(1, min(workers(threads), len(which) // BATCH)))
-        out[chunk] = solved

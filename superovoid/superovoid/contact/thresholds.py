@@ -31,7 +31,7 @@ from superovoid.contact.deciding import (
 )
 from superovoid.contact.inputs import TOLERANCE, check_rtol
 from superovoid.shapes import Shape
-from superovoid.values.checks import floats
+from superovoid.shapes.shape import unit_directions
 from superovoid.values.poses import PoseLike, PosesLike
 from superovoid.values.records import Record, Statistics, Table
 from superovoid.values.status import Words
@@ -222,11 +222,15 @@ def are_closer(
     """
     counts: dict[str, int] = {}
     thresholds = one_a_pair("threshold", threshold, "metres", counts)
-    guesses = np.zeros(3) if direction is None else _unit_directions(direction, counts)
+    guesses = np.zeros((1, 3))
+    if direction is not None:
+        guesses, _, shape = unit_directions(direction)
+        if len(shape) > 1:
+            counts["direction"] = len(guesses)
     pairs, is_single = pairs_of(a, pose_a, b, pose_b, counts)
     rtol = check_rtol(rtol)
     out = np.empty((len(pairs.a), VERDICT_LENGTH))
-    asked = thresholds, np.array(guesses, ndmin=2), rtol
+    asked = thresholds, guesses, rtol
     share_pairs(np.arange(len(out)), lambda which, work: decide_pairs(pairs, which, *asked, work, out), threads)
     if is_single:
         return Verdict._from_row(out[0])
@@ -271,18 +275,3 @@ def are_intersecting(
         common. `farther`: they have none. Neither: they touch, to within `rtol`.
     """
     return are_closer(a, pose_a, b, pose_b, 0.0, direction=direction, rtol=rtol, threads=threads)
-
-
-def _unit_directions(directions: ArrayLike, counts: dict[str, int]) -> FloatArray:
-    guesses = floats("direction", directions)
-    if guesses.ndim not in (1, 2) or guesses.shape[-1] != 3:
-        raise ValueError(f"direction: must be numbers of shape (3,) or (n, 3), found shape {guesses.shape}")
-    if guesses.ndim == 2:
-        counts["direction"] = len(guesses)
-    if not np.isfinite(guesses).all():
-        raise ValueError("direction: must be finite, found nan or inf")
-    largest = np.abs(guesses).max(axis=-1, keepdims=True, initial=0.0)
-    if not (largest > 0.0).all():
-        raise ValueError("direction: must not be zero")
-    guesses = guesses / largest  # so that squares neither underflow nor overflow
-    return guesses / np.linalg.norm(guesses, axis=-1, keepdims=True)

@@ -27,20 +27,12 @@ from superovoid.compiled.vector import norm
 from superovoid.contact.columns import DISTANCE, LOWER, RESULT_LENGTH, STATUS, UPPER
 from superovoid.contact.kind_table import solve_within
 from superovoid.contact.lanes import many_pairs, newton_lanes
-from superovoid.contact.pair import Limit, Pair, Placed
+from superovoid.contact.pair import Limit, Placed
 from superovoid.contact.superovoids import newton
 from superovoid.contact.superovoids.certificate import gap_tolerance
-from superovoid.contact.superovoids.pair_solver import (
-    answer_contact,
-    in_order,
-    load_point,
-    place_of_points,
-    relative_pose,
-    still_face,
-)
 from superovoid.scene.culling import BOUNDED, INTERSECTING, SOLVED, Local, World, gap_of_oriented_boxes, height_above
 from superovoid.scene.pair_table import WarmStarts, pair_key, slot_of
-from superovoid.shapes.kernels.kinds import BOX, CYLINDER, KIND, SUPEROVOID, is_sphere
+from superovoid.shapes.kernels.kinds import KIND, SUPEROVOID, is_sphere
 from superovoid.shapes.kernels.rounding import turn_of_plane
 from superovoid.shapes.kernels.surface import RADIUS, SIZE
 from superovoid.values.status import PRECISION
@@ -66,7 +58,7 @@ class Candidates(NamedTuple):
     stages: Ints1
     limits: Floats1  # of the distance: beyond it lanes need not answer
     out: Floats2  # the answer of lanes; of a contact that is open its proved interval
-    points: Floats2  # of that, and the iterations that it took
+    points: Floats2  # of that contact
     asked: Ints1  # rows for lanes
 
 
@@ -80,7 +72,7 @@ def candidates_for(rows: int) -> Candidates:
         np.zeros(rows, np.int64),
         np.empty(rows),
         np.empty((rows, RESULT_LENGTH)),
-        np.empty((rows, _POINTS + 1)),
+        np.empty((rows, _POINTS)),
         np.empty(rows, np.int64),
     )
 
@@ -258,31 +250,20 @@ def sphere_gap(world, a, b):
 
 
 @kernel
-def _exponent_in_lanes(row):
-    """The first exponent by which lanes take a body for a box or a cylinder; 0 for others."""
-    if row[KIND] == BOX:
-        return newton_lanes.CAPPED
-    return 2.0 if row[KIND] == CYLINDER else 0.0
-
-
-@kernel
 def is_for_lanes(a, b):
-    """Whether lanes may answer a pair: superovoids, but not two spheres; a superovoid beside a box or a cylinder."""
-    if a[KIND] == SUPEROVOID and b[KIND] == SUPEROVOID:
-        return not (is_sphere(a) and is_sphere(b))
-    other = b if a[KIND] == SUPEROVOID else a
-    return (a[KIND] == SUPEROVOID or b[KIND] == SUPEROVOID) and _exponent_in_lanes(other) > 0.0
+    """Whether lanes may answer a pair: superovoids, but not two spheres."""
+    return a[KIND] == SUPEROVOID and b[KIND] == SUPEROVOID and not (is_sphere(a) and is_sphere(b))
 
 
 @kernel(forceinline=True)
-def _store(block, i, rows, row, are_superovoids, tolerance):
+def _store(block, i, rows, row, tolerance):
     """Note what lanes have found of a pair of the block."""
     phase, out = block[many_pairs.PHASE + i], rows.out[row]
     if many_pairs.store_row(block, i, tolerance, out):
         rows.stages[row], rows.bounds[row] = CLOSED, out[DISTANCE]
     elif phase == newton.BEYOND:
         rows.stages[row] = BEYOND
-    elif phase == newton.CONVERGED and are_superovoids:
+    elif phase == newton.CONVERGED:
         rows.stages[row] = CONTACT
         lower, upper = block[many_pairs.LOWER + i], block[many_pairs.UPPER + i]
         is_known = lower <= upper  # false for NaN
@@ -290,7 +271,6 @@ def _store(block, i, rows, row, are_superovoids, tolerance):
     else:
         rows.stages[row] = FAILED
     many_pairs.store_points(block, i, rows.points[row])
-    rows.points[row, _POINTS] = block[many_pairs.ITERATIONS + i]
 
 
 @kernel(nogil=True, separate=True)
@@ -307,13 +287,12 @@ def ask_lanes(local, poses, rows, count, tolerance, pool, is_warm, lanes):
             row = rows.asked[first + i]
             state, a, b = rows.states[row], rows.pairs[row, 0], rows.pairs[row, 1]
             many_pairs.load_bodies(block, i, packed[a], packed[b], poses[state, a], poses[state, b])
-            many_pairs.load_capped(block, i, _exponent_in_lanes(packed[a]), _exponent_in_lanes(packed[b]))
             block[many_pairs.LIMIT + i] = rows.limits[row]
         for i in range(filled):
             row = rows.asked[first + i]
             state, a, b = rows.states[row], rows.pairs[row, 0], rows.pairs[row, 1]
             many_pairs.load_poses(block, i, poses[state, a], poses[state, b])
-            if is_warm and packed[a, KIND] == packed[b, KIND]:
+            if is_warm:
                 many_pairs.load_points(block, i, pool.states[slot_of(pool, pair_key(a, b))])
             else:
                 many_pairs.load_no_points(block, i)
@@ -321,9 +300,7 @@ def ask_lanes(local, poses, rows, count, tolerance, pool, is_warm, lanes):
         many_pairs.converge(lanes.newton, lanes.running, block, filled)
         many_pairs.prove(block, filled)
         for i in range(filled):
-            row = rows.asked[first + i]
-            a, b = rows.pairs[row, 0], rows.pairs[row, 1]
-            _store(block, i, rows, row, packed[a, KIND] == packed[b, KIND], tolerance)
+            _store(block, i, rows, rows.asked[first + i], tolerance)
 
 
 # -- candidates of a group -------------------------------------------------------------------------------------------
@@ -389,41 +366,18 @@ def _keep(scratch, found, a, b, best_first, base, wanted, limit, counts):
     return found + 1, limit
 
 
-@kernel
-def _is_near(a, b, pose_a, pose_b, state, rotation):
-    """Whether a state has points of two superovoids whose normals still face each other."""
-    if state[4] == 0.0 and state[5] == 0.0:  # r and w
-        return False
-    straight = in_order(a, b, pose_a, pose_b)
-    if not straight:
-        a, b, pose_a, pose_b = b, a, pose_b, pose_a
-    ka, kb = place_of_points(straight)
-    centre = relative_pose(pose_a, pose_b, rotation)
-    return still_face(Pair(a, b, rotation, centre), load_point(state, ka), load_point(state, kb))
-
-
 @kernel(nogil=True, separate=True)
 def _answer(local, vertices, world, rows, row, limit, wanted, pool, rotation, out):
     """Answer a candidate from what lanes or earlier answers have found; beyond the limit only that is known."""
     packed, a, b = local.packed, rows.pairs[row, 0], rows.pairs[row, 1]
     state, stage = pool.states[slot_of(pool, pair_key(a, b))], rows.stages[row]
-    bodies, is_answered = (packed[a], packed[b], world.poses[a], world.poses[b]), False
+    if stage == CLOSED or stage == CONTACT:
+        for j in range(_POINTS):
+            state[j] = rows.points[row, j]
     if stage == CLOSED:
-        is_answered = True
         for j in range(RESULT_LENGTH):
             out[j] = rows.out[row, j]
-        if packed[a, KIND] == packed[b, KIND]:
-            for j in range(_POINTS):
-                state[j] = rows.points[row, j]
-    elif stage == CONTACT:
-        # If the points of an earlier answer are near, these prove more of the depth.
-        points, is_cold = rows.points[row], not _is_near(*bodies, state, rotation)
-        ka, kb = place_of_points(in_order(*bodies))
-        fa, fb, steps = load_point(points, ka), load_point(points, kb), np.int64(points[_POINTS])
-        is_answered = answer_contact(
-            *bodies, wanted.tolerance, wanted.budget, fa, fb, steps, is_cold, state, rotation, out
-        )
-    if not is_answered:
+    else:
         first, second = Placed(packed[a], vertices, world.poses[a]), Placed(packed[b], vertices, world.poses[b])
         ends = Limit(wanted.tolerance, wanted.budget, max(limit, 0.0), -math.inf)  # the sign is always known
         solve_within(first, second, ends, state, rotation, out)

@@ -95,12 +95,9 @@ class _ClosedForm(Shape):
     _kind: ClassVar[int]
 
     def __post_init__(self) -> None:
-        kind = type(self).__name__
         for field in fields(self):  # type: ignore[arg-type] # every kind is a dataclass
             value = getattr(self, field.name)
-            if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
-                raise ValueError(f"{kind}.{field.name} = {value!r}: must be a positive number (metres)")
-            check_length(f"{kind}.{field.name}", value)
+            check_length(f"{type(self).__name__}.{field.name}", value)
             object.__setattr__(self, field.name, float(value))
 
     def _fill(self, row: FloatArray) -> None:

@@ -76,8 +76,10 @@ def numbers(owner: str, name: str, value: ArrayLike, count: int) -> tuple[float,
     return tuple(float(number) for number in array)
 
 
-def check_length(name: str, value: float | np.floating | np.integer) -> None:
-    """Refuse a length that the arithmetic does not carry."""
+def check_length(name: str, value: Any) -> None:
+    """Refuse what is no number, or a length that the arithmetic does not carry."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | np.integer):
+        raise ValueError(f"{name} = {value!r}: must be a positive number (metres)")
     if not LEAST_LENGTH <= value <= MOST_LENGTH:
         span = f"from {LEAST_LENGTH:g} to {MOST_LENGTH:g}"
         raise ValueError(f"{name} = {value!r}: must be positive and finite, {span} (metres)")

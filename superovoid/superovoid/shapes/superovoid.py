@@ -594,8 +594,6 @@ class Sphere(Ellipsoid):
     """
 
     def __init__(self, radius: float) -> None:
-        if isinstance(radius, bool) or not isinstance(radius, int | float | np.floating | np.integer):
-            raise ValueError(f"Sphere.radius = {radius!r}: must be a positive number (metres)")
         check_length("Sphere.radius", radius)
         super().__init__((radius, radius, radius))
 

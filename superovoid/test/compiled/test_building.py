@@ -18,7 +18,7 @@ BUILD = """
 import sys
 from pathlib import Path
 from superovoid.compiler import build
-names = "aabb_tree_fit", "impact_pose_at", "rounding_composition", "pair_table_exceptions_count", "impact_bounds_along"
+names = "aabb_tree_fit", "impact_pose_at", "rounding_composition", "pair_table_exceptions_count", "impact_fall_along"
 folder = Path(sys.argv[1])
 build.build([build.level_here()], folder, folder / "objects", lambda name: name.endswith(names))
 """
@@ -47,7 +47,7 @@ def same(function, *arguments):
 pose = np.eye(4)
 pose.setflags(write=False)
 same(impact.pose_at, pose, rng.normal(size=9), 0.3, np.empty((4, 4)))
-same(impact.bounds_along, rng.normal(size=9), rng.normal(size=9), 0.1, 0.2, (0.6, 0.0, 0.8))
+same(impact.fall_along, rng.normal(size=9), rng.normal(size=9), 0.1, 0.2, (0.6, 0.0, 0.8))
 for turned in (True, False):
     made = same(rounding.composition, 0.3, 2.0, turned)
 keys = np.full(8, pair_table.EMPTY)

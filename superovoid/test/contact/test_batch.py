@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 from superovoid import Ellipsoid, Sphere, distances
 from superovoid.compiler.jit import kernel
-from superovoid.contact import Status, columns
+from superovoid.contact import Status, broadcasting, columns
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.lanes import many_pairs, newton_lanes, simd
 from superovoid.contact.signed_distance import BATCH
@@ -50,16 +50,12 @@ class Pairs:
         other.bodies, other.poses = other.bodies[::-1].copy(), other.poses[::-1].copy()
         return other
 
-    def first_try(self):
-        """Solve in lanes; return which pairs were answered."""
-        still_open = many_pairs.solve_in_lanes(*self.bodies, *self.poses, TOLERANCE, self.states, self.out, BUDGET)
-        answered = np.ones(len(self.out), dtype=bool)
-        answered[still_open] = False
-        return answered
-
     def batch(self, threads=1):
-        arguments = (*self.bodies, *self.poses, TOLERANCE, BUDGET, self.states, self.out)
-        many_pairs.solve_batch(*arguments, threads=threads)
+        """Solve in lanes; `left` is how many the scalar solver has answered."""
+        count = len(self.out)
+        rows, number = self.bodies.reshape(-1, surface.BODY_LENGTH), np.arange(count)
+        pairs = broadcasting.Pairs(rows, np.zeros(1), number, number + count, *self.poses)
+        self.left = many_pairs.solve_batch(pairs, number, TOLERANCE, BUDGET, self.states, self.out, threads)
         return self.out
 
     def scalar(self):
@@ -137,33 +133,27 @@ def test_limits_of_logarithm_and_exponential():
 
 def test_one_kind_of_answer_for_every_place_in_a_batch():
     pairs = random_pairs(20, many_pairs.CHUNK + 90, exponents=(0.3, 1.7), ratio=10.0, taper=0.3, reach=(0.7, 2.0))
-    answered = pairs.first_try()
-    out, states = pairs.out.copy(), pairs.states.copy()
+    out, states = pairs.batch(), pairs.states
+    assert 0 < pairs.left < 0.5 * len(out)
     rng = np.random.default_rng(4)
     for count in (1, 2, newton_lanes.WIDTH - 1, newton_lanes.WIDTH + 1, len(out)):
         rows = rng.permutation(len(out))[:count]
         few = pairs.pick(rows)
         few.reset()
-        np.testing.assert_array_equal(few.first_try(), answered[rows])
-        good = answered[rows]
-        np.testing.assert_array_equal(few.out[good], out[rows][good])
+        np.testing.assert_array_equal(few.batch(), out[rows])
         np.testing.assert_array_equal(few.states, states[rows])
 
 
 def test_a_bad_lane_disturbs_no_other():
     pairs = random_pairs(23, 100, exponents=(0.5, 1.5), ratio=2.0, reach=(1.0, 2.0))
-    answered = pairs.first_try()
-    out = pairs.out.copy()
+    out = pairs.batch().copy()
     bad = pairs.pick(slice(None))
     bad.reset()
     bad.poses[1, 40, :3, 3] = np.nan
     bad.bodies[0, 50] = np.inf
     good = np.ones(100, dtype=bool)
     good[[40, 50]] = False
-    still = bad.first_try()
-    assert not still[~good].any()
-    np.testing.assert_array_equal(still[good], answered[good])
-    np.testing.assert_array_equal(bad.out[good & answered], out[good & answered])
+    np.testing.assert_array_equal(bad.batch()[good], out[good])
 
 
 # -- warm starts -----------------------------------------------------------------------------------
@@ -171,16 +161,16 @@ def test_a_bad_lane_disturbs_no_other():
 
 def test_scalar_and_batch_take_up_each_others_states():
     pairs = random_pairs(31, 250, exponents=(0.3, 1.6), ratio=3.0, reach=(1.0, 2.0))
-    answered = pairs.first_try()
-    from_batch = pairs.pick(answered)
+    from_batch = pairs.pick(pairs.batch()[:, columns.STATUS] == 0)
+    answers = pairs.out[pairs.out[:, columns.STATUS] == 0]
     from_batch.scalar()
     assert (from_batch.out[:, columns.ITERATIONS] == 0).all()
-    assert_agree(from_batch.out, pairs.out[answered], from_batch.sizes, from_batch.poses)
-    from_scalar = pairs.pick(answered)
+    assert_agree(from_batch.out, answers, from_batch.sizes, from_batch.poses)
+    from_scalar = from_batch.pick(slice(None))
     from_scalar.reset()
     from_scalar.scalar()
     again = from_scalar.pick(slice(None))
-    assert again.first_try().all()
+    again.batch()
     assert (again.out[:, columns.ITERATIONS] == 0).all()
     assert_agree(again.out, from_scalar.out, again.sizes, again.poses)
 
@@ -216,16 +206,14 @@ def test_a_bad_number_of_threads_is_refused(threads):
         distances([Sphere(1.0)], np.eye(4)[None], [Sphere(1.0)], np.eye(4)[None], threads=threads)
 
 
-@pytest.mark.parametrize("taper", (0.0, 0.4), ids=("from contacts of the lanes", "by the scalar solver"))
-def test_the_effort_of_searches_is_passed_on(taper):
-    pairs = random_pairs(41, 40, exponents=(0.3, 0.8), ratio=1.0, taper=taper, reach=(0.1, 0.4))
+def test_the_effort_of_searches_is_passed_on(monkeypatch):
+    pairs = random_pairs(41, 40, exponents=(0.3, 0.8), ratio=1.0, taper=0.4, reach=(0.1, 0.4))
     few = pairs.pick(slice(None))
-    arguments = (TOLERANCE, 20, few.states, few.out)
-    by_scalar_solver = many_pairs.solve_batch(*few.bodies, *few.poses, *arguments)
-    assert (by_scalar_solver > 0) == (taper > 0.0)
+    monkeypatch.setitem(globals(), "BUDGET", 20)
+    few.batch()
     assert (few.out[:, columns.STATUS].astype(int) & int(Status.UNPROVEN) != 0).sum() > 0
-    arguments = (TOLERANCE, SEARCH_BUDGET, pairs.states, pairs.out)
-    many_pairs.solve_batch(*pairs.bodies, *pairs.poses, *arguments)
+    monkeypatch.setitem(globals(), "BUDGET", SEARCH_BUDGET)
+    pairs.batch()
     assert (pairs.out[:, columns.STATUS] == 0).sum() > (few.out[:, columns.STATUS] == 0).sum()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from superovoid import Superovoid, are_closer, distances
-from superovoid.contact import broadcasting, signed_distance
+from superovoid.contact import broadcasting
 from superovoid.shapes import Box
 
 MANY = 150_000
@@ -52,7 +52,6 @@ def test_chunks_of_pairs_change_no_bit_of_the_answers(count, monkeypatch):
     others = [Box((0.4, 0.6, 0.8)) if i % 97 == 0 else BODIES[i % 3] for i in range(count)]
     asked = shapes, np.eye(4), others, places(count)
     whole, verdicts = distances(*asked), are_closer(*asked, 0.1)
-    monkeypatch.setattr(signed_distance, "CHUNK", 131)
     monkeypatch.setattr(broadcasting, "MOST_AT_ONCE", 131)
     assert distances(*asked) == whole
     assert are_closer(*asked, 0.1) == verdicts

@@ -164,15 +164,15 @@ def test_bad_arguments_of_comparisons_are_named():
     for thresholds in ([math.nan], [[0.0]]):
         with pytest.raises(ValueError, match=r"threshold = \[.*: must be a finite number \(metres\), or an array"):
             are_closer([a], WORLD, a, WORLD, thresholds)
-    with pytest.raises(ValueError, match=r"direction: .* shape \(3,\) or \(n, 3\), found shape \(3, 2\)"):
+    with pytest.raises(ValueError, match=r"direction: must have shape \(\.\.\., 3\), found \(3, 2\)"):
         are_closer([a], WORLD, a, WORLD, [0.0], direction=np.ones((3, 2)))
     with pytest.raises(ValueError, match=r"a: 1, threshold: 1, direction: 2"):
         are_closer([a], WORLD, a, WORLD, [0.0], direction=np.ones((2, 3)))
     with pytest.raises(ValueError, match=r"threads = 0: must be None or an integer of at least 1"):
         are_closer(a, WORLD, a, WORLD, 0.0, threads=0)
-    with pytest.raises(ValueError, match="direction: must not be zero"):
+    with pytest.raises(ValueError, match="direction: must be finite and not zero"):
         are_closer(a, WORLD, a, WORLD, 0.0, direction=(0.0, 0.0, 0.0))
-    with pytest.raises(ValueError, match="direction: must be finite, found nan or inf"):
+    with pytest.raises(ValueError, match="direction: must be finite and not zero"):
         are_closer(a, WORLD, a, WORLD, 0.0, direction=(0.0, math.nan, 0.0))
     for length in (1e-320, 1e300):
         assert are_closer(a, WORLD, a, WORLD, 0.0, direction=(length, length, 0.0)).closer
@@ -223,7 +223,7 @@ def random_motion(rng, pose, speed, spin):
     return Motion(pose, linear, angular, about)
 
 
-def test_separation_never_falls_below_its_parabola_nor_faster_than_its_bound():
+def test_separation_never_falls_faster_than_its_bound():
     rng = np.random.default_rng(9)
     for _ in range(15):
         bodies = [random_shape(rng) for _ in range(2)]
@@ -232,24 +232,16 @@ def test_separation_never_falls_below_its_parabola_nor_faster_than_its_bound():
         n /= np.linalg.norm(n)
         cores = [Core(b._row, kind_of(b._row), b._pool) for b in bodies]
         packed = [m._packed for m in motions]
-        reach = [impact.reach_of(c, m.start, p)[0] for c, m, p in zip(cores, motions, packed, strict=True)]
-        can = impact.bounds_along(*packed, *reach, n)
-        width = rng.uniform(0.05, 1.0)
+        reach = [impact.reach_of(core, motion, math.inf) for core, motion in zip(cores, packed, strict=True)]
+        fall = impact.fall_along(*packed, *reach, n)
 
         def separation(t, bodies=bodies, motions=motions, n=n):
             (a, b), (pa, pb) = bodies, [m.pose(t) for m in motions]
             span = n @ (pb - pa)[:3, 3]
             return span - a.support_value(n @ pa[:3, :3]) - b.support_value(-n @ pb[:3, :3])
 
-        s0, s1 = separation(0.0), separation(width)
-        for t in np.linspace(0.0, width, 41):
-            s = separation(t)
-            assert s >= s0 + (s1 - s0) * t / width - 0.5 * can.bend * t * (width - t) - 1e-12
-            assert s >= s0 - max(can.fall, 0.0) * t - 1e-12
-        floor = min(s0, s1) - rng.uniform(0.0, 0.5)
-        part = impact.free_part(s0, s1, width, can.bend, floor)
-        for t in np.linspace(0.0, part, 41):
-            assert separation(t) >= floor - 1e-12
+        for t in np.linspace(0.0, rng.uniform(0.05, 1.0), 41):
+            assert separation(t) >= separation(0.0) - max(fall, 0.0) * t - 1e-12
 
 
 # -- time of impact --------------------------------------------------------------------------------
@@ -468,7 +460,7 @@ def test_bad_arguments_of_motions_are_named():
         Motion(WORLD, (0.0, math.nan, 0.0), (0.0, 0.0, 0.0))
     with pytest.raises(ValueError, match=r"Motion\.start"):
         Motion(np.eye(3), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-    with pytest.raises(ValueError, match="twist: must be six finite numbers"):
+    with pytest.raises(ValueError, match=r"twist = .*: must be 6 finite numbers"):
         Motion.screw(WORLD, (0.0, 0.0, 0.0))
     assert Motion.screw(WORLD, (1.0, 0.0, 0.0, 0.0, 1e-110, 0.0)).angular.tolist() == [0.0, 0.0, 0.0]
     with pytest.raises(ValueError, match=r"duration = 1e-320: is too short"):

@@ -20,7 +20,7 @@ from rich.table import Table
 from scipy.spatial.transform import Rotation
 
 from superovoid import distance, distances
-from superovoid.contact import columns
+from superovoid.contact import broadcasting, columns
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.lanes import many_pairs
 from superovoid.contact.superovoids import pair_solver
@@ -74,8 +74,16 @@ class Pairs:
 
     def solve_batch(self, threads: int) -> int:
         """Solve all pairs in lanes; return how many were left to the scalar solver."""
-        arguments = (*self.bodies, *self.poses, TOLERANCE, SEARCH_BUDGET, self.states, self.out)
-        return many_pairs.solve_batch(*arguments, threads=threads)
+        return self._in_lanes(np.arange(self.count), threads)
+
+    def closed_at_first_try(self) -> NDArray[np.bool_]:
+        """Return which pairs lanes answer without the scalar solver."""
+        return np.array([self._in_lanes(np.array([i]), 1) == 0 for i in range(self.count)])
+
+    def _in_lanes(self, which: NDArray[np.int64], threads: int) -> int:
+        rows, number = self.bodies.reshape(-1, surface.BODY_LENGTH), np.arange(self.count)
+        pairs = broadcasting.Pairs(rows, np.zeros(1), number, number + self.count, *self.poses)
+        return many_pairs.solve_batch(pairs, which, TOLERANCE, SEARCH_BUDGET, self.states, self.out, threads)
 
 
 def paper_battery(count: int, seed: int) -> Pairs:
@@ -195,9 +203,7 @@ def batch(repeats: int, seed: int, count: int = 10_240) -> Table:
     Processor time, which other processes disturb least; the speed-up of two threads is one of elapsed time.
     """
     pairs = paper_battery(count, seed)
-    still_open = many_pairs.solve_in_lanes(*pairs.bodies, *pairs.poses, TOLERANCE, pairs.states, pairs.out)
-    first_try = np.ones(count, dtype=bool)
-    first_try[still_open] = False
+    first_try = pairs.closed_at_first_try()
     turn = Rotation.from_rotvec([0.0, 0.0, _WARM_TURN]).as_matrix()
     title = f"Batches, paper's battery, seed {seed}; microseconds of processor time a pair"
     table = Table(title=title, title_justify="left")

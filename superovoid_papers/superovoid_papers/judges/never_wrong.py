@@ -31,6 +31,7 @@ from rich.table import Table
 
 from superovoid.checker import ACCEPTED, REFUTED, UNDECIDED, Check, record, verify_record
 from superovoid.contact import DistanceResult, DistanceResults, columns, distance
+from superovoid.contact.broadcasting import pairs_of
 from superovoid.contact.inputs import SEARCH_BUDGET, TOLERANCE
 from superovoid.contact.lanes import many_pairs
 from superovoid.dataset.spreading import in_order
@@ -130,11 +131,10 @@ def answers(pairs: Sequence[Pair], in_lanes: bool) -> list[DistanceResult]:
     """
     if not (in_lanes and all(_are_superovoids(drawn) for drawn in pairs)):
         return [distance(*drawn, certificate=True) for drawn in pairs]
-    bodies = [np.array([drawn[side]._packed for drawn in pairs]) for side in (0, 2)]
-    poses = [np.array([drawn[side] for drawn in pairs]) for side in (1, 3)]
-    states = np.zeros((len(pairs), columns.STATE_LENGTH))
-    out = np.empty((len(pairs), columns.RESULT_LENGTH))
-    many_pairs.solve_batch(*bodies, *poses, TOLERANCE, SEARCH_BUDGET, states, out)
+    a, pose_a, b, pose_b = zip(*pairs, strict=True)
+    given, _ = pairs_of(a, np.array(pose_a), b, np.array(pose_b))
+    states, out = np.zeros((len(pairs), columns.STATE_LENGTH)), np.empty((len(pairs), columns.RESULT_LENGTH))
+    many_pairs.solve_batch(given, np.arange(len(pairs)), TOLERANCE, SEARCH_BUDGET, states, out)
     return list(DistanceResults.from_rows(out))
 
 

@@ -16,23 +16,21 @@ the certificate, that of `answers.certify`, is evaluated for the whole block. Pa
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
-from typing import TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from superovoid.compiled.arrays import Floats1, Floats2, Floats3, Ints1
-from superovoid.compiled.kernels import entry_point, kernel
-from superovoid.compiled.threads import share
-from superovoid.compiled.vector import Vector, add, norm, scale, sub
+from superovoid.compiled.arrays import Floats1, Floats2, Ints1
+from superovoid.compiled.kernels import bundle, entry_point, kernel
+from superovoid.compiled.vector import Vector, add, scale, sub
 from superovoid.contact import columns
+from superovoid.contact.broadcasting import MOST_AT_ONCE, Pairs, bodies_of, share_pairs
 from superovoid.contact.lanes import newton_lanes
 from superovoid.contact.lanes.newton_lanes import (
     POINT_LENGTH,
     SHAPE_LENGTH,
     WIDTH,
-    is_capped,
     observe,
 )
 from superovoid.contact.lanes.simd import IN_LANES, Layout, in_lanes, inlined, loader, rotate, rotate_back, storer
@@ -43,26 +41,16 @@ from superovoid.contact.superovoids.certificate import clear_of_dent, flatness
 from superovoid.contact.superovoids.newton import BEGUN, CONVERGED, RUNNING, Task, first_move
 from superovoid.contact.superovoids.tangent_balls import depth_of_balls, radius_wanted, wider_balls
 from superovoid.shapes.kernels.surface import (
-    A1,
-    A2,
     BODY_LENGTH,
     DENTED,
-    INV_A1,
-    RADIUS,
-    S_,
     SIZE,
-    TX,
-    P,
     SurfacePoint,
 )
 from superovoid.values import status
 
 FloatArray = NDArray[np.float64]
-Rows = TypeVar("Rows", range, NDArray[np.int64])
 
-CHUNK = 512  # 0.6 MB a block
-_PORTION = 16  # open pairs that a thread takes at a time, at most: they differ by orders of magnitude in cost
-_PORTIONS = 4  # for each thread, at least
+CHUNK = MOST_AT_ONCE  # 0.6 MB a block
 ROW = 2 * CHUNK + 8
 _POSE_LENGTH = 12  # translation, then rotation row by row: the order in which `pair_solver.in_order` compares
 
@@ -146,30 +134,6 @@ def places_of(block, i):
 
 
 @inlined
-def _load_capped(block, at, exponent):
-    """Give a body of the block, of which half extents, radius and size are loaded, the columns of a box or cylinder."""
-    for j in range(TX, RADIUS):
-        block[at + j * ROW] = 0.0
-    for j in range(DENTED, BODY_LENGTH):
-        block[at + j * ROW] = 0.0
-    if exponent != newton_lanes.CAPPED:
-        block[at + A2 * ROW] = block[at + A1 * ROW]
-    for j in range(3):
-        block[at + (INV_A1 + j) * ROW] = 1.0 / block[at + (A1 + j) * ROW]
-    block[at + P * ROW], block[at + S_ * ROW] = exponent, newton_lanes.CAPPED
-
-
-@inlined
-def load_capped(block, i, exponent_a, exponent_b):
-    """After `load_bodies`: the columns of boxes and cylinders, whose first exponents are given; 0 for superovoids."""
-    at_a, at_b = places_of(block, i)
-    if exponent_a > 0.0:
-        _load_capped(block, BODY + at_a, exponent_a)
-    if exponent_b > 0.0:
-        _load_capped(block, BODY + at_b, exponent_b)
-
-
-@inlined
 def load_poses(block, i, pose_a, pose_b):
     """Their poses."""
     at_a, at_b = places_of(block, i)
@@ -190,20 +154,6 @@ def load_no_points(block, i):
     """No points of an earlier answer."""
     for j in range(POINT_LENGTH):
         block[POINT + j * ROW + i] = block[POINT + j * ROW + CHUNK + i] = 0.0
-
-
-@entry_point(nogil=True)
-def load(
-    block: Floats1, a: Floats2, b: Floats2, pose_a: Floats3, pose_b: Floats3, states: Floats2, first: int, count: int
-) -> None:
-    """Transpose a range of pairs into the columns of a block; a loop a source is faster than one loop."""
-    for i in range(count):
-        load_bodies(block, i, a[first + i], b[first + i], pose_a[first + i], pose_b[first + i])
-    for i in range(count):
-        load_poses(block, i, pose_a[first + i], pose_b[first + i])
-    for i in range(count):
-        load_points(block, i, states[first + i])
-        block[LIMIT + i] = math.inf
 
 
 @inlined
@@ -231,63 +181,10 @@ def store_row(block, i, tolerance, row):
 
 @kernel(forceinline=True)
 def store_pair(block, i, tolerance, state, row):
-    """As `store_row`, with the points of the answer."""
-    if not store_row(block, i, tolerance, row):
-        return False
-    store_points(block, i, state)
-    return True
-
-
-@entry_point(nogil=True)
-def store(
-    block: Floats1, first: int, count: int, tolerance: float, states: Floats2, out: Floats2, open_rows: Ints1
-) -> int:
-    """Write the answers of the pairs whose interval is closed; list the others and return how many they are."""
-    opened = 0
-    for i in range(count):
-        if not store_pair(block, i, tolerance, states[first + i], out[first + i]):
-            open_rows[opened] = first + i
-            opened += 1
-    return opened
-
-
-@kernel(forceinline=True)
-def close_contact(block, i, a, b, pose_a, pose_b, tolerance, budget, state, rotation, row):
-    """Answer a pair of the block from its contact, where `pair_solver.answer_contact` does; return whether it did."""
-    if block[PHASE + i] != CONVERGED:
-        return False
-    fa, fb = load_point(block, POINT + i), load_point(block, POINT + CHUNK + i)
-    steps, cold = np.int64(block[ITERATIONS + i]), block[WARM + i] == 0.0
-    return pair_solver.answer_contact(
-        a, b, pose_a, pose_b, tolerance, budget, fa, fb, steps, cold, state, rotation, row
-    )
-
-
-@entry_point(nogil=True)
-def close_contacts(
-    block: Floats1,
-    first: int,
-    opened: int,
-    a: Floats2,
-    b: Floats2,
-    pose_a: Floats3,
-    pose_b: Floats3,
-    tolerance: float,
-    budget: int,
-    states: Floats2,
-    rotation: Floats2,
-    out: Floats2,
-    open_rows: Ints1,
-) -> int:
-    """Answer those of the pairs listed that their contacts lead to an answer of; return how many stay listed."""
-    left = 0
-    for k in range(opened):
-        row = open_rows[k]
-        places = a[row], b[row], pose_a[row], pose_b[row]
-        if not close_contact(block, row - first, *places, tolerance, budget, states[row], rotation, out[row]):
-            open_rows[left] = row
-            left += 1
-    return left
+    """As `store_row`, with the points of the contact, if there is one: where the scalar solver begins if not closed."""
+    if block[PHASE + i] == CONVERGED:
+        store_points(block, i, state)
+    return store_row(block, i, tolerance, row)
 
 
 # --- in a block -------------------------------------------------------------------------------------------------
@@ -344,12 +241,12 @@ def prepare(block: Floats1, count: int, tolerance: float) -> None:
 @kernel
 def _enter(lanes, lane, block, i):
     """A pair of the block takes a lane."""
-    gap, part = norm(load_3(block, CENTRE + i)), 1.0 - block[WARM + i]
+    part = 1.0 - block[WARM + i]
     for side in range(2):
         to, at = lane + side * WIDTH, i + side * CHUNK
         newton_lanes.store_shape(lanes, newton_lanes.SHAPE + to, load_shape(block, BODY + at))
         newton_lanes.store_point(lanes, newton_lanes.POINT + to, load_point(block, POINT + at))
-        newton_lanes.store_move(lanes, newton_lanes.MOVE + to, first_move(load_3(block, START + at), gap, part))
+        newton_lanes.store_move(lanes, newton_lanes.MOVE + to, first_move(load_3(block, START + at), part))
     newton_lanes.store_9(lanes, newton_lanes.ROTATION + lane, load_9(block, ROTATION + i))
     newton_lanes.store_3(lanes, newton_lanes.CENTRE + lane, load_3(block, CENTRE + i))
     newton_lanes.store_task(lanes, newton_lanes.TASK + lane, load_task(block, TASK + i))
@@ -409,9 +306,7 @@ def _prove_pair(block, i):
     k = observe(pair, fa, fb, block[UNIT + i])
     answer = certify(pair, fa, fb, k, block[GOAL + i], 0)
     block[DISTANCE + i], block[LOWER + i], block[UPPER + i] = answer.distance, answer.lower, answer.upper
-    # What is proved of an overlap is proved of superovoids.
-    meets_capped = (is_capped(a) | is_capped(b)) & (answer.distance <= block[GOAL + i])
-    block[STATUS + i] = status.UNPROVEN if meets_capped else answer.status
+    block[STATUS + i] = answer.status
     pose_a, pose_b = load_12(block, POSE + i), load_12(block, POSE + CHUNK + i)
     x = add(pose_a[:3], rotate(pose_a[3:], answer.x))
     y = add(pose_b[:3], rotate(pose_b[3:], answer.y))
@@ -429,106 +324,91 @@ def prove(block: Floats1, count: int) -> None:
         _prove_pair(block, i)
 
 
-def _at_a_time(count: int, threads: int, least: int, most: int) -> int:
-    """How many of some rows a thread takes at once: few enough that all threads end at about the same time."""
-    return most if threads == 1 else min(most, max(least, count // (_PORTIONS * threads)))
+# --- pairs and blocks -------------------------------------------------------------------------------------------
 
 
-def _portions(rows: Rows, size: int) -> list[Rows]:
-    return [rows[k : k + size] for k in range(0, len(rows), size)]
+@bundle
+class Memory(NamedTuple):
+    """Memory of a thread."""
+
+    block: Floats1
+    newton: Floats1
+    running: Ints1  # which pair of the block is in which lane
+    rotation: Floats2
 
 
-def solve_in_lanes(
-    a: FloatArray,
-    b: FloatArray,
-    pose_a: FloatArray,
-    pose_b: FloatArray,
-    tolerance: float,
-    states: FloatArray,
-    out: FloatArray,
-    budget: int | None = None,
-    blocks: Iterable[range] | None = None,
-) -> NDArray[np.int64]:
-    """Answer what closes at the first try; return the rows of the other pairs.
+def new_memory() -> Memory:
+    """Return memory for one thread."""
+    return Memory(np.zeros(LENGTH), np.zeros(newton_lanes.LENGTH), np.empty(WIDTH, np.int64), np.empty((3, 3)))
 
-    Parameters
-    ----------
-    a, b : (n, BODY_LENGTH) ndarray
-        Packed bodies.
-    pose_a, pose_b : (n, 4, 4) ndarray
-        Poses, body to world, m.
-    tolerance : float
-        As for `pair_solver.solve_pair`.
-    states : (n, STATE_LENGTH) ndarray
-        Surface points of earlier answers, zeros for none; renewed where a pair is answered.
-    out : (n, RESULT_LENGTH) ndarray
-        Answers.
-    budget : int, optional
-        Support points that a search from a contact found in the lanes may spend. None: pairs that take more than a
-        certificate in closed form in lanes stay open.
-    blocks : iterable of range, optional
-        Rows to take at once, at most CHUNK; threads share one iterator. None: all.
+
+@entry_point(nogil=True)
+def answer_in_lanes(
+    pairs: Pairs, which: Ints1, tolerance: float, budget: int, states: Floats2, memory: Memory, out: Floats2
+) -> int:
+    """Solve the given pairs of superovoids, at most CHUNK; return how many were left to the scalar solver.
+
+    `states` and `out` have a row for each pair; others are as for `pair_solver.solve_pair`.
     """
-    block = np.zeros(LENGTH)
-    lanes = np.zeros(newton_lanes.LENGTH)
-    pair = np.empty(WIDTH, np.int64)
-    open_rows, rotation = np.empty(CHUNK, np.int64), np.empty((3, 3))
-    found = [np.empty(0, np.int64)]
-    for rows in _portions(range(len(a)), CHUNK) if blocks is None else blocks:
-        first, count = rows.start, len(rows)
-        load(block, a, b, pose_a, pose_b, states, first, count)
-        prepare(block, count, tolerance)
-        converge(lanes, pair, block, count)
-        prove(block, count)
-        opened = store(block, first, count, tolerance, states, out, open_rows)
-        if budget is not None:
-            opened = close_contacts(
-                block, first, opened, a, b, pose_a, pose_b, tolerance, budget, states, rotation, out, open_rows
-            )
-        found.append(open_rows[:opened].copy())
-    return np.concatenate(found)
+    block, count = memory.block, which.shape[0]
+    # A loop for each source is faster than one loop.
+    for k in range(count):
+        a, b = bodies_of(pairs, which[k])
+        load_bodies(block, k, a.row, b.row, a.pose, b.pose)
+    for k in range(count):
+        a, b = bodies_of(pairs, which[k])
+        load_poses(block, k, a.pose, b.pose)
+    for k in range(count):
+        load_points(block, k, states[which[k]])
+        block[LIMIT + k] = math.inf
+    prepare(block, count, tolerance)
+    converge(memory.newton, memory.running, block, count)
+    prove(block, count)
+    left = 0
+    for k in range(count):
+        i = which[k]
+        if not store_pair(block, k, tolerance, states[i], out[i]):
+            a, b = bodies_of(pairs, i)
+            pair_solver.solve_pair(a.row, b.row, a.pose, b.pose, tolerance, budget, states[i], memory.rotation, out[i])
+            left += 1
+    return left
 
 
 def solve_batch(
-    a: FloatArray,
-    b: FloatArray,
-    pose_a: FloatArray,
-    pose_b: FloatArray,
+    pairs: Pairs,
+    which: NDArray[np.int64],
     tolerance: float,
     budget: int,
     states: FloatArray,
     out: FloatArray,
-    threads: int = 1,
+    threads: int | None = 1,
 ) -> int:
-    """`pair_solver.solve_pairs` for large batches; the answers do not depend on the number of threads.
+    """Solve the given pairs of superovoids in lanes; the answers do not depend on the number of threads.
 
     Parameters
     ----------
-    a, b, pose_a, pose_b, tolerance, states, out
-        As for `solve_in_lanes`.
+    pairs : Pairs
+    which : (m,) ndarray of int
+    tolerance : float
+        As for `pair_solver.solve_pair`.
     budget : int
         Support points that the global search may spend on a pair that is left open.
-    threads : int, optional
-        Kernels run without the interpreter's lock.
+    states : (n, STATE_LENGTH) ndarray
+        Surface points of earlier answers, zeros for none; renewed.
+    out : (n, RESULT_LENGTH) ndarray
+        Answers.
+    threads : int or None, optional
+        As for `share_pairs`.
 
     Returns
     -------
     int
         Number of pairs that were left to the scalar solver.
     """
-    blocks = _portions(range(len(a)), _at_a_time(len(a), threads, 2 * WIDTH, CHUNK))
+    left: list[int] = []
 
-    def first_try(left: Iterator[range]) -> NDArray[np.int64]:
-        return solve_in_lanes(a, b, pose_a, pose_b, tolerance, states, out, budget, left)
+    def answer(some: NDArray[np.int64], memory: Memory) -> None:
+        left.append(answer_in_lanes(pairs, some, tolerance, budget, states, memory, out))
 
-    still_open = np.concatenate(share(blocks, first_try, threads))
-    portions = _portions(still_open, _at_a_time(len(still_open), threads, 1, _PORTION))
-
-    def search(left: Iterator[NDArray[np.int64]]) -> None:
-        for rows in left:
-            kept, answers = states[rows], np.empty((len(rows), columns.RESULT_LENGTH))
-            pair_solver.solve_pairs(a[rows], b[rows], pose_a[rows], pose_b[rows], tolerance, budget, kept, answers)
-            states[rows], out[rows] = kept, answers
-
-    share(portions, search, min(threads, len(portions)))
-    return len(still_open)
+    share_pairs(which, answer, threads, new_memory)
+    return sum(left)

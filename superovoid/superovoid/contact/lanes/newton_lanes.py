@@ -22,16 +22,14 @@ sums.
 
 from __future__ import annotations
 
-import math
-
 from superovoid.compiled.kernels import kernel
-from superovoid.compiled.vector import Vector, combine, norm
-from superovoid.contact.lanes.simd import Layout, exp, in_lanes, inlined, loader, log, log_1p, storer
+from superovoid.compiled.vector import Vector
+from superovoid.contact.lanes.simd import Layout, exp, in_lanes, loader, log, log_1p, storer
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids import newton
 from superovoid.contact.superovoids.newton import Layers, Move, Progress, Ray, Task
 from superovoid.shapes.kernels import surface
-from superovoid.shapes.kernels.surface import A1, A2, A3, INV_A1, INV_A2, INV_A3, ON_AXIS, RADIUS, S_, P, SurfacePoint
+from superovoid.shapes.kernels.surface import RADIUS, SurfacePoint
 
 WIDTH = 32  # loops over 16 are unrolled instead of vectorised; 64 is no faster
 ROW = 2 * WIDTH + 8  # no power of two, which would crowd a column into a few sets of the cache
@@ -84,66 +82,6 @@ def _unit_curves(lanes):
         )
 
 
-# --- boxes and cylinders ----------------------------------------------------------------------------------------
-#
-# A box has the form of a surface point: C, S, w are its coordinates in units of the half extents, r = rd = 1, and the
-# unit normal m gives the duals Cd = m1 a1, Sd = m2 a2, wd = m3 a3, so that position and gradient are those of the
-# kernels for superovoids without a taper. Of equal exponents p the entries of the Hessian are (p - 1) |m_k| / a_k: 0
-# along the faces and edges that m stands on, and for a large p as good as infinite across them. Of a cylinder (C, S)
-# is the direction from the axis, with the exponent 2, r and w are the radius and the height in units of its own, and
-# the large exponent is that of the second layer: the curvature along a rim comes out as |m_r| / a1.
-
-CAPPED = 1e8
-"""The large exponent."""
-
-
-@inlined
-def is_capped(body):
-    """Whether the columns of a body are those of a box or a cylinder."""
-    return body[S_] == CAPPED
-
-
-@inlined
-def _side(z, half, beyond):
-    """Coordinate of the nearest point of a body, and that of the line from there; inside, of the nearest side."""
-    clamped = min(half, max(-half, z))
-    on_side = abs(z) - half >= beyond
-    return (math.copysign(half, z) if on_side else clamped), (math.copysign(1.0, z) if on_side else z - clamped)
-
-
-@inlined
-def _capped_point(body, x, n, gap):
-    """Surface point of a box or a cylinder from a moved point and a moved normal, the nearest one to a point outside.
-
-    That is the point a gap away along the normal, about where the other body's point is moved to. So the normal lies in
-    the normal cone of the surface point.
-    """
-    z = combine(1.0, x, gap, n)
-    is_box = body[P] == CAPPED
-    from_axis = norm((z[0], z[1], 0.0))
-    first, second = z[0] if is_box else from_axis, z[1] if is_box else 0.0
-    most = max(abs(first) - body[A1], abs(second) - body[A2], abs(z[2]) - body[A3])
-    beyond = most if most <= 0.0 else math.inf
-    y1, m1 = _side(first, body[A1], beyond)
-    y2, m2 = _side(second, body[A2], beyond)
-    y3, m3 = _side(z[2], body[A3], beyond)
-    m2 = m2 if is_box else 0.0
-    per = 1.0 / norm((m1, m2, m3))
-    m1, m2, m3 = per * m1 * body[A1], per * m2 * body[A2], per * m3 * body[A3]
-    per_axis = 1.0 / max(from_axis, ON_AXIS)
-    c, s = z[0] * per_axis if from_axis > 0.0 else 1.0, z[1] * per_axis
-    return SurfacePoint(
-        y1 * body[INV_A1] if is_box else c,
-        y2 * body[INV_A2] if is_box else s,
-        m1 if is_box else c,
-        m2 if is_box else s,
-        1.0 if is_box else y1 * body[INV_A1],
-        y3 * body[INV_A3],
-        1.0 if is_box else m1,
-        m3,
-    )
-
-
 # --- one evaluation -------------------------------------------------------------------------------------------------
 
 
@@ -165,11 +103,9 @@ def retract(lanes):
         _store_ray(lanes, _RAY + i, _second_ray(body, layers, curve, move.r, move.by_point_2))
     _unit_curves(lanes)
     for i in range(2 * WIDTH):
-        body, move = load_shape(lanes, SHAPE + i), load_move(lanes, MOVE + i)
+        move = load_move(lanes, MOVE + i)
         f = SurfacePoint(*load_4(lanes, _FIRST + i), *_in_order(load_4(lanes, _CURVE + i), move.by_point_2))
-        x, n = _target(move)
-        moved = _capped_point(body, x, n, move.gap) if is_capped(body) else f
-        store_point(lanes, POINT + i, load_point(lanes, POINT + i) if move.part == 0.0 else moved)
+        store_point(lanes, POINT + i, load_point(lanes, POINT + i) if move.part == 0.0 else f)
 
 
 @kernel

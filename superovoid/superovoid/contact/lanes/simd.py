@@ -196,9 +196,34 @@ def numbers_in(kind: Any) -> int:
     return 1 if kind in (float, bool) else sum(map(numbers_in, _parts_of(kind)))
 
 
+def _value(kind: Any, offset: int, stride: int, names: dict[str, Any]) -> str:
+    """Return the source of a value of a kind, whose first number is `offset` behind `at`; note the names it uses."""
+    if kind is float:
+        return f"buffer[at + {offset}]"
+    if kind is bool:
+        return f"buffer[at + {offset}] != 0.0"
+    parts = []
+    for part in _parts_of(kind):
+        parts.append(_value(part, offset, stride, names))
+        offset += stride * numbers_in(part)
+    if hasattr(kind, "_fields"):
+        names[kind.__name__] = kind
+        return f"{kind.__name__}({', '.join(parts)})"
+    return f"({', '.join(parts)},)"
+
+
+def _numbers(kind: Any, value: str) -> list[str]:
+    """Return the sources of the numbers of a value of a kind."""
+    if kind in (float, bool):
+        return [value]
+    return [each for i, part in enumerate(_parts_of(kind)) for each in _numbers(part, f"{value}[{i}]")]
+
+
 @cache
 def loader(kind: Any, stride: int) -> Any:
     """Kernel ``load(buffer, at)`` that returns a value of a kind from a number in each of successive rows.
+
+    Its source is written out, so that it is one kernel whatever the number of numbers.
 
     Parameters
     ----------
@@ -207,60 +232,14 @@ def loader(kind: Any, stride: int) -> Any:
     stride : int
         From one number to the next.
     """
-    if kind is float:
-        return inlined(lambda buffer, at: buffer[at])
-    if kind is bool:
-        return inlined(lambda buffer, at: buffer[at] != 0.0)
-    values = _values_loader(tuple(_parts_of(kind)), stride)
-    if not hasattr(kind, "_fields"):
-        return values
-
-    def load(buffer, at):
-        return kind(*values(buffer, at))
-
-    return inlined(load)
-
-
-@cache
-def _values_loader(kinds: tuple[Any, ...], stride: int) -> Any:
-    """Kernel that loads a tuple of values."""
-    half = len(kinds) // 2
-    if half == 0:
-        one = loader(kinds[0], stride)
-        return inlined(lambda buffer, at: (one(buffer, at),))
-    head, tail = _values_loader(kinds[:half], stride), _values_loader(kinds[half:], stride)
-    offset = stride * sum(map(numbers_in, kinds[:half]))
-
-    def load(buffer, at):
-        return head(buffer, at) + tail(buffer, at + offset)
-
-    return inlined(load)
+    names: dict[str, Any] = {"__name__": __name__}
+    return inlined(eval(f"lambda buffer, at: {_value(kind, 0, stride, names)}", names))
 
 
 @cache
 def storer(kind: Any, stride: int) -> Any:
     """Kernel ``store(buffer, at, value)``: the reverse of `loader`."""
-    if kind is not float and kind is not bool:
-        return _values_storer(tuple(_parts_of(kind)), stride)
-
-    def store(buffer, at, value):
-        buffer[at] = value
-
-    return inlined(store)
-
-
-@cache
-def _values_storer(kinds: tuple[Any, ...], stride: int) -> Any:
-    """Kernel that stores a tuple of values."""
-    half = len(kinds) // 2
-    if half == 0:
-        one = storer(kinds[0], stride)
-        return inlined(lambda buffer, at, values: one(buffer, at, values[0]))
-    head, tail = _values_storer(kinds[:half], stride), _values_storer(kinds[half:], stride)
-    offset = stride * sum(map(numbers_in, kinds[:half]))
-
-    def store(buffer, at, values):
-        head(buffer, at, values[:half])
-        tail(buffer, at + offset, values[half:])
-
-    return inlined(store)
+    names: dict[str, Any] = {"__name__": __name__}
+    lines = (f"    buffer[at + {k * stride}] = {number}" for k, number in enumerate(_numbers(kind, "value")))
+    exec("\n".join(["def store(buffer, at, value):", *lines]), names)
+    return inlined(names["store"])

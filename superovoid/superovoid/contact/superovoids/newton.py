@@ -68,7 +68,6 @@ RUNNING, CONVERGED, FAILED, BEYOND = 0.0, 1.0, 2.0, 3.0  # numbers, as lanes kee
 # Part of the least radius of M by which the depth of a downhill step stays below it, and the residual from which on.
 _SHORT_OF_RADIUS, _CLOSE = 0.1, 1e-2
 _HIGHEST = 1.3  # height, in semi-axes, up to which a moved point is taken as it is
-_LEAST_GAP = 1e-2  # of the smaller body
 _ONE = np.int64(1)  # a literal would be compiled for by itself
 
 
@@ -291,7 +290,6 @@ class Move(NamedTuple):
     x: Vector  # the surface point
     n: Vector  # unit outward normal there
     r: float  # of the surface point
-    gap: float  # distance to the other body, at least a little, m: for boxes and cylinders (`newton_lanes`)
     dx: Vector
     dn: Vector
     part: float  # of the step that is taken; 0: the surface point stays as it is
@@ -330,16 +328,16 @@ def point_chart(point, other, dual, other_dual, exponent_1, factor):
 
 
 @kernel
-def _move_of(body, f, x, n, gap, dx, dn):
+def _move_of(body, f, x, n, dx, dn):
     by_point_1 = point_chart(f.C, f.S, f.Cd, f.Sd, body[P] - 1.0, dual_ratio(f.rd, f.r, body[S_]))
     by_point_2 = point_chart(f.r, f.w, f.rd, f.wd, body[S_] - 1.0, 1.0)
-    return Move(x, n, f.r, gap, dx, dn, 1.0, by_point_1, by_point_2)
+    return Move(x, n, f.r, dx, dn, 1.0, by_point_1, by_point_2)
 
 
 @kernel
 def _shortened(move):
-    x, n, r, gap, dx, dn, part, by_point_1, by_point_2 = move
-    return Move(x, n, r, gap, dx, dn, BACKTRACK * part, by_point_1, by_point_2)
+    x, n, r, dx, dn, part, by_point_1, by_point_2 = move
+    return Move(x, n, r, dx, dn, BACKTRACK * part, by_point_1, by_point_2)
 
 
 @kernel
@@ -349,10 +347,10 @@ def target(move):
 
 
 @kernel
-def first_move(n, gap, part):
+def first_move(n, part):
     """A move to the point of a middle section that has about the normal n, or, if the part is 0, none."""
     zero = (0.0, 0.0, 0.0)
-    return Move(zero, n, 1.0, gap, zero, zero, part, False, False)
+    return Move(zero, n, 1.0, zero, zero, part, False, False)
 
 
 @kernel
@@ -394,13 +392,12 @@ def advance(pair, fa, fb, task, progress, move_a, move_b):
         return k, shorter, _shortened(move_a), _shortened(move_b)
     step = newton_step(a, b, pair.rotation, fa, fb, k)
     growth = (1.0 if backtracks < MAX_BACKTRACKS else GROWTH) * (GROWTH if step.downhill else 1.0)
-    gap = max(dot(k.u, k.n), _LEAST_GAP * task.size)
     outward_b = scale(-1.0, rotate_back(pair.rotation, k.inward_b))
     return (
         k,
         Progress(RUNNING if step.finite else FAILED, iterations, growth * k.residual, 0.0),
-        _move_of(a, fa, k.x, k.normal_a, gap, step.dx, step.dnormal_a),
-        _move_of(b, fb, k.y, outward_b, gap, step.dy, step.dnormal_b),
+        _move_of(a, fa, k.x, k.normal_a, step.dx, step.dnormal_a),
+        _move_of(b, fb, k.y, outward_b, step.dy, step.dnormal_b),
     )
 
 
@@ -412,7 +409,7 @@ def solve(pair, fa, fb, tolerance, max_iterations):
     """
     out_of_line()
     task = Task(min(pair.a[SIZE], pair.b[SIZE]), tolerance, max_iterations, math.inf)
-    progress, move_a, move_b = BEGUN, first_move(pair.centre, 0.0, 0.0), first_move(pair.centre, 0.0, 0.0)
+    progress, move_a, move_b = BEGUN, first_move(pair.centre, 0.0), first_move(pair.centre, 0.0)
     while True:
         k, progress, move_a, move_b = advance(pair, fa, fb, task, progress, move_a, move_b)
         if progress.phase != RUNNING:

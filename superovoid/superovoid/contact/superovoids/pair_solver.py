@@ -402,56 +402,6 @@ def solve_pair(
     write_answer(a, b, pose_a, pose_b, straight, answer, goal, tolerance, out)
 
 
-@kernel(separate=True)
-def answer_contact(a, b, pose_a, pose_b, tolerance, budget, fa, fb, iterations, cold, state, rotation, out):
-    """Answer a pair as `solve_pair`, from a contact that Newton's method has found, where that leads to the answer.
-
-    Parameters
-    ----------
-    fa, fb : SurfacePoint
-        The contact, in the order in which the pair is solved.
-    iterations : int
-        That it took.
-    cold : bool
-        Whether nothing of an earlier answer was known. What that proves of a depth is for `solve_pair`. An overlap of
-        convex bodies of which nothing is known is searched.
-
-    Returns
-    -------
-    bool
-        Whether the pair is answered: by a search or else certified and without a flag. Otherwise nothing is written.
-    """
-    straight = in_order(a, b, pose_a, pose_b)
-    if not straight:
-        a, b = b, a
-        pose_a, pose_b = pose_b, pose_a
-    ka, kb = place_of_points(straight)
-    centre = relative_pose(pose_a, pose_b, rotation)
-    goal = gap_tolerance(a, b, centre, tolerance)
-    pair, size = Pair(a, b, rotation, centre), min(a[SIZE], b[SIZE])
-    k = observe(pair, fa, fb, size)
-    answer = certify(pair, fa, fb, k, goal, iterations)
-    is_searched = False
-    if not is_closed(answer, goal):
-        is_dented = a[DENTED] + b[DENTED] > 0.0
-        if is_dented and answer.distance > goal:
-            answer, _ = apart_over_dents(pair, answer, goal, PIECE_VIEWS)
-        elif answer.distance < 0.0 and cold:
-            is_searched = not is_dented and answer.lower > -math.inf
-            if is_searched:
-                answer = prove(pair, k.n, answer, goal, budget)
-            else:
-                answer = _proved_at(pair, answer, goal)
-    # False for NaN.
-    if not answer.lower <= answer.distance <= answer.upper:
-        return False
-    if not (is_searched or (is_closed(answer, goal) and answer.status == 0)):
-        return False
-    save_points(state, ka, kb, answer)
-    write_answer(a, b, pose_a, pose_b, straight, answer, goal, tolerance, out)
-    return True
-
-
 @entry_point(nogil=True)
 def solve_rows(
     a: Floats2,

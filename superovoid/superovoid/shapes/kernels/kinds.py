@@ -26,14 +26,12 @@ import numpy as np
 from superovoid.compiled.arrays import Floats1, Floats2
 from superovoid.compiled.kernels import bundle, entry_point, kernel, out_of_line
 from superovoid.compiled.vector import LEAST_DIVISOR, combine, dot, norm, scale, sub
-from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.support_function import support
 from superovoid.shapes.kernels.surface import (
     A1,
     A2,
     A3,
     BODY_LENGTH,
-    RADIUS,
     S_,
     TX,
     TY,
@@ -43,7 +41,7 @@ from superovoid.shapes.kernels.surface import (
     hessian,
     position,
 )
-from superovoid.shapes.kernels.vertex_scan import LANES, count_in_blocks, highest_in_blocks
+from superovoid.shapes.kernels.vertex_scan import LANES, highest_in_blocks
 
 # Kinds (column KIND; 0 so that a row padded with zeros is a superovoid).
 SUPEROVOID, HALF_SPACE, CAPSULE, BOX, CYLINDER, CONE, TORUS, CONVEX_MESH, MESH = range(9)
@@ -69,7 +67,6 @@ POOL_COLUMNS = (VERTICES, PLANES, TRIANGLES, NODES, SHELLS, BLOCKS)
 _MOST_CURVATURE = 1e12  # of a support function, in units of the body's size: a flat spot
 _PARALLEL = 1e-9
 UPRIGHT = 1e-150  # of a unit vector across the axis of a rim: less has no square
-_TIED = 4.0 * EPS  # of the radius: heights of two vertices that rounding may have exchanged (6 u)
 
 
 @bundle
@@ -299,16 +296,13 @@ def flat_at(core, x, n, slack):
     dimension = 0
     if kind == CONVEX_MESH or kind == MESH:
         level = dot(n, x) - slack
-        if row[BLOCKS] >= 0.0:
-            blocks = (int(row[VERTEX_COUNT]) + LANES - 1) // LANES
-            lowest = level - _TIED * row[RADIUS]
-            if count_in_blocks(pool, int(row[BLOCKS]), blocks, n[0], n[1], n[2], lowest) <= 1:
-                return 0, edge
         for i in range(int(row[VERTEX_COUNT])):
             v = vertex(row, pool, i)
+            if dot(n, v) < level:
+                continue
             step = sub(v, x)
             length = norm(step)
-            if dot(n, v) < level or length <= 2.0 * slack:
+            if length <= 2.0 * slack:
                 continue
             step = scale(1.0 / length, step)
             if dimension == 0:

@@ -25,20 +25,11 @@ def blocks_of(vertices: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.ascontiguousarray(vertices[number].reshape(-1, LANES, 3).transpose(0, 2, 1)).ravel()
 
 
-def _heights(pool: NDArray[np.float64], at: int, count: int, n: tuple[float, ...]) -> NDArray[np.float64]:
-    return np.einsum("ijk,j->ik", pool[at : at + BLOCK * count].reshape(count, 3, LANES), np.array(n)).ravel()
-
-
 @kernel(llvm="superovoid.compiler.vertex_loops:highest")
 def highest_in_blocks(pool, at, count, x, y, z):
     """Return the number of the highest vertex along a direction, the first of equal ones.
 
     Called with the pool, the place of the blocks in it, how many there are, and the components of the direction.
     """
-    return int(_heights(pool, at, count, (x, y, z)).argmax())
-
-
-@kernel(llvm="superovoid.compiler.vertex_loops:above")
-def count_in_blocks(pool, at, count, x, y, z, level):
-    """Return how many vertices are no lower than a level along a direction; what fills the last block counts too."""
-    return int((_heights(pool, at, count, (x, y, z)) >= level).sum())
+    blocks = pool[at : at + BLOCK * count].reshape(count, 3, LANES)
+    return int(np.einsum("ijk,j->ik", blocks, np.array((x, y, z))).argmax())
