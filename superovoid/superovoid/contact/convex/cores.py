@@ -29,7 +29,6 @@ from superovoid.contact.convex import beside_dent, revolution
 from superovoid.contact.convex.core_search import search
 from superovoid.contact.convex.epa import are_sharp, expand, height_of_tetrahedron
 from superovoid.contact.convex.gjk import descend, nothing_known
-from superovoid.contact.convex.out_of_dent import contact_of, shortest_way
 from superovoid.contact.minkowski.contact_points import (
     ALONG,
     NEAR,
@@ -304,7 +303,7 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
     distance = min(answer.distance, upper)
     iterations += answer.iterations
     if budget > 0 and upper - answer.lower > _HULL_GOAL * min(pair.a.row[SIZE], pair.b.row[SIZE]):
-        way = shortest_way(pair, answer.n, balls - answer.lower + goal, balls, goal, margin)
+        way = beside_dent.shortest_way(pair, answer.n, balls - answer.lower + goal, balls, goal, margin)
         iterations += way.views
         if way.length - balls < -answer.lower:
             return _along_way(pair, way, balls, upper, goal, margin, iterations, answer.status)
@@ -316,10 +315,10 @@ def _along_way(pair, way, balls, upper, goal, margin, iterations, status):
     """Answer for cores that overlap, or of which the balls do, from a translation that parts the bodies."""
     out_of_line()
     lower = balls - way.length
-    contact = contact_of(pair, way)
+    f, x, normal = beside_dent.contact_of(pair, way)
     swapped = pair.b.kind == SUPEROVOID
     ovoid, core, y = (pair.b.row, pair.a, way.x) if swapped else (pair.a.row, pair.b, way.y)
-    depth = _ball_depth_at(pair, ovoid, contact.f, contact.x, contact.normal, core, y, swapped)
+    depth = _ball_depth_at(pair, ovoid, f, x, normal, core, y, swapped)
     upper = max(lower, min(upper, margin - depth))
     off = off_line(way.x, way.y, -lower, way.n)
     if off > ALONG * goal:

@@ -59,8 +59,7 @@ from superovoid.contact.superovoids.direction_net import (
     wait_for_rings,
 )
 from superovoid.contact.superovoids.directions import descend, minkowski_support, proved_support
-from superovoid.contact.superovoids.inner_bodies import Inner
-from superovoid.contact.superovoids.inner_points import inner_difference
+from superovoid.contact.superovoids.inner_bodies import Inner, inner_difference
 from superovoid.contact.superovoids.newton import observe, refine, solve
 from superovoid.contact.superovoids.triangles import chord
 from superovoid.shapes.kernels.kinds import is_sphere
