@@ -11,7 +11,7 @@ import pytest
 from superovoid import Superovoid
 from superovoid.contact.pair import Pair
 from superovoid.contact.superovoids.inner_bodies import _interval_growth
-from superovoid.contact.superovoids.nearest_pieces import Nearest, nearest_of_ovoids
+from superovoid.contact.superovoids.nearest_pieces import Nearest, cores_of, nearest_of_pieces
 from superovoid.shapes.kernels import surface
 from superovoid.shapes.kernels.dents import _curvature_between
 from superovoid.shapes.kernels.support_function import EXACT, parabola_bound, slice_at, support_candidate
@@ -29,8 +29,9 @@ def test_a_direction_that_is_no_number_does_not_prove_pieces_apart():
     fa = support_candidate(a._packed, (1.0, 0.0, 0.0), EXACT)
     fb = support_candidate(b._packed, (-1.0, 0.0, 0.0), EXACT)
     x, y = surface.position(a._packed, fa), tuple(np.add(pair.centre, surface.position(b._packed, fb)).tolist())
+    cores = cores_of(pair)
     for n in ((1.0, 0.0, 0.0), (NAN, NAN, NAN), (1.0, NAN, 0.0)):
-        assert nearest_of_ovoids(pair, n, Nearest(0.01, x, y, fa, fb), 1e-9, 1e-13, 1000).lower < 0.0
+        assert nearest_of_pieces(cores, n, Nearest(0.01, x, y, fa, fb), 1e-9, math.inf, 1e-13, 1000).lower < 0.0
 
 
 @pytest.mark.parametrize("curvature", [NAN, math.inf])

@@ -82,7 +82,7 @@ def test_inner_bodies_are_convex_and_share_the_section_of_the_contact():
     assert seen > 40
 
 
-def test_points_of_inner_bodies_are_the_farthest_whatever_height_they_are_looked_for_from():
+def test_points_of_inner_bodies_are_the_farthest():
     rng = np.random.default_rng(9)
     seen = 0
     for row in dented_rows(rng, 60):
@@ -100,12 +100,9 @@ def test_points_of_inner_bodies_are_the_farthest_whatever_height_they_are_looked
             across = np.abs(n[:2, None]) * axes
             reach = row[surface.A3] * n[2] * HEIGHTS + r * np.linalg.norm(across, row[surface.Q], axis=0)
             loss = 1e-4 * row[surface.SIZE]
-            for begin in rng.uniform(-1.0, 1.0, 3):
-                if first <= begin <= last:
-                    continue
-                height, value = inner_height(row, inner, tuple(n), begin, loss)
-                point = inner_point(row, inner, point_at_height(row, tuple(n), height))
-                assert abs(n @ point - value) <= 1e-12 * row[surface.SIZE]
-                assert value >= reach.max() - 1.01 * loss
-                seen += height != begin
-    assert seen > 400
+            height, value = inner_height(row, inner, tuple(n), loss)
+            point = inner_point(row, inner, point_at_height(row, tuple(n), height))
+            assert abs(n @ point - value) <= 1e-12 * row[surface.SIZE]
+            assert value >= reach.max() - 1.01 * loss
+            seen += not first <= height <= last
+    assert seen > 40

@@ -30,14 +30,14 @@ def largest(shape, inner, n):
     return float((shape.semi_axes[2] * n[2] * w + share * ring * across).max())
 
 
-def judged(shape, level, n, w, loss):
+def judged(shape, level, n, loss):
     row = shape._packed
     rows = np.empty((2, NODES, COLUMNS))
     low, high, ok = fill_shares(row, level, rows)
     if not ok:
         return None
     inner = Inner(low, high, rows)
-    return inner_height(row, inner, tuple(n), w, loss * row[SIZE])[1], largest(shape, inner, n), row[SIZE]
+    return inner_height(row, inner, tuple(n), loss * row[SIZE])[1], largest(shape, inner, n), row[SIZE]
 
 
 @pytest.mark.parametrize("sharp", [False, True])
@@ -57,7 +57,7 @@ def test_a_height_of_an_inner_body_reaches_the_largest_value(sharp):
             continue
         n = rng.normal(size=3)
         n /= np.linalg.norm(n)
-        answer = judged(shape, rng.choice([-0.9, 0.9]), n, rng.choice([-1.0, 1.0]), 1e-10)
+        answer = judged(shape, rng.choice([-0.9, 0.9]), n, 1e-10)
         if answer is None or not shape._packed[SIZE] > 0.0:
             continue
         value, reference, size = answer
@@ -74,5 +74,5 @@ def test_a_height_next_to_a_kink_is_found_before_the_cuts_run_out():
         taper=(taper, taper),
     )
     n = np.array([-0.5301729169708215, -0.8273910360224486, -0.18531257814932478])
-    value, reference, size = judged(shape, 0.8638886767287254, n, -1.0, 1e-10)
+    value, reference, size = judged(shape, 0.8638886767287254, n, 1e-10)
     assert value > reference - 1e-9 * size

@@ -4,7 +4,13 @@
 r"""Distance of a superovoid that has a dent from a core that may reach into it: nearest points, piece by piece.
 
 The distance is that of `nearest_pieces`. If a point of both bodies is found, a ball about it that lies in one of them
-bounds the depth from below: no translation shorter than its radius parts the bodies.
+bounds the depth from below: no translation shorter than its radius parts the bodies. So does the ball in the superovoid
+that touches its surface at the bodies' own contact (`tangent_balls`), by its depth in the core.
+
+From above the depth is bounded by a translation t of B that parts the bodies. Moved by t, B is a gap away along a
+direction u, and comes back by that gap: t - gap u parts them, too, to touch. There the bodies that touch have the
+common normal u, and the shortest translation to the same plane is (t . u) u. If it parts the bodies it is the next t,
+else one half way to it. Where nothing is left to gain, t is along u.
 """
 
 from __future__ import annotations
@@ -13,17 +19,22 @@ import math
 from typing import NamedTuple
 
 from superovoid.compiled.kernels import kernel, out_of_line
-from superovoid.compiled.vector import add, combine, norm, rotate, sub
+from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski.contact_points import holds_means
+from superovoid.contact.pair import Pair
 from superovoid.contact.separation import is_inside, slack_of_level
 from superovoid.contact.superovoids.nearest_pieces import Nearest, in_frame_of_b, is_in_ovoids, nearest_of_pieces
+from superovoid.contact.superovoids.newton import retract
 from superovoid.contact.superovoids.pieces import NO_POINT
 from superovoid.shapes.kernels import kinds
-from superovoid.shapes.kernels.surface import SIZE, TX, TY, P
+from superovoid.shapes.kernels.surface import SIZE, TX, TY, P, gradient, position
 
 _VIEWS = 2000  # directions that may be looked at
 _INWARDS = 24  # steps of a common point to where it is deeper
 _HALVINGS = 40  # of a radius
+_MOST_STEPS = 16  # of a translation
+_SETTLED = 0.1  # of the goal: what a step is to gain
+_GAP = 0.1  # of the goal: that is left between the bodies
 
 
 class Proximity(NamedTuple):
@@ -131,3 +142,70 @@ def nearest_points(pair, n, goal, beyond, margin):
         height, x = _deeper(pair, swapped, found.common, margin)
         y, upper = x, min(height + margin, -_radius_in_ovoid(pair, swapped, found.common, margin))
     return Proximity(found.lower, upper, x, y, found.n, found.views)
+
+
+class Way(NamedTuple):
+    """A translation of B that is proved to part the bodies; points in the frame of A."""
+
+    length: float  # infinite where none is known
+    x: tuple  # contact on A
+    y: tuple  # contact on B, where it is without the translation
+    n: tuple  # direction of the translation
+    normal: tuple  # from A to B at the contact
+    views: int
+
+
+@kernel
+def shortest_way(pair, n, length, balls, goal, margin):
+    """Shorten a translation of B along n, which may part the bodies, as far as their contacts lead.
+
+    `balls` is the sum of the radii about both cores.
+    """
+    out_of_line()
+    a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
+    t = scale(length, n)
+    way, best = Way(math.inf, n, n, n, n, 0), t
+    views = 0
+    for _ in range(_MOST_STEPS):
+        moved = Pair(a, b, rotation, add(centre, t))
+        found = nearest_points(moved, n, _GAP * goal, math.inf, margin)
+        views += found.views
+        gap = found.lower - balls - _GAP * goal
+        if not (gap >= 0.0):
+            # The bodies meet elsewhere on the way along the plane.
+            if way.length == math.inf or norm(sub(t, best)) <= _SETTLED * goal:
+                break
+            t = combine(0.5, t, 0.5, best)
+            continue
+        u = sub(found.y, found.x)
+        u = scale(1.0 / norm(u), u)
+        y = sub(found.y, t)
+        t = combine(1.0, t, -gap, u)
+        reached = norm(t)
+        if not (0.0 < reached < way.length):
+            break
+        gained = way.length - reached
+        way, best, n = Way(reached, found.x, y, scale(1.0 / reached, t), u, 0), t, u
+        along = dot(t, u)
+        if not (along > 0.0) or reached - along <= _SETTLED * goal or gained <= _SETTLED * goal:
+            break
+        t = scale(along, u)
+    return Way(way.length, way.x, way.y, way.n, way.normal, views)
+
+
+@kernel
+def contact_of(pair, way):
+    """The surface point of the superovoid at the contact of a way, its place and outward normal in the frame of A.
+
+    The normal is the surface's own: that of the way is known to rounding.
+    """
+    out_of_line()
+    swapped = pair.b.kind == kinds.SUPEROVOID
+    body, p, n = pair.a.row, way.x, way.normal
+    if swapped:
+        body, p, n = pair.b.row, in_frame_of_b(pair, way.y), rotate_back(pair.rotation, scale(-1.0, way.normal))
+    f = retract(body, p, n, 1.0, True, True)
+    x, g = position(body, f), gradient(body, f)
+    if swapped:
+        x, g = add(pair.centre, rotate(pair.rotation, x)), rotate(pair.rotation, g)
+    return f, x, scale(1.0 / norm(g), g)

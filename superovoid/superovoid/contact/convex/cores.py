@@ -28,7 +28,6 @@ from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_b
 from superovoid.contact.convex import beside_dent, revolution
 from superovoid.contact.convex.core_search import search
 from superovoid.contact.convex.epa import are_sharp, expand, height_of_tetrahedron
-from superovoid.contact.convex.out_of_dent import contact_of, shortest_way
 from superovoid.contact.minkowski.contact_points import (
     ALONG,
     NEAR,
@@ -277,7 +276,7 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
     distance = min(answer.distance, upper)
     iterations += answer.iterations
     if budget > 0 and upper - answer.lower > _HULL_GOAL * min(pair.a.row[SIZE], pair.b.row[SIZE]):
-        way = shortest_way(pair, answer.n, balls - answer.lower + goal, balls, goal, margin)
+        way = beside_dent.shortest_way(pair, answer.n, balls - answer.lower + goal, balls, goal, margin)
         iterations += way.views
         if way.length - balls < -answer.lower:
             return _along_way(pair, way, balls, upper, goal, margin, iterations, answer.status)
@@ -289,9 +288,9 @@ def _along_way(pair, way, balls, upper, goal, margin, iterations, status):
     """Answer for cores that overlap, or of which the balls do, from a translation that parts the bodies."""
     out_of_line()
     lower = balls - way.length
-    contact = contact_of(pair, way)
+    f, x, normal = beside_dent.contact_of(pair, way)
     y = way.x if pair.b.kind == kinds.SUPEROVOID else way.y
-    depth = _ball_depth(pair, contact.f, contact.x, y, contact.normal)
+    depth = _ball_depth(pair, f, x, y, normal)
     upper = max(lower, min(upper, margin - depth))
     off = off_line(way.x, way.y, -lower, way.n)
     if off > ALONG * goal:

@@ -43,8 +43,7 @@ from superovoid.contact.superovoids.direction_lanes import (
     points_in_lanes,
     put_in_lane,
 )
-from superovoid.contact.superovoids.inner_bodies import Inner
-from superovoid.contact.superovoids.inner_points import put_inside
+from superovoid.contact.superovoids.inner_bodies import Inner, put_inside
 from superovoid.contact.superovoids.triangles import Triangle, split_of, triangle_bound
 from superovoid.shapes.kernels.surface import DENTED
 

@@ -27,15 +27,18 @@ from numpy.typing import NDArray
 
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.powers import exp, power
-from superovoid.compiled.vector import dot
+from superovoid.compiled.vector import add, dot, rotate, rotate_back, scale, sub
+from superovoid.contact.minkowski.difference import LOSS
+from superovoid.contact.superovoids.direction_lanes import HEIGHT, LACK, X, in_lane, put_in_lane
 from superovoid.shapes.kernels.dents import defect_between, highest, slice_defect
-from superovoid.shapes.kernels.support_function import point_at_height, slice_at
+from superovoid.shapes.kernels.support_function import LOOSE, point_at_height, slice_at, support_candidate
 from superovoid.shapes.kernels.surface import (
     A3,
     DENT_HI,
     DENT_LO,
     DENTED,
     S_,
+    SIZE,
     T_,
     TX,
     TY,
@@ -54,7 +57,7 @@ _ROUNDED = 1.0 + 1e-9
 _NEAR_POLE = 1.0 - 1e-9
 _CUTS = 40  # of a bracket about a support point
 _SLACK = 0.02  # of a bracket: how far from its ends it is cut
-_SHRUNK = 0.3  # of a bracket: what two cuts are to leave of it
+_EXACT = 1e-13  # of a body, by which a point may fall short of the farthest
 
 
 class Inner(NamedTuple):
@@ -91,11 +94,6 @@ def _interval_growth(v1, v2, big_1, big_2, defect, s, s_1, unlike, x, y, outward
     k = unlike / (min(1.0 + x * v1, 1.0 + x * v2) * min(1.0 + y * v1, 1.0 + y * v2)) ** 2
     bent = s_1 * min(low, high) / (y_1 * y_1)
     growth = own + highest(p, q, k) - bent + 1e-9 * (abs(p) + abs(q) + k + bent + abs(own))
-    if v1 > 0.0:
-        # Or psi''/psi from the bound of N, and the terms of a by themselves.
-        factor = max(low, high) / (y_2 * y_2) if defect > 0.0 else min(low, high) / (y_1 * y_1)
-        other = own + 2.0 * most * steep + defect * factor
-        growth = min(growth, other + 1e-9 * (abs(own) + 2.0 * most * steep + abs(defect) * factor))
     return 0.0 if growth <= 0.0 else growth
 
 
@@ -128,7 +126,6 @@ def _fill(b, start, upwards, rows):
     far = b[DENT_HI] if upwards else b[DENT_LO]
     w, spent, a, step = start, 0.0, 0.0, finest
     count = 0
-    at, at_w = 0.0, 2.0  # N at a height, where it is known
     for _ in range(_MOST_STEPS):
         beyond = w >= far if upwards else w <= far
         if beyond and a == 0.0:
@@ -144,15 +141,10 @@ def _fill(b, start, upwards, rows):
         last = step == reach
         other = (1.0 if outwards else 0.0) if last else (v + step if outwards else v - step)
         v1, v2 = min(v, other), max(v, other)
-        if at_w != w and v > 0.0:
-            at = slice_defect(v, s, s_1, unlike, x, y)
-        at_w = w
         defect = math.inf
         if v1 > 0.0:
-            there = slice_defect(other, s, s_1, unlike, x, y) if other < 1.0 else -s_1
-            defect = defect_between(v1, v2, at if v == v1 else there, there if v == v1 else at, s, s_1, unlike, x, y)
-        else:
-            there = 0.0
+            at_1, at_2 = slice_defect(v1, s, s_1, unlike, x, y), slice_defect(v2, s, s_1, unlike, x, y)
+            defect = defect_between(v1, v2, at_1, at_2, s, s_1, unlike, x, y)
         growth = _end_of_growth(v1, v2, defect, s, s_1, unlike, x, y, outwards, a)
         if growth > 0.0 and step > finest:
             step = max(finest, 0.5 * step)
@@ -165,7 +157,6 @@ def _fill(b, start, upwards, rows):
         spent += (a + 0.5 * growth * width) * width
         a += growth * width
         w = side * other
-        at, at_w = there, w if v1 > 0.0 else 2.0
         step = 2.0 * width if growth == 0.0 else max(width, finest)
     beyond = w >= far if upwards else w <= far
     if not (beyond and (a == 0.0 or abs(w) >= 1.0)):
@@ -244,67 +235,66 @@ def inner_point(b, inner, f):
 
 
 @kernel
-def inner_height(b, inner, n, w, loss):
+def inner_height(b, inner, n, loss):
     """Height at which a point of an inner body is the farthest along n, to within about a loss, and how far that is.
 
-    From a height where the share is less than 1. The direction is not that of a pole.
+    The direction is not that of a pole. The values are concave in the height: between two heights they are highest
+    below where the tangents at both meet. A bracket is cut there, which finds a kink, and where the slope vanishes if
+    it changes evenly, in turn.
     """
     out_of_line()
-    upwards = w > inner.hi
-    lo, hi = max(inner.lo, -_NEAR_POLE), min(inner.hi, _NEAR_POLE)
-    edge = _section_at(b, inner, n, hi if upwards else lo)
-    here = _section_at(b, inner, n, min(max(w, -_NEAR_POLE), _NEAR_POLE))
-    left, right = (edge, here) if upwards else (here, edge)
-    if left.slope < 0.0:
-        if upwards and lo < hi:
-            left, right = _section_at(b, inner, n, lo), left
-        if left.slope < 0.0 and left.w > -_NEAR_POLE:
-            left, right = _section_at(b, inner, n, -_NEAR_POLE), left
-    elif right.slope > 0.0:
-        if not upwards and lo < hi:
-            left, right = right, _section_at(b, inner, n, hi)
-        if right.slope > 0.0 and right.w < _NEAR_POLE:
-            left, right = right, _section_at(b, inner, n, _NEAR_POLE)
-    # The values are concave in w: between two heights they are highest below where the tangents at both meet.
+    left, right = _section_at(b, inner, n, -_NEAR_POLE), _section_at(b, inner, n, _NEAR_POLE)
     best = left if left.value > right.value else right
-    before = former = math.inf  # widths one and two cuts ago
-    stays = 0  # how often the right end stayed in a row, of the left end less than 0
-    for _ in range(_CUTS):
-        if not (left.slope > 0.0 and right.slope < 0.0 and right.w > left.w):
-            break
+    for i in range(_CUTS):
         wide = right.w - left.w
-        step = (right.value - left.value - right.slope * wide) / (left.slope - right.slope)
-        if left.value + left.slope * step <= best.value + loss:
+        if not (left.slope > 0.0 and right.slope < 0.0 and wide > 0.0):
             break
-        if wide <= _SHRUNK * former:
-            # Where the slope vanishes if it changes evenly, the slope of an end that stays halved: the Illinois rule
-            # (Dowell and Jarratt 1971). Where the slope jumps that narrows the bracket little, and it is cut where the
-            # tangents meet.
-            rise, fall = left.slope, -right.slope
-            if stays > 1:
-                fall *= 0.5 ** (stays - 1)
-            elif stays < -1:
-                rise *= 0.5 ** (-stays - 1)
-            step = wide * rise / (rise + fall)
-        former, before = before, wide
+        meet = (right.value - left.value - right.slope * wide) / (left.slope - right.slope)
+        if left.value + left.slope * meet <= best.value + loss:
+            break
+        step = meet if i % 2 == 0 else wide * left.slope / (left.slope - right.slope)
         slack = _SLACK * wide
         middle = _section_at(b, inner, n, left.w + min(max(step, slack), wide - slack))
         best = middle if middle.value > best.value else best
         if middle.slope > 0.0:
-            left, stays = middle, max(stays, 0) + 1
+            left = middle
         else:
-            right, stays = middle, min(stays, 0) - 1
+            right = middle
     return best.w, best.value
 
 
 @kernel
-def inner_support(b, inner, n, f, loss):
-    """Surface point whose point of the inner body is the farthest along n, to within about a loss.
-
-    `f` is that of the body.
-    """
+def inner_support(b, inner, n, loss):
+    """Point of an inner body the farthest along n, to within about a loss, and the surface point of the body there."""
     out_of_line()
-    if inner.lo <= f.w <= inner.hi or is_polar(b, n):
-        return f
-    w, value = inner_height(b, inner, n, f.w, loss)
-    return f if dot(n, inner_point(b, inner, f)) >= value else point_at_height(b, n, w)
+    f = support_candidate(b, n, LOOSE)
+    x = inner_point(b, inner, f)
+    if not (inner.lo <= f.w <= inner.hi or is_polar(b, n)):
+        w, value = inner_height(b, inner, n, loss)
+        if dot(n, x) < value:
+            f = point_at_height(b, n, w)
+            x = inner_point(b, inner, f)
+    return x, f
+
+
+@kernel
+def inner_difference(pair, inner_a, inner_b, n):
+    """Point of the difference of two inner bodies the farthest along n, in the frame of A, and surface points there."""
+    a, b, rotation = pair.a, pair.b, pair.rotation
+    x, fa = inner_support(a, inner_a, n, _EXACT * a[SIZE])
+    y, fb = inner_support(b, inner_b, rotate_back(rotation, scale(-1.0, n)), _EXACT * b[SIZE])
+    return sub(x, add(pair.centre, rotate(rotation, y))), fa, fb
+
+
+@kernel
+def put_inside(b, inner, rows, gaps, count):
+    """Put points of an inner body in place of the surface points in lanes, the farthest to within a part of a gap."""
+    out_of_line()
+    for i in range(count):
+        n, loss = in_lane(rows, i), LOSS * gaps[i]
+        full = in_lane(rows, X + i)
+        share, _ = share_at(inner, rows[HEIGHT + i])
+        x = (share * full[0], share * full[1], full[2])
+        if not (rows[LACK + i] + dot(n, sub(full, x)) <= loss):
+            x, _ = inner_support(b, inner, n, loss)
+        put_in_lane(rows, X + i, x)

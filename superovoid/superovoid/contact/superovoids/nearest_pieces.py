@@ -14,10 +14,7 @@ nearest: its hull reaches beyond it by no more than the square of its length. Me
 convex core; those of a superovoid or an arc are brought onto it.
 
 This serves bodies with dents, whose hulls may overlap, and superovoids with edges and flats that are nearly sharp, on
-which Newton's method finds no contact. Between two superovoids Newton's method helps: for the bodies' own contact
-beside the nearest points, and for the direction of two convex pieces. With u the difference of their support points,
-the bound n . u has the gradient of u across n and the Hessian -(R_P + R_Q + (n . u) I), and is concave along the chord
-of a step.
+which Newton's method finds no contact.
 """
 
 from __future__ import annotations
@@ -31,7 +28,6 @@ from numpy.typing import NDArray
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import lift, without_first
 from superovoid.compiled.vector import (
-    LEAST_DIVISOR,
     add,
     combine,
     dot,
@@ -40,7 +36,6 @@ from superovoid.compiled.vector import (
     rotate_back,
     scale,
     sub,
-    tangent_frame,
 )
 from superovoid.contact.minkowski.difference import (
     Corner,
@@ -55,36 +50,24 @@ from superovoid.contact.minkowski.difference import (
 )
 from superovoid.contact.pair import Pair
 from superovoid.contact.separation import is_inside, slack_of_level
-from superovoid.contact.superovoids.answers import COLD_ITERATIONS, newton_from
 from superovoid.contact.superovoids.pieces import (
-    PieceSupport,
     core_piece_ends,
     core_piece_place,
     core_piece_support,
     core_piece_unit,
     is_convex_core_piece,
     onto_core,
-    piece_radii,
-    slope_of,
 )
 from superovoid.shapes.kernels.kinds import CODE, SUPEROVOID, Core
 from superovoid.shapes.kernels.surface import SIZE, SurfacePoint
 
-SHARE_OF_GOAL = 0.4  # of the goal of an answer, that its proof by pieces may leave open
+_SHARE_OF_GOAL = 0.4  # of the goal of an answer, that its proof by pieces may leave open
 _MOST_CELLS = 1024
-_MOST_PIECES = 4  # of a body, to begin with
-_TRIES = 16  # directions for a pair with a piece that is not convex, and is known to be too close, or else is wide
-_WIDE = 1e-3  # slab of a superovoid, above which a cut helps more than another direction
-_OVOID_TRIES, _CONVEX_TRIES = 48, 96  # for two convex pieces, of superovoids (where Newton's steps follow) and others
+_VIEWS = np.int64(2000)  # directions that a proof of two superovoids may look at
+_TRIES = 16  # directions for a pair with a piece that is not convex, and is known to be too close
+_MOST_TRIES = 96  # and for any pair
 _CLOSE_ENOUGH = 0.1  # of the goal: between the length of the nearest point of a simplex and the bound
-_NEWTON_COST = 8  # of a run of Newton's method, in directions
 _THINNEST = 1e-12  # slab, and arc
-_FAILURES = 4  # Newton steps in a row that do not raise the bound, after which GJK takes over
-_LONGEST_STEP = 0.5  # rad
-_AT_END = 1e-6  # of a slab: a contact that near to its end is there
-_GRADING = 0.125  # of a slab next to the contact, that is cut off if nothing else tells how much
-_LEAST_SHARE, _GENEROUS = 2e-3, 1.5
-_STUCK = 8  # cuts that raise no bound along the normal of a contact: it lies on an edge, and GJK takes over
 _MARGIN = 0.2  # of a slab or an arc: no cut is closer to one of its ends
 _TOUCHING = 1e-12  # of the larger body
 
@@ -117,8 +100,8 @@ class _View(NamedTuple):
     x: tuple  # support points in the frame of A
     y: tuple
     bound: float  # of the distance of the pieces, proved by n
-    p: PieceSupport  # the support points, each in the frame of its body
-    q: PieceSupport
+    fa: SurfacePoint  # of superovoids
+    fb: SurfacePoint
 
 
 class _Approach(NamedTuple):
@@ -133,15 +116,6 @@ class _Approach(NamedTuple):
     common: tuple  # point of both hulls then
 
 
-class _Contact(NamedTuple):
-    """The bodies' own contact that Newton's method has found."""
-
-    distance: float  # infinite: none is known
-    n: tuple
-    asked: float  # distance of the nearest points when Newton's method last began at them
-    stuck: int  # cuts that have raised no bound along its normal
-
-
 class _Least(NamedTuple):
     """Least bound of the pairs of pieces that are done, with its direction, and the second least."""
 
@@ -153,7 +127,7 @@ class _Least(NamedTuple):
 class Cells(NamedTuple):
     """Pairs of pieces. All arrays change as the search goes on."""
 
-    rows: NDArray[np.float64]  # ends of both pieces, direction that proves the bound, then where to look next
+    rows: NDArray[np.float64]  # ends of both pieces, direction that proves the bound, direction to look along next
     key: NDArray[np.float64]  # lower bound of their distance
     parts: NDArray[np.int64]  # the first of the two cells that a cut has left of this one; 0: it was not cut
     heap: NDArray[np.int64]  # the cells that wait, that of the least bound first
@@ -163,7 +137,7 @@ class Cells(NamedTuple):
 @kernel(_nrt=True)
 def new_cells(capacity):
     """Return room for pairs of pieces."""
-    rows, key = np.empty((capacity, 12)), np.empty(capacity)
+    rows, key = np.empty((capacity, 10)), np.empty(capacity)
     return Cells(rows, key, np.zeros(capacity, np.int64), np.empty(capacity, np.int64), np.zeros(2, np.int64))
 
 
@@ -177,22 +151,13 @@ def in_frame_of_b(pair, p):
 
 
 @kernel
-def _slopes(fa, fb):
-    """Slopes of the meridians at two surface points, to begin with beside them."""
-    return slope_of(fa), slope_of(fb)
-
-
-@kernel
-def _look(pair, n, cell, near):
-    """Return the support points of two pieces along a direction, with the bound that it proves.
-
-    They are looked for from the slopes `near` on.
-    """
+def _look(pair, n, cell):
+    """Return the support points of two pieces along a direction, with the bound that it proves."""
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
-    p = core_piece_support(pair.a, n, cell[0], cell[1], near[0])
-    q = core_piece_support(pair.b, rotate_back(rotation, scale(-1.0, n)), cell[2], cell[3], near[1])
-    return _View(n, p.x, add(centre, rotate(rotation, q.x)), dot(n, centre) - p.upper - q.upper, p, q)
+    p = core_piece_support(pair.a, n, cell[0], cell[1])
+    q = core_piece_support(pair.b, rotate_back(rotation, scale(-1.0, n)), cell[2], cell[3])
+    return _View(n, p.x, add(centre, rotate(rotation, q.x)), dot(n, centre) - p.upper - q.upper, p.f, q.f)
 
 
 @kernel
@@ -219,25 +184,25 @@ def _cut(lo, hi, at):
 
 
 @kernel
-def _approach(pair, cell, view, nearest, goal, tries, most, w):
+def _approach(pair, cell, view, nearest, goal, tries, w):
     """Nearest points of two pieces, as far as they matter beside the nearest points of the bodies that are known.
 
-    The method of Gilbert, Johnson and Keerthi begins with a view. Looks at no more than `most` directions, or `tries`
-    if the hulls of the pieces are known to be too close. Ends as soon as a direction serves for the support points,
-    though not for the bound of a slab: its halves need it.
+    The method of Gilbert, Johnson and Keerthi begins with a view. Looks at no more than `_MOST_TRIES` directions,
+    or `tries` if the hulls of the pieces are known to be too close. Ends as soon as a direction serves for the support
+    points, though not for the bound of a slab: its halves need it.
     """
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     former, count, used = math.inf, 0, 0
     best = view
     while True:
-        nearest = _nearer(nearest, view.x, view.y, view.p.f, view.q.f)
+        nearest = _nearer(nearest, view.x, view.y, view.fa, view.fb)
         if view.bound > best.bound or not (best.bound > -math.inf):
             best = view
         known = used >= tries and former < nearest.distance - goal
         # What the bound of a slab adds to its support point only a cut takes away.
         serves = dot(view.n, sub(view.y, view.x)) >= nearest.distance - goal
-        if best.bound >= nearest.distance - goal or used >= most or known or serves:
+        if best.bound >= nearest.distance - goal or used >= _MOST_TRIES or known or serves:
             break
         put(w, count, Corner(sub(view.x, view.y), view.x, view.y, 0, 0, 0.0, 0.0, 0.0))
         count = nearest_of_simplex(w, count + 1)
@@ -248,7 +213,7 @@ def _approach(pair, cell, view, nearest, goal, tries, most, w):
         if not (0.0 < length < former) or length - best.bound <= _CLOSE_ENOUGH * goal:
             break
         former = length
-        view = _look(pair, towards(w, count, v), cell, _slopes(view.p.f, view.q.f))
+        view = _look(pair, towards(w, count, v), cell)
         used += 1
     x, y = view.x, view.y
     if count > 0:
@@ -264,202 +229,22 @@ def _approach(pair, cell, view, nearest, goal, tries, most, w):
         x = onto_core(a, x, best.n)
         y = add(centre, rotate(rotation, onto_core(b, local, rotate_back(rotation, scale(-1.0, best.n)))))
         if count < 4:
-            nearest = _nearer(nearest, x, y, view.p.f, view.q.f)
+            nearest = _nearer(nearest, x, y, view.fa, view.fb)
         if a.kind != SUPEROVOID or b.kind != SUPEROVOID:
             common = x if b.kind == SUPEROVOID else y
     return _Approach(best, nearest, cuts, view.n if serves else best.n, used, overlap, common)
-
-
-@kernel
-def _holds(lo, hi, w):
-    slack = _AT_END * (hi - lo)
-    return lo - slack <= w <= hi + slack
-
-
-@kernel
-def _graded_cut(lo, hi, w, share):
-    """Where to cut a slab that holds a contact at w: there, or at a share of its length from the end that is there."""
-    slack = _AT_END * (hi - lo)
-    if lo + slack < w < hi - slack:
-        return w
-    return lo + share * (hi - lo) if w <= lo + slack else hi - share * (hi - lo)
-
-
-@kernel
-def _beside_contact(pair, cell, view, nearest, goal):
-    """As `_approach` for pieces of superovoids, one of them a slab, that hold the nearest points.
-
-    Begins with a view along the normal of these points.
-
-    Over a dent the far end of a slab of length L that begins in the contact is above the tangent plane, by e. Of a step
-    that would gain G for the far end alone, the part e / (2 G) brings both ends level, which costs e^2 / (4 G). If that
-    is more than the goal no plane serves, and the slab is cut. Slices grow away from the other body as 2 G (w / L)^2
-    and a dent bulges by e over L: from the share e / (2 G) on the plane of the nearer end serves, which is that share
-    of the step away.
-    """
-    out_of_line()
-    best, n, share, used = view, view.n, _GRADING, 0
-    u = sub(best.y, best.x)
-    nearest = _nearer(nearest, best.x, best.y, best.p.f, best.q.f)
-    if best.bound >= nearest.distance - goal:
-        return _Approach(best, nearest, (0.0, 0.0), n, used, False, n)
-    step = _newton_step(pair, best)
-    gain, rise = 0.5 * dot(step, u), nearest.distance - dot(n, u)
-    if rise > goal and gain > 0.0:
-        level = rise / (2.0 * gain)
-        share = min(0.5, max(_LEAST_SHARE, _GENEROUS * level))
-        if level * rise < 2.0 * goal:
-            m = combine(1.0, n, level, step)
-            view = _look(pair, scale(1.0 / norm(m), m), cell, _slopes(view.p.f, view.q.f))
-            best = view if view.bound > best.bound else best
-            used = 1
-    after = combine(1.0, n, share, step)
-    after = scale(1.0 / norm(after), after)
-    cut_a, cut_b = (
-        _graded_cut(cell[0], cell[1], nearest.fa.w, share),
-        _graded_cut(cell[2], cell[3], nearest.fb.w, share),
-    )
-    return _Approach(best, nearest, (cut_a, cut_b), after, used, False, n)
-
-
-@kernel
-def _add_square(h, c, v1, v2):
-    return (h[0] + c * v1 * v1, h[1] + c * v1 * v2, h[2] + c * v2 * v2)
-
-
-@kernel
-def _newton_step(pair, view):
-    """Return the Newton step of a direction on the bound of two pieces of superovoids."""
-    out_of_line()
-    a, b, rotation, n = pair.a.row, pair.b.row, pair.rotation, view.n
-    u = sub(view.y, view.x)
-    t1, t2 = tangent_frame(n)
-    g1, g2 = dot(u, t1), dot(u, t2)
-    stiff = max(dot(n, u), 1e-3 * min(a[SIZE], b[SIZE]))
-    h = (stiff, 0.0, stiff)
-    alpha, e, beta, z = piece_radii(a, n, view.p.f, view.p.inside)
-    h = _add_square(h, alpha, dot(e, t1), dot(e, t2))
-    h = _add_square(h, beta, dot(z, t1), dot(z, t2))
-    alpha, e, beta, z = piece_radii(b, rotate_back(rotation, scale(-1.0, n)), view.q.f, view.q.inside)
-    e, z = rotate(rotation, e), rotate(rotation, z)
-    h = _add_square(h, alpha, dot(e, t1), dot(e, t2))
-    h = _add_square(h, beta, dot(z, t1), dot(z, t2))
-    det = h[0] * h[2] - h[1] * h[1]
-    if not (det > 0.0):
-        return (0.0, 0.0, 0.0)  # the radii are too unlike for this arithmetic
-    p1 = (h[2] * g1 - h[1] * g2) / det
-    p2 = (h[0] * g2 - h[1] * g1) / det
-    part = min(1.0, _LONGEST_STEP / max(math.sqrt(p1 * p1 + p2 * p2), LEAST_DIVISOR))
-    return combine(part * p1, t1, part * p2, t2)
-
-
-@kernel
-def _by_newton(pair, cell, view, nearest, goal, tries, failures, convex):
-    """As `_approach` for pieces of superovoids, by Newton's steps on the bound, and whether other directions may help.
-
-    Ends after `tries` directions, or if so many in a row as `failures` do not raise the bound.
-    A step that does not raise the bound is shortened to where the slopes u . step at both its ends vanish in between.
-    If not both pieces are convex and twice the gain that a step promises is too little, only a cut helps: it takes away
-    what the bound of a slab adds to its support point.
-    """
-    out_of_line()
-    best, step, promising = view, view.n, True
-    nearest = _nearer(nearest, view.x, view.y, view.p.f, view.q.f)
-    used = failed = 0
-    while used < tries and failed < failures and best.bound < nearest.distance - goal:
-        if failed == 0:
-            step = _newton_step(pair, best)
-        promised = best.bound + dot(step, sub(best.y, best.x))
-        promising = convex or promised >= nearest.distance - goal
-        if not promising:
-            break
-        n = add(best.n, step)
-        view = _look(pair, scale(1.0 / norm(n), n), cell, _slopes(best.p.f, best.q.f))
-        used += 1
-        nearest = _nearer(nearest, view.x, view.y, view.p.f, view.q.f)
-        if view.bound > best.bound:
-            best, failed = view, 0
-            continue
-        failed += 1
-        step = sub(view.n, best.n)
-        up, down = dot(step, sub(best.y, best.x)), dot(step, sub(view.y, view.x))
-        part = up / (up - down) if up > 0.0 and down < 0.0 else 0.5
-        step = scale(min(0.7, max(0.02, part)), step)
-    cuts = (0.5 * (cell[0] + cell[1]), 0.5 * (cell[2] + cell[3]))
-    return _Approach(best, nearest, cuts, best.n, used, False, best.n), promising
-
-
-@kernel
-def _own_contact(pair, nearest, contact, goal):
-    """Nearest points and the own contact of two superovoids, by Newton's method from the nearest points known."""
-    out_of_line()
-    rows = Pair(pair.a.row, pair.b.row, pair.rotation, pair.centre)
-    own = newton_from(rows, nearest.fa, nearest.fb, goal, COLD_ITERATIONS, 0)
-    distance, n = contact.distance, contact.n
-    if own.lower > -math.inf and own.distance > 0.0:
-        y = add(pair.centre, rotate(pair.rotation, own.y))
-        nearest = _nearer(nearest, own.x, y, own.fa, own.fb)
-        distance, n = own.distance, own.n
-    return nearest, _Contact(distance, n, nearest.distance, contact.stuck)
-
-
-@kernel
-def _improve(pair, row, bound, width, nearest, contact, goal, w):
-    """Raise the bound of two pieces, or find nearer points, as suits their shapes.
-
-    `row` is one of `Cells.rows`, `bound` its lower bound and `width` that of the wider piece that is not convex, 0 if
-    both are. Returns an `_Approach` and the `_Contact` known then.
-    """
-    out_of_line()
-    cell = (row[0], row[1], row[2], row[3])
-    ovoids, both = pair.a.kind == SUPEROVOID and pair.b.kind == SUPEROVOID, width == 0.0
-    looks = _OVOID_TRIES if ovoids else _CONVEX_TRIES
-    if ovoids and width > _WIDE:
-        looks = _TRIES
-    # Beside a contact of Newton's that is not on an edge, Newton's steps serve better than those of the simplex.
-    smooth = ovoids and contact.stuck < _STUCK and nearest.distance >= contact.distance - goal
-    beside = smooth and not both
-    beside = beside and _holds(cell[0], cell[1], nearest.fa.w) and _holds(cell[2], cell[3], nearest.fb.w)
-    view = _look(pair, contact.n if beside else (row[7], row[8], row[9]), cell, (row[10], row[11]))
-    views, stuck, promising = 1, contact.stuck, not beside
-    if beside:
-        found = _beside_contact(pair, cell, view, nearest, goal)
-        views += found.views
-        stuck += 0 if found.best.bound > bound else 1
-    else:
-        if smooth:
-            found, promising = _by_newton(pair, cell, view, nearest, goal, looks, _FAILURES, both)
-            views += found.views
-            view, nearest = found.best, found.nearest
-            promising = promising or not (view.bound > bound)  # the last cut has not helped
-        if not smooth or (promising and view.bound < nearest.distance - goal):
-            found = _approach(pair, cell, view, nearest, goal, looks if both else _TRIES, looks, w)
-            views += found.views
-    best, nearest = found.best, found.nearest
-    contact = _Contact(contact.distance, contact.n, contact.asked, stuck)
-    if ovoids and nearest.distance < contact.asked - goal:
-        # The bodies' own contact beside the points, which those only come closer to.
-        nearest, contact = _own_contact(pair, nearest, contact, goal)
-        views += _NEWTON_COST
-    if ovoids and promising and not found.overlap and best.bound < nearest.distance - goal:
-        # Round pieces: Newton's steps get on where those of the simplex are too short.
-        turned, _ = _by_newton(pair, cell, best, nearest, goal, looks, looks if both else _FAILURES, both)
-        views += turned.views
-        best, nearest = turned.best, turned.nearest
-    return _Approach(best, nearest, found.cuts, found.after, views, found.overlap, found.common), contact
 
 
 # --- the search ---------------------------------------------------------------------------------------------------
 
 
 @kernel
-def _wait(cells, cell, n, bound, after, near):
+def _wait(cells, cell, n, bound, after):
     i = cells.counts[1]
     for k in range(4):
         cells.rows[i, k] = cell[k]
     for k in range(3):
         cells.rows[i, 4 + k], cells.rows[i, 7 + k] = n[k], after[k]
-    cells.rows[i, 10], cells.rows[i, 11] = near
     cells.key[i] = bound
     cells.parts[i] = 0
     cells.counts[1] = i + 1
@@ -469,26 +254,19 @@ def _wait(cells, cell, n, bound, after, near):
     cells.counts[0] = length + 1
 
 
-@kernel(_nrt=True)
-def _first_pairs(pair, n, nearest, cells):
+@kernel
+def _first_pairs(pair, n, cells):
     """Let all pairs of the pieces that the bodies begin with wait, with the bounds that a direction proves."""
     out_of_line()
-    m = rotate_back(pair.rotation, scale(-1.0, n))
-    near = _slopes(nearest.fa, nearest.fb)
-    support_b = np.empty((_MOST_PIECES, 2))
     last_a, i = False, 0
     while not last_a:
         lo_a, hi_a, last_a = core_piece_ends(pair.a, i)
-        p = core_piece_support(pair.a, n, lo_a, hi_a, near[0])
         last_b, j = False, 0
         while not last_b:
             lo_b, hi_b, last_b = core_piece_ends(pair.b, j)
-            if i == 0:
-                q = core_piece_support(pair.b, m, lo_b, hi_b, near[1])
-                support_b[j, 0], support_b[j, 1] = q.upper, slope_of(q.f)
-            bound = dot(n, pair.centre) - p.upper - support_b[j, 0]
-            bound = bound if bound > -math.inf else -math.inf  # it may be no number
-            _wait(cells, (lo_a, hi_a, lo_b, hi_b), n, bound, n, (slope_of(p.f), support_b[j, 1]))
+            cell = (lo_a, hi_a, lo_b, hi_b)
+            bound = _look(pair, n, cell).bound
+            _wait(cells, cell, n, bound if bound > -math.inf else -math.inf, n)  # it may be no number
             j += 1
         i += 1
 
@@ -536,9 +314,11 @@ def nearest_of_pieces(pair, n, nearest, goal, beyond, margin, budget):
 
 
 @kernel
-def nearest_of_ovoids(pair, n, nearest, goal, margin, budget):
-    """As `nearest_of_pieces` for two superovoids."""
-    return nearest_of_pieces(cores_of(pair), n, nearest, goal, math.inf, margin, budget)
+def nearest_of_ovoids(pair, n, answer, goal, margin):
+    """As `nearest_of_pieces` for two superovoids, from the points of an answer."""
+    y = add(pair.centre, rotate(pair.rotation, answer.y))
+    known = Nearest(norm(sub(y, answer.x)), answer.x, y, answer.fa, answer.fb)
+    return nearest_of_pieces(cores_of(pair), n, known, _SHARE_OF_GOAL * goal, math.inf, margin, _VIEWS)
 
 
 @kernel
@@ -554,12 +334,9 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
     out_of_line()
     a, b = pair.a, pair.b
     w = new_workspace()
-    _first_pairs(pair, n, nearest, cells)
+    _first_pairs(pair, n, cells)
     least = _Least(math.inf, n, math.inf)
     views = 0
-    # Points that lie along n are a contact.
-    faces = dot(n, sub(nearest.y, nearest.x)) >= nearest.distance - goal
-    contact = _Contact(nearest.distance if faces else math.inf, n, nearest.distance, 0)
     while cells.counts[0] > 0:
         first = cells.heap[0]
         bound = cells.key[first]
@@ -575,9 +352,11 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
         cell, n = (row[0], row[1], row[2], row[3]), (row[4], row[5], row[6])
         width_a = 0.0 if is_convex_core_piece(a, cell[0], cell[1]) else cell[1] - cell[0]
         width_b = 0.0 if is_convex_core_piece(b, cell[2], cell[3]) else cell[3] - cell[2]
-        found, contact = _improve(pair, row, bound, max(width_a, width_b), nearest, contact, goal, w)
+        width = max(width_a, width_b)
+        view = _look(pair, (row[7], row[8], row[9]), cell)
+        found = _approach(pair, cell, view, nearest, goal, _TRIES if width > 0.0 else _MOST_TRIES, w)
         best, nearest = found.best, found.nearest
-        views += found.views
+        views += 1 + found.views
         if found.overlap and is_in_ovoids(pair, found.common, margin):
             return Found(-math.inf, nearest, best.n, found.common, True, views)
         if best.bound > bound:
@@ -586,7 +365,7 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
             for k in range(3):
                 row[4 + k] = n[k]
         # The longer of those that are not convex is cut.
-        if bound >= nearest.distance - goal or max(width_a, width_b) < _THINNEST:
+        if bound >= nearest.distance - goal or width < _THINNEST:
             least = _with_bound(least, bound, n)
             continue
         if core_piece_unit(a) * width_a >= core_piece_unit(b) * width_b:
@@ -596,7 +375,6 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
             at = found.cuts[1]
             one, other = (cell[0], cell[1], cell[2], at), (cell[0], cell[1], at, cell[3])
         cells.parts[first] = cells.counts[1]
-        near = _slopes(best.p.f, best.q.f)
-        _wait(cells, one, n, bound, found.after, near)
-        _wait(cells, other, n, bound, found.after, near)
+        _wait(cells, one, n, bound, found.after)
+        _wait(cells, other, n, bound, found.after)
     return Found(_signed(least, margin), nearest, least.n, n, False, views)

@@ -38,7 +38,6 @@ from superovoid.contact.superovoids.certificate import gap_tolerance, rounding_m
 from superovoid.contact.superovoids.directions import proved_support
 from superovoid.contact.superovoids.newton import observe, refine
 from superovoid.contact.superovoids.over_dents import (
-    PIECE_VIEWS,
     apart_over_dents,
     dented_after_search,
     proved_contact,
@@ -217,7 +216,6 @@ def solve_relative(pair, state, start_a, start_b, goal, budget):
     fa, fb = load_point(state, start_a), load_point(state, start_b)
     first = 0 if (fa.r != 0.0 or fa.w != 0.0) and still_face(pair, fa, fb) else 1
     best = Answer(math.inf, -math.inf, math.inf, n, n, n, fa, fb, UNPROVEN, 0)
-    views = PIECE_VIEWS
     for start in range(first, 3):
         if start == 1:
             fa, fb = surface_point_towards(a, n), surface_point_towards(b, m)
@@ -228,7 +226,7 @@ def solve_relative(pair, state, start_a, start_b, goal, budget):
         if is_closed(answer, goal):
             return answer
         if a[DENTED] + b[DENTED] > 0.0 and answer.lower > -math.inf and answer.distance > goal:
-            apart, views = apart_over_dents(pair, answer, goal, views)
+            apart = apart_over_dents(pair, answer, goal)
             if is_closed(apart, goal):
                 return apart
         best = answer if answer.lower >= best.lower else with_iterations(best, answer.iterations)

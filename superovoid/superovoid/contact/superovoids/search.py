@@ -57,8 +57,7 @@ from superovoid.contact.superovoids.direction_net import (
     wait_for_fan,
 )
 from superovoid.contact.superovoids.directions import descend, minkowski_support, proved_support
-from superovoid.contact.superovoids.inner_bodies import Inner
-from superovoid.contact.superovoids.inner_points import inner_difference
+from superovoid.contact.superovoids.inner_bodies import Inner, inner_difference
 from superovoid.contact.superovoids.newton import observe, refine, solve
 from superovoid.shapes.kernels.kinds import is_sphere
 from superovoid.shapes.kernels.support_function import EXACT, LOOSE

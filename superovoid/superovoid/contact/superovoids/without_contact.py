@@ -10,8 +10,6 @@ piece by piece. Where a point is found to be in both bodies, they overlap, and t
 
 from __future__ import annotations
 
-import numpy as np
-
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.vector import add, combine, dot, norm, rotate, rotate_back, scale, sub
 from superovoid.contact.minkowski import contact_points
@@ -22,11 +20,10 @@ from superovoid.contact.separation import is_in_both
 from superovoid.contact.superovoids.answers import CLOSED, Answer, is_closed, with_interval
 from superovoid.contact.superovoids.certificate import rounding_margin
 from superovoid.contact.superovoids.directions import proved_support
-from superovoid.contact.superovoids.nearest_pieces import SHARE_OF_GOAL, Nearest, cores_of, nearest_of_ovoids
+from superovoid.contact.superovoids.nearest_pieces import cores_of, nearest_of_ovoids
 from superovoid.shapes.kernels.surface import DENTED, SIZE
 from superovoid.values.status import DENT, NON_UNIQUE, UNPROVEN
 
-_NEAREST_VIEWS = np.int64(1000)  # directions that the proof by nearest points may look at
 _FAR = 10.0  # of the smaller body, from which on the interval says how far off the normal points may be
 
 
@@ -111,9 +108,8 @@ def apart_without_contact(pair, answer, goal):
     middle = combine(0.5, answer.x, 0.5, y)
     if answer.lower < 0.0 and is_in_both(pair, middle):
         return _overlapping(pair, answer, middle, goal)
-    known = Nearest(norm(sub(y, answer.x)), answer.x, y, answer.fa, answer.fb)
     n = scale(1.0 / norm(answer.n), answer.n)
-    found = nearest_of_ovoids(pair, n, known, SHARE_OF_GOAL * goal, margin, _NEAREST_VIEWS)
+    found = nearest_of_ovoids(pair, n, answer, goal, margin)
     if found.overlap:
         return _overlapping(pair, answer, found.common, goal)
     lower = max(answer.lower, found.lower)

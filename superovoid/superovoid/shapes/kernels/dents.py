@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 
 from superovoid.compiled.kernels import kernel, out_of_line
+from superovoid.compiled.powers import power
 
 _NEAREST = 1e-12  # height from which on the rest up to the equator is one interval
 _FINEST = 2.0**-26  # length of an interval on which nothing was proved, relative to its distance from equator or pole
@@ -37,11 +38,6 @@ def highest(p, q, k):
         return 2.0 * max(p, q)
     c = min(1.0, max(0.0, 0.5 + (p - q) / k))
     return 2.0 * (c * p + (1.0 - c) * q) + c * (1.0 - c) * k
-
-
-@kernel
-def _power(v, s):
-    return math.exp(s * math.log(v)) if v > 0.0 else 0.0
 
 
 @kernel
@@ -99,7 +95,7 @@ def _equator_defect(hi, s, s_1, unlike, x, y):
 def defect_between(lo, hi, at_lo, at_hi, s, s_1, unlike, x, y):
     """Upper bound of N over [lo, hi], lo > 0, and all azimuths, from those at its ends."""
     out_of_line()
-    big_lo, big_hi = _power(lo, s), _power(hi, s)
+    big_lo, big_hi = power(lo, s), power(hi, s)
     bend = 2.0 * max(_bend_of_linear(lo, hi, big_lo, big_hi, s, x), _bend_of_linear(lo, hi, big_lo, big_hi, s, y))
     if unlike > 0.0:
         bend += 0.25 * _bend_of_product(lo, hi, big_lo, big_hi, s, unlike, x, y)
@@ -107,64 +103,53 @@ def defect_between(lo, hi, at_lo, at_hi, s, s_1, unlike, x, y):
 
 
 @kernel
-def outer_edge(s, s_1, unlike, x, y):
-    """Return the height beyond which N < 0 is proved on one side of the equator; 0 if on all of that side."""
+def _proved_to(v, outwards, s, s_1, unlike, x, y):
+    """Height up to which N < 0 is proved on one side of the equator, from a height v on; 0 if all the way to that."""
     out_of_line()
-    hi, at_hi, step = 1.0, -s_1, 0.25
+    at, step = slice_defect(v, s, s_1, unlike, x, y), v if outwards else 0.25 * v
     for _ in range(_MOST_STEPS):
-        if hi <= _NEAREST:
-            return 0.0 if _equator_defect(hi, s, s_1, unlike, x, y) < 0.0 else hi
-        lo = max(hi - step, 0.25 * hi, 0.5 * _NEAREST)
-        at_lo = slice_defect(lo, s, s_1, unlike, x, y)
-        if defect_between(lo, hi, at_lo, at_hi, s, s_1, unlike, x, y) < 0.0:
-            hi, at_hi, step = lo, at_lo, 2.0 * (hi - lo)
+        if outwards:
+            if v >= 1.0:
+                return 1.0
+            other = min(v + step, 1.0)
         else:
-            step = 0.5 * (hi - lo)
-            if step < _FINEST * min(hi, 1.0 - hi):
-                return hi
-    return hi
+            if v <= _NEAREST:
+                return 0.0 if _equator_defect(v, s, s_1, unlike, x, y) < 0.0 else v
+            other = max(v - step, 0.25 * v, 0.5 * _NEAREST)
+        at_other = slice_defect(other, s, s_1, unlike, x, y)
+        if defect_between(min(v, other), max(v, other), at, at_other, s, s_1, unlike, x, y) < 0.0:
+            step = 2.0 * abs(other - v)
+            v, at = other, at_other
+        else:
+            step = 0.5 * abs(other - v)
+            if step < _FINEST * min(v, 1.0 - v):
+                return v
+    return v
 
 
 @kernel
-def inner_edge(s, s_1, unlike, x, y):
-    """Height up to which N < 0 is proved on one side of the equator."""
-    out_of_line()
-    lo = _NEAREST
-    if not (_equator_defect(lo, s, s_1, unlike, x, y) < 0.0):
-        return 0.0
-    at_lo, step = slice_defect(lo, s, s_1, unlike, x, y), lo
-    for _ in range(_MOST_STEPS):
-        if lo >= 1.0:
-            return 1.0
-        hi = min(lo + step, 1.0)
-        at_hi = slice_defect(hi, s, s_1, unlike, x, y)
-        if defect_between(lo, hi, at_lo, at_hi, s, s_1, unlike, x, y) < 0.0:
-            lo, at_lo, step = hi, at_hi, 2.0 * (hi - lo)
-        else:
-            step = 0.5 * (hi - lo)
-            if step < _FINEST * min(lo, 1.0 - lo):
-                return lo
-    return lo
+def _dent_of_side(s, s_1, unlike, x, y):
+    """Heights on one side of the equator between which N < 0 is not proved; 0 and 0 if it is on all of that side."""
+    outer = _proved_to(1.0, False, s, s_1, unlike, x, y)
+    if outer > 0.0 and _equator_defect(_NEAREST, s, s_1, unlike, x, y) < 0.0:
+        return _proved_to(_NEAREST, True, s, s_1, unlike, x, y), outer
+    return 0.0, outer
 
 
 @kernel
 def dent_interval(s, s_1, unlike, tx, ty):
     """Interval of w outside which every slice profile is concave; empty, (1, -1), for a body proved convex."""
-    above = outer_edge(s, s_1, unlike, tx, ty)
-    below = outer_edge(s, s_1, unlike, -tx, -ty)
+    inner_above, above = _dent_of_side(s, s_1, unlike, tx, ty)
+    inner_below, below = _dent_of_side(s, s_1, unlike, -tx, -ty)
     if above == 0.0 and below == 0.0:
         return 1.0, -1.0
-    if below == 0.0:
-        return inner_edge(s, s_1, unlike, tx, ty), above
-    if above == 0.0:
-        return -below, -inner_edge(s, s_1, unlike, -tx, -ty)
-    return -below, above
+    return (-below if below > 0.0 else inner_above), (above if above > 0.0 else -inner_below)
 
 
 @kernel
 def _curvature_between(lo, hi, at_lo, at_hi, s, s_1, unlike, x, y):
     """Bound of phi'' / g over [lo, hi], of all azimuths: r v^(s-2) / y^2 N, its terms each at its largest."""
-    big_lo, big_hi = _power(lo, s), _power(hi, s)
+    big_lo, big_hi = power(lo, s), power(hi, s)
     rest = 1.0 - big_lo
     kx, ky = min(1.0 + x * lo, 1.0 + x * hi), min(1.0 + y * lo, 1.0 + y * hi)
     # v^(s-2) and v^(s-1); the first is extreme at an end, infinite at the equator for s < 2.

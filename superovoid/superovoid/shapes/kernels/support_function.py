@@ -112,7 +112,7 @@ def _profile_at(b, n, nu, section):
 
 
 @kernel(separate=True)
-def support_from(b, n, nu_lo, nu_hi, start, tolerance):
+def support_between(b, n, nu_lo, nu_hi, tolerance):
     """Maximiser of phi over the slopes [nu_lo, nu_hi], ends infinite or not, on which phi must be concave.
 
     Newton on phi'(nu) = a3 nz + r g' - nu g, kept inside a shrinking bracket by bisection: it cannot fail, and the
@@ -127,8 +127,7 @@ def support_from(b, n, nu_lo, nu_hi, start, tolerance):
     lo, hi = min(max(nu_lo, -reach), nu_hi), max(min(nu_hi, reach), nu_lo)
     lo_tried = hi_tried = False
     before = change = math.inf
-    first = start if abs(start) < math.inf else b[A3] * n[2] / section.g
-    nu = min(max(first, lo), hi)
+    nu = min(max(b[A3] * n[2] / section.g, lo), hi)
     point, f, slope, _ = _profile_at(b, n, nu, section)
     for _ in range(60):
         if f > 0.0:
@@ -158,12 +157,6 @@ def support_from(b, n, nu_lo, nu_hi, start, tolerance):
         if change <= tolerance * (1.0 + abs(nu)):
             break
     return point
-
-
-@kernel
-def support_between(b, n, nu_lo, nu_hi, tolerance):
-    """Call `support_from` without a slope to start from."""
-    return support_from(b, n, nu_lo, nu_hi, math.inf, tolerance)
 
 
 @kernel
