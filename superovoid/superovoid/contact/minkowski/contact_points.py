@@ -95,7 +95,7 @@ def points_along(pair, n, value, goal, w):
         normal = towards(w, end.count, v) if norm(v) > 0.0 else n
         other, least = n, limit
         newton = polish(pair, n, 0.0, w, gather(w, end.count)).n
-        for direction in (normal, newton):
+        for direction in (end.n, normal, newton):
             h = difference_support(pair, direction).h
             if h <= least and norm(sub(direction, n)) > 1e-16:
                 other, least = direction, h
