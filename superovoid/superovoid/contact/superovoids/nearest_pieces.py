@@ -14,7 +14,9 @@ nearest: its hull reaches beyond it by no more than the square of its length. Me
 convex core; those of a superovoid or an arc are brought onto it.
 
 This serves bodies with dents, whose hulls may overlap, and superovoids with edges and flats that are nearly sharp, on
-which Newton's method finds no contact.
+which Newton's method finds no contact. Beside a contact that it has found Newton's step for two pieces tells where to
+cut: with u the difference of their support points, the bound n . u has the gradient of u across n and the Hessian
+-(R_P + R_Q + (n . u) I).
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from numpy.typing import NDArray
 from superovoid.compiled.kernels import kernel, out_of_line
 from superovoid.compiled.row_heap import lift, without_first
 from superovoid.compiled.vector import (
+    LEAST_DIVISOR,
     add,
     combine,
     dot,
@@ -36,6 +39,7 @@ from superovoid.compiled.vector import (
     rotate_back,
     scale,
     sub,
+    tangent_frame,
 )
 from superovoid.contact.minkowski.difference import (
     Corner,
@@ -51,12 +55,14 @@ from superovoid.contact.minkowski.difference import (
 from superovoid.contact.pair import Pair
 from superovoid.contact.separation import is_inside, slack_of_level
 from superovoid.contact.superovoids.pieces import (
+    PieceSupport,
     core_piece_ends,
     core_piece_place,
     core_piece_support,
     core_piece_unit,
     is_convex_core_piece,
     onto_core,
+    piece_radii,
 )
 from superovoid.shapes.kernels.kinds import CODE, SUPEROVOID, Core
 from superovoid.shapes.kernels.surface import SIZE, SurfacePoint
@@ -70,6 +76,11 @@ _CLOSE_ENOUGH = 0.1  # of the goal: between the length of the nearest point of a
 _THINNEST = 1e-12  # slab, and arc
 _MARGIN = 0.2  # of a slab or an arc: no cut is closer to one of its ends
 _TOUCHING = 1e-12  # of the larger body
+_LONGEST_STEP = 0.5  # rad
+_AT_END = 1e-6  # of a slab: a contact that near to its end is there
+_GRADING = 0.125  # of a slab next to the contact, that is cut off if nothing else tells how much
+_LEAST_SHARE, _GENEROUS = 2e-3, 1.5
+_STUCK = 8  # cuts that raise no bound along the normal of a contact: it lies on an edge, and GJK takes over
 
 
 class Nearest(NamedTuple):
@@ -100,8 +111,8 @@ class _View(NamedTuple):
     x: tuple  # support points in the frame of A
     y: tuple
     bound: float  # of the distance of the pieces, proved by n
-    fa: SurfacePoint  # of superovoids
-    fb: SurfacePoint
+    p: PieceSupport  # the support points, each in the frame of its body
+    q: PieceSupport
 
 
 class _Approach(NamedTuple):
@@ -157,7 +168,7 @@ def _look(pair, n, cell):
     rotation, centre = pair.rotation, pair.centre
     p = core_piece_support(pair.a, n, cell[0], cell[1])
     q = core_piece_support(pair.b, rotate_back(rotation, scale(-1.0, n)), cell[2], cell[3])
-    return _View(n, p.x, add(centre, rotate(rotation, q.x)), dot(n, centre) - p.upper - q.upper, p.f, q.f)
+    return _View(n, p.x, add(centre, rotate(rotation, q.x)), dot(n, centre) - p.upper - q.upper, p, q)
 
 
 @kernel
@@ -196,7 +207,7 @@ def _approach(pair, cell, view, nearest, goal, tries, w):
     former, count, used = math.inf, 0, 0
     best = view
     while True:
-        nearest = _nearer(nearest, view.x, view.y, view.fa, view.fb)
+        nearest = _nearer(nearest, view.x, view.y, view.p.f, view.q.f)
         if view.bound > best.bound or not (best.bound > -math.inf):
             best = view
         known = used >= tries and former < nearest.distance - goal
@@ -229,10 +240,96 @@ def _approach(pair, cell, view, nearest, goal, tries, w):
         x = onto_core(a, x, best.n)
         y = add(centre, rotate(rotation, onto_core(b, local, rotate_back(rotation, scale(-1.0, best.n)))))
         if count < 4:
-            nearest = _nearer(nearest, x, y, view.fa, view.fb)
+            nearest = _nearer(nearest, x, y, view.p.f, view.q.f)
         if a.kind != SUPEROVOID or b.kind != SUPEROVOID:
             common = x if b.kind == SUPEROVOID else y
     return _Approach(best, nearest, cuts, view.n if serves else best.n, used, overlap, common)
+
+
+# --- beside a contact -------------------------------------------------------------------------------------------
+
+
+@kernel
+def _holds(lo, hi, w):
+    slack = _AT_END * (hi - lo)
+    return lo - slack <= w <= hi + slack
+
+
+@kernel
+def _graded_cut(lo, hi, w, share):
+    """Where to cut a slab that holds a contact at w: there, or at a share of its length from the end that is there."""
+    slack = _AT_END * (hi - lo)
+    if lo + slack < w < hi - slack:
+        return w
+    return lo + share * (hi - lo) if w <= lo + slack else hi - share * (hi - lo)
+
+
+@kernel
+def _beside_contact(pair, cell, view, nearest, goal):
+    """As `_approach` for pieces of superovoids, one of them a slab, that hold the nearest points.
+
+    Begins with a view along the normal of these points.
+
+    Over a dent the far end of a slab of length L that begins in the contact is above the tangent plane, by e. Of a step
+    that would gain G for the far end alone, the part e / (2 G) brings both ends level, which costs e^2 / (4 G). If that
+    is more than the goal no plane serves, and the slab is cut. Slices grow away from the other body as 2 G (w / L)^2
+    and a dent bulges by e over L: from the share e / (2 G) on the plane of the nearer end serves, which is that share
+    of the step away.
+    """
+    out_of_line()
+    best, n, share, used = view, view.n, _GRADING, 0
+    u = sub(best.y, best.x)
+    nearest = _nearer(nearest, best.x, best.y, best.p.f, best.q.f)
+    if best.bound >= nearest.distance - goal:
+        return _Approach(best, nearest, (0.0, 0.0), n, used, False, n)
+    step = _newton_step(pair, best)
+    gain, rise = 0.5 * dot(step, u), nearest.distance - dot(n, u)
+    if rise > goal and gain > 0.0:
+        level = rise / (2.0 * gain)
+        share = min(0.5, max(_LEAST_SHARE, _GENEROUS * level))
+        if level * rise < 2.0 * goal:
+            m = combine(1.0, n, level, step)
+            view = _look(pair, scale(1.0 / norm(m), m), cell)
+            best = view if view.bound > best.bound else best
+            used = 1
+    after = combine(1.0, n, share, step)
+    after = scale(1.0 / norm(after), after)
+    cut_a, cut_b = (
+        _graded_cut(cell[0], cell[1], nearest.fa.w, share),
+        _graded_cut(cell[2], cell[3], nearest.fb.w, share),
+    )
+    return _Approach(best, nearest, (cut_a, cut_b), after, used, False, n)
+
+
+@kernel
+def _add_square(h, c, v1, v2):
+    return (h[0] + c * v1 * v1, h[1] + c * v1 * v2, h[2] + c * v2 * v2)
+
+
+@kernel
+def _newton_step(pair, view):
+    """Return the Newton step of a direction on the bound of two pieces of superovoids."""
+    out_of_line()
+    a, b, rotation, n = pair.a.row, pair.b.row, pair.rotation, view.n
+    u = sub(view.y, view.x)
+    t1, t2 = tangent_frame(n)
+    g1, g2 = dot(u, t1), dot(u, t2)
+    stiff = max(dot(n, u), 1e-3 * min(a[SIZE], b[SIZE]))
+    h = (stiff, 0.0, stiff)
+    alpha, e, beta, z = piece_radii(a, n, view.p.f, view.p.inside)
+    h = _add_square(h, alpha, dot(e, t1), dot(e, t2))
+    h = _add_square(h, beta, dot(z, t1), dot(z, t2))
+    alpha, e, beta, z = piece_radii(b, rotate_back(rotation, scale(-1.0, n)), view.q.f, view.q.inside)
+    e, z = rotate(rotation, e), rotate(rotation, z)
+    h = _add_square(h, alpha, dot(e, t1), dot(e, t2))
+    h = _add_square(h, beta, dot(z, t1), dot(z, t2))
+    det = h[0] * h[2] - h[1] * h[1]
+    if not (det > 0.0):
+        return (0.0, 0.0, 0.0)  # the radii are too unlike for this arithmetic
+    p1 = (h[2] * g1 - h[1] * g2) / det
+    p2 = (h[0] * g2 - h[1] * g1) / det
+    part = min(1.0, _LONGEST_STEP / max(math.sqrt(p1 * p1 + p2 * p2), LEAST_DIVISOR))
+    return combine(part * p1, t1, part * p2, t2)
 
 
 # --- the search ---------------------------------------------------------------------------------------------------
@@ -336,7 +433,10 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
     w = new_workspace()
     _first_pairs(pair, n, cells)
     least = _Least(math.inf, n, math.inf)
-    views = 0
+    # Points that lie along n are a contact.
+    faces = dot(n, sub(nearest.y, nearest.x)) >= nearest.distance - goal
+    ovoids, contact, normal = a.kind == SUPEROVOID and b.kind == SUPEROVOID, nearest.distance, n
+    views = stuck = 0
     while cells.counts[0] > 0:
         first = cells.heap[0]
         bound = cells.key[first]
@@ -353,8 +453,13 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
         width_a = 0.0 if is_convex_core_piece(a, cell[0], cell[1]) else cell[1] - cell[0]
         width_b = 0.0 if is_convex_core_piece(b, cell[2], cell[3]) else cell[3] - cell[2]
         width = max(width_a, width_b)
-        view = _look(pair, (row[7], row[8], row[9]), cell)
-        found = _approach(pair, cell, view, nearest, goal, _TRIES if width > 0.0 else _MOST_TRIES, w)
+        beside = ovoids and faces and stuck < _STUCK and width > 0.0 and nearest.distance >= contact - goal
+        if beside and _holds(cell[0], cell[1], nearest.fa.w) and _holds(cell[2], cell[3], nearest.fb.w):
+            found = _beside_contact(pair, cell, _look(pair, normal, cell), nearest, goal)
+            stuck += 0 if found.best.bound > bound else 1
+        else:
+            view = _look(pair, (row[7], row[8], row[9]), cell)
+            found = _approach(pair, cell, view, nearest, goal, _TRIES if width > 0.0 else _MOST_TRIES, w)
         best, nearest = found.best, found.nearest
         views += 1 + found.views
         if found.overlap and is_in_ovoids(pair, found.common, margin):
