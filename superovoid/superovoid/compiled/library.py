@@ -216,7 +216,8 @@ class _Tuple:
         names: dict[str, Any] = dict(_NAMES)
         handed = [_handed(f"v[{i}]", hint, i, names) for i, hint in enumerate(hints)]
         self.format = "".join(each.letters for each in handed)
-        quick, careful = [], []
+        quick: list[str] = []
+        careful: list[str] = []
         for is_tuple, group in groupby(zip(hints, handed, strict=True), lambda each: fields_of(each[0]) is not None):
             run = [each for _, each in group]
             pack = "" if is_tuple else f"_pack_{len(quick)}"
