@@ -79,16 +79,19 @@ def _polished(pair, net, corners, n, found, w):
 
 @kernel
 def _with_rival(pair, net, found, w):
-    """Polish from the lowest vertex well away from the direction found, if it is almost as low."""
-    lowest, least = -1, (1.0 + ALMOST) * found.value
+    """Polish from the lowest vertices well away from the direction found, if they are almost as low."""
+    first = second = third = -1
+    least = (1.0 + ALMOST) * found.value
     for vertex in range(net.counts[VERTICES]):
         n = row_of(net.vertices, vertex, N_COLUMN)
         h = dot(n, row_of(net.vertices, vertex, M_COLUMN))
         if h < least and well_away(n, found.n):
-            lowest, least = vertex, h
-    if lowest < 0:
+            first, second, third, least = vertex, first, second, h
+    if first < 0:
         return found
-    return _polished(pair, net, (lowest, lowest, lowest), row_of(net.vertices, lowest, N_COLUMN), found, w)
+    second = first if second < 0 else second
+    corners = first, second, second if third < 0 else third
+    return _polished(pair, net, corners, row_of(net.vertices, first, N_COLUMN), found, w)
 
 
 @kernel(_nrt=True)
