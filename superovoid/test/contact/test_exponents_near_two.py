@@ -48,8 +48,8 @@ def test_intervals_at_the_largest_exponent_contain_the_distance_in_ball_arithmet
     pose_b[:3, :3], pose_b[:3, 3] = np.roll(np.eye(3), -turn, axis=0), offset  # a rotation without rounding
     a, b = (Superovoid.from_goncalves(*of_a), np.eye(4)), (Superovoid.from_goncalves(*of_b), pose_b)
     size = max(*of_a[0], *of_b[0])
-    many = distances([a[0]] * 1200, a[1], b[0], b[1])  # enough for SIMD lanes
-    for found in (distance(*a, *b), distance(*b, *a), many[0], many[-1]):
+    many = distances([a[0]] * 1200, a[1], b[0], b[1], rtol=1e-12)  # enough for SIMD lanes
+    for found in (distance(*a, *b, rtol=1e-12), distance(*b, *a, rtol=1e-12), many[0], many[-1]):
         assert Fraction(float(found.lower)) <= true <= Fraction(float(found.upper))
         assert found.upper - found.lower < 3e-13 * size
     for offset_of_threshold in (-1e-13 * size, 1e-13 * size):

@@ -42,7 +42,7 @@ from superovoid.shapes.kernels.surface import DENT_DEFICIT, DENTED
 
 NEAR = 0.02  # of the goal: offset from the line
 _STEPS = 64  # of GJK
-_ATTEMPTS, _MOST_STEPS = 5, 96  # directions tried for the points of a contact, and steps after which no other is
+_ATTEMPTS, _MOST_STEPS = 5, 192  # directions tried for the points of a contact, and steps after which no other is
 _CLOSE = 0.1  # of the goal: points that far off the line are not improved
 _OF_HULLS = 0.5  # of a lower bound, that a direction of the hulls proves at least
 ALONG = 5.0  # goals; half of what the points of a proved distance may lie off the normal
