@@ -1,12 +1,12 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Nearest points of two cores apart that a point is projected on in closed form: points, segments, boxes, cylinders.
+r"""Nearest points of separate cores with projections in closed form: points, segments, boxes, cylinders.
 
-A point is projected on the one core, the result on the other, and so on. That converges to a nearest pair (Cheney and
-Goldstein, "Proximity maps for convex sets", Proc. AMS 10, 1959). Where one of the points is a vertex, it ends after few
-steps. Elsewhere the points x of A move by nearly the same factor less each time, and from three of them their limit is
-told (Aitken). The points decide nothing: y - x is a direction that proves their distance, or all goes on elsewhere.
+Alternating projections on both cores converge to a nearest pair (Cheney and Goldstein, "Proximity maps for convex
+sets", Proc. AMS 10, 1959). They end after few steps if one of the points is a vertex. Otherwise the steps of the points
+x of A shrink by nearly the same factor each time, and Aitken's method extrapolates their limit from three of them. The
+points prove nothing themselves: either the direction y - x proves their distance, or another method takes over.
 
 GJK answers the same pairs. Over all pairs of a chain of 14 boxes or cylinders it takes 1.7 to 2.7 times as long.
 """
@@ -22,19 +22,19 @@ from superovoid.shapes.kernels.kinds import BOX, CAPSULE, CYLINDER, POINT
 from superovoid.shapes.kernels.surface import A1, A2, A3
 
 _STEPS = 8
-_SLOWEST = 0.95  # factor between steps beyond which their limit is not told
-_STILL = 1e-7  # of the distance: what the points may be from their limit
+_SLOWEST = 0.95  # factor between steps beyond which no limit is extrapolated
+_STILL = 1e-7  # of the distance: largest error of the points in their limit
 
 
 @kernel(forceinline=True)
 def _has_projection(kind):
-    """Whether this module is for a core of this kind."""
+    """Return whether this module handles a core of this kind."""
     return kind == BOX or kind == CYLINDER or kind == CAPSULE or kind == POINT
 
 
 @kernel(forceinline=True)
 def _projected(row, kind, p):
-    """The point of a core that is nearest to a point; p itself where it is inside."""
+    """Return the point of a core nearest to a point; p itself if it is inside."""
     if kind == POINT:
         return (0.0, 0.0, 0.0)
     z = min(max(p[2], -row[A3]), row[A3])
@@ -49,7 +49,7 @@ def _projected(row, kind, p):
 
 @kernel(forceinline=True)
 def _support_value(row, kind, n):
-    """How far a core reaches along a direction."""
+    """Return the support value of a core."""
     if kind == POINT:
         return 0.0
     along = row[A3] * abs(n[2])
@@ -72,11 +72,11 @@ def _proof(pair, x, y, margin, steps):
 
 @kernel
 def nearest_points(pair, goal, rounding, far):
-    """Points of two cores that are nearest to each other, with the interval of the distance.
+    """Return the nearest points of two cores, with the interval of the distance.
 
-    It is open if this module is not for the cores, these overlap or steps run out. Ends where the points are known to a
-    part of their distance, and it to `goal`, or is proved to exceed `far`. `rounding` is what may be in a step that
-    would be none, m.
+    The interval is open if this module does not handle the cores, if they overlap, or if the steps run out. The search
+    ends as soon as the points are known to a part of their distance, and either the interval is as narrow as `goal` or
+    its lower bound exceeds `far`. `rounding`, m, bounds a step due to rounding alone.
     """
     rotation, centre = pair.rotation, pair.centre
     row_a, kind_a = pair.a.row, pair.a.kind

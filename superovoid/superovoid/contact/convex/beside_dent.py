@@ -1,16 +1,16 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Distance of a superovoid that has a dent from a core that may reach into it: nearest points, piece by piece.
+r"""Distance of a superovoid with a dent from a core that may reach into it: nearest points, piece by piece.
 
-The distance is that of `nearest_pieces`. If a point of both bodies is found, a ball about it that lies in one of them
-bounds the depth from below: no translation shorter than its radius parts the bodies. So does the ball in the superovoid
-that touches its surface at the bodies' own contact (`tangent_balls`), by its depth in the core.
+`nearest_pieces` finds the distance. If it finds a point of both bodies, a ball about it in one of them bounds the depth
+from below: no translation shorter than its radius separates the bodies. So does the ball in the superovoid that touches
+its surface at the bodies' own contact (`tangent_balls`), by its depth in the core.
 
-From above the depth is bounded by a translation t of B that parts the bodies. Moved by t, B is a gap away along a
-direction u, and comes back by that gap: t - gap u parts them, too, to touch. There the bodies that touch have the
-common normal u, and the shortest translation to the same plane is (t . u) u. If it parts the bodies it is the next t,
-else one half way to it. Where nothing is left to gain, t is along u.
+A separating translation t of B bounds the depth from above. Moved by t, B has a gap from A along a direction u, so
+t - gap u separates the bodies, too, and lets them touch. There their common normal is u, and the shortest translation
+to the same plane is (t . u) u. If this separates the bodies, it is the next t. Otherwise the next t is half way to it.
+If nothing is left to gain, t is along u.
 """
 
 from __future__ import annotations
@@ -29,28 +29,28 @@ from superovoid.contact.superovoids.pieces import NO_POINT
 from superovoid.shapes.kernels import kinds
 from superovoid.shapes.kernels.surface import SIZE, TX, TY, P, gradient, position
 
-_VIEWS = 2000  # directions that may be looked at
-_INWARDS = 24  # steps of a common point to where it is deeper
+_VIEWS = 2000  # limit of directions evaluated
+_INWARDS = 24  # steps that move a common point deeper
 _HALVINGS = 40  # of a radius
 _MOST_STEPS = 16  # of a translation
-_SETTLED = 0.1  # of the goal: what a step is to gain
-_GAP = 0.1  # of the goal: that is left between the bodies
+_SETTLED = 0.1  # of the goal: least gain of a step
+_GAP = 0.1  # of the goal: gap left between the bodies
 
 
 class Proximity(NamedTuple):
-    """What is known of a superovoid and a convex core; all points in the frame of A."""
+    """Bounds and points of a superovoid and a convex core; all points in the frame of A."""
 
     lower: float  # proved lower bound of the signed distance; -inf: unknown
     upper: float  # proved upper bound of it
     x: tuple  # point of A
-    y: tuple  # point of B; one with x where the bodies overlap
+    y: tuple  # point of B; equal to x if the bodies overlap
     n: tuple  # direction that proves the least bound of a piece
     views: int
 
 
 @kernel
 def is_for(pair):
-    """Whether a pair is a superovoid with a dent and a convex core of another kind, or a circle."""
+    """Return whether a pair is a superovoid with a dent and a convex core of another kind, or a circle."""
     a, b = pair.a.kind, pair.b.kind
     if holds_means(pair.a.row, a) and holds_means(pair.b.row, b):
         return False
@@ -59,9 +59,9 @@ def is_for(pair):
 
 @kernel
 def _height_in_core(pair, swapped, p):
-    """Signed distance of a point from the core, no less than it is, and the normal of the nearest face.
+    """Return an upper bound of the signed distance of a point from the core, and the normal of the nearest face.
 
-    Infinite outside, and of cores that have no inside.
+    The bound is infinite outside, and for cores without an inside.
     """
     core, q = (pair.a, p) if swapped else (pair.b, in_frame_of_b(pair, p))
     kind = core.kind
@@ -74,9 +74,9 @@ def _height_in_core(pair, swapped, p):
 
 @kernel
 def _radius_in_ovoid(pair, swapped, p, margin):
-    """Radius of a ball about a point that is proved to lie in the superovoid.
+    """Return the radius of a ball about a point, proved to lie in the superovoid.
 
-    On a way that stays inside F rises by no more than `slack_of_level` says, however long it is.
+    On a path inside the superovoid, of any length, F rises by at most `slack_of_level`.
     """
     body, q = (pair.b.row, in_frame_of_b(pair, p)) if swapped else (pair.a.row, p)
     radius = body[SIZE]
@@ -89,9 +89,9 @@ def _radius_in_ovoid(pair, swapped, p, margin):
 
 @kernel
 def _deeper(pair, swapped, p, margin):
-    """A point of both bodies as deep in the core as a few steps from p lead, and how deep.
+    """Move a common point p deeper into the core by a few steps; return its height and the point.
 
-    Against the normal of the nearest face or, from an edge, towards the middle of the core.
+    The steps go against the normal of the nearest face or, from an edge, towards the middle of the core.
     """
     out_of_line()
     core = pair.a if swapped else pair.b
@@ -119,19 +119,19 @@ def _deeper(pair, swapped, p, margin):
 
 @kernel
 def nearest_points(pair, n, goal, beyond, margin):
-    """Nearest points of a superovoid with a dent and a core, proved piece by piece.
+    """Find the nearest points of a superovoid with a dent and a core, proved piece by piece.
 
     Parameters
     ----------
     pair : Pair
-        Of two cores that it is for (`is_for`).
+        Two cores for which `is_for` is true.
     n, goal, beyond, margin
         As of `nearest_of_pieces`.
 
     Returns
     -------
     Proximity
-        Apart, an interval of the distance; else a point of both, or no positive lower bound.
+        An interval of the distance if they are separate; otherwise a common point, or no positive lower bound.
     """
     out_of_line()
     known = Nearest(math.inf, n, n, NO_POINT, NO_POINT)
@@ -145,11 +145,11 @@ def nearest_points(pair, n, goal, beyond, margin):
 
 
 class Way(NamedTuple):
-    """A translation of B that is proved to part the bodies; points in the frame of A."""
+    """A translation of B, proved to separate the bodies; points in the frame of A."""
 
-    length: float  # infinite where none is known
+    length: float  # infinite if none is known
     x: tuple  # contact on A
-    y: tuple  # contact on B, where it is without the translation
+    y: tuple  # contact on B before the translation
     n: tuple  # direction of the translation
     normal: tuple  # from A to B at the contact
     views: int
@@ -157,7 +157,7 @@ class Way(NamedTuple):
 
 @kernel
 def shortest_way(pair, n, length, balls, goal, margin):
-    """Shorten a translation of B along n, which may part the bodies, as far as their contacts lead.
+    """Shorten a translation of B along n, which may separate the bodies, by following their contacts.
 
     `balls` is the sum of the radii about both cores.
     """
@@ -172,7 +172,7 @@ def shortest_way(pair, n, length, balls, goal, margin):
         views += found.views
         gap = found.lower - balls - _GAP * goal
         if not (gap >= 0.0):
-            # The bodies meet elsewhere on the way along the plane.
+            # Moved along the plane, the bodies meet at another place.
             if way.length == math.inf or norm(sub(t, best)) <= _SETTLED * goal:
                 break
             t = combine(0.5, t, 0.5, best)
@@ -195,9 +195,9 @@ def shortest_way(pair, n, length, balls, goal, margin):
 
 @kernel
 def contact_of(pair, way):
-    """The surface point of the superovoid at the contact of a way, its place and outward normal in the frame of A.
+    """Return the superovoid's surface point at the contact of a way, its position and outward normal (frame of A).
 
-    The normal is the surface's own: that of the way is known to rounding.
+    The normal is computed from the surface: that of the way has rounding errors.
     """
     out_of_line()
     swapped = pair.b.kind == kinds.SUPEROVOID

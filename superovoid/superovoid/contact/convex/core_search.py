@@ -3,9 +3,9 @@
 
 """Least h_M of two convex cores over all directions, proved: branch and bound on the sphere (`cores`).
 
-Triangles, their bounds and where they are split are those of the search for superovoids (`triangles`, `direction_net`).
-An edge is split where its two support points change places: the fan of a polytope is found exactly, and the search of
-one is finite.
+Triangles, their bounds and splits are those of the search for superovoids (`triangles`, `direction_net`). An edge is
+split at the direction along which its two support points are equally high, so the search finds the normal fan of a
+polytope exactly and is finite.
 """
 
 from __future__ import annotations

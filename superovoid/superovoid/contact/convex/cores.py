@@ -63,7 +63,7 @@ from superovoid.shapes.kernels.surface import RADIUS, SIZE
 from superovoid.values.status import ARBITRARY_NORMAL, DENT
 
 _LEG, _LEGS, _LONGEST = 5, 5, 64  # GJK iterations before the first polish, times a leg, and without one
-_NEAR = 1e-6  # of the smaller body: distance below which the search takes over where GJK has stalled
+_NEAR = 1e-6  # of the smaller body: distance below which the search takes over if GJK has stalled
 _NEARLY_COAXIAL = 0.1  # of the smaller body: slack of axes below which a search may turn with them
 _HULL_GOAL = 1e-3  # of the smaller body: width at which a search of hulls over a dent ends
 
@@ -83,11 +83,11 @@ class Cores(NamedTuple):
 
 @kernel
 def with_balls(answer, ball_a, ball_b):
-    """Answer for two bodies from that for their cores: radii counted, points on the balls.
+    """Convert the answer for two cores to that for their bodies: radii counted, points on the balls.
 
-    The part of y - x across n, which the interval of the cores allows, would be left as it is where the radii are taken
-    off along n, and would exceed a gap that is small: then they are taken off along y - x. Where the balls overlap by
-    more than the cores are apart, or the cores overlap themselves, n is the better known.
+    The interval of the cores allows a part of y - x across n. Taking the radii off along n would keep that part, which
+    may exceed a small gap, so they are taken off along y - x. If the balls overlap by more than the distance of the
+    cores, or the cores overlap themselves, n is more precise.
     """
     distance, lower, upper, x, y, n, iterations, status = answer
     radii, u = ball_a + ball_b, sub(y, x)
@@ -104,11 +104,11 @@ def _is_curved(kind):
 
 @kernel
 def _ball_depth(pair, f, x, y, n):
-    """Lower bound of the depth of a superovoid in a core of closed form, from the ball that touches at its contact.
+    """Bound the depth of a superovoid in a core of closed form from below, by the ball that touches at its contact.
 
     `n` is the outward normal of the superovoid at its surface point f, which is x in the frame of A, and y a point of
-    the core. -inf where the centre has several nearest ways out: whether the bodies have as many only the search can
-    tell.
+    the core. Returns -inf if the centre has several shortest separating translations: only the search can find whether
+    the bodies have as many.
     """
     out_of_line()
     swapped = pair.b.kind == kinds.SUPEROVOID
@@ -126,8 +126,8 @@ def _ball_depth(pair, f, x, y, n):
         if height <= 0.0 or not (core.kind == kinds.CONVEX_MESH or core.kind == kinds.MESH):
             distance, unique = height, alone
         else:
-            # Outside a mesh the planes of its facets are nearer than the mesh, but over a facet: where the foot, a
-            # little inside, is in the mesh. Any point of the mesh is no nearer.
+            # Outside a mesh the planes of its facets are nearer than the mesh, except over a facet: there the foot,
+            # moved a little inside, is in the mesh. Any point of the mesh is no nearer.
             inside = 16.0 * EPS * (norm(ball) + core.row[RADIUS]) + core.row[kinds.PLANE_LOSS]
             reach = height + 2.0 * inside
             above, _, _, _ = kinds.point_to_core(core, combine(1.0, ball, -reach, normal))
@@ -138,7 +138,7 @@ def _ball_depth(pair, f, x, y, n):
 
 @kernel(separate=True)
 def solve_cores(pair, n, goal, beyond, budget, w):
-    """Signed distance of two cores that are convex, or a superovoid with a dent.
+    """Compute the signed distance of two cores, each convex or a superovoid with a dent.
 
     Parameters
     ----------
@@ -149,11 +149,11 @@ def solve_cores(pair, n, goal, beyond, budget, w):
     beyond : float
         Give up, with the interval known by then, once the distance is proved to exceed this.
     budget : int
-        Support points that the search may spend. 0: none, and points that realise the distance are enough, whatever
-        their direction (`with_facing_points`).
+        Limit of support points for the search. If 0, points that realise the distance are enough, whatever their
+        direction (`with_facing_points`).
     """
     out_of_line()
-    # Without a budget boxes about parts of a mesh are asked for, of which a lower bound is enough.
+    # Without a budget the cores are boxes about parts of a mesh, for which a lower bound is enough.
     over_dent = beside_dent.is_for(pair) and (
         budget > 0 or pair.a.kind == kinds.TRIANGLE or pair.b.kind == kinds.TRIANGLE
     )
@@ -168,7 +168,7 @@ def solve_cores(pair, n, goal, beyond, budget, w):
 
 @kernel
 def _of_hulls(pair, n, goal, beyond, budget, w):
-    """As `solve_cores`, with bounds of the hull of a superovoid that has a dent, and points in any direction."""
+    """As `solve_cores`, with bounds of the hull of a superovoid with a dent, and points in any direction."""
     out_of_line()
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
@@ -210,10 +210,10 @@ def _of_hulls(pair, n, goal, beyond, budget, w):
 
 @kernel
 def bounds_about(pair, n, goal, margin, threshold, far, w):
-    """Bounds of the signed distance of two convex cores, good enough to tell whether it is below a threshold.
+    """Bound the signed distance of two convex cores closely enough to compare it with a threshold.
 
-    What rounding takes from them is not counted. With the threshold -inf only the lower one is looked for, and no more
-    than that it exceeds `far`. Only where the depth decides about a negative threshold it is computed.
+    The bounds do not count rounding errors. If the threshold is -inf, only the lower bound is sought, until it exceeds
+    `far`. The depth is computed only if it decides about a negative threshold.
 
     Returns the bounds and the direction of the lower one.
     """
@@ -232,9 +232,9 @@ def bounds_about(pair, n, goal, margin, threshold, far, w):
 
 @kernel
 def _over_dent(pair, answer, goal, beyond, budget, w):
-    """Answer for a superovoid with a dent and a convex core from what its pieces prove; its hull leaves it open.
+    """Solve a superovoid with a dent and a convex core from bounds of its pieces, if its hull leaves the answer open.
 
-    Cores that are not known to have a common point are not said to overlap.
+    Reports an overlap only if a common point of the cores is known.
     """
     out_of_line()
     margin = rounding(pair.a.row, pair.b.row, pair.centre)
@@ -256,7 +256,7 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
             n = answer.n
         return Cores(length, min(answer.lower, length), length + margin, x, y, n, iterations, DENT)
     if found.lower > 0.0 and length > 0.0:
-        # Balls overlap. Moved apart by as much the bodies may come closer elsewhere.
+        # Balls overlap. Moved apart by that depth, the bodies may come closer at another place.
         n = scale(1.0 / length, sub(y, x))
         way = balls - length + 0.25 * goal
         if (
@@ -285,7 +285,7 @@ def _over_dent(pair, answer, goal, beyond, budget, w):
 
 @kernel
 def _along_way(pair, way, balls, upper, goal, margin, iterations, status):
-    """Answer for cores that overlap, or of which the balls do, from a translation that parts the bodies."""
+    """Return the answer for overlapping cores or balls from a translation that separates the bodies."""
     out_of_line()
     lower = balls - way.length
     f, x, normal = beside_dent.contact_of(pair, way)
@@ -301,7 +301,7 @@ def _along_way(pair, way, balls, upper, goal, margin, iterations, status):
 
 @kernel
 def _polished(pair, found, margin, w):
-    """Answer for separated cores from Newton on the strata of the simplex; an empty interval where it fails."""
+    """Solve separate cores by Newton on the strata of the simplex; the interval is empty if it fails."""
     out_of_line()
     u = sub(mean_point(w, found.count, Y), mean_point(w, found.count, X))
     length = norm(u)
@@ -318,7 +318,7 @@ def _polished(pair, found, margin, w):
 
 @kernel
 def with_facing_points(pair, answer, goal, margin, w):
-    """The same answer for separated cores with points that lie along a normal that proves them, if such are found."""
+    """Replace the points of separate cores by points along a normal that proves their distance, if such are found."""
     is_closed = answer.upper - answer.lower <= goal
     if not (norm(sub(answer.y, answer.x)) > goal) or (is_closed and off_normal(answer.x, answer.y, answer.n) <= goal):
         return answer
@@ -332,13 +332,13 @@ def with_facing_points(pair, answer, goal, margin, w):
 
 @kernel
 def axial_slack(b, rotation, centre):
-    """How far any point of B is from where it would be if the z axes of both bodies coincided."""
+    """Bound the displacement of the points of B by a motion that makes the z axes of both bodies coincide."""
     return math.hypot(centre[0], centre[1]) + math.hypot(rotation[0, 2], rotation[1, 2]) * b[RADIUS]
 
 
 @kernel
 def overlapping(pair, descent, goal, margin, budget, w):
-    """Answer for cores that overlap, touch, or are too near to touch for GJK to tell."""
+    """Solve cores that overlap, touch, or are too near to touching for GJK to decide."""
     out_of_line()
     a, ka = pair.a.row, pair.a.kind
     b, kb = pair.b.row, pair.b.kind
@@ -367,7 +367,7 @@ def overlapping(pair, descent, goal, margin, budget, w):
             if start.value - depth <= goal:
                 break
     ball_depth = depth
-    # No search of hulls proves more of a body with a dent than that of a convex body in it.
+    # For a body with a dent, a search of hulls proves no more than that of a convex body inside it.
     deficit = dent_deficit(a, ka) + dent_deficit(b, kb)
     width = 0.5 * goal + min(0.1 * deficit, _HULL_GOAL * min(a[SIZE], b[SIZE]))
     if not (start.value - depth <= goal):
@@ -384,7 +384,7 @@ def overlapping(pair, descent, goal, margin, budget, w):
         end = points_along(pair, start.n, start.value, goal, w)
     n, x, y, off, distance, upper, status = end.n, end.x, end.y, end.off, -end.value, margin - depth, 0
     if not (holds_means(a, ka) and holds_means(b, kb)):
-        # The hulls' depth bounds the bodies' from above; from below only what lies in the bodies does.
+        # The depth of the hulls bounds that of the bodies from above; only sets inside the bodies bound it from below.
         c = difference_support(pair, n)
         of_support = off_line(c.x, c.y, end.value, n)
         if off > goal and of_support < off:
@@ -404,7 +404,7 @@ def overlapping(pair, descent, goal, margin, budget, w):
 
 @kernel
 def _core_normal(pair):
-    """Direction in which the centre of the superovoid leaves the other core first."""
+    """Return the direction of the shortest way of the superovoid's centre out of the other core."""
     rotation, centre = pair.rotation, pair.centre
     if pair.a.kind == kinds.SUPEROVOID:
         _, normal, _, _ = kinds.point_to_core(pair.b, rotate_back(rotation, scale(-1.0, centre)))

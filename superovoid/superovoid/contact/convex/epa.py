@@ -3,19 +3,19 @@
 
 r"""EPA: the depth of two cores of vertices and rims, proved by a closed surface of triangles of points of M = A - B.
 
-The surface starts as a tetrahedron of points of M that holds the origin. It grows where it comes nearest to the origin,
-by the support point of M along the normal of the nearest triangle (van den Bergen, "Proximity queries and penetration
-depth computation on 3D game objects", GDC 2001), until M reaches no farther along that normal. A rim has a support
-point of its own for every direction: each step then halves a triangle, and quarters what it leaves open.
+The surface starts as a tetrahedron of points of M that contains the origin. Each step adds the support point of M along
+the normal of the triangle nearest to the origin (van den Bergen, "Proximity queries and penetration depth computation
+on 3D game objects", GDC 2001), until M reaches no farther along that normal. A rim has a different support point for
+every direction: each step then halves a triangle, and quarters the gap that it leaves.
 
 **Proof of a depth.** A ball about the origin lies in M if its radius is the least distance of a triangle from the
-origin, and no translation shorter than that parts the bodies. For a unit vector u, however far from the normal of a
-triangle, no point of it is nearer than the least u . p over its corners p: this is what counts, for every triangle, so
-the surface need not be convex. It closes around the origin for as long as (1) the tetrahedron holds it, by four
-determinants beyond what these round, and (2) every triangle that is taken away has u . p > 0 at its corners and at the
-new vertex, so that the origin is in none of the tetrahedra that are added. The edges of what is taken away cancel in
-pairs, those that are left get a triangle with the new vertex: a closed surface stays one, in whatever order triangles
-are found to be visible.
+origin, and no translation shorter than that separates the bodies. For any unit vector u, however far from the normal of
+a triangle, no point of the triangle is nearer than the least u . p over its corners p. The proof uses this bound for
+every triangle, so the surface need not be convex. It encloses the origin as long as (1) the tetrahedron contains it, by
+four determinants that exceed their rounding errors, and (2) every removed triangle has u . p > 0 at its corners and at
+the new vertex, so that no added tetrahedron contains the origin. The edges of removed triangles cancel in pairs, and
+each remaining edge gets a triangle with the new vertex: the surface stays closed, whatever the order in which triangles
+are found visible.
 """
 
 from __future__ import annotations
@@ -47,29 +47,29 @@ from superovoid.shapes.kernels.surface import RADIUS
 MOST_VERTICES = 96  # a rim against a rim takes about 50
 MOST_FACES = 2 * MOST_VERTICES  # a closed surface of n vertices has 2 n - 4 triangles
 # Rows of `Surface.faces`: of each triangle the rows of its corners, its unit vector, the least height of a corner along
-# that, and how far above that a vertex is. The open edges are beside these, by the corners at both ends.
+# it, and the height of a vertex above that. The last two rows list the open edges, by the corners at both ends.
 _CORNERS, _UNIT, _HEIGHT, _ABOVE, _EDGE, _ROWS = 0, 3, 6, 7, 8, 10
-_DETERMINANT = 32.0 * EPS  # of the product of three lengths: what their determinant may round
+_DETERMINANT = 32.0 * EPS  # of the product of three lengths: rounding error of their determinant
 _VISIBLE = 16.0 * EPS  # of both radii: height above a face from which a vertex sees it
 
 
 @kernel
 def are_sharp(pair):
-    """Whether the cores of a pair are hulls of vertices and rims."""
+    """Return whether the cores of a pair are hulls of vertices and rims."""
     a, b = pair.a.kind, pair.b.kind
     return a != SUPEROVOID and a != TORUS and b != SUPEROVOID and b != TORUS
 
 
 class Surface(NamedTuple):
-    """Room for vertices and triangles. All arrays change as the surface grows."""
+    """Memory for vertices and triangles. All arrays change as the surface grows."""
 
     vertices: NDArray[np.float64]  # rows as of a simplex
-    faces: NDArray[np.float64]  # a column a triangle: a vector instruction serves several of them
+    faces: NDArray[np.float64]  # one column per triangle: a vector instruction handles several of them
 
 
 @kernel(_nrt=True)
 def new_surface():
-    """A surface without triangles."""
+    """Return a surface without triangles."""
     split = MOST_VERTICES * SIMPLEX_LENGTH
     memory = np.empty(split + _ROWS * MOST_FACES)
     return Surface(memory[:split].reshape(MOST_VERTICES, SIMPLEX_LENGTH), memory[split:].reshape(_ROWS, MOST_FACES))
@@ -77,7 +77,7 @@ def new_surface():
 
 @kernel
 def _unit(faces, f):
-    """Unit vector of a triangle."""
+    """Return the unit vector of a triangle."""
     return (faces[_UNIT, f], faces[_UNIT + 1, f], faces[_UNIT + 2, f])
 
 
@@ -96,9 +96,9 @@ def _lay(surface, f, i, j, k):
 
 @kernel
 def _holds_origin(p, q, r, s):
-    """Whether four determinants prove that a tetrahedron holds the origin (module docstring, 1).
+    """Return whether four determinants prove that a tetrahedron contains the origin (module docstring, 1).
 
-    The origin is sum l_i p_i with sum l_i = 1, where l_i is in proportion to the determinant of the other three points,
+    The origin is sum l_i p_i with sum l_i = 1. Each l_i is proportional to the determinant of the other three points,
     with alternating signs (Cramer's rule).
     """
     a, b, c, d = norm(p), norm(q), norm(r), norm(s)
@@ -109,7 +109,7 @@ def _holds_origin(p, q, r, s):
 
 @kernel
 def _nearest(faces, count):
-    """The triangle that is nearest to the origin."""
+    """Return the triangle nearest to the origin."""
     nearest = 0
     for f in range(1, count):
         nearest = f if faces[_HEIGHT, f] < faces[_HEIGHT, nearest] else nearest
@@ -118,9 +118,9 @@ def _nearest(faces, count):
 
 @kernel
 def begin(surface, w):
-    """Lay the tetrahedron of the first four rows of a workspace, outward.
+    """Write the tetrahedron of the first four rows of a workspace, with outward triangles.
 
-    Returns its triangle that is nearest to the origin; -1 if the tetrahedron is not proved to hold the origin.
+    Returns its triangle nearest to the origin; -1 if the tetrahedron is not proved to contain the origin.
     """
     p, q, r, s = row_point(w, 0, M), row_point(w, 1, M), row_point(w, 2, M), row_point(w, 3, M)
     first, second = (0, 1) if dot(sub(q, p), cross(sub(r, p), sub(s, p))) >= 0.0 else (1, 0)
@@ -133,7 +133,7 @@ def begin(surface, w):
 
 @kernel(_nrt=True)
 def height_of_tetrahedron(w):
-    """Radius of a ball about the origin in a tetrahedron of rows; -inf if it is not proved to hold the origin."""
+    """Return the radius of a ball about the origin in a tetrahedron of rows; -inf if no such ball is proved."""
     out_of_line()
     surface = new_surface()
     nearest = begin(surface, w)
@@ -142,7 +142,7 @@ def height_of_tetrahedron(w):
 
 @kernel
 def _note_edge(faces, count, i, j):
-    """Add an edge to the list of open ones, or take its reverse from it; return how many there are."""
+    """Add an edge to the list of open edges, or remove its reverse; return the number of open edges."""
     for e in range(count):
         if faces[_EDGE, e] == j and faces[_EDGE + 1, e] == i:
             faces[_EDGE, e], faces[_EDGE + 1, e] = faces[_EDGE, count - 1], faces[_EDGE + 1, count - 1]
@@ -153,7 +153,7 @@ def _note_edge(faces, count, i, j):
 
 @kernel
 def take_in(surface, vertex, count, visible):
-    """Put a vertex in place of the triangles it sees; returns how many there are then, 0 if that fails."""
+    """Replace the triangles visible from a vertex; return the new number of triangles, 0 on failure."""
     out_of_line()
     faces, m, before = surface.faces, row_point(surface.vertices, vertex, M), count
     for f in range(count):
@@ -177,10 +177,10 @@ def take_in(surface, vertex, count, visible):
 
 @kernel(_nrt=True, separate=True)
 def expand(pair, n, w, goal, margin):
-    """The least h_M from a tetrahedron in a workspace that holds the origin.
+    """Find the least h_M, from a tetrahedron in a workspace that contains the origin.
 
-    Returns a `Found`, whose `proved` is -inf unless it is within half the goal of the value. `margin` is what rounding
-    may take from the height of a triangle: cores that overlap by less are left to others.
+    Returns a `Found`, whose `proved` is -inf unless it is within half the goal of the value. `margin` bounds the
+    rounding error of a triangle's height: other methods solve cores that overlap by less.
     """
     out_of_line()
     found = Found(math.inf, -math.inf, n, n, n, False, 0, math.inf)

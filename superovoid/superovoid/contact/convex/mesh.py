@@ -1,16 +1,16 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""A mesh that is not convex against any other body: a tree of boxes over its triangles.
+r"""Signed distance of a non-convex mesh and any other body, by a tree of boxes over its triangles.
 
-Apart: every triangle is a convex core, so the distance is the least over triangles, each with an interval; a box of
-the tree whose own distance from the other body exceeds what has been found is left out with all it holds. The exact
-triangles decide, not a decomposition: pieces are only ever near the surface.
+Separate bodies: every triangle is a convex core, so the distance is the least over triangles, each with an interval.
+The search skips each box of the tree whose own distance from the other body exceeds the least found. It uses the exact
+triangles, not a decomposition, whose pieces would only be near the surface.
 
-Overlapping (a triangle meets the other body, or one body lies inside the other): the depth is proved from above by
-the depth of the hulls, or by the shortest translation out of the plane of a triangle concerned, after which a new
-search shows the bodies apart; from below by points: a point of A at depth t in B needs a translation of t at least.
-Where these do not meet, the status says NON_CONVEX.
+Overlapping bodies (a triangle meets the other body, or one body lies inside the other): the depth of the hulls bounds
+the depth from above, as does the shortest translation out of the plane of a triangle that meets the other body, if a
+new search proves that it separates the bodies. Points bound it from below: a point of A at depth t in B needs a
+translation of at least t. If these bounds do not meet, the status contains NON_CONVEX.
 
 `bounds` decides about a threshold without the depth, by the same search. The hulls are no closer than the bodies. Two
 triangles that overlap are as deep in each other as the bodies at most; this needs no inside, so it holds for shells.
@@ -53,14 +53,14 @@ from superovoid.values.status import NON_CONVEX, NON_UNIQUE, UNPROVEN
 
 _STACK = 4096
 _NARROWER = 4  # times that an interval is made narrower for points along the normal
-_MOST_TOUCHED = 64  # triangles kept of those that meet the other body
+_MOST_TOUCHED = 64  # limit of stored triangles that meet the other body
 _TRIED = 6  # translations tried
 _ADVANCES = 5  # places looked at on the way back from one that parts the bodies by more than it must
 
 
 @kernel
 def _hull_kind(core):
-    """Kind of the core that is the hull of a core."""
+    """Return the kind of the hull of a core."""
     return kinds.CODE[kinds.CONVEX_MESH] if core.kind == kinds.MESH else core.kind
 
 
@@ -115,10 +115,10 @@ def separation(pair, n, goal, beyond, below, others, w):
     goal : float
         Width of the interval, m.
     beyond, below : float
-        As of `Limit`, m. If `below` is a depth, the search looks for two convex parts that are as deep in each other,
-        until many touch. Else it ends at the first triangle that touches.
+        As in `Limit`, m. If `below` is a depth, the search looks for two convex parts as deep in each other, until many
+        touch. Otherwise it ends at the first triangle that touches.
     others : bool
-        Whether to look for points far from the nearest that are as near to within the goal.
+        Whether to search for points far from the nearest but as near to within the goal.
     """
     out_of_line()
     a, ka, pool_a = pair.a
@@ -179,7 +179,7 @@ def separation(pair, n, goal, beyond, below, others, w):
                         upper = min(upper, deep + margin - ball)
                     touched += 1 if touching else 0
                     if upper < below or (touching and (not deepens or touched >= _MOST_TOUCHED)):
-                        # Too near to tell overlap from a gap, unless the interval does.
+                        # Too near to distinguish overlap from a gap, unless the interval does.
                         return cores.Cores(upper, -math.inf, upper, x, y, k.n, iterations, 0)
                     is_aside = max(norm(sub(x, best.x)), norm(sub(y, best.y))) > aside
                     if is_aside or k.status & NON_UNIQUE:
@@ -377,9 +377,9 @@ def solve(pair, n, goal, budget):
         if k.lower > margin and not overlap(away, k):
             best, direction = length, d
             break
-    # Where the bodies touch after the translation is what they have in common; where they do not, a shorter one parts
-    # them, by as much as they are apart. Surfaces that meet as far as the search can tell have no nearest points: a
-    # little farther they have. The points of the hulls would not do, which lie across holes and hollows.
+    # If the bodies touch after the translation, their contact gives the points; if not, a translation shorter by their
+    # distance separates them. If the search cannot separate the surfaces, there are no nearest points: there are after
+    # a slightly longer translation. The points of the hulls are unsuitable: they lie across holes and hollows.
     c = difference.difference_support(pair, direction)
     x, y = combine(1.0, c.x, ball, direction), c.y
     paired = False
@@ -408,7 +408,7 @@ def solve(pair, n, goal, budget):
 
 @kernel(separate=True, _nrt=True)
 def bounds(pair, n, limit, goal, margin):
-    """Bounds of the signed distance of any body A and a mesh B without the depth, infinite if nothing is proved.
+    """Bound the signed distance of any body A and a mesh B without the depth; infinite if nothing is proved.
 
     Parameters
     ----------

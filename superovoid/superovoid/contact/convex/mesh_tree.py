@@ -74,7 +74,7 @@ def node_box(core, node):
 def parts_of_node(core, node):
     """First triangle of a leaf of a mesh and their number, or the second child of an inner node and 0.
 
-    Of a body that is no mesh its one part.
+    For a body other than a mesh, its only part.
     """
     if core.kind != kinds.MESH:
         return 0, 1
@@ -88,9 +88,9 @@ def parts_of_node(core, node):
 
 @kernel
 def point_along(core, n):
-    """A point of a body's core that is farthest along n: of a mesh a corner of its triangles.
+    """Return a point of a body's core farthest along n: for a mesh, a corner of its triangles.
 
-    The hull of a mesh has vertices beside these where the mesh is flat, a needle or next to it (`shapes.hull`).
+    The hull of a mesh has additional vertices if the mesh is flat, a needle or nearly so (`shapes.hull`).
     """
     if core.kind != kinds.MESH:
         x, _, _ = kinds.core_support(core, n)
@@ -142,9 +142,9 @@ def side_of(core, p, proved):
 
     The solid angle of a triangle is twice the angle of (below, det) in the plane (`_half_angle`). With unit vectors of
     cosines a, b, c, below^2 + det^2 = 2 (1 + a)(1 + b)(1 + c) times the square of the product of the three lengths.
-    Both are rounded by less than 33 EPS of this product, the subtraction of p included; `_ANGLE` is twice that. This
-    turns the angle by no more than its ratio to the root of the sum. Beside the negative axis, where the angle leaps
-    from -pi to pi, and at the origin, nothing is known. The sum of all angles is a multiple of 2 pi.
+    The rounding errors of both are below 33 EPS of this product, including the subtraction of p; `_ANGLE` is twice
+    that. They change the angle by at most their ratio to the root of the sum. Nothing is known near the negative axis,
+    where the angle jumps from -pi to pi, and at the origin. The sum of all angles is a multiple of 2 pi.
     """
     middle, half = node_box(core, 0)
     for i in range(3):
@@ -160,7 +160,7 @@ def side_of(core, p, proved):
 
 @kernel
 def _side_of_shells(pair, proved):
-    """Whether a connected part of the surface of a mesh A is inside a mesh B, or all are outside."""
+    """Return whether a connected part of the surface of a mesh A is inside a mesh B, or all are outside."""
     out_of_line()
     a, pool = pair.a.row, pair.a.pool
     side = OUTSIDE
@@ -181,8 +181,8 @@ def reversed_pose(pair):
 def side_of_bodies(pair, proved):
     """INSIDE: of two bodies whose surfaces are apart, one has a part inside the other. OUTSIDE: they are disjoint.
 
-    Each connected part of one surface is inside the other body or outside it, as a whole. A part of B inside a body
-    that is no mesh touches it, since its core is no surface.
+    Each connected part of one surface is wholly inside or wholly outside the other body. A part of B inside a body
+    other than a mesh touches it, because its core is not a surface.
     """
     out_of_line()
     if pair.a.kind != kinds.MESH:
@@ -232,7 +232,7 @@ class Opened(NamedTuple):
 
 @kernel(_nrt=True)
 def opened(pair, i, j, enough, margin, box, w):
-    """Open the larger of two nodes of which one has children; parameters as of `gap_of_nodes`."""
+    """Open the larger of two nodes, at least one with children; parameters as in `gap_of_nodes`."""
     out_of_line()
     a, b = pair.a, pair.b
     second_a, count_a = parts_of_node(a, i)

@@ -18,7 +18,7 @@ what depends on t is as small as the distance of the axes. In the plane of a mer
 body, of two directions n_k and any mean of two such points; psi is split where its support points change places, which
 finds the facet of a profile exactly, and phi where its terms cost more than the middle meridian leaves open.
 
-At the pole all azimuths are one direction, where a point of B that is not turned does better: n . y <= n_z y_z +
+At the pole all azimuths are one direction, and an unturned point of B gives a better bound: n . y <= n_z y_z +
 |n across z| |y across z| for all azimuths.
 """
 
@@ -101,7 +101,7 @@ def _best_mean(f, g):
 
 @kernel
 def _heights(a, b, q, rate, half):
-    """Heights of a point along two directions of the meridian, where it moves at a rate either way for `half`."""
+    """Return the heights of a point, moving at a rate either way for `half`, along two directions of the meridian."""
     f, g = a[0] * q[0] + a[1] * q[1], b[0] * q[0] + b[1] * q[1]
     u, v = half * (a[0] * rate[0] + a[1] * rate[1]), half * (b[0] * rate[0] + b[1] * rate[1])
     return f + u, f - u, g + v, g - v
@@ -171,7 +171,7 @@ def search(pair, found, goal, budget, w):
     for i in range(2):
         found = _look(pair, cells[i], rows[i], 0, 0.0, 1.0 - 2.0 * i, found)
         found = _look(pair, cells[i], rows[i], 1, 1.0, 0.0, found)
-    at, first, used, length = 0, 1, 2, 0  # cells that have changed: `at`, and those from `first` on
+    at, first, used, length = 0, 1, 2, 0  # changed cells: `at`, and those from `first` on
     bound, pops, next_polish = -math.inf, 0, 4
     while True:
         for k in range(first - 1, used):

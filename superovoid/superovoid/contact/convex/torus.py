@@ -13,9 +13,9 @@ other circle   d^2 = |q|^2 + R^2 - 2 R rho(q), rho the distance from its axis, a
 Both are exact to second order at the middle of an arc. The arc with the least bound is cut in three. From the best
 point the secant rule finds the root of the derivative.
 
-Overlapping, no body of the pair need be convex: the depth is proved from below by a ball of the torus alone
-(r - d at the best point) and from above by the depth of the hulls, or by a translation after which the search shows
-the bodies apart. Where these do not meet, the status says NON_CONVEX.
+Overlapping bodies need not be convex: a ball of the torus alone bounds the depth from below (r - d at the best point).
+The depth of the hulls bounds it from above, as does a translation that the search proves to separate the bodies. If
+these bounds do not meet, the status contains NON_CONVEX.
 """
 
 from __future__ import annotations
@@ -93,10 +93,10 @@ def _bound_convex(lower, n, tilt, radius, er, et, half):
 
 @kernel
 def _bound_circle(other, p, d, centre, radius, er, et, half):
-    """Lower bound of the distance of an arc of one circle from another, the axis of which is z.
+    """Bound the distance of an arc of one circle from another, whose axis is z, from below.
 
-    d is that of the middle p of the arc. The square is put together from that of d, not from its terms, which may be as
-    much larger as the circles are than they are apart; what the rest rounds is taken off.
+    d is the distance of the middle p of the arc. The square is computed from that of d, not from its terms, which may
+    be larger by the ratio of the circles' size to their distance; the rounding error of the rest is subtracted.
     """
     out_of_line()
     rho = math.hypot(p[0], p[1])
@@ -147,7 +147,7 @@ def _nearest(best, elsewhere, at, aside):
 
 
 class _Place(NamedTuple):
-    """A point of the circle: what is nearest to it, where it is, and which way the circle goes on."""
+    """A point of the circle: the answer for it, its position, and the radial and tangential directions."""
 
     at: cores.Cores
     p: tuple
@@ -180,8 +180,8 @@ def _bound_of_arc(pair, place, half):
 def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
     """Point of the circle of a torus B with the least signed distance from the core of A.
 
-    Returns `Cores` whose y is the point of the circle, `NON_UNIQUE` where one far from it was seen to be as near. Ends
-    early where the bound exceeds `enough`, and unproved after a few arcs where the distance is below `overlap`.
+    Returns `Cores` whose y is the point of the circle, with `NON_UNIQUE` if one far from it was found to be as near.
+    Ends early if the bound exceeds `enough`, and unproved after a few arcs if the distance is below `overlap`.
     """
     out_of_line()
     a, ka = pair.a.row, pair.a.kind
@@ -206,7 +206,7 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
         middles[i] = first + 2.0 * math.pi * i / _FIRST_ARCS
         halves[i] = math.pi / _FIRST_ARCS
     proved = -math.inf
-    worst, known, count = 0, 1, _FIRST_ARCS  # arcs that have changed: `worst`, and those from `known` on
+    worst, known, count = 0, 1, _FIRST_ARCS  # changed arcs: `worst`, and those from `known` on
     while True:
         for k in range(known - 1, count):
             i = worst if k < known else k
@@ -229,7 +229,7 @@ def nearest_on_circle(pair, n, goal, enough, overlap, budget, w):
         for side in (-2.0, 2.0):
             middles[count], halves[count] = middle + side * half, half
             count += 1
-    # The distance tells the place to the root of its rounding, its derivative to rounding.
+    # The distance determines the place to the root of its rounding error, its derivative to rounding.
     p = rotate_back(rotation, sub(best.y, centre))
     here, other, slope = math.atan2(p[1], p[0]), 0.0, 0.0
     for k in range(_SECANT_STEPS):
@@ -271,8 +271,7 @@ def solve(pair, n, goal, budget):
     # The hulls: a disc with a ball for the torus.
     hulls = cores.solve_cores(pair, core.n, goal, math.inf, budget, w)
     deepest = hulls.lower - radii
-    # Where a point of the circle has several ways out of A, one that is not across the circle leaves the rest of the
-    # torus in A.
+    # If a point of the circle has several ways out of A, a way not across the circle leaves the rest of the torus in A.
     height, _, _, _ = kinds.point_to_circle(b, rotate_back(rotation, sub(y, centre)))
     if upper - deepest <= goal and abs(height - ball_b) <= goal:
         return cores.Cores(distance, min(deepest, distance), upper, x, y, core.n, core.iterations, flags)
