@@ -76,13 +76,13 @@ store_3, store_point, store_task = (storer(kind, ROW) for kind in (Vector, Surfa
 
 @kernel
 def hull_excess(body, f, n):
-    """`certificate.hull_excess` where it needs no search: infinite over a dent and where its edge does not tell."""
+    """Compute `certificate.hull_excess` without a search: infinite over a dent, and if its edge does not decide."""
     return 0.0 if clear_of_dent(body, f, n) else math.inf
 
 
 @kernel
 def is_flat(a, b, rotation, fa, fb, k, reach, goal):
-    """First test of `certificate.is_flat`: where it does not clear the contact, the scalar solver looks closer."""
+    """Run the first test of `certificate.is_flat`; if it does not clear the contact, the scalar solver runs all."""
     return flatness(a, b, rotation, fa, fb, k) * reach * reach < 2.0 * goal
 
 
@@ -181,7 +181,7 @@ def store_row(block, i, tolerance, row):
 
 @kernel(forceinline=True)
 def store_pair(block, i, tolerance, state, row):
-    """As `store_row`, with the points of the contact, if there is one: where the scalar solver begins if not closed."""
+    """Do as `store_row`; also store the points of a contact: the scalar solver starts from them if it is not closed."""
     if block[PHASE + i] == CONVERGED:
         store_points(block, i, state)
     return store_row(block, i, tolerance, row)
@@ -264,7 +264,7 @@ def _leave(lanes, lane, block, i):
 
 @entry_point(nogil=True, separate=True)
 def converge(lanes: Floats1, pair: Ints1, block: Floats1, count: int) -> None:
-    """Newton for the pairs of a block; a lane that is done takes in the next pair. `pair` is scratch."""
+    """Run Newton's method for the pairs of a block; a finished lane takes in the next pair. `pair` is scratch."""
     following = 0
     for lane in range(WIDTH):
         pair[lane] = -1
@@ -392,7 +392,7 @@ def solve_batch(
     tolerance : float
         As for `pair_solver.solve_pair`.
     budget : int
-        Support points that the global search may spend on a pair that is left open.
+        Most support points of the global search for each open pair.
     states : (n, STATE_LENGTH) ndarray
         Surface points of earlier answers, zeros for none; renewed.
     out : (n, RESULT_LENGTH) ndarray
@@ -403,7 +403,7 @@ def solve_batch(
     Returns
     -------
     int
-        Number of pairs that were left to the scalar solver.
+        Number of pairs left to the scalar solver.
     """
     left: list[int] = []
 

@@ -48,7 +48,7 @@ _L4, _L5, _L6 = 0.18182889455674947, 0.15331710618210773, 0.14616585424888623
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Declare a kernel that is inlined wherever it is called."""
+    """Declare a kernel to inline into all its callers."""
     return kernel(function, forceinline=True)
 
 
@@ -143,7 +143,7 @@ def in_lanes(function: Any) -> Any:
     Returns
     -------
     kernel
-        The same formulas, inlined where it is called, which calls what `IN_LANES` has in place of a kernel.
+        The same formulas, inlined into all callers, with calls of kernels replaced as in `IN_LANES`.
     """
     if function not in IN_LANES:
         scalar = getattr(function, "python_function", function)  # of an entry point
@@ -156,7 +156,7 @@ def in_lanes(function: Any) -> Any:
 
 
 def inlined_copy(function: Any, names: dict[str, Any]) -> Any:
-    """Return a kernel of the same formulas that is inlined wherever it is called, with its global names."""
+    """Return a kernel of the same formulas, inlined into all its callers, with its global names."""
     return inlined(FunctionType(function.__code__, names, f"{function.__name__}_in_lanes"))
 
 

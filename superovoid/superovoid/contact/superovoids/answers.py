@@ -18,7 +18,7 @@ from superovoid.contact.superovoids.tangent_balls import proved_depth
 from superovoid.shapes.kernels.surface import RADIUS, SIZE, SurfacePoint
 from superovoid.values.status import ARBITRARY_NORMAL, NON_UNIQUE, UNPROVEN
 
-_NEWTON_TOLERANCE = 1e-10  # of the residual; tighter where a tighter interval is asked for
+_NEWTON_TOLERANCE = 1e-10  # of the residual; smaller for a narrower requested interval
 # numpy integers: numba would compile a kernel once more for every literal it is called with.
 COLD_ITERATIONS = np.int64(40)
 WARM_ITERATIONS = np.int64(30)
@@ -85,7 +85,7 @@ def with_iterations(answer, iterations):
 
 @kernel
 def is_closed(answer, goal):
-    """Whether the interval is as narrow as asked for."""
+    """Return whether the interval is as narrow as requested."""
     return answer.upper - answer.lower <= goal
 
 
@@ -98,7 +98,7 @@ def newton_tolerance(a, b, centre, goal):
 
 @kernel(separate=True)
 def newton_from(pair, fa, fb, goal, max_iterations, iterations):
-    """Run Newton; an answer with an empty interval (lower = -inf) where it does not converge."""
+    """Run Newton's method; return an answer with an empty interval (lower = -inf) if it does not converge."""
     out_of_line()
     a, b, centre = pair.a, pair.b, pair.centre
     tolerance = newton_tolerance(a, b, centre, goal)

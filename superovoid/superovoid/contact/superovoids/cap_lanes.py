@@ -89,14 +89,14 @@ def _surpluses(lanes, pair, fa, fb, n, depth, count):
     most = _RADIUS_OF_USE * depth
     for i in range(count):
         of_a, of_b = _load_radii(lanes, BODY_A + RADII + i), _load_radii(lanes, BODY_B + RADII + i)
-        cosine = 1.0 - 0.5 * lanes[ANGLE + i] * lanes[ANGLE + i]  # no more than that of the angle
+        cosine = 1.0 - 0.5 * lanes[ANGLE + i] * lanes[ANGLE + i]  # at most the cosine of the angle
         radius = _radius_of_both(of_a, axes_a, of_b, e_b, z_b, t1, t2, cosine, most)
         lanes[_SURPLUS + i] = min(BELOW_ROUNDING * radius, most) - depth
 
 
 @kernel
 def _first_surplus(lanes, pair, fa, fb, n, depth):
-    """Number of the widest angle over whose cap the least radius exceeds the depth; negative if that is of none.
+    """Return the number of the widest angle over whose cap the least radius exceeds the depth; negative if none.
 
     Fills in the angles and what the radius exceeds the depth by, up to that.
     """
@@ -174,7 +174,7 @@ def largest_cap(pair, fa, fb):
         width = outer - inner
         y_next = surplus * (1.0 - math.cos(width)) + y * math.cos(width) + slope * math.sin(width)
         if not (y_next >= 0.0):
-            # y is concave where it falls back to zero: it is not negative up to any point at which it is not.
+            # y is concave as it falls back to zero: y >= 0 up to any point with y >= 0.
             lo, hi = 0.0, width
             for _ in range(6):
                 width = 0.5 * (lo + hi)

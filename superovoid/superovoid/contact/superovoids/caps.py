@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Local proof of a depth: on a cap of directions around the contact normal nothing is shallower.
+r"""Local proof of a depth: no direction in a cap around the contact normal is shallower.
 
 Along a great circle that leaves n with angle phi the support function of the Minkowski difference M = A - B obeys
 h'' + h = R(phi), R the radius of curvature of M in the direction of travel. With h'(0) = 0 and h(0) = depth,
@@ -18,9 +18,9 @@ so it is enough to bound R from below on the way. For one body (symbols of shape
 the sum of two squares: one along the section, one along the meridian (docs/explanation/search.md). Every factor is
 monotone in the direction of n, so its range over the cap follows from the extreme ratios of the components of n. With
 lower bounds of alpha and beta and the deviations |de . t|, |dZ . t| over the cap, the triangle inequality for the norm
-(sum_i c_i (v_i . t)^2)^(1/2) gives R^(1/2) >= (lowest at the centre)^(1/2) cos - (sum_i c_i |dv_i . t|^2)^(1/2). Where
+(sum_i c_i (v_i . t)^2)^(1/2) gives R^(1/2) >= (lowest at the centre)^(1/2) cos - (sum_i c_i |dv_i . t|^2)^(1/2). If
 e and Z turn far, as about a pole, R >= |e x Z|^2 / (|e|^2 / beta + |Z|^2 / alpha) serves: the smaller of two radii is
-no less than their product by their sum.
+at least their product divided by their sum.
 
     angle --spans_of--> ranges of directions --heights_*--> support points between --radii_over_cap--> radii of a body
 
@@ -53,14 +53,14 @@ from superovoid.shapes.kernels.surface import (
     unit_curve_from_normal,
 )
 
-_BEYOND, _LEAST_SLOPE = 0.1, 0.05  # of the step, and of what phi' would fall by without a taper
+_BEYOND, _LEAST_SLOPE = 0.1, 0.05  # relative to the step, and to the decrease of phi' without a taper
 _STEEPEST = 1e6  # slope of a meridian near a pole
 _ROUNDED = 16.0 * EPS
-BELOW_ROUNDING = 1.0 - 1e-8  # s - 1 and q - 1 are rounded by up to 5e-10 of themselves at the ends of the exponents
+BELOW_ROUNDING = 1.0 - 1e-8  # s - 1 and q - 1 have relative errors of up to 5e-10 at the ends of the exponents
 
 
 class Radii(NamedTuple):
-    """Lower bound alpha e e^T + beta Z Z^T of the radius matrix over a cap, and how far e and Z stray."""
+    """Lower bound alpha e e^T + beta Z Z^T of the radius matrix over a cap, and the deviations of e and Z."""
 
     alpha: float
     stray_e: float
@@ -70,7 +70,7 @@ class Radii(NamedTuple):
 
 
 class Spans(NamedTuple):
-    """Ranges over a cap of the components of the direction times the semi-axes; of the first two their magnitudes."""
+    """Ranges over a cap of the components of the direction times the semi-axes; the first two are magnitudes."""
 
     n1_lo: float
     n1_hi: float
@@ -90,7 +90,7 @@ class Height(NamedTuple):
 
 
 class Heights(NamedTuple):
-    """Heights of a body between which the support points of a cap lie."""
+    """Least and largest height of the support points of a cap on a body."""
 
     are_known: bool
     lower: Height
@@ -98,7 +98,7 @@ class Heights(NamedTuple):
 
 
 class Axes(NamedTuple):
-    """The vectors e and Z of a surface point, with what they are made of."""
+    """The vectors e and Z of a surface point, with their factors."""
 
     ratio: float  # kx / ky
     kmx: float  # kx mx
@@ -109,7 +109,7 @@ class Axes(NamedTuple):
 
 @kernel
 def _span(value, slack):
-    """Range of |x| for x within a slack of a value."""
+    """Return the range of |x| for x within a slack of a value."""
     return max(0.0, abs(value) - slack), abs(value) + slack
 
 
@@ -120,7 +120,7 @@ def _stray(lo, hi, value):
 
 @kernel
 def _product_stray(a_lo, a_hi, b_lo, b_hi, value):
-    """Largest deviation of a product of two ranges from a value."""
+    """Return the largest deviation of a product of two ranges from a value."""
     p, q, r, s = a_lo * b_lo, a_lo * b_hi, a_hi * b_lo, a_hi * b_hi
     return _stray(min(p, q, r, s), max(p, q, r, s), value)
 
@@ -132,7 +132,7 @@ def _ordered(x, y):
 
 @kernel
 def _norm(n1, n2, q, inv_q):
-    """Dual norm of a section, for components that are not negative."""
+    """Return the dual norm of a section, for non-negative components."""
     larger = max(n1, n2)
     share = power(min(n1, n2) / larger, q) if larger > 0.0 else 0.0
     return larger * exp(inv_q * log_1p(share))
@@ -140,19 +140,19 @@ def _norm(n1, n2, q, inv_q):
 
 @kernel
 def _fall(taper, w, wd):
-    """Tx (1 - 2 |w|^s) - w^(s-1), the part of kx mx (module docstring) that is of the height alone."""
+    """Return Tx (1 - 2 |w|^s) - w^(s-1), the part of kx mx (module docstring) that depends on the height only."""
     return taper * (1.0 - 2.0 * w * wd) - wd
 
 
 @kernel
 def _skewed(factor, skew_lo, skew_hi, least, most):
-    """Range of factor times skew times what lies between `least` and `most`, which are not negative."""
+    """Return the range of factor times skew times a number between `least` and `most`, both non-negative."""
     return factor * min(skew_lo * least, skew_lo * most), factor * max(skew_hi * least, skew_hi * most)
 
 
 @kernel
 def _across(n, d, angle):
-    """Bound of |v . t| for directions t across any direction within an angle of n, and |v_i| <= d_i."""
+    """Bound |v . t| for directions t across any direction within an angle of n, and |v_i| <= d_i."""
     p1, p2, p3 = abs(n[0]) * d[0], abs(n[1]) * d[1], abs(n[2]) * d[2]
     along = p1 + p2 + p3
     least = max(0.0, 2.0 * max(p1, p2, p3) - along)  # of |v . n| at a corner of the box
@@ -162,9 +162,9 @@ def _across(n, d, angle):
 
 @kernel
 def _steepest(body, sign, w, r, nu, spans, n3):
-    """Upper bound over a cap of phi' at a height of a body, mirrored by a sign; and the g and g' / g that go with it.
+    """Bound phi' from above over a cap, at a height of a body mirrored by a sign; also return its g and g' / g.
 
-    phi' = n3 + g (r g' / g - nu), where g' / g = tx C Cd + ty S Sd falls or grows with the ratio of n1 and n2.
+    phi' = n3 + g (r g' / g - nu), and g' / g = tx C Cd + ty S Sd is monotone in the ratio of n1 and n2.
     """
     kx, ky = 1.0 + sign * body[TX] * w, 1.0 + sign * body[TY] * w
     lean = sign * body[TX] / kx
@@ -183,14 +183,14 @@ def _steepest(body, sign, w, r, nu, spans, n3):
 
 @kernel
 def _height_of(body, nu):
-    """Height at which the meridian of a body has a slope."""
+    """Return the height at which the meridian of a body has a slope."""
     r, w, rd, wd = unit_curve_from_normal(1.0, nu, body[T_], body[INV_T])
     return Height(r, w, rd, wd)
 
 
 @kernel
 def _step_from(body, sign, height, nu, spans, n3):
-    """Whether no support point of a cap lies above a height of slope nu, and Newton's step to a slope that is higher.
+    """Return whether all support points of a cap lie below a height of slope nu, and Newton's step to a higher slope.
 
     The body is mirrored by a sign.
     """
@@ -201,10 +201,10 @@ def _step_from(body, sign, height, nu, spans, n3):
 
 @kernel
 def _height_above(body, f, sign, spans):
-    """Height of a body, mirrored by a sign, above which no support points of a cap lie, and whether it was found.
+    """Bound the heights of the support points of a cap from above, and return whether a bound was found.
 
-    phi is concave, so it is largest below any height at which phi' is negative. A step of Newton's method on the upper
-    bound of phi' leads there from the surface point f, if it goes a little too far.
+    The body is mirrored by a sign. phi is concave, so it is largest below any height at which phi' is negative. A
+    slightly lengthened Newton step on the upper bound of phi' leads to such a height from the surface point f.
     """
     n3 = spans.n3_hi if sign > 0.0 else -spans.n3_lo
     holds_pole = spans.n1_lo == 0.0 and spans.n2_lo == 0.0 and n3 > 0.0
@@ -219,7 +219,7 @@ def _height_above(body, f, sign, spans):
 
 @kernel
 def heights_with_taper(body, f, spans):
-    """Heights between which the support points of a cap about the normal at f lie; none if they are not found."""
+    """Bound the heights of the support points of a cap about the normal at f; none if no bound is found."""
     upper, has_upper = _height_above(body, f, 1.0, spans)
     lower, has_lower = _height_above(body, f, -1.0, spans)
     return Heights(has_upper and has_lower, Height(lower.r, -lower.w, lower.rd, -lower.wd), upper)
@@ -227,7 +227,7 @@ def heights_with_taper(body, f, spans):
 
 @kernel
 def heights_without_taper(body, spans):
-    """The same for a body without a taper, whose sections are all alike: a closed form."""
+    """Bound the heights of the support points of a cap in closed form, for a body without a taper."""
     g_lo = _norm(spans.n1_lo, spans.n2_lo, body[Q], body[INV_Q])
     g_hi = _norm(spans.n1_hi, spans.n2_hi, body[Q], body[INV_Q])
     nu_lo = spans.n3_lo / (g_lo if spans.n3_lo < 0.0 else g_hi)
@@ -237,7 +237,7 @@ def heights_without_taper(body, spans):
 
 @kernel
 def spans_of(body, n, angle):
-    """Ranges of what the components of a direction make of the semi-axes, over the directions within an angle of n."""
+    """Return the ranges of the components of a direction times the semi-axes, for directions within an angle of n."""
     n1_lo, n1_hi = _span(body[A1] * n[0], body[A1] * angle)
     n2_lo, n2_hi = _span(body[A2] * n[1], body[A2] * angle)
     return Spans(n1_lo, n1_hi, n2_lo, n2_hi, body[A3] * (n[2] - angle), body[A3] * (n[2] + angle))
@@ -245,7 +245,7 @@ def spans_of(body, n, angle):
 
 @kernel
 def axes_at(body, f):
-    """Vectors e and Z at a surface point."""
+    """Return the vectors e and Z at a surface point."""
     ratio = (1.0 + body[TX] * f.w) / (1.0 + body[TY] * f.w)
     r_to_s = (body[Q] - 1.0) * f.r * f.rd
     kmx = _fall(body[TX], f.w, f.wd) + r_to_s * (body[TX] - body[TY] * ratio) * f.S * f.Sd
@@ -262,12 +262,12 @@ def radii_over_cap(body, f, axes, n, angle, heights):
     Parameters
     ----------
     heights : Heights
-        Between which the support points of these directions lie.
+        Bounds of the heights of the support points of these directions.
 
     Returns
     -------
     Radii
-        With alpha = beta = least = 0 if no bound is known: without heights, or with a dent between them.
+        Lower bound, with alpha = beta = least = 0 if none is known: without heights, or with a dent between them.
     """
     spans, lower, upper = spans_of(body, n, angle), heights.lower, heights.upper
     s, q = body[S_], body[Q]
@@ -313,10 +313,10 @@ def radii_over_cap(body, f, axes, n, angle, heights):
     if s >= 2.0:
         bend = power(w_far, s - 2.0)
     elif w_near > 0.0:
-        bend = exp((s - 2.0) * log(w_near))  # `power` takes an x below 1e-200 for 0
+        bend = exp((s - 2.0) * log(w_near))  # `power` treats an x below 1e-200 as 0
     else:
         bend = math.inf
-    # beta: the term of g'' that unequal tapers add to its denominator only lowers that, and is left out.
+    # beta: unequal tapers add a term of g'' to its denominator, which only lowers the denominator, and is left out.
     lift = max(wd_1 * lean_lo, wd_1 * lean_hi, wd_2 * lean_lo, wd_2 * lean_hi)
     lift *= r_hi * rd_hi if lift > 0.0 else r_lo * rd_lo
     beta = min(per_g / ((s - 1.0) * bend + 2.0 * lift), 1e300)
@@ -342,7 +342,7 @@ def radii_over_cap(body, f, axes, n, angle, heights):
         least = product / (most_e / beta + most_z / alpha)
     sign_c = 1.0 if f.Cd >= 0.0 else -1.0
     sign_s = 1.0 if f.Sd >= 0.0 else -1.0
-    # Where a component of n may change sign its curve point may be on either side of zero.
+    # If a component of n may change sign, its curve point may be on either side of zero.
     if n1_lo == 0.0:
         c_lo, cd_lo = -c_hi, -cd_hi
     if n2_lo == 0.0:
@@ -361,7 +361,7 @@ def radii_over_cap(body, f, axes, n, angle, heights):
 
 
 class _Squares(NamedTuple):
-    """Sum of squares c (v . t)^2 in a tangent frame, and what strays take of it."""
+    """Sum of squares c (v . t)^2 in a tangent frame, and its loss by the deviations of v."""
 
     xx: float
     xy: float
@@ -378,8 +378,8 @@ def _with_square(sum_, c, v, stray, t1, t2, most):
 
 @kernel
 def _least_of(xx, xy, yy, loss, cosine):
-    """Lower bound of a sum of squares in any direction across one of a cap."""
-    # The smaller eigenvalue, from the determinant where the two lie far apart.
+    """Bound a sum of squares from below in any direction across one of a cap."""
+    # The smaller eigenvalue, from the determinant if the two lie far apart.
     half = 0.5 * (xx + yy)
     root = math.sqrt(0.25 * (xx - yy) ** 2 + xy * xy)
     lowest = (xx * yy - xy * xy) / (half + root) if half > 0.0 else 0.0
@@ -389,21 +389,21 @@ def _least_of(xx, xy, yy, loss, cosine):
 
 @kernel
 def radius_of_both(ra, axes_a, rb, e_b, z_b, t1, t2, cosine, most):
-    """Lower bound of the radius of curvature of M, in any direction of travel across one of a cap.
+    """Bound the radius of curvature of M from below, in any direction of travel across one of a cap.
 
-    Most of a square is lost if its coefficient is huge and its vector strays: a smaller coefficient is a lower bound
-    too.
+    If a square has a huge coefficient and its vector deviates, most of the square is lost: a smaller coefficient gives
+    a lower bound too.
 
     Parameters
     ----------
     ra, rb : Radii
     axes_a : Axes
     e_b, z_b : Vector
-        Those of B, in the frame of A.
+        The vectors e and Z of B, in the frame of A.
     t1, t2 : Vector
-        Across the direction in the middle of the cap.
+        Unit vectors across the direction in the middle of the cap.
     cosine : float
-        Of the angle of the cap.
+        Cosine of the angle of the cap.
     most : float
         Radius to which coefficients are lowered, m.
     """
@@ -419,7 +419,7 @@ def radius_of_both(ra, axes_a, rb, e_b, z_b, t1, t2, cosine, most):
 
 
 class Cap(NamedTuple):
-    """Directions within an angle of a contact normal, where no direction is shallower than `floor`."""
+    """Directions within an angle of a contact normal, none of them shallower than `floor`."""
 
     angle: float  # rad; 0: none
     floor: float  # lower bound of h_M on the cap, m

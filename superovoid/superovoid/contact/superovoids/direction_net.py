@@ -48,29 +48,29 @@ from superovoid.contact.superovoids.triangles import Triangle, split_of, triangl
 from superovoid.shapes.kernels.surface import DENTED
 
 FINEST = 1e-15  # shortest edge
-_FIRST_GAP = 0.5  # of h_M, in place of the gap of a triangle for the first directions
+_FIRST_GAP = 0.5  # gap of the first directions, in place of the gap of a triangle, relative to h_M
 
 # Columns of a vertex: direction, support point of M with balls taken off, height and radius of the surface points of
 # A and B. numpy integers: numba would compile once more for every literal.
 N_COLUMN, M_COLUMN, GUESS = np.int64(0), np.int64(3), np.int64(6)
 VERTEX = 10
 
-# Places of `Net.counts`: how many triangles wait, how many triangles and vertices there are, what else was done in
-# support points, and iterations of Newton's method that led nowhere.
+# Indices in `Net.counts`: waiting triangles, all triangles, vertices, other work in units of support points, and
+# iterations of Newton's method without a result.
 WAITING, CELLS, VERTICES, SPENT, ITERATIONS = range(5)
 
 
 class Problem(NamedTuple):
-    """What a search is about: the least h_M of two bodies, or whether that of bodies inside them is no less than known.
+    """A search for the least h_M of two bodies, or a proof that the least h_M of inner bodies is at least a value.
 
-    That of inner bodies is refuted by a direction along which it is less than a given value.
+    A direction along which h_M of the inner bodies is below `refuted` refutes that value.
     """
 
     pair: Pair
-    radius: float  # of the balls that are taken off
+    radius: float  # radius of the balls taken off
     goal: float  # width of the bracket of the depth to reach, m
     tolerance: float  # residual at which Newton has converged
-    polishing: int  # support points that may be spent on polishing directions
+    polishing: int  # most support points for polishing directions
     inside: bool  # whether M is the difference of the inner bodies
     inner_a: Inner
     inner_b: Inner
@@ -78,34 +78,34 @@ class Problem(NamedTuple):
 
 
 class Net(NamedTuple):
-    """Triangles that cover the sphere, apart from what is done. All arrays change as the search goes on."""
+    """Triangles that cover the sphere, except its finished part. The search changes all arrays."""
 
-    vertices: NDArray[np.float64]  # one row a direction that was looked at, so as many as support points were spent
+    vertices: NDArray[np.float64]  # a row for each evaluated direction, and so for each support point
     cells: NDArray[np.int64]  # the three vertices of each triangle
     key: NDArray[np.float64]  # lower bounds of h_M over them
-    heap: NDArray[np.int64]  # those that wait, least bound on top
+    heap: NDArray[np.int64]  # waiting triangles, least bound first
     counts: NDArray[np.int64]
-    taken: NDArray[np.int64]  # triangles that are in lanes
+    taken: NDArray[np.int64]  # triangles in lanes
 
 
 class Cut(NamedTuple):
-    """Where to split a triangle."""
+    """The point at which to split a triangle."""
 
     corners: tuple  # its vertices, turned so that the edge to split runs from the first to the second
     point: tuple
     chords: tuple  # from the corners to the point
-    gap: float  # how far the bound may lie below h_M
-    in_three: bool  # at a direction inside, not on the edge
+    gap: float  # largest gap between h_M and its bound
+    in_three: bool  # whether the direction is inside the triangle, not on the edge
 
 
 def step(function):
-    """A step of the search, inlined there: what it hands on stays in registers."""
+    """Declare a step of the search, inlined so that its results stay in registers."""
     return kernel(function, forceinline=True)
 
 
 @kernel(_nrt=True, forceinline=True)
 def new_net(budget):
-    """A net that a number of support points can be spent on."""
+    """Return a net with room for a number of support points."""
     most = 2 * budget + 8  # triangles
     return Net(
         np.empty((budget + 8, VERTEX)),
@@ -119,7 +119,7 @@ def new_net(budget):
 
 @step
 def row_of(rows, i, k):
-    """Vector of a row from column k on."""
+    """Return the vector of a row from column k on."""
     return (rows[i, k], rows[i, k + 1], rows[i, k + 2])
 
 
@@ -131,7 +131,7 @@ def set_row(rows, i, k, vector):
 
 @step
 def guess_of(vertices, at, corners, chords):
-    """Heights and radii, from column `at` on, for a direction between three vertices, by its chords to them."""
+    """Interpolate heights and radii, from column `at` on, at a direction, by its chords to three vertices."""
     (i, j, k), (c1, c2, c3) = corners, chords
     w1, w2, w3 = c2 * c3, c3 * c1, c1 * c2
     total = w1 + w2 + w3
@@ -146,7 +146,7 @@ def guess_of(vertices, at, corners, chords):
 
 @step
 def triangle_of(vertices, corners):
-    """The triangle between three vertices."""
+    """Return the triangle between three vertices."""
     i, j, k = corners
     return Triangle(
         row_of(vertices, i, N_COLUMN),
@@ -160,13 +160,13 @@ def triangle_of(vertices, corners):
 
 @step
 def corners_of(cells, cell):
-    """The vertices of a triangle."""
+    """Return the vertices of a triangle."""
     return (cells[cell, 0], cells[cell, 1], cells[cell, 2])
 
 
 @step
 def put_on_heap(net, cell, bound):
-    """Let a triangle wait, with a bound of h_M over it."""
+    """Put a triangle on the heap, with a bound of h_M over it."""
     net.key[cell] = bound
     length = net.counts[WAITING]
     net.heap[length] = cell
@@ -176,14 +176,14 @@ def put_on_heap(net, cell, bound):
 
 @step
 def wait(net, cell, least, radius):
-    """Put a triangle on the heap, with its bound or that of the one it is part of."""
+    """Put a triangle on the heap, with its own bound or that of its parent."""
     bound = triangle_bound(triangle_of(net.vertices, corners_of(net.cells, cell)))
     put_on_heap(net, cell, max(least, radius + bound))
 
 
 @step
 def put_parts(cells, count, cell, vertex, cut):
-    """Replace one of some triangles by its two or three parts; returns how many there are then."""
+    """Replace a triangle by its two or three parts; return the new number of triangles."""
     i, j, k = cut.corners
     set_row(cells, cell, 0, (i, vertex, k))
     set_row(cells, count, 0, (vertex, j, k))
@@ -195,7 +195,7 @@ def put_parts(cells, count, cell, vertex, cut):
 
 @step
 def divide(net, cell, vertex, cut, bound, radius):
-    """Replace a triangle by its parts, which wait."""
+    """Replace a triangle by its parts, and put these on the heap."""
     second = net.counts[CELLS]
     net.counts[CELLS] = put_parts(net.cells, second, cell, vertex, cut)
     wait(net, cell, bound, radius)
@@ -205,7 +205,7 @@ def divide(net, cell, vertex, cut, bound, radius):
 
 @step
 def octahedron(n):
-    """Six directions, of which n is the first; the fourth to the sixth are opposite to the first three."""
+    """Return six directions: n is the first; the fourth to the sixth are opposite to the first three."""
     t1, t2 = tangent_frame(n)
     return n, t1, t2, scale(-1.0, n), scale(-1.0, t1), scale(-1.0, t2)
 
@@ -216,7 +216,7 @@ OCTANTS = np.array([(i, j, k) for i in (0, 3) for j in (1, 4) for k in (2, 5)])
 
 @step
 def cut_of(corners, triangle, bound, radius):
-    """Where to split a triangle."""
+    """Choose where to split a triangle."""
     i, j, k = corners
     split = split_of(triangle, bound, radius, False)
     turned = (i, j, k) if split.turns == 0 else ((j, k, i) if split.turns == 1 else (k, i, j))
@@ -228,7 +228,7 @@ def cut_of(corners, triangle, bound, radius):
 
 @step
 def lanes_for(count):
-    """As many lanes as fill vectors."""
+    """Return a number of lanes that fills whole vectors."""
     return (count + 7) // 8 * 8
 
 
@@ -241,7 +241,7 @@ def _load_corner(net, vertex, lanes, at):
 
 @step
 def turned_corners(net, cell, lanes, i):
-    """Vertices of a triangle in a lane, turned so that the edge to split runs from the first to the second."""
+    """Return the vertices of a triangle in a lane, turned so that the edge to split is the first."""
     one, two, three = corners_of(net.cells, cell)
     turns = lanes[TURNS + i]
     return (one, two, three) if turns == 0.0 else ((two, three, one) if turns == 1.0 else (three, one, two))
@@ -249,7 +249,7 @@ def turned_corners(net, cell, lanes, i):
 
 @step
 def vertex_of_lane(net, lanes, i):
-    """Number of a new vertex along the direction of a lane."""
+    """Add a vertex along the direction of a lane; return its number."""
     vertex = net.counts[VERTICES]
     net.counts[VERTICES] += 1
     row = net.vertices[vertex]
@@ -262,7 +262,7 @@ def vertex_of_lane(net, lanes, i):
 
 @step
 def put_support_point(net, vertex, m, fa, fb):
-    """Give a vertex another point of M, balls taken off, with its surface points."""
+    """Replace the point of M of a vertex, balls taken off, and its surface points."""
     set_row(net.vertices, vertex, M_COLUMN, m)
     net.vertices[vertex, GUESS], net.vertices[vertex, GUESS + 1] = fa.w, fa.r
     net.vertices[vertex, GUESS + 2], net.vertices[vertex, GUESS + 3] = fb.w, fb.r
@@ -270,7 +270,7 @@ def put_support_point(net, vertex, m, fa, fb):
 
 @kernel
 def _choose_in_lanes(problem, net, taken, count, lanes):
-    """Directions that split some triangles, and heights and radii for them."""
+    """Choose directions that split some triangles, with initial heights and radii."""
     out_of_line()
     pair, radius = problem.pair, problem.radius
     for i in range(count):
@@ -286,7 +286,7 @@ def _choose_in_lanes(problem, net, taken, count, lanes):
 
 @kernel
 def _points_of_difference(problem, lanes, count, first):
-    """Points of M along directions in lanes, from heights and radii close by; `first`: or from none."""
+    """Compute points of M along directions in lanes, from heights and radii close by unless `first`."""
     out_of_line()
     pair, filled = problem.pair, lanes_for(count)
     points_in_lanes(lanes, pair, filled, first)
@@ -298,7 +298,7 @@ def _points_of_difference(problem, lanes, count, first):
 
 @kernel
 def look_in_lanes(problem, net, taken, count, lanes):
-    """Look along the directions that split some triangles, and bound the parts."""
+    """Evaluate the directions that split some triangles, and bound h_M over the parts."""
     out_of_line()
     _choose_in_lanes(problem, net, taken, count, lanes)
     _points_of_difference(problem, lanes, count, False)
@@ -307,7 +307,7 @@ def look_in_lanes(problem, net, taken, count, lanes):
 
 @step
 def lowest_lane(lanes, count):
-    """Lane of which the point of M is the least far along its direction."""
+    """Return the lane with the least n . m of its direction and point of M."""
     lowest, least = 0, math.inf
     for i in range(count):
         reached = dot(in_lane(lanes, POINT + i), in_lane(lanes, CORE + i))
@@ -318,9 +318,9 @@ def lowest_lane(lanes, count):
 
 @step
 def divide_lane(net, cell, vertex, lanes, i, radius, enough):
-    """Replace a triangle in a lane by its parts. Those whose bound is enough need not wait; returns the least of these.
+    """Replace a triangle in a lane by its parts; return the least bound of the parts whose bound is `enough`.
 
-    The part that has the first edge is empty where that edge was split.
+    These parts need not wait. The part with the first edge is empty if that edge is split.
     """
     one, two, three = corners_of(net.cells, cell)
     split_edge = -1 if lanes[IN_THREE + i] != 0.0 else int(lanes[TURNS + i])
@@ -346,10 +346,10 @@ def divide_lane(net, cell, vertex, lanes, i, radius, enough):
 
 @step
 def _choose_fan(n, value, pull, lanes):
-    """Directions `direction_lanes.FAN` about n, drawn together, and heights and radii to begin with.
+    """Choose the directions `direction_lanes.FAN`, drawn together about n, with initial heights and radii.
 
-    The tangent of half of the angle to n is multiplied by `pull`. That takes circles to circles, so that the triangles,
-    which have no other direction in their circumscribed circles, keep covering the sphere.
+    The tangent of half of the angle to n is multiplied by `pull`. This maps circles to circles, so that the triangles,
+    which have no other direction in their circumscribed circles, still cover the sphere.
     """
     t1, t2 = tangent_frame(n)
     square = pull * pull
@@ -365,7 +365,7 @@ def _choose_fan(n, value, pull, lanes):
 
 @kernel
 def fan_in_lanes(problem, n, value, pull, net, lanes):
-    """First vertices of a net: the directions `direction_lanes.FAN` about n, the first one, drawn together."""
+    """Fill in the first vertices of a net: the directions `direction_lanes.FAN`, drawn together about the first, n."""
     out_of_line()
     _choose_fan(n, value, pull, lanes)
     _points_of_difference(problem, lanes, WIDTH, True)
@@ -375,7 +375,7 @@ def fan_in_lanes(problem, n, value, pull, net, lanes):
 
 @kernel
 def wait_for_fan(net, lanes, radius, enough):
-    """Put the triangles of the fan on the heap. Returns the least bound of those whose bound is enough."""
+    """Put the fan's triangles on the heap, except those whose bound is `enough`; return the least bound of these."""
     out_of_line()
     least = math.inf
     for first in range(0, FAN_CELLS.shape[0], WIDTH):

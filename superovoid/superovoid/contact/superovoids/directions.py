@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-"""What one direction tells about two superovoids: support points of their Minkowski difference M = A - B, and minima.
+"""Evaluate one direction of two superovoids: support points of their Minkowski difference M = A - B, and minima.
 
 Along a minimum of the support function h_M of M the bodies overlap least: Newton's method on their surfaces, or on h_M
-itself, goes from a direction to the minimum beside it (`descend`, `search`).
+itself, goes from a direction to the minimum nearby (`descend`, `search`).
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ from superovoid.shapes.kernels.surface import (
 NODES = 96  # intervals of a side at most
 COLUMNS = 4  # height where an interval begins, -log alpha and a there, da/dT on it
 _PARTS = 24  # of a dent, on which the growth of a is bounded
-_MOST_STEPS = 400  # intervals that are tried
+_MOST_STEPS = 400  # most intervals to try
 _STEEPEST = 8.0  # a
 _ROUNDED = 1.0 + 1e-9
 _NEAR_POLE = 1.0 - 1e-9

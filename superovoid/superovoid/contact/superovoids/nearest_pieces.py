@@ -1,22 +1,22 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Distance of two bodies piece by piece: their nearest points, and what proves them.
+r"""Find the nearest points of two bodies piece by piece, and prove their distance.
 
 A body is a union of pieces (`pieces`): a superovoid of slabs between heights, a circle of arcs, any other core is one
-piece. For two pieces P and Q the algorithm of Gilbert, Johnson and Keerthi on their support points turns a unit
-direction n that proves
+piece. For two pieces P and Q the algorithm of Gilbert, Johnson and Keerthi on their support points improves a unit
+direction n, which proves
 
     d(P, Q) >= n . c - h_P(n) - h_Q(-n).
 
-The pair of pieces with the least bound comes first. A slab or an arc that is in the way is cut in two where it is
-nearest: its hull reaches beyond it by no more than the square of its length. Means of support points are points of a
-convex core; those of a superovoid or an arc are brought onto it.
+The pair of pieces with the least bound comes first. If a slab or an arc limits the bound, it is cut in two at its
+nearest point: its hull exceeds it by at most the square of its length. Means of support points are points of a convex
+core; those of a superovoid or an arc are projected onto it.
 
-This serves bodies with dents, whose hulls may overlap, and superovoids with edges and flats that are nearly sharp, on
-which Newton's method finds no contact. Beside a contact that it has found Newton's step for two pieces tells where to
-cut: with u the difference of their support points, the bound n . u has the gradient of u across n and the Hessian
--(R_P + R_Q + (n . u) I).
+The search serves bodies with dents, whose hulls may overlap, and superovoids with nearly sharp edges and flats, on
+which Newton's method finds no contact. Near a contact found by Newton's method, Newton's step for two pieces decides
+how to cut: with u the difference of their support points, the bound n . u has the gradient of u across n and the
+Hessian -(R_P + R_Q + (n . u) I).
 """
 
 from __future__ import annotations
@@ -67,20 +67,20 @@ from superovoid.contact.superovoids.pieces import (
 from superovoid.shapes.kernels.kinds import CODE, SUPEROVOID, Core
 from superovoid.shapes.kernels.surface import SIZE, SurfacePoint
 
-_SHARE_OF_GOAL = 0.4  # of the goal of an answer, that its proof by pieces may leave open
+_SHARE_OF_GOAL = 0.4  # share of the goal of an answer for its proof by pieces
 _MOST_CELLS = 1024
-_VIEWS = np.int64(2000)  # directions that a proof of two superovoids may look at
-_TRIES = 16  # directions for a pair with a piece that is not convex, and is known to be too close
-_MOST_TRIES = 96  # and for any pair
-_CLOSE_ENOUGH = 0.1  # of the goal: between the length of the nearest point of a simplex and the bound
-_THINNEST = 1e-12  # slab, and arc
-_MARGIN = 0.2  # of a slab or an arc: no cut is closer to one of its ends
-_TOUCHING = 1e-12  # of the larger body
+_VIEWS = np.int64(2000)  # most directions in a proof of two superovoids
+_TRIES = 16  # most directions for a pair with a non-convex piece, once it is known to be too close
+_MOST_TRIES = 96  # most directions for any pair
+_CLOSE_ENOUGH = 0.1  # gap between the length of the nearest point of a simplex and the bound, in goals
+_THINNEST = 1e-12  # least width of a slab or an arc
+_MARGIN = 0.2  # least distance of a cut from the ends of a slab or an arc, relative to its length
+_TOUCHING = 1e-12  # relative to the larger body
 _LONGEST_STEP = 0.5  # rad
-_AT_END = 1e-6  # of a slab: a contact that near to its end is there
-_GRADING = 0.125  # of a slab next to the contact, that is cut off if nothing else tells how much
+_AT_END = 1e-6  # a contact this close to an end of a slab counts as at the end, relative to its length
+_GRADING = 0.125  # share of a slab to cut off next to the contact by default
 _LEAST_SHARE, _GENEROUS = 2e-3, 1.5
-_STUCK = 8  # cuts that raise no bound along the normal of a contact: it lies on an edge, and GJK takes over
+_STUCK = 8  # cuts that raise no bound along the normal of a contact: it lies on an edge, and GJK is used instead
 
 
 class Nearest(NamedTuple):
@@ -89,17 +89,17 @@ class Nearest(NamedTuple):
     distance: float
     x: tuple[float, float, float]
     y: tuple[float, float, float]
-    fa: SurfacePoint  # surface points of superovoids at or beside them
+    fa: SurfacePoint  # surface points of superovoids at or near them
     fb: SurfacePoint
 
 
 class Found(NamedTuple):
-    """What a search has found."""
+    """Result of a search."""
 
     lower: float  # proved lower bound of the signed distance of the bodies; -inf: unknown
     nearest: Nearest
     n: tuple  # direction that proves the least bound of a pair of pieces
-    common: tuple  # point that is proved to be in both bodies, in the frame of A, if `overlap`
+    common: tuple  # point proved to be in both bodies, in the frame of A, if `overlap`
     overlap: bool
     views: int
 
@@ -116,7 +116,7 @@ class _View(NamedTuple):
 
 
 class _Approach(NamedTuple):
-    """What the nearest points of two pieces are known to be."""
+    """Nearest points found of two pieces."""
 
     best: _View  # the view with the largest bound
     nearest: Nearest
@@ -124,11 +124,11 @@ class _Approach(NamedTuple):
     after: tuple  # direction to begin with after a cut
     views: int
     overlap: bool  # of the hulls of the pieces
-    common: tuple  # point of both hulls then
+    common: tuple  # point of both hulls, if `overlap`
 
 
 class _Least(NamedTuple):
-    """Least bound of the pairs of pieces that are done, with its direction, and the second least."""
+    """Least bound of the finished pairs of pieces, with its direction, and the second least."""
 
     bound: float
     n: tuple
@@ -136,13 +136,13 @@ class _Least(NamedTuple):
 
 
 class Cells(NamedTuple):
-    """Pairs of pieces. All arrays change as the search goes on."""
+    """Pairs of pieces. The search changes all arrays."""
 
-    rows: NDArray[np.float64]  # ends of both pieces, direction that proves the bound, direction to look along next
+    rows: NDArray[np.float64]  # ends of both pieces, direction that proves the bound, next direction to evaluate
     key: NDArray[np.float64]  # lower bound of their distance
-    parts: NDArray[np.int64]  # the first of the two cells that a cut has left of this one; 0: it was not cut
-    heap: NDArray[np.int64]  # the cells that wait, that of the least bound first
-    counts: NDArray[np.int64]  # cells that wait, and cells
+    parts: NDArray[np.int64]  # the first of the two parts of a cell; 0: not cut
+    heap: NDArray[np.int64]  # waiting cells, least bound first
+    counts: NDArray[np.int64]  # numbers of waiting cells and of all cells
 
 
 @kernel(_nrt=True)
@@ -157,13 +157,13 @@ def new_cells(capacity):
 
 @kernel
 def in_frame_of_b(pair, p):
-    """A point of the frame of A in that of B."""
+    """Transform a point from the frame of A to that of B."""
     return rotate_back(pair.rotation, sub(p, pair.centre))
 
 
 @kernel
 def _look(pair, n, cell):
-    """Return the support points of two pieces along a direction, with the bound that it proves."""
+    """Return the support points of two pieces along a direction, with the bound proved by them."""
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
     p = core_piece_support(pair.a, n, cell[0], cell[1])
@@ -173,7 +173,7 @@ def _look(pair, n, cell):
 
 @kernel
 def is_in_ovoids(pair, p, margin):
-    """Whether a point in the frame of A is proved to be in each superovoid of a pair."""
+    """Return whether a point in the frame of A is proved to be in each superovoid of a pair."""
     out_of_line()
     a, b = pair.a, pair.b
     if a.kind == SUPEROVOID and not is_inside(a.row, p, slack_of_level(a.row, margin)):
@@ -189,18 +189,18 @@ def _nearer(nearest, x, y, fa, fb):
 
 @kernel
 def _cut(lo, hi, at):
-    """Where to cut a piece: at the nearest point, not too close to an end."""
+    """Choose where to cut a piece: at the nearest point, not too close to an end."""
     margin = _MARGIN * (hi - lo)
     return min(hi - margin, max(lo + margin, at))
 
 
 @kernel
 def _approach(pair, cell, view, nearest, goal, tries, w):
-    """Nearest points of two pieces, as far as they matter beside the nearest points of the bodies that are known.
+    """Find the nearest points of two pieces, unless they are farther apart than the known points of the bodies.
 
-    The method of Gilbert, Johnson and Keerthi begins with a view. Looks at no more than `_MOST_TRIES` directions,
-    or `tries` if the hulls of the pieces are known to be too close. Ends as soon as a direction serves for the support
-    points, though not for the bound of a slab: its halves need it.
+    The method of Gilbert, Johnson and Keerthi begins with a view. It evaluates at most `_MOST_TRIES` directions, or
+    `tries` if the hulls of the pieces are known to be too close. It ends as soon as a direction separates the support
+    points enough, even if the bound of a slab is too low: the halves of the slab reuse this direction.
     """
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
@@ -211,7 +211,7 @@ def _approach(pair, cell, view, nearest, goal, tries, w):
         if view.bound > best.bound or not (best.bound > -math.inf):
             best = view
         known = used >= tries and former < nearest.distance - goal
-        # What the bound of a slab adds to its support point only a cut takes away.
+        # Only a cut reduces the gap between the bound of a slab and its support point.
         serves = dot(view.n, sub(view.y, view.x)) >= nearest.distance - goal
         if best.bound >= nearest.distance - goal or used >= _MOST_TRIES or known or serves:
             break
@@ -229,7 +229,7 @@ def _approach(pair, cell, view, nearest, goal, tries, w):
     x, y = view.x, view.y
     if count > 0:
         x, y = mean_point(w, count, X), mean_point(w, count, Y)
-    # What lies in the plane of a cut touches both slabs, to rounding.
+    # A point in the plane of a cut touches both slabs, to rounding.
     overlap = count == 4 or norm(sub(y, x)) <= _TOUCHING * max(a.row[SIZE], b.row[SIZE])
     local = in_frame_of_b(pair, y)
     cuts = (_cut(cell[0], cell[1], core_piece_place(a, x)), _cut(cell[2], cell[3], core_piece_place(b, local)))
@@ -246,7 +246,7 @@ def _approach(pair, cell, view, nearest, goal, tries, w):
     return _Approach(best, nearest, cuts, view.n if serves else best.n, used, overlap, common)
 
 
-# --- beside a contact -------------------------------------------------------------------------------------------
+# --- near a contact ---------------------------------------------------------------------------------------------
 
 
 @kernel
@@ -257,7 +257,7 @@ def _holds(lo, hi, w):
 
 @kernel
 def _graded_cut(lo, hi, w, share):
-    """Where to cut a slab that holds a contact at w: there, or at a share of its length from the end that is there."""
+    """Choose where to cut a slab with a contact at w: at w, or, if w is at an end, at a share of its length from it."""
     slack = _AT_END * (hi - lo)
     if lo + slack < w < hi - slack:
         return w
@@ -266,15 +266,15 @@ def _graded_cut(lo, hi, w, share):
 
 @kernel
 def _beside_contact(pair, cell, view, nearest, goal):
-    """As `_approach` for pieces of superovoids, one of them a slab, that hold the nearest points.
+    """Do as `_approach` for pieces of superovoids, one of them a slab, with the nearest points on them.
 
-    Begins with a view along the normal of these points.
+    The search begins with a view along the normal of these points.
 
-    Over a dent the far end of a slab of length L that begins in the contact is above the tangent plane, by e. Of a step
-    that would gain G for the far end alone, the part e / (2 G) brings both ends level, which costs e^2 / (4 G). If that
-    is more than the goal no plane serves, and the slab is cut. Slices grow away from the other body as 2 G (w / L)^2
-    and a dent bulges by e over L: from the share e / (2 G) on the plane of the nearer end serves, which is that share
-    of the step away.
+    Over a dent the far end of a slab of length L that begins at the contact is above the tangent plane, by e. If a full
+    step gains G for the far end alone, the part e / (2 G) of it brings both ends level, which costs e^2 / (4 G). If
+    this cost exceeds the goal, no plane serves, and the slab is cut. Slices recede from the other body as
+    2 G (w / L)^2, and a dent bulges by e over L: beyond the share e / (2 G) of the slab, the plane of the nearer end
+    serves, after that share of the step.
     """
     out_of_line()
     best, n, share, used = view, view.n, _GRADING, 0
@@ -353,7 +353,7 @@ def _wait(cells, cell, n, bound, after):
 
 @kernel
 def _first_pairs(pair, n, cells):
-    """Let all pairs of the pieces that the bodies begin with wait, with the bounds that a direction proves."""
+    """Put all pairs of the first pieces of the bodies on the heap, with the bounds proved by a direction."""
     out_of_line()
     last_a, i = False, 0
     while not last_a:
@@ -363,7 +363,7 @@ def _first_pairs(pair, n, cells):
             lo_b, hi_b, last_b = core_piece_ends(pair.b, j)
             cell = (lo_a, hi_a, lo_b, hi_b)
             bound = _look(pair, n, cell).bound
-            _wait(cells, cell, n, bound if bound > -math.inf else -math.inf, n)  # it may be no number
+            _wait(cells, cell, n, bound if bound > -math.inf else -math.inf, n)  # the bound may be NaN
             j += 1
         i += 1
 
@@ -377,10 +377,10 @@ def _with_bound(least, bound, n):
 
 @kernel
 def _signed(least, margin):
-    """What the bounds of all pairs of pieces, less what rounding takes, prove of the signed distance; -inf: nothing.
+    """Bound the signed distance from the bounds of all pairs of pieces, less a margin for rounding; -inf: no bound.
 
-    Where one is negative, its direction parts these two pieces by a way of that length. It parts the bodies if no other
-    pair of pieces comes to overlap on that way.
+    If one bound is negative, a translation of that length along its direction separates these two pieces. It separates
+    the bodies if it makes no other pair of pieces overlap.
     """
     bound, second = least.bound - margin, least.second - margin
     return bound if bound >= 0.0 or second >= -bound else -math.inf
@@ -399,20 +399,20 @@ def nearest_of_pieces(pair, n, nearest, goal, beyond, margin, budget):
     nearest : Nearest
         Points of the bodies; at an infinite distance if none are known.
     goal : float
-        By which the bound may stay below the distance of the nearest points found.
+        Largest accepted gap between the bound and the distance of the nearest points found.
     beyond : float
-        End, with the bound known by then, once the distance is proved to exceed this.
+        Distance at which the search ends: it returns the current bound once the distance is proved to exceed this.
     margin : float
-        What rounding takes from a bound.
+        Bound of the rounding error of a bound.
     budget : int
-        Directions that may be looked at.
+        Most directions to evaluate.
     """
     return refine_pieces(pair, n, nearest, goal, beyond, margin, budget, new_cells(_MOST_CELLS))
 
 
 @kernel
 def nearest_of_ovoids(pair, n, answer, goal, margin):
-    """As `nearest_of_pieces` for two superovoids, from the points of an answer."""
+    """Do as `nearest_of_pieces` for two superovoids, from the points of an answer."""
     y = add(pair.centre, rotate(pair.rotation, answer.y))
     known = Nearest(norm(sub(y, answer.x)), answer.x, y, answer.fa, answer.fb)
     return nearest_of_pieces(cores_of(pair), n, known, _SHARE_OF_GOAL * goal, math.inf, margin, _VIEWS)
@@ -427,7 +427,7 @@ def cores_of(pair):
 
 @kernel(_nrt=True)
 def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
-    """As `nearest_of_pieces`, with the pairs of pieces that it comes to in `cells`, from those of whole bodies on."""
+    """Do as `nearest_of_pieces`, and write all pairs of pieces to `cells`, beginning with the first pieces."""
     out_of_line()
     a, b = pair.a, pair.b
     w = new_workspace()
@@ -441,11 +441,11 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
         first = cells.heap[0]
         bound = cells.key[first]
         row = cells.rows[first]
-        # A pair that is left open and cannot be cut keeps the bound of all where it is.
+        # An open pair that cannot be cut limits the bound of the bodies.
         stays = margin <= least.bound <= bound
         ends = bound >= nearest.distance - goal or bound > beyond + margin or stays
         if ends or views >= budget or cells.counts[1] + 2 > len(cells.key):
-            for _ in range(min(2, cells.counts[0])):  # the others' bounds are no less
+            for _ in range(min(2, cells.counts[0])):  # all other bounds are at least as high
                 least = _with_bound(least, bound, (row[4], row[5], row[6]))
             break
         cells.counts[0] = without_first(cells.heap, cells.key, cells.counts[0])
@@ -469,7 +469,7 @@ def refine_pieces(pair, n, nearest, goal, beyond, margin, budget, cells):
             cells.key[first] = bound
             for k in range(3):
                 row[4 + k] = n[k]
-        # The longer of those that are not convex is cut.
+        # Cut the longer non-convex piece.
         if bound >= nearest.distance - goal or width < _THINNEST:
             least = _with_bound(least, bound, n)
             continue

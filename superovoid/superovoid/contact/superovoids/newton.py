@@ -1,7 +1,7 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Common-normal Newton on primal/dual surface points: 2 x 2 unknowns an iteration.
+r"""Newton's method for the common normal on primal/dual surface points, with a 2 x 2 system per iteration.
 
 Everything happens in the frame of A; R and c are the rotation and the centre of B seen from A. With n the common
 normal (from A to B), u = x_B - x_A, d = u . n, v_A and v_B the tangential parts of the two unit normals (B's taken
@@ -15,7 +15,7 @@ with the point, and from the moved *normal* otherwise.
 
     surface points --advance--> progress and moves --retract--> surface points ...
 
-`advance` looks at a pair of surface points and plans the next move of each body; `retract` makes a move. Neither has
+`advance` evaluates a pair of surface points and plans the next move of each body; `retract` makes a move. Neither has
 loops, so `lanes.newton_lanes` compiles the same functions for many pairs at once. `solve` alternates them for one pair.
 """
 
@@ -63,16 +63,17 @@ _CHART_SLOPE = 4.0
 _MAX_TURN = 0.7  # radians by which a step may turn the common normal
 BACKTRACK = 0.35
 MAX_BACKTRACKS = 5.0
-GROWTH = 4.0  # of the residual, that is accepted where it need not fall
-RUNNING, CONVERGED, FAILED, BEYOND = 0.0, 1.0, 2.0, 3.0  # numbers, as lanes keep them
-# Part of the least radius of M by which the depth of a downhill step stays below it, and the residual from which on.
+GROWTH = 4.0  # accepted growth of the residual in a step that need not lower it
+RUNNING, CONVERGED, FAILED, BEYOND = 0.0, 1.0, 2.0, 3.0  # floats, as stored in lanes
+# Least gap between the depth of a downhill step and the least radius of M, relative to the latter, at residuals from
+# `_CLOSE` on.
 _SHORT_OF_RADIUS, _CLOSE = 0.1, 1e-2
-_HIGHEST = 1.3  # height, in semi-axes, up to which a moved point is taken as it is
-_ONE = np.int64(1)  # a literal would be compiled for by itself
+_HIGHEST = 1.3  # height, in semi-axes, up to which a moved point is used unchanged
+_ONE = np.int64(1)  # numba would compile once more for a literal
 
 
 class Contact(NamedTuple):
-    """Two surface points seen together, in the frame of A."""
+    """Geometry of a pair of surface points, in the frame of A."""
 
     x: tuple  # point of A
     y: tuple  # point of B, in the frame of B
@@ -86,19 +87,19 @@ class Contact(NamedTuple):
 
 
 class Step(NamedTuple):
-    """How far the two points and the two unit normals are to move."""
+    """Displacements of the two points and the two unit normals."""
 
     dx: tuple  # point of A
     dnormal_a: tuple
     dy: tuple  # point of B, in the frame of B
     dnormal_b: tuple  # outward normal of B, in the frame of B
     finite: bool
-    downhill: bool  # towards a smaller depth, where Newton's own step would lead to a larger one
+    downhill: bool  # whether the step replaces a Newton step to a larger depth by one to a smaller depth
 
 
 @kernel
 def observe(pair, fa, fb, size):
-    """Geometry of a pair of surface points."""
+    """Compute the geometry of a pair of surface points."""
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     x = position(a, fa)
     y = position(b, fb)
@@ -123,7 +124,7 @@ def observe(pair, fa, fb, size):
 
 @kernel
 def curvatures(a, b, rotation, fa, fb, k):
-    """Tangent frame at a contact, in the frames of A and of B, and in it both shape operators (entries 11, 12, 22)."""
+    """Return a tangent frame at a contact, in the frames of A and B, and in it both shape operators (11, 12, 22)."""
     t1, t2 = tangent_frame(k.n)
     b1, b2 = rotate_back(rotation, t1), rotate_back(rotation, t2)
     of_a = shape_operator(a, fa, t1, t2, k.per_gradient_a)
@@ -132,7 +133,7 @@ def curvatures(a, b, rotation, fa, fb, k):
 
 @kernel
 def system(of_a, of_b, d):
-    """S_A + S_B + d S_B S_A, row by row."""
+    """Return S_A + S_B + d S_B S_A, row by row."""
     a11, a12, a22 = of_a
     b11, b12, b22 = of_b
     return (
@@ -158,8 +159,8 @@ def newton_step(a, b, rotation, fa, fb, k):
     downhill = False
     if d < 0.0:
         # Overlapping: the step is a step towards a *minimum* of the depth only where S_A^-1 + S_B^-1 + d I, the radii
-        # of M less the depth, is positive definite. Elsewhere a smaller depth serves: a longer step than with none,
-        # that goes downhill. Close to a contact that depth comes close to the least radius: the step is Newton's.
+        # of M less the depth, is positive definite. Elsewhere a smaller depth serves: the step goes downhill, and is
+        # longer than with no depth. Close to a contact that depth nears the least radius: the step is Newton's.
         det_a = a11 * a22 - a12 * a12
         det_b = b11 * b22 - b12 * b12
         det_0 = (a11 + b11) * (a22 + b22) - (a12 + b12) ** 2
@@ -171,7 +172,7 @@ def newton_step(a, b, rotation, fa, fb, k):
             d = shallowest
             m11, m12, m21, m22 = system(of_a, of_b, d)
             det = m11 * m22 - m12 * m21
-    # Two bodies flat in the same direction leave the system singular; where nothing is to be done along it, nothing is.
+    # If both bodies are flat in the same direction, the system is singular; the step along it is 0 if its residual is.
     floor = 1e-14 * (abs(m11) + abs(m22)) + 1e-300
     if not (abs(det) > floor * (abs(m11) + abs(m22))):
         m11 += 4.0 * floor
@@ -208,7 +209,7 @@ def newton_step(a, b, rotation, fa, fb, k):
 
 
 class Layers(NamedTuple):
-    """A point and a normal in the terms of the two unit curves, neither of which they lie on yet."""
+    """A point and a normal in the coordinates of the two unit curves, not yet on the curves."""
 
     u: float  # point of layer 1
     v: float
@@ -221,7 +222,7 @@ class Layers(NamedTuple):
 
 
 class Ray(NamedTuple):
-    """A point of a plane, to be scaled onto the unit curve of an exponent."""
+    """A point of a plane, and the exponent of the unit curve to scale it onto."""
 
     u: float
     v: float
@@ -231,7 +232,7 @@ class Ray(NamedTuple):
 
 @kernel
 def layers_of(body, x, n):
-    """Point x and normal n in the terms of the unit curves."""
+    """Return a point x and a normal n in the coordinates of the unit curves."""
     w = min(_HIGHEST, max(-_HIGHEST, x[2] * body[INV_A3]))
     kx = 1.0 + body[TX] * w
     ky = 1.0 + body[TY] * w
@@ -244,7 +245,7 @@ def layers_of(body, x, n):
 
 @kernel
 def first_ray(body, layers, by_point):
-    """What is scaled onto the curve of layer 1, or onto its dual."""
+    """Return the ray to scale onto the curve of layer 1, or onto its dual."""
     if by_point:
         return Ray(layers.u, layers.v, body[P], body[INV_P])
     return Ray(layers.n1, layers.n2, body[Q], body[INV_Q])
@@ -252,7 +253,7 @@ def first_ray(body, layers, by_point):
 
 @kernel
 def second_ray(body, layers, curve, r, by_point):
-    """The same for layer 2, given the curve point of layer 1 and a radius near that of the point."""
+    """Return the ray of layer 2, given the curve point of layer 1 and a radius near that of the point."""
     c, s, cd, sd = curve
     if by_point:
         return Ray(max(layers.u * cd + layers.v * sd, ON_AXIS), layers.w, body[S_], body[INV_S])
@@ -262,7 +263,7 @@ def second_ray(body, layers, curve, r, by_point):
 
 @kernel
 def in_order(curve, by_point):
-    """Curve point before its dual, from what a ray was scaled to; this is the dual first if the ray was a normal."""
+    """Return the curve point before its dual; a scaled ray has the dual first if the ray was a normal."""
     c, s, cd, sd = curve
     return (c if by_point else cd), (s if by_point else sd), (cd if by_point else c), (sd if by_point else s)
 
@@ -274,7 +275,7 @@ def _on_curve(ray, by_point):
 
 @kernel
 def retract(body, x, n, r, by_point_1, by_point_2):
-    """Surface point from a moved point x or normal n; `by_point_i`: whether the point decides in layer i."""
+    """Return a surface point from a moved point x or normal n; `by_point_i`: whether layer i follows the point."""
     layers = layers_of(body, x, n)
     c, s, cd, sd = _on_curve(first_ray(body, layers, by_point_1), by_point_1)
     r, w, rd, wd = _on_curve(second_ray(body, layers, (c, s, cd, sd), r, by_point_2), by_point_2)
@@ -292,26 +293,26 @@ class Move(NamedTuple):
     r: float  # of the surface point
     dx: Vector
     dn: Vector
-    part: float  # of the step that is taken; 0: the surface point stays as it is
+    part: float  # part of the step to take; 0: the surface point stays unchanged
     by_point_1: bool  # whether layer 1 is brought back from its point
     by_point_2: bool
 
 
 class Task(NamedTuple):
-    """When Newton's method ends for a pair."""
+    """Conditions under which Newton's method ends for a pair."""
 
     size: float  # of the smaller body
     tolerance: float  # of the residual
-    limit: float  # iterations
-    cut: float  # m: a distance that is proved to exceed it need not be known any better
+    limit: float  # most iterations
+    cut: float  # Newton's method ends once the distance is proved to exceed this, m
 
 
 class Progress(NamedTuple):
-    """How far Newton's method has come with a pair."""
+    """State of Newton's method for a pair."""
 
     phase: float
     iterations: float
-    last: float  # residual below which the next one has to be
+    last: float  # the next residual must be below this
     backtracks: float
 
 
@@ -320,7 +321,7 @@ BEGUN = Progress(RUNNING, 0.0, math.inf, 0.0)
 
 @kernel
 def point_chart(point, other, dual, other_dual, exponent_1, factor):
-    """Whether a layer is better brought back from its point than from its normal."""
+    """Return whether a layer is better brought back from its point than from its normal."""
     first = abs(other) < abs(point)
     near, near_dual = (other, other_dual) if first else (point, dual)
     far, far_dual = (point, dual) if first else (other, other_dual)
@@ -342,20 +343,20 @@ def _shortened(move):
 
 @kernel
 def target(move):
-    """Point and normal to which a move leads, before they are brought back to the surface."""
+    """Return the moved point and normal, before they are brought back to the surface."""
     return combine(1.0, move.x, move.part, move.dx), combine(1.0, move.n, move.part, move.dn)
 
 
 @kernel
 def first_move(n, part):
-    """A move to the point of a middle section that has about the normal n, or, if the part is 0, none."""
+    """Return a move to the point of the middle section with about the normal n; if the part is 0, no move."""
     zero = (0.0, 0.0, 0.0)
     return Move(zero, n, 1.0, zero, zero, part, False, False)
 
 
 @kernel
 def _proved_gap(a, b, k):
-    """Lower bound of the signed distance of two convex bodies at a pair of points, without what rounding takes."""
+    """Bound the signed distance of two convex bodies from below at a pair of points, without a margin for rounding."""
     mismatch = norm(sub(k.normal_a, k.inward_b))
     from_a = dot(k.normal_a, k.u) - 2.0 * mismatch * b[RADIUS]
     return max(from_a, dot(k.inward_b, k.u) - 2.0 * mismatch * a[RADIUS])
@@ -363,14 +364,14 @@ def _proved_gap(a, b, k):
 
 @kernel
 def advance(pair, fa, fb, task, progress, move_a, move_b):
-    """Look at a pair of surface points and plan the next moves.
+    """Evaluate a pair of surface points and plan the next moves.
 
-    A step that does not lower the residual is shortened, at most five times; then the longer residual is accepted once,
+    A step that does not lower the residual is shortened, at most five times; then the larger residual is accepted once,
     which ends the rare cycle. The same holds after a step downhill: away from a maximum of the depth the offset grows.
 
     Two convex bodies are farther apart than the cut of their task if one of the bounds of `certificate.lower_bound`
     exceeds it: with the normals n_A and n_B (inwards) at x_A and x_B and |n_A - n_B| = m, these are n_A . u - 2 m
-    radius_B and n_B . u - 2 m radius_A. The cut makes up for rounding.
+    radius_B and n_B . u - 2 m radius_A. The cut includes a margin for rounding.
 
     Returns
     -------
@@ -422,9 +423,9 @@ def solve(pair, fa, fb, tolerance, max_iterations):
 
 @kernel
 def refine(pair, fa, fb, k):
-    """A few more steps for a converged pair, to the end of the arithmetic; kept where they lower the residual.
+    """Refine a converged pair by a few more steps, to the limit of the arithmetic, if these lower the residual.
 
-    A proof about a depth takes the contact for stationary; what it is not is taken off the proof.
+    A proof of a depth assumes a stationary contact, and is reduced by the remaining residual.
     """
     out_of_line()
     for _ in range(3):

@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Answers for bodies with dents: of the bodies where that can be proved, of their hulls where it cannot.
+r"""Answers for bodies with dents: for the bodies if that can be proved, otherwise for their hulls.
 
-Apart, the bodies are proved piece by piece (`nearest_pieces`). Where they overlap, an own contact of theirs is proved
-from both sides: moved apart along its normal by its depth they are proved to be apart, piece by piece, and convex
-bodies inside them are proved to overlap no less (`inner_depth`).
+A separation is proved piece by piece (`nearest_pieces`). If the bodies overlap, a contact of the bodies themselves is
+proved from both sides: moved along its normal by its depth, the bodies are proved to be apart, piece by piece, and
+convex bodies inside them are proved to overlap by as much (`inner_depth`).
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from superovoid.contact.superovoids.without_contact import points_along
 from superovoid.shapes.kernels.support_function import other_support
 from superovoid.values.status import ARBITRARY_NORMAL, DENT, NON_UNIQUE, UNPROVEN
 
-_APART, _SHARE_OF_INNER = 0.5, 0.25  # of the goal, by which the proofs of an overlap may leave it open to either side
-_INNER_BUDGET = np.int64(450)  # support points of inner bodies
-_REFUTED = 1.0 - 1e-4  # of the target: inner bodies that are no deeper along a direction cannot prove it
+_APART, _SHARE_OF_INNER = 0.5, 0.25  # gaps of the proofs of an overlap to either side, relative to the goal
+_INNER_BUDGET = np.int64(450)  # most support points of inner bodies
+_REFUTED = 1.0 - 1e-4  # depth of inner bodies along a direction, relative to the target, below which the proof fails
 
 
 @kernel(separate=True)
 def apart_over_dents(pair, answer, goal):
-    """Answer for bodies with dents that are apart, from an own contact of theirs: proved piece by piece.
+    """Prove the answer of a contact of bodies with dents that are apart, piece by piece.
 
-    Closed, or else the answer as it was: bodies that overlap elsewhere, or are no farther apart than the goal.
+    Returns a closed answer, or the answer unchanged if the bodies overlap elsewhere or are within the goal.
     """
     margin = rounding_margin(pair.a, pair.b, pair.centre)
     found = nearest_of_ovoids(pair, answer.n, answer, goal, margin)
@@ -63,17 +63,17 @@ def apart_over_dents(pair, answer, goal):
 
 @kernel
 def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, iterations):
-    """Answer for a pair of which a body has a dent, from the contact of the hulls.
+    """Answer for a pair with a dented body, from the contact of the hulls.
 
     The closest points of the hulls may lie on a bitangent plane over a dent; then each of the two contacts of that
-    plane is a start for the body's own closest points.
+    plane is a start for the closest points of the bodies themselves.
     """
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
     n = optimum.n
     m = rotate_back(rotation, scale(-1.0, n))
     fa = optimum.fa
-    is_new = False  # what is given has been proved as far as can be
+    is_new = False  # no proof improves the answer passed in
     sides_a = 1 if clear_of_dent(a, fa, n) else 2
     sides_b = 1 if clear_of_dent(b, optimum.fb, m) else 2
     for i in range(sides_a):
@@ -89,8 +89,8 @@ def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, itera
                 best, is_new = own, True
     refuted = best.distance < hull_lower
     if best.lower == -math.inf or refuted or (best.distance >= 0.0 and hull_lower <= 0.0 and optimum.value > 0.0):
-        # No common normal found, or one deeper than the hulls are, or one at which the bodies are apart while their
-        # hulls overlap, which proves nothing: the depth of the hulls is the answer on the safe side.
+        # Either no common normal is found, or the contact is deeper than the hulls are, or the bodies are apart at it
+        # and the hulls overlap, which proves nothing: the depth of the hulls is the answer on the safe side.
         margin = rounding_margin(a, b, centre)
         value = optimum.value
         flat = points_along(pair, n, value, goal)
@@ -98,7 +98,7 @@ def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, itera
         length = norm(sub(y, x))
         upper = length + margin
         if value > 0.0:
-            # Points over a dent may be far from realising the depth: the interval says by how much.
+            # Points over a dent may be far from realising the depth: the interval includes the difference.
             upper = min(upper, hull_upper)
             if best.lower > -math.inf and not refuted:
                 upper = min(upper, best.upper)
@@ -125,25 +125,25 @@ def dented_after_search(pair, best, optimum, hull_lower, hull_upper, goal, itera
 
 @kernel(_nrt=True, separate=True)
 def inner_depth(pair, fa, fb, n, target):
-    """Lower bound of the depth of two bodies with dents, from a contact: the depth of convex bodies inside them.
+    """Bound the depth of two bodies with dents from below at a contact, by the depth of convex bodies inside them.
 
-    The inner bodies (`inner_bodies`) share the surfaces of the bodies at the contact, so that their depth may be that
-    of the contact. It is the least h_M over all directions, M the difference of the two, and bounded by the loop of
-    `search`, with points of the inner bodies; but the least h_M is known here.
+    The inner bodies (`inner_bodies`) share the surfaces of the bodies at the contact, so that their depth may equal
+    that of the contact. This depth is the least h_M over all directions, M the difference of the inner bodies. The loop
+    of `search` bounds it with points of the inner bodies, knowing the least h_M in advance.
 
     Parameters
     ----------
     fa, fb : SurfacePoint
-        The contact, Newton's.
+        The contact found by Newton's method.
     n : tuple
-        Its normal.
+        Normal of the contact.
     target : float
         Depth to prove, a little less than that of the contact.
 
     Returns
     -------
     float
-        At least the target where that is proved; -inf where no inner bodies of the bodies are known.
+        At least the target if the target is proved; -inf if no inner bodies are known.
     """
     out_of_line()
     a, b = pair.a, pair.b
@@ -164,10 +164,10 @@ def inner_depth(pair, fa, fb, n, target):
 
 @kernel
 def parted(pair, answer, goal):
-    """Lower bound of the signed distance of two bodies that overlap at an own contact: minus a way that parts them.
+    """Bound the signed distance of two bodies that overlap at a contact by minus a separating translation.
 
-    B is moved along the normal by the depth of the contact and half of the goal; the bodies are then proved to be
-    apart, piece by piece. -inf where they are not, or it takes too long.
+    B is moved along the normal by the depth of the contact plus half of the goal; the bodies are then proved to be
+    apart, piece by piece. Returns -inf if this fails or exceeds its budget.
     """
     out_of_line()
     gap = _APART * goal
@@ -181,10 +181,10 @@ def parted(pair, answer, goal):
 
 @kernel(separate=True)
 def proved_contact(pair, answer, goal):
-    """Answer for an own contact of bodies with dents that overlap, with what is proved of the bodies without a search.
+    """Answer for a contact at which bodies with dents overlap, with the interval proved without a search.
 
-    The depth is proved by balls or else by inner bodies, the way out by the normal or else by the bodies being apart
-    once they are moved along it.
+    Balls, or else inner bodies, prove the depth. The normal proves the separating translation, or else a proof that the
+    bodies moved along it are apart.
     """
     out_of_line()
     lower, upper = answer.lower, answer.upper
@@ -196,14 +196,14 @@ def proved_contact(pair, answer, goal):
         if depth > 0.0:
             upper = min(upper, rounding_margin(pair.a, pair.b, pair.centre) - depth)
     if upper - lower > goal and upper - answer.distance <= goal - _APART * goal:
-        # In a dent the normal proves no more than of the hulls.
+        # In a dent the normal only proves the bound of the hulls.
         lower = max(lower, parted(pair, answer, goal))
     return with_interval(answer, lower, upper, CLOSED)
 
 
 @kernel
 def _own_is_better(one, other):
-    """Apart: the smaller distance. Overlapping: the contact along the better direction of the hulls.
+    """Return whether a contact is better: the smaller distance if apart, else the better direction of the hulls.
 
     A shallower contact inside a dent may leave the bodies overlapping elsewhere, so its depth proves nothing.
     """

@@ -74,7 +74,7 @@ _FIRST_LOOK = 64  # share of a search's budget, after which contact and points i
 
 @kernel
 def line_of_centres(centre):
-    """Unit vector towards the centre of the other body; the z axis where the centres coincide."""
+    """Return the unit vector towards the centre of the other body; the z axis if the centres coincide."""
     length = norm(centre)
     if length > 0.0:
         return scale(1.0 / length, centre)
@@ -146,7 +146,7 @@ def _after_search(pair, best, value, optimum, deficit, goal):
 
 @kernel(separate=True)
 def prove(pair, n, best, goal, budget):
-    """Search the sphere of directions, from an open answer or, where Newton has not converged, from the direction n."""
+    """Search the sphere of directions, from an open answer or, if Newton has not converged, from the direction n."""
     out_of_line()
     a, b, centre = pair.a, pair.b, pair.centre
     known = best.lower > -math.inf
@@ -189,7 +189,7 @@ def prove(pair, n, best, goal, budget):
 
 @kernel
 def _by_points(pair, answer, optimum, goal):
-    """An answer after a search of convex bodies, proved by points where they may be apart and Newton has no contact."""
+    """Prove an answer after a search of convex bodies by points, if they may be apart and Newton has no contact."""
     if optimum.converged or optimum.value >= _TOUCHING * min(pair.a[SIZE], pair.b[SIZE]):
         return answer
     return apart_without_contact(pair, answer, goal)
@@ -207,7 +207,7 @@ def still_face(pair, fa, fb):
 def solve_relative(pair, state, start_a, start_b, goal, budget):
     """Answer in the frame of A: Newton from up to three starts, then what their proofs leave open.
 
-    The starts are the points of an earlier answer (where the state has any), the points on the line of centres, and the
+    The starts are the points of an earlier answer (if the state has any), the points on the line of centres, and the
     support points along it.
     """
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
@@ -251,7 +251,7 @@ def poses_in_order(pose_a, pose_b):
 
 @kernel
 def in_order(a, b, pose_a, pose_b):
-    """Whether the pair is solved as given; else swapped, so that both orders give the same answer bit by bit."""
+    """Return whether to solve the pair in the given order; if not, it is swapped. So the order changes no bit."""
     for i in range(TY + 4):  # semi-axes, tapers, exponents
         if a[i] != b[i]:
             return a[i] < b[i]

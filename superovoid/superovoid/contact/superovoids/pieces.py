@@ -4,9 +4,9 @@
 r"""Pieces of a body, and their support points.
 
 A piece of a superovoid lies between two heights. Outside the dent interval every slice profile phi(w) is concave
-(`shapes.kernels.dents`): what lies above it is a convex body, and so is what lies below. Between them a piece is a
-slab, which is cut at the equator at the latest. Its convex hull has the support h(n) = max phi over its heights,
-bounded from the slices at its two ends.
+(`shapes.kernels.dents`): the part above it is a convex body, and so is the part below. Between them a piece is a slab,
+on one side of the equator. Its convex hull has the support h(n) = max phi over its heights, bounded from the slices at
+its two ends.
 
 A circle is cut into arcs between two angles. Any other core is one convex piece.
 """
@@ -53,9 +53,9 @@ from superovoid.shapes.kernels.surface import (
     position,
 )
 
-_LARGEST_RADIUS = 1e6  # of a curvature, in sizes of the body
-_ARCS = 4  # of a circle, to begin with
-NO_POINT = SurfacePoint(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # of cores that are no superovoids
+_LARGEST_RADIUS = 1e6  # largest radius of curvature, in sizes of the body
+_ARCS = 4  # number of first pieces of a circle
+NO_POINT = SurfacePoint(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)  # for cores other than superovoids
 
 
 class PieceSupport(NamedTuple):
@@ -64,12 +64,12 @@ class PieceSupport(NamedTuple):
     x: tuple
     f: SurfacePoint
     upper: float  # proved upper bound of n . x over the piece
-    inside: bool  # between the ends, not at one of them
+    inside: bool  # whether the point is between the ends
 
 
 @kernel
 def piece_end(b, i):
-    """Return the lower end of the i-th first piece of a body, the upper end of the one before."""
+    """Return the lower end of the i-th first piece of a body, which is the upper end of the previous piece."""
     if i == 0:
         return -1.0
     if b[DENTED] == 0.0:
@@ -84,18 +84,18 @@ def piece_end(b, i):
 
 @kernel
 def is_convex_piece(b, lo, hi):
-    """Whether a piece is convex as it is."""
+    """Return whether a piece is convex."""
     return b[DENTED] == 0.0 or hi <= b[DENT_LO] or lo >= b[DENT_HI]
 
 
 @kernel
 def _support_of_slab(b, n, lo, hi):
-    """Support of the part between two heights of a dent, both on one side of the equator."""
+    """Compute the support of a slab between two heights of a dent, both on one side of the equator."""
     k, rise = b[DENT_CURVATURE], b[A3] * n[2]
     left, f_left = slice_of(b, n, ring_at(b, lo))
     right, f_right = slice_of(b, n, ring_at(b, hi))
     if left.slope > 0.0 and right.slope < 0.0:
-        # A maximum inside: about where the slopes say.
+        # A maximum inside: estimate its height from the slopes.
         width = hi - lo
         w = lo + width * min(0.9, max(0.1, left.slope / (left.slope - right.slope)))
         middle, f = slice_of(b, n, ring_at(b, w))
@@ -132,9 +132,9 @@ def piece_support(b, n, lo, hi):
 
 @kernel
 def piece_radii(b, n, f, inside):
-    """Radius matrix alpha e e^T + beta Z Z^T of a piece at a support point (`caps`), of a slice its first part only.
+    """Estimate the radius matrix alpha e e^T + beta Z Z^T of a piece at a support point (`caps`).
 
-    Returns alpha, e, beta, Z. It steers a search only.
+    Returns alpha, e, beta, Z; for a slice, only the first term. No proof depends on it.
     """
     kx, ky = 1.0 + b[TX] * f.w, 1.0 + b[TY] * f.w
     q, s = b[Q], b[S_]
@@ -165,7 +165,7 @@ def piece_radii(b, n, f, inside):
 
 @kernel
 def core_piece_ends(core, i):
-    """Ends of the i-th piece of a core to begin with, heights or angles, and whether it is the last."""
+    """Return the ends of the i-th first piece of a core, heights or angles, and whether it is the last."""
     if core.kind == TORUS:
         return math.pi * (2.0 * i / _ARCS - 1.0), math.pi * (2.0 * (i + 1) / _ARCS - 1.0), i + 1 == _ARCS
     if core.kind == SUPEROVOID:
@@ -176,19 +176,19 @@ def core_piece_ends(core, i):
 
 @kernel
 def is_convex_core_piece(core, lo, hi):
-    """Whether a piece of a core is convex as it is."""
+    """Return whether a piece of a core is convex."""
     return core.kind != TORUS and (core.kind != SUPEROVOID or is_convex_piece(core.row, lo, hi))
 
 
 @kernel
 def core_piece_unit(core):
-    """Length [m] of a piece from 0 to 1."""
+    """Return the length [m] of a piece from 0 to 1."""
     return core.row[A1] if core.kind == TORUS else core.row[A3]
 
 
 @kernel
 def _arc_support(radius, n, first, last):
-    """Support point of an arc along n in the frame of its circle."""
+    """Return the support point of an arc along n in the frame of its circle."""
     at = math.atan2(n[1], n[0])
     if not (first <= at <= last):
         rises = n[0] * (math.cos(last) - math.cos(first)) + n[1] * (math.sin(last) - math.sin(first)) > 0.0
@@ -210,7 +210,7 @@ def core_piece_support(core, n, lo, hi):
 
 @kernel
 def core_piece_place(core, p):
-    """Height or angle of a point in the frame of a superovoid or a circle; 0 of other cores."""
+    """Return the height or angle of a point in the frame of a superovoid or a circle; 0 for other cores."""
     if core.kind == TORUS:
         return math.atan2(p[1], p[0])
     return p[2] / core.row[A3] if core.kind == SUPEROVOID else 0.0
@@ -218,7 +218,7 @@ def core_piece_place(core, p):
 
 @kernel
 def onto_core(core, p, n):
-    """A mean of support points along n, moved onto the core, in the frame of the core."""
+    """Move a mean of support points along n onto the core, in the frame of the core."""
     if core.kind == SUPEROVOID:
         return along_to_surface(core.row, p, n)
     if core.kind != TORUS:

@@ -101,14 +101,14 @@ class Optimum(NamedTuple):
 
 @kernel
 def ball_radius(pair):
-    """Radius of the balls that are taken off: of the bodies that are spheres."""
+    """Return the radius of the balls to take off: the sum of the radii of the bodies that are spheres."""
     radius = pair.a[A1] if is_sphere(pair.a) else 0.0
     return radius + pair.b[A1] if is_sphere(pair.b) else radius
 
 
 @step
 def _with_cap(pair, best, net):
-    """The minimum with the cap about it, made where a first triangle asks for it."""
+    """Return the minimum with the cap about it; compute the cap on first use."""
     if best.cap.angle >= 0.0:
         return best
     net.counts[SPENT] += _CAP_COST
@@ -124,10 +124,10 @@ def _spent(net):
 
 @kernel
 def _better(problem, best, n, m, fa, fb, counts):
-    """The better of a minimum and a direction with its support points, polished where Newton finds something no worse.
+    """Return the better of a minimum and a direction with its support points, polished if Newton makes it no worse.
 
-    `counts` are those of the net (`direction_net`), to which the cost is added. Once that has taken as many support
-    points as are allowed for polishing, directions are taken as they are.
+    The cost is added to `counts`, those of the net (`direction_net`). Once polishing has spent its support points,
+    directions are not polished.
     """
     out_of_line()
     pair = problem.pair
@@ -141,7 +141,7 @@ def _better(problem, best, n, m, fa, fb, counts):
     for attempt in range(2):
         if converged or counts[ITERATIONS] >= _POLISHING_ITERATIONS or counts[SPENT] > problem.polishing:
             break
-        # Newton on surface points is quick; where it circles or climbs, Newton on h_M goes down.
+        # Newton on surface points is quick; if it circles or climbs, Newton on h_M goes down.
         if attempt == 0:
             ok, used, ga, gb, k = solve(pair, fa, fb, problem.tolerance, _POLISHING_STEPS)
             counts[ITERATIONS] += 0 if ok else used
@@ -275,7 +275,7 @@ def refine_all(problem, best, proved, net, lanes, budget):
             if best.value < problem.refuted:
                 proved = min(proved, least_taken)
                 break
-            # At the edge that was cut in the lanes: rounding could choose another one here.
+            # Use the edge cut in the lanes: rounding could choose another one here.
             corners = turned_corners(net, cell, lanes, i)
             n = row_of(net.vertices, vertex, N_COLUMN)
             divide(

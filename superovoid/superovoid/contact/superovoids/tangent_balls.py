@@ -1,10 +1,10 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Balls inside superovoids that touch them from inside, and the depth that two of them prove.
+r"""Balls that touch superovoids from inside, and the depth proved by two of them.
 
-A function Phi with the body as its sublevel set {Phi <= 0} is majorised by a parabola. Of a ball of radius r only the
-part of the body in its own box matters: on that box exponents and tapers bend Phi less than on the whole body.
+A parabola majorises a function Phi with the body as its sublevel set {Phi <= 0}. For a ball of radius r only the part
+of the body in the box of the ball matters: on that box exponents and tapers bend Phi less than on the whole body.
 
     Phi(x + d) <= g . d + d^T Q d / 2 for x + d in the box and the body  =>  radius min(r, |g| / largest(Q)),
 
@@ -30,23 +30,23 @@ from superovoid.contact.superovoids.ellipsoid_pairs import are_ellipsoids, cap_b
 from superovoid.shapes.kernels.rounding import EPS
 from superovoid.shapes.kernels.surface import A1, A2, A3, S_, TX, TY, P
 
-_ROUNDED = 16.0 * EPS  # of sums of powers, times their exponent, that cancel in a majorant
-_WIDENED = 1.0 + 1e-9  # largest(Q) is rounded up by more than all else that rounds
-_SMALLEST = 1e-100  # coordinate that has a slope
-_SMALLEST_POWER = 1e-280  # divisor: below, numbers lose their digits
-_ROUNDS = 3  # balls tried in each body
-OTHER_NORMAL = 5e-3  # 1 - cos of the angle between normals that are not the same
+_ROUNDED = 16.0 * EPS  # rounding error of sums of powers, times their exponent, that cancel in a majorant
+_WIDENED = 1.0 + 1e-9  # factor of largest(Q), to exceed all rounding errors
+_SMALLEST = 1e-100  # least coordinate with a slope
+_SMALLEST_POWER = 1e-280  # least divisor: below, numbers lose their digits
+_ROUNDS = 3  # balls to try in each body
+OTHER_NORMAL = 5e-3  # least 1 - cos of the angle between distinct normals
 _BEYOND = 1.01  # times the least radius beyond the depth with which no other normal is as good
-_LACK = 0.1  # of the goal: what the floor of a ball narrower than the depth may lack of it
+_LACK = 0.1  # largest gap between the depth and the floor of a ball narrower than the depth, relative to the goal
 
 
 @kernel
 def _bend(p, x, x_to_p, least, most):
-    """Smallest c known with |y|^p <= x^p + p x^(p-1) (y - x) + c (y - x)^2 / 2 for y >= least, |y| <= most.
+    """Return a small c with |y|^p <= x^p + p x^(p-1) (y - x) + c (y - x)^2 / 2 for y >= least, |y| <= most.
 
     The quotient of (y - x)^2 / 2 is a mean of second derivatives between x and y. For p > 2 these grow with |y|, so
-    that it is largest at the largest |y|, and no larger than the second derivative there. For p <= 2 they fall: then
-    the least y counts, if that is not negative. If it is, the tangent in y^2 is a majorant, |y|^p being concave in y^2.
+    the quotient is largest at the largest |y|, and at most the second derivative there. For p <= 2 they fall: then
+    the least y counts, if it is >= 0. If it is negative, the tangent in y^2 is a majorant: |y|^p is concave in y^2.
     """
     if p > 2.0:
         to_p = power(most, p)
@@ -54,7 +54,7 @@ def _bend(p, x, x_to_p, least, most):
         rest = most - x
         slope = p * x_to_p / x if x > _SMALLEST else 0.0
         mean = 2.0 * (to_p - x_to_p - slope * rest + _ROUNDED * p) / (rest * rest)
-        return mean if mean < bend else bend  # NaN where the two are one
+        return mean if mean < bend else bend  # NaN if the two coincide
     if x < 1e-12:
         return 2.0 if p == 2.0 else math.inf
     bend = p * x_to_p / (x * x)
@@ -68,12 +68,12 @@ def _bend(p, x, x_to_p, least, most):
 
 @kernel
 def _bend_of_rest(s, beta, r_to_p, w, w_to_s, slope, most):
-    """As `_bend`, for -(1 - |w|^s)^beta - beta |w|^s with beta < 1: powers of |w| from 2 s on, their factors positive.
+    """Do as `_bend` for -(1 - |w|^s)^beta - beta |w|^s, beta < 1: powers of |w| from 2 s on with positive factors.
 
     `r_to_p` is (1 - w^s)^beta, `slope` the first derivative.
     """
     to_s = power(most, s)
-    y = 1.0 - to_s - 1e-14  # less than it is: then what bends is more
+    y = 1.0 - to_s - 1e-14  # rounded down, so that the bend is rounded up
     left = power(y, beta) if y > 0.0 else 0.0
     rest = most - w
     rise = (beta * w_to_s + r_to_p) - (beta * to_s + left) - slope * rest
@@ -88,10 +88,10 @@ def _bend_of_rest(s, beta, r_to_p, w, w_to_s, slope, most):
 
 @kernel
 def _largest(xx, yy, zz, xz, yz):
-    """Upper bound, close to it, of the largest eigenvalue of [[xx, 0, xz], [0, yy, yz], [xz, yz, zz]].
+    """Return a close upper bound of the largest eigenvalue of [[xx, 0, xz], [0, yy, yz], [xz, yz, zz]].
 
-    Beyond xx and yy it is the zero of l - zz - xz^2 / (l - xx) - yz^2 / (l - yy), which grows with l and is concave:
-    tangents meet zero below it, chords above.
+    The eigenvalue is the zero beyond xx and yy of l - zz - xz^2 / (l - xx) - yz^2 / (l - yy), which grows with l and is
+    concave: tangents meet zero below the eigenvalue, chords above.
     """
     high = max(xx + abs(xz), yy + abs(yz), zz + abs(xz) + abs(yz))
     bound = max(xx, yy)
@@ -111,7 +111,7 @@ def _largest(xx, yy, zz, xz, yz):
 
 @kernel
 def _bends_of_norm(p, s, r, bend_u, bend_v, shared, u_most, v_most):
-    """Of N(u, v)^s, N the p-norm and s > p, times `shared`: what bends it at most along u, and along v.
+    """Bound the bends along u and along v of N(u, v)^s times `shared`, N the p-norm and s > p.
 
     For p >= 2 the second derivatives of N^s are s N^(s-2) ((s - p) g g^T + (p - 1) diag(|u/N|^(p-2), |v/N|^(p-2))) with
     |g| <= 1. For p < 2 with A = |u|^p + |v|^p: (A - A0)^2 <= (L |du| + K |dv|)^2, with L, K the largest slopes of A,
@@ -137,12 +137,12 @@ def _bends_of_norm(p, s, r, bend_u, bend_v, shared, u_most, v_most):
 
 
 class _Taper(NamedTuple):
-    """How u, v and w follow from x, y and z: the linear parts, and what tapers add."""
+    """Dependence of u, v and w on x, y and z: the linear parts, and the terms of the tapers."""
 
-    ux: float  # of u along x, of v along y, of w along z
+    ux: float  # slopes of u along x, of v along y, of w along z
     vy: float
     wz: float
-    uz: float  # and of u and v along z
+    uz: float  # slopes of u and v along z
     vz: float
     pull_x: float  # slope times relative taper
     pull_y: float
@@ -154,7 +154,7 @@ class _Taper(NamedTuple):
 
 @kernel
 def _largest_bend(bend_u, bend_v, bend_w, taper):
-    """Upper bound of the largest eigenvalue of Q."""
+    """Bound the largest eigenvalue of Q from above."""
     out_of_line()
     if not (bend_u + bend_v + bend_w < math.inf):
         return math.inf
@@ -176,15 +176,15 @@ def _largest_bend(bend_u, bend_v, bend_w, taper):
 
 @kernel
 def tangent_ball(body, f, radius):
-    """Radius of a ball in the body that touches it at the surface point f, and is no wider than a radius asked for.
+    """Return the radius of a ball in the body that touches it at the surface point f; at most `radius`.
 
-    The ball of the radius asked for lies in the body if that radius is returned. A smaller radius asked for may give a
-    larger one.
+    The ball of the requested radius lies in the body if that radius is returned. A smaller requested radius may give a
+    larger result.
     """
     out_of_line()
     p, s = body[P], body[S_]
     a1, a2, a3 = body[A1], body[A2], body[A3]
-    # Mirrored, so that no coordinate of the point is negative.
+    # Mirror the body so that no coordinate of the point is negative.
     sign = 1.0 if f.w >= 0.0 else -1.0
     u, v, w = f.r * abs(f.C), f.r * abs(f.S), min(abs(f.w), 1.0)
     if f.r < 1e-6 and s != p:
@@ -207,8 +207,8 @@ def tangent_ball(body, f, radius):
     gz = slope_w * iz - (slope_u * u * tx + slope_v * v * ty) * iz
     steep = math.sqrt(gx * gx + gy * gy + gz * gz)
     if not steep < math.inf:
-        return 0.0  # near the middle of a flat end: squares of slopes that no number holds prove nothing
-    # The box of the ball, a little wider than it is, and what of it can be in the body.
+        return 0.0  # near the middle of a flat end: squares of slopes underflow and prove nothing
+    # The box of the ball, slightly widened, and the part of it that can be in the body.
     reach = _WIDENED * radius
     from_centre = radius / steep
     w_most = min(1.0, w + (reach - from_centre * gz) * iz + 1e-9)
@@ -244,7 +244,7 @@ def tangent_ball(body, f, radius):
         beta, slope = p / s, slope_w - p * abs(f.wd)
         rest = _bend_of_rest(s, beta, r_to_p, w, w_to_s, slope, w_most) if 1.0 - w > 1e-3 else math.inf
         largest = _largest_bend(bend_u, bend_v, beta * bend_w + rest, taper)
-        # Or with the norm of (u, v) to the power s, times what makes the gradients equal.
+        # Alternatively use the norm of (u, v) to the power s, times a factor that makes the gradients equal.
         shared = beta * r_to_p / r_to_s
         more_u, more_v = _bends_of_norm(p, s, f.r, bend_u, bend_v, shared, u_most, v_most)
         other = _largest_bend(more_u, more_v, shared * bend_w, taper)
@@ -254,39 +254,39 @@ def tangent_ball(body, f, radius):
 
 @kernel
 def widest_ball(body):
-    """Radius that no ball in a body exceeds."""
+    """Bound the radii of all balls in a body from above."""
     return min(body[A1] * (1.0 + abs(body[TX])), body[A2] * (1.0 + abs(body[TY])), body[A3])
 
 
 @kernel
 def wider_balls(pair, fa, fb, r_a, r_b, wanted):
-    """Radii of balls of both bodies, each asked for what that of the other leaves of a sum; no less than given ones."""
+    """Return radii of balls of both bodies: at least r_a and r_b, each requested as the rest of the sum `wanted`."""
     r_a = max(r_a, tangent_ball(pair.a, fa, wanted - r_b))
     return r_a, max(r_b, tangent_ball(pair.b, fb, wanted - r_a) if r_a < wanted else 0.0)
 
 
 @kernel
 def depth_of_balls(k, r_a, r_b):
-    """Lower bound of the depth from two tangent balls.
+    """Bound the depth from below by two tangent balls.
 
-    Their sum is a ball about -(u + r_A n_A + r_B n_B) with radius r_A + r_B: what Newton has left of an offset between
-    u and the normals moves its centre.
+    Their sum is a ball about -(u + r_A n_A + r_B n_B) with radius r_A + r_B: the offset between u and the normals that
+    remains after Newton's method moves its centre.
     """
     return r_a + r_b - norm(add(k.u, combine(r_a, k.normal_a, r_b, k.inward_b)))
 
 
 @kernel
 def radius_wanted(k, goal):
-    """Radius of a ball in M at an overlapping contact with which no other normal is as good, to within the goal.
+    """Return the radius of a ball in M at an overlapping contact that proves its normal unique, to within the goal.
 
-    At an angle to the normal h_M is then no less than the depth and (radius - depth) (1 - cosine).
+    At an angle to the normal h_M is then at least the depth plus (radius - depth) (1 - cosine).
     """
     return _BEYOND * goal / OTHER_NORMAL - dot(k.u, k.n)
 
 
 @kernel
 def proved_depth(pair, fa, fb, k, goal):
-    """Lower bound of the depth at a contact in closed form, and whether no other normal is as good.
+    """Bound the depth at a contact from below in closed form, and return whether its normal is proved unique.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ def proved_depth(pair, fa, fb, k, goal):
             return depth_of_balls(k, r_a, r_b), True
     depth = depth_of_balls(k, r_a, r_b)
     if are_ellipsoids(pair):
-        # Of two that are as deep in each other the other way round no ball is wider than the depth.
+        # If another normal is as good, no ball is wider than the depth.
         for is_unique in (True, False):
             radius = wanted if is_unique else -dot(k.u, k.n) - _LACK * goal
             cap = cap_by_ellipsoid(pair, k.n, radius)

@@ -25,7 +25,7 @@ from superovoid.compiled.vector import LEAST_DIVISOR, LEAST_LENGTH, combine, cro
 
 _INSIDE = 0.15  # least barycentric coordinate of a direction that splits a triangle in three
 _LARGE = 1.0  # chord of the longest edge of a large triangle
-_SHORT = 0.03  # shortest edge that is split, relative to the longest
+_SHORT = 0.03  # shortest edge to split, relative to the longest
 
 
 class Triangle(NamedTuple):
@@ -224,13 +224,13 @@ def _turned(turns, x1, x2, x3):
 
 @kernel
 def split_of(triangle, bound, radius, dented):
-    """Where to split a triangle with a bound of h_M; `radius` is that of the balls that are taken off."""
+    """Choose where to split a triangle with a bound of h_M; `radius` is that of the balls taken off."""
     n1, n2, n3, m1, m2, m3 = triangle
     inside, facet = facet_direction(triangle)
     e12, e23, e31 = edge_gap(n1, n2, m1, m2), edge_gap(n2, n3, m2, m3), edge_gap(n3, n1, m3, m1)
     gap = max(e12, e23, e31, 0.0)
-    # The edge along which the bound is worst is split, or the longest where the triangle is large or its plane's
-    # distance spoils the bound. An edge much shorter than the others is left alone: slivers have nothing to give.
+    # Split the edge along which the bound is worst, or the longest if the triangle is large or its plane's distance
+    # spoils the bound. Do not split an edge much shorter than the others: slivers improve no bound.
     l12, l23, l31 = chord(n1, n2), chord(n2, n3), chord(n3, n1)
     longest = max(l12, l23, l31)
     # Support points over a dent are candidates only, and may not lie beyond the facet: halving always gets on. Of edges

@@ -1,11 +1,11 @@
 # Copyright 2026 superovoid_ros maintainers
 # SPDX-License-Identifier: Apache-2.0
 
-r"""Answers for bodies that may be apart, and of which Newton's method has found no contact: by their nearest points.
+r"""Prove answers by nearest points, for bodies that may be apart and have no contact found by Newton's method.
 
-Edges and flats that are nearly sharp, thin bodies and great distances leave Newton's method without a contact. There
-the nearest points of the bodies prove the answer (`nearest_pieces`): of convex bodies as they are, of bodies with dents
-piece by piece. Where a point is found to be in both bodies, they overlap, and the answer says so.
+Newton's method may find no contact of bodies with nearly sharp edges and flats, of thin bodies, or at great distances.
+Then the nearest points of the bodies prove the answer (`nearest_pieces`): whole bodies if they are convex, pieces if
+they have dents. If a point is proved to be in both bodies, the answer reports an overlap.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ from superovoid.contact.superovoids.nearest_pieces import cores_of, nearest_of_o
 from superovoid.shapes.kernels.surface import DENTED, SIZE
 from superovoid.values.status import DENT, NON_UNIQUE, UNPROVEN
 
-_FAR = 10.0  # of the smaller body, from which on the interval says how far off the normal points may be
+_FAR = 10.0  # distance, relative to the smaller body, from which on the interval bounds how far off-normal points are
 
 
 @kernel(_nrt=True)
 def points_along(pair, n, value, goal):
-    """`contact_points.points_along` of two superovoids."""
+    """Call `contact_points.points_along` for two superovoids."""
     out_of_line()
     return contact_points.points_along(cores_of(pair), n, value, goal, new_workspace())
 
 
 @kernel
 def _open_status(pair):
-    """Status of an answer that stays open."""
+    """Return the status of an answer that stays open."""
     return UNPROVEN | DENT if pair.a[DENTED] + pair.b[DENTED] > 0.0 else UNPROVEN
 
 
 @kernel
 def _overlapping(pair, answer, p, goal):
-    """An open answer of bodies that both hold a point p: with an interval that ends at 0, and points that fit it."""
+    """Return an open answer for bodies with a common point p: its interval ends at 0, and its points fit it."""
     out_of_line()
     rotation, centre = pair.rotation, pair.centre
     n = scale(1.0 / norm(answer.n), answer.n)
     lower, distance = min(answer.lower, 0.0), answer.distance
     x, y = answer.x, add(centre, rotate(rotation, answer.y))
     if not (distance < 0.0 and off_line(x, y, -distance, n) <= -lower):
-        # The ways out of both bodies along the normal: together no longer than the depth of the hulls.
+        # The distances from p to both surfaces along the normal: their sum is at most the depth of the hulls.
         x, y = onto_surfaces(cores_of(pair), p, p, n, False)
         if not (distance < 0.0):
             distance = max(lower, min(0.0, dot(n, sub(y, x))))
@@ -60,9 +60,9 @@ def _overlapping(pair, answer, p, goal):
 
 @kernel(_nrt=True)
 def _facing(pair, answer, goal):
-    """An answer apart with points that lie along a normal that proves them, if such are found; or an open one.
+    """Return a separated answer with points along a normal that proves them, if such are found; else an open answer.
 
-    Over a dent no plane may part the bodies: the normal is the direction, of those of the points, that proves most.
+    Over a dent no plane may separate the bodies: the normal is the direction of the points with the best bound.
     """
     out_of_line()
     a, b, rotation, centre = pair.a, pair.b, pair.rotation, pair.centre
@@ -93,11 +93,11 @@ def _facing(pair, answer, goal):
 
 @kernel(separate=True, _nrt=True)
 def apart_without_contact(pair, answer, goal):
-    """Answer for bodies that are not proved to overlap: where they are apart, with points that span it.
+    """Answer for bodies not proved to overlap; if they are apart, with points that span the distance.
 
-    Neither the depth of the hulls nor an own contact says anything of bodies that are apart elsewhere. So they are
-    overlapping where a point is proved to be in both. Where neither is proved, the nearest points found are the answer,
-    with an interval that goes from the depth of the hulls to their distance.
+    Neither the depth of the hulls nor a contact of the bodies themselves proves that bodies overlap: they may be apart.
+    A point proved to be in both does. If neither separation nor overlap is proved, the nearest points found are the
+    answer, with an interval from the depth of the hulls to the distance of the points.
     """
     out_of_line()
     if is_closed(answer, goal) or answer.upper <= 0.0:
@@ -116,12 +116,12 @@ def apart_without_contact(pair, answer, goal):
     distance, x, y, fa, fb = found.nearest
     if lower <= 0.0 and 0.0 <= answer.distance <= distance:
         return answer
-    # Bodies that may touch have the direction that proves the lower end: their points have none of their own.
+    # The points of bodies that may touch define no direction: use the one that proves the lower end.
     direction = found.n if lower > answer.lower else n
     lower, upper, y = min(lower, distance), distance + margin, rotate_back(rotation, sub(y, centre))
     status = NON_UNIQUE if upper - lower <= goal else _open_status(pair)
     answer = _facing(pair, Answer(distance, lower, upper, x, y, direction, fa, fb, status, answer.iterations), goal)
     if answer.lower > 0.0 and pair.a[DENTED] + pair.b[DENTED] == 0.0:
-        # The normal of convex bodies is to prove the lower end, which another direction may have proved.
+        # The normal of convex bodies must prove the lower end; another direction may have proved a higher one.
         return with_interval(answer, -proved_support(pair, answer.n) - margin, answer.upper, CLOSED)
     return answer
