@@ -203,3 +203,35 @@ def test_batches_and_derivatives_say_that_points_are_not_unique():
     ridge, pose = RIDGES[4], at(0.0, -2.2, 0.0)
     assert "NON_UNIQUE" in str(derivatives(ridge, ORIGIN, ridge, pose, distance(ridge, ORIGIN, ridge, pose)).status)
     assert not distances([ridge] * 600, ORIGIN, [ridge] * 600, pose).differentiable.any()
+
+
+def test_a_contact_that_only_a_search_finds_is_unique_if_its_surfaces_curve():
+    a = Superovoid(
+        semi_axes=(7.219249399912408, 0.7423707044216826, 7.196368465850034),
+        section_exponent=0.11674647860014682,
+        profile_exponent=0.21965505635610655,
+        taper=(0.0, 0.0),
+    )
+    b = Superovoid(
+        semi_axes=(0.2128673118017588, 0.24620198090613282, 4.4146839336112285),
+        section_exponent=0.05029824966060133,
+        profile_exponent=0.24503024360030087,
+        taper=(0.32288557826077047, 0.32288557826077047),
+    )
+    pose_a = np.array(
+        [
+            [0.7970025812124373, -0.12213923217779311, -0.5914971627182432, 0.0],
+            [0.04528030453593125, 0.9886662088221153, -0.14313916848451708, 0.0],
+            [0.6022761655269498, 0.08729911509474071, 0.7935000220175357, 0.0],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
+    pose_b = np.array(
+        [
+            [-0.7725145443859246, -0.10076815425363392, -0.6269506023607629, -4.409138080511346],
+            [-0.4962521284721999, 0.711800751097052, 0.49706490091786215, 3.515681711187189],
+            [0.39617559705138183, 0.6951154363312534, -0.5998828439578788, -11.797641780520234],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    )
+    assert distance(a, pose_a, b, pose_b).status == Status.CERTIFIED

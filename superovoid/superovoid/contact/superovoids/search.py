@@ -208,7 +208,7 @@ def cover(problem, best, net, lanes):
     out_of_line()
     pair, n, value = problem.pair, best.n, best.value
     nearest = NEAREST
-    if problem.inside or best.value > _DEEP * min(pair.a[SIZE], pair.b[SIZE]):
+    if problem.inside or (best.converged and best.value > _DEEP * min(pair.a[SIZE], pair.b[SIZE])):
         best = _with_cap(pair, best, net)
         if best.cap.angle > 0.0:
             nearest = min(max(_IN_CAP * best.cap.angle, _NARROWEST), NEAREST)
