@@ -87,13 +87,14 @@ def test_the_picture_has_the_places_and_distances_of_the_library(service, client
 
 
 def test_a_near_pair_colours_its_bodies_as_the_node_does(service, client):
+    names = {body.name for body in Robot.from_urdf(arm.URDF, srdf=arm.SRDF).bodies}
     pictures = []
 
-    def shows_both_near():  # the markers of bodies and the answer come in messages of their own
+    def is_whole():  # the markers of bodies and the answer come in messages of their own
         pictures[:] = [service.answer()]
-        return {"hand", "ball"} <= meanings_of(pictures[0]).keys() and pictures[0].clearance.upper < 0.06
+        return meanings_of(pictures[0]).keys() == names and pictures[0].clearance.upper < 0.06
 
-    until(client, shows_both_near, (1.30, 0.0))
+    until(client, is_whole, (1.30, 0.0))
     (picture,) = pictures
     found = meanings_of(picture)
     assert found["hand"] == found["ball"] == Meaning.NEAR
