@@ -170,8 +170,10 @@ class _Handed(NamedTuple):
     """Source of these words if its arrays are as declared and writable."""
     careful: str
     """Source of these words otherwise, or of an error."""
+    shapes: list[str]
+    """Lines that name the shapes of its arrays; they raise ValueError if an array has other dimensions."""
     conditions: list[str]
-    """Sources of what tells that its arrays are as declared."""
+    """Sources of what tells that its arrays have the declared kinds of numbers."""
 
 
 _NAMES = {"_address": _address, "_at": _address_of, "_byte": _first_byte, "_error": struct.error}
@@ -183,26 +185,30 @@ def _handed(value: str, hint: Any, key: Any, names: dict[str, Any]) -> _Handed:
     if fields is not None:
         layout = _Tuple(fields)
         names[f"_packed_{key}"] = layout.packed
-        return _Handed(layout.format, f"_packed_{key}({value})", f"_packed_{key}({value})", [])
+        return _Handed(layout.format, f"_packed_{key}({value})", f"_packed_{key}({value})", [], [])
     if array is None:
         source = value if hint is float else f"int({value})"
-        return _Handed("d" if hint is float else "q", source, source, [])
+        return _Handed("d" if hint is float else "q", source, source, [], [])
     kind, dimensions = array
     names[f"_kind_{key}"] = kind
+    shape = ", ".join(f"_{key}_{axis}" for axis in range(dimensions))
     return _Handed(
         "P" + "q" * dimensions,
-        f"_at(_byte({value})), *{value}.shape",
+        f"_at(_byte({value})), {shape}",
         f"_address({value}, _kind_{key}, {dimensions}), *{value}.shape",
-        [f"{value}.dtype is _kind_{key}", f"{value}.ndim == {dimensions}"],
+        [f"({shape},) = {value}.shape"],
+        [f"{value}.dtype is _kind_{key}"],
     )
 
 
-def _chosen(quick: str, careful: str, conditions: list[str]) -> list[str]:
+def _chosen(quick: str, careful: str, handed: list[_Handed]) -> list[str]:
     """Return the lines of a function that set `_words`, in the quick way if it is right."""
+    conditions = [condition for each in handed for condition in each.conditions]
     if not conditions:
         return [f"    _words = {quick}"]
     return [
         "    try:",
+        *(f"        {line}" for each in handed for line in each.shapes),
         f"        _words = {quick} if {' and '.join(conditions)} else {careful}",
         "    except (TypeError, ValueError, AttributeError, _error):",
         f"        _words = {careful}",
@@ -225,8 +231,7 @@ class _Tuple:
             join = " + " if is_tuple else ", "
             quick.append(f"{pack}({join.join(each.quick for each in run)})")
             careful.append(f"{pack}({join.join(each.careful for each in run)})")
-        conditions = [condition for each in handed for condition in each.conditions]
-        lines = _chosen(" + ".join(quick) or "b''", " + ".join(careful) or "b''", conditions)
+        lines = _chosen(" + ".join(quick) or "b''", " + ".join(careful) or "b''", handed)
         exec("\n".join(["def pack(v):", *lines, "    return _words"]), names)
         self._pack = names["pack"]
 
@@ -263,9 +268,8 @@ def caller_of(function: Callable[..., Any], code: Any) -> Callable[..., Any]:
     types = {"P": ctypes.c_void_p, "q": ctypes.c_int64, "d": ctypes.c_double}
     code.argtypes, code.restype = [types[each] for each in "".join(letters) + "P" * len(out)], ctypes.c_int32
     quick, careful = ([*(getattr(each, way) for each in handed), *out] for way in ("quick", "careful"))
-    conditions = [condition for each in handed for condition in each.conditions]
     lines = [f"def {function.__name__}({', '.join(hints)}):", *(["    _out = _room()"] if out else [])]
-    lines += _chosen(f"({', '.join(quick)},)", f"({', '.join(careful)},)", conditions)
+    lines += _chosen(f"({', '.join(quick)},)", f"({', '.join(careful)},)", handed)
     lines += ["    if _code(*_words):", "        raise MemoryError('no memory for a query')"]
     if out:
         layout = struct.Struct(_Tuple((result,)).format)

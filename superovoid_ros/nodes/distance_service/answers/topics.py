@@ -124,13 +124,13 @@ class Topics(Part):
         self._framed, self._marked = 0, ("", 0)
 
     def activate(self) -> None:
-        """Start to publish; listeners get all markers again."""
+        """Start publishing; listeners get all markers again."""
         self._markers = None
         self._measurements.joints_changed = self._publish_clearance
         self._restart_timer()
 
     def deactivate(self) -> None:
-        """Stop to publish. The last clearance is unknown, because displays keep it."""
+        """Stop publishing. The last clearance is unknown, because displays keep it."""
         self._stop_timers()
         self._measurements.joints_changed = lambda: None
         try:
