@@ -56,12 +56,23 @@ class Report:
     """
 
     def __init__(self) -> None:
-        self.start(argparse.Namespace())
+        self._select(argparse.Namespace())
 
-    def start(self, options: argparse.Namespace) -> None:
-        """Begin the report of a command with these options."""
+    def _select(self, options: argparse.Namespace) -> None:
         self.details, self.quiet, self.json = (getattr(options, name, False) for name in ("details", "quiet", "json"))
         self.document: dict[str, Any] = {}
+
+    def run(self, options: argparse.Namespace) -> int:
+        """Run a command with its report, print the document if JSON is requested, and return the exit code."""
+        self._select(options)
+        try:
+            code: int = options.run(options)
+            if self.json:
+                json.dump(_plain({**self.document, "exit_code": code}), sys.stdout, indent=1)
+                print()
+            return code
+        finally:
+            self._select(argparse.Namespace())  # functions called after the command print as usual
 
     def verdict(self, words: str, **results: Any) -> None:
         """Print the line with the verdict, which comes first, and add it and the results to the document."""
@@ -104,12 +115,6 @@ class Report:
         from rich.console import Console
 
         return Console(quiet=self.quiet or self.json)
-
-    def end(self, code: int) -> None:
-        """Print the document if JSON is requested."""
-        if self.json:
-            json.dump(_plain({**self.document, "exit_code": code}), sys.stdout, indent=1)
-            print()
 
 
 def _plain(value: Any) -> Any:

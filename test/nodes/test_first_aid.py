@@ -38,9 +38,7 @@ def run(capsys, *line):
     parser = Command()
     command.add(parser.add_subparsers())
     arguments = parser.parse_args(["node", "check", "--timeout", "60", *line])
-    REPORT.start(arguments)
-    code = arguments.run(arguments)
-    REPORT.end(code)
+    code = REPORT.run(arguments)
     return code, capsys.readouterr().out
 
 

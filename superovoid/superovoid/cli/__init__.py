@@ -35,9 +35,7 @@ def _run(arguments: Sequence[str] | None = None) -> int:
         INTERRUPTS.check()  # Python can lose the exception raised by a signal handler
         chosen = command_line.read(arguments)
         name, extra = chosen.parser.prog, getattr(chosen, "extra", "")
-        code = chosen.run(chosen)
-        REPORT.end(code)
-        return code
+        return REPORT.run(chosen)
     except Interrupted as error:
         return _report_interruption(name, error.number)
     except Exception as error:

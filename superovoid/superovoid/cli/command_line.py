@@ -16,7 +16,6 @@ from typing import Any, NoReturn
 from superovoid import __version__
 from superovoid.cli import build_dataset, fit, prefix, replay_bag, verify, view
 from superovoid.extensions import COMMANDS, extensions
-from superovoid.output import REPORT
 
 ELSEWHERE = {
     "superovoid_ros": (".", ("demo", "node", "plan", "dev load", "dev fit-hands")),
@@ -126,5 +125,4 @@ def read(arguments: Sequence[str] | None) -> argparse.Namespace:
     problem = chosen.check(chosen) if "check" in chosen else "" if "run" in chosen else "a command is missing"
     if problem:
         of.error(problem)
-    REPORT.start(chosen)
     return chosen

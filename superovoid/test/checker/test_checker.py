@@ -22,6 +22,7 @@ from superovoid.checker import balls, direction_cover, record, verify, verify_re
 from superovoid.checker.checking import Pair
 from superovoid.checker.solids import Block, solid_of
 from superovoid.checker.superquadric import Superquadric
+from superovoid.output import REPORT
 
 never_wrong = pytest.importorskip("superovoid_papers.judges.never_wrong")
 
@@ -295,6 +296,14 @@ def test_json_has_every_verdict_and_quiet_prints_nothing(tmp_path, capsys):
     assert [pair["verdict"] for pair in document["pairs"]] == ["accepted"]
     assert cli.main(["verify", str(path), "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
+
+
+def test_options_of_a_command_end_with_it(tmp_path, capsys):
+    path = tmp_path / "answers.json"
+    path.write_text(json.dumps(record(distance(*PAIRS["apart"]), *PAIRS["apart"])), encoding="utf-8")
+    assert cli.main(["verify", str(path), "--quiet"]) == 0
+    REPORT.line("printed")
+    assert capsys.readouterr().out == "printed\n"
 
 
 def test_the_command_prints_a_large_tolerance(tmp_path, capsys):
